@@ -102,12 +102,12 @@ def _on(lm: LM, one: EditedProbes) -> Any:
 def _plainly(lm: LM, work: Sequence[EditedProbes]) -> list[str]:
     import torch
 
-    from evaluation.inference.answering import given, written
+    from evaluation.inference.answering import model_input, written
 
     out = []
     for one in work:
         (probe,) = written(one.probes)
-        ready = given(lm, probe)
+        ready = model_input(lm, probe)
         asked = lm.tokenizer(ready.text, return_tensors="pt", add_special_tokens=not ready.chat)
         with _on(lm, one), torch.no_grad():
             ids = lm.model.generate(**asked, max_new_tokens=probe.most, do_sample=False)

@@ -112,8 +112,8 @@ def stage_breakdowns(
 
 def stage_metrics(run: Run, roles: Sequence[Role]) -> tuple[Metric, ...]:
     """The metrics of stages: the run's own with these roles, else ours (another metric may have asked the same)."""
-    how = generation_of(run)
-    return metrics_with_roles(roles, load_metrics(run.about["metrics"], how), how)
+    generation = generation_of(run)
+    return metrics_with_roles(roles, load_metrics(run.about["metrics"], generation), generation)
 
 
 def attribution_stages(steps: Sequence[tuple[str, str, Mapping[str, float]]]) -> tuple[AttributionStage, ...]:
@@ -149,13 +149,13 @@ def known_cases(run: Run, known: KnownCases, normalisation: Normalisation = "mea
     base = run.baseline
     if known == "preferred":
         metrics = stage_metrics(run, ["efficacy"])
-        (found,) = score_run(run._replace(editors=(base,)), metrics, normalisation).by_editor[base.label].values()
-        return {k for k, s in found.items() if s.mean == 0.0 and not any(i.tie for i in s.items)}
-    how, out = generation_of(run), set()
+        (old_scores,) = score_run(run._replace(editors=(base,)), metrics, normalisation).by_editor[base.label].values()
+        return {k for k, s in old_scores.items() if s.mean == 0.0 and not any(i.tie for i in s.items)}
+    generation, out = generation_of(run), set()
     for key, result in base.results.items():
         answers = {a.probe: a.written for a in result.answers if a.written is not None}
-        asked = [(p, rest_of_step(cases[key], p, how).id) for p in cases[key].prompts]
-        named = [names(answers[i].text, *objects(cases[key], p)).first == "old" for p, i in asked if i in answers]
+        probe_ids = [(p, rest_of_step(cases[key], p, generation).id) for p in cases[key].prompts]
+        named = [names(answers[i].text, *objects(cases[key], p)).first == "old" for p, i in probe_ids if i in answers]
         if named and 2 * sum(named) >= len(named):
             out.add(key)
     return out

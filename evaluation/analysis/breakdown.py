@@ -56,8 +56,8 @@ def by_relation(run: Run, scores: Scores, metrics: Sequence[Metric]) -> list[Bre
 def _of_cases(name: str, keys: Sequence[str], run: Run, scores: Scores, metric: Metric) -> BreakdownRow:
     values, prompts = {}, 0
     for editor in run.editors:
-        found = scores.by_editor[editor.label][metric.name]
-        mine = [found[k] for k in keys if k in found]
+        case_scores = scores.by_editor[editor.label][metric.name]
+        mine = [case_scores[k] for k in keys if k in case_scores]
         values[editor.label] = clustered_interval(*scored_items(mine), scale_of(metric))
         prompts = max(prompts, sum(i.value is not None for s in mine for i in s.items))
     return BreakdownRow(name, len(keys), prompts, values)
@@ -70,11 +70,11 @@ def by_step(run: Run, scores: Scores, metrics: Sequence[Metric]) -> list[Breakdo
     for metric in metrics:
         if metric.role not in ("script_efficacy", "script_locality", "bleed_over"):
             continue
-        found = {e.label: _scores_by_step(scores, e.label, metric.name, steps) for e in run.editors}
-        names = sorted({s for by_case in found.values() for s in by_case}, key=lambda s: (s == "not stated", s))
+        by_label = {e.label: _scores_by_step(scores, e.label, metric.name, steps) for e in run.editors}
+        names = sorted({s for by_case in by_label.values() for s in by_case}, key=lambda s: (s == "not stated", s))
         lines = []
         for name in names:
-            rows = {label: by_case.get(name, {}) for label, by_case in found.items()}
+            rows = {label: by_case.get(name, {}) for label, by_case in by_label.items()}
             lines.append(
                 BreakdownRow(
                     name,

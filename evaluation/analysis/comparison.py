@@ -91,8 +91,8 @@ class Scores(NamedTuple):
     def tested(self, metric: Metric, labels: Sequence[str]) -> dict[str, dict[str, float]]:
         """Label -> case -> value, whose means over cases are the metric's values: what tests by case compare."""
         if is_pooled(metric):
-            found = contributions({label: self.by_editor[label][metric.name] for label in labels})
-            return {label: found.get(label, {}) for label in labels}
+            values = contributions({label: self.by_editor[label][metric.name] for label in labels})
+            return {label: values.get(label, {}) for label in labels}
         return {label: self.means(label, metric.name) for label in labels}
 
     def paired_items(self, first: str, second: str, metric: str) -> list[PairedItem]:
@@ -105,10 +105,10 @@ class Scores(NamedTuple):
         Of a pooled metric: over the questions that both have a value for.
         """
         mine = self.by_editor[first][metric.name]
-        kept = {k: mine[k] for k in keys if k in mine}
+        common_values = {k: mine[k] for k in keys if k in mine}
         if is_pooled(metric):
-            return pooled_difference(kept, self.by_editor[second][metric.name], scale_of(metric))
-        return score_difference(kept, self.by_editor[second][metric.name], scale_of(metric))
+            return pooled_difference(common_values, self.by_editor[second][metric.name], scale_of(metric))
+        return score_difference(common_values, self.by_editor[second][metric.name], scale_of(metric))
 
 
 def score_run(run: Run, metrics: Sequence[Metric], normalisation: Normalisation) -> Scores:
@@ -117,9 +117,9 @@ def score_run(run: Run, metrics: Sequence[Metric], normalisation: Normalisation)
     before = {k: answers_by_probe(r.answers) for k, r in run.baseline.results.items() if r.error is None}
     out: dict[str, dict[str, dict[str, CaseScores]]] = {}
     for editor in run.editors:
-        about = editor.manifest.components
+        components = editor.manifest.components
         done = [
-            (asked_case(cases[k], about), answers_by_probe(r.answers))
+            (asked_case(cases[k], components), answers_by_probe(r.answers))
             for k, r in editor.results.items()
             if r.error is None
         ]
@@ -164,14 +164,16 @@ def _row(editor: EditorRun, keys: Sequence[str], run: Run, scores: Scores, metri
     mine = {k: editor.results[k] for k in keys if k in editor.results}
     good = [r for r in mine.values() if r.error is None]
     base = run.baseline.label
-    found = scores.by_editor[editor.label]
+    by_metric = scores.by_editor[editor.label]
     peaks = [r.peak_bytes for r in good if r.peak_bytes is not None]
     return MethodRow(
         label=editor.label,
         editor=editor.manifest.editor,
         params=editor.manifest.params,
         baseline=editor.label == base,
-        summaries={m.name: m.summarise([found[m.name][k] for k in keys if k in found[m.name]]) for m in metrics},
+        summaries={
+            m.name: m.summarise([by_metric[m.name][k] for k in keys if k in by_metric[m.name]]) for m in metrics
+        },
         gain={m.name: scores.difference(editor.label, base, m, keys) for m in metrics},
         finished=len(good),
         failed=len(mine) - len(good),
@@ -187,8 +189,8 @@ def _row(editor: EditorRun, keys: Sequence[str], run: Run, scores: Scores, metri
 def _two_way(
     label: str, keys: Sequence[str], scores: Scores, metrics: Sequence[Metric], resampling: Resampling
 ) -> dict[str, TwoWayInterval]:
-    found = {m.name: scores.by_editor[label][m.name] for m in metrics}
-    rows = {name: [by_case[k] for k in keys if k in by_case] for name, by_case in found.items()}
+    by_metric = {m.name: scores.by_editor[label][m.name] for m in metrics}
+    rows = {name: [by_case[k] for k in keys if k in by_case] for name, by_case in by_metric.items()}
     both = {name: two_way_intervals(row, resampling) for name, row in rows.items()}
     return {name: one for name, one in both.items() if one is not None}
 
@@ -206,8 +208,8 @@ def _lead(metric: Metric, rows: Sequence[MethodRow], keys: Sequence[str], scores
     """Best two editors of a metric over common cases, null methods aside; None where fewer than two can be ordered."""
     sign = 1.0 if metric.better == "higher" else -1.0
     through = [r.label for r in rows if not r.null and not r.pending and r.summaries[metric.name].mean is not None]
-    kept, common = _summaries_of_common_cases(metric, through, keys, scores)
-    valued = [(sign * v, label) for label, v in kept.items() if v is not None]
+    means, common = _summaries_of_common_cases(metric, through, keys, scores)
+    valued = [(sign * v, label) for label, v in means.items() if v is not None]
     if len(valued) < 2:
         return None
     valued.sort(key=lambda x: -x[0])
@@ -228,8 +230,8 @@ def _summaries_of_common_cases(
     if not any(valued.values()):  # a metric that is no mean over cases: those that were scored
         valued = {label: {k for k in keys if k in scores.by_editor[label][metric.name]} for label in labels}
     common = set.intersection(*valued.values()) if valued else set()
-    found = {label: scores.by_editor[label][metric.name] for label in labels}
-    means = {label: metric.summarise([found[label][k] for k in keys if k in common]).mean for label in labels}
+    by_editor = {label: scores.by_editor[label][metric.name] for label in labels}
+    means = {label: metric.summarise([by_editor[label][k] for k in keys if k in common]).mean for label in labels}
     return means, None if all(len(some) == len(common) for some in valued.values()) else len(common)
 
 
@@ -240,11 +242,11 @@ def merge_runs(runs: Sequence[Run]) -> list[Run]:
     """
     groups: dict[tuple[str, ...], list[Run]] = {}
     for run in runs:
-        about = run.about
-        how = Generation.from_description(about)
-        texts = how.choice.model_dump_json() + how.events.model_dump_json()
-        told = (about["model_revision"], about["dtype"], run.split.digest, about["regime"], texts)
-        groups.setdefault(told, []).append(run)
+        description = run.about
+        generation = Generation.from_description(description)
+        texts = generation.choice.model_dump_json() + generation.events.model_dump_json()
+        identity = (description["model_revision"], description["dtype"], run.split.digest, description["regime"], texts)
+        groups.setdefault(identity, []).append(run)
     return [_merge_runs(group) for group in groups.values()]
 
 
@@ -264,5 +266,5 @@ def _merge_runs(runs: Sequence[Run]) -> Run:
         results = {**editor.results, **{k: v for k, v in known.results.items() if v.error is None}}
         editors[editor.manifest.key] = known._replace(results={k: results[k] for k in cases if k in results})
     metrics = list(METRICS.distinct(m for r in runs for m in r.about["metrics"]))
-    about = {**first.about, "metrics": metrics}
-    return first._replace(cases=cases, editors=tuple(editors.values()), about=about)
+    description = {**first.about, "metrics": metrics}
+    return first._replace(cases=cases, editors=tuple(editors.values()), about=description)

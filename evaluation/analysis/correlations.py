@@ -71,7 +71,7 @@ def correlate(values: Values, view: View, *, resampling: Resampling = Resampling
         resampling: Resamples and permutations, seed.
     """
     names = [m for m in values if any(values[m].values())]
-    found = {}
+    estimates = {}
     for a, b in itertools.combinations(names, 2):
         rows = [
             (method, case, values[a][method][case], values[b][method][case])
@@ -79,9 +79,9 @@ def correlate(values: Values, view: View, *, resampling: Resampling = Resampling
             for case in values[a][method]
             if case in values[b].get(method, {})
         ]
-        found[(a, b)] = _VIEWS[view](rows, resampling)
-    corrected = holm({f"{a}\n{b}": e.p for (a, b), e in found.items()})
-    pairs = tuple(_pair(a, b, e, corrected[f"{a}\n{b}"], view) for (a, b), e in found.items())
+        estimates[(a, b)] = _VIEWS[view](rows, resampling)
+    corrected = holm({f"{a}\n{b}": e.p for (a, b), e in estimates.items()})
+    pairs = tuple(_pair(a, b, e, corrected[f"{a}\n{b}"], view) for (a, b), e in estimates.items())
     order, joins = cluster(names, {(p.first, p.second): p.correlation.value for p in pairs})
     methods = {m for by_method in values.values() for m in by_method}
     cases = {c for by_method in values.values() for by_case in by_method.values() for c in by_case}
@@ -93,8 +93,8 @@ def _pair(first: str, second: str, estimate: Estimate, p_holm: float | None, vie
     if view == "pooled" and rho is not None:
         units = spearman_p(rho, estimate.n)
     p = units if view == "pooled" else estimate.p
-    kept = rho is not None and p is not None and p < LEVEL and abs(rho) > SMALLEST
-    return MetricPair(first, second, estimate, p_holm, kept, units)
+    decided = rho is not None and p is not None and p < LEVEL and abs(rho) > SMALLEST
+    return MetricPair(first, second, estimate, p_holm, decided, units)
 
 
 def spearman_p(rho: float, n: int) -> float | None:
@@ -125,13 +125,13 @@ class _CompleteCases(NamedTuple):
 def _complete_cases(rows: Sequence[MetricPairRow]) -> _CompleteCases | None:
     """The cases that can change places under all methods at once; None with fewer than three."""
     methods = sorted({r[0] for r in rows})
-    found: dict[str, dict[str, tuple[float, float]]] = {}
+    by_case_method: dict[str, dict[str, tuple[float, float]]] = {}
     for method, case, a, b in rows:
-        found.setdefault(case, {})[method] = (a, b)
-    cases = tuple(sorted(c for c, by_method in found.items() if len(by_method) == len(methods)))
+        by_case_method.setdefault(case, {})[method] = (a, b)
+    cases = tuple(sorted(c for c, by_method in by_case_method.items() if len(by_method) == len(methods)))
     if len(cases) < 3:
         return None
-    both = np.array([[found[c][m] for c in cases] for m in methods])
+    both = np.array([[by_case_method[c][m] for c in cases] for m in methods])
     return _CompleteCases(both[:, :, 0], both[:, :, 1], cases)
 
 
@@ -162,9 +162,9 @@ def _within_view(rows: Sequence[MetricPairRow], resampling: Resampling) -> Estim
     fewer = _fewer_resamples(resampling, x.size)
     low, high = _resampled_interval(x, y, fewer)
     note = "" if vary.all() else f"{int((~vary).sum())} of {len(vary)} methods left out: a metric does not vary there"
-    told = fewer.describe("case bootstrap") if low is not None else ""
+    few_cases_note = fewer.describe("case bootstrap") if low is not None else ""
     p = _exchange_p(u, v, resampling)
-    return Estimate(name, value, low, high, x.size, len(whole.cases), told, p, note=note)
+    return Estimate(name, value, low, high, x.size, len(whole.cases), few_cases_note, p, note=note)
 
 
 def _fewer_resamples(resampling: Resampling, n: int) -> Resampling:

@@ -75,11 +75,11 @@ def pick_examples(
         chosen_keys.setdefault(key, f"among the lowest {title}")
     locality = metric_of(metrics, "script_locality")
     if locality is not None:
-        kept, before = (
+        after, before = (
             _mean_over_editors(labels, locality.name, scores),
             scores.means(run.baseline.label, locality.name),
         )
-        worst = sorted(kept, key=lambda k: kept[k] - before.get(k, 0.0))
+        worst = sorted(after, key=lambda k: after[k] - before.get(k, 0.0))
         for key in [k for k in worst if k not in chosen_keys][:1]:
             chosen_keys[key] = f"among the largest losses of {locality.title}"
     return [

@@ -60,8 +60,8 @@ def forgetting_points(run: Run, metrics: Sequence[Metric], normalisation: Normal
     cases = cases_by_key(run)
     before = {k: answers_by_probe(r.answers) for k, r in run.baseline.results.items() if r.error is None}
     for editor in run.editors[1:]:
-        found = editor.folder.units().values() if editor.folder is not None else ()
-        units = [u for u in found if u.case in cases]
+        results = editor.folder.units().values() if editor.folder is not None else ()
+        units = [u for u in results if u.case in cases]
         whole = _complete_lengths(units)
         for metric in metrics:
             values = _values(cases, before, units, metric, normalisation)
@@ -71,9 +71,9 @@ def forgetting_points(run: Run, metrics: Sequence[Metric], normalisation: Normal
 
 def _complete_lengths(units: Iterable[CaseResult]) -> list[int]:
     """Numbers of edits at which every case edited so far was asked, whether or not it could be scored."""
-    asked = {(u.position, u.after) for u in units if u.position is not None and u.after is not None}
-    positions = {position for position, _ in asked}
-    return [n for n in sorted(positions) if all((p, n) in asked for p in positions if p <= n)]
+    reached = {(u.position, u.after) for u in units if u.position is not None and u.after is not None}
+    positions = {position for position, _ in reached}
+    return [n for n in sorted(positions) if all((p, n) in reached for p in positions if p <= n)]
 
 
 Values = dict[tuple[int, int], CaseScores]
@@ -87,7 +87,7 @@ def _values(
     metric: Metric,
     normalisation: Normalisation,
 ) -> Values:
-    found: Values = {}
+    values: Values = {}
     for result in units:
         if result.error is not None or result.after is None or result.position is None:
             continue
@@ -95,8 +95,8 @@ def _values(
             cases[result.case], answers_by_probe(result.answers), before.get(result.case, {}), normalisation
         )
         if scores.mean is not None:
-            found[result.position, result.after] = scores
-    return found
+            values[result.position, result.after] = scores
+    return values
 
 
 def _curve(label: str, metric: Metric, whole: Iterable[int], values: Values) -> list[ForgettingPoint]:

@@ -38,12 +38,12 @@ def forgetting_series(run: Run, metrics: Sequence[Metric], normalisation: Normal
     """Curves of every metric with a value; empty for runs whose edits do not follow each other."""
     if run.about["regime"] != "sequential":
         return []
-    found = forgetting_points(run, metrics, normalisation)
+    points = forgetting_points(run, metrics, normalisation)
     out = []
     for metric in metrics:
         curves = []
-        for label in dict.fromkeys(p.label for p in found):
-            mine = [p for p in found if (p.label, p.metric) == (label, metric.name)]
+        for label in dict.fromkeys(p.label for p in points):
+            mine = [p for p in points if (p.label, p.metric) == (label, metric.name)]
             if mine:
                 whole = [p for p in mine if p.new.n == p.all.n]
                 spots = tuple(CurvePoint(p.edits, p.all) for p in mine)

@@ -34,11 +34,11 @@ class ObjectMentionCounts(NamedTuple):
 
 def mentions(text: str, fact: Fact) -> list[tuple[Mention, str]]:
     """Mentions of both objects in order, none overlapping (``schemas.text.mentions``: aliases and endings count)."""
-    found = [(m, "old") for m in find(text, fact.old, beside=[fact.new])]
+    matches = [(m, "old") for m in find(text, fact.old, beside=[fact.new])]
     if fact.new is not None:
-        found += [(m, "new") for m in find(text, fact.new, beside=[fact.old])]
+        matches += [(m, "new") for m in find(text, fact.new, beside=[fact.old])]
     out: list[tuple[Mention, str]] = []
-    for mention, kind in sorted(found, key=lambda x: (x[0].start, -x[0].end)):
+    for mention, kind in sorted(matches, key=lambda x: (x[0].start, -x[0].end)):
         if not out or mention.start >= out[-1][0].end:
             out.append((mention, kind))
     return out

@@ -164,11 +164,11 @@ def comparison_families(
     out = []
     for kind, wanted in pairs.items():
         if wanted:
-            how = Resampling(max(2000, _DRAWS_A_TEST * len(wanted)), seed=seed)
-            found = {pair: _differences(values, pair, scale, items, how) for pair in wanted}
-            contests = _family(metric, found, higher=higher)
+            resampling = Resampling(max(2000, _DRAWS_A_TEST * len(wanted)), seed=seed)
+            differences = {pair: _differences(values, pair, scale, items, resampling) for pair in wanted}
+            contests = _family(metric, differences, higher=higher)
             name: Literal["among", "against"] = "among" if kind == "among" else "against"
-            out.append(ComparisonFamily(metric, name, higher, contests, how.resamples, scale == SHARE))
+            out.append(ComparisonFamily(metric, name, higher, contests, resampling.resamples, scale == SHARE))
     return tuple(out)
 
 

@@ -47,16 +47,16 @@ def side_by_side(texts: RatedTexts, cases: Mapping[str, Case]) -> list[SideBySid
     labels = texts.editors
     whole = {k: v for k, v in by_question.items() if len(v) == len(labels) and any(s.edited for s in v.values())}
     coherence = _coherence(texts)
-    found = {k: _mean([coherence.get(s.id) for s in v.values() if s.edited]) for k, v in whole.items()}
-    rated = {k: value for k, value in found.items() if value is not None}
-    told = "mean Coherence of the edited methods {:.1f}"
+    means = {k: _mean([coherence.get(s.id) for s in v.values() if s.edited]) for k, v in whole.items()}
+    rated = {k: value for k, value in means.items() if value is not None}
+    reason = "mean Coherence of the edited methods {:.1f}"
     if not rated:
         rated = {k: _share_new(v, cases) for k, v in whole.items()}
-        told = "share of edited methods whose script names the new object only {:.2f}"
+        reason = "share of edited methods whose script names the new object only {:.2f}"
     order = sorted(rated, key=lambda k: (rated[k], k))
-    picked = {k: f"among the worst: {told.format(rated[k])}" for k in _one_a_case(order, (), WORST)}
+    picked = {k: f"among the worst: {reason.format(rated[k])}" for k in _one_a_case(order, (), WORST)}
     for k in _one_a_case(order[::-1], picked, BEST):
-        picked[k] = f"among the best: {told.format(rated[k])}"
+        picked[k] = f"among the best: {reason.format(rated[k])}"
     return [_make_example(cases[k[0]], k[1], whole[k], why, labels, texts) for k, why in picked.items()]
 
 
@@ -74,11 +74,11 @@ def _one_a_case(
 
 
 def _coherence(texts: RatedTexts) -> dict[str, float]:
-    found: dict[str, list[int]] = defaultdict(list)
+    values: dict[str, list[int]] = defaultdict(list)
     for r in texts.ratings:
         if r.aspect == "coherence" and r.value is not None and r.rated_by.kind != "adjudicated":
-            found[r.item_id].append(r.value)
-    return {i: sum(v) / len(v) for i, v in found.items()}
+            values[r.item_id].append(r.value)
+    return {i: sum(v) / len(v) for i, v in values.items()}
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
@@ -116,9 +116,9 @@ def _make_example(
 
 
 def _ratings(script: GeneratedScript, texts: RatedTexts) -> tuple[tuple[str, str, str], ...]:
-    found: dict[tuple[str, str], list[str]] = defaultdict(list)
+    marks: dict[tuple[str, str], list[str]] = defaultdict(list)
     for r in texts.ratings:
         if r.item_id == script.id and r.rated_by.kind != "adjudicated":
-            found[(r.aspect, who(r.rated_by))].append("unscored" if r.value is None else str(r.value))
-    order = sorted(found, key=lambda k: (ASPECTS.index(k[0]), k[1] not in (PEOPLE, PROGRAMS), k[1]))
-    return tuple((SHORT[a], name, ", ".join(sorted(found[(a, name)]))) for a, name in order)
+            marks[(r.aspect, who(r.rated_by))].append("unscored" if r.value is None else str(r.value))
+    order = sorted(marks, key=lambda k: (ASPECTS.index(k[0]), k[1] not in (PEOPLE, PROGRAMS), k[1]))
+    return tuple((SHORT[a], name, ", ".join(sorted(marks[(a, name)]))) for a, name in order)

@@ -38,9 +38,9 @@ class RatedTexts(NamedTuple):
 
     def of_model(self, model: str) -> RatedTexts:
         """The scripts of one model and their ratings."""
-        kept = tuple(s for s in self.scripts if s.model == model)
-        ids = {s.id for s in kept}
-        return self._replace(scripts=kept, ratings=tuple(r for r in self.ratings if r.item_id in ids))
+        scripts = tuple(s for s in self.scripts if s.model == model)
+        ids = {s.id for s in scripts}
+        return self._replace(scripts=scripts, ratings=tuple(r for r in self.ratings if r.item_id in ids))
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -50,9 +50,9 @@ class RatedTexts(NamedTuple):
     @property
     def editors(self) -> tuple[str, ...]:
         """Labels of methods, the unedited model first."""
-        found = dict.fromkeys(s.editor for s in self.scripts)
+        labels = dict.fromkeys(s.editor for s in self.scripts)
         plain = [s.editor for s in self.scripts if not s.edited]
-        return tuple(dict.fromkeys([*plain[:1], *found]))
+        return tuple(dict.fromkeys([*plain[:1], *labels]))
 
 
 class RatingCell(NamedTuple):
@@ -98,11 +98,11 @@ def read_texts(path: Path) -> RatedTexts:
 
     with Store.open(path) as store:
         scripts = tuple(store.all(GeneratedScript))
-        found = tuple(store.all(Rating))
+        stored_ratings = tuple(store.all(Rating))
     known = {s.id for s in scripts}
-    ratings = tuple(r for r in found if r.item_id in known)
+    ratings = tuple(r for r in stored_ratings if r.item_id in known)
     synthetic = any(r.rated_by.is_program for r in ratings)
-    return RatedTexts(scripts, ratings, len(found) - len(ratings), synthetic)
+    return RatedTexts(scripts, ratings, len(stored_ratings) - len(ratings), synthetic)
 
 
 def stores_of(folders: Sequence[Path], store: Path | None) -> tuple[Path, ...]:
@@ -111,13 +111,13 @@ def stores_of(folders: Sequence[Path], store: Path | None) -> tuple[Path, ...]:
     from evaluation.judge.script_sources import RUN_STORE
     from evaluation.runs.results import RUN_FILE
 
-    found = [] if store is None else [Path(store)]
+    paths = [] if store is None else [Path(store)]
     for folder in folders:
         path = Path(folder) / RUN_FILE
         config = (read_json(path).get("config") or {}) if path.is_file() else {}
         fed = config.get("feed") or (config.get("split") or {}).get("store")
-        found += [p for p in (Path(folder) / RUN_STORE, *([Path(fed)] if fed else ())) if p.is_file()]
-    return tuple({p.resolve(): p for p in found}.values())
+        paths += [p for p in (Path(folder) / RUN_STORE, *([Path(fed)] if fed else ())) if p.is_file()]
+    return tuple({p.resolve(): p for p in paths}.values())
 
 
 def join_texts(sources: Sequence[RatedTexts]) -> RatedTexts | None:
@@ -199,12 +199,12 @@ def ranked_aspects(source: RatingSource, unranked: Collection[str]) -> dict[str,
 
 def script_values(ratings: Iterable[Rating]) -> dict[str, dict[str, float | None]]:
     """Aspect -> item id -> mean rating; None where every rating of it is unscored."""
-    found: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    collected: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for r in ratings:
-        values = found[r.aspect][r.item_id]
+        values = collected[r.aspect][r.item_id]
         if r.value is not None:
             values.append(r.value)
-    return {a: {i: sum(v) / len(v) if v else None for i, v in items.items()} for a, items in found.items()}
+    return {a: {i: sum(v) / len(v) if v else None for i, v in items.items()} for a, items in collected.items()}
 
 
 def _source(title: str, person: bool, rated: Sequence[Rating], texts: RatedTexts) -> RatingSource:
@@ -228,11 +228,11 @@ def _source(title: str, person: bool, rated: Sequence[Rating], texts: RatedTexts
 
 
 def _by_case(values: Mapping[str, float | None], by_id: Mapping[str, GeneratedScript]) -> dict[str, float]:
-    found: dict[str, list[float]] = defaultdict(list)
+    values_by_case: dict[str, list[float]] = defaultdict(list)
     for item, value in values.items():
         if value is not None:
-            found[by_id[item].case].append(value)
-    return {case: sum(v) / len(v) for case, v in found.items()}
+            values_by_case[by_id[item].case].append(value)
+    return {case: sum(v) / len(v) for case, v in values_by_case.items()}
 
 
 def _cell(values: Mapping[str, float | None], by_case: Mapping[str, float], low: int, high: int) -> RatingCell:

@@ -113,24 +113,26 @@ class _Text(NamedTuple):
 
 def object_mention_rates(run: Run) -> list[ObjectMentionRates]:
     """Every editor at both places; places at which nothing was written are left out."""
-    how = generation_of(run)
+    generation = generation_of(run)
     out = []
     for editor in run.editors:
         for place in ("script prompt", "question"):
-            found, missing = _texts(run, editor, place, how)
-            if found:
-                out.append(_mention_rates(editor.label, place, found, missing))
+            texts, missing = _texts(run, editor, place, generation)
+            if texts:
+                out.append(_mention_rates(editor.label, place, texts, missing))
     return out
 
 
 def score_text_gaps(run: Run, normalisation: Normalisation = "mean") -> list[ScoreTextGap]:
     """S-ES against S-ES-gen for every editor, prompt by prompt; intervals over cases."""
-    how = generation_of(run)
-    base = _texts(run, run.baseline, "script prompt", how)[0]
+    generation = generation_of(run)
+    base = _texts(run, run.baseline, "script prompt", generation)[0]
     old_first = {(t.case, t.item) for t in base if t.named.first == "old"}
     out = []
     for editor in run.editors:
-        wrote = {(t.case, t.item): float(t.named.first == "new") for t in _texts(run, editor, "script prompt", how)[0]}
+        wrote = {
+            (t.case, t.item): float(t.named.first == "new") for t in _texts(run, editor, "script prompt", generation)[0]
+        }
         scored = _script_preferences(run, editor, normalisation)
         both = [k for k in wrote if k in scored]
         some = [k for k in both if k in old_first]
@@ -150,23 +152,23 @@ def score_text_gaps(run: Run, normalisation: Normalisation = "mean") -> list[Sco
 
 def text_shapes(run: Run) -> list[TextShape]:
     """Length, format and plain entropy of every editor's scripts, and the perplexity of the fixed text."""
-    how = generation_of(run)
+    generation = generation_of(run)
     before = _perplexity(run.baseline)
     out = []
     for editor in run.editors:
-        found = _texts(run, editor, "question", how)[0]
-        if not found:
+        texts = _texts(run, editor, "question", generation)[0]
+        if not texts:
             continue
-        rules = [broken_rules(t.written.text, ended=t.written.ended) for t in found]
-        entropy = [(t.case, e) for t in found if (e := n_gram_entropy(t.written.text, max_words=None)) is not None]
+        rules = [broken_rules(t.written.text, ended=t.written.ended) for t in texts]
+        entropy = [(t.case, e) for t in texts if (e := n_gram_entropy(t.written.text, max_words=None)) is not None]
         out.append(
             TextShape(
                 label=editor.label,
-                scripts=len(found),
-                words=_interval([(t.case, float(len(words(t.written.text)))) for t in found], None),
-                steps=_interval([(t.case, float(len(parse(t.written.text).steps))) for t in found], None),
-                cut_off=_interval([(t.case, float(t.written.ended == "length")) for t in found]),
-                chat=_interval([(t.case, float(t.written.chat)) for t in found]),
+                scripts=len(texts),
+                words=_interval([(t.case, float(len(words(t.written.text)))) for t in texts], None),
+                steps=_interval([(t.case, float(len(parse(t.written.text).steps))) for t in texts], None),
+                cut_off=_interval([(t.case, float(t.written.ended == "length")) for t in texts]),
+                chat=_interval([(t.case, float(t.written.chat)) for t in texts]),
                 broken=dict(Counter(rule for broken in rules for rule in broken).most_common()),
                 entropy=_interval(entropy, None),
                 perplexity=_perplexity(editor),
@@ -178,7 +180,7 @@ def text_shapes(run: Run) -> list[TextShape]:
 
 def _texts(run: Run, editor: EditorRun, place: Place, generation: Generation) -> tuple[list[_Text], int]:
     """Texts of an editor with what they name, and how many are missing in finished cases."""
-    found, missing = [], 0
+    texts, missing = [], 0
     for key, case in cases_by_key(run).items():
         result = editor.results.get(key)
         if result is None or result.error is not None:
@@ -190,9 +192,9 @@ def _texts(run: Run, editor: EditorRun, place: Place, generation: Generation) ->
             if answer is None or answer.written is None:
                 missing += 1
                 continue
-            about = objects(case, prompt)
-            found.append(_Text(key, item, answer.written, names(answer.written.text, *about)))
-    return found, missing
+            targets = objects(case, prompt)
+            texts.append(_Text(key, item, answer.written, names(answer.written.text, *targets)))
+    return texts, missing
 
 
 def _written_places(case: Case, place: Place, generation: Generation) -> list[tuple[str, str, ScriptPrompt | None]]:
@@ -238,8 +240,8 @@ def _script_preferences(run: Run, editor: EditorRun, normalisation: Normalisatio
 def _perplexity(editor: EditorRun) -> float | None:
     probe = ScoreProbe(purpose="fixed_text", item="fixed_text", prompt=PROMPT, targets=(TEXT,))
     answers = [a for r in editor.results.values() for a in r.answers if a.probe == probe.id]
-    found = [v for a in answers if not isinstance(v := perplexity(probe, a), str)]
-    return median(found) if found else None
+    values = [v for a in answers if not isinstance(v := perplexity(probe, a), str)]
+    return median(values) if values else None
 
 
 def _interval(values: Sequence[tuple[str, float]], scale: Scale | None = SHARE) -> Interval:

@@ -46,7 +46,7 @@ def two_way_intervals(scores: Sequence[CaseScores], resampling: Resampling = DEF
     homes: dict[str, set[str]] = defaultdict(set)
     for case, neighbour in zip(cases, neighbours, strict=True):
         homes[neighbour].add(case)
-    recurring = sum(len(found) > 1 for found in homes.values())
+    recurring = sum(len(scored) > 1 for scored in homes.values())
     if not recurring:
         none = Estimate("mean of case means", None, reason="no neighbour fact recurs in a second case")
         return TwoWayInterval(Interval(None, None, 0), none, len(homes), 0)

@@ -181,11 +181,11 @@ def api_requests(cases: Iterable[Case], editors: Mapping[str, Editor], *, goes_o
         for label, editor in editors.items():
             edit = require_prompt_edit(editor.edit([case.fact]), label)
             for key, text in questions(case):
-                asked = edit.rewrite(tidy(text))
-                out.append(ApiRequest(case, label, key, asked, asked != tidy(text)))
+                prompt_text = edit.rewrite(tidy(text))
+                out.append(ApiRequest(case, label, key, prompt_text, prompt_text != tidy(text)))
             for n, prompt in enumerate(case.prompts if goes_on else ()):
-                asked = edit.rewrite(prompt.text)
-                out.append(ApiRequest(case, label, prompt.key, asked, asked != prompt.text, True, n))
+                prompt_text = edit.rewrite(prompt.text)
+                out.append(ApiRequest(case, label, prompt.key, prompt_text, prompt_text != prompt.text, True, n))
     return out
 
 

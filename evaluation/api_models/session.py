@@ -43,10 +43,10 @@ def run_requests(
         StoppedEarly: Ctrl-C or SIGTERM.
         BudgetReached: the next call does not fit the budget.
     """
-    with model_session(journal, model) as session, Store.open(store, create=True) as kept:
+    with model_session(journal, model) as session, Store.open(store, create=True) as opened:
         for case in cases:
-            kept.put([case.fact, *case.questions, case])
-        return session.run(_ask_all(kept, session, asks, step, on_progress))
+            opened.put([case.fact, *case.questions, case])
+        return session.run(_ask_all(opened, session, asks, step, on_progress))
 
 
 async def _ask_all(
@@ -60,9 +60,9 @@ async def _ask_all(
     out: list[ApiAnswer] = []
     async with session.client() as client:
         for first in range(0, len(asks), size):
-            found = await gather_all([request_text(step, ask, client) for ask in asks[first : first + size]])
-            store.put([a.script for a in found if a.script], [a.line for a in found if a.line])
-            out += found
+            answers = await gather_all([request_text(step, ask, client) for ask in asks[first : first + size]])
+            store.put([a.script for a in answers if a.script], [a.line for a in answers if a.line])
+            out += answers
             on_progress(len(out), len(asks), session.budget.sentence())
     return out
 
@@ -112,10 +112,10 @@ def summarise_answers(answers: Sequence[ApiAnswer]) -> list[ApiResultRow]:
 
 def _row(editor: str, goes_on: bool, answers: Sequence[ApiAnswer]) -> ApiResultRow:
     good = [a for a in answers if a.status == "ok" and not (a.script is not None and a.script.refused)]
-    found = [a.mentioned for a in good]
+    mentions = [a.mentioned for a in good]
     cases = [a.ask.case.key for a in good]
     declined = sum(a.status == "refused" or bool(a.script and a.script.refused) for a in answers)
-    firsts = {which: _share([m.first == which for m in found], cases) for which in ("new", "old", "neither")}
+    firsts = {which: _share([m.first == which for m in mentions], cases) for which in ("new", "old", "neither")}
     return ApiResultRow(
         editor=editor,
         kind="rest" if goes_on else "script",
@@ -124,15 +124,15 @@ def _row(editor: str, goes_on: bool, answers: Sequence[ApiAnswer]) -> ApiResultR
         refused=declined,
         failed=sum(a.status in ("permanent", "unparseable") for a in answers),
         waiting=sum(a.status == "unanswered" for a in answers),
-        mixed=_share([m.mixed for m in found], cases),
+        mixed=_share([m.mixed for m in mentions], cases),
         in_format=None if goes_on else _share([a.in_format for a in good], cases),
         **firsts,
     )
 
 
 def _share(hits: Sequence[bool], cases: Sequence[str]) -> PercentShare:
-    found = clustered_interval([100.0 * h for h in hits], cases, scale=(0.0, 100.0))
-    return PercentShare(found.mean, found.half, len(hits), found.n, found.low, found.high)
+    interval = clustered_interval([100.0 * h for h in hits], cases, scale=(0.0, 100.0))
+    return PercentShare(interval.mean, interval.half, len(hits), interval.n, interval.low, interval.high)
 
 
 def as_data(rows: Sequence[ApiResultRow]) -> list[dict[str, Any]]:

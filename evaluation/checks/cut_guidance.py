@@ -81,22 +81,22 @@ class _CutCheck(ModelCheck):
 
     def judge(self, items: Sequence[Record], around: CheckContext) -> Iterator[Verdict]:
         """A measurement a prompt."""
-        asked = [self.asked(item, around) for item in items]
-        flat = [probe for one in asked if not isinstance(one, str) for probe in one]
+        probes = [self.asked(item, around) for item in items]
+        flat = [probe for one in probes if not isinstance(one, str) for probe in one]
         answers = iter(cached_scores(self.lm, flat, self._memory) if flat else [])
-        for item, one in zip(items, asked, strict=True):
+        for item, one in zip(items, probes, strict=True):
             assert isinstance(item, ScriptPrompt)
             if isinstance(one, str):
                 yield self.verdict(item, "unscored", one)
                 continue
-            own = [next(answers) for _ in one]
-            wrong = problem(*own)
-            yield self.verdict(item, "unscored", wrong) if wrong else self.measured(item, one, own)
+            prompt_answers = [next(answers) for _ in one]
+            wrong = problem(*prompt_answers)
+            yield self.verdict(item, "unscored", wrong) if wrong else self.measured(item, one, prompt_answers)
 
     def cost(self, items: Sequence[Record], around: CheckContext) -> Mapping[str, Any]:
         """Objects to score."""
-        asked = [self.asked(item, around) for item in items]
-        return {"scored objects": sum(len(p.targets) for one in asked if not isinstance(one, str) for p in one)}
+        probes = [self.asked(item, around) for item in items]
+        return {"scored objects": sum(len(p.targets) for one in probes if not isinstance(one, str) for p in one)}
 
 
 class CutGuidance(_CutCheck):

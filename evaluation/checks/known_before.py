@@ -51,21 +51,21 @@ class _KnownCheck(ModelCheck):
         self, items: Sequence[Record], around: CheckContext
     ) -> Iterator[tuple[Record, list[tuple[ScoreProbe, int]] | str]]:
         """Every item with its prompts' ranks, or with why there are none."""
-        asked = [self.probes(item, around) for item in items]
-        flat = [probe for one in asked if not isinstance(one, str) for probe in one]
+        probe_lists = [self.probes(item, around) for item in items]
+        flat = [probe for one in probe_lists if not isinstance(one, str) for probe in one]
         answers = iter(self.lm.score(flat) if flat else [])
-        for item, one in zip(items, asked, strict=True):
+        for item, one in zip(items, probe_lists, strict=True):
             if isinstance(one, str):
                 yield item, one
                 continue
-            own = [next(answers) for _ in one]
-            ranks = [rank(a, normalisation=self.params.normalisation) for a in own if not a.error]
-            yield item, problem(*own) or list(zip(one, ranks, strict=True))
+            item_answers = [next(answers) for _ in one]
+            ranks = [rank(a, normalisation=self.params.normalisation) for a in item_answers if not a.error]
+            yield item, problem(*item_answers) or list(zip(one, ranks, strict=True))
 
     def cost(self, items: Sequence[Record], around: CheckContext) -> Mapping[str, Any]:
         """Objects to score."""
-        asked = [self.probes(item, around) for item in items]
-        return {"scored objects": sum(len(p.targets) for one in asked if not isinstance(one, str) for p in one)}
+        probe_lists = [self.probes(item, around) for item in items]
+        return {"scored objects": sum(len(p.targets) for one in probe_lists if not isinstance(one, str) for p in one)}
 
     def targets(self, fact: Fact, old: str, around: CheckContext) -> tuple[str, ...]:
         """The old object, then those it is ranked among (the new one is one of them)."""
@@ -93,13 +93,13 @@ class KnownBefore(_KnownCheck):
 
     def judge(self, items: Sequence[Record], around: CheckContext) -> Iterator[Verdict]:
         """A share a fact, with the ranks as the reason."""
-        for item, found in self.ranked(items, around):
-            if isinstance(found, str):
-                yield self.verdict(item, "unscored", found)
+        for item, outcome in self.ranked(items, around):
+            if isinstance(outcome, str):
+                yield self.verdict(item, "unscored", outcome)
                 continue
-            ranks = [place for _, place in found]
+            ranks = [place for _, place in outcome]
             share = sum(place == 1 for place in ranks) / len(ranks)
-            among = len(found[0][0].targets)
+            among = len(outcome[0][0].targets)
             reason = f"the old object ranks {', '.join(map(str, ranks))} of {among} under {len(ranks)} plain prompts"
             yield self.verdict(item, None, reason, value=round(share, 6), unit="share")
 
@@ -125,10 +125,10 @@ class KnownInScript(_KnownCheck):
 
     def judge(self, items: Sequence[Record], around: CheckContext) -> Iterator[Verdict]:
         """A rank a prompt."""
-        for item, found in self.ranked(items, around):
-            if isinstance(found, str):
-                yield self.verdict(item, "unscored", found)
+        for item, outcome in self.ranked(items, around):
+            if isinstance(outcome, str):
+                yield self.verdict(item, "unscored", outcome)
                 continue
-            ((probe, place),) = found
+            ((probe, place),) = outcome
             reason = f"{probe.targets[0]!r} ranks {place} of {len(probe.targets)} objects of the relation"
             yield self.verdict(item, None, reason, value=float(place), unit="rank")

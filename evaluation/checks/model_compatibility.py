@@ -202,8 +202,8 @@ def _offsets(lm: LM) -> Finding:
         spans = lm.tokenizer(text, return_offsets_mapping=True)["offset_mapping"]
         ends = [end for start, end in spans if end > start]
         if ends != sorted(ends) or not ends or ends[-1] != len(text):
-            said = "The tokenizer's character offsets do not run to the end of a text: objects cannot be found in it."
-            return Finding("offsets", "no", said, {"text": text})
+            reason = "The tokenizer's character offsets do not run to the end of a text: objects cannot be found in it."
+            return Finding("offsets", "no", reason, {"text": text})
         if encode_target(lm.tokenizer, prompt, target, separator=separator).straddles:
             merged.append(separator + target)
     facts = {"tried": len(BOUNDARIES), "merged": merged}
@@ -217,18 +217,18 @@ def _offsets(lm: LM) -> Finding:
 
 
 def _subject(lm: LM) -> Finding:
-    found = {}
+    tokens = {}
     for template, name in SUBJECTS:
         start = template.index("{}")
         placed = encode_at(lm.tokenizer, template.replace("{}", name), end=start + len(name))
         spans = lm.tokenizer(template.replace("{}", name), return_offsets_mapping=True)["offset_mapping"]
         begin, end = spans[placed.last]
         if not start < end or not begin < start + len(name):
-            said = f"The last token of {name!r} is not found in {template!r}: keys would be read elsewhere."
-            return Finding("subject", "no", said, {"subject": name})
-        found[name] = lm.tokenizer.convert_ids_to_tokens([placed.ids[placed.last]])[0]
-    shown = ", ".join(f"{token} for {name}" for name, token in found.items())
-    return Finding("subject", "ok", f"Last tokens of subjects are found: {shown}.", found)
+            reason = f"The last token of {name!r} is not found in {template!r}: keys would be read elsewhere."
+            return Finding("subject", "no", reason, {"subject": name})
+        tokens[name] = lm.tokenizer.convert_ids_to_tokens([placed.ids[placed.last]])[0]
+    shown = ", ".join(f"{token} for {name}" for name, token in tokens.items())
+    return Finding("subject", "ok", f"Last tokens of subjects are found: {shown}.", tokens)
 
 
 @torch.no_grad()
@@ -267,13 +267,13 @@ def _edit(lm: LM) -> Finding:
     key, value = before.input[0, placed.last].float(), before.output[0, placed.last].float()
     delta = LowRankDelta(lm.layout.weight(layer), value[:, None], (key / (key @ key))[:, None])  # doubles the value
     weight: torch.Tensor = projection.weight  # type: ignore[assignment]
-    kept = weight.detach().clone()
+    original = weight.detach().clone()
     with applied(lm.model, [delta]), reading(projection) as after:
         edited = logits_at(lm, ids, mask, [0], [len(placed.ids) - 1])
     gained = after.output[0, placed.last].float() - value
     off = float((gained - value).norm() / value.norm())
     moved = float((edited - plain.to(edited.device)).abs().max())
-    whole = torch.equal(weight.view(torch.uint8), kept.view(torch.uint8))
+    whole = torch.equal(weight.view(torch.uint8), original.view(torch.uint8))
     facts = {"layer": layer, "relative_error": off, "logits_moved": moved, "restored": whole}
     if not whole:
         return Finding("edit", "no", "After a test edit the weights are not what they were.", facts)

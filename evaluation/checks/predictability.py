@@ -105,10 +105,10 @@ def measure(
     """Bits of every prompt, or why there are none; all probes go to the scorer at once, equal ones once."""
     probes = [probe for one in prompts for probe in (one.script, one.neutral)]
     answers = cached_scores(lm, probes, {} if memory is None else memory)
-    found: list[PredictabilityBits | str] = []
+    results: list[PredictabilityBits | str] = []
     for one, script, neutral in zip(prompts, answers[::2], answers[1::2], strict=True):
-        found.append(problem(script, neutral) or bits(one, script, neutral))
-    return found
+        results.append(problem(script, neutral) or bits(one, script, neutral))
+    return results
 
 
 class Predictability(ModelCheck):
@@ -154,27 +154,29 @@ class Predictability(ModelCheck):
     def judge(self, items: Sequence[Record], around: CheckContext) -> Iterator[Verdict]:
         """A measured value a prompt, or ``unscored``."""
         prompts = [item for item in items if isinstance(item, ScriptPrompt)]
-        asked = [self.asked(prompt, around) for prompt in prompts]
-        ready = [one for one in asked if isinstance(one, PredictabilityProbes)]
+        probe_sets = [self.asked(prompt, around) for prompt in prompts]
+        ready = [one for one in probe_sets if isinstance(one, PredictabilityProbes)]
         measured = iter(measure(self.lm, ready, self._memory) if ready else [])
         self._memory = dict(list(self._memory.items())[-4096:])  # neutral prompts come back, script prompts do not
-        for prompt, one in zip(prompts, asked, strict=True):
-            found = one if isinstance(one, str) else next(measured)
-            if isinstance(found, str):
-                yield self.verdict(prompt, "unscored", found)
+        for prompt, one in zip(prompts, probe_sets, strict=True):
+            outcome = one if isinstance(one, str) else next(measured)
+            if isinstance(outcome, str):
+                yield self.verdict(prompt, "unscored", outcome)
                 continue
             assert isinstance(one, PredictabilityProbes)
-            yield self.verdict(prompt, None, _describe(one, found), value=round(found.value, 4), unit="bits")
+            yield self.verdict(prompt, None, _describe(one, outcome), value=round(outcome.value, 4), unit="bits")
 
     def cost(self, items: Sequence[Record], around: CheckContext) -> Mapping[str, Any]:
         """Objects to score, under two prompts each."""
-        asked = [self.asked(item, around) for item in items if isinstance(item, ScriptPrompt)]
+        probe_sets = [self.asked(item, around) for item in items if isinstance(item, ScriptPrompt)]
         return {
-            "scored objects": sum(2 * len(one.script.targets) for one in asked if isinstance(one, PredictabilityProbes))
+            "scored objects": sum(
+                2 * len(one.script.targets) for one in probe_sets if isinstance(one, PredictabilityProbes)
+            )
         }
 
 
 def _describe(probes: PredictabilityProbes, bits: PredictabilityBits) -> str:
     old, *rest = probes.script.targets
-    said = f"the prompt without its subject gives {old!r} {bits.value:+.2f} bits against {len(rest)} rivals"
-    return said if bits.new is None else f"{said}, {bits.new:+.2f} against the new object {rest[0]!r}"
+    description = f"the prompt without its subject gives {old!r} {bits.value:+.2f} bits against {len(rest)} rivals"
+    return description if bits.new is None else f"{description}, {bits.new:+.2f} against the new object {rest[0]!r}"

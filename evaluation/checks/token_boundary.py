@@ -41,31 +41,31 @@ def boundary_faults(
         targets: The objects.
         separator: What stands between.
     """
-    found: list[BoundaryFault] = []
+    faults: list[BoundaryFault] = []
     alone = _tokens(tokenizer, prompt)
     for target in targets:
         text, begins = prompt + separator + target, len(prompt) + len(separator)
         joint = _tokens(tokenizer, text)
         first = next((t for t in joint if t.end > begins and t.end > t.start), None)
         if first is None:
-            found.append(BoundaryFault("no token of the text belongs to the object", target, len(prompt), len(prompt)))
+            faults.append(BoundaryFault("no token of the text belongs to the object", target, len(prompt), len(prompt)))
             continue
         visible = text[first.start : begins].strip()
         if visible:
             shown = text[first.start : first.end]
             at = min(first.start, len(prompt))
-            found.append(
+            faults.append(
                 BoundaryFault(f"one token holds {shown!r}, with characters before the object", target, at, len(prompt))
             )
         elif [t.id for t in joint[: len(alone)]] != [t.id for t in alone]:
             n = next((i for i, (a, b) in enumerate(zip(alone, joint, strict=False)) if a.id != b.id), len(joint))
             at = alone[n].start if n < len(alone) else len(prompt)
-            found.append(
+            faults.append(
                 BoundaryFault("the prompt's own tokens change when the object follows", target, at, len(prompt))
             )
         if any(t.id == tokenizer.unk_token_id for t in joint if t.end > begins and tokenizer.unk_token_id is not None):
-            found.append(BoundaryFault("the object holds an unknown token", target, len(prompt), len(prompt)))
-    return found
+            faults.append(BoundaryFault("the object holds an unknown token", target, len(prompt), len(prompt)))
+    return faults
 
 
 class _Token(NamedTuple):
@@ -129,14 +129,14 @@ class TokenBoundary(StoreCheck):
             objects = [item.targets[0]]
             objects += [fact.new.text] if fact and fact.new else []
             objects += [t for t in item.targets[1:]]
-            found = boundary_faults(self.tokenizer, item.text, list(dict.fromkeys(objects)), separator=item.separator)
-            if not found:
+            faults = boundary_faults(self.tokenizer, item.text, list(dict.fromkeys(objects)), separator=item.separator)
+            if not faults:
                 yield self.verdict(item, "keep")
                 continue
             spans = [
                 Span(start=f.start, end=f.end, text=item.text[f.start : f.end], what=f"before {f.target}")
-                for f in found
+                for f in faults
                 if f.end > f.start
             ]
-            reason = "; ".join(dict.fromkeys(f"{f.what} ({f.target!r})" for f in found))
+            reason = "; ".join(dict.fromkeys(f"{f.what} ({f.target!r})" for f in faults))
             yield self.verdict(item, "drop", reason, spans=spans)

@@ -92,26 +92,26 @@ def run_api(options: ApiCommandOptions, *, access: Access, as_json: bool) -> Non
     step = ApiScriptStep(access.label, temperature=options.temperature)
     wanted = api_requests(cases, methods, goes_on=options.goes_on)
     if options.dry_run:
-        told = estimate(wanted, step, access)
+        price = estimate(wanted, step, access)
         text = (
-            f"{counted(len(cases), 'case')}, {counted(len(methods), 'method')}: {calls_in_words(*told)} "
+            f"{counted(len(cases), 'case')}, {counted(len(methods), 'method')}: {calls_in_words(*price)} "
             "(replies of full length)."
         )
-        click.echo(json.dumps(told._asdict()) if as_json else text)
+        click.echo(json.dumps(price._asdict()) if as_json else text)
         return
     store = options.store
     journal = options.journal_path or journal_of(store)
     line = StatusLine()
     answers = run_requests(store, journal, cases, wanted, step, access, on_progress=partial(_print_progress, line))
-    found = summarise_answers(answers)
+    rows = summarise_answers(answers)
     line.end()
     if as_json:
-        told_all = {"model": access.label, "cases": len(cases), "note": NOT_COMPARABLE, "rows": as_data(found)}
+        told_all = {"model": access.label, "cases": len(cases), "note": NOT_COMPARABLE, "rows": as_data(rows)}
         click.echo(json.dumps(told_all, ensure_ascii=False))
     else:
-        click.echo(f"{access.label}, {len(cases)} counterfactual cases\n\n{as_text(found)}\n\n{NOT_COMPARABLE}.")
+        click.echo(f"{access.label}, {len(cases)} counterfactual cases\n\n{as_text(rows)}\n\n{NOT_COMPARABLE}.")
         click.echo(f"Scripts are in {store}. Next: scedit judge {store} --model ANOTHER-FAMILY")
-    refuse_unanswered(sum(row.waiting for row in found), "text")
+    refuse_unanswered(sum(row.waiting for row in rows), "text")
 
 
 def _prepare(options: ApiCommandOptions, access: Access) -> tuple[Any, dict[str, Any]]:
@@ -133,14 +133,14 @@ def _prepare(options: ApiCommandOptions, access: Access) -> tuple[Any, dict[str,
         wanted = SplitChoice(name=name, store=None if name in SPLITS else options.store)
     split = open_split(wanted)
     cases = choose(split, kinds=("counterfactual",), limit=options.limit)
-    own = override({}, options.settings)
-    if unknown := [n for n in own if n not in labels]:
+    settings = override({}, options.settings)
+    if unknown := [n for n in settings if n not in labels]:
         raise UserError(f"--set speaks of '{unknown[0]}', which is not among --editors", allowed=", ".join(labels))
     known = options.support in SHIPPED
     choice = SupportChoice(name=options.support) if known else SupportChoice(file=Path(options.support))
     shown = open_support(choice, split).cases
     cache = Cache(cache_dir())
-    return cases, {n: make_editor(n, access.label, cache, own.get(n), support=shown) for n in labels}
+    return cases, {n: make_editor(n, access.label, cache, settings.get(n), support=shown) for n in labels}
 
 
 def _print_progress(line: StatusLine, done: int, total: int, spent: str) -> None:

@@ -59,8 +59,8 @@ def calibrate(
     from evaluation.judge.reliability.calibration_tables import as_data, as_text
     from evaluation.judge.script_sources import scripts_store
 
-    with Store.open(scripts_store(store_or_run)) as kept:
-        asks = judge_inputs(kept)
-        ratings = rated_scripts(kept, [a.item for a in asks], estimator=estimator)
-    found = calibrate_judge(ratings, asks, CalibrationRequest(judge, quorum, people, width, against, estimator))
-    click.echo(json.dumps(as_data(found), ensure_ascii=False) if as_json else as_text(found))
+    with Store.open(scripts_store(store_or_run)) as opened:
+        asks = judge_inputs(opened)
+        ratings = rated_scripts(opened, [a.item for a in asks], estimator=estimator)
+    calibration = calibrate_judge(ratings, asks, CalibrationRequest(judge, quorum, people, width, against, estimator))
+    click.echo(json.dumps(as_data(calibration), ensure_ascii=False) if as_json else as_text(calibration))

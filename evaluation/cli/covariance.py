@@ -71,16 +71,16 @@ def compute(
     parse_layers(layers, depth=model_depth(model))  # refused before a model is loaded
     lm, cache = LM.load(model, device=device, dtype=dtype), Cache(cache_dir())
     wanted = parse_layers(layers, lm.layout.depth)
-    found = key_moments(lm, wanted, text, cache=cache, cap=cap, batch_tokens=batch_tokens, on_progress=_Lines())
-    tokens = next(iter(found.values())).tokens
+    moments = key_moments(lm, wanted, text, cache=cache, cap=cap, batch_tokens=batch_tokens, on_progress=_Lines())
+    tokens = next(iter(moments.values())).tokens
     click.echo(
-        f"Second moments of {counted(len(found), 'layer')} over {counted(tokens, 'token')} of {text.name} "
+        f"Second moments of {counted(len(moments), 'layer')} over {counted(tokens, 'token')} of {text.name} "
         f"are in {cache.folder}"
     )
     if tokens < ENOUGH * lm.layout.inner:
         click.echo(f"That is little for keys of {lm.layout.inner} entries: methods will warn of noisy statistics.")
     if out is not None:
-        write_pack(out, lm, found, text, cache=cache, cap=cap)
+        write_pack(out, lm, moments, text, cache=cache, cap=cap)
         click.echo(f"Wrote {out}")
 
 
@@ -100,15 +100,17 @@ def pack(out: Path, model: str, layers: str, corpus: tuple[str, ...], cap: int |
     text = open_corpus(corpus or None)
     parse_layers(layers, depth=model_depth(model))  # refused before a model is loaded
     lm, cache = LM.load(model, device=device, dtype=dtype), Cache(cache_dir())
-    found = {n: kept_moments(lm, n, text, cache=cache, cap=cap) for n in parse_layers(layers, lm.layout.depth)}
-    missing = [n for n, kept in found.items() if kept is None]
+    moments = {n: kept_moments(lm, n, text, cache=cache, cap=cap) for n in parse_layers(layers, lm.layout.depth)}
+    missing = [n for n, statistics in moments.items() if statistics is None]
     if missing:
         raise UserError(
             f"layers {', '.join(map(str, missing))} were not measured over {text.name}",
             where=model,
             fix="first: scedit model covariance compute with the same options",
         )
-    manifest = write_pack(out, lm, {n: kept for n, kept in found.items() if kept}, text, cache=cache, cap=cap)
+    manifest = write_pack(
+        out, lm, {n: statistics for n, statistics in moments.items() if statistics}, text, cache=cache, cap=cap
+    )
     click.echo(f"Wrote {out}: {counted(len(manifest.layers), 'layer')}, {counted(manifest.tokens, 'token')}")
 
 
@@ -125,9 +127,9 @@ def load(pack: Path, model: str | None) -> None:
     from evaluation.covariance.pack import keep_pack, read_pack
     from evaluation.models.language_model import LM
 
-    found = read_pack(pack, lm=None if model is None else LM.load(model, device="cpu"))
-    keep_pack(found, Cache(cache_dir()))
-    click.echo(_describe_pack(found.manifest))
+    measured = read_pack(pack, lm=None if model is None else LM.load(model, device="cpu"))
+    keep_pack(measured, Cache(cache_dir()))
+    click.echo(_describe_pack(measured.manifest))
 
 
 @click.command(epilog="Example: scedit model covariance show smollm2.safetensors")
@@ -160,11 +162,11 @@ def _row(path: Path) -> tuple[dict[str, Any], str] | None:
     from curation.files.json_files import read_json
     from evaluation.covariance.covariance import KIND
 
-    kept = read_json(path, "manifest", fix=_ANEW)
+    manifest = read_json(path, "manifest", fix=_ANEW)
     try:
-        if kept["kind"] != KIND:
+        if manifest["kind"] != KIND:
             return None
-        row = {**kept["facts"], **kept["identity"], "model": str(kept["facts"].get("model", ""))}
+        row = {**manifest["facts"], **manifest["identity"], "model": str(manifest["facts"].get("model", ""))}
         row |= {"layer": int(row["layer"]), "corpus": str(row["corpus"])}
         line = f"{row['model']}  layer {row['layer']}  {row['tokens']:,} tokens  {row['dtype']}  cap {row['cap']}"
         return row, f"{line}  corpus {row['corpus'][:12]}"
@@ -184,18 +186,18 @@ def parse_layers(text: str, depth: int | None) -> list[int]:
     """
     if text == "all":
         return list(range(depth or 0))
-    found: set[int] = set()
+    numbers: set[int] = set()
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")
         try:
-            found |= set(range(int(first), int(last if dash else first) + 1))
+            numbers |= set(range(int(first), int(last if dash else first) + 1))
         except ValueError:
             raise UserError(f"'{text}' names no layers", allowed="such as 5, 4-8 or 4-8,12, or all") from None
-    if not found or (depth is not None and max(found) >= depth):
+    if not numbers or (depth is not None and max(numbers) >= depth):
         raise UserError(
             f"the model has no layers '{text}'", allowed="such as 4-8" if depth is None else f"0 to {depth - 1}"
         )
-    return sorted(found)
+    return sorted(numbers)
 
 
 def _describe_pack(manifest: Manifest) -> str:

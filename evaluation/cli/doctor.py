@@ -32,13 +32,15 @@ def doctor(name: str, device: str, dtype: str, trust_remote_code: bool, as_json:
     """
     from evaluation.checks.model_compatibility import diagnose
 
-    found = diagnose(name, device=device, dtype=dtype, trust_remote_code=trust_remote_code)
+    diagnosis = diagnose(name, device=device, dtype=dtype, trust_remote_code=trust_remote_code)
     if as_json:
-        rows = [f._asdict() for f in found.findings]
-        click.echo(json.dumps({"model": found.model, "works": found.works, "findings": rows}, ensure_ascii=False))
+        rows = [f._asdict() for f in diagnosis.findings]
+        click.echo(
+            json.dumps({"model": diagnosis.model, "works": diagnosis.works, "findings": rows}, ensure_ascii=False)
+        )
     else:
-        _print_diagnosis(found)
-    if not found.works:
+        _print_diagnosis(diagnosis)
+    if not diagnosis.works:
         sys.exit(1)
 
 

@@ -41,11 +41,11 @@ def extract_scripts(
     from evaluation.runs.results import load_run
 
     finished = load_run(run)
-    found = generated(finished, list(editors))
+    sources = generated(finished, list(editors))
     if ceiling:
-        found += by_hand(finished, shipped_steps() if store is None else _steps(store))
+        sources += by_hand(finished, shipped_steps() if store is None else _steps(store))
     target = out or run / "scripts.jsonl"
-    write_scripts(found, target)
+    write_scripts(sources, target)
     fresh = None
     if store is not None:
         from curation.store.store import Store
@@ -53,14 +53,14 @@ def extract_scripts(
 
         with Store.open(store, write=True) as opened:
             try:
-                fresh = store_scripts(found, opened, generation_of(finished))[1]
+                fresh = store_scripts(sources, opened, generation_of(finished))[1]
             except UserError as error:
                 raise UserError(
                     f"the store lacks what the scripts belong to: {error}",
                     where=str(store),
                     fix="name the store that the split came from",
                 ) from None
-    _print_result([w.script for w in found], target, fresh, as_json=as_json)
+    _print_result([w.script for w in sources], target, fresh, as_json=as_json)
 
 
 def _steps(path: Path) -> dict[str, tuple[str, ...]]:
@@ -73,18 +73,18 @@ def _steps(path: Path) -> dict[str, tuple[str, ...]]:
 
 def _print_result(scripts: list[GeneratedScript], target: Path, fresh: int | None, *, as_json: bool) -> None:
     for label in dict.fromkeys(s.editor for s in scripts):
-        own = [s for s in scripts if s.editor == label]
-        told = {
+        scripts_of_label = [s for s in scripts if s.editor == label]
+        row = {
             "editor": label,
-            "scripts": len(own),
-            "without_steps": sum(not s.steps for s in own),
-            "refused": sum(s.refused for s in own),
+            "scripts": len(scripts_of_label),
+            "without_steps": sum(not s.steps for s in scripts_of_label),
+            "refused": sum(s.refused for s in scripts_of_label),
         }
         if as_json:
-            click.echo(json.dumps({**told, "file": str(target)}, ensure_ascii=False))
+            click.echo(json.dumps({**row, "file": str(target)}, ensure_ascii=False))
         else:
-            odd = f"{told['without_steps']} without steps, {told['refused']} refused"
-            click.echo(f"{label}: {counted(len(own), 'script')}, {odd}")
+            odd = f"{row['without_steps']} without steps, {row['refused']} refused"
+            click.echo(f"{label}: {counted(len(scripts_of_label), 'script')}, {odd}")
     if not as_json:
         new = "" if fresh is None else f"; {fresh} new in the store"
         click.echo(f"Written to {target}{new}. Next: scedit annotate add-scripts, scedit judge")

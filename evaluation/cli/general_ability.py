@@ -61,11 +61,11 @@ def general_ability(
         choice = chosen.editors[label]
         edit = make(choice.name, choice.params).edit(facts)
         for c in changes(before, ask(lm, names, edit=edit, limit=limit, include=include)):
-            told = {"method": label, "edits": len(facts), "task": c.before.task, "metric": c.before.metric}
+            row = {"method": label, "edits": len(facts), "task": c.before.task, "metric": c.before.metric}
             gap = c.difference
-            told |= {"before": c.before.value, "after": c.after.value, "difference": gap.mean, "half_95": gap.half}
-            told |= {"low_95": gap.low, "high_95": gap.high, "paired": bool(c.before.by_document), "why": c.before.why}
-            lines.append({**told, "documents": c.before.documents, "model": lm.name, "revision": lm.revision})
+            row |= {"before": c.before.value, "after": c.after.value, "difference": gap.mean, "half_95": gap.half}
+            row |= {"low_95": gap.low, "high_95": gap.high, "paired": bool(c.before.by_document), "why": c.before.why}
+            lines.append({**row, "documents": c.before.documents, "model": lm.name, "revision": lm.revision})
     if out is not None:
         write_json(out, {"ability": lines}, fix="name another --out")
     if as_json:

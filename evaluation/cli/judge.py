@@ -125,10 +125,10 @@ def judge(options: JudgeCommandOptions, *, access: Access, as_json: bool) -> Non
     from evaluation.judge.script_sources import scripts_store
 
     store = scripts_store(options.store_or_run)
-    how = _judge_options(options, access)
+    judge_options = _judge_options(options, access)
     asks = _choose_inputs(store, options.editors, options.limit, options.seed)
     if options.dry_run:
-        _tell_price(asks, how, access, options.control_items, as_json=as_json)
+        _tell_price(asks, judge_options, access, options.control_items, as_json=as_json)
         return
     outcome = None
     if not options.show_only:
@@ -140,7 +140,7 @@ def judge(options: JudgeCommandOptions, *, access: Access, as_json: bool) -> Non
             store,
             journal,
             asks,
-            how,
+            judge_options,
             access,
             with_controls=options.control_items,
             on_progress=partial(_print_progress, line),
@@ -171,8 +171,8 @@ def _choose_inputs(store: Path, editors: Sequence[str], limit: int | None, numbe
     from evaluation.judge.inputs import judge_inputs, sample_inputs
     from schemas.core.registry import suggest
 
-    with Store.open(store) as kept:
-        asks = judge_inputs(kept)
+    with Store.open(store) as opened:
+        asks = judge_inputs(opened)
     if not asks:
         raise UserError(
             "the store has no generated scripts",
@@ -193,15 +193,15 @@ def _tell_price(
 ) -> None:
     from evaluation.judge.session import estimate
 
-    found = estimate(asks, options, access, with_controls=control_items)
+    price = estimate(asks, options, access, with_controls=control_items)
     if as_json:
-        click.echo(json.dumps(found._asdict()))
+        click.echo(json.dumps(price._asdict()))
         return
-    left = f" ({found.not_asked} hold nothing to rate and are not asked about)" if found.not_asked else ""
-    calls = calls_in_words(found.calls, found.tokens_in, found.tokens_out, found.cost)
-    click.echo(f"{counted(found.scripts, 'script')}{left}: {calls}. Replies already on record are not asked for again.")
-    if found.advice:
-        click.echo(found.advice)
+    left = f" ({price.not_asked} hold nothing to rate and are not asked about)" if price.not_asked else ""
+    calls = calls_in_words(price.calls, price.tokens_in, price.tokens_out, price.cost)
+    click.echo(f"{counted(price.scripts, 'script')}{left}: {calls}. Replies already on record are not asked for again.")
+    if price.advice:
+        click.echo(price.advice)
 
 
 def _print_progress(line: StatusLine, progress: JudgeProgress) -> None:
@@ -225,19 +225,19 @@ def _report(
     from evaluation.judge.reliability.summary import summarise_ratings
     from evaluation.judge.reliability.summary_tables import as_data, as_text
 
-    with Store.open(store) as kept:
-        ratings = rated_scripts(kept, [a.item for a in asks], estimator=estimator)
-        authors = question_authors(kept)
-    found = summarise_ratings(ratings, asks, quorum=quorum, estimator=estimator)
+    with Store.open(store) as opened:
+        ratings = rated_scripts(opened, [a.item for a in asks], estimator=estimator)
+        authors = question_authors(opened)
+    summary = summarise_ratings(ratings, asks, quorum=quorum, estimator=estimator)
     judges = {g.line.model for g in ratings if g.line and g.line.model and g.rater.is_judge}
     judges |= {access.label} if outcome is not None else set()
     flagged = [
         f for j in sorted(judges) for f in family_conflicts(j, writers=[a.writer for a in asks], authors=authors)
     ]
     if as_json:
-        click.echo(json.dumps(as_data(found, outcome, flagged), ensure_ascii=False))
+        click.echo(json.dumps(as_data(summary, outcome, flagged), ensure_ascii=False))
         return
-    click.echo(as_text(found, outcome, flagged))
+    click.echo(as_text(summary, outcome, flagged))
     click.echo(
         f"Ratings are in {store}. People rate the same scripts: scedit annotate. Then: scedit results calibrate {store}"
     )

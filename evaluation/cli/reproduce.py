@@ -119,12 +119,12 @@ def _run_small(limit: int, out: Path) -> None:
     from evaluation.runs.session import execute
 
     kinds = {"counterfactual": limit - limit // 3, "temporal": limit // 3}
-    told = {"split": "mini", "model": "embedded", "editors": list(_SMALL), "limit": kinds, "out": str(out)}
+    run_settings = {"split": "mini", "model": "embedded", "editors": list(_SMALL), "limit": kinds, "out": str(out)}
     click.echo(
         f"Small run: SmolLM2-135M, {limit} cases of mini, {', '.join(_SMALL)}. Not the published model or data.",
         err=True,
     )
-    execute(parse_config(told, where="the small run"), on_event=Progress())
+    execute(parse_config(run_settings, where="the small run"), on_event=Progress())
 
 
 def _print_comparison(
@@ -146,10 +146,18 @@ def _print_comparison(
     for row in rows:
         p = row.printed
         who = " ".join(t for t in (p.model, p.method, p.split) if t)
-        told = row.told + (f"; printed: {p.note}" if p.note else "")
+        reason = row.told + (f"; printed: {p.note}" if p.note else "")
         tolerance = _tolerance(row)
         lines.append(
-            (who, short(p.metric), _figure(p.value, p.half), _figure(row.ours, row.half), tolerance, row.verdict, told)
+            (
+                who,
+                short(p.metric),
+                _figure(p.value, p.half),
+                _figure(row.ours, row.half),
+                tolerance,
+                row.verdict,
+                reason,
+            )
         )
     wide = [max(len(line[n]) for line in lines) for n in range(6)]
     for line in lines:

@@ -95,11 +95,11 @@ def _split_base(config: Path, *, store: Path | None, name: str | None, file: Pat
     from curation.shipped import read_config
     from evaluation.runs.config import spell_out
 
-    told = spell_out(read_config(config)).get("split") if name is None or store is None else {}
-    given = {k: v for k, v in told.items() if k != "file"} if isinstance(told, dict) else {}
-    given |= {"name": name} if name is not None else {}
-    given |= {"store": str(store)} if store is not None else {}
-    return {"split": given}
+    table = spell_out(read_config(config)).get("split") if name is None or store is None else {}
+    base = {k: v for k, v in table.items() if k != "file"} if isinstance(table, dict) else {}
+    base |= {"name": name} if name is not None else {}
+    base |= {"store": str(store)} if store is not None else {}
+    return {"split": base}
 
 
 def _tell_size(size: Size, config: RunConfig, *, as_json: bool) -> None:
@@ -233,8 +233,8 @@ def editors(name: str | None, as_json: bool) -> None:
             continue
         click.echo(f"{known}  {kind.about} (version {kind.version})")
         click.echo(f"    takes {' and '.join(f'{one}s' for one in kind.takes)}; needs {kind.needs}; costs {kind.costs}")
-        for setting, told in settings.items():
-            click.echo(f"    {setting} = {told['default']}  [{told['type']}]")
+        for setting, description in settings.items():
+            click.echo(f"    {setting} = {description['default']}  [{description['type']}]")
     if not name and not as_json:
         click.echo("Presets for known models stand above these defaults. Set one: --set editors.rome.params.layer=17")
 

@@ -85,13 +85,13 @@ def train(options: TrainCommandOptions, *, as_json: bool) -> None:
     from schemas.core.config import override
 
     method = _trainable(options.editors)
-    given = override({}, options.settings)
-    support = _training_cases(options, method, given)
+    settings = override({}, options.settings)
+    support = _training_cases(options, method, settings)
     from evaluation.editors.presets import make_editor
     from evaluation.models.language_model import LM
 
     lm = LM.load(options.model, device=options.device)
-    editor: Any = make_editor(method, lm, Cache(cache_dir()), given)
+    editor: Any = make_editor(method, lm, Cache(cache_dir()), settings)
     if not as_json:
         left = f", {support.left_out} overlapping left out" if support.left_out else ""
         cases = f"{counted(len(support.cases), 'case')} of {support.name}{left}"
@@ -127,9 +127,9 @@ def _training_cases(options: TrainCommandOptions, method: str, settings: dict[st
         "limit": options.limit,
         "overlapping": "leave_out" if options.drop_overlap else None,
     }
-    given = {name: value for name, value in data.items() if value is not None}
+    choices = {name: value for name, value in data.items() if value is not None}
     where = "what to train on (--support, --facts, --split-file, --store)"
-    choice = validate(SupportChoice, given, where=where)
+    choice = validate(SupportChoice, choices, where=where)
     check_options(method, options.model, settings, where=f"--set for '{method}'")
     heldout = None if options.heldout is None else open_named_split(options.heldout)
     return open_support(choice, heldout)

@@ -89,9 +89,9 @@ def tune(options: TuneCommandOptions, *, as_json: bool) -> None:
     from evaluation.tuning.search import refuse_evaluated, search, snippet
     from schemas.core.config import override
 
-    kept = override({}, options.settings)
+    settings = override({}, options.settings)
     for method in options.editors:
-        check_options(method, options.model, kept, where=f"--set for '{method}'")
+        check_options(method, options.model, settings, where=f"--set for '{method}'")
     evaluated = [open_named_split(name) for name in options.heldout]
     dev = options.development
     split = (
@@ -103,7 +103,7 @@ def tune(options: TuneCommandOptions, *, as_json: bool) -> None:
     config = _config(options, names, split)
     lm = LM.load(options.model, device=options.device, dtype=options.dtype)
     for method in options.editors:
-        found = search(
+        result = search(
             method,
             lm,
             split,
@@ -113,11 +113,11 @@ def tune(options: TuneCommandOptions, *, as_json: bool) -> None:
             number=options.seed,
             first=options.first,
             space=options.space,
-            kept=kept,
+            constants=settings,
             on_event=Progress(),
         )
-        preset = snippet(found, model=options.model, split=split, number=options.seed, objective=names)
-        _print_result(found, preset, names, as_json=as_json)
+        preset = snippet(result, model=options.model, split=split, number=options.seed, objective=names)
+        _print_result(result, preset, names, as_json=as_json)
     if not evaluated and not as_json:
         click.echo("No evaluation split was named (--heldout): nothing was checked for shared facts.")
 

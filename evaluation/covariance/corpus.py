@@ -84,12 +84,12 @@ class _Stamp(NamedTuple):
 
 def _stamp(path: Path) -> _Stamp:
     try:
-        told = path.stat()
+        stats = path.stat()
     except FileNotFoundError:
         raise UserError("there is no such corpus file", where=str(path)) from None
     except OSError as error:
         raise DataError(f"the corpus cannot be read: {error}", where=str(path)) from None
-    return _Stamp(path, told.st_size, told.st_mtime_ns)
+    return _Stamp(path, stats.st_size, stats.st_mtime_ns)
 
 
 @lru_cache(maxsize=16)
@@ -131,11 +131,11 @@ def _json_lines(path: Path, lines: Iterator[str] | Any) -> Iterator[str]:
         if not line.strip():
             continue
         try:
-            found = json.loads(line)["text"]
+            text = json.loads(line)["text"]
         except (ValueError, KeyError, TypeError):
             raise DataError("no JSON object with a 'text'", where=f"{path}, line {number}") from None
-        if isinstance(found, str) and found.strip():
-            yield found
+        if isinstance(text, str) and text.strip():
+            yield text
 
 
 _SPEC = re.compile(
@@ -168,11 +168,11 @@ class HubSpec:
         Raises:
             UserError: it is of another form.
         """
-        found = _SPEC.fullmatch(text)
-        if found is None:
+        match = _SPEC.fullmatch(text)
+        if match is None:
             form = "hub:NAME[:CONFIG[:SPLIT[:COLUMN]]][@REVISION][#DOCUMENTS]"
             raise UserError(f"'{text}' names no dataset of the hub", allowed=form)
-        part = found.groupdict()
+        part = match.groupdict()
         return cls(
             dataset=part["name"],
             config=part["config"] or None,

@@ -59,8 +59,8 @@ class Moments:
         from safetensors.torch import load_file
 
         try:
-            found = load_file(path)
-            return cls(found["second"].float(), int(found["tokens"]))
+            tensors = load_file(path)
+            return cls(tensors["second"].float(), int(tensors["tokens"]))
         except (OSError, SafetensorError, KeyError) as error:
             raise DataError(f"no second moments can be read: {error}", where=str(path)) from None
 
@@ -86,15 +86,15 @@ def key_moments(
         batch_tokens: The most tokens, padding included, in one forward pass.
         on_progress: Called with the progress of the pass; None: the log.
     """
-    found = {n: kept for n in layers if (kept := kept_moments(lm, n, corpus, cache=cache, cap=cap)) is not None}
-    missing = sorted({*layers} - {*found})
+    moments = {n: cached for n in layers if (cached := kept_moments(lm, n, corpus, cache=cache, cap=cap)) is not None}
+    missing = sorted({*layers} - {*moments})
     if not missing:
-        return found
+        return moments
     most = _cap(lm, cap)
     log.info("measuring keys of layers %s over %s", missing, corpus.name)
-    about = {"model": lm.revision, "dtype": str(lm.dtype), "corpus": corpus.digest, "cap": most}
+    setting = {"model": lm.revision, "dtype": str(lm.dtype), "corpus": corpus.digest, "cap": most}
     sums = measure(
-        lm, missing, corpus, cap=most, batch_tokens=batch_tokens, cache=cache, identity=about, on_progress=on_progress
+        lm, missing, corpus, cap=most, batch_tokens=batch_tokens, cache=cache, identity=setting, on_progress=on_progress
     )  # fmt: skip
     if not sums.tokens:
         raise DataError("the statistics corpus gives no tokens", where=corpus.name)
@@ -106,18 +106,18 @@ def key_moments(
         "torch": str(torch.__version__),
     }
     for layer, value in sums.layers.items():
-        found[layer] = Moments((value / sums.tokens).float().cpu(), sums.tokens)
-        tensors = {"second": found[layer].second, "tokens": torch.tensor(sums.tokens)}
+        moments[layer] = Moments((value / sums.tokens).float().cpu(), sums.tokens)
+        tensors = {"second": moments[layer].second, "tokens": torch.tensor(sums.tokens)}
         cache.save_tensors(KIND, identity(lm, layer, corpus, cap), tensors, facts=facts)
-    return found
+    return moments
 
 
 def kept_moments(lm: LM, layer: int, corpus: TextSource, *, cache: Cache, cap: int | None = None) -> Moments | None:
     """One layer's second moments from the cache, or None where they were never measured."""
-    kept = cache.load_tensors(KIND, identity(lm, layer, corpus, cap))
-    if kept is None or kept["second"].shape != (lm.layout.inner, lm.layout.inner):
+    tensors = cache.load_tensors(KIND, identity(lm, layer, corpus, cap))
+    if tensors is None or tensors["second"].shape != (lm.layout.inner, lm.layout.inner):
         return None
-    return Moments(kept["second"], int(kept["tokens"]))
+    return Moments(tensors["second"], int(tensors["tokens"]))
 
 
 def identity(lm: LM, layer: int, corpus: TextSource, cap: int | None) -> Mapping[str, Any]:

@@ -78,8 +78,8 @@ def measure(
     """
     identity = {**identity, "layers": list(layers), "batch_tokens": batch_tokens, "window": WINDOW}
     sums = _resume_sums(lm, cache, identity, layers)
-    told = _Teller(corpus, sums, on_progress or _log)
-    kept, pause, slot = time.monotonic(), EVERY, 0
+    report = _Teller(corpus, sums, on_progress or _log)
+    saved_at, pause, slot = time.monotonic(), EVERY, 0
     texts = corpus.stream(sums.documents)
     with ExitStack() as hooks:
         seen = {n: hooks.enter_context(reading(lm.projection(n))) for n in layers}
@@ -91,12 +91,12 @@ def measure(
                 sums.tokens + tokens,
                 sums.characters + sum(map(len, window)),
             )
-            told(sums)
-            if time.monotonic() - kept > pause:
+            report(sums)
+            if time.monotonic() - saved_at > pause:
                 began = time.monotonic()
                 _keep(cache, identity, sums, slot=slot)
-                kept, slot = time.monotonic(), 1 - slot
-                pause = max(EVERY, SPARING * (kept - began))
+                saved_at, slot = time.monotonic(), 1 - slot
+                pause = max(EVERY, SPARING * (saved_at - began))
     for slot in SLOTS:
         cache.forget(PARTIAL, {**identity, "slot": slot})
     return sums
@@ -139,15 +139,19 @@ def _batches(rows: list[list[int]], batch_tokens: int) -> Iterator[list[list[int
 def _resume_sums(lm: LM, cache: Cache, identity: Mapping[str, Any], layers: Sequence[int]) -> MomentSums:
     size = lm.layout.inner
     slots = [{**identity, "slot": slot} for slot in SLOTS]
-    slots.sort(key=lambda told: -_documents_of(cache.manifest(PARTIAL, told)))  # the newest that is whole
-    kept = next((found for told in slots if (found := cache.load_tensors(PARTIAL, told)) is not None), None)
+    slots.sort(
+        key=lambda slot_identity: -_documents_of(cache.manifest(PARTIAL, slot_identity))
+    )  # the newest that is whole
+    tensors = next(
+        (loaded for slot_identity in slots if (loaded := cache.load_tensors(PARTIAL, slot_identity)) is not None), None
+    )
     places: dict[int, Any] = {layer: lm.projection(layer).weight.device for layer in layers}
-    if kept is None:
+    if tensors is None:
         empty = {n: torch.zeros(size, size, dtype=torch.float64, device=places[n]) for n in layers}
         return MomentSums(empty, 0, 0, 0)
-    documents, tokens, characters = (int(n) for n in kept["done"])
+    documents, tokens, characters = (int(n) for n in tensors["done"])
     log.warning("going on after %d documents (%d tokens) of an unfinished pass", documents, tokens)
-    return MomentSums({n: kept[f"layer.{n}"].to(places[n]) for n in layers}, documents, tokens, characters)
+    return MomentSums({n: tensors[f"layer.{n}"].to(places[n]) for n in layers}, documents, tokens, characters)
 
 
 def _documents_of(manifest: dict[str, Any] | None) -> int:
@@ -157,8 +161,8 @@ def _documents_of(manifest: dict[str, Any] | None) -> int:
 def _keep(cache: Cache, identity: Mapping[str, Any], sums: MomentSums, *, slot: int) -> None:
     tensors = {f"layer.{n}": value for n, value in sums.layers.items()}
     tensors["done"] = torch.tensor([sums.documents, sums.tokens, sums.characters])
-    told = {**identity, "slot": slot}
-    cache.save_tensors(PARTIAL, told, tensors, facts={"documents": sums.documents, "tokens": sums.tokens})
+    slot_identity = {**identity, "slot": slot}
+    cache.save_tensors(PARTIAL, slot_identity, tensors, facts={"documents": sums.documents, "tokens": sums.tokens})
 
 
 class _Teller:

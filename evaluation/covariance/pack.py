@@ -75,8 +75,8 @@ def write_pack(
 
     layers = sorted(moments)
     data = save({f"layer.{n}": moments[n].second.contiguous() for n in layers})
-    told = identity(lm, layers[0], corpus, cap)
-    facts = (cache.manifest(KIND, told) or {}).get("facts", {})
+    layer_identity = identity(lm, layers[0], corpus, cap)
+    facts = (cache.manifest(KIND, layer_identity) or {}).get("facts", {})
     manifest = Manifest(
         model=lm.name,
         revision=lm.revision,
@@ -85,7 +85,7 @@ def write_pack(
         layers=tuple(layers),
         corpus=corpus.name,
         corpus_digest=corpus.digest,
-        cap=told["cap"],
+        cap=layer_identity["cap"],
         documents=facts.get("documents", corpus.count),
         tokens=moments[layers[0]].tokens,
         sha256=hashlib.sha256(data).hexdigest(),
@@ -110,12 +110,12 @@ def read_manifest(path: Path) -> Manifest:
     if not beside.exists():
         raise DataError("the pack has no manifest", where=str(beside), fix=fix)
     try:
-        found = Manifest.model_validate(read_json(beside, "manifest", fix=fix))
+        manifest = Manifest.model_validate(read_json(beside, "manifest", fix=fix))
     except ValidationError as error:
         raise DataError(f"not a pack's manifest: {explain(error)}", where=str(beside)) from None
-    if found.format != FORMAT:
-        raise DataError(f"the pack has format {found.format}", where=str(beside), allowed=str(FORMAT))
-    return found
+    if manifest.format != FORMAT:
+        raise DataError(f"the pack has format {manifest.format}", where=str(beside), allowed=str(FORMAT))
+    return manifest
 
 
 def read_pack(path: Path, *, lm: LM | None = None, layers: Sequence[int] | None = None) -> Pack:
@@ -144,12 +144,12 @@ def read_pack(path: Path, *, lm: LM | None = None, layers: Sequence[int] | None 
         if hashlib.sha256(data).hexdigest() != manifest.sha256:
             raise DataError("the pack does not agree with its manifest", where=str(path), fix="fetch it again")
         tensors = load(data)
-        found = {n: Moments(tensors[f"layer.{n}"].float(), manifest.tokens) for n in wanted}
+        layers_read = {n: Moments(tensors[f"layer.{n}"].float(), manifest.tokens) for n in wanted}
     except (OSError, SafetensorError, KeyError) as error:
         raise DataError(f"the pack cannot be read: {error}", where=str(path)) from None
-    for layer, moments in found.items():
+    for layer, moments in layers_read.items():
         _check(moments.second, manifest, where=f"{path}, layer {layer}")
-    return Pack(manifest, found)
+    return Pack(manifest, layers_read)
 
 
 def load_moments(path: Path, layer: int) -> Moments:
@@ -188,7 +188,7 @@ def keep_pack(pack: Pack, cache: Cache) -> None:
     m = pack.manifest
     facts: dict[str, Any] = {"tokens": m.tokens, "documents": m.documents, "model": m.model, "corpus": m.corpus}
     for layer, moments in pack.layers.items():
-        told = {
+        layer_identity = {
             "model": m.revision,
             "dtype": f"torch.{m.dtype}",
             "layer": layer,
@@ -196,7 +196,7 @@ def keep_pack(pack: Pack, cache: Cache) -> None:
             "cap": m.cap,
         }
         tensors = {"second": moments.second, "tokens": torch.tensor(moments.tokens)}
-        cache.save_tensors(KIND, told, tensors, facts=facts)
+        cache.save_tensors(KIND, layer_identity, tensors, facts=facts)
 
 
 def _check(second: torch.Tensor, manifest: Manifest, *, where: str) -> None:

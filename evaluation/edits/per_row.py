@@ -49,23 +49,24 @@ class PerRow:
                     low.setdefault(delta.weight, {}).setdefault(n, []).append(delta)
                 else:
                     dense.setdefault(delta.weight, {}).setdefault(n, []).append(delta)
-        self._low = {name: self._stack(name, found) for name, found in low.items()}
+        self._low = {name: self._stack(name, by_edit) for name, by_edit in low.items()}
         self._dense = {
-            name: {n: _sum(own).to(self._device(name)) for n, own in found.items()} for name, found in dense.items()
+            name: {n: _sum(deltas_of_edit).to(self._device(name)) for n, deltas_of_edit in by_edit.items()}
+            for name, by_edit in dense.items()
         }
 
     def _device(self, name: str) -> torch.device:
         return home_of(self._modules[name])
 
     def _stack(self, name: str, deltas: dict[int, list[LowRankDelta]]) -> _LowRank:
-        rank = max(sum(d.left.shape[1] for d in own) for own in deltas.values())
+        rank = max(sum(d.left.shape[1] for d in deltas_of_edit) for deltas_of_edit in deltas.values())
         out, inner = next(iter(deltas.values()))[0].shape
         left = torch.zeros(self.count, out, rank, device=self._device(name))
         right = torch.zeros(self.count, inner, rank, device=self._device(name))
-        for n, own in deltas.items():
-            width = sum(d.left.shape[1] for d in own)
-            left[n, :, :width] = torch.cat([d.left for d in own], 1)
-            right[n, :, :width] = torch.cat([d.right for d in own], 1)
+        for n, deltas_of_edit in deltas.items():
+            width = sum(d.left.shape[1] for d in deltas_of_edit)
+            left[n, :, :width] = torch.cat([d.left for d in deltas_of_edit], 1)
+            right[n, :, :width] = torch.cat([d.right for d in deltas_of_edit], 1)
         return _LowRank(left, right)
 
     @contextmanager
@@ -112,19 +113,19 @@ def _low_rank(stack: _LowRank, index: Tensor) -> Change:
 
 def _dense(values: dict[int, Tensor], rows: list[int]) -> Change:
     """Rows of one edit side by side, so that its matrix is read once and never copied for a row."""
-    groups = {n: [r for r, own in enumerate(rows) if own == n] for n in dict.fromkeys(rows) if n in values}
-    single = all(len(own) == 1 for own in groups.values())
+    groups = {n: [r for r, edit_rows in enumerate(rows) if edit_rows == n] for n in dict.fromkeys(rows) if n in values}
+    single = all(len(edit_rows) == 1 for edit_rows in groups.values())
 
     def product(keys: Tensor) -> Tensor:
         out = keys.new_zeros(*keys.shape[:2], next(iter(values.values())).shape[0])
         if not groups:
             return out
         if single and not keys.is_cuda:  # on a device, where matrices are the memory, each is read where it lies
-            places = [own[0] for own in groups.values()]
+            places = [edit_rows[0] for edit_rows in groups.values()]
             out[places] = torch.bmm(keys[places], torch.stack([values[n].T for n in groups]))
             return out
-        for n, own in groups.items():
-            out[own] = keys[own] @ values[n].T
+        for n, edit_rows in groups.items():
+            out[edit_rows] = keys[edit_rows] @ values[n].T
         return out
 
     return product

@@ -66,8 +66,8 @@ def plain(notes: Mapping[str, Any]) -> dict[str, Any]:
         except (TypeError, ValueError):
             return str(value)
 
-    found: dict[str, Any] = json.loads(json.dumps(dict(notes), default=other))
-    return found
+    values: dict[str, Any] = json.loads(json.dumps(dict(notes), default=other))
+    return values
 
 
 def rewritten(probes: Iterable[Probe], rewrite: Callable[[str], str] | None) -> dict[str, Any]:
@@ -81,30 +81,32 @@ def rewritten(probes: Iterable[Probe], rewrite: Callable[[str], str] | None) -> 
         >>> rewritten([probe], lambda prompt: "It is so. " + prompt)[REWRITTEN][0]["before"]
         'It is so. '
     """
-    found: dict[tuple[str, str], list[str]] = {}
+    probe_ids: dict[tuple[str, str], list[str]] = {}
     for probe in probes if rewrite is not None else ():
         if not _is_noted(probe) or (text := rewrite(probe.prompt)) == probe.prompt:  # type: ignore[misc]
             continue
         before = text.endswith(probe.prompt)
-        how = ("before", text[: len(text) - len(probe.prompt)]) if before else ("whole", text)
-        found.setdefault(how, []).append(probe.id)
-    return {REWRITTEN: [{kind: text, "probes": ids} for (kind, text), ids in found.items()]} if found else {}
+        kind_and_text = ("before", text[: len(text) - len(probe.prompt)]) if before else ("whole", text)
+        probe_ids.setdefault(kind_and_text, []).append(probe.id)
+    return {REWRITTEN: [{kind: text, "probes": ids} for (kind, text), ids in probe_ids.items()]} if probe_ids else {}
 
 
 def _is_noted(probe: Probe) -> bool:
     return isinstance(probe, GenerateProbe) or bool(probe.instruction)
 
 
-def with_earlier(notes: Mapping[str, Any], earlier: Mapping[str, Any], asked: Collection[str]) -> dict[str, Any]:
+def with_earlier(notes: Mapping[str, Any], earlier: Mapping[str, Any], new_ids: Collection[str]) -> dict[str, Any]:
     """Notes of a result that adds answers to an earlier one: its prompts stay on record where they were not asked anew.
 
     Args:
         notes: Of the new answers.
         earlier: Of the answers that were there.
-        asked: Ids of the new probes.
+        new_ids: Ids of the new probes.
     """
-    kept = [{**one, "probes": [p for p in one["probes"] if p not in asked]} for one in earlier.get(REWRITTEN, ())]
-    both = [*(one for one in kept if one["probes"]), *notes.get(REWRITTEN, ())]
+    earlier_prompts = [
+        {**one, "probes": [p for p in one["probes"] if p not in new_ids]} for one in earlier.get(REWRITTEN, ())
+    ]
+    both = [*(one for one in earlier_prompts if one["probes"]), *notes.get(REWRITTEN, ())]
     return {**notes, **({REWRITTEN: both} if both else {})}
 
 

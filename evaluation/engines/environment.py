@@ -51,11 +51,11 @@ def environment(device: str = "cpu", *, weights: Any = None) -> dict[str, Any]:
 
 def _accelerator(device: str) -> dict[str, Any]:
     """What tells one GPU's numbers from another's."""
-    about = torch.cuda.get_device_properties(device)
+    properties = torch.cuda.get_device_properties(device)
     return {
-        "name": about.name,
-        "capability": f"{about.major}.{about.minor}",
-        "memory_bytes": about.total_memory,
+        "name": properties.name,
+        "capability": f"{properties.major}.{properties.minor}",
+        "memory_bytes": properties.total_memory,
         "count": torch.cuda.device_count(),
         "driver": _ask("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"),
         "cuda": torch.version.cuda,

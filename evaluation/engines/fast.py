@@ -64,8 +64,8 @@ class FastEngine:
 
     def _tell_start(self, editor: EditorLike) -> None:
         """Say where scoring cannot begin at the edited layer though it could: the unedited model was not run here."""
-        kept, first = self.scorer.kept, editor.first_layer
-        if kept.layers and kept.empty and first in kept.layers:
+        inputs, first = self.scorer.kept, editor.first_layer
+        if inputs.layers and inputs.empty and first in inputs.layers:
             log.info(
                 "the unedited model's answers come from an earlier run, so nothing of its passes is at hand: '%s' is "
                 "scored from the first block on, not from block %d; the answers are the same",
@@ -80,8 +80,8 @@ class FastEngine:
             return self.group
         fits = max(1, min(self.group, int(SHARE_OF_EDITS * least_free_bytes(self.lm.devices)) // each))
         if fits < self.group and fits != self._told.get(str(editor.name)):
-            told = f"an edit of '{editor.name}' takes {each:,} bytes of the device"
-            log.warning("%s: groups of %d cases, not %d", told, fits, self.group)
+            reason = f"an edit of '{editor.name}' takes {each:,} bytes of the device"
+            log.warning("%s: groups of %d cases, not %d", reason, fits, self.group)
             self._told[str(editor.name)] = fits
         return fits
 
@@ -90,59 +90,59 @@ class FastEngine:
         edits = _edits(editor, jobs)
         edited = (time.perf_counter() - start) / len(jobs)
         start = time.perf_counter()
-        made = [(job, edit) for job, edit in zip(jobs, edits, strict=True) if not isinstance(edit, Exception)]
-        answers = dict(zip([job.key for job, _ in made], self._score(made), strict=True))
+        ready = [(job, edit) for job, edit in zip(jobs, edits, strict=True) if not isinstance(edit, Exception)]
+        answers = dict(zip([job.key for job, _ in ready], self._score(ready), strict=True))
         share = (time.perf_counter() - start) / max(1, sum(len(job.probes) for job in jobs))
         top, out = peak.read(), []
         for job, edit in zip(jobs, edits, strict=True):
-            found = edit if isinstance(edit, Exception) else answers[job.key]
-            if isinstance(found, Exception) or isinstance(edit, Exception):
-                problem = found if isinstance(found, Exception) else edit
+            outcome = edit if isinstance(edit, Exception) else answers[job.key]
+            if isinstance(outcome, Exception) or isinstance(edit, Exception):
+                problem = outcome if isinstance(outcome, Exception) else edit
                 log.warning("case %s failed: %s", job.case.key, problem)
                 assert isinstance(problem, Exception)
                 out.append(JobResult(job, error=explained(problem), seconds_edit=edited, peak_bytes=top))
                 continue
             notes = plain(edit.notes) | rewritten(job.probes, edit.rewrite)
-            out.append(JobResult(job, found, notes, None, edited, share * len(job.probes), top))
+            out.append(JobResult(job, outcome, notes, None, edited, share * len(job.probes), top))
         return out
 
     def _score(self, edits: list[tuple[Job, Any]]) -> list[list[Answer] | Exception]:
         """Answers under every edit; edits that cannot share a batch are put on the model one at a time."""
-        found: dict[str, list[Answer] | Exception] = {}
+        outcomes: dict[str, list[Answer] | Exception] = {}
         sharing = [(job, edit) for job, edit in edits if _shares(edit)]
-        asked = [EditedProbes(edit.deltas, edit.rewrite, job.probes) for job, edit in sharing]
+        edited = [EditedProbes(edit.deltas, edit.rewrite, job.probes) for job, edit in sharing]
         together: Sequence[list[Answer]] | None = None
         try:
-            together = _ask(self.scorer, asked)
+            together = _ask(self.scorer, edited)
         except Exception as problem:
             log.debug("scoring a group failed (%s); its cases are scored one by one", problem, exc_info=True)
         if together is None:  # outside the handler, whose traceback would keep the failed pass's tensors alive
             free_memory()
-        for n, ((job, _), one) in enumerate(zip(sharing, asked, strict=True)):
-            found[job.key] = together[n] if together else _value_or_error(partial(self._ask_one, one))
+        for n, ((job, _), one) in enumerate(zip(sharing, edited, strict=True)):
+            outcomes[job.key] = together[n] if together else _value_or_error(partial(self._ask_one, one))
         for job, edit in edits:
             if not _shares(edit):
-                found[job.key] = _value_or_error(partial(self._ask_alone, edit, job))
-        return [found[job.key] for job, _ in edits]
+                outcomes[job.key] = _value_or_error(partial(self._ask_alone, edit, job))
+        return [outcomes[job.key] for job, _ in edits]
 
     def _ask_one(self, probes: EditedProbes) -> list[Answer]:
         return _ask(self.scorer, [probes])[0]
 
     def _ask_alone(self, edit: EditLike, job: Job) -> list[Answer]:
-        own = own_answers([edit], job.probes)
-        if own is not None:
-            return own
+        own_texts = own_answers([edit], job.probes)
+        if own_texts is not None:
+            return own_texts
         with edit.on(self.lm):
             return answer(ModelScorer(self.lm), job.probes, rewrite=edit.rewrite)
 
     def ask(self, jobs: Sequence[Job], *, rewrite: Callable[[str], str] | None) -> list[JobResult]:
         """See ``Engine``. The model may be an edited one, so nothing of it is kept."""
         start = time.perf_counter()
-        found = _ask(self.scorer.without_cache(), [EditedProbes((), rewrite, job.probes) for job in jobs])
+        answers_by_job = _ask(self.scorer.without_cache(), [EditedProbes((), rewrite, job.probes) for job in jobs])
         share = (time.perf_counter() - start) / max(1, sum(len(job.probes) for job in jobs))
         return [
             JobResult(job, answers, rewritten(job.probes, rewrite), seconds_score=share * len(job.probes))
-            for job, answers in zip(jobs, found, strict=True)
+            for job, answers in zip(jobs, answers_by_job, strict=True)
         ]
 
 

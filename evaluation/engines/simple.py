@@ -45,10 +45,10 @@ class SimpleEngine:
             edit = editor.edit([job.case.request])
             with edit.on(self.scorer.editable):
                 begun = time.perf_counter()
-                own = own_answers([edit], job.probes)
-                if own is None:
-                    own = answer(self.scorer, job.probes, rewrite=edit.rewrite, batch_tokens=self.batch_tokens)
-                answers = own
+                direct = own_answers([edit], job.probes)
+                if direct is None:
+                    direct = answer(self.scorer, job.probes, rewrite=edit.rewrite, batch_tokens=self.batch_tokens)
+                answers = direct
                 scored = time.perf_counter() - begun
             notes = plain(edit.notes) | rewritten(job.probes, edit.rewrite)
         except Exception as problem:  # one case's fault is that case's result; the others go on

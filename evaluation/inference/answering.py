@@ -31,7 +31,7 @@ class ModelInput(NamedTuple):
     chat: bool
 
 
-def given(lm: LM, probe: GenerateProbe, rewrite: Rewrite = None) -> ModelInput:
+def model_input(lm: LM, probe: GenerateProbe, rewrite: Rewrite = None) -> ModelInput:
     """The text that a probe's answer continues.
 
     Args:
@@ -160,18 +160,18 @@ def write(lm: LM, probes: Sequence[GenerateProbe], *, rewrite: Rewrite = None) -
     """
     from evaluation.inference.generation import PromptToContinue, generate
 
-    found: dict[str, Answer] = {}
+    by_id: dict[str, Answer] = {}
     for probe in probes:
-        if probe.id in found:
+        if probe.id in by_id:
             continue
-        ready = given(lm, probe, rewrite)
+        ready = model_input(lm, probe, rewrite)
         if (error := _unwritable(lm, ready)) is not None:
-            found[probe.id] = Answer(probe=probe.id, error=error)
+            by_id[probe.id] = Answer(probe=probe.id, error=error)
             continue
         prompt = PromptToContinue(ready.text, seed=probe.seed)
         (got,) = generate(lm, [prompt], sampling=_sampling(probe), special=not ready.chat)
-        found[probe.id] = _answer(probe, got, ready)
-    return [found[p.id] for p in probes]
+        by_id[probe.id] = _answer(probe, got, ready)
+    return [by_id[p.id] for p in probes]
 
 
 class _TextRow(NamedTuple):
@@ -190,27 +190,27 @@ def write_each(lm: LM, edited: Sequence[EditedProbes], *, budget: TokenBudget | 
     """
     from evaluation.inference.generation import PromptToContinue, generate
 
-    found: list[dict[str, Answer]] = [{} for _ in edited]
+    by_id: list[dict[str, Answer]] = [{} for _ in edited]
     groups: dict[tuple[Sampling, bool], list[_TextRow]] = {}
-    asked = [
-        _TextRow(n, probe, given(lm, probe, one.rewrite))
+    text_rows = [
+        _TextRow(n, probe, model_input(lm, probe, one.rewrite))
         for n, one in enumerate(edited)
         for probe in {p.id: p for p in written(one.probes)}.values()
     ]
     for chat in (True, False):
-        lm.encodings.texts([row.input.text for row in asked if row.input.chat is chat], special=not chat)
-    for row in asked:
+        lm.encodings.texts([row.input.text for row in text_rows if row.input.chat is chat], special=not chat)
+    for row in text_rows:
         if (error := _unwritable(lm, row.input)) is not None:
-            found[row.edit][row.probe.id] = Answer(probe=row.probe.id, error=error)
+            by_id[row.edit][row.probe.id] = Answer(probe=row.probe.id, error=error)
         else:
             groups.setdefault((_sampling(row.probe), row.input.chat), []).append(row)
     edits = [one.deltas for one in edited]
-    for (how, chat), rows in groups.items():
+    for (sampling, chat), rows in groups.items():
         prompts = [PromptToContinue(r.input.text, r.edit if edits[r.edit] else -1, r.probe.seed) for r in rows]
-        texts = generate(lm, prompts, edits=edits, sampling=how, budget=budget, special=not chat)
+        texts = generate(lm, prompts, edits=edits, sampling=sampling, budget=budget, special=not chat)
         for row, got in zip(rows, texts, strict=True):
-            found[row.edit][row.probe.id] = _answer(row.probe, got, row.input)
-    return [[found[n][p.id] for p in written(one.probes)] for n, one in enumerate(edited)]
+            by_id[row.edit][row.probe.id] = _answer(row.probe, got, row.input)
+    return [[by_id[n][p.id] for p in written(one.probes)] for n, one in enumerate(edited)]
 
 
 def _sampling(probe: GenerateProbe) -> Sampling:

@@ -125,10 +125,14 @@ class EditScorer:
         rows: list[_EditRow] = []
         numbers: list[dict[str, int]] = []
         total = 0
-        asked = [{p.id: p for p in one.probes if isinstance(p, ScoreProbe)} for one in edited]
-        texts = [prompts_of(own.values(), one.rewrite) for own, one in zip(asked, edited, strict=True)]
-        self.lm.encodings.add(t for own, told in zip(asked, texts, strict=True) for t in targets_of(own.values(), told))
-        for n, (one, unique, prompts) in enumerate(zip(edited, asked, texts, strict=True)):
+        unique_probes = [{p.id: p for p in one.probes if isinstance(p, ScoreProbe)} for one in edited]
+        texts = [prompts_of(by_id.values(), one.rewrite) for by_id, one in zip(unique_probes, edited, strict=True)]
+        self.lm.encodings.add(
+            t
+            for by_id, probe_prompts in zip(unique_probes, texts, strict=True)
+            for t in targets_of(by_id.values(), probe_prompts)
+        )
+        for n, (one, unique, prompts) in enumerate(zip(edited, unique_probes, texts, strict=True)):
             numbers.append({key: total + i for i, key in enumerate(unique)})
             reads: dict[Tokens, list[tuple[int, int, Slot]]] = {}
             for key, probe in unique.items():
@@ -179,9 +183,9 @@ class EditScorer:
         values: list[Tensor] = []
 
         def run(batch: list[_EditRow]) -> list[None]:
-            found = self._pass(batch, edits, plain=not any(probes[row.edit].deltas for row in batch))
-            for own, some in found:
-                slots.extend(own)
+            sums_of_pass = self._pass(batch, edits, plain=not any(probes[row.edit].deltas for row in batch))
+            for slots_of_sum, some in sums_of_pass:
+                slots.extend(slots_of_sum)
                 values.append(some.to(self.lm.device))
             return [None] * len(batch)
 
@@ -224,9 +228,9 @@ class EditScorer:
         longest = max(len(row.tree.ids) for row in batch)
         hidden = torch.zeros(len(batch), longest, self.lm.layout.width, dtype=self.lm.dtype, device=self.lm.device)
         for n, row in enumerate(batch):
-            kept = self.kept.get(layer, row.tree)
-            assert kept is not None
-            hidden[n, : len(kept)] = kept
+            start = self.kept.get(layer, row.tree)
+            assert start is not None
+            hidden[n, : len(start)] = start
         return resume_at(self.lm, LayerInput(layer, hidden, self.kept.tuples[layer]))
 
 

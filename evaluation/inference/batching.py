@@ -104,7 +104,7 @@ def in_batches(
     Raises:
         MemoryError: (or CUDA's error) one item alone does not fit.
     """
-    found: dict[int, R] = {}
+    by_index: dict[int, R] = {}
     waiting = [list(batch) for batch in packed(range(len(items)), lambda i: length(items[i]), budget.tokens)]
     waiting.reverse()
     short = False
@@ -118,7 +118,7 @@ def in_batches(
             failed = True
         else:
             failed = False
-            found.update(zip(batch, results, strict=True))
+            by_index.update(zip(batch, results, strict=True))
         if failed:  # outside the handler, whose traceback would keep the failed pass's tensors alive
             short = True
             free_memory()
@@ -127,4 +127,4 @@ def in_batches(
             waiting += [batch[half:], batch[:half]]
     if not short:
         budget.recover()
-    return [found[i] for i in range(len(items))]
+    return [by_index[i] for i in range(len(items))]

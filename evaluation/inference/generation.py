@@ -118,8 +118,8 @@ def writing_budget(lm: LM) -> TokenBudget:
 def _key_width(config: Any, width: int) -> int:
     """Entries of a token's keys in one layer, by its configuration."""
     heads = int(getattr(config, "num_attention_heads", None) or 1)
-    kept = int(getattr(config, "num_key_value_heads", None) or heads)
-    return kept * int(getattr(config, "head_dim", None) or width // heads)
+    heads_of_keys = int(getattr(config, "num_key_value_heads", None) or heads)
+    return heads_of_keys * int(getattr(config, "head_dim", None) or width // heads)
 
 
 class _GenerationBatch:
@@ -160,8 +160,8 @@ class _GenerationBatch:
                     last, tokens = self._choose(logits, open_)
                     staying = self._staying(open_, tokens, done)
             if self.cached and staying and prefix is not None and last is not None:
-                kept = send([n for n, row in enumerate(open_) if row in set(staying)], self.lm.device)
-                prefix, last = prefix.select(kept), last[kept]
+                staying_rows = send([n for n, row in enumerate(open_) if row in set(staying)], self.lm.device)
+                prefix, last = prefix.select(staying_rows), last[staying_rows]
             open_ = staying
         return [done[n] for n in range(len(self.rows))]
 

@@ -49,16 +49,18 @@ class PackedRows(NamedTuple):
     def by_text(self, states: Tensor) -> Tensor:
         """States [rows, positions, width] as [texts, longest text, width], zero where a text has no token."""
         width = states.shape[-1]
-        found = states.reshape(-1, width).index_select(0, self.places)
-        flat = found.new_zeros(self.shape[0] * self.shape[1], width).index_copy(0, self.tokens, found)
+        flat_states = states.reshape(-1, width).index_select(0, self.places)
+        flat = flat_states.new_zeros(self.shape[0] * self.shape[1], width).index_copy(0, self.tokens, flat_states)
         return flat.reshape(*self.shape, width)
 
     def by_row(self, states: Tensor) -> Tensor:
         """States [texts, longest text, width] as [rows, positions, width], zero at padding."""
         width = states.shape[-1]
-        found = states.reshape(-1, width).index_select(0, self.tokens)
+        flat_states = states.reshape(-1, width).index_select(0, self.tokens)
         return (
-            found.new_zeros(self.ids.numel(), width).index_copy(0, self.places, found).reshape(*self.ids.shape, width)
+            flat_states.new_zeros(self.ids.numel(), width)
+            .index_copy(0, self.places, flat_states)
+            .reshape(*self.ids.shape, width)
         )
 
 
@@ -83,11 +85,11 @@ def pack_rows(lm: LM, texts: Sequence[Tokens], *, room: int = ROW) -> PackedRows
             place += len(texts[n])
     places = [begins[n][0] * longest + begins[n][1] + i for n, text in enumerate(texts) for i in range(len(text))]
     tokens = [n * most + i for n, text in enumerate(texts) for i in range(len(text))]
-    given: dict[str, Any] = packed.arguments
+    arguments: dict[str, Any] = packed.arguments
     return PackedRows(
         packed.ids,
-        given["attention_mask"],
-        given.get("position_ids"),
+        arguments["attention_mask"],
+        arguments.get("position_ids"),
         torch.tensor(places, device=lm.device),
         torch.tensor(tokens, device=lm.device),
         [begins[n] for n in range(len(texts))],

@@ -86,13 +86,13 @@ def only_at(modules: Sequence[nn.Module], rows: Sequence[int], places: Sequence[
         return held[device]
 
     held: dict[torch.device, tuple[Tensor, Tensor]] = {}
-    own = [(module, module.__dict__.get("forward")) for module in modules]
+    forwards = [(module, module.__dict__.get("forward")) for module in modules]
     try:
         for module in modules:
             module.forward = trimmed(module.forward)
         yield
     finally:
-        for module, forward in own:
+        for module, forward in forwards:
             if forward is None:
                 module.__dict__.pop("forward", None)
             else:

@@ -42,8 +42,8 @@ class Prefix(NamedTuple):
         past = copy.copy(self.past)
         past.layers = [copy.copy(layer) for layer in self.past.layers]
         for layer in past.layers:
-            own = rows.to(layer.keys.device)  # a model that is spread over devices keeps them by layer
-            layer.keys, layer.values = layer.keys[own], layer.values[own]
+            local_rows = rows.to(layer.keys.device)  # a model that is spread over devices keeps them by layer
+            layer.keys, layer.values = layer.keys[local_rows], layer.values[local_rows]
         return Prefix(past, self.mask[rows], self.lengths[rows])
 
 

@@ -72,10 +72,10 @@ def score(
         rewrite: Changes every prompt first (an edit that lives in the prompt).
         batch_tokens: The most tokens, padding included, in one forward pass (a single longer probe runs alone).
     """
-    asked = {probe.id: probe for probe in probes}
-    prompts = prompts_of(asked.values(), rewrite)
-    lm.encodings.add(targets_of(asked.values(), prompts))
-    order = list(asked)
+    by_id = {probe.id: probe for probe in probes}
+    prompts = prompts_of(by_id.values(), rewrite)
+    lm.encodings.add(targets_of(by_id.values(), prompts))
+    order = list(by_id)
     groups: list[list[_Target]] = []
     counts: dict[tuple[int, int], int] = {}
     failed: dict[int, str] = {}
@@ -83,7 +83,7 @@ def score(
     straddled = 0
     for i, key in enumerate(order):
         try:
-            targets, truncated = encode_probe(lm, asked[key], prompts[key])
+            targets, truncated = encode_probe(lm, by_id[key], prompts[key])
         except UnscorableProbe as error:
             failed[i] = str(error)
             continue
@@ -99,10 +99,10 @@ def score(
     for batch in _batches(_rows(lm, groups), batch_tokens):
         for slot, value in _run(lm, batch):
             sums[slot] += value
-    found = {}
+    answers = {}
     for i, key in enumerate(order):
-        found[key] = make_answer(asked[key], i, sums=sums, counts=counts, error=failed.get(i), truncated=i in cut)
-    return [found[probe.id] for probe in probes]
+        answers[key] = make_answer(by_id[key], i, sums=sums, counts=counts, error=failed.get(i), truncated=i in cut)
+    return [answers[probe.id] for probe in probes]
 
 
 def make_answer(

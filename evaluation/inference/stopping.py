@@ -98,6 +98,6 @@ class StopCheck:
 
 def end_tokens(lm: LM) -> frozenset[int]:
     """Tokens that end a text: the tokenizer's, and those of the model's generation settings."""
-    told = getattr(getattr(lm.model, "generation_config", None), "eos_token_id", None)
-    listed = told if isinstance(told, (list, tuple)) else [told]
+    end_ids = getattr(getattr(lm.model, "generation_config", None), "eos_token_id", None)
+    listed = end_ids if isinstance(end_ids, (list, tuple)) else [end_ids]
     return frozenset(i for i in (lm.tokenizer.eos_token_id, *listed) if i is not None)

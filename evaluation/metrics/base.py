@@ -109,8 +109,8 @@ def metric_of(metrics: Iterable[Metric], role: Role) -> Metric | None:
 
 def takes(metric: Metric | type[Metric]) -> tuple[str, ...]:
     """Types of case that a metric asks something of; one that does not say so is about facts."""
-    found: tuple[str, ...] = getattr(metric, "takes", ("fact",))
-    return found
+    case_types: tuple[str, ...] = getattr(metric, "takes", ("fact",))
+    return case_types
 
 
 def scale_of(metric: Metric) -> Scale | None:

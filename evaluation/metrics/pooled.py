@@ -96,9 +96,9 @@ def common_questions(first: Mapping[str, CaseScores], second: Mapping[str, CaseS
     for key, mine in first.items():
         theirs = {i.probe: i.value for i in second[key].items} if key in second else {}
         both = [(i.value, theirs.get(i.probe)) for i in mine.items]
-        kept = [(a, b) for a, b in both if a is not None and b is not None]
-        if kept:
-            out[key] = PooledPair(sum(a for a, _ in kept), sum(b for _, b in kept), len(kept))
+        valued_pairs = [(a, b) for a, b in both if a is not None and b is not None]
+        if valued_pairs:
+            out[key] = PooledPair(sum(a for a, _ in valued_pairs), sum(b for _, b in valued_pairs), len(valued_pairs))
     return out
 
 

@@ -148,10 +148,10 @@ def discover(model: Any) -> Layout:
 def _mlp(config: Any, blocks: nn.ModuleList, *, width: int, model_class: str) -> dict[str, Any]:
     """Names and sizes of the MLP's projections; none of them in a mixture of experts."""
     sizes = ("intermediate_size", "ffn_dim", "decoder_ffn_dim", "n_inner", "ffn_hidden_size")
-    told = next((int(size) for name in sizes if (size := _number(config, name))), None)
+    configured_size = next((int(size) for name in sizes if (size := _number(config, name))), None)
     if any(expert_modules(block) for block in blocks):
-        return {"mlp_out": "", "transposed": False, "inner": told or 4 * width, "experts": True}
-    inside = common_projection(blocks, width=width, inner=told, model_class=model_class)
+        return {"mlp_out": "", "transposed": False, "inner": configured_size or 4 * width, "experts": True}
+    inside = common_projection(blocks, width=width, inner=configured_size, model_class=model_class)
     projection = blocks[0].get_submodule(inside)
     _, inner = linear_shape(projection) or (0, 0)
     into, fused = _inner_maps(blocks[0], inside, width=width, inner=inner)
@@ -257,8 +257,8 @@ def _norms_inside(block: nn.Module, *, width: int) -> dict[str, nn.Module]:
 def _norm(names: dict[nn.Module, str], blocks: nn.ModuleList, *, width: int) -> str | None:
     """The last module beside the blocks that holds a vector of the residual's width as weight."""
     parent = names[blocks].rpartition(".")[0]
-    found = [name for m, name in names.items() if name.rpartition(".")[0] == parent and _is_norm(m, width=width)]
-    return found[-1] if found else None
+    norms = [name for m, name in names.items() if name.rpartition(".")[0] == parent and _is_norm(m, width=width)]
+    return norms[-1] if norms else None
 
 
 def _takes_positions(model: nn.Module) -> bool:

@@ -31,9 +31,9 @@ def cached_architecture(model: Any, *, folder: Path | None = None) -> Layout:
     """
     path = (folder or cache_dir() / "layouts") / f"{identity(model)}.json"
     try:
-        kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        kept |= {name: tuple(kept[name]) for name in _LISTS}
-        layout = Layout(**kept)
+        fields: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        fields |= {name: tuple(fields[name]) for name in _LISTS}
+        layout = Layout(**fields)
         if check(layout, model):
             return layout
         log.warning("the remembered layout %s does not fit the model: it is found anew", path)
@@ -54,5 +54,5 @@ def identity(model: Any) -> str:
     config = {k: v for k, v in model.config.to_dict().items() if not k.startswith("_") and k != "torch_dtype"}
     shapes = [f"{name} {tuple(p.shape)}" for name, p in model.named_parameters()]
     kind = f"{type(model).__module__}.{type(model).__qualname__}"
-    said = json.dumps(config, sort_keys=True, default=str)
-    return digest([str(VERSION), transformers.__version__, kind, said, *shapes])[:24]
+    config_text = json.dumps(config, sort_keys=True, default=str)
+    return digest([str(VERSION), transformers.__version__, kind, config_text, *shapes])[:24]

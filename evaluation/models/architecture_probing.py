@@ -141,8 +141,8 @@ def _recurrent(base: Any, ids: Tensor) -> bool:
     layers = getattr(getattr(base(ids, use_cache=True), "past_key_values", None), "layers", None)
     if not layers:
         return True
-    kept = [(getattr(layer, "keys", None), getattr(layer, "values", None)) for layer in layers]
-    return not all(isinstance(k, Tensor) and isinstance(v, Tensor) and k.ndim == 4 for k, v in kept)
+    tensors = [(getattr(layer, "keys", None), getattr(layer, "values", None)) for layer in layers]
+    return not all(isinstance(k, Tensor) and isinstance(v, Tensor) and k.ndim == 4 for k, v in tensors)
 
 
 @contextmanager
@@ -165,13 +165,13 @@ def _plain_head(model: Any, base: Any, head: nn.Module, ids: Tensor) -> bool:
 
     The base's output is scaled up on its way to the head, so that caps and scalings show that small logits hide.
     """
-    kept: dict[str, Tensor] = {}
+    captured: dict[str, Tensor] = {}
 
     def louder(_: nn.Module, args: Any, output: Any) -> Any:
         hidden = output.last_hidden_state
         size = head(hidden).float().abs().max().clamp(min=1e-6)
-        kept["hidden"] = hidden * (LOUD / size).to(hidden.dtype)
-        output.last_hidden_state = kept["hidden"]
+        captured["hidden"] = hidden * (LOUD / size).to(hidden.dtype)
+        output.last_hidden_state = captured["hidden"]
         return output
 
     handle = base.register_forward_hook(louder)
@@ -179,7 +179,7 @@ def _plain_head(model: Any, base: Any, head: nn.Module, ids: Tensor) -> bool:
         logits: Tensor = model(ids, use_cache=False).logits.float()
     finally:
         handle.remove()
-    plain = head(kept["hidden"]).float()
+    plain = head(captured["hidden"]).float()
     return plain.shape == logits.shape and bool((plain - logits).abs().max() <= 1e-2 * LOUD)
 
 

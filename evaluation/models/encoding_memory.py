@@ -45,13 +45,13 @@ class EncodingMemory:
         one = PromptTarget(prompt, target, separator)
         if one in self._kept:
             self._kept.move_to_end(one)
-            found = self._kept[one]
+            encoded = self._kept[one]
         else:
-            (found,) = encode_targets(self._tokenizer, [one])
-            self._keep(one, found)
-        if found is None:
+            (encoded,) = encode_targets(self._tokenizer, [one])
+            self._keep(one, encoded)
+        if encoded is None:
             raise ValueError(MISSING)
-        return found
+        return encoded
 
     def texts(self, texts: Sequence[str], *, special: bool = True) -> list[tuple[int, ...]]:
         """Whole texts as tokens, those not yet known in one batch.
@@ -63,8 +63,8 @@ class EncodingMemory:
         missing = [text for text in dict.fromkeys(texts) if (text, special) not in self._texts]
         fresh: dict[str, tuple[int, ...]] = {}
         if missing:
-            found = self._tokenizer(missing, add_special_tokens=special)["input_ids"]
-            fresh = {text: self._shared(ids) for text, ids in zip(missing, found, strict=True)}
+            token_ids = self._tokenizer(missing, add_special_tokens=special)["input_ids"]
+            fresh = {text: self._shared(ids) for text, ids in zip(missing, token_ids, strict=True)}
         out = [fresh[text] if text in fresh else self._texts[text, special] for text in texts]
         for text, ids in fresh.items():
             if len(ids) <= self._room:
@@ -79,9 +79,9 @@ class EncodingMemory:
 
     def _make_room(self, size: int) -> None:
         while self._taken + size > self._room:
-            kept: Any = self._kept or self._texts
-            _, old = kept.popitem(last=False)
-            self._taken -= len(old) if kept is self._texts else _size(old)
+            store: Any = self._kept or self._texts
+            _, old = store.popitem(last=False)
+            self._taken -= len(old) if store is self._texts else _size(old)
 
     def _keep(self, one: PromptTarget, encoded: EncodedPrompt | None) -> None:
         size = _size(encoded)

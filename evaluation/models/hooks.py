@@ -86,8 +86,8 @@ def reading(module: nn.Module) -> Iterator[ModuleActivations]:
     seen = ModuleActivations()
 
     def hook(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
-        given = first_tensor(args) if args else kwargs["hidden_states"]
-        seen.input, seen.output = _in_rows(module, given), _in_rows(module, first_tensor(output))
+        hidden = first_tensor(args) if args else kwargs["hidden_states"]
+        seen.input, seen.output = _in_rows(module, hidden), _in_rows(module, first_tensor(output))
         seen.tuples = isinstance(output, tuple)
 
     handle = module.register_forward_hook(hook, with_kwargs=True)
@@ -167,7 +167,7 @@ def passing_over(blocks: Sequence[nn.Module], then: nn.Module, hidden: Tensor, *
             return (hidden, *args[1:]), kwargs
         return args, {**kwargs, "hidden_states": hidden}
 
-    own = [(block, block.__dict__.get("forward")) for block in blocks]
+    forwards = [(block, block.__dict__.get("forward")) for block in blocks]
     handle = then.register_forward_pre_hook(hook, with_kwargs=True)
     try:
         for block in blocks:
@@ -175,7 +175,7 @@ def passing_over(blocks: Sequence[nn.Module], then: nn.Module, hidden: Tensor, *
         yield
     finally:
         handle.remove()
-        for block, forward in own:
+        for block, forward in forwards:
             if forward is None:
                 block.__dict__.pop("forward", None)
             else:

@@ -93,8 +93,8 @@ class LM:
 
     def module(self, name: str) -> nn.Module:
         """A module by its dotted name."""
-        found: nn.Module = self.model.get_submodule(name)
-        return found
+        submodule: nn.Module = self.model.get_submodule(name)
+        return submodule
 
     def projection(self, layer: int) -> nn.Module:
         """A layer's MLP output projection: its inputs are ROME's keys, its outputs the values."""
@@ -135,7 +135,7 @@ class LM:
 
 def _limit(model: Any, tokenizer: Any) -> int | None:
     config = model.config.get_text_config()
-    said = [getattr(config, name, None) for name in ("max_position_embeddings", "n_positions", "n_ctx")]
-    said.append(getattr(tokenizer, "model_max_length", None))
-    limits = [int(n) for n in said if n and n < 10**9]  # tokenizers say 1e30 for "none"
+    configured = [getattr(config, name, None) for name in ("max_position_embeddings", "n_positions", "n_ctx")]
+    configured.append(getattr(tokenizer, "model_max_length", None))
+    limits = [int(n) for n in configured if n and n < 10**9]  # tokenizers say 1e30 for "none"
     return min(limits) if limits else None

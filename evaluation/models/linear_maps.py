@@ -72,13 +72,15 @@ def common_projection(blocks: nn.ModuleList, *, width: int, inner: int | None, m
     Raises:
         ModelError: there is none, or it cannot be told which.
     """
-    found = [_candidates(block, width=width) for block in blocks]
-    for i, own in enumerate(found):
-        if not own:
+    by_block = [_candidates(block, width=width) for block in blocks]
+    for i, candidates in enumerate(by_block):
+        if not candidates:
             raise ModelError(f"no MLP output projection in a block of class {type(blocks[i]).__name__}")
-    common = {name: size for name, size in found[0].items() if all(own.get(name) == size for own in found)}
+    common = {
+        name: size for name, size in by_block[0].items() if all(candidates.get(name) == size for candidates in by_block)
+    }
     if not common:
-        i = next(i for i, own in enumerate(found) if own != found[0])
+        i = next(i for i, candidates in enumerate(by_block) if candidates != by_block[0])
         raise ModelError(f"block {i} of {model_class} is built unlike block 0")
     chosen = list(common) if len(common) == 1 else [name for name, size in common.items() if size == inner]
     if len(chosen) != 1:

@@ -83,10 +83,10 @@ def encode_target(tokenizer: Any, prompt: str, target: str, *, separator: str = 
         ValueError: no token belongs to the target.
     """
     one = PromptTarget(prompt, target, separator)
-    found = _find_target(one, _tokens(tokenizer, one.text))
-    if found is None:
+    encoded = _find_target(one, _tokens(tokenizer, one.text))
+    if encoded is None:
         raise ValueError("no token of the text belongs to the target")
-    return found
+    return encoded
 
 
 def encode_targets(tokenizer: Any, wanted: Sequence[PromptTarget]) -> list[EncodedPrompt | None]:
@@ -100,7 +100,7 @@ def encode_targets(tokenizer: Any, wanted: Sequence[PromptTarget]) -> list[Encod
         return_special_tokens_mask=True,
     )
     parts = zip(out["input_ids"], out["offset_mapping"], out["special_tokens_mask"], strict=True)
-    return [_find_target(one, _without_end(*own)) for one, own in zip(wanted, parts, strict=True)]
+    return [_find_target(one, _without_end(*tokens)) for one, tokens in zip(wanted, parts, strict=True)]
 
 
 def _find_target(one: PromptTarget, tokens: _Tokens) -> EncodedPrompt | None:

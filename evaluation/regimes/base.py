@@ -66,9 +66,11 @@ def ask_under(
     edits: Sequence[Any], engine: Engine, jobs: Sequence[Job], rewrite: Callable[[str], str]
 ) -> list[JobResult]:
     """All jobs' probes asked under edits, the newest last: of the model as it stands, or of an edit that answers."""
-    own = [own_answers(edits, job.probes) for job in jobs]
-    found = [JobResult(job, answers) for job, answers in zip(jobs, own, strict=True) if answers is not None]
-    return found if len(found) == len(jobs) else engine.ask(jobs, rewrite=rewrite)
+    direct_answers = [own_answers(edits, job.probes) for job in jobs]
+    results = [
+        JobResult(job, answers) for job, answers in zip(jobs, direct_answers, strict=True) if answers is not None
+    ]
+    return results if len(results) == len(jobs) else engine.ask(jobs, rewrite=rewrite)
 
 
 def edits_digest(cases: Sequence[AnyCase]) -> str:

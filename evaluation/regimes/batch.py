@@ -39,12 +39,12 @@ class BatchRegime(Regime):
                 edit = context.editor.edit([case.request for case in batch])
                 spent = (time.perf_counter() - begun) / len(batch)
                 with edit.on(context.scorer.editable):
-                    found = ask_under([edit], context.engine, jobs, edit.rewrite)
+                    results = ask_under([edit], context.engine, jobs, edit.rewrite)
                 noted = plain(edit.notes)
             except Exception as problem:  # noqa: BLE001 - this batch's fault is its cases' result
                 log.warning("a batch of %d edits failed: %s", len(batch), problem)
-                found, noted, spent = [JobResult(job, error=explained(problem)) for job in jobs], {}, 0.0
-            for unit, done in zip(todo, found, strict=True):
+                results, noted, spent = [JobResult(job, error=explained(problem)) for job in jobs], {}, 0.0
+            for unit, done in zip(todo, results, strict=True):
                 yield unit, done._replace(notes={**noted, **done.notes}, seconds_edit=spent)
 
 

@@ -52,10 +52,10 @@ class RegimeChoice(Options):
     @property
     def sizes(self) -> tuple[int, ...]:
         """The sizes in order."""
-        given = self.size
-        if given is None:
-            given = LENGTHS if self.name == "sequential" else ()
-        return (given,) if isinstance(given, int) else tuple(sorted(set(given)))
+        sizes = self.size
+        if sizes is None:
+            sizes = LENGTHS if self.name == "sequential" else ()
+        return (sizes,) if isinstance(sizes, int) else tuple(sorted(set(sizes)))
 
     @property
     def text(self) -> str:

@@ -62,9 +62,9 @@ def heat_map(correlations: Correlations) -> HeatMap | None:
                 squares.append(HeatMapCell(x, y, "–", 0, False, ""))
                 continue
             p = "no p" if pair.correlation.p is None else f"p {pair.correlation.p:.3g}"
-            told = f"{first} and {second}: rho {value:.2f}, {p}, n {pair.correlation.n}"
+            label = f"{first} and {second}: rho {value:.2f}, {p}, n {pair.correlation.n}"
             shade = round(value * _STEPS)
-            squares.append(HeatMapCell(x, y, _signed_text(value), shade, pair.kept, told))
+            squares.append(HeatMapCell(x, y, _signed_text(value), shade, pair.kept, label))
     farthest = max((j[4] for j in correlations.joins), default=1.0) or 1.0
     lines = []
     for x1, y1, x2, y2, height in correlations.joins:

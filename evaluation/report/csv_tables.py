@@ -62,9 +62,9 @@ def _write(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 def ratings_csv(parts: Sequence[ReportSection], others: Sequence[TextSection]) -> str:
     """Every method on every aspect by every source, with both intervals and the bounds of what is unscored."""
-    found = [(n, p.text) for n, p in enumerate(parts, 1) if p.text is not None] + [(0, t) for t in others]
+    rated_sections = [(n, p.text) for n, p in enumerate(parts, 1) if p.text is not None] + [(0, t) for t in others]
     rows = []
-    for n, text in found:
+    for n, text in rated_sections:
         for source in text.sources:
             for label, row in source.cells.items():
                 for aspect, c in row.items():
@@ -99,15 +99,15 @@ def intervals_csv(parts: Sequence[ReportSection]) -> str:
 
 def comparisons_csv(parts: Sequence[ReportSection], others: Sequence[TextSection]) -> str:
     """Every paired comparison; differences of metrics are fractions, of ratings points."""
-    found = [(n, f) for n, p in enumerate(parts, 1) for f in (*p.contests, *(p.text.contests if p.text else ()))]
-    found += [(0, f) for t in others for f in t.contests]
+    numbered = [(n, f) for n, p in enumerate(parts, 1) for f in (*p.contests, *(p.text.contests if p.text else ()))]
+    numbered += [(0, f) for t in others for f in t.contests]
     rows = [
         (
             *(n or "", f.metric, f.kind, c.first, c.second, c.difference, c.low, c.high, c.p, c.p_holm),
             *(c.wins, c.ties, c.losses, c.cases, c.only_one, c.detectable, c.verdict, len(f.contests), f.draws),
             *(c.kind, c.test, c.studentised, c.skewness, "no" if c.never else "yes", c.interval_p),
         )
-        for n, f in found
+        for n, f in numbered
         for c in f.contests
     ]
     return _write(_COMPARED, rows)
@@ -154,11 +154,11 @@ def more_markdown(
             parts.append(f"| {f.metric} | {_cell(better)} | {_cell(worse)} | {gap} | {c.p_holm:.3g} | {c.cases} |")
         parts.append("")
     for view in correlations:
-        kept = [p for p in view.pairs if p.kept]
-        if kept:
+        decided_pairs = [p for p in view.pairs if p.kept]
+        if decided_pairs:
             parts += [f"## Correlations, {view.view} (p < 0.05 and absolute rho above 0.1)", ""]
             parts += ["| pair | rho | p | p (Holm) |", "| --- | ---: | ---: | ---: |"]
-            for p in sorted(kept, key=lambda p: -abs(p.correlation.value or 0.0)):
+            for p in sorted(decided_pairs, key=lambda p: -abs(p.correlation.value or 0.0)):
                 corrected = "–" if p.p_holm is None else f"{p.p_holm:.3g}"
                 rho = p.correlation
                 filtered = rho.p if p.p_units is None else p.p_units

@@ -99,12 +99,12 @@ def _by_method(table: Comparison, metric: Metric) -> str:
         return ""
     rows.sort(key=lambda r: -(r.summaries[metric.name].mean or 0))
     ends = [rows[0]] if len(rows) == 1 else [rows[0], rows[-1]]
-    told = " to ".join(f"{spread(r.summaries[metric.name].interval)} % ({r.label})" for r in ends)
+    values = " to ".join(f"{spread(r.summaries[metric.name].interval)} % ({r.label})" for r in ends)
     means = _MEANS.get(metric.role, metric.about) if metric.role else metric.about
     same = len(ends) == 2 and ends[0].summaries[metric.name].mean == ends[1].summaries[metric.name].mean
     if same:
-        told = f"{spread(rows[0].summaries[metric.name].interval)} % under every method"
-    text = f"{metric.title} ({means}): {told}"
+        values = f"{spread(rows[0].summaries[metric.name].interval)} % under every method"
+    text = f"{metric.title} ({means}): {values}"
     if base is not None and base.summaries[metric.name].mean is not None:
         text += f"; without an edit {spread(base.summaries[metric.name].interval)} %"
     return text + "."
@@ -149,8 +149,8 @@ def _rating_finding(text: TextSection) -> str:
     order = ranked_aspects(source, text.unranked)["coherence"]
     leading = [label for label in edited if order.get(label) == "first"]
     program = ", a program that answers by rules and no language model" if source.scripted else ""
-    told = f"Coherence with the new fact (1 to 7), rated by {source.title}{program}: "
-    told += "the highest is " if leading else ""
-    told += ", ".join(f"{label} with {ratings_cell(edited[label].by_case)}" for label in leading or edited)
+    sentence = f"Coherence with the new fact (1 to 7), rated by {source.title}{program}: "
+    sentence += "the highest is " if leading else ""
+    sentence += ", ".join(f"{label} with {ratings_cell(edited[label].by_case)}" for label in leading or edited)
     plain = [label for label in rated if label in text.unranked]
-    return told + (f"; {plain[0]} {ratings_cell(rated[plain[0]].by_case)}" if plain else "") + "."
+    return sentence + (f"; {plain[0]} {ratings_cell(rated[plain[0]].by_case)}" if plain else "") + "."

@@ -67,8 +67,8 @@ def forgetting_plot(series: ForgettingSeries) -> ForgettingPlot:
         for spot in curve.spots:
             v = spot.value
             bar = None if v.low is None or v.high is None else (_y_of(v.low), _y_of(v.high))
-            told = f"{curve.label}, {counted(spot.edits, 'edit')}: {spread(v)} ({counted(v.n, 'case')})"
-            dots.append(CurveDot(across(spot.edits), _y_of(v.mean or 0.0), bar, told))
+            dot_label = f"{curve.label}, {counted(spot.edits, 'edit')}: {spread(v)} ({counted(v.n, 'case')})"
+            dots.append(CurveDot(across(spot.edits), _y_of(v.mean or 0.0), bar, dot_label))
         once = [(across(s.edits), _y_of(s.value.mean or 0.0)) for s in curve.at_once]
         path, dashed = _path([(d.x, d.y) for d in dots]), _path(once)
         shape = SHAPES[n % len(SHAPES)]

@@ -55,18 +55,18 @@ def harmonic_scores(table: Comparison, metrics: Sequence[Metric], scores: Scores
     """Every score that the metrics of a table over all cases allow, by method; one that no method has is left out."""
     out = []
     for name, roles in _PARTS.items():
-        found = [m for role in roles if (m := metric_of(metrics, role)) is not None]
-        if len(found) < len(roles):
+        present = [m for role in roles if (m := metric_of(metrics, role)) is not None]
+        if len(present) < len(roles):
             continue
-        if all(None in [row.summaries[m.name].mean for m in found] for row in table.rows):
+        if all(None in [row.summaries[m.name].mean for m in present] for row in table.rows):
             continue
         for row in table.rows:
-            means = [row.summaries[m.name].mean for m in found]
+            means = [row.summaries[m.name].mean for m in present]
             known = [v for v in means if v is not None]
             if len(known) < len(means):
                 out.append(HarmonicScore(row.label, name, None))
                 continue
             by_metric = scores.by_editor[row.label]
-            ends = harmonic_ends([list(by_metric[m.name].values()) for m in found])
+            ends = harmonic_ends([list(by_metric[m.name].values()) for m in present])
             out.append(HarmonicScore(row.label, name, harmonic_mean(known), ends))
     return out

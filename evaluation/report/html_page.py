@@ -173,12 +173,12 @@ def errors(run: Run) -> list[dict[str, str]]:
 
 def _answers(part: ReportSection) -> dict[str, Any]:
     """Every answer with what the filter needs: methods and cases in order, and their numbers."""
-    found = all_answers(part.run, None if part.text is None else part.text.texts) if part.events is None else []
-    labels = list(dict.fromkeys(a.label for q in found for a in q.answers))
-    cases = {q.case.key: q.case for q in found}
+    questions = all_answers(part.run, None if part.text is None else part.text.texts) if part.events is None else []
+    labels = list(dict.fromkeys(a.label for q in questions for a in q.answers))
+    cases = {q.case.key: q.case for q in questions}
     return {
-        "answers": found,
-        "answer_count": sum(len(q.answers) for q in found),
+        "answers": questions,
+        "answer_count": sum(len(q.answers) for q in questions),
         "answer_methods": labels,
         "answer_labels": {label: n for n, label in enumerate(labels, 1)},
         "answer_cases": list(cases.values()),
@@ -241,8 +241,8 @@ def _template_values(part: ReportSection, store: Path | None = None) -> dict[str
 
 def _recurring_titles(table: Comparison, metrics: Sequence[Metric]) -> list[str]:
     """Titles of metrics whose neighbour facts recur."""
-    found = {name for r in table.rows for name, s in r.summaries.items() if s.kind == TWO_WAY}
-    return [m.title for m in metrics if m.name in found]
+    two_way_names = {name for r in table.rows for name, s in r.summaries.items() if s.kind == TWO_WAY}
+    return [m.title for m in metrics if m.name in two_way_names]
 
 
 def _blow_ups(run: Run) -> list[dict[str, Any]]:
@@ -286,13 +286,13 @@ def _difference_text(value: float | None, rated: bool) -> str:
     return text.replace("-", "\N{MINUS SIGN}")
 
 
-def _estimate(found: Estimate) -> str:
+def _estimate(estimate: Estimate) -> str:
     """An estimate for a cell; why it has no value or no interval stands under the table (``_reasons_text``)."""
-    if found.value is None:
+    if estimate.value is None:
         return "–"
-    if found.low is None or found.high is None:
-        return f"{found.value:.2f}" + ("*" if found.note else "")
-    return found.text(2)
+    if estimate.low is None or estimate.high is None:
+        return f"{estimate.value:.2f}" + ("*" if estimate.note else "")
+    return estimate.text(2)
 
 
 def _reasons_text(estimates: Iterable[Estimate | None]) -> str:
@@ -301,7 +301,7 @@ def _reasons_text(estimates: Iterable[Estimate | None]) -> str:
     undefined = Counter(_WITHOUT_NUMBERS.sub("", e.reason) for e in known if e.value is None)
     bare = Counter(_WITHOUT_NUMBERS.sub("", e.note) for e in known if e.value is not None and e.low is None and e.note)
     parts = [
-        f"{mark}: {why} ({n})" for mark, found in (("–", undefined), ("*", bare)) for why, n in found.most_common()
+        f"{mark}: {why} ({n})" for mark, reasons in (("–", undefined), ("*", bare)) for why, n in reasons.most_common()
     ]
     return "; ".join(parts)
 

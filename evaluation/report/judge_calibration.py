@@ -64,12 +64,12 @@ def calibrations(stores: Sequence[Path]) -> list[JudgeCalibration]:
         for judge in sorted({g.source for g in ratings if g.rater.is_judge}):
             mine = [g for g in ratings if g.source == judge]
             record = _on_record(judge, mine, summary) | {"controls": controls.get(judge)}
-            told = tuple(family_conflicts(Rater.judge(judge).name, writers=writers, authors=authors))
+            conflicts = tuple(family_conflicts(Rater.judge(judge).name, writers=writers, authors=authors))
             try:
-                found = calibrate_judge(ratings, asks, CalibrationRequest(judge=judge))
-                out.append(JudgeCalibration(judge, found, "", told)._replace(**record))
+                calibration = calibrate_judge(ratings, asks, CalibrationRequest(judge=judge))
+                out.append(JudgeCalibration(judge, calibration, "", conflicts)._replace(**record))
             except UserError as error:
-                out.append(JudgeCalibration(judge, None, str(error), told)._replace(**record))
+                out.append(JudgeCalibration(judge, None, str(error), conflicts)._replace(**record))
     return out
 
 

@@ -31,14 +31,14 @@ def model_name(name: str) -> str:
 
 def common_cases_note(table: Comparison, metrics: Sequence[Metric]) -> str | None:
     """Which columns are ordered over fewer cases than some figures in them rest on; None where none is."""
-    told = [
+    columns = [
         f"{m.title} over {counted(lead.common, 'case')}"
         for m in metrics
         if (lead := table.leads.get(m.name)) is not None and lead.common is not None
     ]
-    if not told:
+    if not columns:
         return None
-    return f"Best and second are ordered over the cases that every method has a value for: {', '.join(told)}."
+    return f"Best and second are ordered over the cases that every method has a value for: {', '.join(columns)}."
 
 
 def no_variance_note(table: Comparison, metrics: Sequence[Metric]) -> str | None:
@@ -88,10 +88,10 @@ def _describe_lead(lead: Ranking, contest: PairwiseTest | None) -> str:
         return f"; {lead.second} has the same"
     gap = lead.difference
     turned = gap if (gap.mean or 0) >= 0 else _reverse(gap)
-    told = f"{spread(turned)} points, p {p_value(contest.p_holm)} after Holm"
+    gap_text = f"{spread(turned)} points, p {p_value(contest.p_holm)} after Holm"
     if contest.verdict in ("first", "second"):
-        return f"; {lead.second} differs by {told}"
-    return f"; not decided against {lead.second} (difference {told})"
+        return f"; {lead.second} differs by {gap_text}"
+    return f"; not decided against {lead.second} (difference {gap_text})"
 
 
 def _reverse(gap: Interval) -> Interval:
@@ -112,8 +112,8 @@ def _changes_by_method(run: Run, table: Comparison, scores: Scores, metrics: Seq
         for m in names:
             gain = row.gain[m.name]
             if (change := mean_before_and_after(row, run.baseline.label, m.name, scores)) is not None:
-                told = f"{m.title} {percent(change[0])} → {percent(change[1])} %"
-                parts.append(told + ("" if gain.low is None else f" ({spread(gain, signed=True)})"))
+                change_text = f"{m.title} {percent(change[0])} → {percent(change[1])} %"
+                parts.append(change_text + ("" if gain.low is None else f" ({spread(gain, signed=True)})"))
         if parts:
             far = f", {row.finished:,} of {counted(table.cases, 'case')} so far" if row.pending else ""
             out.append(f"{row.label} against no edit{far}: {', '.join(parts)}.")
@@ -154,8 +154,8 @@ def caveats(part: ReportSection) -> list[str]:
 
 
 def _small_sample_notes(table: Comparison, metrics: Sequence[Metric]) -> list[str]:
-    found = [r.summaries[m.name].interval for r in table.rows for m in metrics if m.better == "higher"]
-    widths = [i.high - i.low for i in found if i.high is not None and i.low is not None]
+    intervals = [r.summaries[m.name].interval for r in table.rows for m in metrics if m.better == "higher"]
+    widths = [i.high - i.low for i in intervals if i.high is not None and i.low is not None]
     if table.cases >= FEW or not widths:
         return []
     return [
@@ -189,14 +189,14 @@ def _describe_metrics(run: Run, metrics: Sequence[Metric], normalisation: str) -
 
 def _intervals(table: Comparison) -> list[str]:
     out = []
-    found = [both for r in table.rows for both in r.two_way.values()]
-    if any(both.recurring for both in found):
-        most = max(both.recurring for both in found)
+    pairs = [both for r in table.rows for both in r.two_way.values()]
+    if any(both.recurring for both in pairs):
+        most = max(both.recurring for both in pairs)
         out.append(
             f"Up to {most} neighbour facts serve in several cases: where they do, intervals are two-way (by case and "
             "neighbour), and so are the tests."
         )
-    elif found:
+    elif pairs:
         out.append("No neighbour fact recurs in a second case, so intervals by case stand for S-NS and S-BO too.")
     out.append(
         "Paired comparisons are corrected within a family (one metric, one question), not over all metrics together: "

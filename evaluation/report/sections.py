@@ -116,11 +116,11 @@ def make_sections(
     """
     merged = merge_runs(runs)
     _check_label(against, merged, texts)
-    own = [texts_of_run(run, texts) for run in merged]
-    parts = [make_section(run, normalisation, mine, against) for run, mine in zip(merged, own, strict=True)]
+    section_texts = [texts_of_run(run, texts) for run in merged]
+    parts = [make_section(run, normalisation, mine, against) for run, mine in zip(merged, section_texts, strict=True)]
     if texts is None:
         return parts, []
-    used = {s.id for mine in own if mine is not None for s in mine.scripts}
+    used = {s.id for mine in section_texts if mine is not None for s in mine.scripts}
     left = texts._replace(scripts=tuple(s for s in texts.scripts if s.id not in used))
     cases = {k: c for run in merged if run.split.type == FACT for k, c in cases_by_key(run).items()}
     return parts, [text_section(left.of_model(model), cases, against=against) for model in left.models]
@@ -142,9 +142,9 @@ def texts_of_run(run: Run, texts: RatedTexts | None) -> RatedTexts | None:
     """
     if run.split.type != FACT:
         return None
-    found = None if texts is None else _stored_texts(run, texts)
-    if found is not None:
-        return found
+    stored = None if texts is None else _stored_texts(run, texts)
+    if stored is not None:
+        return stored
     try:
         return RatedTexts(tuple(one.script for one in generated(run)), ())
     except UserError:  # no text was asked for in this run
@@ -155,13 +155,13 @@ def _stored_texts(run: Run, texts: RatedTexts) -> RatedTexts | None:
     names = {run.about["model"], run.about["model_revision"]}
     keys, labels = set(run.cases), {e.label for e in run.editors}
     mine = [m for m in texts.models if m in names or any(m.startswith(f"{n}@") or m.endswith(f"@{n}") for n in names)]
-    kept = [s for s in texts.scripts if s.model in mine and s.case in keys and s.editor in labels]
-    if not kept:
+    scripts = [s for s in texts.scripts if s.model in mine and s.case in keys and s.editor in labels]
+    if not scripts:
         return None
     order = [e.label for e in run.editors]
-    kept.sort(key=lambda s: order.index(s.editor))
-    ids = {s.id for s in kept}
-    return texts._replace(scripts=tuple(kept), ratings=tuple(r for r in texts.ratings if r.item_id in ids))
+    scripts.sort(key=lambda s: order.index(s.editor))
+    ids = {s.id for s in scripts}
+    return texts._replace(scripts=tuple(scripts), ratings=tuple(r for r in texts.ratings if r.item_id in ids))
 
 
 def make_section(
@@ -169,14 +169,14 @@ def make_section(
 ) -> ReportSection:
     """Score the stored answers and work out every figure of a part."""
     metrics = run_metrics(run)
-    how = normalisation or cast(Normalisation, run.about["normalisation"])
-    scores = score_run(run, metrics, how)
+    averaging = normalisation or cast(Normalisation, run.about["normalisation"])
+    scores = score_run(run, metrics, averaging)
     base, nulls = run.baseline.label, null_labels(run)
     contests: list[ComparisonFamily] = []
     for m in metrics:
         values = scores.tested(m, [e.label for e in run.editors])
         if any(values.values()):
-            found = comparison_families(
+            families = comparison_families(
                 m.title,
                 values,
                 baseline=base,
@@ -186,22 +186,22 @@ def make_section(
                 null_methods=nulls,
                 against=against,
             )
-            contests += [family._replace(share=m.unit == "fraction") for family in found]
+            contests += [family._replace(share=m.unit == "fraction") for family in families]
     facts = run.split.type == FACT
     text = None if texts is None else text_section(texts, cases_by_key(run), nulls, against=against)
     tables = compare(run, scores, metrics, resampling=DEFAULT)
     return ReportSection(
         run,
         metrics,
-        how,
+        averaging,
         tables,
         scores,
         tuple(contests),
         (*by_relation(run, scores, metrics), *by_step(run, scores, metrics)) if facts else (),
-        tuple(forgetting_series(run, metrics, how)),
+        tuple(forgetting_series(run, metrics, averaging)),
         text,
         _correlations(run, metrics, scores, text),
-        _text_analysis(run, how, text) if facts else TextAnalysis((), (), (), ()),
+        _text_analysis(run, averaging, text) if facts else TextAnalysis((), (), (), ()),
         tuple(seed_variation(tables[0], metrics)),
         None if facts else _event_analysis(run, scores, metrics),
     )
@@ -229,9 +229,9 @@ def _text_analysis(run: Run, normalisation: Normalisation, text: TextSection | N
     rater = "" if source is None else source.title
     ladders: list[tuple[KnownCases, tuple[StageBreakdown, ...]]] = []
     for known in KNOWN_CASES:
-        found = stage_breakdowns(run, known=known, normalisation=normalisation, coherence=rated, rater=rater)
-        if any(one.cases for one in found):
-            ladders.append((known, tuple(found)))
+        breakdowns = stage_breakdowns(run, known=known, normalisation=normalisation, coherence=rated, rater=rater)
+        if any(one.cases for one in breakdowns):
+            ladders.append((known, tuple(breakdowns)))
     return TextAnalysis(
         tuple(ladders),
         tuple(object_mention_rates(run)),
@@ -252,8 +252,8 @@ def correlation_inputs(
     values = {m.title: {label: scores.means(label, m.name) for label in edited} for m in metrics}
     source = main_source(text.sources) if text is not None else None
     if source is not None:
-        found = {SHORT[a]: source.values[a] for a in ASPECTS if a in source.values}
-        values |= {a: {k: v for k, v in by_method.items() if k in edited} for a, by_method in found.items()}
+        aspect_values = {SHORT[a]: source.values[a] for a in ASPECTS if a in source.values}
+        values |= {a: {k: v for k, v in by_method.items() if k in edited} for a, by_method in aspect_values.items()}
     out = {}
     for name, by_method in values.items():
         known = {label: dict(by_case) for label, by_case in by_method.items() if by_case}
@@ -281,12 +281,12 @@ def text_section(
     against: str | None = None,
 ) -> TextSection:
     """Everything of the scripts of one model; ``nulls``: labels that are no competitors, beside unedited ones."""
-    found = tuple(rating_sources(texts))
+    sources = tuple(rating_sources(texts))
     plain = {s.editor for s in texts.scripts if not s.edited}
     base = next((label for label in texts.editors if label in plain), None)
     contests = [
         family
-        for source in found
+        for source in sources
         for aspect in ASPECTS
         if aspect in source.values
         for family in comparison_families(
@@ -301,7 +301,7 @@ def text_section(
     return TextSection(
         texts.scripts[0].model,
         texts,
-        found,
+        sources,
         tuple(count_mentions(texts.scripts, cases, texts.editors)),
         tuple(side_by_side(texts, cases)),
         rating_agreement(texts, cases),

@@ -63,7 +63,7 @@ def tradeoff_plot(table: Comparison, metrics: Sequence[Metric]) -> TradeoffPlot 
     for n, row in enumerate(rows):
         x, y = row.summaries[right.name].interval, row.summaries[up.name].interval
         assert x.mean is not None and y.mean is not None
-        told = f"{row.label}: {up.title} {spread(y)}, {right.title} {spread(x)}"
+        label = f"{row.label}: {up.title} {spread(y)}, {right.title} {spread(x)}"
         points.append(
             PlotPoint(
                 label=row.label,
@@ -76,7 +76,7 @@ def tradeoff_plot(table: Comparison, metrics: Sequence[Metric]) -> TradeoffPlot 
                 text_x=0.0,
                 text_y=0.0,
                 anchor="start",
-                description=told,
+                description=label,
             )
         )
     ticks = (0, 25, 50, 75, 100)

@@ -75,8 +75,8 @@ def write_report(
     target, name = Path(out) if out is not None else Path(folders[0]), HTML
     if target.suffix.casefold() in (".html", ".htm"):
         target, name = target.parent, target.name
-    told: dict[str, Any] = {"calibrations": calibrations(stores), "published": intervals == "published"}
-    drawn = partial(page, parts, others, built, store=store, against=against, **told)
+    page_data: dict[str, Any] = {"calibrations": calibrations(stores), "published": intervals == "published"}
+    drawn = partial(page, parts, others, built, store=store, against=against, **page_data)
     files = {name: drawn()}
     if len(files[name].encode()) > LARGEST:
         aside = f"{Path(name).stem}-answers.html"
@@ -120,15 +120,16 @@ def _csv(parts: Sequence[ReportSection]) -> str:
 
 
 def _heading(part: ReportSection) -> str:
-    about = part.run.about
-    model = f"{about['model']} ({about['model_revision']}, {about['dtype']})"
-    split = f"{about['split']} {about['split_version']}"
+    description = part.run.about
+    model = f"{description['model']} ({description['model_revision']}, {description['dtype']})"
+    split = f"{description['split']} {description['split_version']}"
     over = ", ".join(m.title for m in part.metrics if is_pooled(m))
     pooled = f" {over}: the mean is over all questions, its interval by case." if over else ""
     return (
-        f"# {model} on {split}\n\n{len(part.run.cases):,} of {counted(about['split_cases'], 'case')}, split digest "
-        f"{about['split_digest'][:12]}, normalisation {part.normalisation}. Percent, mean of case means with its 95 % "
-        "interval [low, high] by case; two-way: by case and neighbour fact, where neighbours recur; ±: 1.96·sd/√cases, "
+        f"# {model} on {split}\n\n{len(part.run.cases):,} of {counted(description['split_cases'], 'case')}, "
+        f"split digest {description['split_digest'][:12]}, normalisation {part.normalisation}. "
+        "Percent, mean of case means with its 95 % interval [low, high] by case; "
+        "two-way: by case and neighbour fact, where neighbours recur; ±: 1.96·sd/√cases, "
         "as published. Gain: paired difference to no edit in percentage points (pp)."
         f"{pooled}"
     )
@@ -147,10 +148,10 @@ def _latex(parts: Sequence[ReportSection], others: Sequence[TextSection]) -> str
     out = [HEAD]
     rated: list[tuple[RatingSource, str, tuple[str, ...]]] = []  # with model and the null methods' labels
     for n, part in enumerate(parts, 1):
-        about = part.run.about
-        model = escape(model_name(about["model"]))
+        description = part.run.about
+        model = escape(model_name(description["model"]))
         caption = (
-            f"Token-level results on {escape(str(about['split']))} "
+            f"Token-level results on {escape(str(description['split']))} "
             f"({counted(len(part.run.cases), 'case')}): mean of case means in percent with 95\\,\\% "
             "intervals by case, by case and neighbour where neighbours recur. Best method "
             "in bold, second best underlined; null methods are not ranked."

@@ -51,14 +51,14 @@ def compare_figures(what: PublishedTable, ours: OurResults) -> list[FigureCompar
     """Every printed figure with ours: the one that is most like the published one."""
     out = []
     for entry in printed_figures(what):
-        found = our_figures(what, entry, ours)
-        if not found:
+        candidates = our_figures(what, entry, ours)
+        if not candidates:
             out.append(FigureComparison(entry, None, None, "", None, "no figure"))
             continue
-        best = found[0]
+        best = candidates[0]
         if best.differs:
-            told = f"{best.basis}; {'; '.join(best.differs)}"
-            out.append(FigureComparison(entry, best.value, best.half, told, None, "not comparable"))
+            basis = f"{best.basis}; {'; '.join(best.differs)}"
+            out.append(FigureComparison(entry, best.value, best.half, basis, None, "not comparable"))
         else:
             out.append(_compared(entry, best, same_cases="cases" not in what.data))
     return out
@@ -68,8 +68,8 @@ def _compared(entry: PrintedFigure, best: OurFigure, *, same_cases: bool) -> Fig
     allowed = tolerance(entry.half, best.half, same_cases=same_cases)
     off = abs(best.value - entry.value) - 1e-9
     verdict: Verdict = "within" if off <= allowed.paired else "outside" if off > allowed.unpaired else "undecided"
-    told = best.basis + (f"; {allowed.note}" if allowed.note else "")
-    return FigureComparison(entry, best.value, best.half, told, allowed.unpaired, verdict, allowed.paired)
+    basis = best.basis + (f"; {allowed.note}" if allowed.note else "")
+    return FigureComparison(entry, best.value, best.half, basis, allowed.unpaired, verdict, allowed.paired)
 
 
 def tolerance(printed: float | None, ours: float | None, *, same_cases: bool) -> Tolerance:

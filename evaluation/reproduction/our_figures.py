@@ -101,15 +101,15 @@ def _token(what: PublishedTable, entry: PrintedFigure, ours: OurResults) -> list
             differs = [*_model_and_cases(what, entry, model, cases, ours), *_set_up(part, row)]
             if part.normalisation != "mean":
                 differs.append(f"normalisation {part.normalisation}, published is mean")
-            told = f"{model}, {part.run.split.name} ({part.run.split.digest[:12]}), {s.cases} cases, {row.label}"
-            out.append(OurFigure(100 * s.mean, None if s.half is None else 100 * s.half, tuple(differs), told))
+            basis = f"{model}, {part.run.split.name} ({part.run.split.digest[:12]}), {s.cases} cases, {row.label}"
+            out.append(OurFigure(100 * s.mean, None if s.half is None else 100 * s.half, tuple(differs), basis))
     return out
 
 
 def _table(part: ReportSection, kind: str, cases: int) -> Comparison | None:
     """The table over the cases of one kind: its own, or that of all cases where there is no other kind."""
-    own = next((t for t in part.tables if t.group == kind), None)
-    return own or (part.tables[0] if part.tables[0].cases == cases else None)
+    of_kind = next((t for t in part.tables if t.group == kind), None)
+    return of_kind or (part.tables[0] if part.tables[0].cases == cases else None)
 
 
 class _Texts(NamedTuple):
@@ -155,21 +155,21 @@ def _text(what: PublishedTable, entry: PrintedFigure, ours: OurResults) -> list[
             if known.part is not None:
                 table_row = next(r for r in known.part.tables[0].rows if r.label == label)
                 differs += _set_up(known.part, table_row)
-            told = f"{known.text.model}, {label}, {cell.scripts} scripts, rated by {source.title}"
-            out.append(OurFigure(cell.by_script.mean, cell.by_script.half, tuple(differs), told))
+            basis = f"{known.text.model}, {label}, {cell.scripts} scripts, rated by {source.title}"
+            out.append(OurFigure(cell.by_script.mean, cell.by_script.half, tuple(differs), basis))
     return out
 
 
 def _agreement(what: PublishedTable, entry: PrintedFigure, ours: OurResults) -> list[OurFigure]:
     out = []
     for text in [*(p.text for p in ours.parts if p.text is not None), *ours.others]:
-        found = None if text.judging is None else text.judging.people.get(entry.metric)
-        if found is None or found.alpha.value is None:
+        reliability = None if text.judging is None else text.judging.people.get(entry.metric)
+        if reliability is None or reliability.alpha.value is None:
             continue
         who = PROGRAMS if text.texts.synthetic else PEOPLE
-        told = f"{text.model}, {found.units} scripts, {found.raters} {who}"
-        half = _half(found.alpha.low, found.alpha.high)
-        out.append(OurFigure(found.alpha.value, half, ("other raters and scripts",), told))
+        basis = f"{text.model}, {reliability.units} scripts, {reliability.raters} {who}"
+        half = _half(reliability.alpha.low, reliability.alpha.high)
+        out.append(OurFigure(reliability.alpha.value, half, ("other raters and scripts",), basis))
     return out
 
 
@@ -192,8 +192,8 @@ def _correlation(what: PublishedTable, entry: PrintedFigure, ours: OurResults) -
             if {first, second} & _RATED and source is not None:
                 differs += _judge_differs(what, source)
             p = "–" if e.p is None else f"{e.p:.2g}"
-            told = f"{model}, {e.cases} cases, {view.methods} methods, p {p}"
-            out.append(OurFigure(e.value or 0.0, _half(e.low, e.high), tuple(differs), told))
+            basis = f"{model}, {e.cases} cases, {view.methods} methods, p {p}"
+            out.append(OurFigure(e.value or 0.0, _half(e.low, e.high), tuple(differs), basis))
     return out
 
 

@@ -83,8 +83,8 @@ def content_of(case: Case) -> str:
 
 def _content(fact: Fact, prompts: Iterable[ScriptPrompt], near: Iterable[ScriptPrompt]) -> str:
     edit = [fact.change, fact.subject.text, fact.fact_prompt, fact.old.text, "" if fact.new is None else fact.new.text]
-    asked = [sorted([p.text, p.separator, p.targets[0]] for p in side) for side in (prompts, near)]
-    return digest([canonical_json([edit, *asked])])
+    side_prompts = [sorted([p.text, p.separator, p.targets[0]] for p in side) for side in (prompts, near)]
+    return digest([canonical_json([edit, *side_prompts])])
 
 
 def data_difference(name: str, cases: Iterable[Case], files: Mapping[str, PublishedData], *, part: bool = False) -> str:
@@ -100,9 +100,11 @@ def data_difference(name: str, cases: Iterable[Case], files: Mapping[str, Publis
         return f"data not checked: name the folder of {FILES[name][0]} with --data"
     ours, theirs = Counter(map(content_of, cases)), files[name].contents
     strange, lacking = (ours - theirs).total(), (theirs - ours).total()
-    told = []
+    differences = []
     if strange:
-        told.append(f"{counted(strange, 'case')} of {ours.total():,} {'is' if strange == 1 else 'are'} not in the file")
+        differences.append(
+            f"{counted(strange, 'case')} of {ours.total():,} {'is' if strange == 1 else 'are'} not in the file"
+        )
     if lacking and not part:
-        told.append(f"{counted(lacking, 'case')} of the file {'is' if lacking == 1 else 'are'} not here")
-    return f"other data than {FILES[name][0]}: {', '.join(told)}" if told else ""
+        differences.append(f"{counted(lacking, 'case')} of the file {'is' if lacking == 1 else 'are'} not here")
+    return f"other data than {FILES[name][0]}: {', '.join(differences)}" if differences else ""

@@ -38,8 +38,10 @@ def requirements(what: PublishedTable, *, data: Path | None = None) -> list[Requ
             continue
         out.append(Requirement(f"model: {hub}", _cached(hub), f"huggingface-cli download {hub}, or --set model=FOLDER"))
         size = _BYTES[name]
-        told = f"memory for {name}: about {size:.0f} GB of weights in float32, or half of it"
-        out.append(Requirement(told, _memory() >= size * 1.2, "a GPU or machine of that size, or dtype=bfloat16"))
+        memory_need = f"memory for {name}: about {size:.0f} GB of weights in float32, or half of it"
+        out.append(
+            Requirement(memory_need, _memory() >= size * 1.2, "a GPU or machine of that size, or dtype=bfloat16")
+        )
     out += [_method(name) for name in what.data["methods"].values()]
     if what.data.get("endpoint"):
         out.append(

@@ -41,8 +41,8 @@ class BaselineAnswers:
 
     def find(self, probes: Sequence[Probe]) -> list[Answer] | None:
         """Answers to all probes, or None where one is not known."""
-        found = self.known(probes)
-        return found if probes and len(found) == len(probes) else None
+        answers = self.known(probes)
+        return answers if probes and len(answers) == len(probes) else None
 
     def known(self, probes: Sequence[Probe]) -> list[Answer]:
         """Answers to those probes that have one."""

@@ -197,11 +197,11 @@ def flat_engine(data: dict[str, Any]) -> dict[str, Any]:
 
 def flat_setting(setting: str) -> str:
     """An override of the table ``engine``, such as ``engine.group=4``, as one of the run's field."""
-    name, found, value = setting.partition("=")
+    name, equals, value = setting.partition("=")
     field = ENGINE.get(name.removeprefix("engine.")) if name.startswith("engine.") else None
     if field is None and name.startswith("engine."):
         return f"engine={json.dumps({name.removeprefix('engine.'): value})}"  # refused by name
-    return f"{field or name}{found}{value}"
+    return f"{field or name}{equals}{value}"
 
 
 def spell_out(data: dict[str, Any]) -> dict[str, Any]:

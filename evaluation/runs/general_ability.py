@@ -113,7 +113,7 @@ def _measure_abilities(
             fix="see: lm-eval ls tasks; a folder of your own tasks is named with --include",
         )
     model = HFLM(pretrained=lm.model, tokenizer=lm.tokenizer, batch_size=batch_size)
-    found = simple_evaluate(
+    results = simple_evaluate(
         model=model,
         tasks=list(tasks),
         limit=limit,
@@ -125,7 +125,7 @@ def _measure_abilities(
         torch_random_seed=0,
         fewshot_random_seed=0,
     )
-    return _read(found)
+    return _read(results)
 
 
 _SAME = 1e-6  # the harness's mean and ours of the same values, relative
@@ -137,7 +137,7 @@ def _read(results: Mapping[str, Any]) -> list[Ability]:
     """The harness's results: metrics are named ``metric,filter``; values by document stand in its samples."""
     out = []
     for task, values in results["results"].items():
-        asked = results.get("n-samples", {}).get(task, {}).get("effective", 0)
+        documents = results.get("n-samples", {}).get(task, {}).get("effective", 0)
         better = results.get("higher_is_better", {}).get(task) or {}
         group = bool(results.get("group_subtasks", {}).get(task)) or task in results.get("groups", {})
         for name, value in values.items():
@@ -154,7 +154,7 @@ def _read(results: Mapping[str, Any]) -> list[Ability]:
             plain = math.isclose(mean, value, rel_tol=_SAME, abs_tol=_SAME)
             why = "" if plain else _GROUP if group else _NO_MEAN
             title = metric if filtered == "none" else f"{metric} ({filtered})"
-            row = Ability(task, title, float(value), asked, better.get(metric), known if plain else {}, why)
+            row = Ability(task, title, float(value), documents, better.get(metric), known if plain else {}, why)
             out.append(row)
     return out
 

@@ -56,24 +56,28 @@ def generated(run: Run, editors: Sequence[str] = ()) -> list[GeneratedScriptSour
     labels = [e.label for e in run.editors]
     if unknown := [name for name in editors if name not in labels]:
         raise UserError(f"the run has no editor '{unknown[0]}'", where=str(run.folder), allowed=", ".join(labels))
-    how, cases = generation_of(run), cases_by_key(run)
-    found = [
+    generation, cases = generation_of(run), cases_by_key(run)
+    sources = [
         one
         for editor in run.editors
         if not editors or editor.label in editors
         for key, result in editor.results.items()
         if result.error is None
         for one in _of_case(
-            run, editor, asked_case(cases[key], editor.manifest.components), {a.probe: a for a in result.answers}, how
+            run,
+            editor,
+            asked_case(cases[key], editor.manifest.components),
+            {a.probe: a for a in result.answers},
+            generation,
         )
     ]
-    if not found:
+    if not sources:
         raise UserError(
             "no scripts were written in this run",
             where=str(run.folder),
             fix='add "s_es_gen_question" or "script_format" to its metrics and run it again',
         )
-    return found
+    return sources
 
 
 def _of_case(
@@ -112,7 +116,7 @@ def by_hand(run: Run, steps: Mapping[str, Sequence[str]]) -> list[GeneratedScrip
     Raises:
         UserError: no question of the run has a hand-written script.
     """
-    found = []
+    sources = []
     for case in cases_by_key(run).values():
         for key, _ in questions(case):
             if key not in steps:
@@ -130,14 +134,14 @@ def by_hand(run: Run, steps: Mapping[str, Sequence[str]]) -> list[GeneratedScrip
                 text=text,
                 steps=swapped,
             )
-            found.append(GeneratedScriptSource(script, CEILING, None))
-    if not found:
+            sources.append(GeneratedScriptSource(script, CEILING, None))
+    if not sources:
         raise UserError(
             "no question of this run has a script written by hand",
             where=run.split.name,
             fix="name the store that its scripts are in, with --store",
         )
-    return found
+    return sources
 
 
 def with_new(text: str, case: Case) -> str:
@@ -160,10 +164,10 @@ def stored_steps(store: Store) -> dict[str, tuple[str, ...]]:
     """Steps of the scripts in a store, by key of the question; of several the first."""
     from schemas.scripts import Script
 
-    found: dict[str, tuple[str, ...]] = {}
+    by_question: dict[str, tuple[str, ...]] = {}
     for script in store.all(Script):
-        found.setdefault(script.question, script.steps)
-    return found
+        by_question.setdefault(script.question, script.steps)
+    return by_question
 
 
 def write_scripts(scripts: Sequence[GeneratedScriptSource], path: Path) -> None:

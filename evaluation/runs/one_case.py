@@ -60,11 +60,11 @@ def score_case(
     Raises:
         UserError: unknown metric, or one that has texts generated.
     """
-    made = load_metrics(metrics)
-    probes = ask(case, made)
+    loaded = load_metrics(metrics)
+    probes = ask(case, loaded)
     before = _answers(lm, probes, None)
     after = before if edit is None else _answers(lm, probes, edit)
-    return {m.name: m.score(case, after, before, normalisation) for m in made}
+    return {m.name: m.score(case, after, before, normalisation) for m in loaded}
 
 
 def _answers(lm: LM, probes: Sequence[Probe], edit: Edit | None) -> dict[str, Answer]:

@@ -114,11 +114,11 @@ def metrics_with_roles(roles: Iterable[Role], chosen: Sequence[Metric], generati
         chosen: Metrics to take where they have the role, such as those of a run.
         generation: How texts are written.
     """
-    found = []
+    chosen_metrics = []
     for role in roles:
         metric = metric_of(chosen, role) or metric_of(load_metrics(METRICS.names(), generation), role)
-        found += [] if metric is None else [metric]
-    return tuple(found)
+        chosen_metrics += [] if metric is None else [metric]
+    return tuple(chosen_metrics)
 
 
 def plain_params(editor: EditorLike) -> dict[str, Any]:
@@ -142,11 +142,11 @@ def make_manifest(
     validity variant of the row.
     """
     params = plain_params(editor)
-    own = {str(k): str(v) for k, v in editor.components.items()}
+    components = {str(k): str(v) for k, v in editor.components.items()}
     if support and editor.wants_support(params):
-        own["support"] = support
+        components["support"] = support
     if variant is not None:
-        own[COMPONENT] = f"{variant.name}@{variant.version}"
+        components[COMPONENT] = f"{variant.name}@{variant.version}"
     data: dict[str, Any] = {
         "editor": str(editor.name),
         "editor_version": int(editor.version),
@@ -155,6 +155,6 @@ def make_manifest(
         "dtype": dtype,
         "split_digest": split.digest,
         "regime": regime,
-        "components": {**COMPONENTS, **own},
+        "components": {**COMPONENTS, **components},
     }
     return RunManifest(key=content_id("run", data), model=scorer.name, split=f"{split.name}@{split.version}", **data)

@@ -167,13 +167,13 @@ class RayEngine:
             raise UserError("Ray is not installed", fix="run: pip install 'scedit[ray]'") from None
         if not ray.is_initialized():
             count = self.config.workers or max(1, (os.cpu_count() or 2) // 2)
-            own: dict[str, Any] = {"num_cpus": max(count, 1), "include_dashboard": False}
+            local_options: dict[str, Any] = {"num_cpus": max(count, 1), "include_dashboard": False}
             try:
                 ray.init(
                     address=self.config.address,
                     log_to_driver=False,
                     logging_level=logging.ERROR,
-                    **({} if self.config.address else own),
+                    **({} if self.config.address else local_options),
                 )
             except Exception as error:  # noqa: BLE001 - Ray raises bare ones where its processes are slow to come up
                 doing = "reached" if self.config.address else "started"
@@ -204,10 +204,10 @@ class RayEngine:
         method = str(editor.name)
         identity = self._identity(editor)
         known = {job.key: job for job in jobs}
-        found = self._from_shards(identity, known)
-        for done in found:
+        recorded = self._from_shards(identity, known)
+        for done in recorded:
             yield done
-        finished = {done.job.key for done in found}
+        finished = {done.job.key for done in recorded}
         size = self.config.group or self._group()
         left = [job for job in jobs if job.key not in finished]
         waiting = deque(
@@ -259,8 +259,8 @@ class RayEngine:
         """What the cluster has, asked once."""
         import ray
 
-        found: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call, unused-ignore]
-        return found
+        resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call, unused-ignore]
+        return resources
 
     def _gpus(self) -> int:
         """GPUs of the cluster that this run may use."""

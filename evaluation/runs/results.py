@@ -56,12 +56,12 @@ class EditorFolder(NamedTuple):
 
     def results(self) -> dict[str, CaseResult]:
         """Finished cases so far; of a case asked at several numbers of edits the one with most edits in the model."""
-        found: dict[str, CaseResult] = {}
+        by_case: dict[str, CaseResult] = {}
         for result in self.units().values():
-            before = found.get(result.case)
+            before = by_case.get(result.case)
             if before is None or (result.after or 0) >= (before.after or 0):
-                found[result.case] = result
-        return found
+                by_case[result.case] = result
+        return by_case
 
     def units(self) -> dict[str, CaseResult]:
         """Finished units of work so far; readable while the run goes on."""
@@ -119,15 +119,15 @@ def load_run(folder: Path) -> Run:
         raise UserError(
             "not the folder of a run (there is no run.json)", where=str(folder), fix="make one: scedit run CONFIG"
         )
-    about = read_json(folder / RUN_FILE)
-    if not isinstance(about, dict) or about.get("format") != FORMAT:
+    description = read_json(folder / RUN_FILE)
+    if not isinstance(description, dict) or description.get("format") != FORMAT:
         raise DataError("the run's format is not known", where=str(folder / RUN_FILE), allowed=str(FORMAT))
-    split = load_split(folder / split_file(about["split_digest"]))
-    cases = tuple(about["cases"])
-    editors = tuple(_editor_run(folder, entry, cases) for entry in about["runs"] if _has_begun(folder, entry))
+    split = load_split(folder / split_file(description["split_digest"]))
+    cases = tuple(description["cases"])
+    editors = tuple(_editor_run(folder, entry, cases) for entry in description["runs"] if _has_begun(folder, entry))
     if not any(e.results for e in editors):
         raise UserError("no case of this run is finished", where=str(folder), fix="resume it: scedit run CONFIG")
-    return Run(folder, about, split, cases, editors)
+    return Run(folder, description, split, cases, editors)
 
 
 def _has_begun(folder: Path, entry: Mapping[str, str]) -> bool:
@@ -136,9 +136,9 @@ def _has_begun(folder: Path, entry: Mapping[str, str]) -> bool:
 
 def _editor_run(folder: Path, entry: Mapping[str, str], cases: Iterable[str]) -> EditorRun:
     place = EditorFolder(folder / entry["folder"])
-    found = place.results()
+    results_by_case = place.results()
     sessions = read_json(place.sessions)["sessions"]
-    results = {k: found[k] for k in cases if k in found}
+    results = {k: results_by_case[k] for k in cases if k in results_by_case}
     return EditorRun(entry["label"], place.manifest(), results, sessions[-1], place)
 
 

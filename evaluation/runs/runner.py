@@ -135,7 +135,7 @@ class Runner:
 
     def _write(self, plans: Mapping[str, RunManifest], *, started: str, finished: str | None) -> None:
         out = self.config.out
-        about = {
+        description = {
             "config": self.config.model_dump(mode="json"),
             "model": self.scorer.name,
             "model_revision": self.scorer.revision,
@@ -156,7 +156,7 @@ class Runner:
                 for k, m in plans.items()
             ],
         }
-        write_run(out, about, self.split)
+        write_run(out, description, self.split)
 
     @cached_property
     def _environment(self) -> dict[str, Any]:
@@ -173,10 +173,14 @@ class Runner:
             known = {u.key: CaseResult.model_validate(journal[u.key]) for u in units if u.key in journal}
             todo = [u for u in units if self._missing_probes(label, u, known)]
             left = {u.key for u in todo}
-            found, computed = len(units) - len(todo), 0
+            finished_units, computed = len(units) - len(todo), 0
             failed = sum(result.error is not None for key, result in known.items() if key not in left)
-            stopped = self._too_many(failed, found) if todo else None
-            self._on_event(EditorProgress(label, found, len(units), found, failed, 0.0, "preparing" if todo else ""))
+            stopped = self._too_many(failed, finished_units) if todo else None
+            self._on_event(
+                EditorProgress(
+                    label, finished_units, len(units), finished_units, failed, 0.0, "preparing" if todo else ""
+                )
+            )
             if todo and not stopped:
                 folder.begin(manifest, config=self.config.model_dump(mode="json"), environment=self._environment)
                 editor.prepare(self.support.cases)
@@ -189,10 +193,12 @@ class Runner:
                 spent, busy = time.perf_counter() - begun, busy + done.seconds_edit + done.seconds_score
                 # Cases made together are told one after the other, when the time of all of them has been spent.
                 spent = min(spent, busy) if busy else spent
-                self._on_event(EditorProgress(label, found + computed, len(units), found, failed, spent))
-                if computed < len(todo) and (stopped := self._too_many(failed, found + computed)):
+                self._on_event(
+                    EditorProgress(label, finished_units + computed, len(units), finished_units, failed, spent)
+                )
+                if computed < len(todo) and (stopped := self._too_many(failed, finished_units + computed)):
                     break
-        return EditorOutcome(label, manifest, folder, computed, found, failed, stopped)
+        return EditorOutcome(label, manifest, folder, computed, finished_units, failed, stopped)
 
     def _work(
         self, label: str, regime: Regime, todo: list[WorkUnit], known: Mapping[str, CaseResult], context: RegimeContext
@@ -227,26 +233,26 @@ class Runner:
 
     def _missing_probes(self, label: str, unit: WorkUnit, known: Mapping[str, CaseResult]) -> tuple[Probe, ...]:
         """Probes to ask of a unit; none where it is finished."""
-        asked, before = self._asked[label][unit.case.key], known.get(unit.key)
+        probes, before = self._asked[label][unit.case.key], known.get(unit.key)
         if before is None:
-            return asked
+            return probes
         if before.error is not None and not self._retry:
             return ()
         have = {a.probe for a in before.answers if not (self._retry and a.error is not None)}
-        return tuple(p for p in asked if p.id not in have)
+        return tuple(p for p in probes if p.id not in have)
 
     def _result(self, unit: WorkUnit, done: JobResult, run: str, known: CaseResult | None) -> CaseResult:
         """What is journaled of a unit: new answers beside those that it had."""
-        asked = {p.id for p in done.job.probes}
-        kept = () if known is None else tuple(a for a in known.answers if a.probe not in asked)
+        probe_ids = {p.id for p in done.job.probes}
+        earlier_answers = () if known is None else tuple(a for a in known.answers if a.probe not in probe_ids)
         return CaseResult(
             run=run,
             case=unit.case.key,
-            answers=(*kept, *done.answers),
+            answers=(*earlier_answers, *done.answers),
             seconds_edit=done.seconds_edit,
             seconds_score=(0.0 if known is None else known.seconds_score) + done.seconds_score,
             peak_bytes=done.peak_bytes,
-            notes=with_earlier(done.notes, {} if known is None else known.notes, asked),
+            notes=with_earlier(done.notes, {} if known is None else known.notes, probe_ids),
             error=done.error,
             after=unit.after,
             position=unit.position,

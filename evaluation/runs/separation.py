@@ -128,11 +128,11 @@ def refuse_overlap(trained: TrainingData, split: Split, *, where: str) -> None:
     Raises:
         UserError: one sentence that names what is shared, and where.
     """
-    found = [what for case in split.all_cases if (what := trained.shares(case))]
-    if found:
+    overlaps = [what for case in split.all_cases if (what := trained.shares(case))]
+    if overlaps:
         raise UserError(
-            f"it learnt from {trained.name}, which shares {found[0]} with the evaluated split '{split.name}' "
-            f"({len(found)} of {len(split.all_cases)} cases share something)",
+            f"it learnt from {trained.name}, which shares {overlaps[0]} with the evaluated split '{split.name}' "
+            f"({len(overlaps)} of {len(split.all_cases)} cases share something)",
             where=where,
             fix="learn from cases that share nothing with it (scedit split partition makes such parts)",
         )

@@ -142,8 +142,8 @@ def make_engine(config: RunConfig, lm: LM, *, support: Support) -> Iterator[Engi
     from evaluation.inference.batched_scoring import EditScorer
     from evaluation.inference.batching import TokenBudget, default_budget
 
-    told = "batch_tokens" in config.model_fields_set or lm.device.type == "cpu"
-    budget = TokenBudget(config.batch_tokens) if told else default_budget(lm)
+    explicit = "batch_tokens" in config.model_fields_set or lm.device.type == "cpu"
+    budget = TokenBudget(config.batch_tokens) if explicit else default_budget(lm)
     yield FastEngine(lm, scorer=EditScorer(lm, budget=budget), group=config.group)
 
 
@@ -237,10 +237,10 @@ def _finished_before(
         return dict.fromkeys(labels, 0), None
     if run.split.digest != digest:
         return dict.fromkeys(labels, 0), None
-    found = {e.label: e.results for e in run.editors}
+    results_by_label = {e.label: e.results for e in run.editors}
     finished, left = {}, 0.0
     for label in labels:
-        done = {k: r for k, r in found.get(label, {}).items() if k in keys}
+        done = {k: r for k, r in results_by_label.get(label, {}).items() if k in keys}
         finished[label] = len(done)
         if not done:
             return {**dict.fromkeys(labels, 0), **finished}, None

@@ -117,8 +117,8 @@ def open_support(choice: SupportChoice | None, split: Split | None) -> Support:
     cases = cases[: choice.limit]
     if left:
         log.info("%d of the support's cases or facts share something with the evaluated split: left out", left)
-    own = digest([cases_digest(cases), *(c.key for c in cases)])  # their order is part of it
-    return Support(tuple(cases), own, choice.label, left)
+    support_digest = digest([cases_digest(cases), *(c.key for c in cases)])  # their order is part of it
+    return Support(tuple(cases), support_digest, choice.label, left)
 
 
 def cases_from_facts(facts: Iterable[Fact]) -> list[Case]:
@@ -139,15 +139,18 @@ def cases_from_facts(facts: Iterable[Fact]) -> list[Case]:
 
 
 def _neighbours(fact: Fact, group: Sequence[Fact]) -> Iterable[CaseNeighbour]:
-    own, old = names_of(fact.subject), names_of(fact.old)
-    others = [f for f in group if not names_of(f.subject) & own]
+    subject_names, old = names_of(fact.subject), names_of(fact.old)
+    others = [f for f in group if not names_of(f.subject) & subject_names]
     same = [f for f in others if names_of(f.old) & old]
     chosen = sorted(same or others, key=lambda f: seed(fact.key, f.key, "neighbour"))[: KEPT if same else 1]
     for other in chosen:
-        kept = other.model_copy(update={"key": f"{other.key}/kept", "new": None, "change": "none", "changed_on": None})
-        how: Literal["same_object", "near_subject"] = "same_object" if same else "near_subject"
+        unedited = other.model_copy(
+            update={"key": f"{other.key}/kept", "new": None, "change": "none", "changed_on": None}
+        )
+        relation_to_edit: Literal["same_object", "near_subject"] = "same_object" if same else "near_subject"
         yield CaseNeighbour(
-            link=Neighbour(key=f"{fact.key}~{kept.key}", edit=fact.key, fact=kept.key, how=how), fact=kept
+            link=Neighbour(key=f"{fact.key}~{unedited.key}", edit=fact.key, fact=unedited.key, how=relation_to_edit),
+            fact=unedited,
         )
 
 
@@ -186,7 +189,7 @@ def _drop_overlap(
     """Cases without overlap: a neighbour alone is dropped from its case; the number of cases dropped whole."""
     if evaluated is None:
         return list(cases), 0
-    kept, left = [], 0
+    separate_cases, left = [], 0
     for case in cases:
         shared = evaluated.shares(case)
         if shared and not choice.leaves_out:
@@ -199,8 +202,10 @@ def _drop_overlap(
             left += 1
             continue
         beside = tuple(n for n in case.neighbours if not evaluated.contains(n.fact))
-        kept.append(case if len(beside) == len(case.neighbours) else case.model_copy(update={"neighbours": beside}))
-    return kept, left
+        separate_cases.append(
+            case if len(beside) == len(case.neighbours) else case.model_copy(update={"neighbours": beside})
+        )
+    return separate_cases, left
 
 
 def _from_facts(choice: SupportChoice, evaluated: TrainingData | None) -> tuple[list[Case], int]:

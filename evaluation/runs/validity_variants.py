@@ -106,12 +106,14 @@ class RandomObject(IdentityVariant):
 
     def request(self, fact: Fact, cases: Sequence[Case]) -> Fact:
         """The fact with a new object drawn from the other cases, neither its own nor its old one."""
-        own = {n.casefold() for n in (*fact.old.names, *(fact.new.names if fact.new else ()))}
-        found = {c.fact.new.text: c.fact.new for c in cases if c.fact.new and not own & _fold_names(c.fact.new.names)}
-        if not found:
+        fact_names = {n.casefold() for n in (*fact.old.names, *(fact.new.names if fact.new else ()))}
+        candidates = {
+            c.fact.new.text: c.fact.new for c in cases if c.fact.new and not fact_names & _fold_names(c.fact.new.names)
+        }
+        if not candidates:
             raise ValueError("no other case of the run has another new object")
-        pick = sorted(found)[seed(fact.key, self.name) % len(found)]
-        return fact.model_copy(update={"new": found[pick]})
+        pick = sorted(candidates)[seed(fact.key, self.name) % len(candidates)]
+        return fact.model_copy(update={"new": candidates[pick]})
 
 
 def _fold_names(names: Sequence[str]) -> set[str]:
@@ -138,11 +140,11 @@ COMPONENT = "variant"
 
 def variant_of(components: Mapping[str, str]) -> Variant | None:
     """The variant that a run's manifest names, or None."""
-    told = components.get(COMPONENT)
-    if told is None:
+    identity = components.get(COMPONENT)
+    if identity is None:
         return None
-    made: Variant = VARIANTS.get(told.partition("@")[0])()
-    return made
+    variant: Variant = VARIANTS.get(identity.partition("@")[0])()
+    return variant
 
 
 def requested(cases: Sequence[Any], variant: Variant) -> tuple[AnyCase, ...]:
@@ -152,5 +154,5 @@ def requested(cases: Sequence[Any], variant: Variant) -> tuple[AnyCase, ...]:
 
 def asked_case(case: Any, components: Mapping[str, str]) -> Any:
     """The case as a run with these components asked it."""
-    found = variant_of(components)
-    return case if found is None else found.asks(case)
+    variant = variant_of(components)
+    return case if variant is None else variant.asks(case)

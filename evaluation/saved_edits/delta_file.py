@@ -44,15 +44,15 @@ def load_deltas(folder: Path | str) -> WeightEdit:
         DataError: there is no such file, or it holds something else.
     """
     path = Path(folder) / FILE
-    found: dict[int, dict[str, tuple[str, Tensor]]] = {}
+    parts_by_number: dict[int, dict[str, tuple[str, Tensor]]] = {}
     try:
         with safe_open(path, framework="pt") as file:
             if (file.metadata() or {}).get("format") != FORMAT:
                 raise DataError("this is no file of changes", where=str(path), fix="make one: --save-as deltas")
             for name in file.keys():  # noqa: SIM118 - no mapping
                 number, weight, part = name.split("/")
-                found.setdefault(int(number), {})[part] = (weight, file.get_tensor(name))
-        return WeightEdit(tuple(_delta(parts) for _, parts in sorted(found.items())))
+                parts_by_number.setdefault(int(number), {})[part] = (weight, file.get_tensor(name))
+        return WeightEdit(tuple(_delta(parts) for _, parts in sorted(parts_by_number.items())))
     except FileNotFoundError:
         raise DataError("there is no such file", where=str(path), fix="make one: --save-as deltas") from None
     except (OSError, SafetensorError, ValueError, KeyError) as error:

@@ -80,5 +80,5 @@ def _edited(cases: Sequence[Case], source: str) -> set[tuple[str, ...]]:
 
 
 def _without_edited(case: Case, edited: set[tuple[str, ...]]) -> Case:
-    kept = tuple(n for n in case.neighbours if edited.isdisjoint(shared_values(n.fact, ["fact"])))
-    return case if len(kept) == len(case.neighbours) else case.model_copy(update={"neighbours": kept})
+    neighbours = tuple(n for n in case.neighbours if edited.isdisjoint(shared_values(n.fact, ["fact"])))
+    return case if len(neighbours) == len(case.neighbours) else case.model_copy(update={"neighbours": neighbours})

@@ -24,8 +24,8 @@ class ScoreChange(NamedTuple):
 def ask_cases(lm: LM, cases: Sequence[Case], metrics: Sequence[Metric]) -> list[Answers]:
     """The answers of the model as it stands, a mapping by probe for every case."""
     jobs = [Job(case.key, case, ask(case, metrics)) for case in cases]
-    found = FastEngine(lm).ask(jobs, rewrite=None)
-    return [{answer.probe: answer for answer in done.answers} for done in found]
+    results = FastEngine(lm).ask(jobs, rewrite=None)
+    return [{answer.probe: answer for answer in done.answers} for done in results]
 
 
 def score_changes(

@@ -37,7 +37,7 @@ def merged(model: nn.Module, deltas: Sequence[Delta]) -> Iterator[float]:
         groups.setdefault(owner(model, delta), []).append(delta)
     saved: dict[nn.Module, Tensor] = {}
     try:
-        lost = [_merge(module, own, saved) for module, own in groups.items()]
+        lost = [_merge(module, module_deltas, saved) for module, module_deltas in groups.items()]
         yield max(lost, default=0.0)
     finally:
         restore(saved)

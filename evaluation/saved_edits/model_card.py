@@ -17,25 +17,25 @@ SHOWN = 50
 """Facts that the card lists; ``edit.json`` has all."""
 
 
-def card(about: dict[str, Any], cases: Sequence[Case], scores: Sequence[ScoreChange]) -> str:
+def card(description: dict[str, Any], cases: Sequence[Case], scores: Sequence[ScoreChange]) -> str:
     """The text of README.md.
 
     Args:
-        about: What ``edit.json`` holds.
+        description: What ``edit.json`` holds.
         cases: What was edited.
         scores: Metrics before and after.
     """
-    library = "peft" if about["saved_as"] == "adapter" else "transformers"
-    tags = ["knowledge-editing", about["method"]]
-    head = {"library_name": library, "base_model": about["model"], "tags": tags}
+    library = "peft" if description["saved_as"] == "adapter" else "transformers"
+    tags = ["knowledge-editing", description["method"]]
+    head = {"library_name": library, "base_model": description["model"], "tags": tags}
     front = [f"{name}: {json.dumps(value)}" for name, value in head.items()]
     parts = [
         "\n".join(["---", *front, "---"]),
-        f"# {_code(about['model'])} with {counted(len(cases), 'edited fact')} ({about['method']})",
-        "\n".join(_use(about)),
+        f"# {_code(description['model'])} with {counted(len(cases), 'edited fact')} ({description['method']})",
+        "\n".join(_use(description)),
         "## What was edited\n\n" + _facts(cases),
-        "## How\n\n" + _how(about),
-        "## How it scores\n\n" + _scores(about, scores),
+        "## How\n\n" + _how(description),
+        "## How it scores\n\n" + _scores(description, scores),
         "## What to know\n\n"
         "The new objects are counterfactual or were true at another time: this model is made for research on knowledge "
         "editing and tells untruths on purpose. The licence is that of the base model.",
@@ -43,21 +43,21 @@ def card(about: dict[str, Any], cases: Sequence[Case], scores: Sequence[ScoreCha
     return "\n\n".join(parts) + "\n"
 
 
-def _use(about: dict[str, Any]) -> list[str]:
+def _use(description: dict[str, Any]) -> list[str]:
     """What the folder holds and how it is loaded."""
-    if about["saved_as"] == "model":
-        lost = about["rounding"]
+    if description["saved_as"] == "model":
+        lost = description["rounding"]
         return [
             "The edited model: load it as any model of transformers. The edit stands in its weights "
-            f"({about['dtype']}"
+            f"({description['dtype']}"
             + (f"; rounding changed the edit by {lost:.1%} of its norm at most)." if lost else ")."),
         ]
-    if about["saved_as"] == "deltas":
+    if description["saved_as"] == "deltas":
         return [
             "The changes of weights as data, exact in float32: "
             "`from evaluation.saved_edits.delta_file import load_deltas`, then `load_deltas(FOLDER).on(lm)`."
         ]
-    rank = about["rank"]
+    rank = description["rank"]
     served = vllm_rank(rank)
     lines = [
         f"A LoRA adapter of rank {rank} (alpha {rank}) for the base model: "
@@ -80,15 +80,15 @@ def _facts(cases: Sequence[Case]) -> str:
     return "\n".join(rows) + (f"\n\n{more:,} more stand in `edit.json`." if more > 0 else "")
 
 
-def _how(about: dict[str, Any]) -> str:
+def _how(description: dict[str, Any]) -> str:
     rows = [
-        ("method", f"{about['method']}, version {about['method_version']}"),
-        ("options", json.dumps(about["params"], ensure_ascii=False, sort_keys=True)),
-        ("model", f"{about['model']}, revision {about['model_revision']}, {about['dtype']}"),
-        ("facts", f"digest {about['facts_digest']}"),
-        *((f"depends on {name}", str(value)) for name, value in about["components"].items()),
-        *((w["weight"], _change(w)) for w in about["weights"]),
-        *((name, str(value)) for name, value in about["environment"]["packages"].items() if value),
+        ("method", f"{description['method']}, version {description['method_version']}"),
+        ("options", json.dumps(description["params"], ensure_ascii=False, sort_keys=True)),
+        ("model", f"{description['model']}, revision {description['model_revision']}, {description['dtype']}"),
+        ("facts", f"digest {description['facts_digest']}"),
+        *((f"depends on {name}", str(value)) for name, value in description["components"].items()),
+        *((w["weight"], _change(w)) for w in description["weights"]),
+        *((name, str(value)) for name, value in description["environment"]["packages"].items() if value),
     ]
     return "\n".join(["| | |", "| --- | --- |", *(f"| {_code(name)} | {_code(value)} |" for name, value in rows)])
 
@@ -98,20 +98,20 @@ def _change(weight: dict[str, Any]) -> str:
     return f"{kind}, norm {weight['norm']:.4g}"
 
 
-def _scores(about: dict[str, Any], scores: Sequence[ScoreChange]) -> str:
+def _scores(description: dict[str, Any], scores: Sequence[ScoreChange]) -> str:
     if not scores:
         return "The facts hold nothing that a metric asks about."
     rows = ["| metric | better | before | with the edit | cases | prompts |", "| --- | --- | --- | --- | --- | --- |"]
     for change in scores:
-        told = (spread(change.before.interval), spread(change.after.interval))
+        cells = (spread(change.before.interval), spread(change.after.interval))
         left = f" ({change.after.unscored} unscored)" if change.after.unscored else ""
         rows.append(
-            f"| {change.metric.title} | {change.metric.better} | {told[0]} | {told[1]} | {change.after.cases:,} | "
+            f"| {change.metric.title} | {change.metric.better} | {cells[0]} | {cells[1]} | {change.after.cases:,} | "
             f"{change.after.items:,}{left} |"
         )
     told_all = (
-        f"Percent [95 % interval over cases], all edits in force together; normalisation {about['normalisation']}. "
-        "One case gives no interval."
+        "Percent [95 % interval over cases], all edits in force together; normalisation "
+        f"{description['normalisation']}. One case gives no interval."
     )
     return "\n".join(rows) + "\n\n" + told_all
 

@@ -68,7 +68,7 @@ def adapter_factors(model: nn.Module, deltas: Sequence[Delta]) -> AdapterFactors
             "the edit changes weights that are stored as [in, out] and as [out, in], which one adapter cannot say",
             fix="use --save-as deltas or --save-as model",
         )
-    pairs = {name: _side_by_side(own) for name, own in groups.items()}
+    pairs = {name: _side_by_side(factors) for name, factors in groups.items()}
     rank = max(left.shape[1] for left, _ in pairs.values())
     return AdapterFactors(
         rank,

@@ -88,20 +88,20 @@ def save_edit(
     deltas = _changes(editor, edit, saved_as)
     with _in_force(editor, edit, deltas, saved_as) as rounding:
         scores = score_changes(cases, before, ask_cases(lm, cases, kinds), kinds, normalisation=normalisation)
-        about = _about(editor, edit, cases, scores, saved_as, normalisation, rounding)
+        description = _about(editor, edit, cases, scores, saved_as, normalisation, rounding)
         with atomic_folder(folder) as partial:
             if saved_as == "adapter":
-                about["rank"] = write_adapter(lm, deltas, partial).rank
+                description["rank"] = write_adapter(lm, deltas, partial).rank
             elif saved_as == "deltas":
                 write_deltas(deltas, partial)
             else:
                 _write_model(lm, partial)
-            about["files"] = {p.name: sha256(p) for p in sorted(partial.iterdir()) if p.suffix == ".safetensors"}
-            write_text(partial / "README.md", card(about, cases, scores), "the model card")
-            write_json(partial / ABOUT, about)
+            description["files"] = {p.name: sha256(p) for p in sorted(partial.iterdir()) if p.suffix == ".safetensors"}
+            write_text(partial / "README.md", card(description, cases, scores), "the model card")
+            write_json(partial / ABOUT, description)
             for file in partial.glob("*.safetensors"):  # safetensors makes them for their owner alone
                 file.chmod((partial / ABOUT).stat().st_mode)
-    return SavedEdit(folder, about, scores)
+    return SavedEdit(folder, description, scores)
 
 
 def _changes(editor: Editor, edit: Edit, saved_as: SavedAs) -> tuple[Delta, ...]:
@@ -138,8 +138,10 @@ def _write_model(lm: Any, folder: Path) -> None:
             lm.model.save_pretrained(folder)
             lm.tokenizer.save_pretrained(folder)
     except (ValueError, RuntimeError, NotImplementedError) as error:
-        told = " ".join(str(error).split())[:300]
-        raise UserError(f"transformers cannot save this model: {told}", fix="use --save-as adapter or deltas") from None
+        reason = " ".join(str(error).split())[:300]
+        raise UserError(
+            f"transformers cannot save this model: {reason}", fix="use --save-as adapter or deltas"
+        ) from None
 
 
 def _about(
@@ -182,8 +184,8 @@ def _about(
 
 
 def _score(change: ScoreChange) -> dict[str, Any]:
-    told = {"metric": change.metric.name, "version": change.metric.version, "better": change.metric.better}
+    row = {"metric": change.metric.name, "version": change.metric.version, "better": change.metric.better}
     for name, summary in (("before", change.before), ("after", change.after)):
         data = summary._asdict()
-        told[name] = {key: data[key] for key in ("mean", "ends", "kind", "cases", "items", "unscored", "ties")}
-    return told
+        row[name] = {key: data[key] for key in ("mean", "ends", "kind", "cases", "items", "unscored", "ties")}
+    return row

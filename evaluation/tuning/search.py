@@ -127,7 +127,7 @@ def search(
     number: int = 0,
     first: int = 4,
     space: Path | None = None,
-    kept: Mapping[str, Any] | None = None,
+    constants: Mapping[str, Any] | None = None,
     on_event: Callable[[EditorProgress], None] | None = None,
 ) -> SearchResult:
     """Search one method's settings.
@@ -142,7 +142,7 @@ def search(
         number: Of the search: another one draws other settings.
         first: Cases of the first rung.
         space: File of ranges; None: those that come with the program.
-        kept: Options that every setting has, the preset too.
+        constants: Options that every setting has, the preset too.
         on_event: Called with the runner's progress.
 
     Raises:
@@ -150,7 +150,7 @@ def search(
     """
     rungs = plan(budget, len(choose(split, kinds=config.kinds)), first=first)
     ranges, purpose = SearchSpace.of(method, space), f"tune/{method}/{split.digest}/{number}"
-    settings = _settings(method, lm, ranges, rungs[0].settings, purpose=purpose, kept=dict(kept or {}))
+    settings = _settings(method, lm, ranges, rungs[0].settings, purpose=purpose, constants=dict(constants or {}))
     tried: dict[str, ScoredSetting] = {}
     alive = [label for label in settings if label != PRESET]
     for rung in rungs:
@@ -161,18 +161,18 @@ def search(
         alive.sort(key=lambda label: -tried[label].objective)  # stable: of equals the first drawn
     best = max((tried[label] for label in (PRESET, *alive)), key=lambda t: t.objective)
     ranking = sorted(tried.values(), key=lambda t: (-t.cases, -t.objective))
-    found = SearchResult(method, best, tried[PRESET], tuple(ranking), rungs, cost(rungs), budget)
-    write_json(config.out / f"tune-{method}-{number}.json", plain(found), fix=OTHER_OUT)
-    return found
+    result = SearchResult(method, best, tried[PRESET], tuple(ranking), rungs, cost(rungs), budget)
+    write_json(config.out / f"tune-{method}-{number}.json", plain(result), fix=OTHER_OUT)
+    return result
 
 
 def _settings(
-    method: str, lm: LM, ranges: SearchSpace, count: int, *, purpose: str, kept: dict[str, Any]
+    method: str, lm: LM, ranges: SearchSpace, count: int, *, purpose: str, constants: dict[str, Any]
 ) -> dict[str, dict[str, Any]]:
     """The preset and drawn settings by label, each with all of the preset's other options."""
     depth = lm.layout.depth
-    drawn = {f"s{n:03d}": ranges.draw(n, purpose=purpose, depth=depth, kept=kept) for n in range(count)}
-    return {label: options(method, lm, own) for label, own in {PRESET: kept, **drawn}.items()}
+    drawn = {f"s{n:03d}": ranges.draw(n, purpose=purpose, depth=depth, constants=constants) for n in range(count)}
+    return {label: options(method, lm, settings) for label, settings in {PRESET: constants, **drawn}.items()}
 
 
 def _run(
@@ -259,8 +259,8 @@ def _toml(value: Any) -> str:
 
 def plain(result: SearchResult) -> dict[str, Any]:
     """A search as JSON values."""
-    told = result._asdict()
-    told["best"], told["preset"] = result.best._asdict(), result.preset._asdict()
-    told["tried"] = [one._asdict() for one in result.tried]
-    told["rungs"] = [rung._asdict() for rung in result.rungs]
-    return told
+    data = result._asdict()
+    data["best"], data["preset"] = result.best._asdict(), result.preset._asdict()
+    data["tried"] = [one._asdict() for one in result.tried]
+    data["rungs"] = [rung._asdict() for rung in result.rungs]
+    return data

@@ -97,8 +97,8 @@ class SearchSpace(Options):
             )
         return validate(cls, {"ranges": table[method]}, where=f"{where}, [{method}]")
 
-    def draw(self, number: int, *, purpose: str, depth: int, kept: Mapping[str, Any]) -> dict[str, Any]:
-        """The setting of a number: the same for the same purpose, whatever else is drawn. ``kept`` options stay."""
+    def draw(self, number: int, *, purpose: str, depth: int, constants: Mapping[str, Any]) -> dict[str, Any]:
+        """The setting of a number: the same for the same purpose, whatever else is drawn; ``constants`` stay."""
         random_ = random.Random(seed(purpose, str(number), "setting"))
         drawn = {name: one.draw(random_, depth) for name, one in sorted(self.ranges.items())}
-        return {**drawn, **kept}
+        return {**drawn, **constants}

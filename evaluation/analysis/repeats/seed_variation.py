@@ -51,8 +51,8 @@ def seed_variation(table: Comparison, metrics: Sequence[Metric]) -> list[Repeate
     for rows in groups.values():
         rows.sort(key=lambda r: str(r.params[SEED]))
         if len({str(r.params[SEED]) for r in rows}) > 1:
-            found = [v for m in metrics if (v := _over_seeds(m.name, rows)) is not None]
-            out.append(RepeatedMethod(tuple(r.label for r in rows), tuple(found)))
+            variations = [v for m in metrics if (v := _over_seeds(m.name, rows)) is not None]
+            out.append(RepeatedMethod(tuple(r.label for r in rows), tuple(variations)))
     return out
 
 

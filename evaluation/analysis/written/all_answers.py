@@ -68,14 +68,14 @@ def all_answers(run: Run, texts: RatedTexts | None) -> list[AnsweredQuestion]:
         return []
     ratings = _by_script(texts)
     cases = cases_by_key(run)
-    found: dict[tuple[str, str], list[RawAnswer]] = defaultdict(list)
+    raw_answers: dict[tuple[str, str], list[RawAnswer]] = defaultdict(list)
     read, chats = _prompts_read(run), set()
     for source in sources:
         script, written = source.script, source.written
         if written is not None and written.chat:
             chats.add((script.case, script.question))
         label = script.editor if not script.sample else f"{script.editor}, sample {script.sample + 1}"
-        found[script.case, script.question].append(
+        raw_answers[script.case, script.question].append(
             RawAnswer(
                 label,
                 script.edited,
@@ -87,18 +87,18 @@ def all_answers(run: Run, texts: RatedTexts | None) -> list[AnsweredQuestion]:
             )
         )
     order = {key: n for n, key in enumerate(cases)}
-    chosen = sorted(found.items(), key=lambda x: (order[x[0][0]], x[0][1]))
+    chosen = sorted(raw_answers.items(), key=lambda x: (order[x[0][0]], x[0][1]))
     return [_question(cases[case], key, answers, (case, key) in chats) for (case, key), answers in chosen]
 
 
 def _prompts_read(run: Run) -> dict[tuple[str, str, str, int], str]:
     """What edited models were given where their edit changed the prompt, by label, case, question and sample."""
-    how, cases, out = generation_of(run), cases_by_key(run), {}
+    generation, cases, out = generation_of(run), cases_by_key(run), {}
     for editor in run.editors:
         for key, result in editor.results.items():
             if REWRITTEN not in result.notes:
                 continue
-            for probe in scripts_for(asked_case(cases[key], editor.manifest.components), how):
+            for probe in scripts_for(asked_case(cases[key], editor.manifest.components), generation):
                 if (text := prompt_as_read(probe, result.notes)) != probe.prompt:
                     out[editor.label, key, probe.item, probe.sample] = f"{INSTRUCTION}\n\n{text}"
     return out
@@ -138,11 +138,11 @@ def _question(case: Case, key: str, answers: Sequence[RawAnswer], chat: bool) ->
 
 
 def _by_script(texts: RatedTexts | None) -> Mapping[str, tuple[GivenRating, ...]]:
-    found: dict[str, list[Rating]] = defaultdict(list)
+    ratings: dict[str, list[Rating]] = defaultdict(list)
     for rating in () if texts is None else texts.ratings:
         if rating.rated_by.kind != "adjudicated":
-            found[rating.item_id].append(rating)
-    return {item: tuple(map(_given_rating, sorted(rated, key=_order))) for item, rated in found.items()}
+            ratings[rating.item_id].append(rating)
+    return {item: tuple(map(_given_rating, sorted(rated, key=_order))) for item, rated in ratings.items()}
 
 
 def _order(rating: Rating) -> tuple[int, bool, str]:

@@ -30,5 +30,5 @@ class NGramEntropy(WrittenMetric):
 
     def value(self, case: Case, probe: GenerateProbe, written: GeneratedText) -> float | str:
         """Bits, or that the text is too short."""
-        found = n_gram_entropy(written.text)
-        return f"shorter than {ENTROPY_WORDS} words" if found is None else found
+        bits = n_gram_entropy(written.text)
+        return f"shorter than {ENTROPY_WORDS} words" if bits is None else bits

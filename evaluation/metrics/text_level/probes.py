@@ -29,8 +29,8 @@ def objects(case: Case, prompt: ScriptPrompt | None = None) -> Objects:
     Raises:
         UserError: the case's fact has no new object, so it is no edit.
     """
-    told = prompt.targets if prompt is not None else ()
-    return Objects(_with_names(case.fact.new_object, told[1:2]), _with_names(case.fact.old, told[:1]))
+    targets = prompt.targets if prompt is not None else ()
+    return Objects(_with_names(case.fact.new_object, targets[1:2]), _with_names(case.fact.old, targets[:1]))
 
 
 def _with_names(entity: Object, names: Sequence[str]) -> Object:
@@ -78,8 +78,12 @@ def script_for(case: Case, key: str, text: str, generation: Generation, sample: 
 
 def scripts_for(case: Case, generation: Generation) -> list[GenerateProbe]:
     """Every sample of every script question."""
-    asked = questions(case)
-    return [script_for(case, key, text, generation, n) for key, text in asked for n in range(generation.choice.samples)]
+    asked_questions = questions(case)
+    return [
+        script_for(case, key, text, generation, n)
+        for key, text in asked_questions
+        for n in range(generation.choice.samples)
+    ]
 
 
 def rest_of_step(case: Case, prompt: ScriptPrompt, generation: Generation) -> GenerateProbe:

@@ -112,8 +112,8 @@ def _parse_labelled(lines: Sequence[str]) -> ParsedScript:
             steps.append(_strip_marks(line[label.end() : end]))
             numbers.append(int(label.group(1)))
         waiting = not steps[-1]
-    kept = [(s, n) for s, n in zip(steps, numbers, strict=True) if s]
-    return ParsedScript(tuple(s for s, _ in kept), tuple(n for _, n in kept), tuple(beside), inline)
+    numbered_steps = [(s, n) for s, n in zip(steps, numbers, strict=True) if s]
+    return ParsedScript(tuple(s for s, _ in numbered_steps), tuple(n for _, n in numbered_steps), tuple(beside), inline)
 
 
 def _strip_marks(step: str) -> str:
@@ -137,7 +137,7 @@ def broken_rules(text: str, *, ended: str = "eos") -> tuple[str, ...]:
     script = parse(text)
     if not script.steps:
         return ("no_steps",)
-    found = {
+    violations = {
         "labels": script.numbers != tuple(range(1, len(script.steps) + 1)),
         "too_many": len(script.steps) > MAX_STEPS,
         "too_long": any(len(s.split()) > MAX_WORDS for s in script.steps),
@@ -146,7 +146,7 @@ def broken_rules(text: str, *, ended: str = "eos") -> tuple[str, ...]:
         "cut_off": ended == "length",
         "stopped": ended == "stop",
     }
-    return tuple(name for name, broken in found.items() if broken)
+    return tuple(name for name, broken in violations.items() if broken)
 
 
 def refused(text: str) -> bool:
@@ -212,7 +212,7 @@ def names(text: str, new: Entity, old: Entity) -> MentionedObjects:
         ('old', ['new', 'old'])
     """
     places = {"new": find(text, new, beside=[old]), "old": find(text, old, beside=[new])}
-    starts = {name: found[0].start for name, found in places.items() if found}
+    starts = {name: spans[0].start for name, spans in places.items() if spans}
     if not starts or (len(starts) == 2 and starts["new"] == starts["old"]):  # a name that both have says neither
         return MentionedObjects("neither", frozenset(starts))
     return MentionedObjects("new" if min(starts, key=lambda k: starts[k]) == "new" else "old", frozenset(starts))

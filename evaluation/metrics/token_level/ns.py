@@ -25,6 +25,10 @@ class NS(Preference):
     def probes(self, case: Case) -> list[ScoreProbe]:
         """The source's neighbour prompts, then the fact prompts of linked facts that share the old object."""
         linked = [n.fact for n in case.neighbours if n.link.how == "same_object"]
-        asked = [plain(case, p, purpose="neighbour", item=case.fact.key) for p in case.fact.neighbour_prompts]
-        asked += [plain(case, f.fact_prompt, purpose="neighbour", item=f.key, cluster=f.key) for f in linked]
-        return list({p.id: p for p in reversed(asked)}.values())[::-1]  # a linked fact may also be given as a prompt
+        neighbour_probes = [
+            plain(case, p, purpose="neighbour", item=case.fact.key) for p in case.fact.neighbour_prompts
+        ]
+        neighbour_probes += [plain(case, f.fact_prompt, purpose="neighbour", item=f.key, cluster=f.key) for f in linked]
+        return list({p.id: p for p in reversed(neighbour_probes)}.values())[
+            ::-1
+        ]  # a linked fact may also be given as a prompt

@@ -16,7 +16,7 @@ from evaluation.edits.weight_deltas import DenseDelta, LowRankDelta
 from evaluation.engines.fast import FastEngine
 from evaluation.engines.protocols import EditorLike
 from evaluation.engines.simple import SimpleEngine
-from evaluation.inference.answering import ModelScorer, answer, given, write
+from evaluation.inference.answering import ModelScorer, answer, model_input, write
 from evaluation.inference.generation import writing_budget
 from evaluation.metrics.generation import Generation, GenerationChoice
 from evaluation.models.language_model import LM
@@ -174,20 +174,20 @@ def test_answers_of_the_unedited_model_are_shared_one_by_one(tmp_path: Path) -> 
 def test_what_the_model_is_given() -> None:
     lm = make("gpt2")
     probe = GenerateProbe(purpose="p", item="i", prompt="How to go?", instruction="Be short.", start="Step 1:")
-    assert given(lm, probe, lambda p: f"New fact. {p}").text == "Be short.\n\nNew fact. How to go?\nStep 1:"
+    assert model_input(lm, probe, lambda p: f"New fact. {p}").text == "Be short.\n\nNew fact. How to go?\nStep 1:"
     cut = GenerateProbe(purpose="p", item="i", prompt="Step 1: Say", separator=' "')
-    assert given(lm, cut) == ('Step 1: Say "', False)
+    assert model_input(lm, cut) == ('Step 1: Say "', False)
     lm.tokenizer.chat_template = CHAT
     try:
-        assert given(lm, probe).chat is False, "never is the default"
-        auto = given(lm, probe.model_copy(update={"chat": "auto"}))
+        assert model_input(lm, probe).chat is False, "never is the default"
+        auto = model_input(lm, probe.model_copy(update={"chat": "auto"}))
         assert auto == ("<s>user: Be short.\n\nHow to go?\nassistant:", True)
         (found,) = write(lm, [probe.model_copy(update={"chat": "always", "most": 3})])
         assert found.written is not None and found.written.chat and not found.written.text.startswith("Step 1:")
     finally:
         lm.tokenizer.chat_template = None
     with pytest.raises(UserError, match="no chat template"):
-        given(lm, probe.model_copy(update={"chat": "always"}))
+        model_input(lm, probe.model_copy(update={"chat": "always"}))
 
 
 def test_the_answer_holds_its_given_start() -> None:

@@ -55,7 +55,7 @@ def config(split: Split, out: Path) -> RunConfig:
 def found_on(tmp_path: Path, split: Split, lm: LM, **more: Any) -> Any:
     (tmp_path / "space.toml").write_text(SPACE)
     told = {"budget": 24, "objective": ["es", "ns"], "first": 2, "space": tmp_path / "space.toml", **more}
-    return search("ft", lm, split, config(split, tmp_path), kept={"layer": 1}, **told)
+    return search("ft", lm, split, config(split, tmp_path), constants={"layer": 1}, **told)
 
 
 def test_a_search(tmp_path: Path, split: Split, monkeypatch: pytest.MonkeyPatch) -> None:
