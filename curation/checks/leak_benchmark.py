@@ -199,8 +199,8 @@ def measured(
         store.put(records.values())
         run_check(store, check)
         verdicts = [v for v in store.verdicts() if v.by == check.by and v.model == check.model]
-    said = {"drop": 1.0, "keep": 0.0, "unsure": 0.0}
-    values = {v.item_id: said.get(v.label or "") if v.value is None else v.value for v in verdicts}
+    by_label = {"drop": 1.0, "keep": 0.0, "unsure": 0.0}
+    values = {v.item_id: by_label.get(v.label or "") if v.value is None else v.value for v in verdicts}
     return {p.key: values.get(p.script_prompt.id) for p in prompts}
 
 
@@ -235,8 +235,8 @@ def score_half(prompts: Sequence[LeakPrompt], values: Mapping[str, float | None]
     hits = sum(p.key in flagged for p in leaks)
     grades: dict[str, tuple[int, int]] = {}
     for p in leaks:
-        found, of = grades.get(str(p.grade), (0, 0))
-        grades[str(p.grade)] = (found + (p.key in flagged), of + 1)
+        flagged_prompts, of = grades.get(str(p.grade), (0, 0))
+        grades[str(p.grade)] = (flagged_prompts + (p.key in flagged), of + 1)
     dirty = [scored[p.key] for p in leaks if p.key in scored]
     clean = [scored[p.key] for p in prompts if p.label == "none" and p.key in scored]
     return HalfScore(

@@ -79,15 +79,17 @@ def scope_readable(
             f"{len(cases)} events are too few for {folds} folds over events",
             fix="name fewer folds (--folds), or a split to learn on (--train)",
         )
-    found: list[Readable] = []
+    measurements: list[Readable] = []
     for kind in ("facts", "tendencies"):
-        for told, part, measure, shown in _PARTS[kind]:
-            own = _items(cases, kind, told, shown)
-            other = _items(train, kind, told, shown) if train is not None else None
-            if own:
-                found.append(_measured(own, other, kind=kind, told=told, part=part, measure=measure, folds=folds))
-    found += [row for row in (_of_options(cases, train, folds),) if row is not None]
-    return found
+        for target, part, measure, shown in _PARTS[kind]:
+            test_items = _items(cases, kind, target, shown)
+            other = _items(train, kind, target, shown) if train is not None else None
+            if test_items:
+                measurements.append(
+                    _measured(test_items, other, kind=kind, target=target, part=part, measure=measure, folds=folds)
+                )
+    measurements += [row for row in (_of_options(cases, train, folds),) if row is not None]
+    return measurements
 
 
 def _wording(question: Question, case: EventCase) -> str:
@@ -129,12 +131,12 @@ def _asked(case: EventCase, kind: Kind) -> Sequence[Question]:
     return case.facts if kind == "facts" else case.tendencies
 
 
-def _items(cases: Sequence[EventCase], kind: Kind, told: str, shown: _Shown) -> list[_Item]:
+def _items(cases: Sequence[EventCase], kind: Kind, target: str, shown: _Shown) -> list[_Item]:
     """Questions with what is shown of them and what is to be told."""
     items = []
     for case in cases:
         for question in _asked(case, kind):
-            if told == "scope":
+            if target == "scope":
                 items.append(_Item(case.key, shown(question, case), int(question.scope == "in")))
             elif question.scope == "in":
                 assert isinstance(question, FactQuestion)
@@ -143,33 +145,42 @@ def _items(cases: Sequence[EventCase], kind: Kind, told: str, shown: _Shown) -> 
 
 
 def _measured(
-    own: Sequence[_Item], other: Sequence[_Item] | None, *, kind: Kind, told: str, part: str, measure: str, folds: int
+    test_items: Sequence[_Item],
+    other: Sequence[_Item] | None,
+    *,
+    kind: Kind,
+    target: str,
+    part: str,
+    measure: str,
+    folds: int,
 ) -> Readable:
     import numpy as np
 
-    labels = np.array([item.label for item in own])
+    labels = np.array([item.label for item in test_items])
     value = None
     share = float(max(labels.mean(), 1 - labels.mean()))
     if 0 < labels.mean() < 1:
-        scores = _predicted(own, other, folds)
+        scores = _predicted(test_items, other, folds)
         value = _auc(labels, scores) if measure == "AUC" else float(((scores > 0.5) == labels).mean())
     chance = 0.5 if measure == "AUC" else share
-    return Readable(kind, told, part, measure, value, chance, len(own), len({item.event for item in own}))
+    return Readable(
+        kind, target, part, measure, value, chance, len(test_items), len({item.event for item in test_items})
+    )
 
 
-def _predicted(own: Sequence[_Item], other: Sequence[_Item] | None, folds: int) -> Floats:
+def _predicted(test_items: Sequence[_Item], other: Sequence[_Item] | None, folds: int) -> Floats:
     """The probability of label 1 for each item, learnt on other events."""
     import numpy as np
 
     if other is not None:
-        return _learn(other, own)
-    fold = np.array([_fold(item.event, folds) for item in _renumbered(own)])
-    scores = np.full(len(own), 0.5)
+        return _learn(other, test_items)
+    fold = np.array([_fold(item.event, folds) for item in _renumbered(test_items)])
+    scores = np.full(len(test_items), 0.5)
     for number in range(folds):
         test = np.flatnonzero(fold == number)
         if len(test):
-            learnt = [item for item, part in zip(own, fold, strict=True) if part != number]
-            scores[test] = _learn(learnt, [item for item, part in zip(own, fold, strict=True) if part == number])
+            learnt = [item for item, part in zip(test_items, fold, strict=True) if part != number]
+            scores[test] = _learn(learnt, [item for item, part in zip(test_items, fold, strict=True) if part == number])
     return scores
 
 
@@ -193,8 +204,8 @@ def _learn(train: Sequence[_Item], test: Sequence[_Item]) -> Floats:
         return np.full(len(test), 0.5)
     model = _classifier()
     model.fit([item.shown for item in train], labels)
-    found: Floats = model.predict_proba([item.shown for item in test])[:, 1]
-    return found
+    probabilities: Floats = model.predict_proba([item.shown for item in test])[:, 1]
+    return probabilities
 
 
 def _classifier() -> Any:
@@ -238,12 +249,12 @@ def _of_options(cases: Sequence[EventCase], train: Sequence[EventCase] | None, f
             for letter, option in zip(LETTERS, question.options, strict=True)
         ]
 
-    own = items(cases)
-    if not own:
+    test_items = items(cases)
+    if not test_items:
         return None
-    scores = _predicted(own, items(train) if train is not None else None, folds).reshape(-1, len(LETTERS))
-    right = np.array([item.label for item in own]).reshape(-1, len(LETTERS)).argmax(axis=1)
+    scores = _predicted(test_items, items(train) if train is not None else None, folds).reshape(-1, len(LETTERS))
+    right = np.array([item.label for item in test_items]).reshape(-1, len(LETTERS)).argmax(axis=1)
     value = float((scores.argmax(axis=1) == right).mean())
     chance = float(np.bincount(right, minlength=len(LETTERS)).max() / len(right))
-    events = len({item.event for item in own})
+    events = len({item.event for item in test_items})
     return Readable("tendencies", "answer", "wording and options", "accuracy", value, chance, len(right), events)

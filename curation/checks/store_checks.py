@@ -68,13 +68,13 @@ class CheckContext:
     @cached_property
     def objects(self) -> dict[str, tuple[Object, ...]]:
         """Old and new objects of every relation, each text once, in order of the text."""
-        found: dict[str, dict[str, Object]] = {}
+        by_relation: dict[str, dict[str, Object]] = {}
         for fact in self.facts.values():
-            of = found.setdefault(fact.relation.id, {})
+            of = by_relation.setdefault(fact.relation.id, {})
             for one in (fact.old, fact.new):
                 if one is not None:
                     of.setdefault(one.text.casefold(), one)
-        return {relation: tuple(of[text] for text in sorted(of)) for relation, of in found.items()}
+        return {relation: tuple(of[text] for text in sorted(of)) for relation, of in by_relation.items()}
 
 
 class StoreCheck:
@@ -161,8 +161,8 @@ class CheckOutcome(NamedTuple):
 
 def unasked(models: Sequence[str] = ()) -> list[str]:
     """The checks that run where none is named: all but those on request, unless a model is named for one of these."""
-    own = {text.partition("=")[0] for text in models if "=" in text}
-    return [name for name in STORE_CHECKS.names() if name in own or not STORE_CHECKS.get(name).on_request]
+    checks_with_model = {text.partition("=")[0] for text in models if "=" in text}
+    return [name for name in STORE_CHECKS.names() if name in checks_with_model or not STORE_CHECKS.get(name).on_request]
 
 
 def make_checks(
@@ -183,20 +183,20 @@ def make_checks(
     for name in options or {}:
         if name not in classes:
             raise UserError(f"a setting names the check '{name}', which does not run", allowed=", ".join(classes))
-    own: dict[str, list[str]] = {}
+    models_by_check: dict[str, list[str]] = {}
     for text in models:
-        check, found, model = text.partition("=")
-        if found and check in STORE_CHECKS.names():
+        check, equals, model = text.partition("=")
+        if equals and check in STORE_CHECKS.names():
             if check not in classes:
                 raise UserError(f"a model is named for the check '{check}', which does not run", where=text)
-            own.setdefault(check, []).append(model)
+            models_by_check.setdefault(check, []).append(model)
     common = [m for m in models if m.partition("=")[0] not in STORE_CHECKS.names()]
-    made: list[StoreCheck] = []
+    checks: list[StoreCheck] = []
     for name, cls in classes.items():
         params = validate(cls.Params, dict((options or {}).get(name, {})), where=f"settings of {name}")
-        used: list[str | None] = list(own.get(name, common)) if cls.default_model else []
-        made += [cls(params, model=model) for model in used or [None]]
-    return made
+        used: list[str | None] = list(models_by_check.get(name, common)) if cls.default_model else []
+        checks += [cls(params, model=model) for model in used or [None]]
+    return checks
 
 
 def due(store: Store, check: StoreCheck, *, again: bool = False) -> list[str]:

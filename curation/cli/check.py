@@ -86,17 +86,17 @@ def _look(path: Path, *, as_json: bool) -> None:
     """Say whether the file is whole; exit status 1 where it is not."""
     from curation.store.salvage import look
 
-    found = look(path)
-    broken = ["all"] if found.tables is None else list(found.tables)
+    damage = look(path)
+    broken = ["all"] if damage.tables is None else list(damage.tables)
     if as_json:
-        click.echo(json.dumps({"blocks": found.blocks, "tables": broken}))
-    elif found.blocks or broken:
+        click.echo(json.dumps({"blocks": damage.blocks, "tables": broken}))
+    elif damage.blocks or broken:
         names = f"; not readable to the end: {', '.join(broken)}" if broken else "; every table can be read"
-        click.echo(f"{path}: damaged: {counted(len(found.blocks), 'block')} not as written{names}")
+        click.echo(f"{path}: damaged: {counted(len(damage.blocks), 'block')} not as written{names}")
         click.echo(f"Save what is readable: scedit store salvage {path} --out NEW")
     else:
         click.echo(f"{path}: whole: every block and every row was read")
-    if found.blocks or broken:
+    if damage.blocks or broken:
         raise SystemExit(1)
 
 

@@ -109,8 +109,8 @@ class LazyGroup(click.Group):
         """Names for the shell's completion, with their help from the table: nothing is imported."""
         from click.shell_completion import CompletionItem
 
-        found = [CompletionItem(n, help=e.about) for n, e in self.entries.items() if n.startswith(incomplete)]
-        return found + click.Command.shell_complete(self, ctx, incomplete)
+        completions = [CompletionItem(n, help=e.about) for n, e in self.entries.items() if n.startswith(incomplete)]
+        return completions + click.Command.shell_complete(self, ctx, incomplete)
 
 
 def walk(group: click.Group) -> dict[str, click.Command]:
@@ -123,11 +123,11 @@ def walk(group: click.Group) -> dict[str, click.Command]:
     """
     ctx = click.Context(group)
     path = group.path if isinstance(group, LazyGroup) else ""
-    found: dict[str, click.Command] = {}
+    commands: dict[str, click.Command] = {}
     for name in group.list_commands(ctx):
         command = group.get_command(ctx, name)
         assert command is not None
-        found[f"{path} {name}".strip()] = command
+        commands[f"{path} {name}".strip()] = command
         if isinstance(command, click.Group):
-            found |= walk(command)
-    return found
+            commands |= walk(command)
+    return commands

@@ -169,8 +169,8 @@ def audit(
         named += [p for p in problems if p.item is not None]
         if as_json:
             for problem in problems:
-                told = {k: v for k, v in problem._asdict().items() if k != "item" or v is not None}
-                click.echo(json.dumps({"file": str(path), **told}, ensure_ascii=False))
+                row = {k: v for k, v in problem._asdict().items() if k != "item" or v is not None}
+                click.echo(json.dumps({"file": str(path), **row}, ensure_ascii=False))
             continue
         click.echo(f"{path}: {_count_edits(loaded)} as {loaded.format}, {counted(len(problems), 'problem')}")
         _print_problems(problems, path, examples=examples)
@@ -187,20 +187,20 @@ def _count_edits(loaded: LoadResult) -> str:
 
 
 def _files(paths: Sequence[Path]) -> list[Path]:
-    found: list[Path] = []
+    files: list[Path] = []
     for path in paths:
         inside = (p for p in sorted(path.rglob("*")) if p.is_file() and p.suffix.lower() in _SUFFIXES)
-        found += inside if path.is_dir() else [path]
-    return found
+        files += inside if path.is_dir() else [path]
+    return files
 
 
 def _print_problems(problems: Sequence[Problem], path: Path, *, examples: int) -> None:
     kinds: dict[str, list[Any]] = {}
     for problem in problems:
         kinds.setdefault(problem.kind, []).append(problem)
-    for kind, found in kinds.items():
-        click.echo(f"{len(found):>8,}  {kind}{' (cannot be used)' if found[0].lost else ''}")
-        for problem in found[:examples]:
+    for kind, problems_of_kind in kinds.items():
+        click.echo(f"{len(problems_of_kind):>8,}  {kind}{' (cannot be used)' if problems_of_kind[0].lost else ''}")
+        for problem in problems_of_kind[:examples]:
             place = problem.where.removeprefix(str(path)).lstrip(", ")
             click.echo(f"{'':>10}{place + ': ' if place else ''}{problem.what}")
 
@@ -228,8 +228,8 @@ def convert(
     from curation.loaders.formats.custom_table import read_mapping
     from curation.loaders.jsonl_writer import write_records
 
-    how = read_mapping(mapping, columns) if mapping or columns else None
-    loaded = load(source, format_name, mapping=how)
+    table_mapping = read_mapping(mapping, columns) if mapping or columns else None
+    loaded = load(source, format_name, mapping=table_mapping)
     for problem in loaded.problems if skip_bad else [p for p in loaded.problems if not p.lost]:
         click.echo(f"{problem.where}: {problem.kind}: {problem.what}", err=True)
     edits = [*loaded.require(skip_bad=skip_bad), *loaded.events]

@@ -78,13 +78,13 @@ def names_of(values: tuple[str, ...]) -> tuple[str, ...]:
         >>> names_of(("rome,ft", " memit "))
         ('rome', 'ft', 'memit')
     """
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for value in values:
         parts = [part.strip() for part in value.split(",") if part.strip()]
         if not parts:
             raise click.BadParameter("names no method")
-        found |= dict.fromkeys(parts)
-    return tuple(found)
+        names |= dict.fromkeys(parts)
+    return tuple(names)
 
 
 def one_editor(editors: tuple[str, ...]) -> str:
@@ -113,9 +113,9 @@ def former_option(*names: str, now: str) -> Callable[[F], F]:
 
     def decorate(command: F) -> F:
         for name in names:
-            told = f"Now {present[name]}."
+            hint = f"Now {present[name]}."
             command = click.option(
-                name, flag_value=name, default=None, hidden=True, expose_value=False, callback=refuse, help=told
+                name, flag_value=name, default=None, hidden=True, expose_value=False, callback=refuse, help=hint
             )(command)
         return command
 
@@ -140,11 +140,11 @@ def writes(*files: str, folders: tuple[str, ...] = ()) -> Callable[[F], F]:
         def with_guard(*args: Any, force: bool, **values: Any) -> Any:
             from curation.files.outputs import outputs_of
 
-            own = {name: values[name] for name in (*files, *folders) if values[name] is not None}
-            others = [value for name, value in values.items() if name not in own]
+            outputs = {name: values[name] for name in (*files, *folders) if values[name] is not None}
+            others = [value for name, value in values.items() if name not in outputs]
             inputs = [place for value in others for place in _files_in(value)]
             path = click.get_current_context().command_path.partition(" ")[2]
-            of_files, of_folders = ([Path(own[n]) for n in names if n in own] for names in (files, folders))
+            of_files, of_folders = ([Path(outputs[n]) for n in names if n in outputs] for names in (files, folders))
             of_folders = [p.parent if p.suffix.lower() in (".html", ".htm") else p for p in of_folders]
             with outputs_of(path or command.__name__, of_files, of_folders, inputs=inputs, force=force):
                 return command(*args, **values)

@@ -71,7 +71,7 @@ def dedup(
 
         embedder = Embedder(device=device)
     with Store.open(store_path, write=not dry_run) as store:
-        found = near_duplicates(
+        duplicates = near_duplicates(
             store_items(store, kind, within=within, split=split_name),  # type: ignore[arg-type]
             method=method,  # type: ignore[arg-type]
             threshold=threshold,
@@ -81,8 +81,8 @@ def dedup(
             embedder=embedder,
         )
         if not dry_run:
-            store.put(found.verdicts())
-    _tell_clusters(found, limit=limit, as_json=as_json, written=not dry_run)
+            store.put(duplicates.verdicts())
+    _tell_clusters(duplicates, limit=limit, as_json=as_json, written=not dry_run)
 
 
 @click.command()
@@ -130,26 +130,26 @@ def partition(
 
     split = named_split(source)
     shares = _shares(parts or ("train=0.8", "dev=0.1", "test=0.1"))
-    made = divide(split.all_cases, by=by, parts=shares, seed=seed, strategy=strategy, neighbours=neighbours)  # type: ignore[arg-type]
-    about = {"by": list(by), "seed": seed, "how": strategy, "neighbours": neighbours, "of": split.digest}
-    if made.wordings:
-        about["relations"] = {"wordings": made.wordings, "joined_to": made.joined, "known": False}
+    division = divide(split.all_cases, by=by, parts=shares, seed=seed, strategy=strategy, neighbours=neighbours)  # type: ignore[arg-type]
+    details = {"by": list(by), "seed": seed, "how": strategy, "neighbours": neighbours, "of": split.digest}
+    if division.wordings:
+        details["relations"] = {"wordings": division.wordings, "joined_to": division.joined, "known": False}
     for name in shares if out else ():
-        keys = {key for key, part in made.part.items() if part == name}
-        part = part_of(split, f"{split.name}-{name}", keys, details={"separated": about})
+        keys = {key for key, part in division.part.items() if part == name}
+        part = part_of(split, f"{split.name}-{name}", keys, details={"separated": details})
         write_split(part, Path(str(out)) / f"{file_name(part.name)}.jsonl")
     if as_json:
-        for key, name in made.part.items():
-            click.echo(json.dumps({"case": key, "part": name, "group": made.group[key]}, ensure_ascii=False))
+        for key, name in division.part.items():
+            click.echo(json.dumps({"case": key, "part": name, "group": division.group[key]}, ensure_ascii=False))
         return
-    for name, n in made.counts.items():
-        click.echo(f"{n:>7}  {name}  ({n / len(made.part):.1%}, asked for {shares[name]:.1%})")
-    unknown = ", as far as their wording tells" if made.wordings else ""
-    click.echo(f"{len(set(made.group.values())):>7}  groups that share no {' or '.join(by)}{unknown}")
-    if made.wordings:
+    for name, n in division.counts.items():
+        click.echo(f"{n:>7}  {name}  ({n / len(division.part):.1%}, asked for {shares[name]:.1%})")
+    unknown = ", as far as their wording tells" if division.wordings else ""
+    click.echo(f"{len(set(division.group.values())):>7}  groups that share no {' or '.join(by)}{unknown}")
+    if division.wordings:
         click.echo(
-            f"{made.wordings:>7}  relations have no id but the wording of their prompt, joined to {made.joined:,} by "
-            "shared subjects and objects; that no two parts share a relation cannot be promised"
+            f"{division.wordings:>7}  relations have no id but the wording of their prompt, joined to "
+            f"{division.joined:,} by shared subjects and objects; that no two parts share a relation cannot be promised"
         )
 
 

@@ -66,21 +66,29 @@ def publish(
 
     if date is not None:
         _check_date(date)
-    about = PublisherDetails(creator=creator, url=url, cite=cite, date=date or today())
+    publisher = PublisherDetails(creator=creator, url=url, cite=cite, date=date or today())
     chosen = _names(formats) if formats is not None else None
     with ExitStack() as stack:
         store = stack.enter_context(Store.open(store_path)) if store_path else None
-        made = _split(name, store, split_file)
+        split = _split(name, store, split_file)
         done = write(
-            made, out_dir, store=store, formats=chosen, about=about, replace=force, knowedit_lists=knowedit_lists
+            split,
+            out_dir,
+            store=store,
+            formats=chosen,
+            publisher=publisher,
+            replace=force,
+            knowedit_lists=knowedit_lists,
         )
     if store_path and split_file is None:
-        note_published(store_path, made)
+        note_published(store_path, split)
     if as_json:
         files = {f.path: f.sha256 for f in done.files}
         click.echo(json.dumps({"folder": str(out_dir), "cases": done.cases, "skipped": done.skipped, "files": files}))
         return
-    click.echo(f"{out_dir}: {made.name}@{made.version} ({made.digest[:12]}), {counted(len(made.all_cases), 'case')}")
+    click.echo(
+        f"{out_dir}: {split.name}@{split.version} ({split.digest[:12]}), {counted(len(split.all_cases), 'case')}"
+    )
     for format_name, cases in done.cases.items():
         click.echo(f"{cases:>7}  {format_name}")
     if done.skipped:
@@ -94,10 +102,10 @@ def _split(name: str, store: Store | None, file: Path | None) -> Split:
     from schemas.core.errors import UserError
 
     if file is not None:
-        made = open_split(file)
-        if name not in (made.name, f"{made.name}@{made.version}"):
-            raise UserError(f"the file holds the split '{made.name}@{made.version}', not '{name}'", where=str(file))
-        return made
+        split = open_split(file)
+        if name not in (split.name, f"{split.name}@{split.version}"):
+            raise UserError(f"the file holds the split '{split.name}@{split.version}', not '{name}'", where=str(file))
+        return split
     if store is not None:
         return store.open_split(name)
     if name in SPLITS:

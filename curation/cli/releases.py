@@ -37,23 +37,30 @@ def diff(old: str, new: str, store_path: Path | None, changelog: bool, as_json: 
 
     if store_path:
         with Store.open(store_path) as store:
-            found = compare(store, _split(old, store), _split(new, store))
+            comparison = compare(store, _split(old, store), _split(new, store))
     else:
-        found = compare_files(_split(old, None), _split(new, None))
+        comparison = compare_files(_split(old, None), _split(new, None))
     if changelog:
-        click.echo(write(found, date=today()), nl=False)
+        click.echo(write(comparison, date=today()), nl=False)
         return
-    for change in found.changes:
+    for change in comparison.changes:
         if as_json:
             click.echo(json.dumps(change._asdict(), ensure_ascii=False))
         else:
-            said = "; ".join([*change.details, *([change.reason] if change.reason else [])])
-            click.echo(f"{change.what:<8} {change.key}" + (f": {said}" if said else ""))
-    counts = ", ".join(f"{len(found.of(w))} {w}" for w in ("added", "dropped", "changed"))
-    total = {"level": found.level, "suggested": found.suggested, "old": found.old.digest, "new": found.new.digest}
-    line = f"{counts}: a {found.level} change, version {found.suggested} or later after {found.old.version}"
-    same = f"the same {counted(len(found.new.all_cases), 'case')} (digest {found.new.digest[:12]})"
-    click.echo(json.dumps(total) if as_json else line if found.changes else same)
+            details = "; ".join([*change.details, *([change.reason] if change.reason else [])])
+            click.echo(f"{change.what:<8} {change.key}" + (f": {details}" if details else ""))
+    counts = ", ".join(f"{len(comparison.of(w))} {w}" for w in ("added", "dropped", "changed"))
+    total = {
+        "level": comparison.level,
+        "suggested": comparison.suggested,
+        "old": comparison.old.digest,
+        "new": comparison.new.digest,
+    }
+    line = (
+        f"{counts}: a {comparison.level} change, version {comparison.suggested} or later after {comparison.old.version}"
+    )
+    same = f"the same {counted(len(comparison.new.all_cases), 'case')} (digest {comparison.new.digest[:12]})"
+    click.echo(json.dumps(total) if as_json else line if comparison.changes else same)
 
 
 def _split(name: str, store: object) -> Split:
@@ -92,8 +99,8 @@ def errata_add(item: str, what: str, path: Path, action: str, store_path: Path |
     data: dict[str, object] = {"item": item, "what": what, "action": action, "date": date or today()}
     if store_path:
         with Store.open(store_path) as store:
-            found = store.get(item.removeprefix("case/"))
-        data |= {"item": item if item.startswith("case/") else found.key, "id": found.id}
+            record = store.get(item.removeprefix("case/"))
+        data |= {"item": item if item.startswith("case/") else record.key, "id": record.id}
     added = add_erratum(path, validate(Erratum, data, where=item))
     click.echo(f"{path}: {'added' if added else 'there already'}: {action} {data['item']}")
 
@@ -155,7 +162,7 @@ def release(
     from curation.store.store import Store
 
     with Store.open(store_path, write=True) as store:
-        made = make(store, name, version=version, without_sample=without_sample)
+        released = make(store, name, version=version, without_sample=without_sample)
         if out:
-            write_split(made.split, out)
-    click.echo(json.dumps(made.split.header, ensure_ascii=False) if as_json else made.changelog, nl=as_json)
+            write_split(released.split, out)
+    click.echo(json.dumps(released.split.header, ensure_ascii=False) if as_json else released.changelog, nl=as_json)

@@ -72,9 +72,9 @@ def draw(
         for person in people:
             write_sheet(sheet(drawn, split.cases, person), sheet_path(out, person, form))
         keep_sample(store, drawn)
-    about = {"sample": drawn.name, "items": len(drawn.items), "population": drawn.population}
+    row = {"sample": drawn.name, "items": len(drawn.items), "population": drawn.population}
     if as_json:
-        click.echo(json.dumps({**about, "strata": strata_counts(drawn)}, ensure_ascii=False))
+        click.echo(json.dumps({**row, "strata": strata_counts(drawn)}, ensure_ascii=False))
         return
     number = f"{len(drawn.items):,} of {counted(drawn.population, unit)}"
     click.echo(f"sample {drawn.name}: {number}, {counted(len(people), 'sheet')} in {out}")
@@ -129,5 +129,5 @@ def report(name: str, store_path: Path, resamples: int, as_json: bool) -> None:
     from curation.store.store import Store
 
     with Store.open(store_path) as store:
-        found = make(store, sample_named(store, name), resamples=resamples)
-    click.echo(json.dumps(summary(found), ensure_ascii=False) if as_json else text(found))
+        quality = make(store, sample_named(store, name), resamples=resamples)
+    click.echo(json.dumps(summary(quality), ensure_ascii=False) if as_json else text(quality))

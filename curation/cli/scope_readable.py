@@ -28,8 +28,8 @@ def scope_readable(split: str, train: str | None, folds: int, as_json: bool) -> 
     from schemas.core.errors import UserError
 
     def cases(name: str) -> list[EventCase]:
-        found = named_split(name)
-        events = [case for case in found.all_cases if isinstance(case, EventCase)]
+        frozen = named_split(name)
+        events = [case for case in frozen.all_cases if isinstance(case, EventCase)]
         if not events:
             raise UserError("its edits are no events, so there is no scope to be told", where=name)
         return events

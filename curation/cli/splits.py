@@ -61,11 +61,11 @@ def freeze(
     known = read_errata(errata).entries if errata else ()
     with Store.open(store_path, write=True) as store:
         rule = _rule(rule_path, settings, store)
-        made, unprompted, _ = make(store, name, rule, version=version, errata=known)
+        split, unprompted, _ = make(store, name, rule, version=version, errata=known)
         if out:
-            write_split(made, out)
-        sizes = store.split_sizes(f"{made.name}@{made.version}")
-    _print_split(made, sizes, as_json=as_json, unprompted=unprompted)
+            write_split(split, out)
+        sizes = store.split_sizes(f"{split.name}@{split.version}")
+    _print_split(split, sizes, as_json=as_json, unprompted=unprompted)
 
 
 @click.command()
@@ -85,13 +85,13 @@ def add(source: str, store_path: Path, identity: Identity, as_json: bool) -> Non
     from curation.shipped import named_split
     from curation.store.store import Store
 
-    made = named_split(source)
+    split = named_split(source)
     with listed_conflicts():
-        update = import_split(made, store_path, origin=source, identity=identity)
+        update = import_split(split, store_path, origin=source, identity=identity)
     with Store.open(store_path) as store:
-        made = store.open_split(f"{identity.prefix or made.name}@{made.version}")
-        sizes = store.split_sizes(f"{made.name}@{made.version}")
-    _print_split(made, sizes, as_json=as_json)
+        split = store.open_split(f"{identity.prefix or split.name}@{split.version}")
+        sizes = store.split_sizes(f"{split.name}@{split.version}")
+    _print_split(split, sizes, as_json=as_json)
     if not as_json:
         click.echo(f"{counted(update.put.seen, 'record')}, {update_text(update)}; source '{update.source}'")
 
@@ -127,11 +127,11 @@ def export(name: str, path: Path, store_path: Path | None, format_name: str, kno
 
     with ExitStack() as stack:
         store = stack.enter_context(Store.open(store_path)) if store_path else None
-        made = store.open_split(name) if store else shipped_split(name)
-        written = write(made, path, format_name, knowedit_lists)
-        gaps = chosen_exporter(format_name, knowedit_lists).gaps(made)
+        split = store.open_split(name) if store else shipped_split(name)
+        written = write(split, path, format_name, knowedit_lists)
+        gaps = chosen_exporter(format_name, knowedit_lists).gaps(split)
     click.echo(
-        f"{path}: {counted(written, 'case')} of {made.name}@{made.version} ({made.digest[:12]}) as {format_name}"
+        f"{path}: {counted(written, 'case')} of {split.name}@{split.version} ({split.digest[:12]}) as {format_name}"
     )
     for gap in gaps:
         click.echo(f"Note: {gap}", err=True)
@@ -168,12 +168,12 @@ def explain(
 
     if split_name and rule_path:
         raise UserError("give either a split or a rule", fix="--split NAME or --rule FILE")
-    own = read_errata(errata_path).entries if errata_path else ()
+    new_entries = read_errata(errata_path).entries if errata_path else ()
     with Store.open(store_path) as store:
         header = store.open_split(split_name).header if split_name else {}
         rule = rule_of(header) if split_name else _rule(rule_path, settings, store)
-        said = ask(store, rule, item, errata=merge_errata(header, own))
-    click.echo(json.dumps(said.payload(), ensure_ascii=False) if as_json else said.text())
+        explanation = ask(store, rule, item, errata=merge_errata(header, new_entries))
+    click.echo(json.dumps(explanation.payload(), ensure_ascii=False) if as_json else explanation.text())
 
 
 def _rule(path: Path | None, settings: tuple[str, ...], store: Store) -> SplitRule:

@@ -29,13 +29,13 @@ def sql(query: str, store_path: Path, limit: int, as_json: bool) -> None:
     """
     from curation.store.backup import query as ask
 
-    found = ask(store_path, query, limit=limit + 1)
-    for row in found.rows[:limit]:
+    result = ask(store_path, query, limit=limit + 1)
+    for row in result.rows[:limit]:
         if as_json:
-            click.echo(json.dumps(dict(zip(found.columns, row, strict=True)), ensure_ascii=False, default=str))
+            click.echo(json.dumps(dict(zip(result.columns, row, strict=True)), ensure_ascii=False, default=str))
     if not as_json:
-        _table(found.columns, [tuple("" if v is None else str(v) for v in row) for row in found.rows[:limit]])
-    if len(found.rows) > limit:
+        _table(result.columns, [tuple("" if v is None else str(v) for v in row) for row in result.rows[:limit]])
+    if len(result.rows) > limit:
         click.echo(f"... more than {counted(limit, 'row')}; show them with --limit", err=True)
 
 
@@ -105,10 +105,10 @@ def clean(folder: Path, dry_run: bool) -> None:
 
     if not folder.is_dir():
         raise UserError("there is no such folder", where=str(folder))
-    found = remove(folder, dry_run=dry_run)
-    for left in found:
+    leftovers = remove(folder, dry_run=dry_run)
+    for left in leftovers:
         click.echo(f"{left.size:>15,} bytes  {left.path}")
-    click.echo(f"{counted(len(found), 'unfinished file')} {'to remove' if dry_run else 'removed'}.")
+    click.echo(f"{counted(len(leftovers), 'unfinished file')} {'to remove' if dry_run else 'removed'}.")
 
 
 @click.command()

@@ -89,14 +89,14 @@ class PublisherDetails(NamedTuple):
 
 
 def croissant(
-    split: Split, summary: SplitSummary, files: Iterable[DataFile], about: PublisherDetails | None = None
+    split: Split, summary: SplitSummary, files: Iterable[DataFile], publisher: PublisherDetails | None = None
 ) -> dict[str, Any]:
     """The metadata as plain JSON values; record sets stand for the Parquet tables among the files."""
-    listed, about = list(files), about or PublisherDetails()
+    listed, publisher = list(files), publisher or PublisherDetails()
     columns = {**TABLES, "extras": EXTRAS}
     tables = {f"data/{name}.parquet": name for name in columns}
     licences = [_URLS.get(licence, licence) for licence in summary.licences]
-    said: dict[str, Any] = {
+    metadata: dict[str, Any] = {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
         "conformsTo": "http://mlcommons.org/croissant/1.0",
@@ -114,14 +114,14 @@ def croissant(
         ),
         "license": licences[0] if len(licences) == 1 else licences,
         "version": split.version,
-        "url": about.url,
-        "datePublished": about.date,
-        "citeAs": about.cite,
-        "creator": {"@type": "sc:Organization", "name": about.creator} if about.creator else None,
+        "url": publisher.url,
+        "datePublished": publisher.date,
+        "citeAs": publisher.cite,
+        "creator": {"@type": "sc:Organization", "name": publisher.creator} if publisher.creator else None,
         "distribution": [_file(f) for f in listed],
         "recordSet": [_records(tables[f.path], columns[tables[f.path]], f) for f in listed if f.path in tables],
     }
-    return {name: value for name, value in said.items() if value is not None}
+    return {name: value for name, value in metadata.items() if value is not None}
 
 
 def _file(file: DataFile) -> dict[str, Any]:
@@ -152,7 +152,7 @@ _WHAT: Mapping[str, str] = {
 
 def _field(table: str, column: Column, file: str) -> dict[str, Any]:
     plain = column.type.removesuffix("[]")
-    made: dict[str, Any] = {
+    field: dict[str, Any] = {
         "@type": "cr:Field",
         "@id": f"{table}/{column.name}",
         "name": column.name,
@@ -160,5 +160,5 @@ def _field(table: str, column: Column, file: str) -> dict[str, Any]:
         "dataType": _TYPES[plain],
     }
     if plain != column.type:
-        made["repeated"] = True
-    return made | {"source": {"fileObject": {"@id": file}, "extract": {"column": column.name}}}
+        field["repeated"] = True
+    return field | {"source": {"fileObject": {"@id": file}, "extract": {"column": column.name}}}

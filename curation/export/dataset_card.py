@@ -119,7 +119,7 @@ def _counts(summary: SplitSummary) -> Iterator[str]:
     rows = [(f"cases, {change}", n) for change, n in summary.changes.items()]
     rows += [("relations", len(summary.relations)), ("script questions", summary.questions)]
     rows += [("script prompts", summary.prompts)]
-    rows += [(f"neighbours, {how.replace('_', ' ')}", n) for how, n in summary.neighbours.items()]
+    rows += [(f"neighbours, {link.replace('_', ' ')}", n) for link, n in summary.neighbours.items()]
     rows += [("neighbour script prompts", summary.neighbour_prompts)]
     yield from _table(("what", "number"), ((what, f"{n:,}") for what, n in rows))
     most = ", ".join(f"{_cell(name)} {n:,}" for name, n in list(summary.relations.items())[:8])
@@ -135,11 +135,11 @@ def _load(split: Split, parts: Sequence[ReleasePart], *, tables: bool) -> Iterat
         yield "from datasets import load_dataset"
         _, *others = tables_of(split)
         yield f'cases = load_dataset(FOLDER, "cases", split="test")  # or {", ".join(others)}'
-    own = split.name.replace("/", "-") + ".jsonl"
-    if any(part.name == own for part in parts):
+    file_name = split.name.replace("/", "-") + ".jsonl"
+    if any(part.name == file_name for part in parts):
         yield from (
             "from curation.splits.split_file import load_split",
-            f'split = load_split("{own}")  # verifies the digest',
+            f'split = load_split("{file_name}")  # verifies the digest',
         )
     yield "```"
     yield from ("", "`sha256sum -c checksums.sha256` verifies the files.")

@@ -30,20 +30,22 @@ def elken_rows(cases: Iterable[EventCase], extras: Extras | None = None) -> Iter
         event, more = case.event, _more(case, extras)
         row: dict[str, Any] = {"event_type": event.type, "event": event.text}
         row |= {"subject": _entity(event.roles[0].entity)} if event.roles else {}
-        for name, asked in (("tendency", case.tendencies), ("fact", case.facts)):
-            told = [(q.scope, (_fact(q) if isinstance(q, FactQuestion) else _tendency(q)) | more[q.key]) for q in asked]
-            row[name] = {part: [r for s, r in told if s == scope] for part, scope in SCOPE_LISTS.items()}
+        for name, questions in (("tendency", case.tendencies), ("fact", case.facts)):
+            scoped_records = [
+                (q.scope, (_fact(q) if isinstance(q, FactQuestion) else _tendency(q)) | more[q.key]) for q in questions
+            ]
+            row[name] = {part: [r for s, r in scoped_records if s == scope] for part, scope in SCOPE_LISTS.items()}
         row |= {"edit_id": event.source.item} if event.source.item else {}
         yield row | more[event.key]
 
 
 def _more(case: EventCase, extras: Extras | None) -> defaultdict[str, dict[str, Any]]:
     """The fields of the source's records that ours do not carry, by the keys of ours."""
-    found: defaultdict[str, dict[str, Any]] = defaultdict(dict)
+    fields_by_key: defaultdict[str, dict[str, Any]] = defaultdict(dict)
     for extra in extras.of(list(record_keys(case))) if extras is not None else ():
         if extra.name == "fields":
-            found[extra.subject_key] |= extra.value
-    return found
+            fields_by_key[extra.subject_key] |= extra.value
+    return fields_by_key
 
 
 def _fact(question: FactQuestion) -> dict[str, Any]:

@@ -69,9 +69,9 @@ def counterfact_rows(cases: Sequence[Case], extras: Extras = NONE) -> Iterator[d
     """
     taken = array("q", sorted(n for c in cases if _fits_format(c) and (n := _number(c)) is not None))
     free = _free(taken)
-    for case, said in _with_fields(filter(_fits_format, cases), extras):
+    for case, fields in _with_fields(filter(_fits_format, cases), extras):
         number, fact = _number(case), case.fact
-        asked = dict.fromkeys([*(q.text for q in case.questions), *said.get("generation_prompts", ())])
+        prompts = dict.fromkeys([*(q.text for q in case.questions), *fields.get("generation_prompts", ())])
         yield {
             "case_id": next(free) if number is None else number,
             "requested_rewrite": {
@@ -83,9 +83,9 @@ def counterfact_rows(cases: Sequence[Case], extras: Extras = NONE) -> Iterator[d
             },
             "paraphrase_prompts": list(fact.paraphrases),
             "neighborhood_prompts": _plain_neighbours(case),
-            "attribute_prompts": said.get("attribute_prompts", []),
-            "generation_prompts": list(asked),
-            **({"pararel_idx": said["pararel_idx"]} if "pararel_idx" in said else {}),
+            "attribute_prompts": fields.get("attribute_prompts", []),
+            "generation_prompts": list(prompts),
+            **({"pararel_idx": fields["pararel_idx"]} if "pararel_idx" in fields else {}),
         }
 
 
@@ -93,10 +93,12 @@ def _with_fields(cases: Iterable[Case], extras: Extras) -> Iterator[tuple[Case, 
     """Cases, each with the fields of its CounterFact record that its fact does not carry."""
     rest = iter(cases)
     while portion := list(islice(rest, 1000)):
-        found = {e.subject_key: e.value for e in extras.of([c.fact.key for c in portion]) if e.name == "fields"}
+        fields_by_fact = {
+            e.subject_key: e.value for e in extras.of([c.fact.key for c in portion]) if e.name == "fields"
+        }
         for case in portion:
-            said = found.get(case.fact.key, {})
-            yield case, {k: v for k, v in said.items() if isinstance(v, _FIELDS.get(k, ()))}
+            fields = fields_by_fact.get(case.fact.key, {})
+            yield case, {k: v for k, v in fields.items() if isinstance(v, _FIELDS.get(k, ()))}
 
 
 def _fits_format(case: Case) -> bool:

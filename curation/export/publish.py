@@ -38,7 +38,7 @@ def publish(
     *,
     store: Store | None = None,
     formats: Sequence[str] | None = None,
-    about: PublisherDetails | None = None,
+    publisher: PublisherDetails | None = None,
     replace: bool = False,
     knowedit_lists: bool = False,
 ) -> PublishResult:
@@ -49,7 +49,7 @@ def publish(
         folder: New or empty; or an earlier release, with ``replace``.
         store: Where verdicts, ratings and lineage for the card are read from.
         formats: Names in ``EXPORTERS``; all of ``DEFAULT`` that can hold a case of the split where None.
-        about: Creator, address, date and citation for the metadata.
+        publisher: Creator, address, date and citation for the metadata.
         replace: Put the release in the place of an earlier one.
         knowedit_lists: The file for EasyEdit also gets the lists that its own KnowEdit reader looks for.
 
@@ -63,7 +63,7 @@ def publish(
         chosen["easyedit"] = chosen_exporter("easyedit", knowedit_lists=True)
     if replace and folder.is_dir() and any(folder.iterdir()):
         _check_release(folder)
-    found, cases = survey(split, store), {}
+    summary, cases = survey(split, store), {}
     with atomic_folder(folder, replace=replace) as partial:
         parts = []
         for name, exporter in chosen.items():
@@ -71,11 +71,11 @@ def publish(
             cases[name] = exporter(split, partial / place)
             parts.append(ReleasePart(place, exporter.about, exporter.losses, cases[name]))
         files = _list_data_files(partial)
-        text = card(split, found, parts, tables="parquet" in chosen)
+        text = card(split, summary, parts, tables="parquet" in chosen)
         with atomic_file(partial / _CARD) as file:
             file.write(text)
         with atomic_file(partial / _CROISSANT) as file:
-            file.write(json.dumps(croissant(split, found, files, about), ensure_ascii=False, indent=1) + "\n")
+            file.write(json.dumps(croissant(split, summary, files, publisher), ensure_ascii=False, indent=1) + "\n")
         with atomic_file(partial / _CHECKSUMS) as file:
             file.writelines(f"{f.sha256}  {f.path}\n" for f in _list_data_files(partial) if f.path != _CHECKSUMS)
     return PublishResult(folder, files, cases, skipped)
@@ -94,9 +94,9 @@ def _check_release(folder: Path) -> None:
             fix="name a new folder",
         )
     lines = read_text(folder / _CHECKSUMS).splitlines()
-    own = {_CHECKSUMS, *(line.partition("  ")[2] for line in lines)}
+    own_files = {_CHECKSUMS, *(line.partition("  ")[2] for line in lines)}
     there = (p for p in folder.rglob("*") if not p.is_dir() or p.is_symlink())
-    if others := sorted({p.relative_to(folder).as_posix() for p in there} - own):
+    if others := sorted({p.relative_to(folder).as_posix() for p in there} - own_files):
         more = f" and {len(others) - 3} more" if len(others) > 3 else ""
         raise UserError(
             f"the folder also holds what is no part of the release: {', '.join(others[:3])}{more}",
@@ -114,19 +114,19 @@ DATASETS = Exporter(write_dataset, "{name}", "a folder for Hugging Face datasets
 
 
 def _formats(split: Split, formats: Sequence[str] | None) -> tuple[dict[str, Exporter], tuple[str, ...]]:
-    made: dict[str, Exporter] = {}
+    exporters: dict[str, Exporter] = {}
     skipped = []
     for name in dict.fromkeys(formats or DEFAULT):
         exporter: Exporter = EXPORTERS.get(name)
         if name == "datasets":  # the whole folder is one, as soon as it has the tables
             name, exporter = "parquet", EXPORTERS.get("parquet")
         if exporter.holds(split):
-            made[name] = exporter
+            exporters[name] = exporter
         elif formats:
             raise UserError(f"the split '{split.name}' has no case that {name} can hold", fix="leave that format out")
         else:
             skipped.append(name)
-    return made, tuple(skipped)
+    return exporters, tuple(skipped)
 
 
 def _list_data_files(folder: Path) -> tuple[DataFile, ...]:

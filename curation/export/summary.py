@@ -77,10 +77,10 @@ class SplitSummary:
     @property
     def licences(self) -> list[str]:
         """Licences of the facts, most frequent first."""
-        found: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
         for (_, licence, _), n in self.sources.items():
-            found[licence] += n
-        return [licence for licence, _ in found.most_common()]
+            counts[licence] += n
+        return [licence for licence, _ in counts.most_common()]
 
 
 def survey(split: Split, store: Store | None = None) -> SplitSummary:
@@ -111,14 +111,14 @@ def survey(split: Split, store: Store | None = None) -> SplitSummary:
             judges[rating.rated_by.name] += 1
         else:
             rated[f"{rating.aspect} ({rating.form})"].append(rating)
-    said = [_verdicts(task, found, items) for task, found in sorted(people.items())]
-    said += [_ratings(task, found, items) for task, found in sorted(rated.items())]
+    judgements = [_verdicts(task, rows, items) for task, rows in sorted(people.items())]
+    judgements += [_ratings(task, rows, items) for task, rows in sorted(rated.items())]
     return replace(
         numbers,
         from_store=True,
         made=_item_origins(store, items),
         checks={by: dict(sorted(labels.items())) for by, labels in sorted(checks.items())},
-        people=tuple(said),
+        people=tuple(judgements),
         judge_models=dict(judges.most_common()),
     )
 
@@ -206,16 +206,16 @@ def _script_keys(case: Case) -> Iterator[str]:
 
 
 def _item_origins(store: Store, items: _Cases) -> tuple[ItemOrigin, ...]:
-    found: dict[tuple[str, str | None, str | None], list[str]] = {}
+    days: dict[tuple[str, str | None, str | None], list[str]] = {}
     counts: Counter[tuple[str, str | None, str | None]] = Counter()
     for line in store.lineages():
         if line.item_id in items:
             way, day = (line.stage, line.model, line.prompt), line.made_at[:10]
-            first, last = found.get(way, [day, day])
-            found[way] = [min(first, day), max(last, day)]
+            first, last = days.get(way, [day, day])
+            days[way] = [min(first, day), max(last, day)]
             counts[way] += 1
-    ways = sorted(found, key=lambda w: (found[w][0], w[0], w[1] or "", w[2] or ""))
-    return tuple(ItemOrigin(*way, counts[way], *found[way]) for way in ways)
+    ways = sorted(days, key=lambda w: (days[w][0], w[0], w[1] or "", w[2] or ""))
+    return tuple(ItemOrigin(*way, counts[way], *days[way]) for way in ways)
 
 
 def _people(
@@ -231,16 +231,16 @@ def _people(
     from curation.stats.panel import agreement
     from curation.stats.rating_table import rating_table
 
-    found = agreement(rating_table(rows, cases=cases, scale=scale), level=level)
-    weighted = found.ac2 if level == "ordinal" else found.ac1
+    reliability = agreement(rating_table(rows, cases=cases, scale=scale), level=level)
+    weighted = reliability.ac2 if level == "ordinal" else reliability.ac1
     return HumanJudgements(
         task=task,
-        raters=found.raters,
-        items=found.units,
-        judgements=found.ratings,
-        alpha=found.alpha.text(),
+        raters=reliability.raters,
+        items=reliability.units,
+        judgements=reliability.ratings,
+        alpha=reliability.alpha.text(),
         ac1=weighted.text(),
-        exact=found.exact.text(),
+        exact=reliability.exact.text(),
         labels=dict(sorted(labels.items())),
         acceptance=acceptance,
         level=level,
@@ -254,8 +254,8 @@ def _verdicts(task: str, verdicts: list[Verdict], items: _Cases) -> HumanJudgeme
     rows = [("~".join((v.item_id, *v.related)), v.by.rsplit("/", 1)[0], _label(v)) for v in verdicts]
     cases = {unit: items[v.item_id] for (unit, _, _), v in zip(rows, verdicts, strict=True)}
     labels = Counter(label for _, _, label in rows if label is not None)
-    kept, judged = labels["keep"], sum(labels.values())
-    share = binomial_interval(kept, judged).text() if judged else "undefined, because nothing was judged"
+    accepted, judged = labels["keep"], sum(labels.values())
+    share = binomial_interval(accepted, judged).text() if judged else "undefined, because nothing was judged"
     return _people(task, rows, cases, labels=labels, level="nominal", acceptance=share)
 
 

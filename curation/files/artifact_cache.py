@@ -76,10 +76,10 @@ class Cache:
     def manifest(self, kind: str, identity: Mapping[str, Any]) -> dict[str, Any] | None:
         """What is known of a kept value: identity, SHA-256, facts; None where nothing is kept."""
         try:
-            found = json.loads(self._manifest_path(kind, identity).read_text(encoding="utf-8"))
+            manifest = json.loads(self._manifest_path(kind, identity).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
-        return found if isinstance(found, dict) and found.get("identity") == _plain_values(identity) else None
+        return manifest if isinstance(manifest, dict) and manifest.get("identity") == _plain_values(identity) else None
 
     def forget(self, kind: str, identity: Mapping[str, Any]) -> None:
         """Remove what is kept under an identity, if anything is."""

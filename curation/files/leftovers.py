@@ -46,8 +46,8 @@ def clean(folder: Path, *, dry_run: bool = False) -> list[Leftover]:
     Returns:
         What was removed (with ``dry_run``: what would be).
     """
-    found = leftovers(folder)
-    for left in () if dry_run else found:
+    left_files = leftovers(folder)
+    for left in () if dry_run else left_files:
         if match := _FOLDER.fullmatch(left.path.name):
             place = folder / match["name"]
             names = (place.with_name(f".{place.name}.scedit-{what}") for what in ("partial", "old"))
@@ -56,7 +56,7 @@ def clean(folder: Path, *, dry_run: bool = False) -> list[Leftover]:
             shutil.rmtree(left.path, ignore_errors=True)
         else:
             left.path.unlink(missing_ok=True)
-    return found
+    return left_files
 
 
 def name_leftovers(folder: Path) -> None:
@@ -64,13 +64,13 @@ def name_leftovers(folder: Path) -> None:
     if folder in _named:
         return
     _named.add(folder)
-    if found := leftovers(folder):
-        size = sum(left.size for left in found)
+    if left_files := leftovers(folder):
+        size = sum(left.size for left in left_files)
         log.warning(
             "%s: %s (%s, %s bytes in all) left by an interrupted command; remove with: scedit store clean %s",
             folder,
-            counted(len(found), "unfinished file"),
-            ", ".join(left.path.name for left in found[:3]) + (" ..." if len(found) > 3 else ""),
+            counted(len(left_files), "unfinished file"),
+            ", ".join(left.path.name for left in left_files[:3]) + (" ..." if len(left_files) > 3 else ""),
             f"{size:,}",
             folder,
         )

@@ -159,9 +159,9 @@ def _from_hub_cache(name: str) -> Path:
     except ImportError:
         raise MissingPackage("huggingface_hub", extra="eval") from None
     try:
-        found = try_to_load_from_cache(wanted.repository, wanted.file)
+        file_path = try_to_load_from_cache(wanted.repository, wanted.file)
     except HFValidationError:
         raise UserError(f"'{wanted.repository}' is no name of a hub repository", allowed="OWNER/REPOSITORY") from None
-    if not isinstance(found, str):
+    if not isinstance(file_path, str):
         raise ModelError(f"'{name}' is not on this machine", fix=f"run: scedit model fetch {name}")
-    return Path(found)
+    return Path(file_path)

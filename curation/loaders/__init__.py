@@ -94,8 +94,8 @@ def _shape(data: dict[str, Any]) -> str | None:
     edit = data.get("requested_rewrite")
     if edit is not None:
         return "mquake" if isinstance(edit, list) else "counterfact"
-    if found := next((name for name, fields in _SIGNS if fields <= data.keys()), None):
-        return found
+    if shape := next((name for name, fields in _SIGNS if fields <= data.keys()), None):
+        return shape
     tasks = [value for value in data.values() if isinstance(value, dict)]
     if tasks and len(tasks) == len(data) and all(_shape(value) == "knowedit" for value in tasks):
         return "knowedit"

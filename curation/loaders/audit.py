@@ -68,12 +68,12 @@ class AcrossFiles:
                 continue
             other, before = known
             if before.old.text.casefold() != fact.old.text.casefold():
-                verb, said, own = "says", before.old.text, fact.old.text
+                verb, old_text, new_text = "says", before.old.text, fact.old.text
             elif before.new and fact.new and before.new.text.casefold() != fact.new.text.casefold():
-                verb, said, own = "edits to", before.new.text, fact.new.text
+                verb, old_text, new_text = "edits to", before.new.text, fact.new.text
             else:
                 continue
-            what = f"'{before.key}' of {other} {verb} '{said}' for this subject and relation, this one '{own}'"
+            what = f"'{before.key}' of {other} {verb} '{old_text}' for this subject and relation, this one '{new_text}'"
             yield Problem(loaded.places.get(fact.key, fact.key), "contradictory", what)
         self._said = {**here, **self._said}
 
@@ -121,9 +121,9 @@ def _of_fact(fact: Fact) -> Iterator[tuple[str, str]]:
         if not holds(text, subject):
             yield "paraphrase-lacks-subject", f"'{subject}' is not in '{_shorten(text)}'"
         rest = text.casefold().replace(subject.casefold(), " ")
-        given = [name for name in (old, new) if name and holds(rest, name)]
-        if given:
-            yield "paraphrase-gives-away", f"'{given[0]}' in '{_shorten(text)}'"
+        given_away = [name for name in (old, new) if name and holds(rest, name)]
+        if given_away:
+            yield "paraphrase-gives-away", f"'{given_away[0]}' in '{_shorten(text)}'"
     for text in fact.neighbour_prompts:
         if holds(text, subject):
             yield "neighbour-is-subject", f"'{subject}' in '{_shorten(text)}'"
@@ -142,11 +142,11 @@ def texts(path: Path) -> Iterator[Problem]:
     """Damaged texts and stray spaces anywhere in a file, one problem a field and kind for each record."""
     for row in csv_rows(path) if path.suffix.lower() in (".csv", ".tsv") else rows(path):
         if isinstance(row, Row):
-            told = set()
+            seen = set()
             for place, text in _strings(row.data, ""):
                 for kind, what in _of_text(text):
-                    if (place, kind) not in told:
-                        told.add((place, kind))
+                    if (place, kind) not in seen:
+                        seen.add((place, kind))
                         yield row.problem(kind, f"{what} in the field '{place}': '{_shorten(text, 50)}'")
 
 

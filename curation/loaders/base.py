@@ -177,9 +177,9 @@ class Loader:
         """
 
         def reader() -> FormatReader:
-            made = self._shape(path)
-            made.named = named or path
-            return made
+            format_reader = self._shape(path)
+            format_reader.named = named or path
+            return format_reader
 
         shape, ledger, count = reader(), SeenRecords(), 0
         for row in self._read(path):
@@ -192,17 +192,17 @@ class Loader:
         yield from shape.end()
         known = shape.upstream.counts.get(path.name)
         if known is not None and known != count:
-            how = f"{abs(known - count):,} {'fewer' if count < known else 'more'} here"
-            yield Problem(str(path), "count", f"{counted(count, 'record')}, upstream has {known:,} ({how})")
+            gap = f"{abs(known - count):,} {'fewer' if count < known else 'more'} here"
+            yield Problem(str(path), "count", f"{counted(count, 'record')}, upstream has {known:,} ({gap})")
 
 
 def _of_row(
     row: Row, shape: FormatReader, ledger: SeenRecords, fresh: Callable[[], FormatReader]
 ) -> Iterator[LocatedRecord | Problem]:
     try:
-        made = list(shape.make(row))
+        items = list(shape.make(row))
         if not _is_whole(row):
-            _check_placeholders(made)
+            _check_placeholders(items)
     except ValidationError as error:
         yield row.problem("invalid", explain(error))
         return
@@ -215,7 +215,7 @@ def _of_row(
     dropped = False
     renamed: dict[str, str] = {}
     record: Record
-    for item in made:
+    for item in items:
         if isinstance(item, Problem):
             yield item
             continue

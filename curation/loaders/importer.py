@@ -111,17 +111,25 @@ def import_file(
     if path.exists() and Path(source).is_file():
         known = identity.of(source, _content(source, reading.format, mapping))
         reading = stream(source, reading.format, mapping=mapping, named=_first_file(path, known))
-    told = _ProblemLog(skip_bad=skip_bad, limit=limit)
+    problem_log = _ProblemLog(skip_bad=skip_bad, limit=limit)
     made_at = now()
-    first = next(records := told.records(reading.items), None)  # before a store is made: a bad file makes none
+    first = next(records := problem_log.records(reading.items), None)  # before a store is made: a bad file makes none
     rest = identity.keyed(itertools.chain([] if first is None else [first], records))
     act = Lineage(item_id="", stage="load", made_at=made_at, detail={"from": source})
     known = identity.of(source, _content(source, reading.format, mapping))
     with Store.open(path, create=True) as store:
         update = store.put_source(known, rest, act, replace=identity.replace, whole=limit is None)
-        for said in store.arrived_contradictions():
-            told.note(Problem(f"{source}, {said.key}", "contradictory", said.text))
-    return FileImport(update.put, told.facts, told.problems, tuple(told.shown), reading.format, update, told.noun)
+        for contradiction in store.arrived_contradictions():
+            problem_log.note(Problem(f"{source}, {contradiction.key}", "contradictory", contradiction.text))
+    return FileImport(
+        update.put,
+        problem_log.facts,
+        problem_log.problems,
+        tuple(problem_log.shown),
+        reading.format,
+        update,
+        problem_log.noun,
+    )
 
 
 def _first_file(path: Path, known: ImportSource) -> Path | None:

@@ -34,10 +34,10 @@ class SeenRecords:
         content, name = int(fact.id[:15], 16), hash((fact.kind, fact.key))
         if self._seen.get(name) in (None, content):
             return fact, None
-        own = fact.model_copy(update={"key": f"{fact.key}~{fact.id[:6]}"})
-        what = f"'{fact.key}' was described otherwise before; this description is kept as '{own.key}'"
-        known = self._seen.get(hash((own.kind, own.key))) is not None
-        return own, None if known else ("contradictory", what)
+        renamed = fact.model_copy(update={"key": f"{fact.key}~{fact.id[:6]}"})
+        what = f"'{fact.key}' was described otherwise before; this description is kept as '{renamed.key}'"
+        known = self._seen.get(hash((renamed.kind, renamed.key))) is not None
+        return renamed, None if known else ("contradictory", what)
 
     def _true_statement(self, fact: Fact) -> tuple[str, str] | None:
         old, new = fact.old.text, fact.new.text if fact.new else ""
@@ -45,9 +45,9 @@ class SeenRecords:
         before = self._truth.first(pair, "\n".join((fact.key, old, new)))
         if before is None or fact.change == "temporal":
             return None
-        key, said, edit = before.split("\n", 2)
-        if said.casefold() != old.casefold():
-            return "contradictory", f"'{key}' says '{said}' for this subject and relation, this one '{old}'"
+        key, old_text, edit = before.split("\n", 2)
+        if old_text.casefold() != old.casefold():
+            return "contradictory", f"'{key}' says '{old_text}' for this subject and relation, this one '{old}'"
         if edit and new and edit.casefold() != new.casefold():
             return "contradictory", f"'{key}' edits this subject and relation to '{edit}', this one to '{new}'"
         return None

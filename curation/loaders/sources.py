@@ -103,7 +103,7 @@ UPSTREAM: dict[str, Upstream] = {
 }
 """The source of each format's records."""
 
-_STATED: Mapping[str, str] = {found.name: found.order for found in UPSTREAM.values() if found.order}
+_STATED: Mapping[str, str] = {upstream.name: upstream.order for upstream in UPSTREAM.values() if upstream.order}
 
 
 def stated_order(source: Source) -> str:

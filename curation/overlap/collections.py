@@ -58,23 +58,27 @@ class TextCollection(NamedTuple):
                 yield from (OwnedText(case.key, q.text) for q in case.facts)
                 yield from (OwnedText(case.key, q.text) for q in case.tendencies)
 
-        kept = DiskList(texts(), load=_text)
-        return cls(name, tuple(case.key for case in cases), (), kept)
+        owned_texts = DiskList(texts(), load=_text)
+        return cls(name, tuple(case.key for case in cases), (), owned_texts)
 
     @classmethod
     def from_facts(
         cls, name: str, facts: Iterable[Fact], *, texts: Callable[[], Iterable[OwnedText]] = tuple
     ) -> TextCollection:
         """Facts with their prompt and paraphrases, and other texts that belong to them."""
-        own = ((fact.key, fact) for fact in facts)
-        return _collection(name, own, lambda kept: chain((t for o, f in kept for t in _fact_texts(o, f)), texts()))
+        owned_facts = ((fact.key, fact) for fact in facts)
+        return _collection(
+            name,
+            owned_facts,
+            lambda facts_on_disk: chain((t for o, f in facts_on_disk for t in _fact_texts(o, f)), texts()),
+        )
 
     @classmethod
     def from_texts(cls, name: str, texts: Iterable[str]) -> TextCollection:
         """Plain texts, owned by their line numbers."""
         owned = (OwnedText(f"{name}:{n}", text) for n, text in enumerate(texts, 1) if text.strip())
-        kept = DiskList(owned, load=_text)
-        return cls(name, tuple(t.owner for t in kept), (), kept)
+        owned_texts = DiskList(owned, load=_text)
+        return cls(name, tuple(t.owner for t in owned_texts), (), owned_texts)
 
 
 def _collection(
@@ -82,8 +86,10 @@ def _collection(
     facts: Iterable[tuple[str, Fact]],
     texts: Callable[[Sequence[tuple[str, Fact]]], Iterable[OwnedText]],
 ) -> TextCollection:
-    kept = DiskList(facts, load=_key_and_fact, dump=lambda owned: [owned[0], owned[1].payload()])
-    return TextCollection(name, tuple(owner for owner, _ in kept), kept, DiskList(texts(kept), load=_text))
+    facts_on_disk = DiskList(facts, load=_key_and_fact, dump=lambda owned: [owned[0], owned[1].payload()])
+    return TextCollection(
+        name, tuple(owner for owner, _ in facts_on_disk), facts_on_disk, DiskList(texts(facts_on_disk), load=_text)
+    )
 
 
 def _key_and_fact(data: Any) -> tuple[str, Fact]:
@@ -147,12 +153,12 @@ def _of_file(source: Path | str, name: str) -> TextCollection:
     from curation.loaders import stream
 
     items = stream(str(source)).items
-    found = TextCollection.from_facts(
+    collection = TextCollection.from_facts(
         name, (i.record for i in items if isinstance(i, LocatedRecord) and isinstance(i.record, Fact) and i.main)
     )
-    if not found.owners:
+    if not collection.owners:
         raise DataError("no usable fact in the file", where=str(source), fix="see the formats: scedit data formats")
-    return found
+    return collection
 
 
 def _fact_texts(owner: str, fact: Fact) -> list[OwnedText]:

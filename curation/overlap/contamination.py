@@ -118,8 +118,8 @@ class _Distinct:
         if self._aside is None:
             return len(self._held)
         self._spill()
-        (found,) = self._aside.db.execute("SELECT count(DISTINCT n) FROM pairs").fetchone()
-        return int(found)
+        (total,) = self._aside.db.execute("SELECT count(DISTINCT n) FROM pairs").fetchone()
+        return int(total)
 
     def _spill(self) -> None:
         if self._aside is None:

@@ -87,32 +87,33 @@ def report(store: Store, sample: Sample, *, resamples: int = 1000) -> QualityRep
     from curation.stats.panel import agreement
     from curation.stats.rating_table import rating_table
 
-    found, resampling = answers(store, sample), Resampling(resamples)
-    people = tuple(dict.fromkeys([*sample.people, *found.people]))
-    missing = {p: sum(p not in found.of["all"].get(d.item_id, {}) for d in sample.items) for p in people}
-    acceptance = {a: _acceptance(sample, _shares(found.of[a]), resampling, a) for a in ASPECTS}
+    sheet_answers, resampling = answers(store, sample), Resampling(resamples)
+    people = tuple(dict.fromkeys([*sample.people, *sheet_answers.people]))
+    missing = {p: sum(p not in sheet_answers.of["all"].get(d.item_id, {}) for d in sample.items) for p in people}
+    acceptance = {a: _acceptance(sample, _shares(sheet_answers.of[a]), resampling, a) for a in ASPECTS}
     by_person = {
-        p: _acceptance(sample, _shares(found.of["all"], only=p), resampling, f"all, by {p}") for p in found.people
+        p: _acceptance(sample, _shares(sheet_answers.of["all"], only=p), resampling, f"all, by {p}")
+        for p in sheet_answers.people
     }
-    everybody = {item: float(all(by.values())) for item, by in found.of["all"].items()}
+    everybody = {item: float(all(by.values())) for item, by in sheet_answers.of["all"].items()}
     unanimous = _acceptance(sample, everybody, resampling, "accepted by everybody")
     cases = {d.item_id: d.case for d in sample.items}
     agree = {}
     for aspect in ASPECTS:
         rows = [
             (item, who, "yes" if yes else "no")
-            for item, by in sorted(found.of[aspect].items())
+            for item, by in sorted(sheet_answers.of[aspect].items())
             for who, yes in by.items()
         ]
         table = rating_table(rows, cases=cases, scale=("no", "yes"))
         agree[aspect] = agreement(table, level="nominal", resampling=resampling)
-    return QualityReport(sample, missing, acceptance, by_person, unanimous, agree, found.on_steps)
+    return QualityReport(sample, missing, acceptance, by_person, unanimous, agree, sheet_answers.on_steps)
 
 
 def _shares(items: Mapping[str, Mapping[str, bool]], *, only: str | None = None) -> dict[str, float]:
     """For each item the share of its people who say yes."""
     chosen = {item: [yes for who, yes in by.items() if only in (None, who)] for item, by in items.items()}
-    return {item: sum(said) / len(said) for item, said in chosen.items() if said}
+    return {item: sum(votes) / len(votes) for item, votes in chosen.items() if votes}
 
 
 def _acceptance(sample: Sample, shares: Mapping[str, float], resampling: Any, name: str) -> Any:

@@ -170,11 +170,13 @@ def _units(case: Case, unit: Unit) -> list[tuple[str, str, str]]:
 def keep_sample(store: Store, sample: Sample) -> None:
     """Record a sample in the lineage of its items; drawing it again adds nothing, or people who are asked later."""
     made_at = now()
-    about = {**sample._asdict(), "people": list(sample.people)}
-    del about["items"]
+    detail = {**sample._asdict(), "people": list(sample.people)}
+    del detail["items"]
     request = f"sample/{sample.name}/{','.join(sample.people)}"
     lines = [
-        Lineage(item_id=d.item_id, stage=STAGE, made_at=made_at, request=request, detail={**about, "item": d._asdict()})
+        Lineage(
+            item_id=d.item_id, stage=STAGE, made_at=made_at, request=request, detail={**detail, "item": d._asdict()}
+        )
         for d in sample.items
     ]
     store.put([], lines)
@@ -182,18 +184,18 @@ def keep_sample(store: Store, sample: Sample) -> None:
 
 def samples(store: Store, *, digest: str | None = None) -> list[Sample]:
     """The samples that the store knows, in order of their names; with ``digest``, those of one split's cases."""
-    about: dict[str, dict[str, Any]] = {}
+    details: dict[str, dict[str, Any]] = {}
     items: dict[str, dict[str, SampledItem]] = defaultdict(dict)
     people: dict[str, dict[str, None]] = defaultdict(dict)
     for line in store.lineages(stage=STAGE):
         detail = dict(line.detail)
-        item, asked, name = SampledItem(**detail.pop("item")), detail.pop("people"), detail["name"]
+        item, raters, name = SampledItem(**detail.pop("item")), detail.pop("people"), detail["name"]
         if digest is None or detail["digest"] == digest:
-            about[name], items[name][item.item_id] = detail, item
-            people[name] |= dict.fromkeys(asked)
+            details[name], items[name][item.item_id] = detail, item
+            people[name] |= dict.fromkeys(raters)
     return [
-        Sample(**about[n], people=tuple(sorted(people[n])), items=tuple(sorted(items[n].values())))
-        for n in sorted(about)
+        Sample(**details[n], people=tuple(sorted(people[n])), items=tuple(sorted(items[n].values())))
+        for n in sorted(details)
     ]
 
 
@@ -204,14 +206,14 @@ def sample_named(store: Store, name: str) -> Sample:
         UserError: none or several answer to it.
     """
     known = samples(store)
-    found = [s for s in known if s.name.startswith(name)]
-    if len(found) != 1:
+    matches = [s for s in known if s.name.startswith(name)]
+    if len(matches) != 1:
         raise UserError(
-            f"{len(found)} samples are called '{name}'" if found else f"no sample is called '{name}'",
+            f"{len(matches)} samples are called '{name}'" if matches else f"no sample is called '{name}'",
             allowed=", ".join(f"{s.name} of {s.split}" for s in known) or "none is drawn yet",
             fix="draw one with: scedit split sample draw" if not known else None,
         )
-    return found[0]
+    return matches[0]
 
 
 def sheet(sample: Sample, cases: Iterable[Case], person: str) -> list[dict[str, Any]]:
@@ -237,8 +239,8 @@ def sheet(sample: Sample, cases: Iterable[Case], person: str) -> list[dict[str, 
 
 def _shown_fields(case: Case, record: ScriptPrompt | Case) -> dict[str, str]:
     prompts = case.prompts if isinstance(record, Case) else (record,)
-    asked = {q.key: q.text for q in case.questions}
-    questions = [asked.get(p.question or "", p.text.split("\n", 1)[0]) for p in prompts]
+    question_texts = {q.key: q.text for q in case.questions}
+    questions = [question_texts.get(p.question or "", p.text.split("\n", 1)[0]) for p in prompts]
     return {
         "edit": _edit(case.fact),
         "script_question": "\n\n".join(dict.fromkeys(questions)),

@@ -190,8 +190,8 @@ def _fault(row: Mapping[str, str]) -> str:
     for criterion in CRITERIA:
         answer = row.get(criterion.name, "").lower()
         if answer not in _YES | _NO:
-            said = f"'{answer}' is no answer to" if answer else "no answer to"
-            return f"{said} '{criterion.name}' (yes or no)"
+            fault = f"'{answer}' is no answer to" if answer else "no answer to"
+            return f"{fault} '{criterion.name}' (yes or no)"
         if answer in _NO and not row.get(f"{criterion.name}_reason"):
             return f"the no to '{criterion.name}' has no reason"
     return ""

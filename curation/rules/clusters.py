@@ -70,15 +70,15 @@ def resolve_clusters(
         What becomes of the items that do not stay, by id.
     """
     edges = _edges(store, ruling, named, items)
-    members = {i for found in edges for item, others in found.items() for i in (item, *others)}
+    members = {i for links in edges for item, others in links.items() for i in (item, *others)}
     standing, saved = _standing_members(store, ruling, sorted(members))
     settled: dict[str, Decision] = {}
-    for threshold, found in zip(ruling.rule.thresholds, edges, strict=True):
-        for group in _components(found):
+    for threshold, links in zip(ruling.rule.thresholds, edges, strict=True):
+        for group in _components(links):
             here = [i for i in group if i in standing]
             if not here:
                 continue
-            stays = min(here, key=lambda i: (i not in saved, i in found, standing[i], i))
+            stays = min(here, key=lambda i: (i not in saved, i in links, standing[i], i))
             reason = f"in a cluster with '{standing[stays]}', which stays"
             for item in here:
                 if item != stays and item not in saved:
@@ -113,10 +113,10 @@ def _link(edges: list[Edges], verdicts: Iterable[Verdict], ruling: Decisions, on
     for verdict in verdicts:
         if verdict.value is None or not counts(ruling.rule, verdict.by, verdict.model):
             continue
-        for threshold, found in zip(ruling.rule.thresholds, edges, strict=True):
+        for threshold, links in zip(ruling.rule.thresholds, edges, strict=True):
             if threshold.clusters and threshold.on(verdict.by, verdict.model) and threshold.out(verdict.value):
                 item, *others = (one.setdefault(i, i) for i in (verdict.item_id, *verdict.related))
-                found[item] = (*found.get(item, ()), *others)
+                links[item] = (*links.get(item, ()), *others)
 
 
 def _standing_members(store: Store, ruling: Decisions, members: Sequence[str]) -> tuple[dict[str, str], set[str]]:
@@ -125,9 +125,9 @@ def _standing_members(store: Store, ruling: Decisions, members: Sequence[str]) -
     saved: set[str] = set()
     rest = iter(members)
     while portion := list(islice(rest, PORTION)):
-        found = _ClusterBlock(store, ruling, portion)
-        standing |= found.standing()
-        saved |= {i for i in portion if found.ruling.verdicts.saved(i)}
+        block = _ClusterBlock(store, ruling, portion)
+        standing |= block.standing()
+        saved |= {i for i in portion if block.ruling.verdicts.saved(i)}
     return standing, saved
 
 
@@ -141,8 +141,8 @@ class _ClusterBlock:
         scripts = [r for r in self._members if isinstance(r, Script)]
         above = store.by_keys(Script, (p.script for p in prompts))
         self._scripts = {s.key: s for s in above}
-        asked = [*(p.question for p in prompts), *(s.question for s in (*scripts, *above))]
-        self._questions = {q.key: q for q in store.by_keys(ScriptQuestion, asked)}
+        question_keys = [*(p.question for p in prompts), *(s.question for s in (*scripts, *above))]
+        self._questions = {q.key: q for q in store.by_keys(ScriptQuestion, question_keys)}
         questions = [*self._questions.values(), *(r for r in self._members if isinstance(r, ScriptQuestion))]
         facts = store.by_keys(Fact, [*(p.fact for p in prompts), *(q.fact for q in questions)])
         self._facts = {f.key: f for f in facts}

@@ -31,9 +31,9 @@ class EventRule(SplitRule):
 
     @model_validator(mode="after")
     def _no_scripts(self) -> EventRule:
-        given = [n for n in _OF_FACTS if getattr(self, n) != SplitRule.model_fields[n].default]
-        if given:
-            raise ValueError(f"'{given[0]}' is about facts and script prompts, which a split of events has not")
+        changed = [n for n in _OF_FACTS if getattr(self, n) != SplitRule.model_fields[n].default]
+        if changed:
+            raise ValueError(f"'{changed[0]}' is about facts and script prompts, which a split of events has not")
         return self
 
 

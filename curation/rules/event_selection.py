@@ -38,9 +38,9 @@ class EventRuling:
 
     def over(self, items: Iterable[str]) -> EventRuling:
         """The same with the verdicts on other items."""
-        made = copy(self)
-        made._ruling = self._ruling.over(items)
-        return made
+        copied = copy(self)
+        copied._ruling = self._ruling.over(items)
+        return copied
 
     def of_case(self, case: EventCase) -> Decision:
         """The outcome for a whole case, of exactly this content."""
@@ -92,31 +92,31 @@ class EventSelectionStream:
         facts = self._store.in_range(FactQuestion, keys, parent=True)
         tendencies = self._store.in_range(TendencyQuestion, keys, parent=True)
         ruling = self._ruling.over(record.id for records in (events, facts, tendencies) for record in records)
-        asked, likely = self._kept(facts, ruling), self._kept(tendencies, ruling)
+        fact_questions, likely = self._kept(facts, ruling), self._kept(tendencies, ruling)
         for event in events:
             if self._rule.types is not None and event.type not in self._rule.types:
                 continue
             self._counts["events"] += 1
             if not self._passes(ruling.decide(event), "event"):
                 continue
-            kept = (*asked[event.key], *likely[event.key])
-            if len(kept) < self._rule.min_questions:
+            case_questions = (*fact_questions[event.key], *likely[event.key])
+            if len(case_questions) < self._rule.min_questions:
                 self._counts["event: too few questions"] += 1
                 continue
             yield EventCase(
                 key=f"case/{event.key}",
                 event=event,
-                facts=tuple(asked[event.key]),
+                facts=tuple(fact_questions[event.key]),
                 tendencies=tuple(likely[event.key]),
             )
 
     def _kept(self, questions: Sequence[Q], ruling: EventRuling) -> defaultdict[str, list[Q]]:
         """Questions that pass, by their event; what is lost is counted."""
-        kept: defaultdict[str, list[Q]] = defaultdict(list)
+        by_event: defaultdict[str, list[Q]] = defaultdict(list)
         for question in questions:
             if self._passes(ruling.decide(question), question.kind.replace("_", " ")):
-                kept[question.event].append(question)
-        return kept
+                by_event[question.event].append(question)
+        return by_event
 
     def _passes(self, judged: Decision, what: str) -> bool:
         if judged.outcome == "keep":

@@ -84,15 +84,15 @@ class _RecordChain:
     def explain(self) -> Explanation:
         current = self._find(type(self._record), self._record.key)
         if current is None or current.id != self._record.id:
-            said = Standing("out", "this version was replaced by another")
-            steps = [ExplanationStep(self._record, Decision("drop", reason=said.why), self._verdicts(self._record))]
+            standing = Standing("out", "this version was replaced by another")
+            steps = [ExplanationStep(self._record, Decision("drop", reason=standing.why), self._verdicts(self._record))]
         else:
-            said = self._said_of(self._record)
+            standing = self._standing_of(self._record)
             steps = [self._step(r) for r in self._chain(self._record)]
         record, thresholds = self._record, tuple(threshold_text(t) for t in self._rule.thresholds)
         facts = dict.fromkeys(s.record.key for s in steps if isinstance(s.record, Fact))
         against = tuple(f"{key}: {c.text}" for key in facts for c in self._store.contradictions(key))
-        return Explanation(record.key, record.kind, said.status, said.why, tuple(steps), thresholds, against)
+        return Explanation(record.key, record.kind, standing.status, standing.why, tuple(steps), thresholds, against)
 
     # ---- reading ----------------------------------------------------------------------------------------------
 
@@ -113,27 +113,27 @@ class _RecordChain:
                 self._parents(prompt)
 
     def _parents(self, prompt: ScriptPrompt) -> list[Record]:
-        found = [self._find(ScriptQuestion, prompt.question), self._find(Script, prompt.script)]
-        return [r for r in found if r is not None]
+        records = [self._find(ScriptQuestion, prompt.question), self._find(Script, prompt.script)]
+        return [r for r in records if r is not None]
 
     def _find(self, kind: type[Record], key: str | None) -> Record | None:
         if key is None:
             return None
         if (kind.kind, key) not in self._by_key:
             try:
-                found: Record | None = self._store.get(key)
+                record: Record | None = self._store.get(key)
             except UserError:
-                found = None  # remembered too: published prompts come without their scripts
-            self._by_key[kind.kind, key] = found if isinstance(found, kind) and found.key == key else None
+                record = None  # remembered too: published prompts come without their scripts
+            self._by_key[kind.kind, key] = record if isinstance(record, kind) and record.key == key else None
         return self._by_key[kind.kind, key]
 
     def _find_case(self, fact: str) -> Record | None:
         key = f"case/{fact}"
         if ("case", key) not in self._by_key:
-            found = [item for known, item in self._store.keys("case", like=key) if known == key]
-            if not found:
+            ids = [item for known, item in self._store.keys("case", like=key) if known == key]
+            if not ids:
                 return None
-            self._by_key["case", key] = self._store.get(found[0])
+            self._by_key["case", key] = self._store.get(ids[0])
         return self._by_key["case", key]
 
     def _chain(self, record: Record) -> Iterator[Record]:
@@ -158,8 +158,8 @@ class _RecordChain:
         if not judged.by or judged.reason:
             return judged
         verdicts = self._verdicts(record)
-        said = [v.reason for v in verdicts if matches(v.by, judged.by) and v.reason and v.label != "keep"]
-        return judged._replace(reason=said[0] if said else "")
+        reasons = [v.reason for v in verdicts if matches(v.by, judged.by) and v.reason and v.label != "keep"]
+        return judged._replace(reason=reasons[0] if reasons else "")
 
     def _decide_alone(self, record: Record) -> Decision:
         if not isinstance(record, Fact):
@@ -168,18 +168,18 @@ class _RecordChain:
 
     # ---- deciding ---------------------------------------------------------------------------------------------
 
-    def _said_of(self, record: Record) -> Standing:
+    def _standing_of(self, record: Record) -> Standing:
         if isinstance(record, Fact):
-            said = self._fact(record)
-            beside = [self._link(link) for link in self._links_to(record.key)] if said.status != "in" else []
-            return _best([*beside, said] if not self._ruling.in_scope(record) else [said, *beside])
+            of_fact = self._fact(record)
+            beside = [self._link(link) for link in self._links_to(record.key)] if of_fact.status != "in" else []
+            return _best([*beside, of_fact] if not self._ruling.in_scope(record) else [of_fact, *beside])
         if isinstance(record, Neighbour):
             return self._link(record)
         if isinstance(record, ScriptPrompt):
             return self._prompt(record)
-        own = find_loss(self._decide(record), record)
-        if own:
-            return own
+        loss = find_loss(self._decide(record), record)
+        if loss:
+            return loss
         field = "question" if isinstance(record, ScriptQuestion) else "script"
         mine = [p for group in self._prompts.values() for p in group if getattr(p, field) == record.key]
         if not mine:
@@ -200,17 +200,19 @@ class _RecordChain:
         if lost := self._loss_of_prompt(prompt):
             return lost
         fact = self._find(Fact, prompt.fact)
-        said = self._fact(fact) if isinstance(fact, Fact) else Standing("out", f"its fact '{prompt.fact}' is not there")
-        if said.status == "in":
-            return said
-        return _best([*(self._pair(link, prompt) for link in self._links_to(prompt.fact)), said])
+        of_fact = (
+            self._fact(fact) if isinstance(fact, Fact) else Standing("out", f"its fact '{prompt.fact}' is not there")
+        )
+        if of_fact.status == "in":
+            return of_fact
+        return _best([*(self._pair(link, prompt) for link in self._links_to(prompt.fact)), of_fact])
 
     def _links_to(self, fact: str) -> list[Neighbour]:
         return [link for links in self._links.values() for link in links if link.fact == fact]
 
     def _pair(self, link: Neighbour, prompt: ScriptPrompt) -> Standing:
-        if (said := self._link(link)).status != "in":
-            return said
+        if (of_link := self._link(link)).status != "in":
+            return of_link
         pair = worst([self._ruling.of(link, prompt.id), self._ruling.of(prompt, link.id)])
         if pair.outcome != "keep":
             return Standing("out" if pair.outcome == "drop" else "held", f"{pair.by} says so beside '{link.edit}'")
@@ -225,8 +227,10 @@ class _RecordChain:
         if lost := find_loss(self._with_reason(beside, self._ruling.of_neighbour(beside)), beside):
             return lost
         edit = self._find(Fact, link.edit)
-        said = self._fact(edit) if isinstance(edit, Fact) else Standing("out", f"the edit '{link.edit}' is not there")
-        return said if said.status != "in" else Standing("in", f"as a neighbour in 'case/{link.edit}'")
+        of_edit = (
+            self._fact(edit) if isinstance(edit, Fact) else Standing("out", f"the edit '{link.edit}' is not there")
+        )
+        return of_edit if of_edit.status != "in" else Standing("in", f"as a neighbour in 'case/{link.edit}'")
 
     def _fact(self, fact: Fact) -> Standing:
         rule = self._rule
@@ -238,11 +242,11 @@ class _RecordChain:
         if lost := find_loss(self._decide(fact), fact):
             return lost
         lost_prompts = [s for p in self._prompts.get(fact.key, ()) if (s := self._loss_of_prompt(p))]
-        kept = len(self._prompts.get(fact.key, ())) - len(lost_prompts)
-        if kept < rule.min_prompts:
+        prompts_left = len(self._prompts.get(fact.key, ())) - len(lost_prompts)
+        if prompts_left < rule.min_prompts:
             also = f" ({lost_prompts[0].why})" if lost_prompts else ""
             held = bool(lost_prompts) and all(s.status == "held" for s in lost_prompts)
-            why = f"'{fact.key}' has {kept} script prompts, the rule wants {rule.min_prompts}{also}"
+            why = f"'{fact.key}' has {prompts_left} script prompts, the rule wants {rule.min_prompts}{also}"
             return Standing("held" if held else "out", why)
         near = sum(self._has_prompt(n) for n in self._links.get(fact.key, ()))
         if near < rule.min_neighbours:
@@ -250,13 +254,13 @@ class _RecordChain:
             return Standing("out", why)
         if lost := self._whole_case(fact):
             return lost
-        return Standing("in", f"in 'case/{fact.key}', which has {kept} script prompts and {near} neighbours")
+        return Standing("in", f"in 'case/{fact.key}', which has {prompts_left} script prompts and {near} neighbours")
 
     def _whole_case(self, fact: Fact) -> Standing | None:
         """Why people drop or hold the case as a whole; what they judged must be what the case would hold now."""
         case = self._by_key.get(("case", f"case/{fact.key}"))
-        kept = {p.id for p in self._prompts.get(fact.key, ()) if self._loss_of_prompt(p) is None}
-        if not isinstance(case, Case) or case.fact.id != fact.id or {p.id for p in case.prompts} != kept:
+        prompt_ids = {p.id for p in self._prompts.get(fact.key, ()) if self._loss_of_prompt(p) is None}
+        if not isinstance(case, Case) or case.fact.id != fact.id or {p.id for p in case.prompts} != prompt_ids:
             return None
         return find_loss(self._decide(case), case)
 
@@ -273,5 +277,5 @@ class _RecordChain:
         )
 
 
-def _best(said: Iterable[Standing]) -> Standing:
-    return min(said, key=lambda s: ("in", "held", "out").index(s.status))
+def _best(standings: Iterable[Standing]) -> Standing:
+    return min(standings, key=lambda s: ("in", "held", "out").index(s.status))

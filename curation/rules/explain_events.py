@@ -28,23 +28,23 @@ def explain_event(
         raise UserError(f"'{record.key}' belongs to an event, and the rule is about facts", fix="--set edits=event")
     key = record.key if isinstance(record, Event) else record.event
     events = store.by_keys(Event, [key])
-    asked: list[AnyQuestion] = [*store.of_parents(FactQuestion, [key]), *store.of_parents(TendencyQuestion, [key])]
-    ruling = EventRuling(store, rule, errata, items=[record.id, *(r.id for r in (*events, *asked))])
-    current = next((r for r in (*events, *asked) if r.key == record.key and r.kind == record.kind), None)
+    questions: list[AnyQuestion] = [*store.of_parents(FactQuestion, [key]), *store.of_parents(TendencyQuestion, [key])]
+    ruling = EventRuling(store, rule, errata, items=[record.id, *(r.id for r in (*events, *questions))])
+    current = next((r for r in (*events, *questions) if r.key == record.key and r.kind == record.kind), None)
     if current is None or current.id != record.id:
-        said = Standing("out", "this version was replaced by another")
+        standing = Standing("out", "this version was replaced by another")
     elif not events:
-        said = Standing("out", f"its event '{key}' is not in the store")
+        standing = Standing("out", f"its event '{key}' is not in the store")
     else:
-        said = _standing(ruling, record, events[0], asked)
+        standing = _standing(ruling, record, events[0], questions)
     path: list[Record] = [record, *(e for e in events if e.key != record.key)]
     steps = tuple(ExplanationStep(r, ruling.decide(r), tuple(store.verdicts([r.id]))) for r in path)
     return Explanation(
-        record.key, record.kind, said.status, said.why, steps, tuple(threshold_text(t) for t in rule.thresholds)
+        record.key, record.kind, standing.status, standing.why, steps, tuple(threshold_text(t) for t in rule.thresholds)
     )
 
 
-def _standing(ruling: EventRuling, record: Record, event: Event, asked: list[AnyQuestion]) -> Standing:
+def _standing(ruling: EventRuling, record: Record, event: Event, questions: list[AnyQuestion]) -> Standing:
     rule = ruling.rule
     if not event.key.startswith(rule.prefix):
         return Standing("out", f"its key does not begin with '{rule.prefix}'")
@@ -54,7 +54,9 @@ def _standing(ruling: EventRuling, record: Record, event: Event, asked: list[Any
         judged = record if item == record.key else event
         if lost := find_loss(ruling.decide(judged), judged):
             return lost
-    kept = sum(ruling.decide(q).outcome == "keep" for q in asked)
-    if kept < rule.min_questions:
-        return Standing("out", f"'{event.key}' has {kept} questions that are kept, the rule wants {rule.min_questions}")
-    return Standing("in", f"in 'case/{event.key}', which has {kept} questions")
+    questions_left = sum(ruling.decide(q).outcome == "keep" for q in questions)
+    if questions_left < rule.min_questions:
+        return Standing(
+            "out", f"'{event.key}' has {questions_left} questions that are kept, the rule wants {rule.min_questions}"
+        )
+    return Standing("in", f"in 'case/{event.key}', which has {questions_left} questions")

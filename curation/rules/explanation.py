@@ -68,9 +68,9 @@ class Explanation(NamedTuple):
         return {**self._asdict(), "steps": steps}
 
 
-def reason_text(said: Decision | Verdict) -> str:
+def reason_text(decision: Decision | Verdict) -> str:
     """The reason behind a colon; empty where there is none."""
-    return f": {said.reason}" if said.reason else ""
+    return f": {decision.reason}" if decision.reason else ""
 
 
 class Standing(NamedTuple):

@@ -37,17 +37,17 @@ def plain_verdicts(rule: SplitRule, named: Iterable[str], *, several: Collection
         >>> plain_verdicts(SplitRule(), ["leak@1", "person:ann/filter@1"], several=())
         PlainVerdicts(kept=('leak@1',), measured=())
     """
-    kept, measured = [], []
+    keep_checks, measured = [], []
     for by in named:
         if rater_of_verdict(by) is not None:
             continue
         bounds = [t for t in rule.thresholds if t.on(by, t.model)]
         apart = all(t.clusters and t.missing == "keep" and t.model is None for t in bounds)
         if apart and by.partition("@")[0] not in several:
-            kept.append(by)
+            keep_checks.append(by)
         if apart and bounds:
             measured.append(by)
-    return PlainVerdicts(tuple(kept), tuple(measured))
+    return PlainVerdicts(tuple(keep_checks), tuple(measured))
 
 
 class DecidedItems:
@@ -59,8 +59,8 @@ class DecidedItems:
     """
 
     def __init__(self, store: BlockReader, plain: PlainVerdicts) -> None:
-        found = store.items_with_verdicts(kept=plain.kept, measured=plain.measured)
-        self._numbers = np.sort(np.fromiter(map(_number, found), dtype=np.int64))
+        numbers = store.items_with_verdicts(keep_checks=plain.kept, measured=plain.measured)
+        self._numbers = np.sort(np.fromiter(map(_number, numbers), dtype=np.int64))
 
     def among(self, items: list[str]) -> list[str]:
         """Those of some items, in their order (and, once in a great many, one more)."""

@@ -72,12 +72,12 @@ def freeze_with_report(
     with rare_collections():
         choice = _selection(store, rule, known)
 
-    def about() -> dict[str, Any]:
-        said: dict[str, Any] = {"rule": rule.model_dump(mode="json"), "counts": choice.counts}
-        return said | ({"errata": known.header()} if known.entries else {})
+    def split_details() -> dict[str, Any]:
+        details: dict[str, Any] = {"rule": rule.model_dump(mode="json"), "counts": choice.counts}
+        return details | ({"errata": known.header()} if known.entries else {})
 
-    made = store.freeze(name, choice, version=version, details=about)
-    if made.header.get("rule") != rule.model_dump(mode="json"):
+    split = store.freeze(name, choice, version=version, details=split_details)
+    if split.header.get("rule") != rule.model_dump(mode="json"):
         log.warning(
             "%s@%s is frozen already, with the same cases and another rule; it keeps that header: give a new version",
             name,
@@ -86,7 +86,7 @@ def freeze_with_report(
     warnings = tuple(_greedy(choice, rule))
     for warning in warnings:
         log.warning("%s", warning)
-    return FreezeResult(made, dict(choice.unprompted), warnings)
+    return FreezeResult(split, dict(choice.unprompted), warnings)
 
 
 def _selection(store: Store, rule: SplitRule, errata: Errata) -> SelectionStream | EventSelectionStream:
@@ -153,14 +153,14 @@ def release(store: Store, name: str, *, version: str | None = None, without_samp
             "changelog": text,
         },
     }
-    made = under_version(candidate, version, header)
-    made.header[SEAL] = seal(made.header)
-    if "release" not in store.put_split(made):
+    renumbered = under_version(candidate, version, header)
+    renumbered.header[SEAL] = seal(renumbered.header)
+    if "release" not in store.put_split(renumbered):
         raise UserError(
-            f"a split '{made.name}@{version}' is frozen already and stays as it is",
+            f"a split '{renumbered.name}@{version}' is frozen already and stays as it is",
             fix=f"release under another version, or freeze as {version}-candidate before releasing {version}",
         )
-    return Release(made, changes, text)
+    return Release(renumbered, changes, text)
 
 
 def _checked_version(candidate: Split, changes: Diff | None, version: str | None) -> str:
@@ -193,10 +193,10 @@ def compare(store: Store, old: Split, new: Split) -> Diff:
 
 def _reason_of_change(store: Store, rule: SplitRule, key: str, errata: Errata) -> str:
     try:
-        said = explain(store, rule, key, errata=errata)
+        explanation = explain(store, rule, key, errata=errata)
     except UserError:
         return "its fact is no longer in the store"
-    return said.why if said.status != "in" else "the store has changed since: the rule would take it now"
+    return explanation.why if explanation.status != "in" else "the store has changed since: the rule would take it now"
 
 
 def _quality(store: Store, split: Split, without: str | None) -> dict[str, Any]:
@@ -224,15 +224,15 @@ def _quality(store: Store, split: Split, without: str | None) -> dict[str, Any]:
 
 def _versions(store: Store, name: str) -> list[str]:
     """The versions of a split, the latest first; what is no semantic version is left out."""
-    found = []
+    parsed = []
     for label, _, _ in store.split_names():
         known, _, version = label.rpartition("@")
         if known == name:
             try:
-                found.append(Version.parse(version))
+                parsed.append(Version.parse(version))
             except UserError:
                 continue
-    return [str(v) for v in sorted(found, key=lambda v: v.order, reverse=True)]
+    return [str(v) for v in sorted(parsed, key=lambda v: v.order, reverse=True)]
 
 
 def note_published(path: Path, split: Split) -> bool:

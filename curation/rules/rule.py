@@ -76,9 +76,9 @@ class Threshold(Options):
     def text(self) -> str:
         """The bound in words."""
         bounds = [("at most", self.max), ("at least", self.min), ("below", self.below)]
-        said = ", ".join(f"{word} {bound:g}" for word, bound in bounds if bound is not None)
+        bounds_text = ", ".join(f"{word} {bound:g}" for word, bound in bounds if bound is not None)
         model = f" with {self.model}" if self.model else ""
-        return f"{self.check}{model} {said}{f' {self.unit}' if self.unit else ''}"
+        return f"{self.check}{model} {bounds_text}{f' {self.unit}' if self.unit else ''}"
 
 
 class SplitRule(Options):
@@ -161,18 +161,18 @@ def counts(rule: SplitRule, by: str, model: str | None) -> bool:
     return all(model == wanted for name, wanted in rule.models.items() if matches(by, name))
 
 
-def check_units(said: Iterable[tuple[str, str | None, str, str]], rule: SplitRule) -> list[str | None]:
+def check_units(verdicts: Iterable[tuple[str, str | None, str, str]], rule: SplitRule) -> list[str | None]:
     """The unit of each threshold's values: its own, else that of the first verdict.
 
     Args:
-        said: (check, model, unit, key of the first verdict) in order of those keys.
+        verdicts: (check, model, unit, key of the first verdict) in order of those keys.
         rule: The rule.
 
     Raises:
         DataError: values of one threshold are in two units.
     """
     units: list[str | None] = [t.unit for t in rule.thresholds]
-    for by, model, unit, key in said:
+    for by, model, unit, key in verdicts:
         for n, threshold in enumerate(rule.thresholds):
             if threshold.on(by, model) and counts(rule, by, model):
                 expected = units[n] = units[n] or unit
@@ -211,7 +211,7 @@ class Verdicts:
         settled: Mapping[str, Decision] | None = None,
     ) -> None:
         self._rule, self._several = rule, several
-        self._said: defaultdict[str, list[StoredVerdict]] = defaultdict(list)
+        self._by_item: defaultdict[str, list[StoredVerdict]] = defaultdict(list)
         self._measured: list[set[str]] = [set() for _ in rule.thresholds]
         self._units = list(units) if units is not None else [t.unit for t in rule.thresholds]
         self._settled: Mapping[str, Decision] = {} if settled is None else settled
@@ -229,7 +229,7 @@ class Verdicts:
         by = sys.intern(verdict.by)
         if by_person:
             if verdict.label not in (None, "unscored"):
-                self._said[_place(verdict.item_id, verdict.related)].append(StoredVerdict(verdict.label, by, None))
+                self._by_item[_place(verdict.item_id, verdict.related)].append(StoredVerdict(verdict.label, by, None))
             return
         if verdict.label is not None:
             for n in self._thresholds(verdict):
@@ -241,13 +241,15 @@ class Verdicts:
             policy = {"unsure": self._rule.unsure, "unscored": self._rule.unscored}
             outcome = policy.get(verdict.label, verdict.label)
             if outcome != "keep" or verdict.check in self._several:
-                self._said[_place(verdict.item_id, verdict.related)].append(StoredVerdict(outcome, by, verdict.model))
+                self._by_item[_place(verdict.item_id, verdict.related)].append(
+                    StoredVerdict(outcome, by, verdict.model)
+                )
 
     def _thresholds(self, verdict: Verdict) -> list[int]:
-        if (found := self._bounds.get((verdict.by, verdict.model))) is None:
-            found = [n for n, t in enumerate(self._rule.thresholds) if t.on(verdict.by, verdict.model)]
-            self._bounds[verdict.by, verdict.model] = found
-        return found
+        if (numbers := self._bounds.get((verdict.by, verdict.model))) is None:
+            numbers = [n for n, t in enumerate(self._rule.thresholds) if t.on(verdict.by, verdict.model)]
+            self._bounds[verdict.by, verdict.model] = numbers
+        return numbers
 
     def _bound(self, verdict: Verdict, n: int) -> None:
         threshold = self._rule.thresholds[n]
@@ -261,50 +263,52 @@ class Verdicts:
         out = threshold.out(verdict.value)
         if out or verdict.check in self._several:
             outcome = threshold.then if out else "keep"
-            self._said[verdict.item_id].append(StoredVerdict(outcome, sys.intern(verdict.by), verdict.model))
+            self._by_item[verdict.item_id].append(StoredVerdict(outcome, sys.intern(verdict.by), verdict.model))
 
     def judge(self, kind: str, item: str, *related: str) -> Decision:
         """Drop before hold before keep; people first where the rule says so."""
-        stored = self._said.get(_place(item, related))
+        stored = self._by_item.get(_place(item, related))
         if not stored and not self._needed and (related or item not in self._settled):
             return KEPT
-        said = _keep_newest(stored or ())
-        if (people := [s for s in said if s.rater is not None]) and self._rule.people_outrank:
+        verdicts = _keep_newest(stored or ())
+        if (people := [s for s in verdicts if s.rater is not None]) and self._rule.people_outrank:
             return self._people(people)
-        found = [Decision(self._outcome(s), s.by.rsplit("/", 1)[-1].partition("@")[0]) for s in said]
+        decisions = [Decision(self._outcome(s), s.by.rsplit("/", 1)[-1].partition("@")[0]) for s in verdicts]
         if not related:
-            found += [self._settled[item]] if item in self._settled else []
-            found += [
+            decisions += [self._settled[item]] if item in self._settled else []
+            decisions += [
                 Decision(t.missing, t.check, "not measured")
                 for t, measured in zip(self._rule.thresholds, self._measured, strict=True)
                 if t.missing != "keep" and t.kind == kind and item not in measured
             ]
-        return worst(found)
+        return worst(decisions)
 
     def saved(self, item: str) -> bool:
         """Whether people keep an item whatever the checks say."""
-        return self._rule.people_outrank and (said := self.by_people(item)) is not None and said.outcome == "keep"
+        return (
+            self._rule.people_outrank and (by_rater := self.by_people(item)) is not None and by_rater.outcome == "keep"
+        )
 
     def number_of_people(self, item: str) -> int:
         """How many people judged an item."""
-        return len({said.rater.name for said in self._said.get(item, ()) if said.rater is not None})
+        return len({verdict.rater.name for verdict in self._by_item.get(item, ()) if verdict.rater is not None})
 
     def by_people(self, item: str) -> Decision | None:
         """What people alone say of an item; None where nobody said anything."""
-        people = [s for s in _keep_newest(self._said.get(item, ())) if s.rater is not None]
+        people = [s for s in _keep_newest(self._by_item.get(item, ())) if s.rater is not None]
         return self._people(people) if people else None
 
-    def _outcome(self, said: StoredVerdict) -> Outcome:
-        label: str = self._rule.unsure if said.label == "unsure" else said.label
+    def _outcome(self, verdict: StoredVerdict) -> Outcome:
+        label: str = self._rule.unsure if verdict.label == "unsure" else verdict.label
         return "drop" if label == "drop" else "hold" if label == "hold" else "keep"
 
     def _people(self, people: Sequence[StoredVerdict]) -> Decision:
         severe = ("drop", "unsure", "keep")
         votes: dict[str, StoredVerdict] = {}  # one vote a person: the most severe of their verdicts on the item
-        for said in people:
-            name = said.rater.name if said.rater is not None else ""
-            if name not in votes or severe.index(said.label) < severe.index(votes[name].label):
-                votes[name] = said
+        for verdict in people:
+            name = verdict.rater.name if verdict.rater is not None else ""
+            if name not in votes or severe.index(verdict.label) < severe.index(votes[name].label):
+                votes[name] = verdict
         if self._rule.people == "majority":
             first, *rest = Counter(v.label for v in votes.values()).most_common()
             if rest and rest[0][1] == first[1]:
@@ -337,10 +341,10 @@ def _place(item: str, related: tuple[str, ...]) -> str:
     return "~".join((item, *related))
 
 
-def _keep_newest(said: Iterable[StoredVerdict]) -> list[StoredVerdict]:
+def _keep_newest(verdicts: Iterable[StoredVerdict]) -> list[StoredVerdict]:
     """Of each check (or person's task) and model, the newest version only."""
     newest: dict[tuple[str, str | None], tuple[int, list[StoredVerdict]]] = {}
-    for one in said:
+    for one in verdicts:
         name, _, version = one.by.rpartition("@")
         known = newest.setdefault((name, one.model), (int(version), []))
         if int(version) > known[0]:

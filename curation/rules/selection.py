@@ -60,7 +60,7 @@ class Ruling:
         for by in named:
             check, _, version = by.rsplit("/", 1)[-1].partition("@")
             versions[check].add(version)
-        self._several = {check for check, found in versions.items() if len(found) > 1}
+        self._several = {check for check, with_version in versions.items() if len(with_version) > 1}
         for name in dict.fromkeys(rule.named()):
             if not any(matches(by, name) for by in named):
                 near = suggest(name, sorted(versions))
@@ -82,16 +82,16 @@ class Ruling:
 
     def over(self, items: Iterable[str]) -> Ruling:
         """The same ruling with the verdicts on other items."""
-        made = copy(self)
-        made.verdicts = self._read(items)
-        return made
+        copied = copy(self)
+        copied.verdicts = self._read(items)
+        return copied
 
     def _read(self, items: Iterable[str]) -> Verdicts:
         wanted = list(dict.fromkeys(items))
         if self._decided is not None:
             wanted = self._decided.among(wanted)
-        found = self._store.verdicts(wanted) if wanted else ()
-        return Verdicts(found, self.rule, several=self._several, units=self._units, settled=self.settled)
+        verdicts = self._store.verdicts(wanted) if wanted else ()
+        return Verdicts(verdicts, self.rule, several=self._several, units=self._units, settled=self.settled)
 
     def of(self, record: Record, *related: str) -> Decision:
         """The outcome for one record by itself (or for a pair)."""
@@ -177,30 +177,30 @@ class _Block:
         self._beside = {f.key: f for f in store.by_keys(Fact, targets)}
         cut = store.in_range(ScriptPrompt, keys, parent=True)
         cut += store.of_parents(ScriptPrompt, (t for t in targets if t not in keys))
-        asked = {q.key: q for q in store.in_range(ScriptQuestion, keys, parent=True)}
-        asked |= {q.key: q for q in store.by_keys(ScriptQuestion, {p.question for p in cut} - asked.keys())}
+        questions = {q.key: q for q in store.in_range(ScriptQuestion, keys, parent=True)}
+        questions |= {q.key: q for q in store.by_keys(ScriptQuestion, {p.question for p in cut} - questions.keys())}
         written = store.by_keys(Script, {p.script for p in cut})
-        judged = (self._facts, links, self._beside.values(), cut, asked.values(), written)
+        judged = (self._facts, links, self._beside.values(), cut, questions.values(), written)
         self._ruling = ruling.over(record.id for records in judged for record in records)
         self._all = ruling
         self._links: dict[str, list[Neighbour]] = defaultdict(list)
         for link in links:
             self._links[link.edit].append(link)
-        self._questions, self._prompts = asked, defaultdict[str, list[ScriptPrompt]](list)
+        self._questions, self._prompts = questions, defaultdict[str, list[ScriptPrompt]](list)
         self.prompts = sum(p.fact in keys for p in cut)
         self._sort(sorted(cut, key=lambda p: p.key), {s.key: s for s in written})
         self.unprompted = self._count_without_prompt(store, {p.question for p in cut})
 
     def cases(self) -> list[Case]:
         """The cases, in order of their keys."""
-        made = []
+        cases = []
         for fact in self._facts:
             if self._ruling.in_scope(fact):
                 self._counts["facts"] += 1
                 if self._passes(self._ruling.of_fact(fact), "fact") and (case := self._case(fact)):
-                    made.append(case)
-        whole = self._all.over(c.id for c in made).verdicts  # people can judge whole cases; of exactly this content
-        return [c for c in made if self._passes(whole.judge(c.kind, c.id), "case")]
+                    cases.append(case)
+        whole = self._all.over(c.id for c in cases).verdicts  # people can judge whole cases; of exactly this content
+        return [c for c in cases if self._passes(whole.judge(c.kind, c.id), "case")]
 
     def _sort(self, prompts: Iterable[ScriptPrompt], written: Mapping[str, Script]) -> None:
         """Prompts that pass with their question and script, by their fact; what is lost is counted."""
@@ -247,7 +247,7 @@ class _Block:
 
     def _case(self, fact: Fact) -> Case | None:
         prompts = self._prompts.get(fact.key, [])
-        neighbours = [made for link in self._links.get(fact.key, ()) if (made := self._neighbour(link))]
+        neighbours = [neighbour for link in self._links.get(fact.key, ()) if (neighbour := self._neighbour(link))]
         if len(prompts) < self._rule.min_prompts:
             self._counts["fact: too few prompts"] += 1
             return None
@@ -269,13 +269,13 @@ class _Block:
             return None
         if not self._passes(self._ruling.of_neighbour(fact), "neighbour's fact"):
             return None
-        kept = [
+        prompts = [
             p
             for p in self._prompts.get(link.fact, ())
             if self._passes(worst([of(link, p.id), of(p, link.id)]), "neighbour prompt")
         ]
-        asked = _questions_of(kept, self._questions)
-        return CaseNeighbour(link=link, fact=fact, questions=asked, prompts=tuple(kept))
+        questions = _questions_of(prompts, self._questions)
+        return CaseNeighbour(link=link, fact=fact, questions=questions, prompts=tuple(prompts))
 
 
 def _questions_of(

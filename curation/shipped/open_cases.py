@@ -36,11 +36,11 @@ def verified_text(path: Path) -> str:
         lines = path.with_name("checksums.sha256").read_text(encoding="utf-8").splitlines()
     except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
         raise DataError(f"the shipped split cannot be read: {error}", where=str(path), fix=_AGAIN) from None
-    said = {parts[1]: parts[0] for parts in (line.split(maxsplit=1) for line in lines) if len(parts) == 2}
-    found = hashlib.sha256(data).hexdigest()
-    if said.get(name) != found:
+    listed = {parts[1]: parts[0] for parts in (line.split(maxsplit=1) for line in lines) if len(parts) == 2}
+    sha256 = hashlib.sha256(data).hexdigest()
+    if listed.get(name) != sha256:
         raise DataError(
-            f"the shipped split was changed: its SHA-256 is {found[:12]}, the list says {str(said.get(name))[:12]}",
+            f"the shipped split was changed: its SHA-256 is {sha256[:12]}, the list says {str(listed.get(name))[:12]}",
             where=str(path),
             fix=_AGAIN,
         )
@@ -67,9 +67,9 @@ def open_part(name: str) -> Split:
 def divided(whole: Split, name: str) -> Split:
     """One of the parts that a split's header lists, with the extras of its cases."""
     parts = whole.header["parts"]
-    said = {key: value for key, value in parts.items() if key not in PARTS}
+    other_details = {key: value for key, value in parts.items() if key not in PARTS}
     people = {name: whole.header[name] for name in ("written_by", "judged_by") if name in whole.header}
-    details = {"part_of": f"{whole.name}@{whole.version}", **people, **said}
+    details = {"part_of": f"{whole.name}@{whole.version}", **people, **other_details}
     part = part_of(whole, f"{whole.name}-{name}", set(parts[name]), details=details)
     return part._replace(extras=Extras(whole.extras.of([case.fact.key for case in part.cases])))
 

@@ -88,5 +88,5 @@ def cosine_pairs(
             later &= codes[start + first] == codes[start + second]
         first, second = first[later], second[later]
         if len(first):
-            found = np.minimum(value[first, second].astype(np.float64), 1.0 + EPSILON)
-            yield SimilarPairs(first + start, second + start, np.clip(found, 0.0, 1.0))
+            cosines = np.minimum(value[first, second].astype(np.float64), 1.0 + EPSILON)
+            yield SimilarPairs(first + start, second + start, np.clip(cosines, 0.0, 1.0))

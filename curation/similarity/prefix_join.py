@@ -63,9 +63,9 @@ def similar_pairs(
             if needed > left.length:  # and so are all longer ones
                 break
             for first, second in _meetings(rows, left, right, needed, work):
-                found = measured(rows, first, second, threshold=threshold)
-                if len(found.first):
-                    yield found
+                pairs = measured(rows, first, second, threshold=threshold)
+                if len(pairs.first):
+                    yield pairs
 
 
 def _groups(rows: TokenRows, between: int | None) -> list[_Group]:
@@ -105,9 +105,12 @@ def _combinations(rows: TokenRows, left: _Group, right: _Group, needed: int) -> 
     """Both groups as sparse matrices over the combinations that stand on both sides, and how often on the right."""
     np, _ = require()
     for depth in range(1, _DEEPEST + 1):
-        made = [_keys(rows, group, group.length - needed + depth, depth) for group in (left, right)]
-        known, place = np.unique(np.concatenate([keys.ravel() for keys in made]), return_inverse=True)
-        places = place[: made[0].size].reshape(made[0].shape), place[made[0].size :].reshape(made[1].shape)
+        keys_by_side = [_keys(rows, group, group.length - needed + depth, depth) for group in (left, right)]
+        known, place = np.unique(np.concatenate([keys.ravel() for keys in keys_by_side]), return_inverse=True)
+        places = (
+            place[: keys_by_side[0].size].reshape(keys_by_side[0].shape),
+            place[keys_by_side[0].size :].reshape(keys_by_side[1].shape),
+        )
         often = [np.bincount(p.ravel(), minlength=len(known)) for p in places]
         meetings = int(often[0] @ often[1])
         deeper = sum(len(g.rows) * math.comb(g.length - needed + depth + 1, depth + 1) for g in (left, right))

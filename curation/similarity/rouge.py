@@ -117,11 +117,11 @@ def encode(texts: Iterable[str], *, groups: Iterable[str] | None = None) -> Toke
     for text in texts:
         prefix = f"{next(inside)}\x02" if inside is not None else ""
         seen: dict[str, int] = {}
-        found = words(text)
-        for word in found:
+        text_words = words(text)
+        for word in text_words:
             n = seen[word] = seen.get(word, 0) + 1
             all_words.add(prefix + word if n == 1 else f"{prefix}{word}\x01{n}")
-        size.append(len(found))
+        size.append(len(text_words))
     counts, columns, filled = np.asarray(size, dtype=np.int64), np.empty(all_words.total, dtype=np.int32), 0
     for part in all_words.numbers():
         columns[filled : filled + len(part)] = part
@@ -190,6 +190,6 @@ def _parity(matrix: Any, size: Ints) -> Any:
         place = (matrix.indices[begin:end].astype(np.uint32) * np.uint32(2654435769)) >> np.uint32(25)
         bit = np.uint64(1) << (place & np.uint32(63)).astype(np.uint64)
         for half in (0, 1):
-            own = np.where(place >> np.uint32(6) == half, bit, np.uint64(0))
-            out[full, half] = np.bitwise_xor.reduceat(own, matrix.indptr[full] - begin)
+            bits = np.where(place >> np.uint32(6) == half, bit, np.uint64(0))
+            out[full, half] = np.bitwise_xor.reduceat(bits, matrix.indptr[full] - begin)
     return out

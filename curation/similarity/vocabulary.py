@@ -77,7 +77,7 @@ class Words:
         import numpy as np
 
         bits = (self.total // self._portion).bit_length()
-        found = []
+        distinct = []
         for n in range(2**bits):
             parts = self._parts()
             if bits:
@@ -85,9 +85,9 @@ class Words:
             here = np.concatenate([np.empty(0, dtype=np.uint64), *parts])
             here.sort()
             new = np.flatnonzero(np.concatenate([np.ones(min(len(here), 1), dtype=bool), here[1:] != here[:-1]]))
-            found.append((here[new], np.diff(np.append(new, len(here))).astype(np.int32)))
+            distinct.append((here[new], np.diff(np.append(new, len(here))).astype(np.int32)))
             del here, new
-        return np.concatenate([f[0] for f in found]), np.concatenate([f[1] for f in found])
+        return np.concatenate([f[0] for f in distinct]), np.concatenate([f[1] for f in distinct])
 
     def _parts(self) -> Iterator[Any]:
         import numpy as np

@@ -20,7 +20,7 @@ def no_case(name: str, counts: Mapping[str, int] | None = None) -> UserError:
     what = f"the split '{name}' would have no case"
     if counts is not None:
         reasons = sorted(((n, why) for why, n in counts.items() if n and why not in ("cases", "facts")), reverse=True)
-        told = "; ".join(f"{why}: {n:,}" for n, why in reasons[:_REASONS])
+        reason_text = "; ".join(f"{why}: {n:,}" for n, why in reasons[:_REASONS])
         facts = f"{counted(counts.get('facts', 0), 'fact')} to edit in the rule's scope"
-        what += f" ({facts}{f'; {told}' if told else ''})"
+        what += f" ({facts}{f'; {reason_text}' if reason_text else ''})"
     return UserError(what, fix="loosen its rule, or see why: scedit store stats")

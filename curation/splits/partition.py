@@ -107,19 +107,19 @@ def shared_event_values(case: EventCase, by: Iterable[str]) -> Iterator[tuple[st
     ``type`` is the event type or topic. ``subject``: who the event and its factual questions in scope are about.
     ``relation``, ``fact`` and ``object`` are those of the factual questions in scope; ``unknown`` is no object.
     """
-    asked = [question for question in case.facts if question.scope == "in"]
-    subjects = [role.entity for role in case.event.roles] + [q.subject for q in asked if q.subject is not None]
+    questions = [question for question in case.facts if question.scope == "in"]
+    subjects = [role.entity for role in case.event.roles] + [q.subject for q in questions if q.subject is not None]
     for name in by:
         if name == "type":
             yield ("type", case.event.type)
         elif name == "subject":
             yield from (("subject", x) for entity in subjects for x in names_of(entity))
         elif name == "relation":
-            yield from (("relation", q.relation.id) for q in asked)
+            yield from (("relation", q.relation.id) for q in questions)
         elif name == "fact":
-            yield from (("fact", x, q.relation.id) for q in asked if q.subject for x in names_of(q.subject))
+            yield from (("fact", x, q.relation.id) for q in questions if q.subject for x in names_of(q.subject))
         elif name == "object":
-            yield from (("object", x) for q in asked if not q.unknown for x in names_of(q.answer))
+            yield from (("object", x) for q in questions if not q.unknown for x in names_of(q.answer))
         else:
             raise UserError(f"cannot separate by '{name}'", allowed=", ".join(BY))
 
@@ -244,8 +244,8 @@ def _facts(case: AnyCase | Fact, *, neighbours: bool) -> Iterator[Fact]:
 def _check(parts: Mapping[str, float]) -> None:
     total = math.fsum(parts.values())
     if not parts or min(parts.values()) <= 0 or abs(total - 1) > 1e-6:
-        said = ", ".join(f"{k} {v:g}" for k, v in parts.items()) or "nothing"
-        raise UserError(f"the parts ({said}) are no shares of a whole", allowed="positive numbers that sum to 1")
+        shares_text = ", ".join(f"{k} {v:g}" for k, v in parts.items()) or "nothing"
+        raise UserError(f"the parts ({shares_text}) are no shares of a whole", allowed="positive numbers that sum to 1")
 
 
 def _by_hash(sizes: Mapping[str, int], parts: Mapping[str, float], seed: str) -> dict[str, str]:

@@ -92,14 +92,14 @@ class Split(NamedTuple):
                 where=where,
                 fix="get a whole copy",
             )
-        found = cases_digest(cases)
-        if header.get("digest") != found:
+        actual = cases_digest(cases)
+        if header.get("digest") != actual:
             raise DataError(
-                f"these are not the frozen cases (digest {found[:12]}, header says {str(header.get('digest'))[:12]})",
+                f"these are not the frozen cases (digest {actual[:12]}, header says {str(header.get('digest'))[:12]})",
                 where=where,
                 fix="get a whole copy, or freeze the changed cases under a new version",
             )
-        return cls(str(header["split"]), str(header["version"]), found, tuple(cases), header)
+        return cls(str(header["split"]), str(header["version"]), actual, tuple(cases), header)
 
 
 def cases_digest(cases: Iterable[AnyCase]) -> str:
@@ -140,11 +140,11 @@ def header_of(
 ) -> dict[str, Any]:
     """A split's header: what every one has, then what is said of this one; ``type`` where its edits are no facts."""
     typed = {} if type == FACT else {"type": type}
-    said = {k: v for k, v in (details or {}).items() if k != "type"}
+    own_details = {k: v for k, v in (details or {}).items() if k != "type"}
     return (
         {"format": TYPED if typed else FORMAT, "split": name, "version": version, "cases": cases, "digest": digest}
         | typed
-        | said
+        | own_details
     )
 
 
@@ -191,10 +191,10 @@ def write_split(split: Split, path: Path) -> None:
 
     Extras follow the cases, and the file's header then says how many they are, with a digest of their own.
     """
-    own = FORMAT if split.type == FACT else TYPED
-    header = {k: v for k, v in split.header.items() if k != "extras"} | {"format": own}
+    format_number = FORMAT if split.type == FACT else TYPED
+    header = {k: v for k, v in split.header.items() if k != "extras"} | {"format": format_number}
     if split.extras:
-        header |= {"format": max(own, WITH_EXTRAS), "extras": _sum(split.extras)}
+        header |= {"format": max(format_number, WITH_EXTRAS), "extras": _sum(split.extras)}
     with atomic_file(path, "the split") as file:
         file.write(json.dumps(header, ensure_ascii=False) + "\n")
         for case in split.all_cases:
@@ -276,19 +276,19 @@ def open_split(path: Path | str) -> Split:
 
 
 def _checked_extras(extras: Sequence[Extra], header: dict[str, Any], path: Path) -> Extras:
-    found, said = Extras(extras), header.pop("extras", None)
+    checked, stated = Extras(extras), header.pop("extras", None)
     header["format"] = TYPED if "type" in header else FORMAT  # what the file needed, not what the split is
-    if (said or extras) and said != _sum(found):
+    if (stated or extras) and stated != _sum(checked):
         raise DataError("the extras behind the cases are cut off or edited", where=str(path), fix="get a whole copy")
-    return found
+    return checked
 
 
 def _stamp(path: Path) -> tuple[int, int]:
     try:
-        found = path.stat()
+        stats = path.stat()
     except OSError as error:
         raise UserError(f"cannot be read: {error.strerror}", where=str(path)) from None
-    return found.st_mtime_ns, found.st_size
+    return stats.st_mtime_ns, stats.st_size
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:

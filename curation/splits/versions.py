@@ -41,10 +41,10 @@ class Version(NamedTuple):
             >>> Version.parse("1.0.0-candidate").order < Version.parse("1.0.0").order < Version.parse("1.2.0").order
             True
         """
-        found = _VERSION.fullmatch(text)
-        if not found:
+        match = _VERSION.fullmatch(text)
+        if not match:
             raise UserError(f"'{text}' is no version", allowed="MAJOR.MINOR.PATCH, such as 1.2.0 or 1.2.0-candidate")
-        return cls(int(found[1]), int(found[2]), int(found[3]), found[4] or "")
+        return cls(int(match[1]), int(match[2]), int(match[3]), match[4] or "")
 
     @property
     def order(self) -> tuple[int, int, int, bool, str]:
@@ -188,8 +188,8 @@ def check_version(diff: Diff, version: str) -> None:
     Raises:
         UserError: it is not after the old one, or smaller than the rules ask for.
     """
-    asked, least = Version.parse(version), Version.parse(diff.suggested)
-    if asked.order < least.order or (diff.level != "none" and asked.suffix and asked[:3] < least[:3]):
+    wanted, least = Version.parse(version), Version.parse(diff.suggested)
+    if wanted.order < least.order or (diff.level != "none" and wanted.suffix and wanted[:3] < least[:3]):
         counts = ", ".join(f"{len(diff.of(w))} {w}" for w in ("added", "dropped", "changed"))
         raise UserError(
             f"{diff.new.name} {version} after {diff.old.version} hides a {diff.level} change ({counts})",
@@ -220,8 +220,8 @@ def changelog(diff: Diff, *, date: str, limit: int = 50) -> str:
             continue
         lines += ["", f"### {what.capitalize()} ({len(changes)})", ""]
         for change in changes[:limit]:
-            said = "; ".join([*_count_equal(change.details), *([change.reason] if change.reason else [])])
-            lines.append(f"- `{change.key}`" + (f": {said}" if said else ""))
+            details = "; ".join([*_count_equal(change.details), *([change.reason] if change.reason else [])])
+            lines.append(f"- `{change.key}`" + (f": {details}" if details else ""))
         if len(changes) > limit:
             lines.append(f"- and {len(changes) - limit} more")
     return "\n".join(lines) + "\n"

@@ -39,20 +39,20 @@ def visible_texts(case: AnyCase) -> Texts:
 
 def _of_event_case(case: EventCase) -> Texts:
     event = case.event
-    asked = {("event", event.key): event.text, ("event type", event.key): event.type}
+    texts = {("event", event.key): event.text, ("event type", event.key): event.type}
     for q in case.facts:
-        said = f"{q.scope} {q.answer.names} {q.background}"
-        asked |= {("question", q.key): q.text, ("answer", q.key): said, ("relation", q.key): q.relation.id}
+        answer_text = f"{q.scope} {q.answer.names} {q.background}"
+        texts |= {("question", q.key): q.text, ("answer", q.key): answer_text, ("relation", q.key): q.relation.id}
     for t in case.tendencies:
-        asked |= {("question", t.key): t.text, ("answer", t.key): f"{t.scope} {t.options} {t.answer}"}
-    return asked
+        texts |= {("question", t.key): t.text, ("answer", t.key): f"{t.scope} {t.options} {t.answer}"}
+    return texts
 
 
 def _of_fact_case(case: Case) -> dict[tuple[str, str], str]:
     """Everything that a run, a judge or a person sees of a case, by (what, key): what scores can depend on."""
     fact = case.fact
     new = fact.new.text if fact.new else ""
-    asked = {
+    texts = {
         ("prompt of the fact", fact.key): fact.fact_prompt,
         ("target", fact.key): f"{fact.old.text} -> {new}",
         ("kind of change", fact.key): f"{fact.change} {fact.changed_on}",
@@ -64,12 +64,12 @@ def _of_fact_case(case: Case) -> dict[tuple[str, str], str]:
     }
     for n in case.neighbours:
         fact = n.fact
-        asked["neighbour", fact.key] = f"{n.link.how} {fact.fact_prompt} {fact.old.text}"
-        own = {**_names(fact, fact.key), **_number_texts("paraphrase", fact.paraphrases)}
-        asked |= {(f"neighbour's {what}", f"{fact.key} {key}"): said for (what, key), said in own.items()}
-        asked |= {("neighbour's question", f"{fact.key} {q.key}"): q.text for q in n.questions}
-        asked |= {("neighbour's script prompt", f"{fact.key} {p.key}"): _prompt(p) for p in n.prompts}
-    return asked
+        texts["neighbour", fact.key] = f"{n.link.how} {fact.fact_prompt} {fact.old.text}"
+        fact_texts = {**_names(fact, fact.key), **_number_texts("paraphrase", fact.paraphrases)}
+        texts |= {(f"neighbour's {what}", f"{fact.key} {key}"): text for (what, key), text in fact_texts.items()}
+        texts |= {("neighbour's question", f"{fact.key} {q.key}"): q.text for q in n.questions}
+        texts |= {("neighbour's script prompt", f"{fact.key} {p.key}"): _prompt(p) for p in n.prompts}
+    return texts
 
 
 def _names(fact: Fact, key: str) -> dict[tuple[str, str], str]:

@@ -274,5 +274,5 @@ def _coefficient(
     cases = len(table.case_groups.names)
     nearest = 1 - (1 - with_unseen) / _LEAST_DISAGREEMENT
     low, high, note = student_ends_of_draws(value, draws, DISAGREEMENT, resampling, cases=cases, nearest=nearest)
-    how = resampling.describe(f"case bootstrap with two unseen cases, t on {DISAGREEMENT.name}")
-    return Estimate(name, value, low, high, len(table.units), cases, how if low is not None else "", note=note)
+    method = resampling.describe(f"case bootstrap with two unseen cases, t on {DISAGREEMENT.name}")
+    return Estimate(name, value, low, high, len(table.units), cases, method if low is not None else "", note=note)

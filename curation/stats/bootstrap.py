@@ -100,8 +100,8 @@ def ends(draws: Floats, resampling: Resampling, *, cases: int, most_undefined: f
 
 def ends_of_spread(draws: Floats, resampling: Resampling, *, cases: int) -> IntervalEnds:
     """Like :func:`ends`, with none where every resample gives the same value: an interval of no width says too much."""
-    found = ends(draws, resampling, cases=cases)
-    return found._replace(low=None, high=None) if found.low == found.high else found
+    interval = ends(draws, resampling, cases=cases)
+    return interval._replace(low=None, high=None) if interval.low == interval.high else interval
 
 
 class Transform(NamedTuple):
@@ -153,23 +153,23 @@ def student_ends_of_draws(
     """
     from scipy.special import stdtrit  # type: ignore[import-untyped]
 
-    found = ends(draws, resampling, cases=cases, most_undefined=_MOST_UNDEFINED_SPREAD)
-    if found.low is None or found.low == found.high:
-        return found._replace(low=None, high=None)
+    interval = ends(draws, resampling, cases=cases, most_undefined=_MOST_UNDEFINED_SPREAD)
+    if interval.low is None or interval.low == interval.high:
+        return interval._replace(low=None, high=None)
     spread = float(transform.to(draws[~np.isnan(draws)], nearest).std(ddof=1))
     half = -float(stdtrit(cases - 1, (1 - resampling.confidence) / 2)) * spread
     middle = float(transform.to(np.array([value]), nearest)[0])
     low, high = max(transform.back(middle - half), transform.lowest), transform.back(middle + half)
-    return found._replace(low=min(low, value), high=max(high, value))
+    return interval._replace(low=min(low, value), high=max(high, value))
 
 
 def case_means(values: Sequence[float], cases: Sequence[str]) -> dict[str, float]:
     """Mean of each case's values, in order of appearance: what is independent, and what the tables average."""
-    found, data = _check_values(values, cases)
-    if not found.names:
+    groups, data = _check_values(values, cases)
+    if not groups.names:
         return {}
-    totals = sums_by(found.of, np.column_stack([data, np.ones_like(data)]), len(found.names))
-    return dict(zip(found.names, (totals[:, 0] / totals[:, 1]).tolist(), strict=True))
+    totals = sums_by(groups.of, np.column_stack([data, np.ones_like(data)]), len(groups.names))
+    return dict(zip(groups.names, (totals[:, 0] / totals[:, 1]).tolist(), strict=True))
 
 
 def case_interval(values: Sequence[float], cases: Sequence[str]) -> Interval:
@@ -299,9 +299,9 @@ def _clustered(influence: Floats, index: Ints, groups: int) -> float:
 
 def _check_values(values: Sequence[float], cases: Sequence[str]) -> tuple[Groups, Floats]:
     data = np.asarray(values, dtype=np.float64)
-    found = grouped(cases)
-    if data.ndim != 1 or len(found.of) != data.size:
+    groups = grouped(cases)
+    if data.ndim != 1 or len(groups.of) != data.size:
         raise ValueError("values and cases differ in length")
     if np.isnan(data).any():
         raise ValueError("a value is NaN; leave unscored values out and count them")
-    return found, data
+    return groups, data

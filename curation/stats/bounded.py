@@ -182,12 +182,12 @@ def case_mean_estimate(name: str, values: Sequence[float], cases: Sequence[str])
     if not values:
         return undefined(name, "there is no value")
     means = list(case_means(values, cases).values())
-    found = bounded_interval(means, None)
-    known = found.ends is not None
+    interval = bounded_interval(means, None)
+    known = interval.ends is not None
     note = "" if known else "a single case has no spread" if len(means) < 2 else NO_SPREAD
-    how = f"{found.kind}, 95 %" if known else ""
-    low, high = found.ends or (None, None)
-    return Estimate(name, found.mean, low, high, len(values), len(means), how, note=note)
+    method = f"{interval.kind}, 95 %" if known else ""
+    low, high = interval.ends or (None, None)
+    return Estimate(name, interval.mean, low, high, len(values), len(means), method, note=note)
 
 
 def _scale_if_valid(scale: Scale | None, values: Iterable[float]) -> Scale | None:
@@ -317,11 +317,15 @@ def _paired_spreads(
     """Of the cases that both sides have; two-way where neighbours recur in ``items``."""
     keys = sorted(first.keys() & second.keys())
     a, b = [first[k] for k in keys], [second[k] for k in keys]
-    kept = [i for i in items if i.case in first and i.case in second]
-    cases, near = [i.case for i in kept], [i.neighbour for i in kept]
-    if not kept or not recurs(cases, near):
+    common_items = [i for i in items if i.case in first and i.case in second]
+    cases, near = [i.case for i in common_items], [i.neighbour for i in common_items]
+    if not common_items or not recurs(cases, near):
         return PairedSpreads(*(spread_of(values) for values in (a, b, [x - y for x, y in zip(a, b, strict=True)])))
-    sides = ([i.first for i in kept], [i.second for i in kept], [i.first - i.second for i in kept])
+    sides = (
+        [i.first for i in common_items],
+        [i.second for i in common_items],
+        [i.first - i.second for i in common_items],
+    )
     return PairedSpreads(*(crossed_spread(values, cases, [str(n) for n in near]) for values in sides))
 
 

@@ -75,10 +75,10 @@ def gwet_weights(numbers: Floats, weights: Weights | Floats) -> Floats:
     """
     q = len(numbers)
     if not isinstance(weights, str):
-        given = np.asarray(weights, dtype=np.float64)
-        if given.shape != (q, q) or not np.allclose(given, given.T) or not np.allclose(np.diag(given), 1):
+        matrix = np.asarray(weights, dtype=np.float64)
+        if matrix.shape != (q, q) or not np.allclose(matrix, matrix.T) or not np.allclose(np.diag(matrix), 1):
             raise UserError("weights are not a symmetric matrix with ones on the diagonal", allowed=f"shape {q} x {q}")
-        return given
+        return matrix
     if weights == "identity" or q < 2:
         return np.eye(q)
     apart = np.abs(numbers[:, None] - numbers[None, :])

@@ -179,12 +179,12 @@ def _draws(kind: Kind, a: Floats, b: Floats, groups: Groups, resampling: Resampl
         out = [correlations(kind, (c @ tables).reshape(-1, rows, columns)) for c in chunks]
         return np.concatenate(out) if out else np.empty(0)
     members = np.argsort(groups.of, kind="stable")
-    found = []
+    draws = []
     for chunk in drawn(n, resampling):
         for times in chunk:
             picked = np.repeat(members, times[groups.of[members]].astype(np.int64))
-            found.append(_by_scipy(kind, a[picked], b[picked]))
-    return np.array(found)
+            draws.append(_by_scipy(kind, a[picked], b[picked]))
+    return np.array(draws)
 
 
 def _cells(a: Floats, b: Floats) -> tuple[int, int, Ints]:

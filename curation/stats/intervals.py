@@ -125,7 +125,7 @@ def unsupported(rated: Sequence[tuple[str, float, float]]) -> str:
     means: dict[str, list[float]] = {}
     for case, human, _ in rated:
         means.setdefault(case, []).append(human)
-    values = Counter(round(math.fsum(said) / len(said), 6) for said in means.values())
+    values = Counter(round(math.fsum(ratings) / len(ratings), 6) for ratings in means.values())
     count, same = sum(values.values()), max(values.values(), default=0)
     if count - same < min(_DIFFERING, count) and _CEILING * count <= same < count:
         return (

@@ -44,16 +44,16 @@ def needed(units: Sequence[Unit], half_width: float, *, confidence: float = 0.95
         return LabelBudget(
             None, None, None, f"people rated {counted(labelled, 'case')}, fewer than {LEAST}: no spread is known"
         )
-    found, people = contributions(units), contributions(units, fixed=0.0)
-    if agree(found):
-        return LabelBudget(None, None, None, f"{agreement_note(found)}: how many ratings are enough is not known")
-    if found.refused:
-        return LabelBudget(None, None, None, f"{found.refused}: how many ratings are enough is not known")
-    scripts = _smallest_number(half_width, found, len(units), confidence)
+    parts, people = contributions(units), contributions(units, fixed=0.0)
+    if agree(parts):
+        return LabelBudget(None, None, None, f"{agreement_note(parts)}: how many ratings are enough is not known")
+    if parts.refused:
+        return LabelBudget(None, None, None, f"{parts.refused}: how many ratings are enough is not known")
+    scripts = _smallest_number(half_width, parts, len(units), confidence)
     alone = _smallest_number(half_width, people, len(units), confidence)
     if scripts is None:
         return LabelBudget(None, None, alone, f"not even with all {len(units)} scripts rated: more cases are needed")
-    return LabelBudget(scripts, max(0, scripts - found.units), alone)
+    return LabelBudget(scripts, max(0, scripts - parts.units), alone)
 
 
 def _smallest_number(half: float, contributions: Contributions, scripts: int, confidence: float) -> int | None:

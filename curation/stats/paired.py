@@ -69,15 +69,15 @@ def compare(
     if np.isnan(gaps).any():
         raise ValueError("a value is NaN; leave unscored cases out and count them")
     gaps[np.abs(gaps) < _SAME] = 0.0
-    found = cluster_bootstrap(gaps.tolist(), both, resampling)._replace(name="mean paired difference")
+    estimate = cluster_bootstrap(gaps.tolist(), both, resampling)._replace(name="mean paired difference")
     if not both:
-        found = found._replace(reason="no case has both values")
+        estimate = estimate._replace(reason="no case has both values")
     else:
         p = sign_flip(gaps, resampling)
-        note = found.note if p is not None else "; ".join(t for t in (found.note, "no p: no resampling") if t)
-        found = found._replace(p=p, note=note)
+        note = estimate.note if p is not None else "; ".join(t for t in (estimate.note, "no p: no resampling") if t)
+        estimate = estimate._replace(p=p, note=note)
     return PairedResult(
-        difference=found,
+        difference=estimate,
         wins=int((gaps > 0).sum()),
         ties=int((gaps == 0).sum()),
         losses=int((gaps < 0).sum()),

@@ -163,8 +163,8 @@ def difference(
         labelled=min(a.labelled, b.labelled),
         refused=a.refused or b.refused,
     )
-    found = _estimate(name, merged._replace(units=a.units + b.units), confidence)
-    return _within(found._replace(p=_p_value(merged)), _gap_scale(scale))
+    estimate = _estimate(name, merged._replace(units=a.units + b.units), confidence)
+    return _within(estimate._replace(p=_p_value(merged)), _gap_scale(scale))
 
 
 def contributions(units: Sequence[Unit], *, fixed: float | None = None, cross: bool = True) -> Contributions:
@@ -182,16 +182,16 @@ def contributions(units: Sequence[Unit], *, fixed: float | None = None, cross: b
     n = len(cases.names)
     judge = _case_means(cases.of, np.array([u.judge for u in units]), n)
     center = float(judge.mean())
-    mass, said, judged = _weigh_sample(units, cases.of, n, center)
+    mass, human, judged = _weigh_sample(units, cases.of, n, center)
     if not mass.any():
         raise ValueError("no unit has a human rating")
     if fixed is not None:
         weights = np.full(n, fixed)
     elif cross:
-        weights = _cross_fitted(cases.names, mass, said, judged, judge - center)
+        weights = _cross_fitted(cases.names, mass, human, judged, judge - center)
     else:
-        weights = np.full(n, best_weight(mass, said, judged, judge - center))
-    rest = said - weights * judged
+        weights = np.full(n, best_weight(mass, human, judged, judge - center))
+    rest = human - weights * judged
     from_all, from_sample = weights * (judge - center), rest / mass.mean()
     beyond = float(rest.sum() / mass.sum())
     value = float(from_all.mean()) + beyond
@@ -213,27 +213,27 @@ def variance(contributions: Contributions) -> float:
     return float((contributions.influence**2).sum() / n**2) * few / max(few - 1, 1)
 
 
-def best_weight(mass: Floats, said: Floats, judged: Floats, all_judge: Floats) -> float:
+def best_weight(mass: Floats, human: Floats, judged: Floats, all_judge: Floats) -> float:
     """The weight of the judge that makes the variance smallest, clipped to 0 to 1.
 
     With influence ``a - l b`` of every case the best ``l`` is sum(a b) / sum(b b).
 
     Args:
         mass: Sampling weight of each case's rated scripts, (cases,).
-        said: The same times the people's ratings, (cases,).
+        human: The same times the people's ratings, (cases,).
         judged: The same times the judge's centred ratings, (cases,).
         all_judge: Centred judge's means, (cases,).
     """
     if not mass.any():
         return 0.0
     mean = mass.mean()
-    a = (said - said.sum() / mass.sum() * mass) / mean
+    a = (human - human.sum() / mass.sum() * mass) / mean
     b = (judged - judged.sum() / mass.sum() * mass) / mean - (all_judge - all_judge.mean())
     square = float((b * b).sum())
     return min(1.0, max(0.0, float((a * b).sum()) / square)) if square > 0 else 0.0
 
 
-def _cross_fitted(names: Sequence[str], mass: Floats, said: Floats, judged: Floats, all_judge: Floats) -> Floats:
+def _cross_fitted(names: Sequence[str], mass: Floats, human: Floats, judged: Floats, all_judge: Floats) -> Floats:
     """A weight for every case, learnt from the cases of other folds; labelled cases are spread evenly."""
     order = sorted(range(len(names)), key=lambda k: (mass[k] == 0, seed("calibration", names[k]), names[k]))
     folds = min(FOLDS, int((mass > 0).sum()))
@@ -242,7 +242,7 @@ def _cross_fitted(names: Sequence[str], mass: Floats, said: Floats, judged: Floa
     weights = np.empty(len(names))
     for k in range(folds):
         others = fold != k
-        weights[fold == k] = best_weight(mass[others], said[others], judged[others], all_judge[others])
+        weights[fold == k] = best_weight(mass[others], human[others], judged[others], all_judge[others])
     return weights
 
 
@@ -252,14 +252,14 @@ def _weigh_sample(units: Sequence[Unit], of: Ints, n: int, center: float) -> tup
     A unit counts one over its case's number of units and its probability; so the mean of the weights is about 1.
     """
     sizes = np.bincount(of, minlength=n)
-    mass, said, judged = np.zeros(n), np.zeros(n), np.zeros(n)
+    mass, human, judged = np.zeros(n), np.zeros(n), np.zeros(n)
     for unit, case in zip(units, of.tolist(), strict=True):
         if unit.human is not None:
             w = 1.0 / (sizes[case] * unit.probability)
             mass[case] += w
-            said[case] += w * unit.human
+            human[case] += w * unit.human
             judged[case] += w * (unit.judge - center)
-    return mass, said, judged
+    return mass, human, judged
 
 
 def _case_means(of: Ints, values: Floats, n: int) -> Floats:
@@ -284,21 +284,21 @@ def _estimate(name: str, contributions: Contributions, confidence: float) -> Est
 
     freedom = contributions.labelled - 1
     half = float(stats.t.ppf((1 + confidence) / 2, max(freedom, 1))) * math.sqrt(variance(contributions))
-    how = f"clustered by case, t with {freedom} degrees of freedom, {100 * confidence:g} %"
-    return Estimate(name, value, value - half, value + half, units, cases, how)
+    method = f"clustered by case, t with {freedom} degrees of freedom, {100 * confidence:g} %"
+    return Estimate(name, value, value - half, value + half, units, cases, method)
 
 
 def _judge_alone(units: Sequence[Unit], confidence: float, scale: Scale | None) -> Estimate:
     """The mean of the judge's case means, with the interval that tables of ratings print for it."""
     plain = contributions(_as_labels(units), cross=False, fixed=0.0)
-    found = _estimate("judge alone", plain, confidence)
+    estimate = _estimate("judge alone", plain, confidence)
     if scale is None or confidence != 0.95 or agree(plain):
-        return _within(found, scale)
+        return _within(estimate, scale)
     on_scale = clustered_interval([u.judge for u in units], [u.case for u in units], scale=scale)
     if on_scale.ends is None:
-        return found
+        return estimate
     low, high = on_scale.ends
-    return found._replace(low=low, high=high, method=f"{on_scale.kind}, 95 %", note="")
+    return estimate._replace(low=low, high=high, method=f"{on_scale.kind}, 95 %", note="")
 
 
 def _gap_scale(scale: Scale | None) -> Scale | None:

@@ -85,13 +85,13 @@ def rating_table(
         >>> table.values.tolist()
         [[7.0, 6.0], [5.0, nan]]
     """
-    given = list(rows)
-    units, raters = grouped([r[0] for r in given]), grouped([r[1] for r in given])
-    whole, ordered = _scale([v for _, _, v in given if v is not None], scale)
+    ratings = list(rows)
+    units, raters = grouped([r[0] for r in ratings]), grouped([r[1] for r in ratings])
+    whole, ordered = _scale([v for _, _, v in ratings if v is not None], scale)
     place = {c: n for n, c in enumerate(whole)}
     codes = np.full((len(units.names), len(raters.names)), np.nan)
     seen: set[tuple[str, str]] = set()
-    for (unit, rater, value), i, j in zip(given, units.of.tolist(), raters.of.tolist(), strict=True):
+    for (unit, rater, value), i, j in zip(ratings, units.of.tolist(), raters.of.tolist(), strict=True):
         if (unit, rater) in seen:
             raise UserError(f"rater '{rater}' rated '{unit}' twice", fix="keep one rating of each rater and unit")
         seen.add((unit, rater))

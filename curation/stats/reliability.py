@@ -21,13 +21,13 @@ def mean_correlation(values: Floats) -> float:
         >>> round(mean_correlation(np.array([[1.0, 1.0], [2.0, 3.0], [3.0, 2.0]])), 2)
         0.5
     """
-    found = []
+    correlations = []
     for a, b in itertools.combinations(range(values.shape[1]), 2):
         both = ~np.isnan(values[:, a]) & ~np.isnan(values[:, b])
         x, y = values[both, a], values[both, b]
         if len(x) >= 3 and x.std() > 0 and y.std() > 0:
-            found.append(float(np.corrcoef(x, y)[0, 1]))
-    return float(np.mean(found)) if found else math.nan
+            correlations.append(float(np.corrcoef(x, y)[0, 1]))
+    return float(np.mean(correlations)) if correlations else math.nan
 
 
 def spearman_brown(r: float, k: float) -> float:
@@ -66,13 +66,13 @@ def ceiling(table: RatingTable, *, k: int | None = None, resampling: Resampling 
     if r <= 0:
         return undefined(name, f"the mean correlation between raters is {r:.3f}, not above 0", n=n, cases=cases)
     members = [np.flatnonzero(groups.of == g) for g in range(cases)]
-    found = []
+    ceilings = []
     for weights in drawn(cases, resampling):
         for row in np.atleast_2d(weights):
             units = np.concatenate([np.repeat(members[g], int(w)) for g, w in enumerate(row) if w])
             one = mean_correlation(values[units])
-            found.append(math.nan if math.isnan(one) else math.sqrt(max(0.0, spearman_brown(one, k))))
-    low, high, note = ends_of_spread(np.array(found), resampling, cases=cases)
+            ceilings.append(math.nan if math.isnan(one) else math.sqrt(max(0.0, spearman_brown(one, k))))
+    low, high, note = ends_of_spread(np.array(ceilings), resampling, cases=cases)
     value = math.sqrt(spearman_brown(r, k))
     return Estimate(
         name,

@@ -88,20 +88,20 @@ class BlockReader:
         wanted = sorted(set(parents))
         return self._select_records(cls, "parent IN (SELECT unnest(?::VARCHAR[]))", [wanted]) if wanted else []
 
-    def items_with_verdicts(self, *, kept: Sequence[str], measured: Sequence[str]) -> Iterator[str]:
+    def items_with_verdicts(self, *, keep_checks: Sequence[str], measured: Sequence[str]) -> Iterator[str]:
         """Ids of the items with a current verdict that is neither of two kinds, told apart by its text alone.
 
         Args:
-            kept: Checks whose ``keep`` verdicts are the one kind.
+            keep_checks: Checks whose ``keep`` verdicts are the one kind.
             measured: Checks whose verdicts with a value are the other.
         """
         sql = "SELECT DISTINCT parent FROM records WHERE kind = 'verdict' AND current"
-        if kept:
-            sql += f' AND NOT (contains(body, \'"label":"keep"\') AND ({_any_text(len(kept))}))'
+        if keep_checks:
+            sql += f' AND NOT (contains(body, \'"label":"keep"\') AND ({_any_text(len(keep_checks))}))'
         if measured:
             sql += " AND NOT (contains(body, '\"value\":') AND NOT contains(body, '\"value\":null')"
             sql += f" AND ({_any_text(len(measured))}))"
-        return (item for (item,) in self._stream(sql, [_by_text(by) for by in (*kept, *measured)]))
+        return (item for (item,) in self._stream(sql, [_by_text(by) for by in (*keep_checks, *measured)]))
 
     def in_range(self, cls: type[R], keys: KeyRange, *, parent: bool = False) -> list[R]:
         """Current records of a kind whose key (or parent) is in a range, in order of their keys."""

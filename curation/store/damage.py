@@ -55,18 +55,18 @@ def bad_blocks(path: Path) -> tuple[int, ...]:
     """
     if not readable_headers(path):
         return ()
-    found: list[int] = []
+    blocks: list[int] = []
     with open(path, "rb") as file:
         heads = [file.read(HEADER) for _ in range(3)][1:]
         end, number = _block_count(heads), 0
         while (end is None or number < end) and (data := file.read(BLOCK)):
             if len(data) < BLOCK or not checksum_fits(data):
-                found.append(number)
+                blocks.append(number)
             number += 1
-        if found and end is not None:
-            free = _free_list(file, heads, damaged=set(found))
-            found = [number for number in found if number not in free]
-    return tuple(found)
+        if blocks and end is not None:
+            free = _free_list(file, heads, damaged=set(blocks))
+            blocks = [number for number in blocks if number not in free]
+    return tuple(blocks)
 
 
 def _free_list(file: BinaryIO, heads: list[bytes], *, damaged: Container[int]) -> set[int]:

@@ -180,12 +180,12 @@ def dumped(db: Connection) -> Iterator[dict[str, Any]]:
     if not has_sources(db):
         return
     names = db.execute("SELECT name, file, digest, named, imported_at FROM sources ORDER BY name").fetchall()
-    for name, *about in names:
+    for name, *columns in names:
         items = db.execute("SELECT kind, key, id FROM source_items WHERE source = ? ORDER BY ALL", [name])
         part = items.fetchmany(CHUNK)
         while part:
-            told = dict(zip(("name", "file", "digest", "named", "imported_at"), (name, *about), strict=True))
-            yield {**told, "items": [list(item) for item in part]}
+            source = dict(zip(("name", "file", "digest", "named", "imported_at"), (name, *columns), strict=True))
+            yield {**source, "items": [list(item) for item in part]}
             part = items.fetchmany(CHUNK)
 
 
@@ -194,8 +194,8 @@ def put_dumped(db: Connection, value: dict[str, Any]) -> None:
     make_tables(db)
     name = str(value["name"])
     if not count(db, "SELECT count(*) FROM sources WHERE name = ?", [name]):
-        about = [value[column] for column in ("file", "digest", "named", "imported_at")]
-        db.execute("INSERT INTO sources VALUES (?, ?, ?, ?, ?)", [name, *about])
+        description = [value[column] for column in ("file", "digest", "named", "imported_at")]
+        db.execute("INSERT INTO sources VALUES (?, ?, ?, ?, ?)", [name, *description])
     columns = [list(column) for column in zip(*value["items"], strict=True)]
     db.execute(
         "INSERT INTO source_items SELECT ?, unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), unnest(?::VARCHAR[])",

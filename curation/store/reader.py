@@ -172,8 +172,8 @@ class StoreReader(BlockReader):
             UserError: no such split.
         """
         labels = [label for label, _, _ in self.split_names()]
-        found = [x for x in labels if x == name or x.rsplit("@", 1)[0] == name]
-        if not found:
+        labels_of_name = [x for x in labels if x == name or x.rsplit("@", 1)[0] == name]
+        if not labels_of_name:
             near = suggest(name, labels)
             raise UserError(
                 f"no split '{name}' in the store",
@@ -181,7 +181,7 @@ class StoreReader(BlockReader):
                 allowed=", ".join(labels) or "none is frozen yet",
                 fix=f"did you mean '{near}'?" if near else "freeze one with: scedit split freeze",
             )
-        label = max(found, key=_age)
+        label = max(labels_of_name, key=_age)
         header = self._split_header(label)
 
         def read() -> Iterator[AnyCase]:
@@ -281,13 +281,13 @@ class StoreReader(BlockReader):
         if str(access).lower() == "read_only":  # it attaches nothing for writing: copy from the other side
             with Connection(duckdb.connect(str(path), config=limits(path)), self.path, limits(self.path)) as other:
                 other.execute(f"ATTACH {source} AS scedit_source (READ_ONLY)")
-                own = _quoted_name(other)
-                other.execute(f"COPY FROM DATABASE scedit_source TO {own}")
+                database = _quoted_name(other)
+                other.execute(f"COPY FROM DATABASE scedit_source TO {database}")
             return
-        own = _quoted_name(self._db)
+        database = _quoted_name(self._db)
         self._db.execute(f"ATTACH {target} AS scedit_copy")
         try:
-            self._db.execute(f"COPY FROM DATABASE {own} TO scedit_copy")
+            self._db.execute(f"COPY FROM DATABASE {database} TO scedit_copy")
         finally:
             self._db.execute("DETACH scedit_copy")
 

@@ -126,7 +126,7 @@ class _Source:
     def rows(self, sql: str) -> list[tuple[Any, ...]] | None:
         """The rows of a statement; None where they cannot be read."""
         try:
-            found: list[tuple[Any, ...]] = self._db.execute(sql).fetchall()
+            rows: list[tuple[Any, ...]] = self._db.execute(sql).fetchall()
         except duckdb.CatalogException:
             return []
         except duckdb.Error as error:
@@ -134,7 +134,7 @@ class _Source:
                 raise
             self._open_with(self.path)
             return None
-        return found
+        return rows
 
     def _open_with(self, path: Path) -> bool:
         with contextlib.suppress(duckdb.Error):
@@ -216,9 +216,9 @@ class _Rescue:
         if self.source.one_header:
             self.lost.append(Loss("header", "one of two", "if it was the newer one, what was written last is missing"))
         for rows in self._portions("records"):
-            made = [r for row in rows if (r := self._make_or_list("records", row[2], _record, row))]
-            self.store.put_versions(made, [], [])
-            self.saved["records"] += len(made)
+            records = [r for row in rows if (r := self._make_or_list("records", row[2], _record, row))]
+            self.store.put_versions(records, [], [])
+            self.saved["records"] += len(records)
         for rows in self._portions("lineage"):
             lines = [x for row in rows if (x := self._make_or_list("lineage", row[0], _line, row))]
             self.store.put_versions([], lines, [])
@@ -239,13 +239,13 @@ class _Rescue:
         for rows in self._portions("splits"):
             for name, header in rows:
                 cases = [case for _, case in sorted(places.get(name, {}).items())]
-                about = json.loads(header)
-                missing = int(about["cases"]) - len(self.store.known(cases))
+                details = json.loads(header)
+                missing = int(details["cases"]) - len(self.store.known(cases))
                 if missing:
-                    reason = f"{missing} of its {counted(int(about['cases']), 'case')} cannot be read"
+                    reason = f"{missing} of its {counted(int(details['cases']), 'case')} cannot be read"
                     self.lost.append(Loss("splits", name, reason))
                     continue
-                self.store.put_frozen(about, cases, where=str(self.source.path))
+                self.store.put_frozen(details, cases, where=str(self.source.path))
                 self.saved["splits"] += 1
 
     def _sources(self) -> None:

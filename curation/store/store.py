@@ -211,8 +211,8 @@ class Store(StoreReader):
             if self._existing_header(str(header["split"]), str(header["version"]), str(header["digest"])) is None:
                 self._put_positions(label, ids, 0)
                 self._put_header(header)
-        found, running = self.open_split(label), RunningDigest()
-        fits = all(running.add_text(case.key, case.canonical()) for case in found.all_cases)
+        split, running = self.open_split(label), RunningDigest()
+        fits = all(running.add_text(case.key, case.canonical()) for case in split.all_cases)
         if not fits or (running.cases, running.hexdigest()) != (header["cases"], header["digest"]):
             raise DataError(f"the cases of the split '{label}' are not those that were frozen", where=where)
 

@@ -56,8 +56,8 @@ def read_mapping(path: Path | None = None, settings: Sequence[str] = ()) -> Tabl
     data: dict[str, Any] = read_toml(path) if path else {}
     columns = dict(data.get("columns", {}))
     for setting in settings:
-        name, found, column = setting.partition("=")
-        if not found or not name.strip() or not column.strip():
+        name, equals, column = setting.partition("=")
+        if not equals or not name.strip() or not column.strip():
             raise UserError(f"--map takes name=column, got '{setting}'", fix="for example --map old=answer")
         columns[name.strip()] = column.strip()
     return validate(TableMapping, {**data, "columns": columns}, where=str(path or "--map"))
@@ -86,12 +86,12 @@ def _make_items(row: Row, mapping: TableMapping, path: Path, keys: DerivedKeys) 
     used: set[str] = set()
     for name in COLUMNS:
         column = mapping.columns.get(name, name)
-        found = _cell_at(row.data, column)
-        if found is None and name in mapping.columns and column.split(".")[0] not in row.data:
+        cell = _cell_at(row.data, column)
+        if cell is None and name in mapping.columns and column.split(".")[0] not in row.data:
             raise KeyError(column)
-        if found is not None:
-            _check_plain(name, column, found)
-            cells[name] = found
+        if cell is not None:
+            _check_plain(name, column, cell)
+            cells[name] = cell
             used |= {column.split(".")[0]}
     if "prompt" in cells and "subject" in cells and cells["prompt"].count("{}") != 1:
         cells["prompt"] = template(cells["prompt"].strip(), str(cells["subject"]).strip())

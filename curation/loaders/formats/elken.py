@@ -61,17 +61,17 @@ class Elken(FormatReader):
             source=self.upstream.source(data.get("edit_id")),
         )
         for part, scope in SCOPE_LISTS.items():
-            for asked in data["fact"][part]:
-                yield from self._fact(key, asked, scope, row)
-            for asked in data["tendency"][part]:
-                yield from self._tendency(key, asked, scope, row)
+            for question in data["fact"][part]:
+                yield from self._fact(key, question, scope, row)
+            for question in data["tendency"][part]:
+                yield from self._tendency(key, question, scope, row)
         yield from rest(key, data, self._CARRIED)
 
-    def _fact(self, event: str, asked: dict[str, Any], scope: Scope, row: Row) -> Iterator[RowItem]:
-        text, answer, relation = text_of(asked, "question"), asked["answer"], text_of(asked, "rel_id")
+    def _fact(self, event: str, question: dict[str, Any], scope: Scope, row: Row) -> Iterator[RowItem]:
+        text, answer, relation = text_of(question, "question"), question["answer"], text_of(question, "rel_id")
         name, aliases = text_of(answer, "name"), tuple(strings(answer.get("alias")))
         key = question_key(event, "fact", text)
-        self._notes_of_fact(asked, name, aliases, row)
+        self._notes_of_fact(question, name, aliases, row)
         if meant := _MISSPELT.get(name):
             what = f"the answer {name!r} of '{key}' can be given by no model ('{meant}' is meant)"
             yield Problem(row.where, "impossible-answer", what, key)
@@ -79,28 +79,28 @@ class Elken(FormatReader):
             key=key,
             event=event,
             text=text,
-            subject=_entity(asked["subject"], tuple(strings(asked.get("alias")))),
+            subject=_entity(question["subject"], tuple(strings(question.get("alias")))),
             relation=Relation(id=re.sub(r"\s+", "-", relation)),
             answer=Object(text=name, aliases=aliases, wikidata=wikidata(answer.get("id"))),
             scope=scope,
-            background=str(asked.get("type", 0)) == "1",
+            background=str(question.get("type", 0)) == "1",
         )
-        yield from rest(key, asked, _ASK_FACT)
+        yield from rest(key, question, _ASK_FACT)
 
-    def _notes_of_fact(self, asked: dict[str, Any], name: str, aliases: tuple[str, ...], row: Row) -> None:
-        if "ent2name" in asked["subject"]:
+    def _notes_of_fact(self, question: dict[str, Any], name: str, aliases: tuple[str, ...], row: Row) -> None:
+        if "ent2name" in question["subject"]:
             self._questions.add("its subject has its name under 'ent2name'", row)
         if name in aliases:
             self._questions.add("its answer is its own alias", row)
-        if not re.fullmatch(r"P\d+", asked["rel_id"]):
+        if not re.fullmatch(r"P\d+", question["rel_id"]):
             self._questions.add("its relation is no Wikidata property", row)
 
-    def _tendency(self, event: str, asked: dict[str, Any], scope: Scope, row: Row) -> Iterator[RowItem]:
-        text, listed = text_of(asked, "question"), text_of(asked, "candidate")
-        found = _OPTIONS.fullmatch(listed)
-        if found is None:
+    def _tendency(self, event: str, question: dict[str, Any], scope: Scope, row: Row) -> Iterator[RowItem]:
+        text, listed = text_of(question, "question"), text_of(question, "candidate")
+        match = _OPTIONS.fullmatch(listed)
+        if match is None:
             raise ValueError(f"the options are not '(A) ... (B) ... (C) ...': {listed!r}")
-        if asked["question"] != text:
+        if question["question"] != text:
             self._questions.add("white space at an end", row)
         key = question_key(event, "tendency", text)
         yield TendencyQuestion.model_validate(
@@ -108,12 +108,12 @@ class Elken(FormatReader):
                 "key": key,
                 "event": event,
                 "text": text,
-                "options": tuple(option.strip() for option in found.groups()),
-                "answer": asked["answer"],
+                "options": tuple(option.strip() for option in match.groups()),
+                "answer": question["answer"],
                 "scope": scope,
             }
         )
-        yield from rest(key, asked, _ASK_TENDENCY)
+        yield from rest(key, question, _ASK_TENDENCY)
 
 
 def event_key(type: str, text: str) -> str:

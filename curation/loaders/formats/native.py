@@ -79,11 +79,11 @@ class DerivedKeys:
         fact = fact_of(data, path)
         if data.get("key"):
             return fact
-        said = digest((fact.old.text.casefold(), fact.new.text.casefold() if fact.new else ""))
-        number = int(said[:15], 16)
+        objects_digest = digest((fact.old.text.casefold(), fact.new.text.casefold() if fact.new else ""))
+        number = int(objects_digest[:15], 16)
         if self._objects.first(hash(fact.key), number) in (None, number):
             return fact
-        return fact.model_copy(update={"key": f"{fact.key}~{said[:6]}"})
+        return fact.model_copy(update={"key": f"{fact.key}~{objects_digest[:6]}"})
 
 
 @cache
@@ -237,7 +237,7 @@ def fact_of(data: dict[str, Any], path: Path) -> Fact:
     change = data.get("change") or (
         "none" if new is None else "temporal" if data.get("changed_on") else "counterfactual"
     )
-    made = {
+    data_of_fact = {
         **data,
         "subject": subject,
         "relation": relation,
@@ -249,7 +249,7 @@ def fact_of(data: dict[str, Any], path: Path) -> Fact:
         if "source" in data
         else Source(name=path.name, licence="not stated"),
     }
-    return Fact.model_validate(made)
+    return Fact.model_validate(data_of_fact)
 
 
 def slug_id(text: str) -> str:

@@ -100,10 +100,10 @@ def _subject(cloze: str, edit: dict[str, Any], data: dict[str, Any]) -> str:
     shared = cloze.removesuffix(" is")
     for prompt in _queries(data, edit["subject_id"]):
         shared = _common_beginning(shared[::-1], prompt.strip().removesuffix(" is")[::-1])[::-1]
-    found = shared.partition(" of ")[2] or shared.strip()
-    if not found or shared == cloze.removesuffix(" is"):
+    subject = shared.partition(" of ")[2] or shared.strip()
+    if not subject or shared == cloze.removesuffix(" is"):
         raise ValueError(f"the subject cannot be told from the sentence {cloze!r}")
-    return found.strip()
+    return subject.strip()
 
 
 def _queries(data: dict[str, Any], subject: str) -> Iterator[str]:

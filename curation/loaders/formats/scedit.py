@@ -49,9 +49,9 @@ class _Counted(FormatReader):
         """The numbers of prompts, where they are not the paper's."""
         if self.path.name not in self.upstream.counts:
             return
-        for (what, known), found in zip(self.counts, (self.edits, self.near), strict=True):
-            if known != found:
-                yield Problem(str(self.path), "count", f"{counted(found, what)}, the paper has {known:,}")
+        for (what, known), count in zip(self.counts, (self.edits, self.near), strict=True):
+            if known != count:
+                yield Problem(str(self.path), "count", f"{counted(count, what)}, the paper has {known:,}")
 
 
 class ScEditCF(_Counted):
@@ -169,8 +169,8 @@ class ScEditT(_Counted):
         if odd:
             yield row.problem("suspect", f"{len(odd)} neighbours are no object with object, prompt and question")
         drop = [] if known else ["relation"]
-        found = {**data, "neighborhood_not_understood": odd}
-        yield from rest(key, found, [c for c in self._CARRIED if c not in drop])
+        fields = {**data, "neighborhood_not_understood": odd}
+        yield from rest(key, fields, [c for c in self._CARRIED if c not in drop])
 
 
 class _Cut(NamedTuple):
@@ -216,9 +216,9 @@ def _relation(name: Any, prompt: str) -> tuple[Relation, bool]:
 def _steps(value: Any, many: int) -> tuple[list[int | None], bool]:
     """Step numbers of the prompts, and whether the field was understood: one number, or one for each prompt."""
     values = value if isinstance(value, list) else [value] * many
-    found = [_number(v) for v in values]
-    understood = len(found) == many and (value is None or None not in found)
-    return (found if understood else [None] * many), understood
+    numbers = [_number(v) for v in values]
+    understood = len(numbers) == many and (value is None or None not in numbers)
+    return (numbers if understood else [None] * many), understood
 
 
 def _number(value: Any) -> int | None:
@@ -231,16 +231,16 @@ def _number(value: Any) -> int | None:
 
 def _prompts(fact: str, texts: list[str], steps: list[int | None], targets: tuple[str, ...]) -> Iterator[Record]:
     """One question and one prompt for each published text; equal questions are one record."""
-    asked: dict[str, str] = {}
+    question_keys: dict[str, str] = {}
     for number, (whole, step) in enumerate(zip(texts, steps, strict=True), 1):
         part = cut(whole)
-        if part.question and part.question not in asked:
-            asked[part.question] = f"{fact}/q{len(asked) + 1}"
-            yield ScriptQuestion(key=asked[part.question], fact=fact, text=part.question)
+        if part.question and part.question not in question_keys:
+            question_keys[part.question] = f"{fact}/q{len(question_keys) + 1}"
+            yield ScriptQuestion(key=question_keys[part.question], fact=fact, text=part.question)
         yield ScriptPrompt(
             key=f"{fact}/p{number}",
             fact=fact,
-            question=asked.get(part.question),
+            question=question_keys.get(part.question),
             text=part.text,
             offset=len(part.text) + len(part.separator),
             step=step if step is not None else part.step,
@@ -251,8 +251,8 @@ def _prompts(fact: str, texts: list[str], steps: list[int | None], targets: tupl
 
 def _questions(fact: Fact, texts: list[str], values: Any) -> Iterator[Record]:
     """Script questions for generation that no prompt begins with."""
-    asked = {cut(t).question for t in texts}
-    fresh = [q for q in dict.fromkeys(strings(values)) if q not in asked]
+    in_prompts = {cut(t).question for t in texts}
+    fresh = [q for q in dict.fromkeys(strings(values)) if q not in in_prompts]
     for number, text in enumerate(fresh, 1):
         yield ScriptQuestion(key=f"{fact.key}/g{number}", fact=fact.key, text=text)
 
@@ -271,8 +271,8 @@ def _neighbour_with_object(edit: Fact, value: dict[str, Any], number: int) -> It
     prompt = text_of(value, "prompt").replace("{", "(").replace("}", ")")
     subject = _shared_subject(edit, prompt)
     old = Object(text=text_of(value, "object"))
-    how = "same_object" if old.text.casefold() == edit.old.text.casefold() else "near_subject"
-    yield from _neighbour_items(edit, number, Entity(text=subject), prompt.replace(subject, "{}", 1), old, how)
+    relation = "same_object" if old.text.casefold() == edit.old.text.casefold() else "near_subject"
+    yield from _neighbour_items(edit, number, Entity(text=subject), prompt.replace(subject, "{}", 1), old, relation)
     texts = _texts(value.get("question"))
     yield from _prompts(f"{edit.key}/n{number}", texts, [None] * len(texts), (old.text,))
 

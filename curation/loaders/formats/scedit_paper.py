@@ -40,16 +40,16 @@ class ScEditPaper(FormatReader):
     def make(self, row: Row) -> Iterator[RowItem]:
         """The fact, its question, its script and prompt, and an extra."""
         data = row.data
-        said: dict[str, Any] = {**(data.get("fact") or {}), **(data.get("edit") or {})}
-        subject, relation = text_of(said, "subject"), text_of(said, "relation")
-        prompt = said.get("fact_prompt") or data.get("fact_prompt") or f"{subject} {relation}"
+        fields: dict[str, Any] = {**(data.get("fact") or {}), **(data.get("edit") or {})}
+        subject, relation = text_of(fields, "subject"), text_of(fields, "relation")
+        prompt = fields.get("fact_prompt") or data.get("fact_prompt") or f"{subject} {relation}"
         fact = Fact(
             key=f"scedit-paper/{slug(subject)}",
             subject=Entity(text=subject),
             relation=Relation(id=slug(relation), label=relation),
             prompt=template(prompt, subject),
-            old=Object(text=text_of(said, "target_true")),
-            new=Object(text=text_of(said, "target_new")),
+            old=Object(text=text_of(fields, "target_true")),
+            new=Object(text=text_of(fields, "target_new")),
             source=self.upstream.source(data["example"]),
         )
         yield fact

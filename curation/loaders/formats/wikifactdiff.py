@@ -51,9 +51,9 @@ class WikiFactDiff(FormatReader):
                 raise ValueError(f"the decision {value['decision']!r} of an object is not new, obsolete or static")
             groups[value["decision"]].append(value)
         replaced = [len(groups[d]) for d in ("new", "obsolete", "static")] == [1, 1, 0]
-        told = data.get("is_replace")
-        if told is not None and told != replaced:
-            yield row.problem("contradictory", f"is_replace is {told}, but its objects say {replaced}")
+        is_replace = data.get("is_replace")
+        if is_replace is not None and is_replace != replaced:
+            yield row.problem("contradictory", f"is_replace is {is_replace}, but its objects say {replaced}")
         if not replaced:
             self._tally.add("no object that one other replaced, so no fact", row)
             return

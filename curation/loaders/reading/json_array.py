@@ -67,8 +67,8 @@ class _Window:
         """Move to the end of the first match after the next character less one; False: there is none."""
         self.at += 1
         while True:
-            if found := pattern.search(self.text, self.at):
-                self.at = found.end() - 1
+            if match := pattern.search(self.text, self.at):
+                self.at = match.end() - 1
                 return True
             if self.ended:
                 return False

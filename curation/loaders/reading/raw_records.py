@@ -59,12 +59,12 @@ class Parser:
         )
 
     def _pairs(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        made = dict(pairs)
-        if len(made) != len(pairs):
+        fields = dict(pairs)
+        if len(fields) != len(pairs):
             names = [name for name, _ in pairs]
             twice = next(n for n in names if names.count(n) > 1)
             self.odd = f"the field '{twice}' stands twice in one object"
-        return made
+        return fields
 
     def _constant(self, name: str) -> None:
         self.odd = f"{name} is not a JSON value"

@@ -77,13 +77,13 @@ def bradley_terry(comparisons: Sequence[PairedComparison]) -> Strengths:
         raise UserError(f"all of {counted(ties, 'comparison')} are ties: no strengths can be told", fix="collect more")
     utilities, won = _utilities(names, comparisons, ties=ties > 0)
     _refuse_unbounded(names, utilities, won)
-    found = minimize(_loss, np.zeros(utilities.shape[2]), (utilities, won), jac=True, method="BFGS",
+    solution = minimize(_loss, np.zeros(utilities.shape[2]), (utilities, won), jac=True, method="BFGS",
                      options={"gtol": 1e-9, "maxiter": 1000})  # fmt: skip
-    if float(np.abs(found.jac).max()) > 1e-5 * len(comparisons):
+    if float(np.abs(solution.jac).max()) > 1e-5 * len(comparisons):
         raise UserError("the strengths could not be fitted: the search did not end", fix="collect more comparisons")
     cases = [c.case for c in comparisons]
-    spread = _sandwich(found.x, utilities, won, cases)
-    return _as_estimates(names, found.x, spread, comparisons, ties)
+    spread = _sandwich(solution.x, utilities, won, cases)
+    return _as_estimates(names, solution.x, spread, comparisons, ties)
 
 
 def _contrasts(count: int) -> Floats:
@@ -210,10 +210,10 @@ def _refuse_unbounded(names: Sequence[str], utilities: Floats, won: np.ndarray[t
     n, kinds, p = utilities.shape
     gains = utilities[np.arange(n), won][:, None, :] - utilities
     rows = np.unique(gains.reshape(n * kinds, p).round(12), axis=0)
-    found = linprog(-rows.sum(axis=0), A_ub=-rows, b_ub=np.zeros(len(rows)), bounds=[(-1, 1)] * p, method="highs")
-    if found.status != 0 or -found.fun < 1e-7:
+    solution = linprog(-rows.sum(axis=0), A_ub=-rows, b_ub=np.zeros(len(rows)), bounds=[(-1, 1)] * p, method="highs")
+    if solution.status != 0 or -solution.fun < 1e-7:
         return
-    direction = _contrasts(len(names)) @ found.x[: len(names) - 1]
+    direction = _contrasts(len(names)) @ solution.x[: len(names) - 1]
     order = np.argsort(-direction, kind="stable")
     gap = int(np.argmax(-np.diff(direction[order])))
     high, low = ([names[k] for k in order[part]] for part in (slice(0, gap + 1), slice(gap + 1, None)))

@@ -173,13 +173,13 @@ def _indicator(columns: Ints, sign: float, rows: int, width: int) -> Any:
 
 def _thresholds(ratings: Sequence[FacetRating], aspects: Groups) -> tuple[tuple[Floats, ...], Ints, Ints, Ints]:
     """Scale points in use by aspect, where thresholds begin, and those above and below each rating."""
-    given = np.array([r.value for r in ratings], dtype=np.float64)
-    values = tuple(np.unique(given[aspects.of == a]) for a in range(len(aspects.names)))
+    numbers = np.array([r.value for r in ratings], dtype=np.float64)
+    values = tuple(np.unique(numbers[aspects.of == a]) for a in range(len(aspects.names)))
     cuts = np.concatenate([[0], np.cumsum([len(v) - 1 for v in values])]).astype(np.int64)
-    upper, lower = np.empty(len(given), dtype=np.int64), np.empty(len(given), dtype=np.int64)
+    upper, lower = np.empty(len(numbers), dtype=np.int64), np.empty(len(numbers), dtype=np.int64)
     for a, v in enumerate(values):
         mine = aspects.of == a
-        place = np.searchsorted(v, given[mine])
+        place = np.searchsorted(v, numbers[mine])
         upper[mine] = np.where(place < len(v) - 1, cuts[a] + place, -1)
         lower[mine] = np.where(place > 0, cuts[a] + place - 1, -1)
     return values, cuts, upper, lower

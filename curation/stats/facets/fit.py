@@ -239,5 +239,5 @@ def _variances(
 
 
 def _one_variance(effects: Floats, spread: Floats, now: float) -> tuple[float, float]:
-    told = max(len(effects) - float(spread.sum()) / now, 1e-3)
-    return max(float(effects @ effects) / told, _LEAST), told
+    freedom = max(len(effects) - float(spread.sum()) / now, 1e-3)
+    return max(float(effects @ effects) / freedom, _LEAST), freedom

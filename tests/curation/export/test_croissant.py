@@ -18,7 +18,7 @@ from curation.shipped import mini_split, shipped_split
 def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("croissant") / "mini"
     about = PublisherDetails(creator="Tests", url="https://example.org/mini", date="2026-01-02", cite="Tests, 2026")
-    publish(mini_split(), folder, about=about)
+    publish(mini_split(), folder, publisher=about)
     return folder
 
 
