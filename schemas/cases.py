@@ -78,14 +78,14 @@ class EventCase(Record):
 
     @model_validator(mode="after")
     def _fitting_questions(self) -> EventCase:
-        asked: list[FactQuestion | TendencyQuestion] = [*self.facts, *self.tendencies]
-        if not asked:
+        questions: list[FactQuestion | TendencyQuestion] = [*self.facts, *self.tendencies]
+        if not questions:
             raise ValueError("an event without a question measures nothing: give it one, or leave it out")
-        for question in asked:
+        for question in questions:
             if question.event != self.event.key:
                 raise ValueError(f"the question '{question.key}' is about another event ('{question.event}')")
         scopes: dict[str, str] = {}
-        for question in asked:
+        for question in questions:
             if scopes.setdefault(question.text.casefold(), question.scope) != question.scope:
                 raise ValueError(f"one question is both in and out of scope: {question.text!r}")
         return self

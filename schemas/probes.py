@@ -40,9 +40,10 @@ class ScoreProbe(Frozen):
     @cached_property
     def id(self) -> str:
         """Hash of what is asked (not of what for): equal questions are asked once."""
-        told = [self.instruction, self.instruction_in_context]
+        instructions = [self.instruction, self.instruction_in_context]
         return content_id(
-            "probe", [self.ask, self.prompt, self.separator, list(self.targets), *(told if any(told) else ())]
+            "probe",
+            [self.ask, self.prompt, self.separator, list(self.targets), *(instructions if any(instructions) else ())],
         )
 
 
@@ -92,10 +93,10 @@ class GenerateProbe(Frozen):
     @cached_property
     def id(self) -> str:
         """Hash of what is asked and how (not of what for), with the version of the code that writes."""
-        about = self.model_dump(mode="json", exclude={"purpose", "item", "cluster"})
+        description = self.model_dump(mode="json", exclude={"purpose", "item", "cluster"})
         if not self.instruction_in_context:  # probes of before have no such field, and keep their ids
-            del about["instruction_in_context"]
-        return content_id("probe", [WRITER, about])
+            del description["instruction_in_context"]
+        return content_id("probe", [WRITER, description])
 
 
 Probe = Annotated[ScoreProbe | GenerateProbe, Field(discriminator="ask")]
@@ -115,7 +116,7 @@ def instructed(probe: ScoreProbe | GenerateProbe, rewrite: Callable[[str], str] 
         'Answer.\n\nIt was Ada. Who?'
     """
     prompt = rewrite(probe.prompt) if rewrite else probe.prompt
-    told = probe.instruction
+    instruction = probe.instruction
     if probe.instruction_in_context and prompt != probe.prompt:
-        told = probe.instruction_in_context
-    return f"{told}\n\n{prompt}" if told else prompt
+        instruction = probe.instruction_in_context
+    return f"{instruction}\n\n{prompt}" if instruction else prompt

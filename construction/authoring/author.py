@@ -115,7 +115,7 @@ class Author:
 
     async def _slots(self, call: QuestionAsk, trace: list[Lineage]) -> list[Slot]:
         """The slots of one call; a prompt with one question a call tries again until one passes."""
-        made: list[QuestionOutcome] = []
+        outcomes: list[QuestionOutcome] = []
         failure = "the reply holds fewer questions than asked for"
         step = self._questions
         for attempt in range(step.wording.attempts):
@@ -126,21 +126,21 @@ class Author:
                 continue
             for question in step.parse(call, reply.value):
                 verdicts = judge("question", CheckInputs(fact=call.fact, question=question), rules=self._rules)
-                made.append(QuestionOutcome(question, tuple(verdicts)))
+                outcomes.append(QuestionOutcome(question, tuple(verdicts)))
                 trace.append(self._line(question, "questions", self._client, step, reply, attempt, call.fact.id))
-            if made and standing(made[-1].verdicts) == "keep":
+            if outcomes and standing(outcomes[-1].verdicts) == "keep":
                 break
         if step.wording.shape == "one":
-            return [Slot(tuple(made), "" if made else failure)]
-        return [Slot((q,)) for q in made] + [Slot(failure=failure)] * (call.count - len(made))
+            return [Slot(tuple(outcomes), "" if outcomes else failure)]
+        return [Slot((q,)) for q in outcomes] + [Slot(failure=failure)] * (call.count - len(outcomes))
 
     def _screened(self, slot: Slot) -> Slot:
         """The slot with what people said of its question, where they dropped it."""
         if not slot.questions or slot.questions[-1].question.id not in self._dropped:
             return slot
         *earlier, last = slot.questions
-        said = self._dropped[last.question.id]
-        return replace(slot, questions=(*earlier, replace(last, verdicts=(*last.verdicts, said))))
+        verdict = self._dropped[last.question.id]
+        return replace(slot, questions=(*earlier, replace(last, verdicts=(*last.verdicts, verdict))))
 
     async def _filled(self, fact: Fact, slots: list[Slot], quota: QuestionQuota, trace: list[Lineage]) -> list[Slot]:
         """Slots with scripts for as many questions as are wanted; one whose scripts all fail is replaced."""
@@ -152,8 +152,8 @@ class Author:
         while tried < len(queue) and standing_ < quota.questions:
             turn = queue[tried : tried + quota.questions - standing_]
             tried += len(turn)
-            made = await gather_all([self._scripted(fact, slots[n], quota.scripts, trace) for n in turn])
-            for place, slot in zip(turn, made, strict=True):
+            scripted_slots = await gather_all([self._scripted(fact, slots[n], quota.scripts, trace) for n in turn])
+            for place, slot in zip(turn, scripted_slots, strict=True):
                 slots[place] = slot
                 standing_ += slot.standing != "drop"
         if quota.candidates > quota.questions:
@@ -166,9 +166,9 @@ class Author:
         """The slot with scripts for its last question."""
         *earlier, last = slot.questions
         if self._reader is not None:
-            said = await self._reader.question(fact, last.question, trace)
-            last = QuestionOutcome(last.question, (*last.verdicts, *said))
-            if standing(said) == "drop":
+            reader_verdicts = await self._reader.question(fact, last.question, trace)
+            last = QuestionOutcome(last.question, (*last.verdicts, *reader_verdicts))
+            if standing(reader_verdicts) == "drop":
                 return Slot((*earlier, last))
         tasks = [self._write_script(fact, last.question, w, n, trace) for w in self._writers for n in range(count)]
         written = tuple(await gather_all(tasks))
@@ -199,13 +199,13 @@ class Author:
                 trace.append(self._failed_lineage(question, "scripts", writer.client, step, reply, sample, failure))
                 call = replace(call, rejected=tuple(draft), reason=reason_for_author(question, trouble))
                 continue
-            made = await self._read(fact, _check_draft(fact, question, draft, self._rules), trace)
-            scripts.append(made)
-            trace += self._script_lines(made, question, writer, reply, sample)
-            reason = "" if made.standing == "keep" else reason_for_author(question, made.verdicts)
-            if made.standing == "keep" or (step.wording.again is not None and not reason):
+            outcome = await self._read(fact, _check_draft(fact, question, draft, self._rules), trace)
+            scripts.append(outcome)
+            trace += self._script_lines(outcome, question, writer, reply, sample)
+            reason = "" if outcome.standing == "keep" else reason_for_author(question, outcome.verdicts)
+            if outcome.standing == "keep" or (step.wording.again is not None and not reason):
                 break
-            call = replace(call, rejected=made.script.steps, reason=reason)
+            call = replace(call, rejected=outcome.script.steps, reason=reason)
         unique = {s.script.id: s for s in scripts}
         return AuthorAttempts(writer.name, tuple(unique.values()), () if scripts else tuple(trouble))
 
@@ -213,8 +213,8 @@ class Author:
         """The script with what the second reader says of its prompt."""
         if self._reader is None or outcome.prompt is None or outcome.standing == "drop":
             return outcome
-        said = await self._reader.prompt(fact, outcome.prompt, trace)
-        return ScriptOutcome(outcome.script, outcome.prompt, (*outcome.verdicts, *said))
+        reader_verdicts = await self._reader.prompt(fact, outcome.prompt, trace)
+        return ScriptOutcome(outcome.script, outcome.prompt, (*outcome.verdicts, *reader_verdicts))
 
     def _line(
         self,
@@ -292,25 +292,25 @@ def _compare_questions(fact: Fact, slots: Sequence[Slot], rules: Rules) -> list[
     earlier: list[ScriptQuestion] = []
     compared = []
     for slot in slots:
-        made = []
+        questions = []
         for q in slot.questions:
             known = {v.key for v in q.verdicts}
             material = CheckInputs(fact=fact, question=q.question, questions=tuple(earlier))
             more = [v for v in judge("question", material, rules=rules) if v.key not in known]
-            made.append(replace(q, verdicts=(*q.verdicts, *more)))
+            questions.append(replace(q, verdicts=(*q.verdicts, *more)))
         if slot.passes:
             earlier.append(slot.questions[-1].question)
-        compared.append(Slot(tuple(made), slot.failure, slot.surplus))
+        compared.append(Slot(tuple(questions), slot.failure, slot.surplus))
     return compared
 
 
 def _drop_repeats(slots: Sequence[Slot], count: int) -> list[Slot]:
     """Slots in which a question that an earlier slot holds already does not stand again."""
     seen: set[str] = set()
-    kept: list[Slot] = []
+    slots_left: list[Slot] = []
     for slot in slots[:count]:
         new = {q.question.key: q for q in slot.questions if q.question.key not in seen}
         seen |= new.keys()
         lost = slot.questions and not new
-        kept.append(Slot(tuple(new.values()), "duplicate: the same question again" if lost else slot.failure))
-    return kept
+        slots_left.append(Slot(tuple(new.values()), "duplicate: the same question again" if lost else slot.failure))
+    return slots_left

@@ -66,13 +66,13 @@ class QuestionOutcome:
     @property
     def standing(self) -> Standing:
         """The worst of the question's and its best script's."""
-        own = standing(self.verdicts)
+        question_standing = standing(self.verdicts)
         if self.alone:
-            return own
-        if own == "drop" or not self.scripts:
+            return question_standing
+        if question_standing == "drop" or not self.scripts:
             return "drop"
         best = max((s.standing for s in self.scripts), key=_ORDER.index)
-        return min(own, best, key=_ORDER.index)
+        return min(question_standing, best, key=_ORDER.index)
 
 
 @dataclass(frozen=True)
@@ -124,10 +124,10 @@ class FactOutcome:
     def records(self) -> Iterator[Record]:
         """Everything to store, the fact aside."""
         yield from self.verdicts
-        for made in self.questions():
-            yield made.question
-            yield from made.verdicts
-            for script in made.scripts:
+        for question in self.questions():
+            yield question.question
+            yield from question.verdicts
+            for script in question.scripts:
                 yield script.script
                 if script.prompt is not None:
                     yield script.prompt

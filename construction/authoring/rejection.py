@@ -34,8 +34,8 @@ def reason_for_author(question: ScriptQuestion, verdicts: Iterable[Verdict]) -> 
         'the object stands in step 1 already, and at least two preparing steps have to come first'
     """
     against = [v for v in verdicts if v.label in ("drop", "unsure")]
-    told = (_reason(question, v) for v in sorted(against, key=lambda v: v.label != "drop"))
-    return next((reason for reason in told if reason), "")
+    reasons = (_reason(question, v) for v in sorted(against, key=lambda v: v.label != "drop"))
+    return next((reason for reason in reasons if reason), "")
 
 
 def _reason(question: ScriptQuestion, verdict: Verdict) -> str:

@@ -41,8 +41,8 @@ def generation_verdicts(store: Store, outcomes: Sequence[FactOutcome], choice: C
     yield from (_verdict(now[item], "keep") for item in sorted(back))
     if choice == "add" or not whole:
         return
-    asked = store.of_parents(ScriptQuestion, {one.fact.key for one in whole})
-    before: list[Record] = [*asked, *store.of_parents(Script, {q.key for q in asked})]
+    questions = store.of_parents(ScriptQuestion, {one.fact.key for one in whole})
+    before: list[Record] = [*questions, *store.of_parents(Script, {q.key for q in questions})]
     for item in before:
         if item.id not in now and any(line.request for line in store.lineage(item.id)):
             yield _verdict(item, "drop")

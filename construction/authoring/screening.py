@@ -23,23 +23,23 @@ def dropped_by_people(verdicts: Iterable[Verdict]) -> dict[str, Verdict]:
         >>> list(dropped_by_people([drop])), list(dropped_by_people([drop, keep]))
         (['q'], [])
     """
-    said: dict[str, list[Verdict]] = defaultdict(list)
+    verdicts_by_item: dict[str, list[Verdict]] = defaultdict(list)
     decided: dict[str, Verdict] = {}
     for v in verdicts:
         rater = v.judged_by
         if rater is None or rater.is_program or v.label not in ("keep", "drop"):
             continue
         if v.check == SCREEN:
-            said[v.item_id].append(v)
+            verdicts_by_item[v.item_id].append(v)
         elif rater.kind == "adjudicated" and v.check.startswith(SCREEN):
             decided[v.item_id] = v
     out = {}
-    for item in sorted({*said, *decided}):
-        drops = [v for v in said[item] if v.label == "drop"]
+    for item in sorted({*verdicts_by_item, *decided}):
+        drops = [v for v in verdicts_by_item[item] if v.label == "drop"]
         if item in decided:
             counts = [decided[item]] if decided[item].label == "drop" else []
         else:
-            counts = drops if 2 * len(drops) > len(said[item]) else []
+            counts = drops if 2 * len(drops) > len(verdicts_by_item[item]) else []
         if counts:
             out[item] = min(counts, key=lambda v: v.key)
     return out

@@ -154,8 +154,8 @@ class ConstructionTally:
 
     def _note(self, result: FactOutcome, slot: Slot, outcome: str) -> None:
         if not slot.questions:
-            name, found, reason = slot.failure.partition(": ")
-            label = "unscored" if found else outcome  # a failed call, else a question left out or written twice
+            name, colon, reason = slot.failure.partition(": ")
+            label = "unscored" if colon else outcome  # a failed call, else a question left out or written twice
             self._count("question", name, label, reason or name, result.fact.key)
             return
         made_question = next((q for q in slot.questions if q.standing == outcome), slot.questions[-1])
@@ -168,10 +168,10 @@ class ConstructionTally:
         self._reasons[key] += 1
         self._examples.setdefault(key, (reason, example))
 
-    def link(self, *, kept: bool) -> None:
+    def link(self, *, passes: bool) -> None:
         """Count one neighbour link."""
         self._n["links"] += 1
-        self._n["links_kept"] += kept
+        self._n["links_kept"] += passes
 
     def result(self, *, calls: int, quality: str | None) -> ConstructionCounts:
         """The counts so far."""

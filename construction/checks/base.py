@@ -105,9 +105,9 @@ class LeakCheck(MentionCheck):
     def leak_verdict(self, item: Record, text: str, fact: Fact) -> Verdict:
         """``drop`` where an object is named, ``unsure`` where it may be, else ``keep``."""
         objects = {"old object": fact.old, "new object": fact.new}
-        found = Leaks()
+        all_leaks = Leaks()
         for what, other in (self.order, self.order[::-1]):
-            found += leaks(
+            all_leaks += leaks(
                 text,
                 what,
                 objects[what],
@@ -116,13 +116,15 @@ class LeakCheck(MentionCheck):
                 relation=fact.relation,
                 rules=self.params.rules,
             )
-        if found.named:
-            first = found.named[0]
+        if all_leaks.named:
+            first = all_leaks.named[0]
             reason = f"the {self.text_name} names the {first.what} ('{first.text}')"
-            return self.verdict(item, "drop", reason, spans=found.named)
-        if found.doubtful:
-            return self.verdict(item, "unsure", found.doubtful[0][1], spans=[place for place, _ in found.doubtful])
-        return self.verdict(item, "keep", "; ".join(found.other))
+            return self.verdict(item, "drop", reason, spans=all_leaks.named)
+        if all_leaks.doubtful:
+            return self.verdict(
+                item, "unsure", all_leaks.doubtful[0][1], spans=[place for place, _ in all_leaks.doubtful]
+            )
+        return self.verdict(item, "keep", "; ".join(all_leaks.other))
 
 
 def span(mention: Mention, what: str) -> Span:
@@ -175,10 +177,10 @@ def leaks(
     """
     if entity is None:
         return Leaks()
-    found = find_object(text, entity, beside=(other,), relation=relation, near=subject.names, rules=rules)
-    hosts = find(text, subject) if found else ()
+    mentions = find_object(text, entity, beside=(other,), relation=relation, near=subject.names, rules=rules)
+    hosts = find(text, subject) if mentions else ()
     named, doubtful, words = [], [], []
-    for one in found:
+    for one in mentions:
         place = span(one.mention, what)
         host = next((h for h in hosts if h.start <= place.start and place.end <= h.end), None)
         if host is not None:

@@ -107,8 +107,8 @@ class FactDates(RuleCheck):
         if when is None:
             reason = f"'{fact.changed_on}' is no date such as 2021, 2021-12 or 2021-12-08"
             return self.verdict(fact, "unscored", reason)
-        made = days(fact.source.date or "")
-        if made and when[0] > made[1]:
+        source_days = days(fact.source.date or "")
+        if source_days and when[0] > source_days[1]:
             reason = f"changed on {fact.changed_on}, after its source was made ({fact.source.date})"
             return self.verdict(fact, "drop", reason)
         for other in inputs.facts or ():

@@ -35,8 +35,8 @@ class QuestionForm(MentionCheck):
             return self.verdict(question, "drop", "the question does not begin like 'How to' or 'How does a'")
         if not text.endswith("?"):
             return self.verdict(question, "drop", "the question does not end with a question mark")
-        found = find_object(text, inputs.fact.subject, rules=self.params.rules)
-        named = [one.mention for one in found if one.label != "word"]  # "Deep Impact" is a film
+        mentions = find_object(text, inputs.fact.subject, rules=self.params.rules)
+        named = [one.mention for one in mentions if one.label != "word"]  # "Deep Impact" is a film
         matches = [m for m in _IMPACT.finditer(text) if not any(n.start <= m.start() < n.end for n in named)]
         if matches:
             match = matches[0]

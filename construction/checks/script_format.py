@@ -62,5 +62,5 @@ def _first_broken_step(inputs: CheckInputs) -> str | None:
     fact = inputs.fact
     entities: tuple[Entity | None, ...] = (fact.old, fact.new, fact.subject)
     names = [name for one in entities if one is not None for name in one.names]
-    found = ((number, broken_words(step, names)) for number, step in enumerate(inputs.draft, 1))
-    return next((f"step {number}: {wrong}" for number, wrong in found if wrong), None)
+    problems = ((number, broken_words(step, names)) for number, step in enumerate(inputs.draft, 1))
+    return next((f"step {number}: {wrong}" for number, wrong in problems if wrong), None)

@@ -29,15 +29,15 @@ class SubjectInNeighbour(MentionCheck):
         link, edit, prompt = inputs.link, inputs.edit, inputs.prompt
         assert link is not None and edit is not None and prompt is not None
         text, related = unlabelled(prompt.text), (prompt.id,)
-        found = Leaks()
+        all_leaks = Leaks()
         for what, entity in (("edited subject", edit.subject), ("new object of the edit", edit.new)):
-            own = inputs.fact.subject
-            here = leaks(text, what, entity, subject=own, whose="the neighbour's", rules=self.params.rules)
+            edited_subject = inputs.fact.subject
+            here = leaks(text, what, entity, subject=edited_subject, whose="the neighbour's", rules=self.params.rules)
             if here.named:
                 reason = f"the neighbour's prompt names the {what} ('{here.named[0].text}')"
                 return self.verdict(link, "drop", reason, spans=here.named, related=related)
-            found += here
-        if found.doubtful:
-            spans = [place for place, _ in found.doubtful]
-            return self.verdict(link, "unsure", found.doubtful[0][1], spans=spans, related=related)
-        return self.verdict(link, "keep", "; ".join(found.other), related=related)
+            all_leaks += here
+        if all_leaks.doubtful:
+            spans = [place for place, _ in all_leaks.doubtful]
+            return self.verdict(link, "unsure", all_leaks.doubtful[0][1], spans=spans, related=related)
+        return self.verdict(link, "keep", "; ".join(all_leaks.other), related=related)

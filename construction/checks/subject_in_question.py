@@ -35,8 +35,8 @@ class SubjectInQuestion(MentionCheck):
         """The verdict on the question."""
         question, subject = inputs.question, inputs.fact.subject
         assert question is not None
-        found = find_object(question.text, subject, rules=self.params.rules)
-        named = [one for one in found if one.fits]
+        mentions = find_object(question.text, subject, rules=self.params.rules)
+        named = [one for one in mentions if one.fits]
         for label in ("name", "unsure"):
             one = next((one for one in named if one.label == label), None)
             if one is not None:
@@ -44,7 +44,7 @@ class SubjectInQuestion(MentionCheck):
                 why = "" if keep else f"the subject? {one.why}"
                 return self.verdict(question, "keep" if keep else "unsure", why, spans=[span(one.mention, "subject")])
         reason = f"the question does not name the subject ('{subject.text}')"
-        return self.verdict(question, "drop", "; ".join((reason, *(one.why for one in found if one.why))))
+        return self.verdict(question, "drop", "; ".join((reason, *(one.why for one in mentions if one.why))))
 
 
 def _says_whose(text: str, mention: Mention, subject: Entity) -> bool:

@@ -26,18 +26,18 @@ def funnel(store_path: Path, page: Path | None, prices: Path | None, as_json: bo
     """  # noqa: D301 - click needs the real backspace
     from construction.report.store_funnel import store_yield
 
-    found = store_yield(store_path, prices=prices)
+    yields = store_yield(store_path, prices=prices)
     if page is not None:
         from construction.report.page import page as html
         from curation.files.atomic import write_text
 
-        write_text(page, html(found), "the page", errors="replace", fix="name another --page")
+        write_text(page, html(yields), "the page", errors="replace", fix="name another --page")
     if as_json:
-        click.echo(found.model_dump_json())
+        click.echo(yields.model_dump_json())
         return
     from construction.report.text import text
 
-    for line in text(found):
+    for line in text(yields):
         click.echo(line)
     if page is not None:
         click.echo(f"\nWrote {page}")

@@ -184,13 +184,13 @@ class Client:
         Every round is a call of its own with a journal key of its own, so a resumed run walks the same rounds without
         asking.
         """
-        asked, rounds = 0, list[StoredOutcome]()
+        calls, rounds = 0, list[StoredOutcome]()
         for attempt in range(self.endpoint.repairs + 1):
             key = request_key(self.endpoint.model, request)
             outcome, fresh = await self._recorded(key, request)
-            asked += fresh
+            calls += fresh
             if isinstance(outcome, CallError):
-                return Reply("unanswered", None, "", outcome.message, key, None, None, "", asked)
+                return Reply("unanswered", None, "", outcome.message, key, None, None, "", calls)
             rounds.append(outcome)
             status, value, message = read(outcome, request.reply)
             if status != "unparseable" or attempt == self.endpoint.repairs:
@@ -198,7 +198,7 @@ class Client:
             request = repair(request, outcome.raw, message)
         tokens_in, tokens_out = known_sum(s.tokens_in for s in rounds), known_sum(s.tokens_out for s in rounds)
         last, cost = rounds[-1], known_sum(s.cost for s in rounds)
-        return Reply(status, value, last.raw, message, key, tokens_in, tokens_out, last.at, asked, cost, last.logprobs)
+        return Reply(status, value, last.raw, message, key, tokens_in, tokens_out, last.at, calls, cost, last.logprobs)
 
     async def samples(self, request: Request, n: int) -> list[Reply]:
         """``n`` replies to one request, sample numbers from the request's own on; each is on record by itself."""
@@ -260,8 +260,8 @@ class Client:
 
     def _reply_limit(self, request: Request) -> int | None:
         """Tokens of a reply at most, where the parameters do not say: as the user says, else the prompt."""
-        given = self.endpoint.reply_tokens or request.longest
-        return given or (REPLY_TOKENS if self.budget.limited else None)
+        limit = self.endpoint.reply_tokens or request.longest
+        return limit or (REPLY_TOKENS if self.budget.limited else None)
 
     def _learn(self, request: Request, form: RequestFormat, outcome: StoredOutcome) -> None:
         """Note the form that worked, and say what it leaves out."""

@@ -46,10 +46,10 @@ def tidy(text: str) -> str:
     """
     if text.isprintable():  # then a space is its only white space
         return " ".join(text.split())
-    kept = "".join(
+    printable = "".join(
         " " if c.isspace() else c for c in text if c.isspace() or unicodedata.category(c) not in ("Cc", "Cs")
     )
-    return " ".join(kept.split())
+    return " ".join(printable.split())
 
 
 def fenced(text: str) -> str:

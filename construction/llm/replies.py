@@ -36,10 +36,10 @@ def outcome_of_data(data: Any) -> StoredOutcome | CallError:
         message = choice["message"]
         text, refusal = _joined(message.get("content")), message.get("refusal")
     except (LookupError, TypeError, AttributeError):
-        said = data.get("error") if isinstance(data, dict) else None
-        return error_in_reply(said) if said else CallError("transient", _NO_CHAT, lost=True)
-    if said := choice.get("error") or (not text and data.get("error")):
-        return error_in_reply(said)._replace(lost=True)
+        error = data.get("error") if isinstance(data, dict) else None
+        return error_in_reply(error) if error else CallError("transient", _NO_CHAT, lost=True)
+    if error := choice.get("error") or (not text and data.get("error")):
+        return error_in_reply(error)._replace(lost=True)
     usage = data.get("usage") if isinstance(data.get("usage"), dict) else {}
     finish = choice.get("finish_reason") if isinstance(choice.get("finish_reason"), str) else None
     refused = refusal or (finish == "content_filter" and "the endpoint's content filter stopped the reply")
@@ -118,7 +118,7 @@ def _reason_text(error: ValidationError) -> str:
 def _objects(text: str) -> list[dict[str, Any]]:
     """JSON objects that stand in a text, those inside another not counted; at most some places are tried."""
     text = _THOUGHT.sub("", text)
-    decoder, found, start = json.JSONDecoder(), list[dict[str, Any]](), text.find("{")
+    decoder, objects, start = json.JSONDecoder(), list[dict[str, Any]](), text.find("{")
     for _ in range(_STARTS):
         if start < 0:
             break
@@ -127,9 +127,9 @@ def _objects(text: str) -> list[dict[str, Any]]:
         except (ValueError, RecursionError):
             end = start + 1
         else:
-            found.append(_without_surrogates(value))
+            objects.append(_without_surrogates(value))
         start = text.find("{", end)
-    return found
+    return objects
 
 
 def repair(request: Request, raw: str, error: str) -> Request:

@@ -98,20 +98,20 @@ def fallback(form: RequestFormat, fault: CallError, names: frozenset[str], *, pr
     """
     if fault.status not in (400, 415, 422, 500, 501):
         return None
-    said = f"{fault.named or ''} {fault.message}"
-    if fault.status >= 500 and not _SURE_WORDS.search(said):
+    error_text = f"{fault.named or ''} {fault.message}"
+    if fault.status >= 500 and not _SURE_WORDS.search(error_text):
         return None
-    if _LENGTH_WORDS.search(said):
+    if _LENGTH_WORDS.search(error_text):
         return None  # about this request, and it may name max_tokens all the same
     for name in sorted(names - set(form.without)):
         sent = _RENAMED[name] if form.renamed and name in _RENAMED else name
-        if not re.search(rf"\b{sent}\b", said):
+        if not re.search(rf"\b{sent}\b", error_text):
             continue
         if name in _RENAMED and not form.renamed:
             return form.model_copy(update={"renamed": True})
         gone = (name, "top_logprobs") if name == "logprobs" else (name,)
         return form.model_copy(update={"without": tuple(sorted({*form.without, *gone}))})
-    if form.reply != "text" and (_FORMAT_WORDS.search(said) or not proven):
+    if form.reply != "text" and (_FORMAT_WORDS.search(error_text) or not proven):
         return form.model_copy(update={"reply": "object" if form.reply == "schema" else "text"})
     return None
 

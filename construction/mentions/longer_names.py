@@ -76,8 +76,8 @@ def longer_name(text: str, start: int, end: int, *, names: tuple[str, ...] = ())
         return glued
     if not text[start].isupper() or capitals_tell_nothing(text, start, end):
         return None
-    own = frozenset(re.findall(r"[^\W\d_]+", " ".join(names).casefold()))
-    a, b = _left_end(text, start, own), _right_end(text, end, own)
+    name_words = frozenset(re.findall(r"[^\W\d_]+", " ".join(names).casefold()))
+    a, b = _left_end(text, start, name_words), _right_end(text, end, name_words)
     return text[a:b] if (a, b) != (start, end) else None
 
 

@@ -101,28 +101,28 @@ def _of_a_person(relation: str, label: str) -> bool:
 @lru_cache(maxsize=16384)
 def _forms(names: tuple[str, ...], person: bool) -> tuple[NameForm, ...]:
     plain = [form for name in names for form in _plain_forms(name)]
-    found = list(plain)
+    forms = list(plain)
     for name in dict.fromkeys([*names, *(form.text for form in plain if form.kind == "name")]):
-        found += _of_table(name)
-        found += _of_place(name)
+        forms += _of_table(name)
+        forms += _of_place(name)
         if person:
-            found += _of_name(name)
-    for name in dict.fromkeys([*names, *(f.text for f in found if f.kind == "name")]):
+            forms += _of_name(name)
+    for name in dict.fromkeys([*names, *(f.text for f in forms if f.kind == "name")]):
         if not name.isascii():
             code = "".join(c if c.isascii() else f"\\u{ord(c):04x}" for c in name)
-            found.append(NameForm(code, "escaped", name))
+            forms.append(NameForm(code, "escaped", name))
     seen = set(names)
-    kept = []
-    for form in sorted(found, key=lambda f: f.kind != "name"):
+    unique = []
+    for form in sorted(forms, key=lambda f: f.kind != "name"):
         if form.text not in seen and form.text:
             seen.add(form.text)
-            kept.append(form)
-    return tuple(kept)
+            unique.append(form)
+    return tuple(unique)
 
 
 def _plain_forms(name: str) -> list[NameForm]:
     """Ways to write the same name: without article, brackets, what follows a comma, legal form, codes, apostrophes."""
-    made = [
+    spellings = [
         name[4:] if name.casefold().startswith("the ") else "",
         _BRACKET.sub("", name),
         _OF.sub("", name),
@@ -130,7 +130,7 @@ def _plain_forms(name: str) -> list[NameForm]:
         _CODE.sub(lambda m: chr(int(m.group(1), 16)), name),
         _APOSTROPHES.sub("", name),
     ]
-    return [NameForm(one, "name", name) for one in dict.fromkeys(made) if one != name and len(one) > 1]
+    return [NameForm(one, "name", name) for one in dict.fromkeys(spellings) if one != name and len(one) > 1]
 
 
 def _of_place(name: str) -> list[NameForm]:
@@ -138,8 +138,8 @@ def _of_place(name: str) -> list[NameForm]:
     head, comma, tail = name.partition(", ")
     if not comma or not (head[:1].isupper() and tail[:1].isupper()):
         return []
-    made = [NameForm(head, "name", name), *_of_table(head)]
-    return made + [form._replace(kind="derived") for form in _of_table(tail)]
+    forms = [NameForm(head, "name", name), *_of_table(head)]
+    return forms + [form._replace(kind="derived") for form in _of_table(tail)]
 
 
 def _of_name(name: str) -> list[NameForm]:
@@ -150,22 +150,22 @@ def _of_name(name: str) -> list[NameForm]:
     at = len(words) - 1
     while at > 1 and words[at - 1].casefold() in _PARTICLES:
         at -= 1
-    made = []
+    forms = []
     for part in dict.fromkeys([" ".join(words[at:]), words[-1].strip(",")]):
         if part[:1].isalpha() and len(part) > 2:
-            made.append(NameForm(part[0].upper() + part[1:], "surname", name))
-    made += [NameForm(w, "given", name) for w in words[:at] if len(w) > 2 and w[0].isupper() and w[-1] != "."]
-    return made
+            forms.append(NameForm(part[0].upper() + part[1:], "surname", name))
+    forms += [NameForm(w, "given", name) for w in words[:at] if len(w) > 2 and w[0].isupper() and w[-1] != "."]
+    return forms
 
 
 def _of_table(name: str) -> list[NameForm]:
-    made = []
+    forms = []
     for family in _index().get(_key(name), ()):
         kindred = family.kind in _KINDRED
-        own = any(_key(n) == _key(name) for n in family.names)
-        made += [NameForm(n, _kind_of_name(n) if own else "derived", name) for n in family.names if n != name]
-        made += [NameForm(d, "kindred" if kindred else "derived", name) for d in family.derived if d != name]
-    return made
+        is_name = any(_key(n) == _key(name) for n in family.names)
+        forms += [NameForm(n, _kind_of_name(n) if is_name else "derived", name) for n in family.names if n != name]
+        forms += [NameForm(d, "kindred" if kindred else "derived", name) for d in family.derived if d != name]
+    return forms
 
 
 def _kind_of_name(name: str) -> FormKind:
@@ -180,16 +180,16 @@ def _key(name: str) -> str:
 @lru_cache(maxsize=1)
 def _index() -> dict[str, tuple[_Family, ...]]:
     """Families of the shipped table by every name and derived word; kindred words lead nowhere."""
-    found: dict[str, tuple[_Family, ...]] = {}
+    index: dict[str, tuple[_Family, ...]] = {}
     for line in name_forms_path().read_text(encoding="utf-8").splitlines():
         if not line or line.startswith("#"):
             continue
         kind, names, derived = (part.strip() for part in line.split("|"))
         family = _Family(kind, _parts(names), _parts(derived))
-        own = family.names if kind in _KINDRED else (*family.names, *family.derived)
-        for name in dict.fromkeys(map(_key, own)):
-            found[name] = (*found.get(name, ()), family)
-    return found
+        words = family.names if kind in _KINDRED else (*family.names, *family.derived)
+        for name in dict.fromkeys(map(_key, words)):
+            index[name] = (*index.get(name, ()), family)
+    return index
 
 
 def _parts(text: str) -> tuple[str, ...]:

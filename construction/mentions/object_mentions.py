@@ -81,16 +81,16 @@ def _with_names(entity: Entity) -> Entity:
 
 def _find(text: str, entity: Entity, beside: list[Entity]) -> list[Mention]:
     """Mentions in the text as it stands, and in the text without apostrophes within words ("Hawai\u02bbi")."""
-    found = list(find(text, entity, beside=beside))
+    mentions = list(find(text, entity, beside=beside))
     marks = {m.start() for m in _WITHIN.finditer(text)}
     if marks:
         places = [n for n in range(len(text)) if n not in marks]
         bare = "".join(text[n] for n in places)
         for m in find(bare, entity, beside=beside):
             start, end = places[m.start], places[m.end - 1] + 1
-            if not any(start < f.end and f.start < end for f in found):
-                found.append(Mention(start, end, text[start:end], m.name))
-    return sorted(found)
+            if not any(start < f.end and f.start < end for f in mentions):
+                mentions.append(Mention(start, end, text[start:end], m.name))
+    return sorted(mentions)
 
 
 def _read(text: str, mention: Mention, form: NameForm | None, names: tuple[str, ...]) -> ObjectMention:

@@ -70,27 +70,27 @@ def read_spelling(text: str, start: int, end: int, name: str) -> Reading:
         >>> read_spelling("Square headquarters open late", 0, 6, "Square").label
         'unsure'
     """
-    said = text[start:end]
+    place = text[start:end]
     verb = _DETERMINER.match(text, end) is not None
     first = begins_sentence(text, start)
     if not name[:1].isupper():
         if verb and (first or _VERB_BEFORE.search(text[:start])) and is_common(name):
-            return Reading("word", f"'{said}' is a verb here")
+            return Reading("word", f"'{place}' is a verb here")
         if other_use(text, start, end, begins=first):
-            return Reading("unsure", f"'{said}' may be another word here than {name}")
+            return Reading("unsure", f"'{place}' may be another word here than {name}")
         return _NAME
-    if said == name and not first and not capitals_tell_nothing(text, start, end):
+    if place == name and not first and not capitals_tell_nothing(text, start, end):
         return _NAME
     if not is_common(name):
         return _NAME
-    if said[:1].islower():
-        return _read_lower_case(said, name)
-    if len(said) > 1 and said.isupper() and not _all_capitals(text, start, end):
+    if place[:1].islower():
+        return _read_lower_case(place, name)
+    if len(place) > 1 and place.isupper() and not _all_capitals(text, start, end):
         return _NAME
     if capitals_tell_nothing(text, start, end):
-        return Reading("unsure", f"'{said}' may be the common word: this line is written in capitals")
+        return Reading("unsure", f"'{place}' may be the common word: this line is written in capitals")
     if first:
-        return _read_first_word(text, end, said, name, verb=verb)
+        return _read_first_word(text, end, place, name, verb=verb)
     return _NAME
 
 
@@ -100,18 +100,18 @@ def _all_capitals(text: str, start: int, end: int) -> bool:
     return not any(c.islower() for c in rest)
 
 
-def _read_lower_case(said: str, name: str) -> Reading:
+def _read_lower_case(place: str, name: str) -> Reading:
     if " " in name:
-        return Reading("unsure", f"'{said}' is written without capitals and may not be {name}")
-    return Reading("word", f"'{said}' is a common word, {name} has a capital")
+        return Reading("unsure", f"'{place}' is written without capitals and may not be {name}")
+    return Reading("word", f"'{place}' is a common word, {name} has a capital")
 
 
-def _read_first_word(text: str, end: int, said: str, name: str, *, verb: bool) -> Reading:
+def _read_first_word(text: str, end: int, place: str, name: str, *, verb: bool) -> Reading:
     """A place that begins a sentence, where every word has a capital."""
     if verb:
-        return Reading("word", f"'{said}' is a verb here")
+        return Reading("word", f"'{place}' is a verb here")
     if re.match(r"['’]s\b", text[end : end + 3]):
         return _NAME
-    if " " in name and said == name:
+    if " " in name and place == name:
         return _NAME
-    return Reading("unsure", f"'{said}' begins the sentence and may be the common word or {name}")
+    return Reading("unsure", f"'{place}' begins the sentence and may be the common word or {name}")

@@ -47,27 +47,27 @@ def nearest(
     import numpy as np
 
     drawn: dict[str, list[NeighbourCandidate]] = {edit.key: [] for edit in edits}
-    groups, asked = _rows(table), _by_relation(edits)
+    groups, edits_of = _rows(table), _by_relation(edits)
     texts = subject_texts([*table, *edits])
-    rows = [row for relation in asked for row in groups.get(relation, ())]
+    rows = [row for relation in edits_of for row in groups.get(relation, ())]
     if not rows:
         return drawn
-    queries = [edit for relation in asked if groups.get(relation) for edit in asked[relation]]
+    queries = [edit for relation in edits_of if groups.get(relation) for edit in edits_of[relation]]
     vectors, wanted = space.vectors([texts[_name(r.fact)] for r in rows], [texts[_name(e)] for e in queries])
     first = start = 0
-    for relation in asked:
+    for relation in edits_of:
         group = groups.get(relation, [])
         if not group:
             continue
         index, here = _SubjectIndex(group), vectors[first : first + len(group)]
         step = max(1, block // len(group))
-        for begin in range(0, len(asked[relation]), step):
-            part = asked[relation][begin : begin + step]
+        for begin in range(0, len(edits_of[relation]), step):
+            part = edits_of[relation][begin : begin + step]
             near = space.cosines(wanted[start + begin : start + begin + len(part)], here)
             for edit, row in zip(part, near, strict=True):
                 row[index.barred(edit)] = -np.inf
                 drawn[edit.key] = _choose_nearest(row, group, k=k, measure=space.measure)
-        first, start = first + len(group), start + len(asked[relation])
+        first, start = first + len(group), start + len(edits_of[relation])
     return drawn
 
 
@@ -85,13 +85,13 @@ def subject_texts(facts: Iterable[Fact]) -> dict[tuple[str, str], str]:
         'Peru. Peru pays in sol'
     """
     called: dict[str, dict[str, None]] = defaultdict(dict)
-    said: dict[str, dict[str, dict[str, None]]] = defaultdict(lambda: defaultdict(dict))
+    statements: dict[str, dict[str, dict[str, None]]] = defaultdict(lambda: defaultdict(dict))
     for fact in sorted(facts, key=lambda f: f.key):
         subject = norm(fact.subject.text)
         called[subject].update(dict.fromkeys(fact.subject.names))
-        said[subject][fact.relation.id][f"{fact.fact_prompt} {fact.old.text}"] = None
+        statements[subject][fact.relation.id][f"{fact.fact_prompt} {fact.old.text}"] = None
     texts = {}
-    for subject, relations in said.items():
+    for subject, relations in statements.items():
         for relation in relations:
             more = [line for other in sorted(relations) if other != relation for line in relations[other]]
             texts[relation, subject] = ". ".join([", ".join(called[subject]), *more])
@@ -112,9 +112,9 @@ class _SubjectIndex:
                 self._having[name].append(place)
 
     def barred(self, edit: Fact) -> list[int]:
-        found = [p for name in names(edit.subject) for p in self._named.get(name, ())]
-        found += [p for name in names(edit.old, edit.new) for p in self._having.get(name, ())]
-        return found + ([self._keys[edit.key]] if edit.key in self._keys else [])
+        places = [p for name in names(edit.subject) for p in self._named.get(name, ())]
+        places += [p for name in names(edit.old, edit.new) for p in self._having.get(name, ())]
+        return places + ([self._keys[edit.key]] if edit.key in self._keys else [])
 
 
 def _name(fact: Fact) -> tuple[str, str]:
@@ -132,10 +132,10 @@ def _rows(table: Iterable[Fact]) -> dict[str, list[_SubjectRow]]:
 
 
 def _by_relation(edits: Iterable[Fact]) -> Mapping[str, list[Fact]]:
-    found: dict[str, list[Fact]] = defaultdict(list)
+    by_relation: dict[str, list[Fact]] = defaultdict(list)
     for edit in edits:
-        found[edit.relation.id].append(edit)
-    return {relation: found[relation] for relation in sorted(found)}
+        by_relation[edit.relation.id].append(edit)
+    return {relation: by_relation[relation] for relation in sorted(by_relation)}
 
 
 def _distance(cosine: float) -> float:

@@ -26,13 +26,13 @@ class PromptTemplates:
     """
 
     def __init__(self, table: Iterable[Fact]) -> None:
-        found: dict[str, set[tuple[str, str]]] = defaultdict(set)
+        affixes: dict[str, set[tuple[str, str]]] = defaultdict(set)
         for fact in table:
             before, _, after = fact.prompt.partition("{}")
             if sum(map(str.isalpha, before + after)) >= _SHORTEST:
-                found[fact.relation.id].add((before, after))
-        every = set[tuple[str, str]]().union(*found.values())
-        self._own = {relation: _longest_first(some) for relation, some in found.items()}
+                affixes[fact.relation.id].add((before, after))
+        every = set[tuple[str, str]]().union(*affixes.values())
+        self._own = {relation: _longest_first(some) for relation, some in affixes.items()}
         self._every = _longest_first(every)
 
     def subject_of(self, text: str, relation: str) -> tuple[str, str] | None:
@@ -70,23 +70,23 @@ def own_neighbours(edits: Iterable[Fact], table: Sequence[Fact], *, k: Mapping[s
         Facts that are not edited, by key of the edit; subject and object decide a fact's key, so one that serves
         several edits is one fact.
     """
-    templates, said = PromptTemplates(table), defaultdict[tuple[str, str], set[str]](set)
+    templates, true_objects = PromptTemplates(table), defaultdict[tuple[str, str], set[str]](set)
     for fact in table:
-        said[fact.relation.id, norm(fact.subject.text)] |= names(fact.old)
+        true_objects[fact.relation.id, norm(fact.subject.text)] |= names(fact.old)
     drawn: dict[str, list[Fact]] = {}
     for edit in edits:
-        found: dict[str, Fact] = {}
+        by_subject: dict[str, Fact] = {}
         for text in edit.neighbour_prompts:
             worded = templates.subject_of(text, edit.relation.id)
             if worded is None:
                 continue
             template, subject = worded
-            others = said[edit.relation.id, norm(subject)]
+            others = true_objects[edit.relation.id, norm(subject)]
             if norm(subject) not in names(edit.subject) and not names(edit.new) & others:
-                found.setdefault(norm(subject), _fact(edit, template, subject))
-        places = sorted(found)
+                by_subject.setdefault(norm(subject), _fact(edit, template, subject))
+        places = sorted(by_subject)
         random.Random(seed("own neighbours", edit.key)).shuffle(places)
-        drawn[edit.key] = [found[place] for place in places[: k[edit.key]]]
+        drawn[edit.key] = [by_subject[place] for place in places[: k[edit.key]]]
     return drawn
 
 

@@ -40,13 +40,13 @@ def norm(text: str) -> str:
 
 def names(*named: Entity | str | None) -> set[str]:
     """All names of entities, and of names themselves, for comparison."""
-    found: set[str] = set()
+    keys: set[str] = set()
     for one in named:
         if isinstance(one, str):
-            found.add(norm(one))
+            keys.add(norm(one))
         elif one is not None:
-            found.update(map(norm, one.names))
-    return found
+            keys.update(map(norm, one.names))
+    return keys
 
 
 class Table:
@@ -63,10 +63,12 @@ class Table:
         objects: dict[tuple[str, str], set[str]] = defaultdict(set)
         for fact in sorted(facts, key=lambda f: f.key):
             relation, subject, old = fact.relation.id, norm(fact.subject.text), norm(fact.old.text)
-            said = objects[relation, subject]  # one set a subject: it holds what later facts say, too
-            said.add(old)
-            said.update(names(*fact.old.aliases, fact.new if fact.change == "temporal" else None))
-            groups[relation, old].setdefault(subject, _Member(fact, {subject, *names(*fact.subject.aliases)}, said))
+            known_objects = objects[relation, subject]  # one set a subject: it holds what later facts say, too
+            known_objects.add(old)
+            known_objects.update(names(*fact.old.aliases, fact.new if fact.change == "temporal" else None))
+            groups[relation, old].setdefault(
+                subject, _Member(fact, {subject, *names(*fact.subject.aliases)}, known_objects)
+            )
         self._members = {place: list(group.values()) for place, group in groups.items()}
 
     def draw(self, edit: Fact, k: int) -> list[Fact]:
@@ -78,15 +80,15 @@ class Table:
         group = self._members.get((edit.relation.id, norm(edit.old.text)), [])
         rng = random.Random(seed("neighbours", edit.key))
         places = rng.sample(range(len(group)), min(len(group), k + 1))  # one more, in case the edit itself is drawn
-        own, unwanted = names(edit.subject), names(edit.new)
-        chosen = [group[p].fact for p in places if group[p].fits(edit.key, own, unwanted)]
+        subject_names, unwanted = names(edit.subject), names(edit.new)
+        chosen = [group[p].fact for p in places if group[p].fits(edit.key, subject_names, unwanted)]
         if len(chosen) < k and len(places) < len(group):
             rest = sorted(set(range(len(group))) - set(places))
             rng.shuffle(rest)
             for place in rest:
                 if len(chosen) == k:
                     break
-                if group[place].fits(edit.key, own, unwanted):
+                if group[place].fits(edit.key, subject_names, unwanted):
                     chosen.append(group[place].fact)
         return chosen[:k]
 

@@ -189,8 +189,8 @@ def keep(adopted: Adoption, store: Path, *, origin: str, identity: Identity = UN
     """
     act = Lineage(item_id="", stage="adopt", made_at=now(), detail={"from": origin})
     content = digest(["written cases", *(record.id for record in adopted.records)])
-    with Store.open(store, create=True) as kept:
-        return kept.put_source(
+    with Store.open(store, create=True) as opened:
+        return opened.put_source(
             identity.of(origin, content), adopted.records, act, replace=identity.replace, beside=adopted.verdicts
         )
 
@@ -204,9 +204,9 @@ def _records(case: WrittenCase, source: Source, *, where: str) -> Iterator[Recor
         times = {"old": case.old_time, "new": case.new_time}
         yield Extra.holding(f"{fact.key}/extra/times", times, subject_key=fact.key, name="times")
     yield from judge("fact", CheckInputs(fact=fact))
-    asked: list[ScriptQuestion] = []
+    questions: list[ScriptQuestion] = []
     for number, written in enumerate(case.questions, 1):
-        yield from _chain(fact, written, number, asked)
+        yield from _chain(fact, written, number, questions)
     for number, beside in enumerate(case.neighbours, 1):
         yield from _neighbour(fact, beside, number, source)
 

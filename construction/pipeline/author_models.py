@@ -78,21 +78,21 @@ def script_authors(
 
 
 def _accesses(named: Sequence[str], base: Access) -> list[Access]:
-    found = []
+    accesses = []
     for text in named:
-        name, given, rest = text.partition("@http")
-        address, _, key = f"http{rest}".partition("@") if given else ("", "", "")
-        if not name.strip() or (given and "://" not in address):
+        name, at_sign, rest = text.partition("@http")
+        address, _, key = f"http{rest}".partition("@") if at_sign else ("", "", "")
+        if not name.strip() or (at_sign and "://" not in address):
             raise UserError(f"--author '{text}' is no author", allowed=_FORM)
         update: dict[str, Any] = {"model": name.strip()}
-        if given:
+        if at_sign:
             update |= {"base_url": address, "key_name": key or _NO_KEY}
         elif names_a_file(update["model"]):
             update |= {"base_url": None, "batch": False, "concurrency": None}
-        if not names_a_file(update["model"]) or given:
+        if not names_a_file(update["model"]) or at_sign:
             update |= {"context": None, "threads": None}
-        found.append(base.model_copy(update=update))
-    return found
+        accesses.append(base.model_copy(update=update))
+    return accesses
 
 
 def verifier(named: str, base: Access, profile: str) -> ScriptAuthor:

@@ -110,8 +110,8 @@ def _row(file: TypedFile, case: TypedCase, seen: set[str], where: str) -> dict[s
             raise DataError(
                 f"a neighbour begins with '{head}'", where=where, allowed="SUBJECT, | PROMPT and | OBJECT as needed"
             )
-        own, thing = [*rest, *(prompt, case.old)[len(rest) :]]
-        who = {"subject": entity(subject), "prompt": own, "object": entity(thing)}
+        whole_prompt, thing = [*rest, *(prompt, case.old)[len(rest) :]]
+        who = {"subject": entity(subject), "prompt": whole_prompt, "object": entity(thing)}
         neighbours.append({**who, **_script(block, f"{where}, neighbour '{subject}'")})
     return {
         "key": f"{file.key}/{case.key}",
@@ -142,6 +142,6 @@ def _blocks(text: str) -> list[list[str]]:
 
 def _script(block: list[str], where: str) -> dict[str, Any]:
     if len(block) < 2:
-        said = f" after '{block[0]}'" if block else ""
-        raise DataError(f"a question and at least one step are expected{said}", where=where)
+        place = f" after '{block[0]}'" if block else ""
+        raise DataError(f"a question and at least one step are expected{place}", where=where)
     return {"question": block[0], "steps": block[1:]}

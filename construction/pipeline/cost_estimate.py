@@ -189,8 +189,8 @@ def estimate(
         limits: With the budget and the attempts at a call, where there are any.
     """
     wording = wording or plan.wording()
-    asked = _ModelsAsked(model or "", authors, reader, cache, limits.attempts if limits else None)
-    stages = _stages(work, plan, wording, price, asked)
+    models = _ModelsAsked(model or "", authors, reader, cache, limits.attempts if limits else None)
+    stages = _stages(work, plan, wording, price, models)
     paid = [*authors, *([reader] if reader else [])]
     unpriced = next((a.access.label for a in paid if a.access.price() is None), None)
     cost = sum(s.cost or 0.0 for s in stages) if price is not None and unpriced is None else None
@@ -254,8 +254,8 @@ def models_of(
     reader: ScriptAuthor | None = None,
 ) -> RehearsedModels:
     """Who is asked, with which prompts."""
-    own = [(a.access.label, ScriptStep(load_prompts(a.profile, plan.prompts).scripts)) for a in authors]
-    writers = own or [(model, ScriptStep(wording.scripts))]
+    author_steps = [(a.access.label, ScriptStep(load_prompts(a.profile, plan.prompts).scripts)) for a in authors]
+    writers = author_steps or [(model, ScriptStep(wording.scripts))]
     return RehearsedModels(
         model, wording, tuple(writers), (reader.access.label, reader.profile) if reader is not None else None
     )

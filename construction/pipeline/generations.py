@@ -60,22 +60,24 @@ def earlier_generations(
         models: Who is asked, with which prompts.
         cache: The journal, where there is one.
     """
-    found: Counter[tuple[str, str, str]] = Counter()
+    counts: Counter[tuple[str, str, str]] = Counter()
     facts = {f.key: f for f in (*work.edits, *work.others)}
     questions = _written_items(store, ScriptQuestion, "questions", facts)
     going_on = {key for key in questions if cache and _on_record(facts[key], plan, models, cache)}
     for key in questions.keys() - going_on:
-        found.update(("questions", *_author(line)) for _, line in questions[key])
+        counts.update(("questions", *_author(line)) for _, line in questions[key])
     label = QuestionStep(models.wording.questions).label
-    asked = {q.key: key for key in going_on for q, line in questions[key] if _author(line) == (models.model, label)}
-    own = {(name, step.label) for name, step in models.writers}
+    fact_of_question = {
+        q.key: key for key in going_on for q, line in questions[key] if _author(line) == (models.model, label)
+    }
+    writers_now = {(name, step.label) for name, step in models.writers}
     wrote: dict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
-    for question, lines in _written_items(store, Script, "scripts", asked).items():
-        wrote[asked[question]].update(_author(line) for _, line in lines)
+    for question, lines in _written_items(store, Script, "scripts", fact_of_question).items():
+        wrote[fact_of_question[question]].update(_author(line) for _, line in lines)
     for pairs in wrote.values():
-        if not pairs.keys() & own:
-            found.update({("scripts", *pair): n for pair, n in pairs.items()})
-    return [EarlierItems(*place, n) for place, n in sorted(found.items())]
+        if not pairs.keys() & writers_now:
+            counts.update({("scripts", *pair): n for pair, n in pairs.items()})
+    return [EarlierItems(*place, n) for place, n in sorted(counts.items())]
 
 
 def _author(line: Lineage) -> tuple[str, str]:
@@ -108,12 +110,12 @@ def _written_items(
     """Items that a model wrote with their lines, by the key of their parent; those that were replaced are left out."""
     items = {item.id: item for item in store.of_parents(kind, set(parents))}
     gone = {v.item_id for v in store.verdicts(items) if is_replaced(v)} if items else set()
-    found: dict[str, list[tuple[Record, Lineage]]] = defaultdict(list)
+    written: dict[str, list[tuple[Record, Lineage]]] = defaultdict(list)
     for line in store.lineages(stage=stage) if items else ():
         item = items.get(line.item_id)
         if item is not None and line.request and line.item_id not in gone:
-            found[item.fact if isinstance(item, ScriptQuestion) else item.question].append((item, line))
-    return found
+            written[item.fact if isinstance(item, ScriptQuestion) else item.question].append((item, line))
+    return written
 
 
 def _on_record(fact: Fact, plan: ConstructionPlan, models: RehearsedModels, cache: ReplyCache) -> bool:

@@ -145,14 +145,14 @@ class PreparedJob(NamedTuple):
         session, plan = self.session, self.plan
         if not session.store.exists():
             return ""
-        asked = models_of(plan, plan.wording(), session.access.label, authors=session.authors, reader=session.reader)
+        models = models_of(plan, plan.wording(), session.access.label, authors=session.authors, reader=session.reader)
         try:
             with Store.open(session.store) as store:
-                found = earlier_generations(store, self.work, plan, asked, cache)
+                earlier = earlier_generations(store, self.work, plan, models, cache)
         except UserError:
             return ""
         choice = {"add": " beside it (--add)", "replace": " in its place (--replace)", None: ": --add or --replace"}
-        return f"{sentence(found)}{choice[plan.generation]}." if found else ""
+        return f"{sentence(earlier)}{choice[plan.generation]}." if earlier else ""
 
     def expected_calls(self) -> dict[str, int]:
         """First attempts of all calls, by model."""

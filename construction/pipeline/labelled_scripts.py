@@ -55,10 +55,10 @@ def decisions_with(
     with Store.open(folder / "labelled_scripts.duckdb", create=True) as store:
         store.put(records.values())
         run_check(store, check)
-        said = {v.item_id: v for v in store.verdicts() if v.by == check.by and v.model == check.model}
+        verdicts_by_item = {v.item_id: v for v in store.verdicts() if v.by == check.by and v.model == check.model}
     decisions = {}
-    for key, (made, verdicts, prompt) in ways.items():
-        more = [_as_label(said[r.id], threshold, below) for r in made if r.id in said]
+    for key, (script_records, verdicts, prompt) in ways.items():
+        more = [_as_label(verdicts_by_item[r.id], threshold, below) for r in script_records if r.id in verdicts_by_item]
         decisions[key] = _decide([*verdicts, *more], prompt)
     return decisions
 
@@ -74,10 +74,10 @@ def _run_rules(script: LabelledScript) -> tuple[list[Record], list[Verdict], str
     draft: Draft = step.parse(ask, StepList(steps=list(script.steps)))[0]
     if complaint(draft) is not None:
         return records, [*verdicts, *judge("draft", CheckInputs(fact=fact, question=question, draft=draft))], None
-    made = script_of(question, draft)
-    prompt = cut_script(fact, question, made)
-    inputs = CheckInputs(fact=fact, question=question, draft=draft, script=made, prompt=prompt)
-    records += [made, prompt] if prompt is not None else [made]
+    draft_script = script_of(question, draft)
+    prompt = cut_script(fact, question, draft_script)
+    inputs = CheckInputs(fact=fact, question=question, draft=draft, script=draft_script, prompt=prompt)
+    records += [draft_script, prompt] if prompt is not None else [draft_script]
     for stage in ("draft", "script", "prompt") if prompt is not None else ("draft", "script"):
         verdicts += judge(stage, inputs)
     return records, verdicts, None if prompt is None else prompt.text

@@ -92,9 +92,9 @@ class ConstructionPlan(Options):
             >>> ConstructionPlan(questions=4, candidates=6, neighbour_questions=1).quota(edited=False)
             QuestionQuota(questions=1, candidates=2, scripts=1)
         """
-        kept = self.questions if edited else self.neighbour_questions
-        candidates = kept if self.candidates is None else ceil(kept * self.candidates / self.questions)
-        return QuestionQuota(kept, max(kept, candidates), self.scripts)
+        wanted = self.questions if edited else self.neighbour_questions
+        candidates = wanted if self.candidates is None else ceil(wanted * self.candidates / self.questions)
+        return QuestionQuota(wanted, max(wanted, candidates), self.scripts)
 
     def wording(self) -> WriterPrompts:
         """The prompts: the user's own where given, else the profile's."""
@@ -149,8 +149,8 @@ def plan_work(
         if plan.own_neighbours:
             _fill_up(same, [f for f in edits if f.key in same], whole, k=plan.neighbours)
         drawn = {f.key: near[f.key] if f.key in near else [NeighbourCandidate(x) for x in same[f.key]] for f in edits}
-    own = {f.key for f in edits}
-    others = {d.fact.key: d.fact for found in drawn.values() for d in found if d.fact.key not in own}
+    edit_keys = {f.key for f in edits}
+    others = {d.fact.key: d.fact for neighbours in drawn.values() for d in neighbours if d.fact.key not in edit_keys}
     return ConstructionWork(tuple(edits), drawn, tuple(others[k] for k in sorted(others)))
 
 
@@ -158,9 +158,9 @@ def _fill_up(drawn: dict[str, list[Fact]], edits: Sequence[Fact], table: Sequenc
     """Add facts from the edits' own neighbourhood prompts where the table gave fewer than ``k``."""
     lacking = [f for f in edits if len(drawn[f.key]) < k and f.neighbour_prompts]
     more = own_neighbours(lacking, table, k={f.key: len(f.neighbour_prompts) for f in lacking}) if lacking else {}
-    for key, found in more.items():
+    for key, candidates in more.items():
         known = {norm(f.subject.text) for f in drawn[key]}
-        new = [f for f in found if norm(f.subject.text) not in known]
+        new = [f for f in candidates if norm(f.subject.text) not in known]
         drawn[key] = [*drawn[key], *new[: k - len(drawn[key])]]
 
 
@@ -198,8 +198,8 @@ class Construction:
         self._store, self._client, self._plan, self._origin = store, client, plan, origin
         self._progress = progress
         wording = plan.wording()
-        own = [(a.client, load_prompts(a.profile, plan.prompts).scripts) for a in authors]
-        written = own or [(client, wording.scripts)]
+        author_prompts = [(a.client, load_prompts(a.profile, plan.prompts).scripts) for a in authors]
+        written = author_prompts or [(client, wording.scripts)]
         self._author = Author(
             client,
             questions=QuestionStep(wording.questions),
@@ -208,10 +208,10 @@ class Construction:
             rules=plan.rules,
             dropped=dropped_by_people(store.verdicts()),
         )
-        asked = [client, *(c for c, _ in own), *([reader.client] if reader else [])]
-        self._clients = list({id(c): c for c in asked}.values())
-        said = [p.quality_of(who.endpoint.model) for who, p in [(client, wording.questions), *written]]
-        self._quality = next(filter(None, said), None)
+        clients = [client, *(c for c, _ in author_prompts), *([reader.client] if reader else [])]
+        self._clients = list({id(c): c for c in clients}.values())
+        qualities = [p.quality_of(who.endpoint.model) for who, p in [(client, wording.questions), *written]]
+        self._quality = next(filter(None, qualities), None)
         self._tally = ConstructionTally()
         self._prompts: dict[str, list[ScriptPrompt]] = {}
         self._beside: dict[tuple[str, str], tuple[Fact, ...]] = {}
@@ -225,7 +225,7 @@ class Construction:
         total = len(work.edits) + len(work.others)
         done = 0
         self._beside = _by_subject([*work.edits, *work.others])
-        needed = {d.fact.key for found in work.drawn.values() for d in found}
+        needed = {d.fact.key for neighbours in work.drawn.values() for d in neighbours}
         parts = [
             (batch, edited)
             for facts, edited in ((work.edits, True), (work.others, False))
@@ -235,9 +235,9 @@ class Construction:
             [partial(self._make, batch, edited=edited) for batch, edited in parts], ahead=self._plan.ahead
         )
         async with aclosing(making):
-            async for made in making:
-                self._keep(made, edited=parts.pop(0)[1], needed=needed)
-                done += len(made)
+            async for outcomes in making:
+                self._keep(outcomes, edited=parts.pop(0)[1], needed=needed)
+                done += len(outcomes)
                 so_far = self._result()
                 self._progress(ConstructionProgress(done, total, so_far.kept, so_far.calls))
         for batch in _batches(work.edits, 200):
@@ -289,9 +289,9 @@ class Construction:
         records: list[Record] = []
         lineage: list[Lineage] = []
         for edit in edits:
-            for found in drawn.get(edit.key, []):
-                record, parents = link(edit, found), (edit.id, found.fact.id)
-                records += [record, *self._check_against_edit(edit, found.fact, record)]
+            for candidate in drawn.get(edit.key, []):
+                record, parents = link(edit, candidate), (edit.id, candidate.fact.id)
+                records += [record, *self._check_against_edit(edit, candidate.fact, record)]
                 lineage.append(Lineage(item_id=record.id, stage="neighbours", parents=parents, made_at=made_at))
         if records:
             self._store.put(records, lineage)
@@ -302,10 +302,10 @@ class Construction:
         fit = False
         for prompt in self._prompts.get(fact.key, []):
             inputs = CheckInputs(fact=fact, prompt=prompt, edit=edit, link=record)
-            found = judge("neighbour", inputs, rules=self._plan.rules)
-            fit |= standing(found) == "keep"
-            verdicts += found
-        self._tally.link(kept=fit)
+            verdicts_on_prompt = judge("neighbour", inputs, rules=self._plan.rules)
+            fit |= standing(verdicts_on_prompt) == "keep"
+            verdicts += verdicts_on_prompt
+        self._tally.link(passes=fit)
         return verdicts
 
 
@@ -314,10 +314,10 @@ def _place(fact: Fact) -> tuple[str, str]:
 
 
 def _by_subject(facts: Sequence[Fact]) -> dict[tuple[str, str], tuple[Fact, ...]]:
-    found: dict[tuple[str, str], tuple[Fact, ...]] = {}
+    by_place: dict[tuple[str, str], tuple[Fact, ...]] = {}
     for fact in facts:
-        found[_place(fact)] = (*found.get(_place(fact), ()), fact)
-    return found
+        by_place[_place(fact)] = (*by_place.get(_place(fact), ()), fact)
+    return by_place
 
 
 def _batches(facts: Sequence[Fact], size: int) -> Iterator[Sequence[Fact]]:

@@ -193,11 +193,11 @@ class _AboveDisplay(io.TextIOBase):
 
 def _logs_above(console: Console) -> dict[logging.StreamHandler[Any], Any]:
     """Have what is logged to this terminal printed above the display; the handlers with the streams that they had."""
-    own = [h for h in logging.getLogger().handlers if isinstance(h, logging.StreamHandler)]
-    found = {h: h.stream for h in own if drawing_stream(h.stream) is console.file}
-    for handler in found:
+    handlers = [h for h in logging.getLogger().handlers if isinstance(h, logging.StreamHandler)]
+    streams = {h: h.stream for h in handlers if drawing_stream(h.stream) is console.file}
+    for handler in streams:
         handler.setStream(_AboveDisplay(console))
-    return found
+    return streams
 
 
 def _table(rows: Sequence[_Row]) -> Table:

@@ -67,11 +67,11 @@ def run(
     ):
         session, models = _with_attempts(session, models)
         if plan.generation is None:
-            asked = models_of(
+            models_asked = models_of(
                 plan, plan.wording(), session.access.label, authors=session.authors, reader=session.reader
             )
-            found = earlier_generations(store, work, plan, asked, ReplyCache(models.journal))
-            refuse_second_generation(found, where=str(session.store))
+            earlier = earlier_generations(store, work, plan, models_asked, ReplyCache(models.journal))
+            refuse_second_generation(earlier, where=str(session.store))
         note_small_profiles(ReplyCache(models.journal))
         plan = plan.model_copy(update={"rules": settle_rules(ReplyCache(models.journal))})
         on_progress = _with_snapshots(store, session.snapshot, live.facts) if session.snapshot else live.facts
@@ -95,9 +95,9 @@ def _with_attempts(session: Session, models: ModelSession) -> tuple[Session, Mod
 
     authors = tuple(a._replace(access=bounded(a.access)) for a in session.authors)
     reader = session.reader and session.reader._replace(access=bounded(session.reader.access))
-    own = bounded(session.access)
-    session = session.model_copy(update={"access": own, "authors": authors, "reader": reader})
-    return session, models._replace(access=own)
+    bounded_access = bounded(session.access)
+    session = session.model_copy(update={"access": bounded_access, "authors": authors, "reader": reader})
+    return session, models._replace(access=bounded_access)
 
 
 async def _construct(
@@ -116,8 +116,8 @@ async def _construct(
         open_authors(named, models, client) as clients,
     ):
         authors, reader = clients[: len(session.authors)], next(iter(clients[len(session.authors) :]), None)
-        asked = list({id(c): c for c in (client, *(a.client for a in clients))}.values())
-        live.watch(lambda: [c.progress for c in asked])
+        clients_asked = list({id(c): c for c in (client, *(a.client for a in clients))}.values())
+        live.watch(lambda: [c.progress for c in clients_asked])
         ticking = asyncio.create_task(tick_display(live, models.budget))
         try:
             run_ = Construction(

@@ -26,8 +26,8 @@ def load_prompts(profile: str, folder: Path | None = None) -> WriterPrompts:
     Raises:
         UserError: no such profile or folder, or a file that is no prompt.
     """
-    own = {} if folder is None else custom_prompts(folder)
-    return WriterPrompts(*(own[task][0] if task in own else load_prompt(task, profile) for task in TASKS))
+    custom = {} if folder is None else custom_prompts(folder)
+    return WriterPrompts(*(custom[task][0] if task in custom else load_prompt(task, profile) for task in TASKS))
 
 
 def custom_prompts(folder: Path) -> dict[str, tuple[WriterPrompt, Path]]:
@@ -40,18 +40,18 @@ def custom_prompts(folder: Path) -> dict[str, tuple[WriterPrompt, Path]]:
     """
     if not folder.is_dir():
         raise UserError("there is no such folder of prompts", where=str(folder), fix=_HOW)
-    found: dict[str, tuple[WriterPrompt, Path]] = {}
+    prompts: dict[str, tuple[WriterPrompt, Path]] = {}
     for task in TASKS:
         paths = sorted(p for p in folder.glob(f"{task}*.toml") if p.name.split(".")[0] == task and "@" not in p.name)
         if len(paths) > 1:
             names = " and ".join(p.name for p in paths)
             raise UserError(f"two {task} prompts, {names}", where=str(folder), fix="leave one of them in the folder")
         if paths:
-            found[task] = (_load(paths[0], task), paths[0])
-    if not found:
+            prompts[task] = (_load(paths[0], task), paths[0])
+    if not prompts:
         allowed = ", ".join(f"{task}.toml" for task in TASKS)
         raise UserError("the folder holds no prompt", where=str(folder), allowed=allowed, fix=_HOW)
-    return found
+    return prompts
 
 
 def copy_prompts(profile: str, folder: Path) -> list[Path]:

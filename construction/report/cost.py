@@ -51,8 +51,8 @@ def spending(lineage: Iterable[Lineage], prices: Path | None = None) -> Iterator
     def price(model: str) -> Price | None:
         return price_of(model, table=prices)
 
-    for (stage, model), found in sorted(calls.items()):
-        lines = list(found.values())
+    for (stage, model), by_request in sorted(calls.items()):
+        lines = list(by_request.values())
         yield Spending(
             stage=stage,
             model=model,

@@ -106,12 +106,12 @@ def _legend(funnel: StoreYield) -> str:
 def _funnel(funnel: StoreYield) -> Iterator[str]:
     for stage in funnel.funnel:
         parts = [("keep", stage.kept), ("unsure", stage.unsure), ("surplus", stage.surplus), ("drop", stage.dropped)]
-        said = [f"{stage.kept:,} kept ({100 * stage.kept / stage.total:.0f} %)" if stage.total else "none"]
-        said += [f"{n:,} {_NAMES[k]}" for k, n in parts[1:] if n]
-        yield _bar(f"{stage.name}: {stage.total:,}", ", ".join(said), parts, stage.total)
+        counts = [f"{stage.kept:,} kept ({100 * stage.kept / stage.total:.0f} %)" if stage.total else "none"]
+        counts += [f"{n:,} {_NAMES[k]}" for k, n in parts[1:] if n]
+        yield _bar(f"{stage.name}: {stage.total:,}", ", ".join(counts), parts, stage.total)
 
 
-def _bar(head: str, said: str, parts: Iterable[tuple[str, int]], whole: float) -> str:
+def _bar(head: str, counts: str, parts: Iterable[tuple[str, int]], whole: float) -> str:
     """A bar as an inline picture; its words stand outside, so they stay readable on a narrow screen."""
     x, shapes = 0.0, []
     for kind, count in parts:
@@ -119,9 +119,9 @@ def _bar(head: str, said: str, parts: Iterable[tuple[str, int]], whole: float) -
         if count:
             shapes.append(f'<rect class="{kind}" x="{x:.3f}" y="0" width="{width:.3f}" height="10"/>')
         x += width
-    label = escape(f"{head}: {said}", quote=True)
+    label = escape(f"{head}: {counts}", quote=True)
     return (
-        f'<div class="row"><div class="head"><span>{escape(head)}</span><span class="num">{escape(said)}</span></div>'
+        f'<div class="row"><div class="head"><span>{escape(head)}</span><span class="num">{escape(counts)}</span></div>'
         f'<svg viewBox="0 0 100 10" preserveAspectRatio="none" role="img" aria-label="{label}">'
         f"{''.join(shapes)}</svg></div>"
     )
@@ -165,11 +165,11 @@ def _reasons(funnel: StoreYield) -> Iterator[str]:
             f"<blockquote>{escape(text)}<br><span class='soft'>{escape(key)}: {escape(reason)}</span></blockquote>"
             for key, reason, text in why.examples
         )
-        about = f' <span class="soft">{escape(why.about)}</span>' if why.about else ""
+        explanation = f' <span class="soft">{escape(why.about)}</span>' if why.about else ""
         yield (
             f"<details{' open' if number < OPEN else ''}><summary><b>{why.count:,}</b> "
             f"{escape(why.kind)}{'s' if why.count != 1 else ''}: {escape(why.check)} says {escape(why.label)}"
-            f"{about}</summary>{quoted}</details>"
+            f"{explanation}</summary>{quoted}</details>"
         )
 
 

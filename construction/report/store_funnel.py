@@ -78,14 +78,14 @@ class _Judged:
 
     def of(self, item: str, related: str | None = None) -> tuple[Standing, Verdict | None]:
         """How an item stands by itself, or in relation to another; the mark of a fact is no judgement of it."""
-        said = [
+        verdicts = [
             v
             for (name, _, to), (_, v) in self._said.get(item, {}).items()
             if name != MARK and (to == (related,) if related else not to)
         ]
-        people = [v for v in said if v.judged_by is not None and v.label != "unscored"]
+        people = [v for v in verdicts if v.judged_by is not None and v.label != "unscored"]
         for labels, standing in ((("drop",), "drop"), (("unsure", "unscored"), "unsure")):
-            for verdict in people or said:
+            for verdict in people or verdicts:
                 if verdict.label in labels:
                     return standing, verdict  # type: ignore[return-value]
         return "keep", None
@@ -133,16 +133,18 @@ class _Count:
         cut = list(self._store.all(ScriptPrompt))
         prompts = [p for p in cut if p.id not in elsewhere]
         links = [link for link in self._store.all(Neighbour) if link.id not in elsewhere]
-        own = {k: self.stand("fact", k, facts[k].id, facts[k].fact_prompt)[0] for k in sorted(worked & facts.keys())}
-        made = _Standings(self, own, questions, scripts, prompts)
+        fact_standings = {
+            k: self.stand("fact", k, facts[k].id, facts[k].fact_prompt)[0] for k in sorted(worked & facts.keys())
+        }
+        standings = _Standings(self, fact_standings, questions, scripts, prompts)
         return StoreYield(
             store=name,
-            funnel=tuple(self._funnel(worked, edits, made, links)),
+            funnel=tuple(self._funnel(worked, edits, standings, links)),
             reasons=self._reasons(),
-            table=tuple(_table(facts, edits, made, self._kept_links(links, made))),
-            lengths=tuple(_lengths(made)),
+            table=tuple(_table(facts, edits, standings, self._kept_links(links, standings))),
+            lengths=tuple(_lengths(standings)),
             steps=dict(sorted(Counter(p.step for p in prompts if p.step is not None).items())),
-            authors=tuple(_authors(lineage, made)),
+            authors=tuple(_authors(lineage, standings)),
             spending=tuple(spending(lineage, prices)),
             elsewhere=len(cut) - len(prompts),
             quality=next((str(x.detail["quality"]) for x in lineage if x.detail.get("quality")), None),
@@ -182,11 +184,15 @@ class _Count:
             yield Stage(name=name, total=len(keys), kept=stand["keep"], unsure=stand["unsure"])
         for name, of_edits in (("questions", True), ("questions of neighbours", False)):
             chosen = [q for q in standings.questions.values() if (q.fact in edits) == of_edits]
-            found: Counter[str] = Counter(
+            by_standing: Counter[str] = Counter(
                 "surplus" if q.key in standings.surplus else standings.outcome[q.key] for q in chosen
             )
             yield Stage(
-                name=name, total=len(chosen), kept=found["keep"], unsure=found["unsure"], surplus=found["surplus"]
+                name=name,
+                total=len(chosen),
+                kept=by_standing["keep"],
+                unsure=by_standing["unsure"],
+                surplus=by_standing["surplus"],
             )
         cut = Counter("cut" if k in standings.cut else "uncut" for k in standings.scripts)
         yield Stage(name="scripts (kept: with a place to cut)", total=len(standings.scripts), kept=cut["cut"])
@@ -226,9 +232,9 @@ class _Standings:
         self.facts, self.questions, self.scripts, self.prompts = facts, questions, scripts, prompts
         self.surplus: set[str] = set()
         self.fitting: list[tuple[Neighbour, ScriptPrompt]] | None = None
-        own: dict[str, Standing] = {}
+        question_standings: dict[str, Standing] = {}
         for q in questions.values():
-            own[q.key], by = count.stand("question", q.key, q.id, q.text)
+            question_standings[q.key], by = count.stand("question", q.key, q.id, q.text)
             if by == SURPLUS:
                 self.surplus.add(q.key)
         written = {s.key: count.stand("script", s.key, s.id, " / ".join(s.steps))[0] for s in scripts.values()}
@@ -237,7 +243,9 @@ class _Standings:
         self.prompt: dict[str, Standing] = {}
         for p in prompts:
             alone, _ = count.stand("prompt", p.key, p.id, p.text)
-            standing = worse(alone, written.get(p.script or "", "keep"), own.get(p.question or "", "keep"))
+            standing = worse(
+                alone, written.get(p.script or "", "keep"), question_standings.get(p.question or "", "keep")
+            )
             self.prompt[p.key] = standing
             if p.question in self.outcome:
                 self.outcome[p.question] = better(self.outcome[p.question], standing)
@@ -254,15 +262,17 @@ def _table(
     facts: dict[str, Fact], edits: set[str], standings: _Standings, fitting: list[tuple[Neighbour, ScriptPrompt]]
 ) -> Iterator[Table1]:
     stand = standings.of_facts()
-    kept = Counter(p.fact for p in standings.prompts if standings.prompt[p.key] == "keep" and p.fact in edits)
-    kept = Counter({fact: n for fact, n in kept.items() if stand[fact] == "keep"})
+    prompts_by_fact = Counter(
+        p.fact for p in standings.prompts if standings.prompt[p.key] == "keep" and p.fact in edits
+    )
+    prompts_by_fact = Counter({fact: n for fact, n in prompts_by_fact.items() if stand[fact] == "keep"})
     beside = Counter(link.edit for link, _ in fitting)
     for change, paper in PAPER_TABLE.items():
-        cases = [k for k in kept if facts[k].change == change]
+        cases = [k for k in prompts_by_fact if facts[k].change == change]
         yield Table1(
             change=change,
             cases=len(cases),
-            efficacy=sum(kept[k] for k in cases),
+            efficacy=sum(prompts_by_fact[k] for k in cases),
             specificity=sum(beside[k] for k in cases),
             paper=paper,
         )
@@ -291,6 +301,6 @@ def _authors(lineage: Iterable[Lineage], standings: _Standings) -> Iterator[Auth
         if line.stage == "scripts" and line.model and line.item_id in by_id:
             wrote[line.model].add(by_id[line.item_id])
     for author, keys in sorted(wrote.items()):
-        found = Counter(stands.get(k, "drop") for k in keys)
-        kept, unsure, dropped = found["keep"], found["unsure"], found["drop"]
-        yield AuthorLine(author=author, scripts=len(keys), kept=kept, unsure=unsure, dropped=dropped)
+        by_standing = Counter(stands.get(k, "drop") for k in keys)
+        keep, unsure, dropped = by_standing["keep"], by_standing["unsure"], by_standing["drop"]
+        yield AuthorLine(author=author, scripts=len(keys), kept=keep, unsure=unsure, dropped=dropped)

@@ -78,8 +78,8 @@ def costs_rows(funnel: StoreYield) -> list[tuple[str, ...]]:
 def dollars_note(funnel: StoreYield) -> str:
     """Where dollars come from, and what is missing."""
     missing = sorted({s.model for s in funnel.spending if s.cost is None})
-    told = "Dollars: as noted with each call, else by the price table. Replies of failed calls count."
-    return f"{told} No price is known for {', '.join(missing)}: give --prices." if missing else told
+    note = "Dollars: as noted with each call, else by the price table. Replies of failed calls count."
+    return f"{note} No price is known for {', '.join(missing)}: give --prices." if missing else note
 
 
 def text(funnel: StoreYield) -> Iterator[str]:

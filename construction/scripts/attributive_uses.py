@@ -74,12 +74,12 @@ def attributive_use(relation: str, after: str, *, before: str = "", person: bool
     if sign is not None:
         return sign.group("word")
     kind = next((name for name, relations in _KINDS if relation in relations), None)
-    found = _NEXT.match(after)
-    if kind is None or person or found is None or _CLAUSE.search(before):
+    match = _NEXT.match(after)
+    if kind is None or person or match is None or _CLAUSE.search(before):
         return None
     if kind == "firm" and _TOLD_OF.search(before):
         return None
-    word = found.group("word")
+    word = match.group("word")
     return None if any(one in allowed for one in _singular(word) for allowed in _allowed(kind)) else word
 
 

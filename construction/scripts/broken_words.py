@@ -45,16 +45,16 @@ def broken_words(step: str, names: Iterable[str] = ()) -> str | None:
     """
     for name in sorted(names, key=len, reverse=True):
         step = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "X", step, flags=re.IGNORECASE)
-    found = list(_WORD.finditer(step[:1].lower() + step[1:]))
-    for match in found:
+    matches = list(_WORD.finditer(step[:1].lower() + step[1:]))
+    for match in matches:
         if _run_together(match.group()):
             return f"'{match.group()}' is two words run together"
-    for one, two in pairwise(found):
-        before = {match.group() for match in found if match.start() < one.start()}
+    for one, two in pairwise(matches):
+        before = {match.group() for match in matches if match.start() < one.start()}
         if _NEXT.match(step[one.end() : two.start()]) and _cannot_follow(one.group(), two.group(), before):
             return f"'{two.group()}' cannot follow '{one.group()}'"
-    if found and found[-1].group() in _DANGLING and not re.search(r"\w", step[found[-1].end() :]):
-        return f"the step ends with '{found[-1].group()}'"
+    if matches and matches[-1].group() in _DANGLING and not re.search(r"\w", step[matches[-1].end() :]):
+        return f"the step ends with '{matches[-1].group()}'"
     return None
 
 

@@ -58,10 +58,10 @@ def clean_steps(steps: Sequence[str], *, names: Iterable[str] = ()) -> tuple[str
         >>> clean_steps(["4 boxes are enough", "Write 1984"])
         ('4 boxes are enough', 'Write 1984')
     """
-    own = tuple(name.casefold() for name in names)
+    folded_names = tuple(name.casefold() for name in names)
     plain = [_DASH.sub("", _strip_label(_without_marks(step))) for step in steps]
     listed = sum(_label(step) is not None for step in plain) > 1
-    return tuple(_without_label(step, n, own, listed=listed) for n, step in enumerate(plain, 1))
+    return tuple(_without_label(step, n, folded_names, listed=listed) for n, step in enumerate(plain, 1))
 
 
 def _strip_label(step: str) -> str:
@@ -90,8 +90,8 @@ def _counts(match: re.Match[str], place: int) -> bool:
     """Whether a label is the number of its step: "2", "b", "ii"; "1/2" alone may be half of something."""
     if match.group("e") is not None:
         return False
-    said = next(text for text in match.groups() if text is not None).casefold()
-    return said in (str(place), "abcdefghi"[place - 1 : place], dict(enumerate(_ROMAN, 1)).get(place))
+    label = next(text for text in match.groups() if text is not None).casefold()
+    return label in (str(place), "abcdefghi"[place - 1 : place], dict(enumerate(_ROMAN, 1)).get(place))
 
 
 def _without_label(step: str, place: int, names: tuple[str, ...], *, listed: bool) -> str:

@@ -80,6 +80,6 @@ def object_last(old: str, leading: tuple[str, ...] = ()) -> type[ObjectLast]:
     between = f"( {_WORD}){{{min(1, max(0, room))},{max(0, room) + SPARE}}}"
     pattern = f"^[A-Z][a-z]{{1,15}}{between}{way} {_ESCAPED.sub(lambda m: chr(92) + m.group(), old)}$"
     step = Annotated[str, StringConstraints(pattern=pattern)]
-    made = create_model("ObjectLast", __base__=ObjectLast, key_step=(step, ...))
-    made.leading, made.pattern = leading, pattern
-    return made
+    reply_type = create_model("ObjectLast", __base__=ObjectLast, key_step=(step, ...))
+    reply_type.leading, reply_type.pattern = leading, pattern
+    return reply_type

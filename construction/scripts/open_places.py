@@ -94,7 +94,7 @@ def open_place(before: str, relation: str = "", *, after: str = "", person: bool
     patterns += [] if person else [_GREETED]
     patterns += [_WORDING, _NO_PLACE] if relation in PLACES else []
     patterns += [_DYNAMIC] if relation in INSTRUMENTS else []
-    match = next((found for pattern in patterns if (found := pattern.search(before))), None)
+    match = next((leader for pattern in patterns if (leader := pattern.search(before))), None)
     if match is None or (language and _SPOKEN.search(before)):
         return None
     return match.group().strip(" \t\"'“‘„«:(,;#")

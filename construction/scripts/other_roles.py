@@ -144,8 +144,8 @@ def other_role(before: str, relation: str = "", *, after: str = "", person: bool
             return match.group(match.lastindex or 0).strip()
     if _LISTED.search(before) and not _PAIRED.search(before):
         return before.split()[-1]
-    found = (pattern.search(before) for pattern in _families(relation, person=person))
-    return next((match.group().strip(" \t\"'“‘„«:(,") for match in found if match is not None), None)
+    matches = (pattern.search(before) for pattern in _families(relation, person=person))
+    return next((match.group().strip(" \t\"'“‘„«:(,") for match in matches if match is not None), None)
 
 
 def _families(relation: str, *, person: bool) -> list[re.Pattern[str]]:

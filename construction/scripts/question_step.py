@@ -152,9 +152,9 @@ class QuestionStep(PromptFileStep[QuestionAsk, ScriptQuestion]):
         """The questions, each once, at most as many as asked for."""
         assert isinstance(reply, QuestionList | OneQuestion)
         texts = reply.questions if isinstance(reply, QuestionList) else [reply.question]
-        made: dict[str, ScriptQuestion] = {}
+        questions: dict[str, ScriptQuestion] = {}
         for text in map(tidy, texts):
             if text:
                 key = question_key(item.fact, text)
-                made.setdefault(key, ScriptQuestion(key=key, fact=item.fact.key, text=text))
-        return list(made.values())[: item.count]
+                questions.setdefault(key, ScriptQuestion(key=key, fact=item.fact.key, text=text))
+        return list(questions.values())[: item.count]

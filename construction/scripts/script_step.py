@@ -132,8 +132,8 @@ class ScriptStep(PromptFileStep[ScriptAsk, Draft]):
         if self.wording.again is None or not item.rejected:
             return messages
         earlier = json.dumps({"steps": item.rejected}, ensure_ascii=False)
-        told = fill(self.wording.again, {"reason": item.reason}).strip()
-        return [*messages, Message(role="assistant", content=earlier), Message(role="user", content=told)]
+        rejection = fill(self.wording.again, {"reason": item.reason}).strip()
+        return [*messages, Message(role="assistant", content=earlier), Message(role="user", content=rejection)]
 
     def parse(self, item: ScriptAsk, reply: BaseModel) -> list[Draft]:
         """One draft: tidied steps in order without labels and markup, empty ones left out."""

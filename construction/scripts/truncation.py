@@ -87,8 +87,8 @@ def first_cut(question: str, steps: tuple[str, ...], sought: SoughtObject) -> Cu
         >>> cut.text, cut.separator, cut.step, cut.mention.text
         ('How to go?\nStep 1: Pack\nStep 2: Fly to', ' "', 2, 'Rome')
     """
-    found = [(n, one) for n, one in object_places(steps, sought) if one.fits and one.label != "word"]
-    chosen = min(found, key=_preference) if found else None
+    places = [(n, one) for n, one in object_places(steps, sought) if one.fits and one.label != "word"]
+    chosen = min(places, key=_preference) if places else None
     if chosen is None:
         return None
     number, one = chosen
@@ -109,8 +109,8 @@ def _nothing_leads(before: str, after: str, sought: SoughtObject) -> str:
     if sought.rules == 1:
         return ""
     families = (open_place, passing_mention) if sought.rules == 2 else (open_place, passing_mention, other_role)
-    found = (family(before, relation, after=after, person=person) for family in families)
-    words = next((one for one in found if one is not None), None)
+    word_families = (family(before, relation, after=after, person=person) for family in families)
+    words = next((one for one in word_families if one is not None), None)
     if words is None:
         noun = attributive_use(relation, after, before=before, person=person) if sought.rules > 2 else None
         return f"the object only describes '{noun}'" if noun is not None else ""
@@ -133,9 +133,9 @@ def object_places(steps: tuple[str, ...], sought: SoughtObject) -> Iterator[tupl
     old, subject, beside, relation, rules = sought
     near = subject.names if subject is not None else ()
     for number, step in enumerate(steps, 1):
-        found = find_object(step, old, beside=beside, relation=relation, near=near, rules=rules)
-        hosts = find(step, subject) if found and subject is not None else ()
-        for one in found:
+        mentions = find_object(step, old, beside=beside, relation=relation, near=near, rules=rules)
+        hosts = find(step, subject) if mentions and subject is not None else ()
+        for one in mentions:
             if apart((one.mention,), hosts):
                 yield number, one
 

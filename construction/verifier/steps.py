@@ -176,21 +176,21 @@ class LeakStep(VerifyStep):
     def parse(self, item: VerifyAsk, reply: BaseModel) -> list[Verdict]:
         """``drop`` with the places of the quoted words, ``keep`` for "none", ``unscored`` where no quote occurs."""
         if isinstance(reply, Quotes):
-            said, why = reply.quotes, reply.why
+            quotes_of_reply, why = reply.quotes, reply.why
         else:
             assert isinstance(reply, OneQuote)
-            said, why = [reply.quote], ""
-        quotes = [q for q in said if q.strip(" \t\n\"'.").casefold() != _NONE]
+            quotes_of_reply, why = [reply.quote], ""
+        quotes = [q for q in quotes_of_reply if q.strip(" \t\n\"'.").casefold() != _NONE]
         if not quotes:
             return [self.verdict(item, "keep", "the model finds no leaking words")]
         text = self.text(item)
         places = [span for quote in quotes if (span := quoted(text, quote)) is not None]
-        found = [span for span in places if not _only_subject(text, span, item.fact)]
-        if not found:
+        spans = [span for span in places if not _only_subject(text, span, item.fact)]
+        if not spans:
             fault = "stand in the prompt as part of the subject or a label" if places else "do not stand in the prompt"
             return [self.verdict(item, "unscored", f"the quoted words '{quotes[0][:80]}' {fault}")]
-        reason = f"'{found[0].text}' gives away the old object" + (f": {why}" if why else "")
-        return [self.verdict(item, "drop", reason, spans=found)]
+        reason = f"'{spans[0].text}' gives away the old object" + (f": {why}" if why else "")
+        return [self.verdict(item, "drop", reason, spans=spans)]
 
 
 class ChoiceStep(VerifyStep):
@@ -212,9 +212,9 @@ class ChoiceStep(VerifyStep):
 
     def parse(self, item: VerifyAsk, reply: BaseModel) -> list[Verdict]:
         """The verdict that the word stands for, with the model's reason where it gives one."""
-        said = reply.model_dump()
-        why = said.get("why")
-        label, reason = self.labels[said[self.field]]
+        fields = reply.model_dump()
+        why = fields.get("why")
+        label, reason = self.labels[fields[self.field]]
         return [self.verdict(item, label, f"{reason}: {why}" if why else reason)]
 
 

@@ -134,8 +134,8 @@ def override(data: dict[str, Any], settings: Sequence[str]) -> dict[str, Any]:
     """
     out: dict[str, Any] = json.loads(json.dumps(data, default=str))
     for setting in settings:
-        name, found, raw = setting.partition("=")
-        if not found or not name:
+        name, equals, raw = setting.partition("=")
+        if not equals or not name:
             raise UserError(f"--set takes name=value, got '{setting}'", fix="for example --set editor.layer=17")
         value = _value(raw)
         place = out

@@ -95,7 +95,9 @@ def _is_usual(number: Any) -> bool:
 
 
 def _numbers_of_model(cls: type[BaseModel]) -> Numbers | None:
-    fields = [(name, found) for name, f in cls.model_fields.items() if (found := _numbers_of(f.annotation)) is not None]
+    fields = [
+        (name, numbers) for name, f in cls.model_fields.items() if (numbers := _numbers_of(f.annotation)) is not None
+    ]
     if not fields:
         return None
     return lambda value: [number for name, inside in fields for number in inside(value.__dict__[name])]
@@ -107,8 +109,8 @@ def _numbers_of(kind: Any) -> Numbers | None:
     if origin is Annotated:
         return _numbers_of(inner[0])
     if origin in (Union, UnionType):
-        found = _numbers_of(next(a for a in inner if a is not NoneType))
-        return None if found is None else lambda value: () if value is None else found(value)
+        inner_numbers = _numbers_of(next(a for a in inner if a is not NoneType))
+        return None if inner_numbers is None else lambda value: () if value is None else inner_numbers(value)
     if origin is tuple:
         each = _numbers_of(inner[0])
         return None if each is None else lambda value: [number for part in value for number in each(part)]

@@ -84,26 +84,26 @@ class Registry:
 
     @cached_property
     def _points(self) -> dict[str, EntryPoint]:
-        found: dict[str, EntryPoint] = {}
+        points: dict[str, EntryPoint] = {}
         for point in entry_points(group=f"scedit.{self.kind}"):
-            other = found.setdefault(point.name, point)
+            other = points.setdefault(point.name, point)
             if (_package(other), other.value) != (_package(point), point.value):
                 raise UserError(
                     f"two packages register the {self.kind} '{point.name}': {_package(other)} ({other.value}) and "
                     f"{_package(point)} ({point.value})",
                     fix="uninstall one of them",
                 )
-        missing = [name for name in self._shipped if name not in found]
+        missing = [name for name in self._shipped if name not in points]
         if missing:
             raise UserError(
                 f"the installed scedit is older than its code: no {self.kind} '{missing[0]}'", fix=_INSTALL.format("it")
             )
-        for name in self.former.keys() & found.keys():
+        for name in self.former.keys() & points.keys():
             raise UserError(
-                f"{_package(found[name])} registers the {self.kind} '{name}', a former name of '{self.former[name]}'",
+                f"{_package(points[name])} registers the {self.kind} '{name}', a former name of '{self.former[name]}'",
                 fix="register it under another name",
             )
-        return {name: found[name] for name in (*self._shipped, *sorted(found.keys() - set(self._shipped)))}
+        return {name: points[name] for name in (*self._shipped, *sorted(points.keys() - set(self._shipped)))}
 
     def names(self) -> list[str]:
         """Registered names, ours first and in our order; loads nothing.
@@ -129,11 +129,11 @@ class Registry:
             >>> Registry("metric", former={"flips": "flip_rate"}).distinct(["es", "flips", "flip_rate", "es"])
             ('es', 'flip_rate')
         """
-        found: dict[str, str] = {}
+        present: dict[str, str] = {}
         for name in names:
             now = self.present(name)
-            found[now] = now if now in (name, found.get(now)) else name
-        return tuple(found.values())
+            present[now] = now if now in (name, present.get(now)) else name
+        return tuple(present.values())
 
     def get(self, name: str) -> Any:
         """The component itself, by its present or a former name; imports its module.

@@ -19,8 +19,8 @@ def parts(entity: Entity) -> tuple[str, ...]:
         >>> parts(Entity(text="Leo Tolstoy", aliases=("Count of Yasnaya Polyana",)))
         ('Leo', 'Tolstoy', 'Count', 'Yasnaya', 'Polyana')
     """
-    found = [w for name in entity.names if " " in name for w in _WORD.findall(name)]
-    return tuple(dict.fromkeys(w for w in found if len(w) >= 3 and w[0].isupper()))
+    words = [w for name in entity.names if " " in name for w in _WORD.findall(name)]
+    return tuple(dict.fromkeys(w for w in words if len(w) >= 3 and w[0].isupper()))
 
 
 def mask(text: str, subject: Entity, *, by: str = MASK) -> str:

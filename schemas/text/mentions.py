@@ -91,11 +91,11 @@ def find(
     """
     if literal:
         matches = _literal_pattern(entity.text).finditer(text)
-        found = [Mention(m.start(), m.end(), m.group(), entity.text) for m in matches]
+        mentions = [Mention(m.start(), m.end(), m.group(), entity.text) for m in matches]
     else:
-        found = _free(text, entity)
-    hosts = [m for other in beside if other is not None for m in find(text, other)] if found else []
-    return _keep_longest(m for m in found if not any(_lies_inside(m, h) for h in hosts))
+        mentions = _free(text, entity)
+    hosts = [m for other in beside if other is not None for m in find(text, other)] if mentions else []
+    return _keep_longest(m for m in mentions if not any(_lies_inside(m, h) for h in hosts))
 
 
 def first(text: str, entity: Entity) -> Mention | None:
@@ -111,7 +111,7 @@ def first(text: str, entity: Entity) -> Mention | None:
 
 
 def _free(text: str, entity: Entity) -> list[Mention]:
-    found: list[Mention] = []
+    mentions: list[Mention] = []
     folded: dict[bool, tuple[FoldedText, bool]] = {}
     for name in _names(entity.names):
         if name.case not in folded:
@@ -121,8 +121,8 @@ def _free(text: str, entity: Entity) -> list[Mention]:
         for a, b in name.places(plain.text, spaced=spaced):
             if plain.whole(a, b):
                 start, end = plain.place(a, b)
-                found.append(Mention(start, end, text[start:end], name.name))
-    return found
+                mentions.append(Mention(start, end, text[start:end], name.name))
+    return mentions
 
 
 def _lies_inside(mention: Mention, host: Mention) -> bool:
@@ -131,17 +131,17 @@ def _lies_inside(mention: Mention, host: Mention) -> bool:
 
 
 def _keep_longest(mentions: Iterable[Mention]) -> tuple[Mention, ...]:
-    kept: list[Mention] = []
+    longest: list[Mention] = []
     for mention in sorted(mentions, key=lambda m: (m.start, -m.end)):
-        if not kept or mention.start >= kept[-1].end:
-            kept.append(mention)
-    return tuple(kept)
+        if not longest or mention.start >= longest[-1].end:
+            longest.append(mention)
+    return tuple(longest)
 
 
 @lru_cache(maxsize=16384)
 def _names(names: tuple[str, ...]) -> tuple[_Name, ...]:
-    made = (_name(name) for name in dict.fromkeys(names))
-    return tuple(m for m in made if m is not None)
+    compiled = (_name(name) for name in dict.fromkeys(names))
+    return tuple(m for m in compiled if m is not None)
 
 
 def _acronym(name: str) -> bool:

@@ -27,13 +27,13 @@ def check_divider(header: Sequence[str], path: Path) -> None:
     Raises:
         DataError: the columns are divided by semicolons, tabs or commas where another divider belongs.
     """
-    own = "tabs" if path.suffix.lower() == ".tsv" else "commas"
+    expected = "tabs" if path.suffix.lower() == ".tsv" else "commas"
     dividers = {"semicolons": ";", "tabs": "\t", "commas": ","}
-    found = next((name for name, sign in dividers.items() if len(header) == 1 and sign in header[0]), None)
-    if found is not None and found != own:
-        other = "; a sheet with tabs is called .tsv" if found == "tabs" else ""
+    divider = next((name for name, sign in dividers.items() if len(header) == 1 and sign in header[0]), None)
+    if divider is not None and divider != expected:
+        other = "; a sheet with tabs is called .tsv" if divider == "tabs" else ""
         raise DataError(
-            f"the columns are divided by {found}, a {path.suffix.lower()} file needs {own}",
+            f"the columns are divided by {divider}, a {path.suffix.lower()} file needs {expected}",
             where=f"{path}, line 1",
-            fix=f"save the sheet again with {own}{other}",
+            fix=f"save the sheet again with {expected}{other}",
         )

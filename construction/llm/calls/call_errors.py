@@ -100,8 +100,8 @@ def error_in_reply(error: Any) -> CallError:
     status = int(code) if re.fullmatch(r"[45]\d\d", code, re.ASCII) else None
     at_fault = {str(inner.get("type")), code} & _THIS_REQUEST
     fault = error_of_status(status or (400 if at_fault else 500), {"error": inner})
-    said = inner.get("message")
-    reason = _shorten(said) if isinstance(said, str) else "no reason given"
+    message = inner.get("message")
+    reason = _shorten(message) if isinstance(message, str) else "no reason given"
     return fault._replace(message=f"HTTP 200 with an error{f' {status}' if status else ''}: {reason}", status=status)
 
 

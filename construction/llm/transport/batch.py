@@ -129,9 +129,9 @@ class BatchTransport:
         except asyncio.CancelledError:
             raise
         except Exception as error:  # noqa: BLE001 - it belongs to those who wait
-            for asked in self._asked.values():
-                if not asked.reply.done():
-                    asked.reply.set_exception(error)
+            for waiting in self._asked.values():
+                if not waiting.reply.done():
+                    waiting.reply.set_exception(error)
             self._asked.clear()
 
     async def _wait_for_quiet(self) -> None:
@@ -147,8 +147,8 @@ class BatchTransport:
         """Learn what became of batches that an earlier run was about to make when it died."""
         for mark, batch in list(self._open.items()):
             if batch["state"] == "meant":
-                found = await self._api.find(mark)
-                self._note(mark, batch, state="sent" if found else "done", id=found)
+                batch_id = await self._api.find(mark)
+                self._note(mark, batch, state="sent" if batch_id else "done", id=batch_id)
 
     def _note(self, mark: str, batch: dict[str, Any], **changes: Any) -> None:
         batch = {**batch, **changes}
@@ -161,15 +161,15 @@ class BatchTransport:
     async def _submit(self) -> None:
         """Make batches of the calls that no open batch holds."""
         held = {key for batch in self._open.values() for key in batch["keys"]}
-        fresh = {key: asked.body for key, asked in self._asked.items() if key not in held}
+        fresh = {key: call.body for key, call in self._asked.items() if key not in held}
         for keys, lines in chunks(fresh, max_calls=self._max_calls, size=self._size):
             mark = uuid.uuid4().hex
             batch = {"state": "meant", "place": self._place, "keys": keys, "id": None}
             self._note(mark, batch)
-            made = await self._api.create(mark, lines)
-            self._note(mark, batch, state="sent", id=made)
+            batch_id = await self._api.create(mark, lines)
+            self._note(mark, batch, state="sent", id=batch_id)
             self.calls += len(keys)
-            logger.info("batch %s: %d calls submitted", made, len(keys))
+            logger.info("batch %s: %d calls submitted", batch_id, len(keys))
 
     async def _look(self) -> bool:
         """Look at every open batch once; returns whether one has ended."""
@@ -207,9 +207,9 @@ class BatchTransport:
             raise stop
         missing = CallError("transient", f"the batch is {status} and holds no reply to this call")
         for key in batch["keys"]:
-            asked = self._asked.pop(key, None)
-            if asked is not None and not asked.reply.done():
-                asked.reply.set_result(outcomes.get(key, missing))
+            waiting = self._asked.pop(key, None)
+            if waiting is not None and not waiting.reply.done():
+                waiting.reply.set_result(outcomes.get(key, missing))
 
     def _verdict(self, batch: dict[str, Any], seen: openai.types.Batch | None, watched: bool) -> ModelError | None:
         """Why the work should stop after this batch, or None."""
@@ -225,7 +225,7 @@ class BatchTransport:
             self._max_calls = max(1, len(batch["keys"]) // 2)
             logger.info("%s is too large for the account's queue: at most %d calls a batch now", name, self._max_calls)
             return None
-        said = self._api.mask(" ".join(str(text or "no reason given").split())[:200])
+        reason = self._api.mask(" ".join(str(text or "no reason given").split())[:200])
         return ModelError(
-            f"{name} failed: {said}", where=where, fix="mend the cause, or leave --batch out; work is kept"
+            f"{name} failed: {reason}", where=where, fix="mend the cause, or leave --batch out; work is kept"
         )

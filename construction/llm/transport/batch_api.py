@@ -65,7 +65,7 @@ def results(text: str, keys: set[str], *, mask: Mask) -> dict[str, StoredOutcome
         keys: Calls of the batch.
         mask: Takes secrets out.
     """
-    found: dict[str, StoredOutcome | CallError] = {}
+    outcomes: dict[str, StoredOutcome | CallError] = {}
     for line in text.split("\n"):
         try:
             data = json.loads(line)
@@ -73,8 +73,8 @@ def results(text: str, keys: set[str], *, mask: Mask) -> dict[str, StoredOutcome
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             continue
         if isinstance(key, str) and key in keys:
-            found[key] = masked(_outcome(response, error), mask)
-    return found
+            outcomes[key] = masked(_outcome(response, error), mask)
+    return outcomes
 
 
 def _outcome(response: Any, error: Any) -> StoredOutcome | CallError:
@@ -82,8 +82,8 @@ def _outcome(response: Any, error: Any) -> StoredOutcome | CallError:
         if response["status_code"] == 200:
             return outcome_of(json.dumps(response.get("body")))
         return error_of_status(response["status_code"], response.get("body"))
-    said = error.get("message") or error.get("code") if isinstance(error, dict) else None
-    return CallError("transient", " ".join(str(said or "no reply in the batch").split())[:200])
+    reason = error.get("message") or error.get("code") if isinstance(error, dict) else None
+    return CallError("transient", " ".join(str(reason or "no reply in the batch").split())[:200])
 
 
 class BatchApi:
@@ -123,17 +123,17 @@ class BatchApi:
 
         async def make() -> str:
             nonlocal first
-            made = None if first else await self._find(mark)
+            batch_id = None if first else await self._find(mark)
             first = False
-            if made is None:
+            if batch_id is None:
                 batch = await self._client.batches.create(
                     input_file_id=file.id,
                     endpoint="/v1/chat/completions",
                     completion_window="24h",
                     metadata={_MARK: mark},
                 )
-                made = batch.id
-            return made
+                batch_id = batch.id
+            return batch_id
 
         return await self._patiently(make)
 

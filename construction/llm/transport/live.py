@@ -126,5 +126,7 @@ def masked(outcome: StoredOutcome | CallError, mask: Mask) -> StoredOutcome | Ca
 
 
 def _expected_tokens(body: dict[str, Any]) -> float:
-    asked = sum(len(m["content"]) for m in body["messages"]) / CHARACTERS_PER_TOKEN
-    return asked + min(body.get("max_tokens") or body.get("max_completion_tokens") or _USUAL_REPLY, _USUAL_REPLY)
+    prompt_tokens = sum(len(m["content"]) for m in body["messages"]) / CHARACTERS_PER_TOKEN
+    return prompt_tokens + min(
+        body.get("max_tokens") or body.get("max_completion_tokens") or _USUAL_REPLY, _USUAL_REPLY
+    )

@@ -35,12 +35,12 @@ class Mask:
 
 def secrets_of(key: str, address: str | None) -> list[str]:
     """The key, and what an address carries in its user name, password or query."""
-    found = [key]
+    secrets = [key]
     if address:
         parts = urlsplit(address)
-        found += [unquote(parts.password or ""), parts.password or "", parts.username or ""]
-        found += [piece.partition("=")[2] for piece in parts.query.split("&")]
-    return found
+        secrets += [unquote(parts.password or ""), parts.password or "", parts.username or ""]
+        secrets += [piece.partition("=")[2] for piece in parts.query.split("&")]
+    return secrets
 
 
 @contextmanager

@@ -111,7 +111,7 @@ def test_authors_are_counted_by_scripts_asked_for_and_named_in_order():
 def test_links_are_counted_with_those_that_fit():
     tally = ConstructionTally()
     for kept in (True, False, True):
-        tally.link(kept=kept)
+        tally.link(passes=kept)
     found = tally.result(calls=0, quality="plumbing")
     assert (found.links, found.links_kept, found.quality) == (3, 2, "plumbing")
 
