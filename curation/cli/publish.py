@@ -66,19 +66,13 @@ def publish(
 
     if date is not None:
         _check_date(date)
-    publisher = PublisherDetails(creator=creator, url=url, cite=cite, date=date or today())
+    details = PublisherDetails(creator=creator, url=url, cite=cite, date=date or today())
     chosen = _names(formats) if formats is not None else None
     with ExitStack() as stack:
         store = stack.enter_context(Store.open(store_path)) if store_path else None
         split = _split(name, store, split_file)
         done = write(
-            split,
-            out_dir,
-            store=store,
-            formats=chosen,
-            publisher=publisher,
-            replace=force,
-            knowedit_lists=knowedit_lists,
+            split, out_dir, store=store, formats=chosen, publisher=details, replace=force, knowedit_lists=knowedit_lists
         )
     if store_path and split_file is None:
         note_published(store_path, split)

@@ -211,7 +211,7 @@ class Verdicts:
         settled: Mapping[str, Decision] | None = None,
     ) -> None:
         self._rule, self._several = rule, several
-        self._by_item: defaultdict[str, list[StoredVerdict]] = defaultdict(list)
+        self._rows: defaultdict[str, list[StoredVerdict]] = defaultdict(list)
         self._measured: list[set[str]] = [set() for _ in rule.thresholds]
         self._units = list(units) if units is not None else [t.unit for t in rule.thresholds]
         self._settled: Mapping[str, Decision] = {} if settled is None else settled
@@ -229,7 +229,7 @@ class Verdicts:
         by = sys.intern(verdict.by)
         if by_person:
             if verdict.label not in (None, "unscored"):
-                self._by_item[_place(verdict.item_id, verdict.related)].append(StoredVerdict(verdict.label, by, None))
+                self._rows[_place(verdict.item_id, verdict.related)].append(StoredVerdict(verdict.label, by, None))
             return
         if verdict.label is not None:
             for n in self._thresholds(verdict):
@@ -241,9 +241,7 @@ class Verdicts:
             policy = {"unsure": self._rule.unsure, "unscored": self._rule.unscored}
             outcome = policy.get(verdict.label, verdict.label)
             if outcome != "keep" or verdict.check in self._several:
-                self._by_item[_place(verdict.item_id, verdict.related)].append(
-                    StoredVerdict(outcome, by, verdict.model)
-                )
+                self._rows[_place(verdict.item_id, verdict.related)].append(StoredVerdict(outcome, by, verdict.model))
 
     def _thresholds(self, verdict: Verdict) -> list[int]:
         if (numbers := self._bounds.get((verdict.by, verdict.model))) is None:
@@ -263,11 +261,11 @@ class Verdicts:
         out = threshold.out(verdict.value)
         if out or verdict.check in self._several:
             outcome = threshold.then if out else "keep"
-            self._by_item[verdict.item_id].append(StoredVerdict(outcome, sys.intern(verdict.by), verdict.model))
+            self._rows[verdict.item_id].append(StoredVerdict(outcome, sys.intern(verdict.by), verdict.model))
 
     def judge(self, kind: str, item: str, *related: str) -> Decision:
         """Drop before hold before keep; people first where the rule says so."""
-        stored = self._by_item.get(_place(item, related))
+        stored = self._rows.get(_place(item, related))
         if not stored and not self._needed and (related or item not in self._settled):
             return KEPT
         verdicts = _keep_newest(stored or ())
@@ -285,17 +283,15 @@ class Verdicts:
 
     def saved(self, item: str) -> bool:
         """Whether people keep an item whatever the checks say."""
-        return (
-            self._rule.people_outrank and (by_rater := self.by_people(item)) is not None and by_rater.outcome == "keep"
-        )
+        return self._rule.people_outrank and (people := self.by_people(item)) is not None and people.outcome == "keep"
 
     def number_of_people(self, item: str) -> int:
         """How many people judged an item."""
-        return len({verdict.rater.name for verdict in self._by_item.get(item, ()) if verdict.rater is not None})
+        return len({verdict.rater.name for verdict in self._rows.get(item, ()) if verdict.rater is not None})
 
     def by_people(self, item: str) -> Decision | None:
         """What people alone say of an item; None where nobody said anything."""
-        people = [s for s in _keep_newest(self._by_item.get(item, ())) if s.rater is not None]
+        people = [s for s in _keep_newest(self._rows.get(item, ())) if s.rater is not None]
         return self._people(people) if people else None
 
     def _outcome(self, verdict: StoredVerdict) -> Outcome:

@@ -317,15 +317,11 @@ def _paired_spreads(
     """Of the cases that both sides have; two-way where neighbours recur in ``items``."""
     keys = sorted(first.keys() & second.keys())
     a, b = [first[k] for k in keys], [second[k] for k in keys]
-    common_items = [i for i in items if i.case in first and i.case in second]
-    cases, near = [i.case for i in common_items], [i.neighbour for i in common_items]
-    if not common_items or not recurs(cases, near):
+    pairs = [i for i in items if i.case in first and i.case in second]
+    cases, near = [i.case for i in pairs], [i.neighbour for i in pairs]
+    if not pairs or not recurs(cases, near):
         return PairedSpreads(*(spread_of(values) for values in (a, b, [x - y for x, y in zip(a, b, strict=True)])))
-    sides = (
-        [i.first for i in common_items],
-        [i.second for i in common_items],
-        [i.first - i.second for i in common_items],
-    )
+    sides = ([i.first for i in pairs], [i.second for i in pairs], [i.first - i.second for i in pairs])
     return PairedSpreads(*(crossed_spread(values, cases, [str(n) for n in near]) for values in sides))
 
 
