@@ -64,9 +64,7 @@ def publish(
     from curation.rules.release import note_published
     from curation.store.store import Store
 
-    if date is not None:
-        _check_date(date)
-    details = PublisherDetails(creator=creator, url=url, cite=cite, date=date or today())
+    details = PublisherDetails(creator=creator, url=url, cite=cite, date=_date_or_today(date))
     chosen = _names(formats) if formats is not None else None
     with ExitStack() as stack:
         store = stack.enter_context(Store.open(store_path)) if store_path else None
@@ -80,9 +78,8 @@ def publish(
         files = {f.path: f.sha256 for f in done.files}
         click.echo(json.dumps({"folder": str(out_dir), "cases": done.cases, "skipped": done.skipped, "files": files}))
         return
-    click.echo(
-        f"{out_dir}: {split.name}@{split.version} ({split.digest[:12]}), {counted(len(split.all_cases), 'case')}"
-    )
+    size = counted(len(split.all_cases), "case")
+    click.echo(f"{out_dir}: {split.name}@{split.version} ({split.digest[:12]}), {size}")
     for format_name, cases in done.cases.items():
         click.echo(f"{cases:>7}  {format_name}")
     if done.skipped:
@@ -117,12 +114,15 @@ def _names(formats: str) -> list[str]:
     return names
 
 
-def _check_date(date: str) -> None:
+def _date_or_today(date: str | None) -> str:
     from datetime import date as day
 
     from schemas.core.errors import UserError
 
+    if date is None:
+        return today()
     try:
         day.fromisoformat(date)
     except ValueError:
         raise UserError(f"--date takes YYYY-MM-DD, got '{date}'") from None
+    return date
