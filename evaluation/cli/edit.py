@@ -76,20 +76,20 @@ def edit(options: EditCommandOptions, *, as_json: bool) -> None:
     from schemas.core.config import override
 
     name = one_editor(options.editors)
-    given = override({}, options.settings)
+    settings = override({}, options.settings)
     refuse_taken(options.save)
     cases = open_edit_cases(options.facts, limit=options.limit)
-    _check(name, options.model, cases, given)
+    _check(name, options.model, cases, settings)
     from evaluation.editors.presets import make_editor
     from evaluation.models.language_model import LM
 
     lm = LM.load(options.model, device=options.device, dtype=options.dtype)
-    editor = make_editor(name, lm, Cache(cache_dir()), given)
+    editor = make_editor(name, lm, Cache(cache_dir()), settings)
     saved = save_edit(editor, cases, options.save, saved_as=options.saved_as)
     _tell(saved, cases, as_json=as_json)
 
 
-def _check(name: str, model: str, cases: tuple[Case, ...], given: dict[str, Any]) -> None:
+def _check(name: str, model: str, cases: tuple[Case, ...], settings: dict[str, Any]) -> None:
     """Refuse, before a model is loaded, bad settings and methods that this command cannot prepare."""
     import contextlib
 
@@ -101,18 +101,18 @@ def _check(name: str, model: str, cases: tuple[Case, ...], given: dict[str, Any]
     from evaluation.runs.support import Support
 
     kind = EDITORS.get(name)
-    check_options(name, model, given, where=f"--set for '{name}'")
+    check_options(name, model, settings, where=f"--set for '{name}'")
     known: dict[str, Any] = {}
     with contextlib.suppress(UserError):  # a method that is scaled to the model's depth
         known = preset(name, model)
-    if kind.wants_support(known | given):
+    if kind.wants_support(known | settings):
         raise UserError(
             f"'{name}' learns from declared cases, which this command does not take",
             fix=f"scedit model train --editors {name}, then --set checkpoint=FILE"
             if kind.trainable
             else "use a method that changes weights, such as rome, memit, ft or lora",
         )
-    choice = EditorChoice(name=name, params=given)
+    choice = EditorChoice(name=name, params=settings)
     split = make_split("edit", cases)
     check_editors({name: choice}, split=split, support=Support(), model=model)
 
@@ -121,14 +121,16 @@ def _tell(saved: SavedEdit, cases: tuple[Case, ...], *, as_json: bool) -> None:
     from evaluation.report.formatting import ARROWS, spread
 
     if as_json:
-        about = {name: saved.about[name] for name in ("saved_as", "method", "model", "facts_digest", "scores", "files")}
-        click.echo(json.dumps({"folder": str(saved.folder), "facts": len(cases), **about}, ensure_ascii=False))
+        description = {
+            name: saved.about[name] for name in ("saved_as", "method", "model", "facts_digest", "scores", "files")
+        }
+        click.echo(json.dumps({"folder": str(saved.folder), "facts": len(cases), **description}, ensure_ascii=False))
         return
     click.echo(f"{counted(len(cases), 'fact')} edited into {saved.about['model']} by {saved.about['method']}")
     for change in saved.scores:
         name = f"{change.metric.title} {ARROWS[change.metric.better]}"
-        told = f"{spread(change.before.interval)} -> {spread(change.after.interval)}"
-        click.echo(f"  {name:10s} {told}  ({counted(change.after.cases, 'case')})")
+        change_text = f"{spread(change.before.interval)} -> {spread(change.after.interval)}"
+        click.echo(f"  {name:10s} {change_text}  ({counted(change.after.cases, 'case')})")
     if saved.about["rounding"] > 0.01:
         click.echo(
             f"  Rounding to {saved.about['dtype']} changed the edit by {saved.about['rounding']:.1%} of its norm; "
