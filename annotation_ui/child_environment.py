@@ -26,7 +26,7 @@ def child_environment(*prefixes: str, variables: Mapping[str, str] | None = None
     """
 
     def passes(name: str) -> bool:
-        own = name.startswith(("LC_", *prefixes)) and not any(word in name.upper() for word in _SECRET)
-        return own or name in NEEDED
+        harmless = name.startswith(("LC_", *prefixes)) and not any(word in name.upper() for word in _SECRET)
+        return harmless or name in NEEDED
 
     return {k: v for k, v in (os.environ if variables is None else variables).items() if passes(k)}

@@ -72,10 +72,10 @@ def stored_judgements(store: Store, task: RatingTask) -> list[Judgement]:
     from schemas.verdicts import Verdict
 
     form, out = task.form, []
-    about = {line.item_id: line for line in store.lineages(stage="annotation")}
+    lines = {line.item_id: line for line in store.lineages(stage="annotation")}
 
     def judgement(record: Record, item: str, rater: Rater, aspect: str, value: Category) -> Judgement:
-        line = about.get(record.id)
+        line = lines.get(record.id)
         seconds = line.detail.get("seconds") if line else None
         case = str(line.detail.get("case", item)) if line else item
         at = str(line.detail.get("saved_at", line.made_at)) if line else ""
@@ -104,8 +104,8 @@ def judgements_by_judges(store: Store, task: RatingTask, people: Sequence[Judgem
     cases = {m.item: m.case for m in people}
     if task.level != "ordinal":
         return []
-    found = (m for m in stored_judgements(store, task) if m.rater.is_judge and m.item in cases)
-    return [m._replace(case=cases[m.item]) for m in found]
+    by_judges = (m for m in stored_judgements(store, task) if m.rater.is_judge and m.item in cases)
+    return [m._replace(case=cases[m.item]) for m in by_judges]
 
 
 def _one_case(judgements: Sequence[Judgement]) -> list[Judgement]:

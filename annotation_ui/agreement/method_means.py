@@ -73,13 +73,13 @@ def method_means(
     ratings = facet_ratings(judgements, methods, task)
     if not any(f.kind == "scale" for f in task.form.asked()):
         return MethodMeans(None, "means of methods are for ratings on a scale, which this task does not ask for", width)
-    kept = varying(ratings)
-    flat = {r.aspect: r.value for r in ratings} if len(kept) < len(ratings) else {}
-    for r in kept:
+    varied_ratings = varying(ratings)
+    flat = {r.aspect: r.value for r in ratings} if len(varied_ratings) < len(ratings) else {}
+    for r in varied_ratings:
         flat.pop(r.aspect, None)
     left_out = tuple(f"{aspect} is left out: every rating is {value}." for aspect, value in flat.items())
     try:
-        return MethodMeans(facet_report(kept), width=width, left_out=left_out)
+        return MethodMeans(facet_report(varied_ratings), width=width, left_out=left_out)
     except UserError as error:
         return MethodMeans(None, f"{error.what}; {error.fix}" if error.fix else error.what, width)
 

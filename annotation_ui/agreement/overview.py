@@ -62,7 +62,7 @@ def answers_digest(db: RatingsDB, name: str, store: Path | None = None) -> str:
 
     Rows are read as they lie, so that it takes some hundredths of a second for thousands of answers.
     """
-    found = hashlib.sha256(name.encode())
+    hasher = hashlib.sha256(name.encode())
     for sql in (
         "SELECT form, settings FROM campaigns WHERE name = ?",
         "SELECT id, person, item, form, answers, seconds, saved_at FROM revisions WHERE campaign = ? ORDER BY id",
@@ -72,13 +72,13 @@ def answers_digest(db: RatingsDB, name: str, store: Path | None = None) -> str:
         "SELECT id, item FROM decisions WHERE campaign = ? ORDER BY id",
     ):
         for row in db.connection.execute(sql, [name]):
-            found.update(repr(tuple(row)).encode("utf-8", "replace"))
-        found.update(b"\n")
+            hasher.update(repr(tuple(row)).encode("utf-8", "replace"))
+        hasher.update(b"\n")
     for row in db.connection.execute("SELECT name, synthetic FROM people ORDER BY name"):
-        found.update(repr(tuple(row)).encode("utf-8", "replace"))
+        hasher.update(repr(tuple(row)).encode("utf-8", "replace"))
     if store is not None and store.exists():
-        found.update(f"{store.absolute()} {store.stat().st_mtime_ns}".encode())
-    return found.hexdigest()
+        hasher.update(f"{store.absolute()} {store.stat().st_mtime_ns}".encode())
+    return hasher.hexdigest()
 
 
 def campaign_overview(
@@ -103,15 +103,15 @@ def campaign_overview(
             warning = str(error)
     width = db.campaign(name).settings.get("stop_width")
     means = method_means(people, methods_of(db, name), task, width=width)
-    found = agreement_report(judgements, task, resampling=resampling)
+    agreement = agreement_report(judgements, task, resampling=resampling)
     return Overview(
         digest=digest,
         made_at=now("seconds"),
-        alphas={a.aspect: a.agreement.alpha for a in found.aspects},
-        notes=rater_notes(people, found),
+        alphas={a.aspect: a.agreement.alpha for a in agreement.aspects},
+        notes=rater_notes(people, agreement),
         severity=means.report.severity if means.report else {},
         stop=tuple(stop_lines(means)),
-        body=page_body(found, judgements, task) + means_section(means) if people else "",
+        body=page_body(agreement, judgements, task) + means_section(means) if people else "",
         warning=warning,
         seconds=time.process_time() - start,
     )
@@ -125,19 +125,19 @@ def rater_notes(judgements: Sequence[Judgement], report: TaskReport) -> dict[str
     """
     out: dict[str, list[str]] = defaultdict(list)
     for person in report.people:
-        own, others = (
+        pace, others = (
             report.seconds.get(person),
             [s for p, s in report.seconds.items() if p != person and s is not None],
         )
         mine = [m for m in judgements if m.name == person]
-        if own is not None and others and len({m.item for m in mine}) >= ENOUGH and own < FAST * median(others):
-            out[person].append(f"fast: {own:.0f} s an item, the others {median(others):.0f} s")
+        if pace is not None and others and len({m.item for m in mine}) >= ENOUGH and pace < FAST * median(others):
+            out[person].append(f"fast: {pace:.0f} s an item, the others {median(others):.0f} s")
         for aspect in dict.fromkeys(m.aspect for m in mine):
             values = Counter(m.value for m in mine if m.aspect == aspect)
-            said, often = values.most_common(1)[0]
+            answer, often = values.most_common(1)[0]
             varied = {m.value for m in judgements if m.aspect == aspect and m.name != person}
             if values.total() >= ENOUGH and often >= ALIKE * values.total() and len(varied) > 1:
-                out[person].append(f"{aspect}: {said} in {often} of {values.total()} answers")
+                out[person].append(f"{aspect}: {answer} in {often} of {values.total()} answers")
     drifts = {(p, a.aspect): e for a in report.aspects for p, e in a.drift.items()}
     sure = holm({f"{p}\n{a}": e.p for (p, a), e in drifts.items()})
     for (person, aspect), e in drifts.items():
@@ -153,8 +153,8 @@ def main() -> None:
     os.nice(5)  # people who rate come first
     ratings, name, *store = sys.argv[1:]
     with RatingsDB(ratings) as db:
-        found = campaign_overview(db, name, Path(store[0]) if store else None)
-    sys.stdout.buffer.write(found.model_dump_json().encode("utf-8", "replace"))
+        overview = campaign_overview(db, name, Path(store[0]) if store else None)
+    sys.stdout.buffer.write(overview.model_dump_json().encode("utf-8", "replace"))
 
 
 if __name__ == "__main__":

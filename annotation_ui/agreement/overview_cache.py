@@ -66,14 +66,14 @@ class OverviewCache:
         end = time.monotonic() + (PATIENCE if patience is None else patience)
         with self._lock:
             while True:
-                kept, fault = self._kept.get(key), self._faults.get((key, digest), "")
-                current = kept is not None and kept.digest == digest
+                overview, fault = self._kept.get(key), self._faults.get((key, digest), "")
+                current = overview is not None and overview.digest == digest
                 if current or fault:
-                    return HeldOverview(kept, current, fault)
+                    return HeldOverview(overview, current, fault)
                 self._begin(key, digest)
                 left = end - time.monotonic()
-                if kept is not None or left <= 0:
-                    return HeldOverview(kept, False)
+                if overview is not None or left <= 0:
+                    return HeldOverview(overview, False)
                 self._lock.wait(left)
 
     def _begin(self, key: CampaignKey, digest: str) -> None:
@@ -83,11 +83,11 @@ class OverviewCache:
         threading.Thread(target=self._work, args=(key, digest), daemon=True).start()
 
     def _work(self, key: CampaignKey, digest: str) -> None:
-        found, fault, start = None, "", time.monotonic()
+        overview, fault, start = None, "", time.monotonic()
         try:
             with self._turn:
                 start = time.monotonic()
-                found = self._compute(key)
+                overview = self._compute(key)
         except UserError as error:
             fault = str(error)
         except Exception as error:  # noqa: BLE001  a page that waits must be told
@@ -95,8 +95,8 @@ class OverviewCache:
         with self._lock:
             self.computed += 1
             self._running.discard(key)
-            if found is not None:
-                self._kept[key] = found
+            if overview is not None:
+                self._kept[key] = overview
                 self._rest_until[key] = time.monotonic() + REST * (time.monotonic() - start)
             else:
                 self._faults[key, digest] = fault
@@ -128,5 +128,5 @@ def compute_apart(key: CampaignKey) -> Overview:
     try:
         return Overview.model_validate_json(done.stdout)
     except ValidationError:
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines() or [f"exit status {done.returncode}"]
-        raise UserError(f"the figures could not be computed: {said[-1]}", where=key.campaign) from None
+        messages = done.stderr.decode("utf-8", "replace").strip().splitlines() or [f"exit status {done.returncode}"]
+        raise UserError(f"the figures could not be computed: {messages[-1]}", where=key.campaign) from None

@@ -98,9 +98,9 @@ def _summary(report: TaskReport) -> str:
     """Alpha by aspect: number, picture, the paper's value."""
     rows = []
     for a in report.aspects:
-        said = _escape(a.agreement.alpha.text())
+        alpha_text = _escape(a.agreement.alpha.text())
         published = "" if a.published is None else f"{a.published:.2f}"
-        rows.append([_escape(a.aspect), said, _track(a.agreement.alpha, a.published), published])
+        rows.append([_escape(a.aspect), alpha_text, _track(a.agreement.alpha, a.published), published])
     name = report.aspects[0].agreement.alpha.name if report.aspects else "alpha"
     ordinal = any(a.published is not None for a in report.aspects)
     paper = "ScEdit Table 5" if ordinal else ""
@@ -157,8 +157,8 @@ def _aspect(a: AspectReport, judgements: Sequence[Judgement], task: RatingTask) 
     for p in a.judges:
         gap = "" if p.difference is None else f"; mean difference {_escape(p.difference.text(2))}"
         same = "" if p.alpha is None else f"; {_escape(p.alpha.name)} {_escape(p.alpha.text())}"
-        told = f"Spearman {_escape(p.spearman.text())}, Kendall {_escape(p.kendall.text())}{same}{gap}"
-        out.append(f"<p>{_escape(p.first)} against the mean of people: {told}</p>")
+        correlations = f"Spearman {_escape(p.spearman.text())}, Kendall {_escape(p.kendall.text())}{same}{gap}"
+        out.append(f"<p>{_escape(p.first)} against the mean of people: {correlations}</p>")
     if a.judges:
         out.append(
             f'<p class="note">The paper prints alpha {PUBLISHED_JUDGE["alpha"]} and Spearman '

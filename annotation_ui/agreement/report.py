@@ -136,21 +136,21 @@ def _level(task: RatingTask) -> Level:
 def _aspect(
     aspect: str, people: Sequence[Judgement], judges: Sequence[Judgement], task: RatingTask, resampling: Resampling
 ) -> AspectReport:
-    found, level = judgement_table(people, task, aspect), _level(task)
+    table, level = judgement_table(people, task, aspect), _level(task)
 
     def its_alpha(some: RatingTable) -> Estimate:
         return alpha(some, level=level, resampling=resampling)
 
-    numeric = found.numeric
+    numeric = table.numeric
     return AspectReport(
         aspect=aspect,
-        agreement=agreement(found, level=level, resampling=resampling),
-        pairs=_pairs(found, resampling),
-        without=leave_one_out(found, its_alpha) if len(found.raters) > 2 else {},
-        severity=severity(found) if numeric else {},
-        drift=_drift(found, people, aspect, resampling) if numeric else {},
-        ceiling=ceiling(found, resampling=resampling),
-        judges=_judges(found, judges, task, aspect, resampling) if numeric else (),
+        agreement=agreement(table, level=level, resampling=resampling),
+        pairs=_pairs(table, resampling),
+        without=leave_one_out(table, its_alpha) if len(table.raters) > 2 else {},
+        severity=severity(table) if numeric else {},
+        drift=_drift(table, people, aspect, resampling) if numeric else {},
+        ceiling=ceiling(table, resampling=resampling),
+        judges=_judges(table, judges, task, aspect, resampling) if numeric else (),
         published=PUBLISHED.get(aspect) if numeric else None,
     )
 
@@ -223,8 +223,8 @@ def _pooled_estimate(judgements: Sequence[Judgement], task: RatingTask, resampli
     scale: tuple[Any, ...] = first.categories
     rows = [(f"{m.item}/{m.aspect}", m.name, m.value) for m in judgements]
     cases = {f"{m.item}/{m.aspect}": m.case for m in judgements}
-    found = alpha(rating_table(rows, cases=cases, scale=scale), level=_level(task), resampling=resampling)
-    return found._replace(name=f"{found.name}, pooled over aspects")
+    estimate = alpha(rating_table(rows, cases=cases, scale=scale), level=_level(task), resampling=resampling)
+    return estimate._replace(name=f"{estimate.name}, pooled over aspects")
 
 
 def _median(judgements: Sequence[Judgement]) -> float | None:
@@ -254,17 +254,17 @@ def disagreements(judgements: Sequence[Judgement], task: RatingTask) -> list[Ite
             cases[m.item] = m.case
     fields = task.form.asked()
     out = []
-    for item, said in items.items():
+    for item, answers_by_person in items.items():
         gaps = []
         for field in fields:
-            values = [answers[field.name] for answers in said.values() if field.name in answers]
+            values = [answers[field.name] for answers in answers_by_person.values() if field.name in answers]
             if len(values) < 2:
                 continue
             wide = max(values) - min(values) if field.kind == "scale" else float(len(set(values)) > 1)
             gaps.append(wide / (field.high - field.low) if field.kind == "scale" else wide)
         spread = sum(gaps) / len(gaps) if gaps else 0.0
         if spread > 0:
-            out.append(ItemDisagreement(item, cases[item], spread, said))
+            out.append(ItemDisagreement(item, cases[item], spread, answers_by_person))
     return sorted(out, key=lambda d: (-d.spread, d.item))
 
 

@@ -54,8 +54,8 @@ def share_campaign(db: RatingsDB, name: str) -> ShareResult:
     before = _pairs(db, name)
     assign_items(db, name)
     if routing and means.report is not None:
-        told = _route(db, name)
-        lines.append(f"{told} items go next to the people from whom they tell most.")
+        count = _route(db, name)
+        lines.append(f"{count} items go next to the people from whom they tell most.")
     after = _pairs(db, name)
     return ShareResult(len(after - before), len(before - after), tuple(lines))
 
@@ -91,11 +91,14 @@ def _route(db: RatingsDB, name: str) -> int:
     except UserError:
         return 0
     firm = [a for a in db.assignments(name) if a not in set(open_) and a.item in real]
-    held, given = {(a.person, a.item) for a in firm}, Counter(a.item for a in firm)
-    possible = [PossibleRating(p, i) for p in room for i in real if (p, i) not in held and given[i] < overlap]
-    plan = [(p.person, p.item) for p in plan_ratings(fit, possible, room, places={i: overlap - given[i] for i in real})]
-    made = _order_anew(plan, open_, firm, batch=batch, overlap=overlap)
-    db.add_items(name, [], made, open_)
+    held, held_by_item = {(a.person, a.item) for a in firm}, Counter(a.item for a in firm)
+    possible = [PossibleRating(p, i) for p in room for i in real if (p, i) not in held and held_by_item[i] < overlap]
+    plan = [
+        (p.person, p.item)
+        for p in plan_ratings(fit, possible, room, places={i: overlap - held_by_item[i] for i in real})
+    ]
+    ordered = _order_anew(plan, open_, firm, batch=batch, overlap=overlap)
+    db.add_items(name, [], ordered, open_)
     return len(plan)
 
 

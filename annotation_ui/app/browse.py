@@ -23,13 +23,13 @@ def show(context: PageContext) -> None:
     name, task = opened
     items = context.db.items(name)
     wanted = st.text_input("Search the texts and ids").casefold()
-    found = [
+    matches = [
         i for i, p in items.items() if not wanted or any(wanted in t.casefold() for t in (*p.item.shown.values(), i))
     ]
-    st.caption(f"{len(found)} of {widgets.counted(len(items), 'item')}")
-    if not found:
+    st.caption(f"{len(matches)} of {widgets.counted(len(items), 'item')}")
+    if not matches:
         return
-    item = found[int(st.number_input(f"Item (1 to {len(found)})", 1, len(found), 1)) - 1]
+    item = matches[int(st.number_input(f"Item (1 to {len(matches)})", 1, len(matches), 1)) - 1]
     placed = items[item]
     left, right = st.columns(2, gap="medium")
     with left:
@@ -74,12 +74,12 @@ def _from_store(context: PageContext, item: str) -> None:
         ]
         return verdicts, lineage
 
-    found = widgets.from_snapshot(
+    records = widgets.from_snapshot(
         context, read, without="To see verdicts and lineage here, start the app with --store SNAPSHOT."
     )
-    if found is not None:
-        _table("Verdicts", found[0], "None in this snapshot.")
-        _table("Lineage", found[1], "None in this snapshot.")
+    if records is not None:
+        _table("Verdicts", records[0], "None in this snapshot.")
+        _table("Lineage", records[1], "None in this snapshot.")
 
 
 def show_funnel(context: PageContext) -> None:
@@ -89,12 +89,12 @@ def show_funnel(context: PageContext) -> None:
     def read(store: Store) -> tuple[dict[str, Any], Counter[tuple[str, str]]]:
         return store.stats(), Counter((v.by, v.label or "measured") for v in store.verdicts())
 
-    found = widgets.from_snapshot(
+    counts_and_labels = widgets.from_snapshot(
         context, read, without="To see the store's counts here, start the app with --store SNAPSHOT."
     )
-    if found is None:
+    if counts_and_labels is None:
         return
-    counts, labels = found
+    counts, labels = counts_and_labels
     rows = [{"verdict by": by, "label": label, "count": n} for (by, label), n in sorted(labels.items())]
     _table("Verdicts", rows, "None in this snapshot.")
     with st.expander("All counts of the store"):

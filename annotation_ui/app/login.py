@@ -19,15 +19,15 @@ def enter_by_link(db: RatingsDB, language: str = ENGLISH) -> bool:
     """Log in whoever opens a personal link; whether the page is to stop here, with a sentence that says why."""
     if INVITATION not in st.query_params:
         return False
-    found = log_in_by_link(db, st.query_params.to_dict())
-    if found.refused:
+    login = log_in_by_link(db, st.query_params.to_dict())
+    if login.refused:
         time.sleep(_DELAY)
         st.title(interface_text(language, "title"))
-        st.error(interface_text(language, found.refused))
+        st.error(interface_text(language, login.refused))
         return True
     st.query_params.clear()  # the secret does not stay in the address
     st.session_state.clear()
-    st.session_state["token"] = found.token
+    st.session_state["token"] = login.token
     st.session_state["remember"] = True
     st.rerun()
 

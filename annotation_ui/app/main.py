@@ -70,10 +70,10 @@ def _preferences(db: RatingsDB, person: str) -> dict[str, str]:
     """What a person chose; read once a session, and put where the switches of the page find it."""
     if "preferences" not in st.session_state:
         st.session_state["preferences"] = read_preferences(db, person)
-    kept: dict[str, str] = st.session_state["preferences"]
+    preferences: dict[str, str] = st.session_state["preferences"]
     for name, usual in (("highlight", "yes"), ("auto_save", "no")):
-        st.session_state[name] = st.session_state.get(name, kept.get(name, usual) == "yes")
-    return kept | ({"language": st.session_state["language"]} if "language" in st.session_state else {})
+        st.session_state[name] = st.session_state.get(name, preferences.get(name, usual) == "yes")
+    return preferences | ({"language": st.session_state["language"]} if "language" in st.session_state else {})
 
 
 def _navigate(context: PageContext) -> None:

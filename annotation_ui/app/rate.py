@@ -185,9 +185,9 @@ def _place(
     """The item to show: the one gone back to, else the first that is neither answered nor skipped."""
     back = st.session_state.get("back")
     if back:
-        found = next((a for a in passed if a.item == back), None)
-        if found:
-            return found
+        previous = next((a for a in passed if a.item == back), None)
+        if previous:
+            return previous
         st.session_state.pop("back")
     return next((a for a in mine if a.item not in done and a.item not in skipped), None)
 

@@ -74,8 +74,8 @@ async def _session(ratings: Path, request: Request) -> Response:
     if request.method == "DELETE":
         response.delete_cookie(cookie_name(ratings), path="/", httponly=True, samesite="strict")
         return response
-    said = await _body(request)
-    token = str(said.get("token", "")) if said else ""
+    body = await _body(request)
+    token = str(body.get("token", "")) if body else ""
 
     def known() -> bool:
         with RatingsDB(ratings) as db:
@@ -86,32 +86,32 @@ async def _session(ratings: Path, request: Request) -> Response:
             return PlainTextResponse("no such session", 401)
     except UserError as error:
         return PlainTextResponse(error.what, 503)
-    _remember(response, ratings, token, secure=bool(said and said.get("secure")))
+    _remember(response, ratings, token, secure=bool(body and body.get("secure")))
     return response
 
 
 async def _draft(ratings: Path, request: Request) -> Response:
-    said = await _body(request) if _is_own_request(request) else None
-    if said is None or not isinstance(said.get("answers"), dict):
+    body = await _body(request) if _is_own_request(request) else None
+    if body is None or not isinstance(body.get("answers"), dict):
         return PlainTextResponse("no draft of this app", 400)
     token = request.cookies.get(cookie_name(ratings), "")
 
-    def kept() -> Response:
+    def save_draft() -> Response:
         with RatingsDB(ratings) as db:
             person = raters.authenticate(db, token)
-            if person is None or person.name != said.get("person"):
+            if person is None or person.name != body.get("person"):
                 return PlainTextResponse(_ENDED, 401)
-            campaign, item = str(said.get("campaign")), str(said.get("item"))
+            campaign, item = str(body.get("campaign")), str(body.get("item"))
             form = task_of(db, campaign).form
-            keep_draft(db, campaign, person.name, item, said["answers"], form)
+            keep_draft(db, campaign, person.name, item, body["answers"], form)
         return Response(status_code=204)
 
     try:
-        response = await run_in_threadpool(kept)
+        response = await run_in_threadpool(save_draft)
     except UserError as error:
         return PlainTextResponse(f"{error.what}; {error.fix}" if error.fix else error.what, 503)
     if response.status_code == 204:
-        _remember(response, ratings, token, secure=bool(said.get("secure")))
+        _remember(response, ratings, token, secure=bool(body.get("secure")))
     return response
 
 
@@ -125,10 +125,10 @@ async def _body(request: Request) -> dict[str, Any] | None:
     if int(request.headers.get("content-length") or 0) > LARGEST:
         return None
     try:
-        found = await request.json()
+        body = await request.json()
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return body if isinstance(body, dict) else None
 
 
 def _remember(response: Response, ratings: Path, token: str, *, secure: bool) -> None:

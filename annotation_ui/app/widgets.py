@@ -180,9 +180,9 @@ def show_field(f: Field, *, key: str, value: Any, language: str = ENGLISH) -> An
         )
         return list(chosen or [])
     if f.kind == "spans":  # filled in by the page; see annotation_ui.app.rating.marked_words
-        given = "" if f.fault(value) or not value else json.dumps(value, ensure_ascii=False)
+        initial = "" if f.fault(value) or not value else json.dumps(value, ensure_ascii=False)
         with st.container(key="marked-words"):
-            return read_spans(st.text_area(label, value=given, key=key) or "")
+            return read_spans(st.text_area(label, value=initial, key=key) or "")
     asks = interface_text(language, "comment") if f == COMMENT else f.asks
     return st.text_area(escape_markdown(asks), value=value if isinstance(value, str) else "", key=key, height=68)
 
@@ -295,12 +295,12 @@ def account_box(context: PageContext) -> None:
 def answers_line(answers: Mapping[str, Any]) -> str:
     """Answers on one line; of marked words their label and the words."""
 
-    def said(value: Any) -> str:
+    def as_text(value: Any) -> str:
         if isinstance(value, Mapping):
             return f"{value.get('label')} “{value.get('words')}”"
-        return " + ".join(map(said, value)) if isinstance(value, list) else str(value)
+        return " + ".join(map(as_text, value)) if isinstance(value, list) else str(value)
 
-    return ", ".join(f"{k} {said(v)}" for k, v in answers.items())
+    return ", ".join(f"{k} {as_text(v)}" for k, v in answers.items())
 
 
 def as_json(value: Any) -> str:

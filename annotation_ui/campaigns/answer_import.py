@@ -74,7 +74,7 @@ def import_campaign(db: RatingsDB, store: Store, name: str) -> ImportResult:
     if campaign.form == task.form.label:
         campaign_task(db, name)  # changed under its version: nobody can say what was asked
     grown = str(campaign.settings.get("grown_at") or "")
-    given, stray = [], []
+    answers_to_import, stray = [], []
     current = db.current_answers(name)
     for r in current:
         placed = items.get(r.item)
@@ -82,12 +82,12 @@ def import_campaign(db: RatingsDB, store: Store, name: str) -> ImportResult:
             stray.append(RejectedAnswer(r.person, r.item, "the campaign has no such item"))
         elif placed.purpose == "real":
             answer = _to_answer(r, placed.item, placed.probability)
-            given.append(answer._replace(grown_at=grown if r.saved_at < grown else ""))
-    kept = import_answers(store, task, given)
-    kept = kept._replace(rejected=(*kept.rejected, *stray))
-    kept = _add_decisions(db.adjudications(name), items, store, task, kept)
+            answers_to_import.append(answer._replace(grown_at=grown if r.saved_at < grown else ""))
+    result = import_answers(store, task, answers_to_import)
+    result = result._replace(rejected=(*result.rejected, *stray))
+    result = _add_decisions(db.adjudications(name), items, store, task, result)
     history = len(db.history(name)) - len(current)
-    return ImportResult(kept.answers, kept.new, kept.rejected, history)
+    return ImportResult(result.answers, result.new, result.rejected, history)
 
 
 def _to_answer(r: Revision, item: TaskItem, probability: float | None) -> RaterAnswer:
@@ -99,7 +99,7 @@ def _add_decisions(
     items: Mapping[str, CampaignItem],
     store: Store,
     task: RatingTask,
-    kept: ImportResult,
+    result: ImportResult,
 ) -> ImportResult:
     """Adds the lead's decisions: records of their own, under a form of their own, outside all agreement."""
     records: list[Record] = []
@@ -110,20 +110,22 @@ def _add_decisions(
             rejected.append(RejectedAnswer(decision.lead, decision.item, "the campaign has no such item"))
             continue
         item = items[decision.item].item
-        given = RaterAnswer(
+        answer = RaterAnswer(
             item, decision.lead, decision.answers, task.form.label, decision.saved_at, None, "adjudication"
         )
         try:
-            made = [_adjudicated(r, task) for r in task.records(item, decision.answers, person=decision.lead)]
+            decision_records = [
+                _adjudicated(r, task) for r in task.records(item, decision.answers, person=decision.lead)
+            ]
         except DataError as error:
             rejected.append(RejectedAnswer(decision.lead, decision.item, f"a lead's decision: {error.what}"))
             continue
-        records += made
-        lines += [_line(given, record, task) for record in made]
+        records += decision_records
+        lines += [_line(answer, record, task) for record in decision_records]
     known = store.known(j for d in decisions if d in items for j in task.judged(items[d].item))
     chosen = [(r, x) for r, x in zip(records, lines, strict=True) if x.parents[0] in known]
     put = store.put([r for r, _ in chosen], [x for _, x in chosen])
-    return kept._replace(new=kept.new + put.new, rejected=(*kept.rejected, *rejected))
+    return result._replace(new=result.new + put.new, rejected=(*result.rejected, *rejected))
 
 
 def _adjudicated(record: Record, task: RatingTask) -> Record:
@@ -162,12 +164,12 @@ def import_answers(store: Store, task: RatingTask, answers: Sequence[RaterAnswer
             rejected.append(RejectedAnswer(g.person, g.item.id, "the store has no such item"))
             continue
         try:
-            made = task.records(g.item, g.answers, person=g.person)
+            new_records = task.records(g.item, g.answers, person=g.person)
         except DataError as error:
             rejected.append(RejectedAnswer(g.person, g.item.id, error.what))
             continue
-        records += made
-        lines += [_line(g, record, task) for record in made]
+        records += new_records
+        lines += [_line(g, record, task) for record in new_records]
     put = store.put(records, lines)
     return ImportResult(len(answers) - len(rejected), put.new, tuple(rejected))
 
@@ -177,12 +179,12 @@ def _other_form(form: str, task: RatingTask) -> str:
 
     Versions of a form ask other things or show another text (parsed steps, raw text), so they are never mixed.
     """
-    asked = task.form.label
+    label = task.form.label
     if form.partition("@")[0] != task.form.name:
-        return f"given to the form {form}, this campaign has {asked}: import it with a campaign of that form"
+        return f"given to the form {form}, this campaign has {label}: import it with a campaign of that form"
     return (
-        f"given to the form {form}, this campaign has {asked}, which asks or shows something else: import it with a "
-        f"campaign made with {form} (in its own ratings file), or have the item answered again under {asked}"
+        f"given to the form {form}, this campaign has {label}, which asks or shows something else: import it with a "
+        f"campaign made with {form} (in its own ratings file), or have the item answered again under {label}"
     )
 
 

@@ -57,13 +57,13 @@ def assign(
             fix="invite more, or ask for less overlap",
         )
     real = {p.item.id: p.item for p in items if p.purpose == "real"}
-    kept = _keep_assignments(existing, started, people)
-    movable = [a for a in existing if a not in kept and a.item in real]
-    shares = _Shares([*kept, *movable], people, real)
+    assignments_to_keep = _keep_assignments(existing, started, people)
+    movable = [a for a in existing if a not in assignments_to_keep and a.item in real]
+    shares = _Shares([*assignments_to_keep, *movable], people, real)
     added = _fill(shares, people, settings, started)
-    taken, given = _level(movable, people, shares.load, shares.held)
+    taken, moved = _level(movable, people, shares.load, shares.held)
     extra = [p.item.id for p in items if p.purpose != "real"]
-    return _place_items(items, [*added, *given], existing, extra, people, settings), taken
+    return _place_items(items, [*added, *moved], existing, extra, people, settings), taken
 
 
 class _Shares:
@@ -142,7 +142,7 @@ def _level(
 ) -> tuple[list[Assignment], list[tuple[str, str]]]:
     """Move assignments of batches that have not begun, the last first, from who has most to who has least."""
     taken: list[Assignment] = []
-    given: list[tuple[str, str]] = []
+    moves: list[tuple[str, str]] = []
     gone = [a for a in movable if a.person not in people]
     left = sorted((a for a in movable if a.person in people), key=lambda a: (a.batch, a.position))
     taken += gone
@@ -154,14 +154,14 @@ def _level(
             if load[a.person] - load[least] >= 2 and least not in held[a.item]:
                 left.remove(a)
                 taken.append(a)
-                given.append((least, a.item))
+                moves.append((least, a.item))
                 held[a.item].discard(a.person)
                 held[a.item].add(least)
                 load[a.person] -= 1
                 load[least] += 1
                 moved = True
                 break
-    return taken, given
+    return taken, moves
 
 
 def _place_items(

@@ -108,11 +108,11 @@ def create_campaign(
         "split": digest, "population": len(items), "form_digest": form_digest(task.form),
         "grown_at": before.settings.get("grown_at") if before else None,
     }  # fmt: skip
-    made = Campaign(name, task.form.name, task.form.label, settings, now("milliseconds"))
-    db.add_campaign(made)
+    campaign = Campaign(name, task.form.name, task.form.label, settings, now("milliseconds"))
+    db.add_campaign(campaign)
     db.add_items(name, [*drawn.new, *controls], [])
     if keep_frame(db, name, drawn.chances):
-        db.add_campaign(made._replace(settings=settings | {"grown_at": now("milliseconds")}))
+        db.add_campaign(campaign._replace(settings=settings | {"grown_at": now("milliseconds")}))
     return [*drawn.new, *controls]
 
 
@@ -164,14 +164,14 @@ def campaign_task(db: RatingsDB, name: str) -> RatingTask:
     """
     campaign = db.campaign(name)
     task = form_task(campaign)
-    kept = campaign.settings.get("form_digest")
+    digest = campaign.settings.get("form_digest")
     if campaign.form != task.form.label:
         raise UserError(
             f"the campaign was made with the form {campaign.form}, the task now has {task.form.label}",
             where=name,
             fix="make a new campaign for the new form, or use the earlier program for this one",
         )
-    if kept is not None and kept != form_digest(task.form):
+    if digest is not None and digest != form_digest(task.form):
         raise UserError(
             f"the form {campaign.form} was changed after the campaign was made, and its version was not raised",
             where=name,
@@ -195,9 +195,9 @@ def assign_items(db: RatingsDB, name: str) -> tuple[int, int]:
     started = {(r.person, r.item) for r in db.history(name)} | set(skips_of_campaign(db, name))
     settings = AssignmentSettings(int(campaign.settings["overlap"]), int(campaign.settings["batch"]), name)
     existing = db.assignments(name)
-    made, taken = assign(list(db.items(name).values()), raters, settings, existing=existing, started=started)
-    db.add_items(name, [], made, taken)
-    return len(made), len(taken)
+    new, taken = assign(list(db.items(name).values()), raters, settings, existing=existing, started=started)
+    db.add_items(name, [], new, taken)
+    return len(new), len(taken)
 
 
 def _choose_items(store: Store, task: RatingTask, only: str) -> list[TaskItem]:

@@ -104,11 +104,11 @@ def wrong_fields(placed: CampaignItem, task: RatingTask, answers: dict[str, Any]
         return []
     out = []
     for name, right in placed.expected["answers"].items():
-        given = answers.get(name)
+        answer = answers.get(name)
         scale = task.form.field(name).kind == "scale"
-        if scale and isinstance(given, int) and not isinstance(given, bool):
-            off = abs(given - int(right)) > int(placed.expected["tolerance"])
+        if scale and isinstance(answer, int) and not isinstance(answer, bool):
+            off = abs(answer - int(right)) > int(placed.expected["tolerance"])
         else:
-            off = given != right
+            off = answer != right
         out += [name] if off else []
     return out

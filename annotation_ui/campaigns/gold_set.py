@@ -24,26 +24,26 @@ class GoldItem(NamedTuple):
 def gold_items(db: RatingsDB, name: str) -> list[GoldItem]:
     """Items that a lead decided, and items on which two or more people gave the very same judgements."""
     task, items, decided = task_of(db, name), db.items(name), db.adjudications(name)
-    asked = [f.name for f in task.form.asked()]
-    said: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    field_names = [f.name for f in task.form.asked()]
+    answers_by_item: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for r in db.current_answers(name):
         if r.item in items and items[r.item].purpose == "real" and r.answers and not task.form.faults(r.answers):
-            said[r.item].append({a: r.answers.get(a) for a in asked})
+            answers_by_item[r.item].append({a: r.answers.get(a) for a in field_names})
     out = []
     for item, placed in items.items():
         if item in decided and not task.form.faults(decided[item].answers):
-            answers = {a: decided[item].answers[a] for a in asked}
+            answers = {a: decided[item].answers[a] for a in field_names}
             out.append(GoldItem(item, dict(placed.item.shown), answers, "adjudicated"))
-        elif len(said[item]) > 1 and all(s == said[item][0] for s in said[item]):
-            out.append(GoldItem(item, dict(placed.item.shown), said[item][0], "unanimous"))
+        elif len(answers_by_item[item]) > 1 and all(s == answers_by_item[item][0] for s in answers_by_item[item]):
+            out.append(GoldItem(item, dict(placed.item.shown), answers_by_item[item][0], "unanimous"))
     return out
 
 
 def write_gold_set(db: RatingsDB, name: str, path: Path) -> int:
     """Write the gold set as a file that ``scedit annotate new --control-items`` takes; returns the number of items."""
-    found = gold_items(db, name)
+    gold = gold_items(db, name)
     with atomic_file(path) as file:
-        for g in found:
+        for g in gold:
             row = {"purpose": "training", "id": f"gold-{g.item}", "shown": g.shown, "expected": g.answers}
             file.write(json.dumps({**row, "because": g.settled}, ensure_ascii=False) + "\n")
-    return len(found)
+    return len(gold)

@@ -66,21 +66,21 @@ class CampaignOptions(Options):
         return url
 
 
-def campaign_options(db: RatingsDB, name: str, given: Mapping[str, Any]) -> CampaignOptions:
+def campaign_options(db: RatingsDB, name: str, options: Mapping[str, Any]) -> CampaignOptions:
     """The options of a campaign: those that are given now, else those that it was made with, else the usual ones.
 
     Args:
         db: The ratings file.
         name: Of the campaign, which may not be there yet.
-        given: Options by name; None, False and empty text are not given.
+        options: By name; None, False and empty text count as not given.
     """
     known = set(CampaignOptions.model_fields)
     earlier = next((c.settings for c in db.campaigns() if c.name == name), {})
-    kept = {k: v for k, v in earlier.items() if k in known and v is not None}
-    now_given = {k: v for k, v in given.items() if v not in (None, False, "")}
+    earlier_options = {k: v for k, v in earlier.items() if k in known and v is not None}
+    now_given = {k: v for k, v in options.items() if v not in (None, False, "")}
     if {"number", "percent"} & now_given.keys():  # one replaces the other
-        kept = {k: v for k, v in kept.items() if k not in ("number", "percent")}
-    return validate(CampaignOptions, kept | now_given, where=f"campaign '{name}'")
+        earlier_options = {k: v for k, v in earlier_options.items() if k not in ("number", "percent")}
+    return validate(CampaignOptions, earlier_options | now_given, where=f"campaign '{name}'")
 
 
 def as_begun(sharing: CampaignOptions, before: Campaign) -> CampaignOptions:

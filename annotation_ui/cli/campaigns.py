@@ -159,8 +159,8 @@ def share(name: str, db_path: Path, as_json: bool) -> None:
     with RatingsDB(db_path) as db:
         got = share_campaign(db, name)
     if as_json:
-        told = {"said": list(got.lines)} if got.lines else {}
-        click.echo(json.dumps({"campaign": name, "added": got.added, "taken_back": got.taken, **told}))
+        extra = {"said": list(got.lines)} if got.lines else {}
+        click.echo(json.dumps({"campaign": name, "added": got.added, "taken_back": got.taken, **extra}))
     else:
         click.echo("\n".join([f"{got.added} assignments added, {got.taken} taken back.", *got.lines]))
 

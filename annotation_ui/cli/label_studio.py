@@ -57,13 +57,13 @@ def down(folder: Path) -> None:
     """
     from annotation_ui.label_studio.server import stop_server
 
-    own = 0
+    stopped = 0
     if (folder / "people").is_dir():
         from annotation_ui.label_studio.isolation import stop_isolated
 
-        own = stop_isolated(folder)
-    if own:
-        click.echo(f"{own} servers of raters stopped; their data stays.")
+        stopped = stop_isolated(folder)
+    if stopped:
+        click.echo(f"{stopped} servers of raters stopped; their data stays.")
     click.echo("Stopped; its data stays." if stop_server(folder) else f"No server of {folder} runs.")
 
 
@@ -83,10 +83,11 @@ def isolate(name: str, db_path: Path, folder: Path, as_json: bool) -> None:
     from annotation_ui.ratings.database import RatingsDB
 
     with RatingsDB(db_path) as db:
-        for own in push_isolated(db, name, folder):
-            secret = own.password or "(as before)"
-            line = f"{own.person:20} {own.url}   {own.email} {secret}   {own.new} tasks pushed, {own.known} there"
-            click.echo(json.dumps(own._asdict()) if as_json else line)
+        for server in push_isolated(db, name, folder):
+            secret = server.password or "(as before)"
+            tasks = f"{server.new} tasks pushed, {server.known} there"
+            line = f"{server.person:20} {server.url}   {server.email} {secret}   {tasks}"
+            click.echo(json.dumps(server._asdict()) if as_json else line)
 
 
 @click.command()
@@ -104,8 +105,8 @@ def invite(names: tuple[str, ...], db_path: Path, folder: Path, as_json: bool) -
     site = _site(folder)
     with RatingsDB(db_path) as db:
         for name in names:
-            made = site.invite(db, name)
-            row = {"person": name, "email": made.email, "password": made.password}
+            account = site.invite(db, name)
+            row = {"person": name, "email": account.email, "password": account.password}
             click.echo(json.dumps(row) if as_json else "{person:20} {email:36} {password}".format(**row))
 
 
@@ -177,9 +178,13 @@ def pull(
             from annotation_ui.label_studio.validation import read_export, validate_annotations
 
             whose, digests = dict(_account(a) for a in accounts), digests_of_campaign(db, name)
-            given = [a for task in read_export(export) for a in annotations_of_task(task, whose, None, digests)]
-            words = digests.unchecked({a.item for a in given if a.item is not None})
-            done = validate_annotations(db, name, given, unchecked=[f"{export.name}: {words}"] if words else [])
+            raw_annotations = [
+                a for task in read_export(export) for a in annotations_of_task(task, whose, None, digests)
+            ]
+            words = digests.unchecked({a.item for a in raw_annotations if a.item is not None})
+            done = validate_annotations(
+                db, name, raw_annotations, unchecked=[f"{export.name}: {words}"] if words else []
+            )
         elif isolated:
             from annotation_ui.label_studio.isolation import pull_isolated
 
@@ -211,8 +216,8 @@ def _print_pull(done: PullResult, report_path: Path | None, *, as_json: bool) ->
 
 
 def _account(text: str) -> tuple[str, str]:
-    number, found, name = text.partition("=")
-    if not found or not name:
+    number, equals, name = text.partition("=")
+    if not equals or not name:
         raise click.UsageError(f"--account takes NUMBER=NAME, got '{text}'")
     return number, name
 
@@ -232,8 +237,8 @@ def _site(folder: Path) -> LabelStudioSite:
         raise UserError(f"{URL} is set, {TOKEN} is not", fix=f"set {TOKEN} to the owner's access token")
     if url and token:
         return LabelStudioSite(url, token)
-    own = read_access(folder)
-    return LabelStudioSite(own.url, own.token)
+    access = read_access(folder)
+    return LabelStudioSite(access.url, access.token)
 
 
 def _verdicts(path: Path, items: list[str]) -> dict[str, list]:  # type: ignore[type-arg]

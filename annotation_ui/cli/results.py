@@ -89,17 +89,17 @@ def agreement(
 
         with Store.open(store_path) as store:
             marks += judgements_by_judges(store, task, marks)
-    found = agreement_report(marks, task, resampling=Resampling(resamples))
+    report = agreement_report(marks, task, resampling=Resampling(resamples))
     means = method_means(marks, methods, task, width=width)
     if page:
         from annotation_ui.agreement.means_section import means_section
         from annotation_ui.agreement.page import write_page
 
-        write_page(found, marks, task, page, title=name, more=means_section(means))
+        write_page(report, marks, task, page, title=name, more=means_section(means))
     if as_json:
-        click.echo(json.dumps(plain(found) | {"means": plain(means)}))
+        click.echo(json.dumps(plain(report) | {"means": plain(means)}))
     else:
-        click.echo("\n".join([*_lines(found), *means_lines(means)]))
+        click.echo("\n".join([*_lines(report), *means_lines(means)]))
 
 
 @click.command()
@@ -118,15 +118,17 @@ def disagreements(name: str, db_path: Path, limit: int, as_json: bool) -> None:
     from annotation_ui.ratings.database import RatingsDB
 
     with RatingsDB(db_path) as db:
-        found = apart(live_judgements(db, name), task_of(db, name))
-    for d in found[:limit]:
+        items = apart(live_judgements(db, name), task_of(db, name))
+    for d in items[:limit]:
         if as_json:
             click.echo(json.dumps(d._asdict()))
             continue
-        said = "; ".join(f"{p}: {', '.join(f'{k} {v}' for k, v in a.items())}" for p, a in sorted(d.said.items()))
-        click.echo(f"{d.spread:5.2f}  {d.item}  {said}")
+        answers_text = "; ".join(
+            f"{p}: {', '.join(f'{k} {v}' for k, v in a.items())}" for p, a in sorted(d.said.items())
+        )
+        click.echo(f"{d.spread:5.2f}  {d.item}  {answers_text}")
     if not as_json:
-        click.echo(f"{counted(len(found), 'item')} with a disagreement.")
+        click.echo(f"{counted(len(items), 'item')} with a disagreement.")
 
 
 @click.command()
@@ -179,29 +181,29 @@ def strengths(name: str, db_path: Path, store_path: Path, raters: tuple[str, ...
     from curation.store.store import Store
 
     with RatingsDB(db_path) as db, Store.open(store_path) as store:
-        found = method_strengths(db, store, name, raters=raters)
+        by_aspect = method_strengths(db, store, name, raters=raters)
     if as_json:
-        rows = {k: one if isinstance(one, str) else strengths_as_json(one) for k, one in found.items()}
+        rows = {k: one if isinstance(one, str) else strengths_as_json(one) for k, one in by_aspect.items()}
         click.echo(json.dumps(rows))
         return
-    for aspect, one in found.items():
+    for aspect, one in by_aspect.items():
         if isinstance(one, str):
             click.echo(f"{aspect}: {one}")
             continue
-        about = f"{counted(one.comparisons, 'comparison')} in {counted(one.cases, 'case')}, {counted(one.ties, 'tie')}"
-        click.echo(f"{aspect} ({about})")
+        counts = f"{counted(one.comparisons, 'comparison')} in {counted(one.cases, 'case')}, {counted(one.ties, 'tie')}"
+        click.echo(f"{aspect} ({counts})")
         for method, e in one.methods.items():
             click.echo(f"  {method:32} {e.text()}   ({counted(e.n, 'comparison')})")
 
 
-def strengths_as_json(found: Strengths) -> dict[str, Any]:
+def strengths_as_json(model: Strengths) -> dict[str, Any]:
     """Strengths as JSON values."""
     return {
-        "methods": {m: e._asdict() for m, e in found.methods.items()},
-        "tie": found.tie._asdict(),
-        "comparisons": found.comparisons,
-        "ties": found.ties,
-        "cases": found.cases,
+        "methods": {m: e._asdict() for m, e in model.methods.items()},
+        "tie": model.tie._asdict(),
+        "comparisons": model.comparisons,
+        "ties": model.ties,
+        "cases": model.cases,
     }
 
 

@@ -58,13 +58,13 @@ def command(db_path: Path, store: Path | None, *, host: str, port: int) -> list[
         "client.showErrorDetails": "none",
         "logger.level": "warning",
     }
-    given = [f"--{name}={value}" for name, value in options.items()]
+    flags = [f"--{name}={value}" for name, value in options.items()]
     more = ["--store", str(store.absolute())] if store else []
     return [
         sys.executable,
         "-m",
         "annotation_ui.app.server",
-        *given,
+        *flags,
         "--",
         "--ratings",
         str(db_path.absolute()),

@@ -197,13 +197,13 @@ class LabelStudioSite:
         if owner in known:
             return int(known[owner])
         title = f"scedit {campaign.name}" + ("" if owner == _EVERYBODY else f" / {owner}")
-        found = [p.id for p in self.sdk.projects.list(title=title) if p.title == title]
-        number = found[0] if found else self._make(campaign, task, title)
+        ids = [p.id for p in self.sdk.projects.list(title=title) if p.title == title]
+        number = ids[0] if ids else self._make(campaign, task, title)
         db.link(self.url, f"project/{campaign.name}", [(owner, str(number))])
         return int(number)
 
     def _make(self, campaign: Campaign, task: RatingTask, title: str) -> int:
-        made = self.sdk.projects.create(
+        project = self.sdk.projects.create(
             title=title,
             label_config=label_config(task.form),
             expert_instruction=str(campaign.settings.get("consent") or task.form.intro),
@@ -212,7 +212,7 @@ class LabelStudioSite:
             maximum_annotations=int(campaign.settings["overlap"]),
             show_collab_predictions=not task.blind,
         )
-        return int(made.id)
+        return int(project.id)
 
     def _tasks(self, db: RatingsDB, name: str, owner: str, project: int) -> dict[str, str]:
         """Tasks by content id: those we know of, and those of a push that was stopped before it told us."""
@@ -236,7 +236,7 @@ class LabelStudioSite:
         if not projects:
             raise UserError(f"'{name}' was never pushed", where=self.url, fix="run: scedit annotate label-studio push")
         accounts = {remote: person for person, remote in db.remote_names(self.url, "person").items()}
-        given: list[RawAnnotation] = []
+        raw_annotations: list[RawAnnotation] = []
         gone: list[str] = []
         unchecked: list[str] = []
         readable: dict[str, set[str]] = {}
@@ -249,16 +249,16 @@ class LabelStudioSite:
                 gone.append(f"project {number} cannot be read (HTTP {error.status_code})")
                 continue
             digests = digests_of_project(db, self.url, name, owner, config)
-            found = [a for t in tasks for a in annotations_of_task(t, accounts, pushed, digests)]
-            if words := digests.unchecked({a.item for a in found if a.item is not None}):
+            project_annotations = [a for t in tasks for a in annotations_of_task(t, accounts, pushed, digests)]
+            if words := digests.unchecked({a.item for a in project_annotations if a.item is not None}):
                 unchecked.append(f"project {number}: {words}")
-            given += found
+            raw_annotations += project_annotations
             gone += [f"task {t} of item {pushed[t]} cannot be read: {BROKEN_TASK}" for t in lost]
             seen = {str(t.get("id")) for t in tasks if isinstance(t, Mapping)} | set(lost)
             gone += [f"task {t} of item {i} was deleted" for t, i in pushed.items() if t not in seen]
             readable[owner] = {i for t, i in pushed.items() if t in seen and t not in lost}
-        gone += deleted_annotations(db, name, self.url, readable, {a.unique for a in given})
-        return validate_annotations(db, name, given, gone, site=self.url, unchecked=unchecked)
+        gone += deleted_annotations(db, name, self.url, readable, {a.unique for a in raw_annotations})
+        return validate_annotations(db, name, raw_annotations, gone, site=self.url, unchecked=unchecked)
 
     def _pages(self, project: int) -> Iterator[dict[str, Any]]:
         """All tasks of a project with their annotations."""
@@ -315,8 +315,8 @@ def annotations_of_task(
 def _named_item(task: Mapping[str, Any]) -> str | None:
     """The content id that stands in a task's data; None where there is none, or where the data is no object."""
     data = task.get("data")
-    found = data.get("scedit_item") if isinstance(data, Mapping) else None
-    return None if found is None else str(found)
+    item_id = data.get("scedit_item") if isinstance(data, Mapping) else None
+    return None if item_id is None else str(item_id)
 
 
 def _unreadable_annotation(item: str | None, name: str, why: str) -> RawAnnotation:

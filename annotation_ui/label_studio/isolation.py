@@ -69,13 +69,13 @@ def pull_isolated(db: RatingsDB, name: str, folder: Path) -> PullResult:
             where=str(folder),
             fix=f"run: scedit annotate label-studio isolate {name}",
         )
-    found = [_site(folder, person).pull(db, name) for person in people]
+    results = [_site(folder, person).pull(db, name) for person in people]
     return PullResult(
-        sum(f.answers for f in found),
-        sum(f.new for f in found),
-        tuple(r for f in found for r in f.rejected),
-        tuple(m for f in found for m in f.missing),
-        tuple(u for f in found for u in f.unchecked),
+        sum(f.answers for f in results),
+        sum(f.new for f in results),
+        tuple(r for f in results for r in f.rejected),
+        tuple(m for f in results for m in f.missing),
+        tuple(u for f in results for u in f.unchecked),
     )
 
 
@@ -91,7 +91,7 @@ def person_folder(folder: Path, person: str) -> Path:
 
 
 def _site(folder: Path, person: str) -> LabelStudioSite:
-    own = person_folder(folder, person)
-    own.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    access = start_server(own)
+    server_folder = person_folder(folder, person)
+    server_folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    access = start_server(server_folder)
     return LabelStudioSite(access.url, access.token)

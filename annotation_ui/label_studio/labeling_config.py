@@ -29,7 +29,7 @@ def label_config(form: Form) -> str:
     """
     to = f"shown_{form.shows[-1].name}"
     shown = [_object_tag(s.name, s.title, script=s.style == "script") for s in form.shows]
-    asked = [_field(f, to) for f in form.fields if f.kind != "spans"]
+    controls = [_field(f, to) for f in form.fields if f.kind != "spans"]
     shown += [_labels(f, s) for f in form.fields if f.kind == "spans" for s in markable(form)]
     parts = [
         "<View>",
@@ -41,7 +41,7 @@ def label_config(form: Form) -> str:
         *shown,
         "  </View>",
         '  <View className="se-right">',
-        *asked,
+        *controls,
         "  </View>",
         "  </View>",
         "</View>",
@@ -76,8 +76,8 @@ def _field(field: Field, to: str) -> str:
         hint = " ".join(x for x in (field.hint, ends) if x)
     else:
         hint = field.hint
-    said = _choice_value(f"hint_{field.name}", hint) if hint else ""
-    return f'    <View className="se-card">{head}{said}{_control(field, to)}</View>'
+    hint_text = _choice_value(f"hint_{field.name}", hint) if hint else ""
+    return f'    <View className="se-card">{head}{hint_text}{_control(field, to)}</View>'
 
 
 def _control(field: Field, to: str) -> str:
@@ -125,11 +125,11 @@ def parse_result(
         name = region.get("from_name") if isinstance(region, Mapping) else None
         if isinstance(name, str) and name in places:
             field, text = places[name]
-            found = _mark(region.get("value"), text, (shown or {}).get(text, ""))
-            if isinstance(found, str):
-                faults.append(f"'{field.name}' {found}")
+            mark_or_fault = _mark(region.get("value"), text, (shown or {}).get(text, ""))
+            if isinstance(mark_or_fault, str):
+                faults.append(f"'{field.name}' {mark_or_fault}")
             else:
-                answers.setdefault(field.name, []).append(found)
+                answers.setdefault(field.name, []).append(mark_or_fault)
         elif not isinstance(name, str) or name not in known:
             faults.append(f"unknown control {name!r}")
         elif name in answers:
@@ -145,13 +145,13 @@ def _mark(value: object, name: str, shown: str) -> dict[str, Any] | str:
     Label Studio counts as JavaScript does, where one sign beyond the first 65,536 is two; what stands there decides.
     """
     value = value if isinstance(value, Mapping) else {}
-    start, end, labels, said = (value.get(k) for k in ("start", "end", "labels", "text"))
+    start, end, labels, quote = (value.get(k) for k in ("start", "end", "labels", "text"))
     if type(start) is not int or type(end) is not int or not 0 <= start < end:
         return f"in '{name}' does not say from where to where"
     if not isinstance(labels, list) or len(labels) != 1 or not isinstance(labels[0], str):
         return f"in '{name}' has not one label"
     begin, stop = (_code_points(shown, n) for n in (start, end))
-    words = said.replace("\\n", "\n") if isinstance(said, str) else None
+    words = quote.replace("\\n", "\n") if isinstance(quote, str) else None
     for place in ((begin, stop), (start, end)):
         if place[0] < place[1] <= len(shown) and words in (None, shown[slice(*place)]):
             return mark({name: shown}, name, *place, labels[0])
@@ -173,8 +173,8 @@ def _answer(field: Field, value: object) -> Any:
     if not isinstance(value, Mapping):
         return value
     if field.kind == "text":
-        said = value.get("text")
-        return "\n".join(map(str, said)) if isinstance(said, list) else said
+        text = value.get("text")
+        return "\n".join(map(str, text)) if isinstance(text, list) else text
     chosen = value.get("choices")
     if field.kind == "many" or not isinstance(chosen, list) or len(chosen) != 1:
         return chosen if field.kind == "many" else (chosen or value.get("rating"))

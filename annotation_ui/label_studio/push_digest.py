@@ -101,8 +101,8 @@ class PushedDigests:
 
 def digests_of_project(db: RatingsDB, site: str, name: str, owner: str, config: object) -> PushedDigests:
     """What was kept at the push of one project, compared with the configuration that it has now."""
-    kept = db.remote_names(site, f"config/{name}").get(owner)
-    same = None if kept is None or config is None else kept == config_digest(config)
+    digest = db.remote_names(site, f"config/{name}").get(owner)
+    same = None if digest is None or config is None else digest == config_digest(config)
     return PushedDigests(db.remote_names(site, f"digest/{name}/{owner}"), config=same)
 
 

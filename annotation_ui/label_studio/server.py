@@ -46,13 +46,13 @@ def find_program() -> Path:
         UserError: none is installed.
     """
     named = os.environ.get(PROGRAM)
-    found = named or (str(_LOCAL) if _LOCAL.exists() else shutil.which("label-studio"))
-    if not found or not Path(found).exists():
+    program = named or (str(_LOCAL) if _LOCAL.exists() else shutil.which("label-studio"))
+    if not program or not Path(program).exists():
         raise UserError(
             f"Label Studio is not installed{f' at {named}' if named else ''}",
             fix=f"run: make label-studio (it needs an environment of its own), or set {PROGRAM} to its program",
         )
-    return Path(found).absolute()
+    return Path(program).absolute()
 
 
 def read_access(folder: Path) -> ServerAccess:

@@ -130,8 +130,8 @@ def validate_annotations(
 def _moment(at: str) -> datetime:
     """A time to order by, whatever its time zone; the beginning of time where it is none."""
     try:
-        found = datetime.fromisoformat(at)
-        return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+        moment = datetime.fromisoformat(at)
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
     except (ValueError, OverflowError):
         return _NO_DATE
 
@@ -174,7 +174,9 @@ class _Intake:
     def remember(self) -> None:
         """Keep whose each annotation was, for the next pull."""
         known = self.db.remote_names(self.site, f"pulled/{self.name}")
-        fresh = [(unique, about) for unique, about in self.fresh if known.get(unique) != about]
+        fresh = [
+            (unique, person_and_item) for unique, person_and_item in self.fresh if known.get(unique) != person_and_item
+        ]
         if fresh:
             self.db.link(self.site, f"pulled/{self.name}", fresh)
 
@@ -188,7 +190,10 @@ def _time_of_revision(last: Revision) -> datetime:
 
 def pulled_before(db: RatingsDB, name: str, site: str | None = None) -> dict[str, tuple[str, str]]:
     """Person and item of each annotation that was pulled, by its name there; of all sites where None is given."""
-    return {unique: tuple(json.loads(about)) for unique, about in db.remote_names(site, f"pulled/{name}").items()}
+    return {
+        unique: tuple(json.loads(person_and_item))
+        for unique, person_and_item in db.remote_names(site, f"pulled/{name}").items()
+    }
 
 
 def deleted_annotations(
@@ -256,8 +261,8 @@ def _make_printable(text: str) -> str:
 
 
 def _fault(a: RawAnnotation, why: str) -> RejectedAnnotation:
-    told = (a.unique, a.person or f"account {a.account}", a.item or "unknown", why)
-    return RejectedAnnotation(*map(_make_printable, told))
+    cells = (a.unique, a.person or f"account {a.account}", a.item or "unknown", why)
+    return RejectedAnnotation(*map(_make_printable, cells))
 
 
 def read_export(path: Path) -> list[Any]:
@@ -268,7 +273,7 @@ def read_export(path: Path) -> list[Any]:
     """
     tasks = read_json(path, fix="export as 'JSON' and try again")
     rows = tasks if isinstance(tasks, list) else [tasks]
-    found = [t if isinstance(t, dict) and "annotations" in t else None for t in rows]
-    if not isinstance(tasks, list) or (tasks and not any(found)):
+    tasks_or_none = [t if isinstance(t, dict) and "annotations" in t else None for t in rows]
+    if not isinstance(tasks, list) or (tasks and not any(tasks_or_none)):
         raise DataError("this is no list of tasks with annotations", where=str(path), fix="export as 'JSON', not CSV")
-    return found
+    return tasks_or_none

@@ -325,10 +325,10 @@ def _revision(row: sqlite3.Row) -> Revision:
 def _mapping(body: Any) -> dict[str, Any]:
     """Stored answers; empty where the text is no JSON object."""
     try:
-        found = json.loads(body)
+        answers = json.loads(body)
     except (TypeError, ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return answers if isinstance(answers, dict) else {}
 
 
 def usable_seconds(seconds: Any) -> float | None:

@@ -45,10 +45,10 @@ def read_draft(db: RatingsDB, campaign: str, person: str, item: str, form: Form)
         "SELECT answers FROM drafts WHERE campaign = ? AND person = ? AND item = ?", [campaign, person, item]
     ).fetchone()
     try:
-        found = json.loads(row["answers"]) if row else {}
+        answers = json.loads(row["answers"]) if row else {}
     except (TypeError, ValueError, RecursionError):
         return {}
-    return readable_draft(found, form) if isinstance(found, dict) else {}
+    return readable_draft(answers, form) if isinstance(answers, dict) else {}
 
 
 def readable_draft(answers: Mapping[str, Any], form: Form) -> dict[str, Any]:

@@ -61,18 +61,18 @@ def log_in_by_link(db: RatingsDB, parameters: Mapping[str, str]) -> LinkLogin:
     Raises:
         StoreError: the file cannot be written.
     """
-    told = {k: v for k in IDENTITY if (v := parameters.get(k, ""))}
-    if any(not _VALUE.fullmatch(v) for v in told.values()):
+    identity = {k: v for k in IDENTITY if (v := parameters.get(k, ""))}
+    if any(not _VALUE.fullmatch(v) for v in identity.values()):
         return LinkLogin(refused="link_identity")
     token = raters.log_in(db, parameters.get(INVITATION, ""))
     person = raters.authenticate(db, token) if token else None
     if token is None or person is None:
         return LinkLogin(refused="link_refused")
     known = identity_of(db, person.name)
-    if any(k in known and k in told and known[k] != told[k] for k in PARTICIPANT):
+    if any(k in known and k in identity and known[k] != identity[k] for k in PARTICIPANT):
         raters.log_out(db, token)
         return LinkLogin(refused="link_taken")
-    for name, value in told.items():
+    for name, value in identity.items():
         if known.get(name) != value:
             keep_preference(db, person.name, _KEPT + name, value)
     return LinkLogin(token=token)
@@ -80,5 +80,5 @@ def log_in_by_link(db: RatingsDB, parameters: Mapping[str, str]) -> LinkLogin:
 
 def identity_of(db: RatingsDB, person: str) -> dict[str, str]:
     """Who a crowd service says a person is, by parameter; empty where no service said so."""
-    kept = read_preferences(db, person)
-    return {k.removeprefix(_KEPT): v for k, v in sorted(kept.items()) if k.startswith(_KEPT)}
+    preferences = read_preferences(db, person)
+    return {k.removeprefix(_KEPT): v for k, v in sorted(preferences.items()) if k.startswith(_KEPT)}

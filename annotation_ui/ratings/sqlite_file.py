@@ -124,14 +124,14 @@ def file_fault(error: sqlite3.Error, path: Path) -> StoreError:
 
 def readable_fault(error: sqlite3.Error, path: Path) -> str:
     """What SQLite says of a file, as a clause that people understand."""
-    said = str(error)
+    message = str(error)
     if is_full(error, path):
         return "nothing was saved: the disk is full"
-    if "locked" in said or "busy" in said:
+    if "locked" in message or "busy" in message:
         return "nothing was saved: another program holds the ratings file"
-    if "readonly" in said:
+    if "readonly" in message:
         return "nothing was saved: the ratings file may only be read"
-    return f"nothing was saved: {said}"
+    return f"nothing was saved: {message}"
 
 
 def next_step(error: sqlite3.Error, path: Path) -> str:

@@ -110,15 +110,15 @@ def verdict_records(form: Form, item: TaskItem, answers: Mapping[str, Any], *, p
 
     The reason of a drop names the refused questions, the reasons chosen and the comment. Marked words are its spans.
     """
-    asked = [f for f in form.fields if f.kind == "yes_no"]
-    refused = [f.name for f in asked if answers.get(f.name) == "no"]
+    criteria = [f for f in form.fields if f.kind == "yes_no"]
+    refused = [f.name for f in criteria if answers.get(f.name) == "no"]
     chosen = list(answers.get(form.reasons or "", []))
     comment = str(answers.get("comment", ""))
     reason = "; ".join(x for x in (", ".join([*refused, *chosen]), comment) if x)
     label: Label = "drop" if refused else "keep"
     spans = stored_spans(form, answers)
     out = [person_verdict(form.name, form.version, item.id, person, label=label, reason=reason, spans=spans)]
-    for field in asked:
+    for field in criteria:
         value = 1.0 if answers[field.name] == "yes" else 0.0
         out.append(person_verdict(f"{form.name}_{field.name}", form.version, item.id, person, value=value))
     return list(out)

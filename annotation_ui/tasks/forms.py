@@ -181,19 +181,19 @@ class Form(Frozen):
         It does not trust that a browser enforced anything.
         """
         out = [f"unknown field {name!r}" for name in answers if name not in {f.name for f in self.fields}]
-        given = {k: v for k, v in answers.items() if v not in (None, "", [], ())}
+        answered = {k: v for k, v in answers.items() if v not in (None, "", [], ())}
         for field in self.fields:
-            if field.name in given:
-                out += [fault] if (fault := field.fault(given[field.name])) else []
+            if field.name in answered:
+                out += [fault] if (fault := field.fault(answered[field.name])) else []
             elif field.required:
                 out.append(f"'{field.name}' has no answer")
-        refused = [f.name for f in self.fields if f.kind == "yes_no" and given.get(f.name) == "no"]
-        commented = bool(str(given.get("comment", "")).strip())
-        if refused and self.reasons and not given.get(self.reasons):
+        refused = [f.name for f in self.fields if f.kind == "yes_no" and answered.get(f.name) == "no"]
+        commented = bool(str(answered.get("comment", "")).strip())
+        if refused and self.reasons and not answered.get(self.reasons):
             out.append(f"'{refused[0]}' is no without a reason in '{self.reasons}'")
         if refused and self.comment_on_no and not commented:
             out.append(f"'{refused[0]}' is no without a comment that says why")
-        chosen = given.get(self.reasons or "")
+        chosen = answered.get(self.reasons or "")
         other = bool(self.comment_for) and isinstance(chosen, list | tuple) and self.comment_for in chosen
         if other and not commented:
             out.append(f"the reason '{self.comment_for}' needs a comment")

@@ -37,12 +37,14 @@ def generated_items(store: Store, *, blind_to_fact: bool, shown: Shown = "raw") 
         blind_to_fact: Show the script and nothing else.
         shown: The text as the model wrote it, or its parsed steps, as the first forms had it.
     """
-    for made in store.all(GeneratedScript):
-        if made.refused or not made.text.strip():
+    for generated in store.all(GeneratedScript):
+        if generated.refused or not generated.text.strip():
             continue
-        script = raw_text(made.text) if shown == "raw" else made.shown_steps
-        texts = {"script": script} if blind_to_fact else {**script_context(store, made), "script": script}
-        yield TaskItem(id=made.id, case=made.case, stratum=f"{made.model} {made.editor}", shown=texts)
+        script = raw_text(generated.text) if shown == "raw" else generated.shown_steps
+        texts = {"script": script} if blind_to_fact else {**script_context(store, generated), "script": script}
+        yield TaskItem(
+            id=generated.id, case=generated.case, stratum=f"{generated.model} {generated.editor}", shown=texts
+        )
 
 
 def script_context(store: Store, script: GeneratedScript) -> dict[str, str]:

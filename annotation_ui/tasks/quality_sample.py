@@ -92,8 +92,10 @@ class QualitySample(RatingTask):
 
     def records(self, item: TaskItem, answers: Answers, *, person: str) -> list[Record]:
         """``keep`` or ``drop``, and each answer; the second says whether two scripts were compared or imagined."""
-        made = verdict_records(self.form, item, self.checked(item, answers), person=person)
-        return [_mark_verdict(v, item) if isinstance(v, Verdict) and v.check == "quality_change" else v for v in made]
+        records = verdict_records(self.form, item, self.checked(item, answers), person=person)
+        return [
+            _mark_verdict(v, item) if isinstance(v, Verdict) and v.check == "quality_change" else v for v in records
+        ]
 
 
 class QualitySampleSteps(QualitySample):
@@ -113,8 +115,8 @@ def _pair(store: Store, question: str | None) -> tuple[GeneratedScript, Generate
     """A model's scripts before and after an edit, for one question: the first model and editor that has both."""
     if question is None:
         return None
-    made = list(store.all(GeneratedScript, parent=question))
-    for after in (g for g in made if g.edited):
-        for before in (g for g in made if not g.edited and g.model == after.model and g.sample == after.sample):
+    scripts = list(store.all(GeneratedScript, parent=question))
+    for after in (g for g in scripts if g.edited):
+        for before in (g for g in scripts if not g.edited and g.model == after.model and g.sample == after.sample):
             return before, after
     return None

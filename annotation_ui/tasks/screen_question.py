@@ -58,9 +58,9 @@ class ScreenQuestion(RatingTask):
             if question.key in scripted or question.id in dropped:
                 continue
             if question.fact not in facts:
-                found = store.get(question.fact)
-                assert isinstance(found, Fact)
-                facts = {question.fact: found}  # questions come in order of keys: one fact at a time is enough
+                edited_fact = store.get(question.fact)
+                assert isinstance(edited_fact, Fact)
+                facts = {question.fact: edited_fact}  # questions come in order of keys: one fact at a time is enough
             fact = facts[question.fact]
             if fact.new is not None and fact.id not in dropped:  # dropped: it only serves as a neighbour
                 yield TaskItem(

@@ -85,10 +85,10 @@ def span_faults(form: Form, shown: Mapping[str, str], answers: Answers) -> list[
     out = []
     texts = [s.name for s in markable(form)]
     for field in (f for f in form.fields if f.kind == "spans"):
-        given = answers.get(field.name)
-        if not given or field.fault(given):
+        marks = answers.get(field.name)
+        if not marks or field.fault(marks):
             continue
-        for m in given:
+        for m in marks:
             text = shown.get(m["text"], "")
             if m["text"] not in texts or not text:
                 out.append(f"'{field.name}' is of '{m['text'][:40]}'; allowed: {', '.join(texts)}")

@@ -17,9 +17,9 @@ def edited_prompts(store: Store) -> Iterator[tuple[Fact, ScriptPrompt]]:
     facts: dict[str, Fact] = {}
     for prompt in store.all(ScriptPrompt):
         if prompt.fact not in facts:
-            found = store.get(prompt.fact)
-            assert isinstance(found, Fact)
-            facts = {prompt.fact: found}  # prompts come in order of keys: one fact at a time is enough
+            fact = store.get(prompt.fact)
+            assert isinstance(fact, Fact)
+            facts = {prompt.fact: fact}  # prompts come in order of keys: one fact at a time is enough
         if facts[prompt.fact].new is not None:
             yield facts[prompt.fact], prompt
 
@@ -27,9 +27,9 @@ def edited_prompts(store: Store) -> Iterator[tuple[Fact, ScriptPrompt]]:
 def question_of(store: Store, prompt: ScriptPrompt) -> str:
     """The text of a prompt's script question; the first line of the prompt where none is published."""
     if prompt.question is not None:
-        found = store.get(prompt.question)
-        if isinstance(found, ScriptQuestion):
-            return found.text
+        question = store.get(prompt.question)
+        if isinstance(question, ScriptQuestion):
+            return question.text
     return prompt.text.split("\n", 1)[0]
 
 

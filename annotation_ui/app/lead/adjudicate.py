@@ -50,10 +50,10 @@ def show(context: PageContext) -> None:
     answers = {r.person: r for r in figures.answers if r.item == d.item and r.person in d.said}
     left, right = st.columns([11, 9], gap="medium")
     with left, st.container(key="adjudicate-item"):
-        about = f"Item {d.item} of {d.case}; disagreement {d.spread:.2f} (0: none, 1: the whole scale)"
+        header = f"Item {d.item} of {d.case}; disagreement {d.spread:.2f} (0: none, 1: the whole scale)"
         st.html(
             f'<div class="se-count">{html.escape(line)}<span class="se-wide" data-item="{html.escape(d.item)}"> '
-            f"{html.escape(about)}</span></div>"
+            f"{html.escape(header)}</span></div>"
         )
         st.html(_item_with_remarks(task.form, context.db.item(name, d.item).item.shown, answers))
     with right, st.container(key="decision"):
@@ -112,11 +112,11 @@ def _remark(person: str, form: Form, answers: Mapping[str, Any]) -> str:
     )
 
 
-def _answers_html(field: Field, said: Mapping[str, Mapping[str, Any]]) -> str:
+def _answers_html(field: Field, answers_by_person: Mapping[str, Mapping[str, Any]]) -> str:
     """What everybody answered to one question, on a line."""
     each = "".join(
         f"<span>{html.escape(person)} <b>{html.escape(str(answers.get(field.name, '-')))}</b></span>"
-        for person, answers in sorted(said.items())
+        for person, answers in sorted(answers_by_person.items())
     )
     return f'<div class="se-answers" data-answers="{html.escape(field.name)}">{each}</div>'
 
@@ -125,12 +125,14 @@ def _decide(context: PageContext, name: str, task: RatingTask, d: ItemDisagreeme
     """The lead's form; whether a decision was sent and is saved. What cannot be saved stays in the form."""
     keys = {f.name: f"decide/{name}/{d.item}/{f.name}" for f in task.form.fields}
     save = f"decide/{name}/{d.item}"
-    asked = {f.name for f in task.form.asked()}
-    given: dict[str, Any] = {}
+    field_names = {f.name for f in task.form.asked()}
+    values: dict[str, Any] = {}
     with st.form(f"decide-{name}-{d.item}", border=False):
         for f in task.form.fields:
-            given[f.name] = widgets.show_field(f, key=keys[f.name], value=before.get(f.name), language=context.language)
-            if f.name in asked:
+            values[f.name] = widgets.show_field(
+                f, key=keys[f.name], value=before.get(f.name), language=context.language
+            )
+            if f.name in field_names:
                 st.html(_answers_html(f, d.said))
         messages = st.container()
         saved = st.form_submit_button(
@@ -140,7 +142,7 @@ def _decide(context: PageContext, name: str, task: RatingTask, d: ItemDisagreeme
     _show_keys(task.form.fields)
     if not saved:
         return False
-    answers = {k: v for k, v in given.items() if v not in (None, "", [])}
+    answers = {k: v for k, v in values.items() if v not in (None, "", [])}
     faults = task.form.faults(answers)
     widgets.show_faults(messages, task.form, faults)
     if faults:

@@ -42,12 +42,12 @@ def quick_figures(db: RatingsDB, name: str, digest: str = "") -> QuickFigures:
         if key in _quick and _quick[key].digest == digest:
             _quick.move_to_end(key)
             return _quick[key]
-    found = compute_quick_figures(db, name, digest)
+    figures = compute_quick_figures(db, name, digest)
     with _lock:
-        _quick[key] = found
+        _quick[key] = figures
         while len(_quick) > _KEPT:
             _quick.popitem(last=False)
-    return found
+    return figures
 
 
 def compute_quick_figures(db: RatingsDB, name: str, digest: str) -> QuickFigures:

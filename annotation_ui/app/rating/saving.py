@@ -63,8 +63,8 @@ def _save(context: PageContext, campaign: str, item: str) -> list[str]:
         return [context.say("answer_closed")]
     task = task_of(db, campaign)
     form = task.form
-    given = sent_answers(campaign, item, form)
-    faults = task.faults(db.item(campaign, item).item, given)
+    sent = sent_answers(campaign, item, form)
+    faults = task.faults(db.item(campaign, item).item, sent)
     if faults:
         return [widgets.readable_fault(form, fault, context.language) for fault in faults]
     _, token = st.session_state["begun"][item]
@@ -73,7 +73,7 @@ def _save(context: PageContext, campaign: str, item: str) -> list[str]:
         return [context.say("answered_elsewhere")]
 
     def save() -> None:
-        clean = form.clean(given)
+        clean = form.clean(sent)
         db.save(campaign, me, item, clean, form=form.label, seconds=_seconds(item), token=token)
 
     refused = _errors_of(save)
@@ -81,7 +81,7 @@ def _save(context: PageContext, campaign: str, item: str) -> list[str]:
         _leave(item)
         placed = db.item(campaign, item)
         if placed.purpose == "training":
-            st.session_state["learned"] = (wrong_fields(placed, task, given), placed.expected or {})
+            st.session_state["learned"] = (wrong_fields(placed, task, sent), placed.expected or {})
     return refused
 
 

@@ -62,9 +62,9 @@ def pair_items(store: Store, *, blind_to_fact: bool) -> Iterator[TaskItem]:
     Which one is A is drawn by a seed of the two, the same in every campaign, and recorded: ``related`` holds A and B.
     """
     groups: dict[tuple[str, str, int], list[GeneratedScript]] = defaultdict(list)
-    for made in store.all(GeneratedScript):
-        if not made.refused and made.text.strip():
-            groups[made.case, made.question, made.sample].append(made)
+    for script in store.all(GeneratedScript):
+        if not script.refused and script.text.strip():
+            groups[script.case, script.question, script.sample].append(script)
     for scripts in groups.values():
         ordered = sorted(scripts, key=lambda s: (method_of(s), s.id))
         for one, other in combinations(ordered, 2):
@@ -94,17 +94,17 @@ class ComparisonTask(RatingTask):
 
     def records(self, item: TaskItem, answers: Mapping[str, Any], *, person: str) -> list[Record]:
         """An outcome for every aspect; ``unscored`` where the person could not judge."""
-        given = self.checked(item, answers)
-        comment = str(given.get("comment", ""))
+        clean = self.checked(item, answers)
+        comment = str(clean.get("comment", ""))
         out: list[Record] = []
         for field in self.form.asked():
-            said = given[field.name]
-            if said == CANNOT:
+            answer = clean[field.name]
+            if answer == CANNOT:
                 out.append(self._verdict(item, field.name, person, label="unscored", reason=comment or "cannot judge"))
             else:
-                out.append(self._verdict(item, field.name, person, value=OUTCOMES[said], reason=comment))
+                out.append(self._verdict(item, field.name, person, value=OUTCOMES[answer], reason=comment))
         if any(f.kind == "spans" for f in self.form.fields):
-            spans = stored_spans(self.form, given)
+            spans = stored_spans(self.form, clean)
             out.append(self._verdict(item, "spans", person, value=float(len(spans)), unit="marks", spans=spans))
         return out
 
