@@ -28,7 +28,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from benchmarks.support import naive_reference as plain
 from benchmarks.support.workload import after, facts, script_cases, search_of, templates, timed, widest
 from curation.files.artifact_cache import Cache
-from evaluation.covariance.covariance import Moments
+from evaluation.covariance.covariance import KeyCovariance
 from evaluation.editors.presets import make_editor
 from evaluation.edits.weight_deltas import Delta
 from evaluation.engines.base import Job, JobResult
@@ -96,7 +96,7 @@ class Bench:
         inner = self.lm.layout.inner
         self.moments = cache.folder / "identity.safetensors"
         cache.folder.mkdir(parents=True, exist_ok=True)
-        Moments(torch.eye(inner), 10 * inner).save(self.moments)
+        KeyCovariance(torch.eye(inner), 10 * inner).save(self.moments)
         self.identity = torch.eye(inner, device=self.lm.device)
         self.cuda = self.lm.device.type == "cuda"
 

@@ -16,7 +16,7 @@ from benchmarks.support.day_models import options
 from benchmarks.support.workload import facts, script_cases, search_of, timed
 from curation.files.artifact_cache import Cache
 from curation.shipped import mini_split
-from evaluation.covariance.covariance import Corpus, Moments, key_moments
+from evaluation.covariance.covariance import Corpus, KeyCovariance, key_covariances
 from evaluation.editors.locate_edit.parts.cholesky import factor
 from evaluation.editors.presets import make_editor
 from evaluation.edits.weight_deltas import Delta, DeltaStack
@@ -61,7 +61,7 @@ class ModelSteps:
         own = {name: getattr(self, name) for name in OTHERS}
         return {name: {**own, **methods}[name] for name in self.names(self.section)}  # type: ignore[dict-item]
 
-    def moments(self) -> dict[int, Moments]:
+    def moments(self) -> dict[int, KeyCovariance]:
         """Second moments of the edited layers over the shipped scripts: few tokens, the arithmetic of many."""
         layers = list(options(self.section, "memit", small=self.small)["layers"])
         path = self.cache.folder / "texts.txt"
@@ -69,7 +69,7 @@ class ModelSteps:
             texts = [p.text for case in mini_split().cases for p in case.prompts][: 8 if self.small else None]
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text("\n\n".join(texts), encoding="utf-8")
-        return key_moments(self.lm, layers, Corpus([path]), cache=self.cache)
+        return key_covariances(self.lm, layers, Corpus([path]), cache=self.cache)
 
     def covariances(self) -> dict[str, Any]:
         """Tokens a second through five layers' sums."""
@@ -99,7 +99,7 @@ class ModelSteps:
         path, inner = self.cache.folder / "diagonal.safetensors", self.lm.layout.inner
         if not path.is_file():
             path.parent.mkdir(parents=True, exist_ok=True)
-            Moments(torch.diag(torch.logspace(0, -3, inner)), 10 * inner).save(path)
+            KeyCovariance(torch.diag(torch.logspace(0, -3, inner)), 10 * inner).save(path)
         return path
 
     def scoring(self) -> dict[str, Any]:

@@ -119,9 +119,9 @@ def restore(path: Path, store_path: Path) -> None:
 
     Example: scedit store restore my-2026-11-21.duckdb --store my.duckdb
     """
-    from curation.store.backup import restore as put_back
+    from curation.store.backup import restore as restore_backup
 
-    put_back(path, store_path)
+    restore_backup(path, store_path)
     click.echo(f"{store_path}: restored from {path}")
 
 

@@ -29,7 +29,7 @@ def limits(path: Path) -> dict[str, Any]:
     return {"memory_limit": memory, "temp_directory": str(aside), "threads": threads}
 
 
-def sweep(path: Path) -> None:
+def clean_up(path: Path) -> None:
     """Clear away what killed processes left beside a store; only its writer may, who is alone with it."""
     for left in path.parent.glob(f"{path.name}.tmp-*"):
         if left.name != f"{path.name}.tmp-{os.getpid()}":

@@ -122,7 +122,7 @@ def make_tables(db: Connection) -> None:
     )
 
 
-def settle(
+def finish_import(
     db: Connection, source: ImportSource, rows: PendingRows, *, replace: bool, whole: bool, where: str
 ) -> SourceUpdate:
     """After all records of a source came, inside the same transaction: refuse conflicts, set aside what is gone.

@@ -18,11 +18,11 @@ from curation.files.protection import hold, release
 from curation.splits.case_stream import case_type, one_type
 from curation.splits.empty_split import no_case
 from curation.splits.split_file import RunningDigest, Split, header_of
-from curation.store.connection import Transaction, closed, connect, prepare, sweep
+from curation.store.connection import Transaction, clean_up, closed, connect, prepare
 from curation.store.contradictions import Contradiction, with_others
 from curation.store.damage import Connection
 from curation.store.garbage import rare_collections
-from curation.store.import_sources import ImportSource, SourceUpdate, known_name, make_tables, put_dumped, settle
+from curation.store.import_sources import ImportSource, SourceUpdate, finish_import, known_name, make_tables, put_dumped
 from curation.store.last_look import note_whole
 from curation.store.reader import KINDS, StoreReader
 from curation.store.writer import PendingRows, PutResult, chunks, put_rows, put_versions
@@ -72,7 +72,7 @@ class Store(StoreReader):
         prepare(path, create=create, write=write)
         db = connect(path, write=write or create)
         if write or create:
-            sweep(path)
+            clean_up(path)
         name_leftovers(path.parent)
         return cls(db, path, write=write or create)
 
@@ -139,7 +139,7 @@ class Store(StoreReader):
             gathered = PendingRows(self._db, watch=True, act=act)
             for chunk in chunks(records):
                 gathered.records(chunk)
-            update = settle(self._db, source, gathered, replace=replace, whole=whole, where=str(self.path))
+            update = finish_import(self._db, source, gathered, replace=replace, whole=whole, where=str(self.path))
             if split is not None:
                 self._keep_split(split)
             others = PendingRows(self._db)

@@ -62,7 +62,7 @@ def compute(
     """Measure all layers in one pass over the corpus; a killed command resumes, losing a minute at most."""
     from curation.files.artifact_cache import Cache
     from curation.files.model_packages import cache_dir
-    from evaluation.covariance.covariance import ENOUGH, key_moments, open_corpus
+    from evaluation.covariance.covariance import ENOUGH, key_covariances, open_corpus
     from evaluation.covariance.pack import write_pack
     from evaluation.models.depth import model_depth
     from evaluation.models.language_model import LM
@@ -71,7 +71,7 @@ def compute(
     parse_layers(layers, depth=model_depth(model))  # refused before a model is loaded
     lm, cache = LM.load(model, device=device, dtype=dtype), Cache(cache_dir())
     wanted = parse_layers(layers, lm.layout.depth)
-    moments = key_moments(lm, wanted, text, cache=cache, cap=cap, batch_tokens=batch_tokens, on_progress=_Lines())
+    moments = key_covariances(lm, wanted, text, cache=cache, cap=cap, batch_tokens=batch_tokens, on_progress=_Lines())
     tokens = next(iter(moments.values())).tokens
     click.echo(
         f"Second moments of {counted(len(moments), 'layer')} over {counted(tokens, 'token')} of {text.name} "
@@ -92,7 +92,7 @@ def pack(out: Path, model: str, layers: str, corpus: tuple[str, ...], cap: int |
     """Write measured layers to a file to share, OUT, with a manifest beside it."""
     from curation.files.artifact_cache import Cache
     from curation.files.model_packages import cache_dir
-    from evaluation.covariance.covariance import kept_moments, open_corpus
+    from evaluation.covariance.covariance import cached_covariance, open_corpus
     from evaluation.covariance.pack import write_pack
     from evaluation.models.depth import model_depth
     from evaluation.models.language_model import LM
@@ -100,7 +100,7 @@ def pack(out: Path, model: str, layers: str, corpus: tuple[str, ...], cap: int |
     text = open_corpus(corpus or None)
     parse_layers(layers, depth=model_depth(model))  # refused before a model is loaded
     lm, cache = LM.load(model, device=device, dtype=dtype), Cache(cache_dir())
-    moments = {n: kept_moments(lm, n, text, cache=cache, cap=cap) for n in parse_layers(layers, lm.layout.depth)}
+    moments = {n: cached_covariance(lm, n, text, cache=cache, cap=cap) for n in parse_layers(layers, lm.layout.depth)}
     missing = [n for n, statistics in moments.items() if statistics is None]
     if missing:
         raise UserError(

@@ -93,9 +93,9 @@ def _split_base(config: Path, *, store: Path | None, name: str | None, file: Pat
     if store is None and name is None:
         return {}
     from curation.shipped import read_config
-    from evaluation.runs.config import spell_out
+    from evaluation.runs.config import expand_short_forms
 
-    table = spell_out(read_config(config)).get("split") if name is None or store is None else {}
+    table = expand_short_forms(read_config(config)).get("split") if name is None or store is None else {}
     base = {k: v for k, v in table.items() if k != "file"} if isinstance(table, dict) else {}
     base |= {"name": name} if name is not None else {}
     base |= {"store": str(store)} if store is not None else {}

@@ -21,7 +21,7 @@ from evaluation.covariance.estimation import PassProgress, measure
 from evaluation.models.language_model import LM
 from schemas.core.errors import DataError
 
-__all__ = ["Corpus", "Moments", "PassProgress", "identity", "kept_moments", "key_moments", "open_corpus"]
+__all__ = ["Corpus", "KeyCovariance", "PassProgress", "cached_covariance", "identity", "key_covariances", "open_corpus"]
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ ENOUGH = 10
 
 
 @dataclass(frozen=True, eq=False)
-class Moments:
+class KeyCovariance:
     """Second moment of one layer's keys.
 
     Attributes:
@@ -43,13 +43,13 @@ class Moments:
     tokens: int
 
     def save(self, path: Path) -> None:
-        """Write statistics of one layer to a safetensors file, without a manifest; ``Moments.load`` reads it."""
+        """Write statistics of one layer to a safetensors file, without a manifest; ``KeyCovariance.load`` reads it."""
         from safetensors.torch import save_file
 
         save_file({"second": self.second.contiguous(), "tokens": torch.tensor(self.tokens)}, path)
 
     @classmethod
-    def load(cls, path: Path) -> Moments:
+    def load(cls, path: Path) -> KeyCovariance:
         """Read a file written by ``save``.
 
         Raises:
@@ -65,7 +65,7 @@ class Moments:
             raise DataError(f"no second moments can be read: {error}", where=str(path)) from None
 
 
-def key_moments(
+def key_covariances(
     lm: LM,
     layers: Sequence[int],
     corpus: TextSource,
@@ -74,7 +74,7 @@ def key_moments(
     cap: int | None = None,
     batch_tokens: int = 2048,
     on_progress: Callable[[PassProgress], None] | None = None,
-) -> dict[int, Moments]:
+) -> dict[int, KeyCovariance]:
     """Second moments of several layers' keys, from the cache or measured in one pass over the corpus.
 
     Args:
@@ -86,7 +86,9 @@ def key_moments(
         batch_tokens: The most tokens, padding included, in one forward pass.
         on_progress: Called with the progress of the pass; None: the log.
     """
-    moments = {n: cached for n in layers if (cached := kept_moments(lm, n, corpus, cache=cache, cap=cap)) is not None}
+    moments = {
+        n: cached for n in layers if (cached := cached_covariance(lm, n, corpus, cache=cache, cap=cap)) is not None
+    }
     missing = sorted({*layers} - {*moments})
     if not missing:
         return moments
@@ -106,18 +108,20 @@ def key_moments(
         "torch": str(torch.__version__),
     }
     for layer, value in sums.layers.items():
-        moments[layer] = Moments((value / sums.tokens).float().cpu(), sums.tokens)
+        moments[layer] = KeyCovariance((value / sums.tokens).float().cpu(), sums.tokens)
         tensors = {"second": moments[layer].second, "tokens": torch.tensor(sums.tokens)}
         cache.save_tensors(KIND, identity(lm, layer, corpus, cap), tensors, facts=facts)
     return moments
 
 
-def kept_moments(lm: LM, layer: int, corpus: TextSource, *, cache: Cache, cap: int | None = None) -> Moments | None:
+def cached_covariance(
+    lm: LM, layer: int, corpus: TextSource, *, cache: Cache, cap: int | None = None
+) -> KeyCovariance | None:
     """One layer's second moments from the cache, or None where they were never measured."""
     tensors = cache.load_tensors(KIND, identity(lm, layer, corpus, cap))
     if tensors is None or tensors["second"].shape != (lm.layout.inner, lm.layout.inner):
         return None
-    return Moments(tensors["second"], int(tensors["tokens"]))
+    return KeyCovariance(tensors["second"], int(tensors["tokens"]))
 
 
 def identity(lm: LM, layer: int, corpus: TextSource, cap: int | None) -> Mapping[str, Any]:

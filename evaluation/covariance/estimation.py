@@ -42,7 +42,7 @@ class PassProgress(NamedTuple):
     seconds_left: float | None
 
 
-class MomentSums(NamedTuple):
+class CovarianceSums(NamedTuple):
     """Sums of k kᵀ by layer, float64 [inner, inner], over ``tokens`` keys of the first ``documents`` documents."""
 
     layers: dict[int, Tensor]
@@ -61,7 +61,7 @@ def measure(
     cache: Cache,
     identity: Mapping[str, Any],
     on_progress: Callable[[PassProgress], None] | None = None,
-) -> MomentSums:
+) -> CovarianceSums:
     """Sum the keys' outer products over a corpus. A pass that was killed goes on from the last state kept.
 
     Args:
@@ -85,7 +85,7 @@ def measure(
         seen = {n: hooks.enter_context(reading(lm.projection(n))) for n in layers}
         while window := list(islice(texts, WINDOW)):
             tokens = _add(lm, seen, sums.layers, window, cap=cap, batch_tokens=batch_tokens)
-            sums = MomentSums(
+            sums = CovarianceSums(
                 sums.layers,
                 sums.documents + len(window),
                 sums.tokens + tokens,
@@ -136,7 +136,7 @@ def _batches(rows: list[list[int]], batch_tokens: int) -> Iterator[list[list[int
         yield batch
 
 
-def _resume_sums(lm: LM, cache: Cache, identity: Mapping[str, Any], layers: Sequence[int]) -> MomentSums:
+def _resume_sums(lm: LM, cache: Cache, identity: Mapping[str, Any], layers: Sequence[int]) -> CovarianceSums:
     size = lm.layout.inner
     slots = [{**identity, "slot": slot} for slot in SLOTS]
     slots.sort(
@@ -148,17 +148,17 @@ def _resume_sums(lm: LM, cache: Cache, identity: Mapping[str, Any], layers: Sequ
     places: dict[int, Any] = {layer: lm.projection(layer).weight.device for layer in layers}
     if tensors is None:
         empty = {n: torch.zeros(size, size, dtype=torch.float64, device=places[n]) for n in layers}
-        return MomentSums(empty, 0, 0, 0)
+        return CovarianceSums(empty, 0, 0, 0)
     documents, tokens, characters = (int(n) for n in tensors["done"])
     log.warning("going on after %d documents (%d tokens) of an unfinished pass", documents, tokens)
-    return MomentSums({n: tensors[f"layer.{n}"].to(places[n]) for n in layers}, documents, tokens, characters)
+    return CovarianceSums({n: tensors[f"layer.{n}"].to(places[n]) for n in layers}, documents, tokens, characters)
 
 
 def _documents_of(manifest: dict[str, Any] | None) -> int:
     return 0 if manifest is None else int(manifest["facts"]["documents"])
 
 
-def _keep(cache: Cache, identity: Mapping[str, Any], sums: MomentSums, *, slot: int) -> None:
+def _keep(cache: Cache, identity: Mapping[str, Any], sums: CovarianceSums, *, slot: int) -> None:
     tensors = {f"layer.{n}": value for n, value in sums.layers.items()}
     tensors["done"] = torch.tensor([sums.documents, sums.tokens, sums.characters])
     slot_identity = {**identity, "slot": slot}
@@ -168,18 +168,18 @@ def _keep(cache: Cache, identity: Mapping[str, Any], sums: MomentSums, *, slot: 
 class _Teller:
     """Tells how far the pass is, with the time left at the pace of this process."""
 
-    def __init__(self, corpus: TextSource, start: MomentSums, on_progress: Callable[[PassProgress], None]) -> None:
+    def __init__(self, corpus: TextSource, start: CovarianceSums, on_progress: Callable[[PassProgress], None]) -> None:
         self._corpus, self._on_progress = corpus, on_progress
         self._began, self._first = time.monotonic(), self._share(start)
         self(start)
 
-    def __call__(self, sums: MomentSums) -> None:
+    def __call__(self, sums: CovarianceSums) -> None:
         share, left = self._share(sums), None
         if share is not None and self._first is not None and share > self._first:
             left = (time.monotonic() - self._began) * (1 - share) / (share - self._first)
         self._on_progress(PassProgress(sums.documents, sums.tokens, sums.characters, share, left))
 
-    def _share(self, sums: MomentSums) -> float | None:
+    def _share(self, sums: CovarianceSums) -> float | None:
         if self._corpus.characters:
             return sums.characters / self._corpus.characters
         return sums.documents / self._corpus.count if self._corpus.count else None

@@ -20,7 +20,7 @@ from curation.files.artifact_cache import Cache
 from curation.files.atomic import write_bytes
 from curation.files.json_files import read_json
 from evaluation.covariance.corpus import TextSource
-from evaluation.covariance.covariance import KIND, Moments, identity
+from evaluation.covariance.covariance import KIND, KeyCovariance, identity
 from evaluation.models.language_model import LM
 from schemas.core.config import explain
 from schemas.core.errors import DataError
@@ -60,11 +60,17 @@ class Pack:
     """A verified pack: its manifest and the second moments by layer."""
 
     manifest: Manifest
-    layers: dict[int, Moments]
+    layers: dict[int, KeyCovariance]
 
 
 def write_pack(
-    path: Path, lm: LM, moments: Mapping[int, Moments], corpus: TextSource, *, cache: Cache, cap: int | None = None
+    path: Path,
+    lm: LM,
+    moments: Mapping[int, KeyCovariance],
+    corpus: TextSource,
+    *,
+    cache: Cache,
+    cap: int | None = None,
 ) -> Manifest:
     """Write a pack and its manifest.
 
@@ -144,7 +150,7 @@ def read_pack(path: Path, *, lm: LM | None = None, layers: Sequence[int] | None 
         if hashlib.sha256(data).hexdigest() != manifest.sha256:
             raise DataError("the pack does not agree with its manifest", where=str(path), fix="fetch it again")
         tensors = load(data)
-        layers_read = {n: Moments(tensors[f"layer.{n}"].float(), manifest.tokens) for n in wanted}
+        layers_read = {n: KeyCovariance(tensors[f"layer.{n}"].float(), manifest.tokens) for n in wanted}
     except (OSError, SafetensorError, KeyError) as error:
         raise DataError(f"the pack cannot be read: {error}", where=str(path)) from None
     for layer, moments in layers_read.items():
@@ -152,8 +158,8 @@ def read_pack(path: Path, *, lm: LM | None = None, layers: Sequence[int] | None 
     return Pack(manifest, layers_read)
 
 
-def load_moments(path: Path, layer: int) -> Moments:
-    """One layer's second moments: from a file written by ``Moments.save``, or from a pack, which is verified.
+def load_covariance(path: Path, layer: int) -> KeyCovariance:
+    """One layer's second moments: from a file written by ``KeyCovariance.save``, or from a pack, which is verified.
 
     Raises:
         DataError: there is no such file, it holds something else, or not this layer.
@@ -165,7 +171,7 @@ def load_moments(path: Path, layer: int) -> Moments:
             single = "second" in file.keys()  # noqa: SIM118 - no mapping
     except (OSError, SafetensorError) as error:
         raise DataError(f"no second moments can be read: {error}", where=str(path)) from None
-    return Moments.load(path) if single else read_pack(path, layers=[layer]).layers[layer]
+    return KeyCovariance.load(path) if single else read_pack(path, layers=[layer]).layers[layer]
 
 
 def fits(manifest: Manifest, lm: LM, *, where: str) -> None:

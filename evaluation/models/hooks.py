@@ -15,7 +15,7 @@ _ROWS = "_rows_and_positions"
 _HOMES: WeakKeyDictionary[nn.Module, torch.device] = WeakKeyDictionary()
 
 
-def settle(model: nn.Module, device: torch.device) -> None:
+def set_home(model: nn.Module, device: torch.device) -> None:
     """Say of a model that is spread over devices where what is read from it and put into it lies: on one of them.
 
     Blocks compute where their weights lie; the module that changes or reads a pass has its tensors in one place.
@@ -25,7 +25,7 @@ def settle(model: nn.Module, device: torch.device) -> None:
 
 
 def home_of(module: nn.Module) -> torch.device:
-    """Where tensors lie that are put beside a linear module's output: where its weight does, or as ``settle`` said."""
+    """Where tensors lie that are put beside a linear module's output: by ``set_home``, else where its weight does."""
     weight = module.weight
     assert isinstance(weight, Tensor)
     return _HOMES.get(module, weight.device)

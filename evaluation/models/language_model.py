@@ -13,7 +13,7 @@ from evaluation.models import loading
 from evaluation.models.architecture import Layout, discover
 from evaluation.models.architecture_cache import cached_architecture
 from evaluation.models.encoding_memory import EncodingMemory
-from evaluation.models.hooks import note_rows, settle, stopping_after
+from evaluation.models.hooks import note_rows, set_home, stopping_after
 from evaluation.models.tokenization import EncodedPrompt
 from evaluation.models.transfers import send
 from schemas.core.errors import ModelError
@@ -47,7 +47,7 @@ class LM:
         self.encodings = EncodingMemory(tokenizer)
         model.eval().requires_grad_(False)
         if len(self.devices) > 1:
-            settle(model, self.device)
+            set_home(model, self.device)
         self.layout: Layout = layout or discover(model)
         if self.layout.flat:
             blocks = [self.block(n) for n in range(self.layout.depth)]

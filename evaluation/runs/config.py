@@ -131,7 +131,7 @@ class RunConfig(Options):
     @model_validator(mode="before")
     @classmethod
     def _short_forms(cls, data: Any) -> Any:
-        return spell_out(data) if isinstance(data, dict) else data
+        return expand_short_forms(data) if isinstance(data, dict) else data
 
     @field_validator("editors")
     @classmethod
@@ -204,11 +204,12 @@ def flat_setting(setting: str) -> str:
     return f"{field or name}{equals}{value}"
 
 
-def spell_out(data: dict[str, Any]) -> dict[str, Any]:
+def expand_short_forms(data: dict[str, Any]) -> dict[str, Any]:
     """Short forms written out: a split or regime as a string, editors as a list of names or tables, the engine's table.
 
     Example:
-        >>> spell_out({"split": "mini", "editors": ["ft", {"name": "ft", "label": "long", "params": {"steps": 9}}]})
+        >>> editors = ["ft", {"name": "ft", "label": "long", "params": {"steps": 9}}]
+        >>> expand_short_forms({"split": "mini", "editors": editors})
         {'split': {'name': 'mini'}, 'editors': {'ft': {'name': 'ft'}, 'long': {'name': 'ft', 'params': {'steps': 9}}}}
     """
     out = dict(flat_engine(data))
@@ -265,6 +266,6 @@ def parse_config(data: dict[str, Any], settings: Sequence[str] = (), *, where: s
 
 def _spelt_out(data: dict[str, Any], *, where: str) -> dict[str, Any]:
     try:
-        return spell_out(data)
+        return expand_short_forms(data)
     except ValueError as error:
         raise UserError(str(error), where=where) from None

@@ -18,7 +18,7 @@ from curation.splits.split_file import load_split, write_split
 from curation.store.backup import dump, rebuild
 from curation.store.store import Store
 from evaluation.covariance.corpus import Corpus
-from evaluation.covariance.covariance import kept_moments
+from evaluation.covariance.covariance import cached_covariance
 from evaluation.covariance.pack import keep_pack, manifest_path, read_pack, write_pack
 from evaluation.report.write import write_report
 from tests.support import stored_formats as formats
@@ -209,7 +209,7 @@ def test_a_cache_is_found_again(files: Path) -> None:
     lm, folder = make("llama"), files / "moments"
     corpus = Corpus([folder / "corpus.txt"], name="tests")
     for layer in (0, 1):
-        assert kept_moments(lm, layer, corpus, cache=Cache(folder / "cache")) is not None
+        assert cached_covariance(lm, layer, corpus, cache=Cache(folder / "cache")) is not None
     before = {p.name: p.read_bytes() for p in (files / "cache").iterdir()}
     formats.run_tiny(Path("fresh-run"), "single", files / "cache")
     assert {p.name: p.read_bytes() for p in (files / "cache").iterdir()} == before

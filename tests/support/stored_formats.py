@@ -32,7 +32,7 @@ from curation.splits.split_file import make_split
 from curation.store.backup import dump
 from curation.store.store import Store
 from evaluation.covariance.corpus import Corpus
-from evaluation.covariance.covariance import key_moments
+from evaluation.covariance.covariance import key_covariances
 from evaluation.covariance.pack import write_pack
 from evaluation.editors.presets import make_editor
 from evaluation.engines.fast import FastEngine
@@ -187,7 +187,7 @@ def measure(folder: Path) -> None:
     corpus = folder / "corpus.txt"
     corpus.write_text("\n\n".join(TEXT * 3), encoding="utf-8")
     lm, cache, text = make("llama"), Cache(folder / "cache"), Corpus([corpus], name="tests")
-    write_pack(folder / "pack.safetensors", lm, key_moments(lm, [0, 1], text, cache=cache), text, cache=cache)
+    write_pack(folder / "pack.safetensors", lm, key_covariances(lm, [0, 1], text, cache=cache), text, cache=cache)
 
 
 def exported(folder: Path) -> dict[str, str]:

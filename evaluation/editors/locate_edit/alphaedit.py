@@ -9,7 +9,7 @@ import torch
 from pydantic import Field, model_validator
 from torch import Tensor
 
-from evaluation.covariance.covariance import Moments
+from evaluation.covariance.covariance import KeyCovariance
 from evaluation.editors.base import asked
 from evaluation.editors.locate_edit.parts.null_space import NullSpace, null_space
 from evaluation.editors.locate_edit.residual_editor import ResidualEditor, SpreadEdit
@@ -51,7 +51,7 @@ class AlphaEdit(ResidualEditor):
     params: Params
     _spaces: dict[int, NullSpace] | None = None
 
-    def _null_space(self, moments: Moments, device: torch.device) -> NullSpace:
+    def _null_space(self, moments: KeyCovariance, device: torch.device) -> NullSpace:
         if self._spaces is None:
             self._spaces = {}
         found = self._spaces.get(id(moments))
@@ -61,7 +61,7 @@ class AlphaEdit(ResidualEditor):
             self._spaces[id(moments)] = found
         return found
 
-    def metric(self, moments: Moments, layer_keys: Tensor) -> Tensor:
+    def metric(self, moments: KeyCovariance, layer_keys: Tensor) -> Tensor:
         """Pk."""
         return self._null_space(moments, layer_keys.device).project(layer_keys)
 

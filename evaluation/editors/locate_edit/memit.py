@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from evaluation.covariance.covariance import Moments
+from evaluation.covariance.covariance import KeyCovariance
 from evaluation.editors.locate_edit.parts.cholesky import factor
 from evaluation.editors.locate_edit.residual_editor import ResidualEditor
 
@@ -27,6 +27,6 @@ class Memit(ResidualEditor):
 
     params: Params
 
-    def metric(self, moments: Moments, layer_keys: Tensor) -> Tensor:
+    def metric(self, moments: KeyCovariance, layer_keys: Tensor) -> Tensor:
         """C⁻¹k."""
         return factor(moments, layer_keys.device, ridge=self.params.ridge).solve(layer_keys)

@@ -18,7 +18,7 @@ import torch
 from pydantic import Field, field_validator, model_validator
 from torch import Tensor
 
-from evaluation.covariance.covariance import Moments
+from evaluation.covariance.covariance import KeyCovariance
 from evaluation.editors.base import DIVERGENCE_RATIO, Editor, asked
 from evaluation.editors.locate_edit.parts import (
     closed_form,
@@ -97,10 +97,10 @@ class ResidualEditor(Editor):
         """Options of all methods that spread a residual: layers, search and strength, source of second moments."""
 
     params: Params
-    _ready: tuple[tuple[str, ...], dict[int, Moments]] | None = None
+    _ready: tuple[tuple[str, ...], dict[int, KeyCovariance]] | None = None
 
     @abstractmethod
-    def metric(self, moments: Moments, layer_keys: Tensor) -> Tensor:
+    def metric(self, moments: KeyCovariance, layer_keys: Tensor) -> Tensor:
         """M k of every key, float64 [..., inner]."""
 
     @classmethod
@@ -118,7 +118,7 @@ class ResidualEditor(Editor):
         """Sample the templates and measure the second moments, unless the cache has them."""
         self._material()
 
-    def _material(self) -> tuple[tuple[str, ...], dict[int, Moments]]:
+    def _material(self) -> tuple[tuple[str, ...], dict[int, KeyCovariance]]:
         if self._ready is None:
             p, lm = self.params, self.lm
             if not lm.layout.additive:

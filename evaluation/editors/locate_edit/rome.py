@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from evaluation.covariance.covariance import Moments
+from evaluation.covariance.covariance import KeyCovariance
 from evaluation.editors.base import DIVERGENCE_RATIO, Editor, asked
 from evaluation.editors.locate_edit.parts import (
     closed_form,
@@ -54,7 +54,7 @@ class Rome(Editor):
         """Options of ROME: the edited layer, the search, and where second moments come from."""
 
     params: Params
-    _ready: tuple[tuple[str, ...], Moments | None] | None = None
+    _ready: tuple[tuple[str, ...], KeyCovariance | None] | None = None
 
     @classmethod
     def layers_of(cls, params: Params) -> tuple[int, ...]:
@@ -72,7 +72,7 @@ class Rome(Editor):
         """Sample the templates and measure the second moments, unless the cache has them."""
         self._material()
 
-    def _material(self) -> tuple[tuple[str, ...], Moments | None]:
+    def _material(self) -> tuple[tuple[str, ...], KeyCovariance | None]:
         if self._ready is None:
             p = self.params
             given = context_templates.checked(p.templates) if p.templates is not None else None

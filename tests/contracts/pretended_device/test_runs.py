@@ -11,7 +11,7 @@ import torch
 from curation.files.artifact_cache import Cache
 from curation.splits.split_file import write_split
 from evaluation.checks import model_compatibility
-from evaluation.covariance.covariance import Corpus, kept_moments, key_moments
+from evaluation.covariance.covariance import Corpus, cached_covariance, key_covariances
 from evaluation.models.language_model import LM
 from evaluation.runs.config import RunConfig
 from evaluation.runs.session import execute
@@ -62,8 +62,8 @@ def test_second_moments(dtype: torch.dtype, tmp_path: Path) -> None:
     corpus, cache = Corpus([tmp_path / "corpus.txt"]), Cache(tmp_path / "cache")
     with pretended() as machine:
         lm = on_card("llama", dtype=dtype)
-        found = key_moments(lm, [0, 1], corpus, cache=cache)
-        assert kept_moments(lm, 1, corpus, cache=cache) is not None and found
+        found = key_covariances(lm, [0, 1], corpus, cache=cache)
+        assert cached_covariance(lm, 1, corpus, cache=cache) is not None and found
     assert not machine.counts.refused
 
 

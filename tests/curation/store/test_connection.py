@@ -12,7 +12,7 @@ import duckdb
 import pytest
 
 from curation.store import migrations
-from curation.store.connection import Transaction, connect, examine, limits, prepare, sweep
+from curation.store.connection import Transaction, clean_up, connect, examine, limits, prepare
 from curation.store.store import Store
 from schemas.core.errors import StoreError
 from schemas.facts import Fact
@@ -198,7 +198,7 @@ def test_what_killed_processes_left_is_cleared_by_the_next_writer_only(path: Pat
     assert left.exists(), "a reader may be one of several"
     Store.open(path, write=True).close()
     assert (left.exists(), own.exists(), other.exists()) == (False, True, True)
-    sweep(path)
+    clean_up(path)
     assert own.exists()
 
 

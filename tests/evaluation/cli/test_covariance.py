@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from curation.files.artifact_cache import Cache
-from evaluation.covariance.covariance import KIND, Corpus, kept_moments
+from evaluation.covariance.covariance import KIND, Corpus, cached_covariance
 from evaluation.models.language_model import LM
 from schemas.core.errors import DataError, UserError
 from tests.support.commands import command
@@ -38,7 +38,7 @@ def test_commands(tmp_path: Path, corpus: Corpus, monkeypatch: pytest.MonkeyPatc
     run.invoke(
         command("model covariance"), ["load", str(tmp_path / "p.safetensors"), "--model", "x"], catch_exceptions=False
     )
-    assert kept_moments(lm, 1, corpus, cache=Cache(tmp_path / "other"), cap=20) is not None
+    assert cached_covariance(lm, 1, corpus, cache=Cache(tmp_path / "other"), cap=20) is not None
 
 
 FACTS = {"model": "m"}

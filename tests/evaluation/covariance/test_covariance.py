@@ -11,7 +11,7 @@ import torch
 
 from curation.files.artifact_cache import Cache
 from evaluation.covariance import covariance as moments
-from evaluation.covariance.covariance import Corpus, Moments, kept_moments, key_moments
+from evaluation.covariance.covariance import Corpus, KeyCovariance, cached_covariance, key_covariances
 from evaluation.models.language_model import LM
 from schemas.core.errors import DataError, UserError
 from schemas.core.ids import digest
@@ -39,7 +39,7 @@ def naive(lm: LM, layer: int, *, cap: int) -> tuple[torch.Tensor, int]:
 @pytest.mark.parametrize("cap", [7, None])
 @pytest.mark.parametrize("batch_tokens", [1, 50, 5000])
 def test_equals_the_naive_loop(tiny: LM, corpus: Corpus, cache: Cache, cap: int | None, batch_tokens: int) -> None:
-    got = key_moments(tiny, [2, 0], corpus, cache=cache, cap=cap, batch_tokens=batch_tokens)
+    got = key_covariances(tiny, [2, 0], corpus, cache=cache, cap=cap, batch_tokens=batch_tokens)
     for layer in (0, 2):
         want, count = naive(tiny, layer, cap=cap or 96)
         assert got[layer].tokens == count
@@ -47,7 +47,7 @@ def test_equals_the_naive_loop(tiny: LM, corpus: Corpus, cache: Cache, cap: int 
 
 
 def test_measured_once(tiny: LM, corpus: Corpus, cache: Cache, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    first = key_moments(tiny, [1], corpus, cache=cache)[1]
+    first = key_covariances(tiny, [1], corpus, cache=cache)[1]
     measured: list[list[int]] = []
     real = moments.measure
 
@@ -56,40 +56,40 @@ def test_measured_once(tiny: LM, corpus: Corpus, cache: Cache, monkeypatch: pyte
         return real(lm, layers, corpus, **how)
 
     monkeypatch.setattr(moments, "measure", spy)
-    again = key_moments(tiny, [1], corpus, cache=cache)[1]
+    again = key_covariances(tiny, [1], corpus, cache=cache)[1]
     assert measured == [] and torch.equal(first.second, again.second) and first.tokens == again.tokens
-    key_moments(tiny, [1, 2], corpus, cache=cache)
+    key_covariances(tiny, [1, 2], corpus, cache=cache)
     assert measured == [[2]]
-    key_moments(tiny, [1], corpus, cache=cache, cap=5)
+    key_covariances(tiny, [1], corpus, cache=cache, cap=5)
     tiny.revision = "another"
-    key_moments(tiny, [1], corpus, cache=cache)
+    key_covariances(tiny, [1], corpus, cache=cache)
     other = tmp_path / "other.txt"
     other.write_text("Another text.")
-    assert kept_moments(tiny, 1, Corpus([other]), cache=cache) is None
-    key_moments(tiny, [1], Corpus([other]), cache=cache)
+    assert cached_covariance(tiny, 1, Corpus([other]), cache=cache) is None
+    key_covariances(tiny, [1], Corpus([other]), cache=cache)
     assert measured == [[2], [1], [1], [1]]
     for file in cache.folder.glob("*.safetensors"):
         file.write_bytes(file.read_bytes()[:-1])
-    key_moments(tiny, [1], corpus, cache=cache)
+    key_covariances(tiny, [1], corpus, cache=cache)
     assert len(measured) == 5
 
 
 def test_the_model_is_left_as_it_was(tiny: LM, corpus: Corpus, cache: Cache) -> None:
     digest = tiny.weights_digest()
-    key_moments(tiny, [0, 1, 2], corpus, cache=cache)
+    key_covariances(tiny, [0, 1, 2], corpus, cache=cache)
     assert tiny.weights_digest() == digest
     assert not any(m._forward_hooks for m in tiny.model.modules())
 
 
 def test_save_and_load(tmp_path: Path) -> None:
-    kept = Moments(torch.randn(3, 3), 12)
+    kept = KeyCovariance(torch.randn(3, 3), 12)
     kept.save(tmp_path / "m.safetensors")
-    got = Moments.load(tmp_path / "m.safetensors")
+    got = KeyCovariance.load(tmp_path / "m.safetensors")
     assert torch.equal(got.second, kept.second) and got.tokens == 12
     (tmp_path / "bad.safetensors").write_bytes(b"no")
     for name in ("bad.safetensors", "missing.safetensors"):
         with pytest.raises(DataError, match="no second moments"):
-            Moments.load(tmp_path / name)
+            KeyCovariance.load(tmp_path / name)
 
 
 def test_corpora(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import torch
 
 from curation.files.artifact_cache import Cache
 from evaluation.covariance import estimation as moments_measure
-from evaluation.covariance.covariance import Corpus, key_moments
+from evaluation.covariance.covariance import Corpus, key_covariances
 from evaluation.covariance.estimation import PassProgress
 from evaluation.models.language_model import LM
 from tests.support import ROOT
@@ -45,7 +45,7 @@ def broken_off(after: int) -> Any:
 
 def passes(lm: LM, corpus: Corpus, cache: Cache) -> tuple[list[PassProgress], dict[int, Any]]:
     told: list[PassProgress] = []
-    return told, key_moments(lm, [0, 2], corpus, cache=cache, cap=20, on_progress=told.append)
+    return told, key_covariances(lm, [0, 2], corpus, cache=cache, cap=20, on_progress=told.append)
 
 
 @pytest.mark.parametrize("after", [[1], [8], [4, 9, 21], [22]])
@@ -55,7 +55,7 @@ def test_goes_on_where_it_was_broken_off(after: list[int], corpus: Corpus, tmp_p
     cache = Cache(tmp_path / "parts")
     for end in after:
         with pytest.raises(_Killed):
-            key_moments(lm, [0, 2], corpus, cache=cache, cap=20, on_progress=broken_off(end))
+            key_covariances(lm, [0, 2], corpus, cache=cache, cap=20, on_progress=broken_off(end))
     told, got = passes(lm, corpus, cache)
     kept = 4 * ((max(after) - 1) // 4)  # the window that was being told of when it broke off is lost
     assert told[0].documents == kept
@@ -67,17 +67,17 @@ def test_goes_on_where_it_was_broken_off(after: list[int], corpus: Corpus, tmp_p
 def test_a_damaged_state_leaves_the_one_before(corpus: Corpus, tmp_path: Path) -> None:
     lm, cache = make("llama"), Cache(tmp_path / "cache")
     with pytest.raises(_Killed):
-        key_moments(lm, [1], corpus, cache=cache, on_progress=broken_off(16))
+        key_covariances(lm, [1], corpus, cache=cache, on_progress=broken_off(16))
     states = sorted(cache.folder.glob("moments-partial*.safetensors"), key=lambda p: p.stat().st_mtime_ns)
     assert len(states) == 2
     states[-1].write_bytes(states[-1].read_bytes()[:-8])
     told: list[PassProgress] = []
-    key_moments(lm, [1], corpus, cache=cache, on_progress=told.append)
+    key_covariances(lm, [1], corpus, cache=cache, on_progress=told.append)
     assert told[0].documents == 8
     states[0].write_bytes(b"")
     assert torch.equal(
-        key_moments(lm, [1], corpus, cache=cache)[1].second,
-        key_moments(lm, [1], corpus, cache=Cache(tmp_path / "other"))[1].second,
+        key_covariances(lm, [1], corpus, cache=cache)[1].second,
+        key_covariances(lm, [1], corpus, cache=Cache(tmp_path / "other"))[1].second,
     )
 
 
@@ -97,13 +97,14 @@ import os, signal
 sys.path.insert(0, {root!r})
 from evaluation.covariance import estimation as moments_measure
 from curation.files.artifact_cache import Cache
-from evaluation.covariance.covariance import Corpus, key_moments
+from evaluation.covariance.covariance import Corpus, key_covariances
 from tests.support.tiny import make
 moments_measure.WINDOW, moments_measure.EVERY, moments_measure.SPARING = 4, 0.0, 0.0
 def tell(done):
     if done.documents >= 12:
         os.kill(os.getpid(), signal.SIGKILL)
-key_moments(make("llama"), [0, 2], Corpus([Path({corpus!r})]), cache=Cache(Path({cache!r})), cap=20, on_progress=tell)
+text, cache = Corpus([Path({corpus!r})]), Cache(Path({cache!r}))
+key_covariances(make("llama"), [0, 2], text, cache=cache, cap=20, on_progress=tell)
 """
 
 

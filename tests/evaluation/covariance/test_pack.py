@@ -11,8 +11,8 @@ from safetensors.torch import load_file, save_file
 
 from curation.files.artifact_cache import Cache
 from evaluation.cli.covariance import parse_layers
-from evaluation.covariance.covariance import Corpus, kept_moments, key_moments
-from evaluation.covariance.pack import keep_pack, load_moments, manifest_path, read_pack
+from evaluation.covariance.covariance import Corpus, cached_covariance, key_covariances
+from evaluation.covariance.pack import keep_pack, load_covariance, manifest_path, read_pack
 from schemas.core.errors import DataError, UserError
 from tests.support.editors import packs
 from tests.support.tiny import make
@@ -23,17 +23,17 @@ pack = packs.pack
 
 def test_read_back_and_kept(pack: Path, corpus: Corpus, tmp_path: Path) -> None:
     lm, there = make("llama"), Cache(tmp_path / "there")
-    want = key_moments(lm, [0, 2], corpus, cache=Cache(tmp_path / "here"), cap=20)
+    want = key_covariances(lm, [0, 2], corpus, cache=Cache(tmp_path / "here"), cap=20)
     got = read_pack(pack, lm=lm)
     assert all(torch.equal(got.layers[n].second, want[n].second) for n in (0, 2))
-    assert kept_moments(lm, 2, corpus, cache=there, cap=20) is None
+    assert cached_covariance(lm, 2, corpus, cache=there, cap=20) is None
     keep_pack(got, there)
-    kept = kept_moments(lm, 2, corpus, cache=there, cap=20)
+    kept = cached_covariance(lm, 2, corpus, cache=there, cap=20)
     assert kept is not None and torch.equal(kept.second, want[2].second) and kept.tokens == want[2].tokens
-    assert kept_moments(lm, 2, corpus, cache=there, cap=21) is None
-    assert torch.equal(load_moments(pack, 2).second, want[2].second)
+    assert cached_covariance(lm, 2, corpus, cache=there, cap=21) is None
+    assert torch.equal(load_covariance(pack, 2).second, want[2].second)
     with pytest.raises(DataError, match=r"lacks layers \[1\]; allowed: 0, 2"):
-        load_moments(pack, 1)
+        load_covariance(pack, 1)
 
 
 def rewrite(pack: Path, change: str) -> None:

@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from curation.files.artifact_cache import Cache
-from evaluation.covariance.covariance import Corpus, Moments, key_moments
+from evaluation.covariance.covariance import Corpus, KeyCovariance, key_covariances
 from evaluation.editors.base import Editor
 from evaluation.editors.presets import make_editor
 from evaluation.edits.edit import Edit
@@ -141,7 +141,7 @@ def together(lm: LM, editor: Editor, cases: list[Case], *, within: float) -> lis
     return worst
 
 
-def published_moments(folder: Path) -> Moments:
+def published_moments(folder: Path) -> KeyCovariance:
     import numpy as np
 
     kept = np.load(folder / "covariance_layer5.npz")
@@ -150,7 +150,7 @@ def published_moments(folder: Path) -> Moments:
     upper = torch.triu_indices(size, size)
     second[upper[0], upper[1]] = torch.from_numpy(kept["upper"])
     tokens = int(kept["count"])
-    return Moments((second + second.triu(1).T) / tokens, tokens)  # the file holds the sum
+    return KeyCovariance((second + second.triu(1).T) / tokens, tokens)  # the file holds the sum
 
 
 def rome(which: str, lm: LM, reference: Path, folder: Path) -> Editor:
@@ -209,7 +209,7 @@ def measured(embedded: LM, reference: Path, tmp_path_factory: pytest.TempPathFac
 def measure(lm: LM, reference: Path, folder: Path) -> None:
     documents = json.loads((reference / "covariance_corpus.json").read_text())
     (folder / "corpus.jsonl").write_text("".join(json.dumps({"text": one["text"]}) + "\n" for one in documents))
-    key_moments(lm, range(4, 9), Corpus([folder / "corpus.jsonl"]), cache=Cache(folder / "cache"), cap=1024)
+    key_covariances(lm, range(4, 9), Corpus([folder / "corpus.jsonl"]), cache=Cache(folder / "cache"), cap=1024)
 
 
 def memit(lam: int, lm: LM, reference: Path, folder: Path) -> Editor:
@@ -237,7 +237,7 @@ def test_memit(lam: int, embedded: LM, reference: Path, measured: Path) -> None:
 @pytest.mark.slow
 def test_moments(embedded: LM, reference: Path, measured: Path) -> None:
     corpus = Corpus([measured / "corpus.jsonl"])
-    got = key_moments(embedded, [5], corpus, cache=Cache(measured / "cache"), cap=1024)[5]
+    got = key_covariances(embedded, [5], corpus, cache=Cache(measured / "cache"), cap=1024)[5]
     want = published_moments(reference)
     assert got.tokens == want.tokens
     assert (got.second - want.second).norm() < 1e-4 * want.second.norm()

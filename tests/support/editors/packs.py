@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from curation.files.artifact_cache import Cache
-from evaluation.covariance.covariance import Corpus, key_moments
+from evaluation.covariance.covariance import Corpus, key_covariances
 from evaluation.covariance.pack import write_pack
 from tests.support.tiny import make, shuffled
 
@@ -22,7 +22,7 @@ def corpus(tmp_path: Path) -> Corpus:
 @pytest.fixture
 def pack(tmp_path: Path, corpus: Corpus) -> Path:
     lm, cache = make("llama"), Cache(tmp_path / "here")
-    found = key_moments(lm, [0, 2], corpus, cache=cache, cap=20)
+    found = key_covariances(lm, [0, 2], corpus, cache=cache, cap=20)
     path = tmp_path / "packs" / "tiny.safetensors"
     manifest = write_pack(path, lm, found, corpus, cache=cache, cap=20)
     assert (manifest.layers, manifest.cap, manifest.documents) == ((0, 2), 20, 12)

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor
 
-from evaluation.covariance.covariance import Moments
+from evaluation.covariance.covariance import KeyCovariance
 from schemas.core.errors import UserError
 
 
@@ -38,10 +38,10 @@ class Factor(NamedTuple):
         return float((pivots.max() / pivots.min()) ** 2)
 
 
-_kept: WeakKeyDictionary[Moments, dict[tuple[str, float], Factor]] = WeakKeyDictionary()
+_kept: WeakKeyDictionary[KeyCovariance, dict[tuple[str, float], Factor]] = WeakKeyDictionary()
 
 
-def factor(moments: Moments, device: torch.device, *, ridge: float = 0.0) -> Factor:
+def factor(moments: KeyCovariance, device: torch.device, *, ridge: float = 0.0) -> Factor:
     """The factor of one layer's second moment; made once for each moment, device and ridge, and kept with the moment.
 
     Args:
@@ -61,7 +61,7 @@ def factor(moments: Moments, device: torch.device, *, ridge: float = 0.0) -> Fac
     return found
 
 
-def _factorised(moments: Moments, device: torch.device, ridge: float) -> Factor:
+def _factorised(moments: KeyCovariance, device: torch.device, ridge: float) -> Factor:
     second = moments.second.to(device, torch.float64)
     size = len(second)
     added = ridge * float(second.diagonal().mean())

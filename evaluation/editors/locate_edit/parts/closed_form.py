@@ -13,28 +13,28 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from evaluation.covariance.covariance import Moments
+from evaluation.covariance.covariance import KeyCovariance
 from evaluation.editors.locate_edit.parts.cholesky import factor
 from schemas.core.errors import UserError
 
 
-class Direction(NamedTuple):
+class UpdateDirection(NamedTuple):
     """Direction u of a rank-one update in key space, [inner], unit length; ``whitened`` is k'C⁻¹k (None without C)."""
 
     u: Tensor
     whitened: float | None
 
 
-def direction(key: Tensor, moments: Moments | None, *, ridge: float = 0.0) -> Direction:
+def direction(key: Tensor, moments: KeyCovariance | None, *, ridge: float = 0.0) -> UpdateDirection:
     """The unit vector u along C⁻¹k, solved in float64; without statistics u = k / |k|.
 
     Raises:
         UserError: C cannot be inverted: the corpus is too small for the model.
     """
     if moments is None:
-        return Direction(key / key.norm(), None)
+        return UpdateDirection(key / key.norm(), None)
     solved = factor(moments, key.device, ridge=ridge).solve(key)
-    return Direction((solved / solved.norm()).float(), float(key.double() @ solved))
+    return UpdateDirection((solved / solved.norm()).float(), float(key.double() @ solved))
 
 
 def right_vector(u: Tensor, *, target: Tensor, key: Tensor, value: Tensor) -> Tensor:

@@ -9,8 +9,8 @@ from typing import Protocol
 
 from curation.files.artifact_cache import Cache
 from curation.files.checksums import remembered_sha256
-from evaluation.covariance.covariance import ENOUGH, Moments, key_moments, open_corpus
-from evaluation.covariance.pack import load_moments, manifest_path, read_manifest, read_pack
+from evaluation.covariance.covariance import ENOUGH, KeyCovariance, key_covariances, open_corpus
+from evaluation.covariance.pack import load_covariance, manifest_path, read_manifest, read_pack
 from evaluation.models.language_model import LM
 
 log = logging.getLogger(__name__)
@@ -21,7 +21,7 @@ class CovarianceOptions(Protocol):
 
     Attributes:
         corpus: Text file(s), or ``hub:NAME...``; None: the shipped corpus. ``cap``: most tokens of one document.
-        moments: A ready file instead (``Moments.save`` for one layer, or a pack).
+        moments: A ready file instead (``KeyCovariance.save`` for one layer, or a pack).
     """
 
     @property
@@ -44,15 +44,15 @@ def source_digest(options: CovarianceOptions) -> dict[str, str]:
     return {"corpus": open_corpus(options.corpus).digest}
 
 
-def obtain(options: CovarianceOptions, lm: LM, layers: Sequence[int], *, cache: Cache) -> dict[int, Moments]:
+def obtain(options: CovarianceOptions, lm: LM, layers: Sequence[int], *, cache: Cache) -> dict[int, KeyCovariance]:
     """Second moments of the layers' keys.
 
     Raises:
         UserError: the ready file is damaged, of another model or lacks a layer; the corpus cannot be read.
     """
     if options.moments:
-        return _read_moments(Path(options.moments), lm, layers)
-    found = key_moments(lm, layers, open_corpus(options.corpus), cache=cache, cap=options.cap)
+        return _read_covariances(Path(options.moments), lm, layers)
+    found = key_covariances(lm, layers, open_corpus(options.corpus), cache=cache, cap=options.cap)
     tokens = min(m.tokens for m in found.values())
     if tokens < ENOUGH * lm.layout.inner:
         log.warning(
@@ -63,7 +63,7 @@ def obtain(options: CovarianceOptions, lm: LM, layers: Sequence[int], *, cache: 
     return found
 
 
-def _read_moments(path: Path, lm: LM, layers: Sequence[int]) -> dict[int, Moments]:
+def _read_covariances(path: Path, lm: LM, layers: Sequence[int]) -> dict[int, KeyCovariance]:
     if manifest_path(path).exists():
         return read_pack(path, lm=lm, layers=layers).layers
-    return {layer: load_moments(path, layer) for layer in layers}
+    return {layer: load_covariance(path, layer) for layer in layers}

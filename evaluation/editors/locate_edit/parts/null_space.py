@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from curation.files.artifact_cache import Cache
-from evaluation.covariance.covariance import Moments
+from evaluation.covariance.covariance import KeyCovariance
 from schemas.core.errors import UserError
 
 KIND = "nullspace"
@@ -39,7 +39,7 @@ class NullSpace(NamedTuple):
 
 
 def null_space(
-    moments: Moments, device: torch.device, *, threshold: float | None, share: float | None, cache: Cache
+    moments: KeyCovariance, device: torch.device, *, threshold: float | None, share: float | None, cache: Cache
 ) -> NullSpace:
     """The null space of C, from the cache or from its eigenvectors.
 

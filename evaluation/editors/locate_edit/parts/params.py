@@ -38,7 +38,7 @@ class CovarianceParams(Options):
     Attributes:
         corpus: Text file(s) for them, or ``hub:NAME...``; None: the shipped corpus. ``cap``: most tokens of one
             document.
-        moments: File of ready second moments (``Moments.save``, or a pack), instead of a corpus.
+        moments: File of ready second moments (``KeyCovariance.save``, or a pack), instead of a corpus.
         ridge: Added to their diagonal, as a share of its mean; needed where the corpus has fewer tokens than a key
             entries.
     """

@@ -5,7 +5,7 @@ from pathlib import Path
 import torch
 
 from curation.files.artifact_cache import Cache
-from evaluation.covariance.covariance import Corpus, key_moments
+from evaluation.covariance.covariance import Corpus, key_covariances
 from evaluation.models.language_model import LM
 from tests.support.editors import memit
 from tests.support.editors.edit_requests import PERU
@@ -15,7 +15,7 @@ corpus = memit.corpus
 
 
 def test_changes_lie_in_the_null_space(tiny: LM, cache: Cache, corpus: str) -> None:
-    c = key_moments(tiny, [0, 1], Corpus([Path(corpus)]), cache=cache)
+    c = key_covariances(tiny, [0, 1], Corpus([Path(corpus)]), cache=cache)
     alpha = editor("alphaedit", tiny, cache, corpus, null_share=0.02).edit([PERU])
     for layer, delta in enumerate(alpha.deltas):
         spectrum, vectors = torch.linalg.eigh(c[layer].second.double())

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from curation.files.artifact_cache import Cache
-from evaluation.covariance.covariance import Corpus, key_moments
+from evaluation.covariance.covariance import Corpus, key_covariances
 from evaluation.editors.locate_edit.parts import context_templates, value_search
 from evaluation.editors.locate_edit.parts.keys import subject_place
 from evaluation.models.hooks import reading
@@ -55,7 +55,7 @@ def plain(method: str, lm: LM, requests: Sequence[Fact], layers: Sequence[int], 
     how = value_search.SearchSettings(steps=8, lr=0.5, kl_weight=0.0625, weight_decay=1e-3, clamp=4.0, stop_below=0.05)
     found = [value_search.search(lm, layers[-1], r, CONTEXTS, settings=how, place="block") for r in requests]
     z = torch.stack([value.target for value in found], 1).double()
-    moments = key_moments(lm, layers, Corpus([Path(corpus)]), cache=cache)
+    moments = key_covariances(lm, layers, Corpus([Path(corpus)]), cache=cache)
     saved = {n: lm.projection(n).weight.detach().clone() for n in layers}
     changes = []
     try:

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from curation.files.artifact_cache import Cache
-from evaluation.covariance.covariance import Corpus, key_moments
+from evaluation.covariance.covariance import Corpus, key_covariances
 from evaluation.covariance.pack import write_pack
 from evaluation.editors.locate_edit.alphaedit import AlphaEdit
 from evaluation.editors.locate_edit.residual_editor import SpreadEdit
@@ -64,7 +64,7 @@ def test_narrow_weights_are_solved_in_full(cache: Cache, corpus: str) -> None:
 
 def test_a_pack_serves(tiny: LM, cache: Cache, corpus: str, tmp_path: Path) -> None:
     text = Corpus([Path(corpus)])
-    found = key_moments(tiny, [0, 1], text, cache=cache)
+    found = key_covariances(tiny, [0, 1], text, cache=cache)
     write_pack(tmp_path / "tiny.safetensors", tiny, found, text, cache=cache)
     given = editor("memit", tiny, cache, "nowhere.txt", moments=str(tmp_path / "tiny.safetensors"))
     want = editor("memit", tiny, cache, corpus)

@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 
 from curation.files.artifact_cache import Cache
-from evaluation.covariance.covariance import Moments
+from evaluation.covariance.covariance import KeyCovariance
 from evaluation.editors.locate_edit.parts import (
     closed_form,
     keys,
@@ -135,12 +135,12 @@ def test_value_search_equals_the_plain_one(name: str, request_: Fact, tiny: LM) 
 def test_direction_solves_for_the_key() -> None:
     half = torch.randn(6, 40)
     second, key = half @ half.T / 40, torch.randn(6)
-    got = closed_form.direction(key, Moments(second, 40))
+    got = closed_form.direction(key, KeyCovariance(second, 40))
     want = torch.linalg.inv(second) @ key
     assert torch.allclose(got.u, want / want.norm(), atol=1e-4)
     assert got.whitened == pytest.approx(float(key @ want), rel=1e-3)
     assert torch.allclose(closed_form.direction(key, None).u, key / key.norm())
-    for few in (Moments(half[:, :3] @ half[:, :3].T, 3), Moments(second - 9 * torch.eye(6), 40)):
+    for few in (KeyCovariance(half[:, :3] @ half[:, :3].T, 3), KeyCovariance(second - 9 * torch.eye(6), 40)):
         with pytest.raises(UserError, match=f"moments of {few.tokens} tokens cannot be inverted"):
             closed_form.direction(key, few)
 
@@ -180,7 +180,7 @@ def test_several_requests_are_edited_in_turn(tiny: LM, cache: Cache, corpus: str
 
 def test_rome_reads_ready_statistics(cache: Cache, corpus: str, tmp_path: Path) -> None:
     lm = make("llama")
-    given = Moments(torch.eye(lm.layout.inner), 1000)
+    given = KeyCovariance(torch.eye(lm.layout.inner), 1000)
     given.save(tmp_path / "m.safetensors")
     white = rome(lm, cache, "nowhere.txt", moments=str(tmp_path / "m.safetensors"), steps=3).edit([PERU])
     none = rome(lm, cache, corpus, covariance=False, steps=3).edit([PERU])
@@ -200,9 +200,9 @@ def test_components_follow_the_files_content(cache: Cache, corpus: str, tmp_path
     Path(corpus).write_text("Another text.")
     assert make_editor("rome", lm, cache, {"corpus": corpus}).components["corpus"] != measured["corpus"]
     file = tmp_path / "m.safetensors"
-    Moments(torch.eye(3), 9).save(file)
+    KeyCovariance(torch.eye(3), 9).save(file)
     given = rome(lm, cache, corpus, moments=str(file)).components
-    Moments(torch.eye(3), 10).save(file)
+    KeyCovariance(torch.eye(3), 10).save(file)
     assert set(given) == {"moments"} and rome(lm, cache, corpus, moments=str(file)).components != given
     assert make_editor("ft", lm, cache).components == {}
 

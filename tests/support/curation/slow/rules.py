@@ -33,7 +33,7 @@ class SlowRuling:
                 if outside(t, v.value):
                     found[v.item_id] = (*found.get(v.item_id, ()), *v.related)
         if any(t.clusters for t in rule.thresholds):
-            settle(store, self)
+            resolve_clusters(store, self)
 
     def of(self, record: Record, *related: str) -> Decision:
         if not related and (erratum := self.errata.of(record.key, record.id)):
@@ -126,7 +126,7 @@ def slow_choose(store: Store, rule: SplitRule, *, errata: Errata | None = None) 
     return Selection(cases, dict(sorted(tally.items())))
 
 
-def settle(store: Store, ruling: SlowRuling) -> None:
+def resolve_clusters(store: Store, ruling: SlowRuling) -> None:
     """Settle every threshold with ``clusters`` in the order of the rule; what one takes out is out for the next."""
     verdicts = ruling.verdicts
     members = {i for edges in ruling.edges for item, others in edges.items() for i in (item, *others)}

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from evaluation.covariance.covariance import Moments
+from evaluation.covariance.covariance import KeyCovariance
 from evaluation.editors.locate_edit.parts.cholesky import factor
 from schemas.core.errors import UserError
 from tests.support.editors.second_moments import CPU, SIZE, moments, some_keys
@@ -29,7 +29,7 @@ def test_few_tokens_need_a_ridge() -> None:
     with pytest.raises(UserError, match=f"moments of {SIZE - 1} tokens cannot be inverted .*or a ridge"):
         factor(few, CPU)
     with pytest.raises(UserError, match="cannot be inverted"):
-        factor(Moments(torch.ones(3, 3), 10_000), CPU)  # of rank one, however many tokens
+        factor(KeyCovariance(torch.ones(3, 3), 10_000), CPU)  # of rank one, however many tokens
     made = factor(few, CPU, ridge=0.1)
     assert made.ridge == pytest.approx(0.1 * float(few.second.diagonal().mean()))
     key = some_keys(1, 1)[0, 0].double()

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from curation.files.artifact_cache import Cache
-from evaluation.covariance.covariance import Corpus, key_moments
+from evaluation.covariance.covariance import Corpus, key_covariances
 from evaluation.covariance.pack import manifest_path
 from evaluation.editors.locate_edit.parts.covariance_source import obtain, source_digest
 from schemas.core.errors import DataError, UserError
@@ -34,7 +34,7 @@ class Source:
 def test_a_corpus_is_measured_once_and_capped(corpus: Corpus, tmp_path: Path) -> None:
     lm, cache, path = make("llama"), Cache(tmp_path / "cache"), tmp_path / "corpus.txt"
     found = obtain(Source(str(path), cap=20), lm, [2, 0], cache=cache)
-    want = key_moments(lm, [0, 2], corpus, cache=Cache(tmp_path / "other"), cap=20)
+    want = key_covariances(lm, [0, 2], corpus, cache=Cache(tmp_path / "other"), cap=20)
     assert (
         set(found) == {0, 2}
         and found[0].tokens == want[0].tokens < obtain(Source(str(path)), lm, [0], cache=cache)[0].tokens
@@ -62,7 +62,7 @@ def test_few_tokens_are_called_noisy(
 def test_a_ready_file_is_read_and_no_corpus_opened(pack: Path, corpus: Corpus, tmp_path: Path) -> None:
     """A pack gives its layers; a bare file of one layer's moments serves whichever layer asks."""
     lm, cache = make("llama"), Cache(tmp_path / "none")
-    want = key_moments(lm, [0, 2], corpus, cache=Cache(tmp_path / "here"), cap=20)
+    want = key_covariances(lm, [0, 2], corpus, cache=Cache(tmp_path / "here"), cap=20)
     source = Source(corpus="no/such/corpus.txt", moments=str(pack))
     found = obtain(source, lm, [2, 0], cache=cache)
     assert all(torch.equal(found[n].second, want[n].second) for n in (0, 2))

@@ -12,7 +12,7 @@ import torch
 
 from benchmarks.support import naive_reference as plain
 from curation.files.artifact_cache import Cache
-from evaluation.covariance.covariance import Corpus, key_moments
+from evaluation.covariance.covariance import Corpus, key_covariances
 from evaluation.editors.locate_edit.parts import value_search
 from evaluation.editors.locate_edit.parts.value_search import SearchSettings, search_values
 from evaluation.editors.presets import make_editor
@@ -112,7 +112,7 @@ def plainly(name: str, lm: LM, editor: Any, request: Fact, folder: Path) -> list
     how = SearchSettings.of(p)
     layers = [p.layer] if name == "rome" else list(p.layers)
     second = {
-        n: m.second for n, m in key_moments(lm, layers, Corpus([folder / "corpus.txt"]), cache=editor.cache).items()
+        n: m.second for n, m in key_covariances(lm, layers, Corpus([folder / "corpus.txt"]), cache=editor.cache).items()
     }
     if name == "rome":
         return [plain.rome(lm, p.layer, request, CONTEXTS, torch.linalg.inv(second[p.layer].double()).float(), how)[0]]
