@@ -69,7 +69,7 @@ def method_strengths(
     judgements = [j for j in live_judgements(db, name) if not raters or j.name in raters]
     pairs = {i: p.item.related for i, p in db.items(name).items() if p.purpose == "real"}
     out: dict[str, Strengths | str] = {}
-    for field in task.form.asked():
+    for field in task.form.asked_fields():
         rows = comparisons_of(judgements, pairs, store, field.name)
         try:
             out[field.name] = bradley_terry(rows)

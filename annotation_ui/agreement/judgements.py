@@ -49,7 +49,7 @@ def live_judgements(db: RatingsDB, name: str) -> list[Judgement]:
         if placed is None or placed.purpose != "real" or not r.answers or r.form != task.form.label:
             continue
         rater = Rater.person(r.person)
-        for field in task.form.asked():
+        for field in task.form.asked_fields():
             value = r.answers.get(field.name)
             if field.name in r.answers and not field.fault(value):
                 out.append(Judgement(r.item, placed.item.case, rater, field.name, value, r.saved_at, r.seconds))  # type: ignore[arg-type]
@@ -82,7 +82,7 @@ def stored_judgements(store: Store, task: RatingTask) -> list[Judgement]:
         return Judgement(item, case, rater, aspect, value, at, seconds)
 
     if task.level == "ordinal":
-        names = {f.name for f in form.asked()}
+        names = {f.name for f in form.asked_fields()}
         rubric = rubric_of(names)
         for rating in store.all(Rating):
             if rubric is not None and rating.rubric != rubric.name:
@@ -90,7 +90,7 @@ def stored_judgements(store: Store, task: RatingTask) -> list[Judgement]:
             if rating.aspect in names and rating.value is not None and rating.rated_by.kind != "adjudicated":
                 out.append(judgement(rating, rating.item_id, rating.rated_by, rating.aspect, rating.value))
         return _one_case(out)
-    fields = {f"{form.name}_{f.name}": f.name for f in form.asked()}
+    fields = {f"{form.name}_{f.name}": f.name for f in form.asked_fields()}
     for verdict in store.all(Verdict):
         rater = verdict.judged_by
         if rater is not None and verdict.check in fields and verdict.value is not None:

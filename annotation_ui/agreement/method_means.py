@@ -51,7 +51,7 @@ def methods_of(db: RatingsDB, name: str) -> dict[str, str]:
 
 def facet_ratings(judgements: Sequence[Judgement], methods: Mapping[str, str], task: RatingTask) -> list[FacetRating]:
     """The answers of people on scales, as the model takes them."""
-    scales = {f.name for f in task.form.asked() if f.kind == "scale"}
+    scales = {f.name for f in task.form.asked_fields() if f.kind == "scale"}
     return [
         FacetRating(m.item, m.case, methods[m.item], m.name, m.aspect, int(m.value))
         for m in judgements
@@ -71,7 +71,7 @@ def method_means(
         width: Of the stop rule.
     """
     ratings = facet_ratings(judgements, methods, task)
-    if not any(f.kind == "scale" for f in task.form.asked()):
+    if not any(f.kind == "scale" for f in task.form.asked_fields()):
         return MethodMeans(None, "means of methods are for ratings on a scale, which this task does not ask for", width)
     varied_ratings = varying(ratings)
     flat = {r.aspect: r.value for r in ratings} if len(varied_ratings) < len(ratings) else {}

@@ -114,7 +114,7 @@ def agreement_report(
     names = tuple(sorted({m.name for m in human_judgements}))
     aspects = tuple(
         _aspect(f.name, human_judgements, [m for m in judgements if m.rater.is_judge], task, resampling)
-        for f in task.form.asked()
+        for f in task.form.asked_fields()
         if any(m.aspect == f.name for m in human_judgements)
     )
     return TaskReport(
@@ -218,7 +218,7 @@ def _judges(
 
 
 def _pooled_estimate(judgements: Sequence[Judgement], task: RatingTask, resampling: Resampling) -> Estimate:
-    fields = {f.name: f for f in task.form.asked()}
+    fields = {f.name: f for f in task.form.asked_fields()}
     first = next(iter(fields.values()))
     scale: tuple[Any, ...] = first.categories
     rows = [(f"{m.item}/{m.aspect}", m.name, m.value) for m in judgements]
@@ -252,7 +252,7 @@ def disagreements(judgements: Sequence[Judgement], task: RatingTask) -> list[Ite
         if not m.rater.is_judge:
             items.setdefault(m.item, {}).setdefault(m.name, {})[m.aspect] = m.value
             cases[m.item] = m.case
-    fields = task.form.asked()
+    fields = task.form.asked_fields()
     out = []
     for item, answers_by_person in items.items():
         gaps = []

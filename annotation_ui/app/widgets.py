@@ -92,7 +92,7 @@ def show_texts(form: Form, texts: Mapping[str, str], *, highlight: bool = True) 
 
 def show_guideline(form: Form) -> None:
     """What is asked, what the answers mean, and the reasons that there are."""
-    for f in form.asked():
+    for f in form.asked_fields():
         ends = f"\n{f.low} = {f.low_text}\n{f.high} = {f.high_text}" if f.low_text else ""
         show_text(f.asks, (f.hint + ends).strip())
     for f in form.fields:

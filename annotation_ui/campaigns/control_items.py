@@ -58,7 +58,7 @@ def read_control_items(path: Path, task: RatingTask) -> list[RaterControlItem]:
 def _check_known(known: RaterControlItem, task: RatingTask, where: str) -> None:
     if known.purpose not in ("training", "attention"):
         raise DataError(f"the purpose is '{known.purpose}'", where=where, allowed="training, attention")
-    names = {f.name for f in task.form.asked()}
+    names = {f.name for f in task.form.asked_fields()}
     for name, value in known.expected.items():
         if name not in names:
             raise DataError(f"the form does not ask '{name}'", where=where, allowed=", ".join(sorted(names)))

@@ -24,7 +24,7 @@ class GoldItem(NamedTuple):
 def gold_items(db: RatingsDB, name: str) -> list[GoldItem]:
     """Items that a lead decided, and items on which two or more people gave the very same judgements."""
     task, items, decided = task_of(db, name), db.items(name), db.adjudications(name)
-    field_names = [f.name for f in task.form.asked()]
+    field_names = [f.name for f in task.form.asked_fields()]
     answers_by_item: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for r in db.current_answers(name):
         if r.item in items and items[r.item].purpose == "real" and r.answers and not task.form.faults(r.answers):

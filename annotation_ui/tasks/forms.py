@@ -165,7 +165,7 @@ class Form(Frozen):
         """A field by name."""
         return next(f for f in self.fields if f.name == name)
 
-    def asked(self) -> tuple[Field, ...]:
+    def asked_fields(self) -> tuple[Field, ...]:
         """The fields that are judgements: yes or no, scales, and one of several."""
         return tuple(f for f in self.fields if f.kind in ("yes_no", "scale", "one"))
 

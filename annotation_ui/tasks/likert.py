@@ -88,7 +88,7 @@ def rating_records(form: Form, item: TaskItem, answers: Mapping[str, Any], *, pe
             form=form.label,
             reason=str(answers.get("comment", "")),
         )
-        for field in form.asked()
+        for field in form.asked_fields()
     ]
     return [*ratings, *marks]
 

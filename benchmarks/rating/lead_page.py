@@ -40,7 +40,7 @@ def fill(db: RatingsDB) -> None:
     for n, item in enumerate(items):
         base = rng.gauss(3.5 + n % 4 / 2, 1.2)
         for person in PEOPLE:
-            answers = {f.name: max(1, min(7, round(base + rng.gauss(0, 1)))) for f in task.form.asked()}
+            answers = {f.name: max(1, min(7, round(base + rng.gauss(0, 1)))) for f in task.form.asked_fields()}
             db.save("load", person, item.item.id, answers, form=task.form.label, seconds=20 + 10 * rng.random())
 
 

@@ -127,7 +127,7 @@ _PARTS: dict[Kind, tuple[tuple[str, str, str, _Shown], ...]] = {
 }
 
 
-def _asked(case: EventCase, kind: Kind) -> Sequence[Question]:
+def _questions_of(case: EventCase, kind: Kind) -> Sequence[Question]:
     return case.facts if kind == "facts" else case.tendencies
 
 
@@ -135,7 +135,7 @@ def _items(cases: Sequence[EventCase], kind: Kind, target: str, shown: _Shown) -
     """Questions with what is shown of them and what is to be told."""
     items = []
     for case in cases:
-        for question in _asked(case, kind):
+        for question in _questions_of(case, kind):
             if target == "scope":
                 items.append(_Item(case.key, shown(question, case), int(question.scope == "in")))
             elif question.scope == "in":

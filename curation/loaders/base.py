@@ -275,7 +275,7 @@ class FileNotes:
     Example:
         >>> tally = FileNotes()
         >>> tally.add("have no old object", Row("f, line 3", {}))
-        >>> next(tally.told("f")).what
+        >>> next(tally.problems("f")).what
         '1 record: have no old object (first: f, line 3)'
     """
 
@@ -288,7 +288,7 @@ class FileNotes:
         self._count[reason] += 1
         self._first.setdefault(reason, row.where)
 
-    def told(self, where: str, kind: str = "left", of: str = "record") -> Iterator[Problem]:
+    def problems(self, where: str, kind: str = "left", of: str = "record") -> Iterator[Problem]:
         """One problem for each reason; ``of``: what was counted."""
         for reason, n in self._count.items():
             yield Problem(where, kind, f"{counted(n, of)}: {reason} (first: {self._first[reason]})")

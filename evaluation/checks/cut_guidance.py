@@ -73,7 +73,7 @@ class _CutCheck(ModelCheck):
         """The verdict that follows from the answers."""
         raise NotImplementedError
 
-    def asked(self, item: Record, around: CheckContext) -> list[ScoreProbe] | str:
+    def probes_of(self, item: Record, around: CheckContext) -> list[ScoreProbe] | str:
         """The probes of an item; an empty list where there is nothing to ask."""
         assert isinstance(item, ScriptPrompt)
         fact = around.facts.get(item.fact)
@@ -81,7 +81,7 @@ class _CutCheck(ModelCheck):
 
     def judge(self, items: Sequence[Record], around: CheckContext) -> Iterator[Verdict]:
         """A measurement a prompt."""
-        probes = [self.asked(item, around) for item in items]
+        probes = [self.probes_of(item, around) for item in items]
         flat = [probe for one in probes if not isinstance(one, str) for probe in one]
         answers = iter(cached_scores(self.lm, flat, self._memory) if flat else [])
         for item, one in zip(items, probes, strict=True):
@@ -95,7 +95,7 @@ class _CutCheck(ModelCheck):
 
     def cost(self, items: Sequence[Record], around: CheckContext) -> Mapping[str, Any]:
         """Objects to score."""
-        probes = [self.asked(item, around) for item in items]
+        probes = [self.probes_of(item, around) for item in items]
         return {"scored objects": sum(len(p.targets) for one in probes if not isinstance(one, str) for p in one)}
 
 

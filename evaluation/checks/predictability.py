@@ -132,7 +132,7 @@ class Predictability(ModelCheck):
         super().__init__(*args, **more)
         self._memory: dict[str, Answer] = {}
 
-    def asked(self, prompt: ScriptPrompt, around: CheckContext) -> PredictabilityProbes | str:
+    def probes_of(self, prompt: ScriptPrompt, around: CheckContext) -> PredictabilityProbes | str:
         """The probes of a prompt, or why it cannot be measured."""
         fact = around.facts.get(prompt.fact)
         if fact is None:
@@ -154,7 +154,7 @@ class Predictability(ModelCheck):
     def judge(self, items: Sequence[Record], around: CheckContext) -> Iterator[Verdict]:
         """A measured value a prompt, or ``unscored``."""
         prompts = [item for item in items if isinstance(item, ScriptPrompt)]
-        probe_sets = [self.asked(prompt, around) for prompt in prompts]
+        probe_sets = [self.probes_of(prompt, around) for prompt in prompts]
         ready = [one for one in probe_sets if isinstance(one, PredictabilityProbes)]
         measured = iter(measure(self.lm, ready, self._memory) if ready else [])
         self._memory = dict(list(self._memory.items())[-4096:])  # neutral prompts come back, script prompts do not
@@ -168,7 +168,7 @@ class Predictability(ModelCheck):
 
     def cost(self, items: Sequence[Record], around: CheckContext) -> Mapping[str, Any]:
         """Objects to score, under two prompts each."""
-        probe_sets = [self.asked(item, around) for item in items if isinstance(item, ScriptPrompt)]
+        probe_sets = [self.probes_of(item, around) for item in items if isinstance(item, ScriptPrompt)]
         return {
             "scored objects": sum(
                 2 * len(one.script.targets) for one in probe_sets if isinstance(one, PredictabilityProbes)

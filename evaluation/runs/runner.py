@@ -97,12 +97,12 @@ class Runner:
         self.cases = choose(split, kinds=config.kinds, limit=config.limit)
         metrics = load_metrics(config.metrics, Generation(config.generation, split.digest, config.events))
         self._variants = {k: v.variant_made for k, v in config.editors.items()}
-        self._asked: dict[str, dict[str, tuple[Probe, ...]]] = {}
+        self._unit_probes: dict[str, dict[str, tuple[Probe, ...]]] = {}
         plainly = {c.key: ask(c, metrics) for c in self.cases}
         for label in dict.fromkeys([BASELINE, *config.editors]):
             variant = self._variants.get(label)
             asks = plainly if variant is None else {c.key: ask(variant.asks(c), metrics) for c in self.cases}
-            self._asked[label] = asks
+            self._unit_probes[label] = asks
         self._engine = engine or SimpleEngine(scorer, batch_tokens=config.batch_tokens)
         self._answered = answered
 
@@ -233,7 +233,7 @@ class Runner:
 
     def _missing_probes(self, label: str, unit: WorkUnit, known: Mapping[str, CaseResult]) -> tuple[Probe, ...]:
         """Probes to ask of a unit; none where it is finished."""
-        probes, before = self._asked[label][unit.case.key], known.get(unit.key)
+        probes, before = self._unit_probes[label][unit.case.key], known.get(unit.key)
         if before is None:
             return probes
         if before.error is not None and not self._retry:

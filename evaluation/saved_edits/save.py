@@ -88,7 +88,7 @@ def save_edit(
     deltas = _changes(editor, edit, saved_as)
     with _in_force(editor, edit, deltas, saved_as) as rounding:
         scores = score_changes(cases, before, ask_cases(lm, cases, kinds), kinds, normalisation=normalisation)
-        description = _about(editor, edit, cases, scores, saved_as, normalisation, rounding)
+        description = _description(editor, edit, cases, scores, saved_as, normalisation, rounding)
         with atomic_folder(folder) as partial:
             if saved_as == "adapter":
                 description["rank"] = write_adapter(lm, deltas, partial).rank
@@ -144,7 +144,7 @@ def _write_model(lm: Any, folder: Path) -> None:
         ) from None
 
 
-def _about(
+def _description(
     editor: Editor,
     edit: Edit,
     cases: Sequence[Case],

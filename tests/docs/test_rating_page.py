@@ -26,7 +26,7 @@ def answer_everything(ratings: Path) -> None:
             for person in ("ann", "bob"):
                 while (at := next_item(db, campaign.name, person)) is not None:
                     number = sum(map(ord, at.item)) + 2 * (person == "bob")
-                    answers = {f.name: (number + n) % 7 + 1 for n, f in enumerate(form.asked())}
+                    answers = {f.name: (number + n) % 7 + 1 for n, f in enumerate(form.asked_fields())}
                     db.save(campaign.name, person, at.item, answers, form=form.label, seconds=9.0)
 
 

@@ -125,7 +125,7 @@ def _decide(context: PageContext, name: str, task: RatingTask, d: ItemDisagreeme
     """The lead's form; whether a decision was sent and is saved. What cannot be saved stays in the form."""
     keys = {f.name: f"decide/{name}/{d.item}/{f.name}" for f in task.form.fields}
     save = f"decide/{name}/{d.item}"
-    field_names = {f.name for f in task.form.asked()}
+    field_names = {f.name for f in task.form.asked_fields()}
     values: dict[str, Any] = {}
     with st.form(f"decide-{name}-{d.item}", border=False):
         for f in task.form.fields:

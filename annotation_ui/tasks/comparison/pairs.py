@@ -97,7 +97,7 @@ class ComparisonTask(RatingTask):
         clean = self.checked(item, answers)
         comment = str(clean.get("comment", ""))
         out: list[Record] = []
-        for field in self.form.asked():
+        for field in self.form.asked_fields():
             answer = clean[field.name]
             if answer == CANNOT:
                 out.append(self._verdict(item, field.name, person, label="unscored", reason=comment or "cannot judge"))

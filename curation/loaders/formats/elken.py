@@ -41,8 +41,8 @@ class Elken(FormatReader):
 
     def end(self) -> Iterator[Problem]:
         """The quirks of the file, counted."""
-        yield from self._events.told(str(self.path), "quirk", "event")
-        yield from self._questions.told(str(self.path), "quirk", "question")
+        yield from self._events.problems(str(self.path), "quirk", "event")
+        yield from self._questions.problems(str(self.path), "quirk", "question")
 
     def make(self, row: Row) -> Iterator[RowItem]:
         """The event, its questions, and extras."""

@@ -52,7 +52,7 @@ class KnowEdit(FormatReader):
 
     def end(self) -> Iterator[Problem]:
         """How many records name no old object, or no fact at all."""
-        return self._tally.told(str(self.path))
+        return self._tally.problems(str(self.path))
 
     def make(self, row: Row) -> Iterator[RowItem]:
         """The fact or facts, and the probes."""

@@ -26,7 +26,7 @@ class Known1000(FormatReader):
 
     def end(self) -> Iterator[Problem]:
         """How many templates cannot stand before the object."""
-        return self._tally.told(str(self.path), "suspect")
+        return self._tally.problems(str(self.path), "suspect")
 
     def make(self, row: Row) -> Iterator[RowItem]:
         """The fact, and an extra with what it does not carry."""

@@ -40,7 +40,7 @@ class RippleEdits(FormatReader):
 
     def end(self) -> Iterator[Problem]:
         """How many records name no old object."""
-        return self._tally.told(str(self.path))
+        return self._tally.problems(str(self.path))
 
     def make(self, row: Row) -> Iterator[RowItem]:
         """The fact, the edit as published, and an extra for each group of queries that is not empty."""

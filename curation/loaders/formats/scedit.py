@@ -82,7 +82,7 @@ class ScEditCF(_Counted):
     def end(self) -> Iterator[Problem]:
         """The numbers of prompts, where they are not the paper's; and how many neighbours have no subject."""
         yield from super().end()
-        yield from self._neighbour_without_prompt.told(str(self.path))
+        yield from self._neighbour_without_prompt.problems(str(self.path))
 
     def make(self, row: Row) -> Iterator[RowItem]:
         """The fact, its questions and prompts, its neighbours, and an extra with what else there is."""

@@ -40,7 +40,7 @@ class WikiFactDiff(FormatReader):
 
     def end(self) -> Iterator[Problem]:
         """How many groups gave no fact, and why."""
-        return self._tally.told(str(self.path))
+        return self._tally.problems(str(self.path))
 
     def make(self, row: Row) -> Iterator[RowItem]:
         """The fact, its neighbours with distances, and extras."""

@@ -27,7 +27,7 @@ class Zsre(FormatReader):
 
     def end(self) -> Iterator[Problem]:
         """How often the predicted answer is none of the right ones."""
-        return self._tally.told(str(self.path), "suspect")
+        return self._tally.problems(str(self.path), "suspect")
 
     def make(self, row: Row) -> Iterator[RowItem]:
         """The fact, and extras with the other probes."""

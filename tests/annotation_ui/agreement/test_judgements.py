@@ -133,7 +133,7 @@ def test_a_judge_s_rating_without_lineage_shares_the_case_that_people_gave(rated
 )
 def test_a_table_holds_one_aspect_on_the_whole_scale(task: Any, aspect: str, values: Any, kept: list[float]) -> None:
     rows = [Judgement("i", "case", Rater.person(p), aspect, v) for p, v in zip("ab", values, strict=True)]
-    rows.append(Judgement("j", "case", Rater.person("a"), task.form.asked()[1].name, values[0]))
+    rows.append(Judgement("j", "case", Rater.person("a"), task.form.asked_fields()[1].name, values[0]))
     found = judgement_table(rows, task, aspect)
     assert list(found.raters) == ["a", "b"] and list(found.units) == ["i"] and list(found.cases) == ["case"]
     assert [float(x) for x in found.values[0]] == kept

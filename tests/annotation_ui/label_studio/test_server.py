@@ -67,7 +67,7 @@ def log_in_and_answer(page: Any, url: str, account: Any, project: int, count: in
     for _ in range(count):
         page.goto(f"{url}/projects/{project}/data?labeling=1")
         page.get_by_text("Script up to the cut").first.wait_for()
-        for n in range(len(FORM.asked())):
+        for n in range(len(FORM.asked_fields())):
             page.locator("label", has_text="yes").nth(n).click()
         with page.expect_response(lambda r: "/annotations" in r.url and r.request.method == "POST"):
             page.get_by_test_id("bottombar-submit-button").click()

@@ -68,6 +68,6 @@ def test_nothing_else_suggests_anything(verdict: Verdict) -> None:
 @pytest.mark.parametrize("check", SUGGESTED)
 def test_every_suggestion_passes_the_form_once_the_rest_is_yes(check: str) -> None:
     found = TASK.suggest([said(check)])
-    answers = {**{f.name: "yes" for f in TASK.form.asked()}, **found}
+    answers = {**{f.name: "yes" for f in TASK.form.asked_fields()}, **found}
     assert TASK.form.faults(answers) == []
     assert set(found["reasons"]) <= {r.value for r in REASONS}

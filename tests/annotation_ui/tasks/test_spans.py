@@ -93,7 +93,7 @@ def test_every_task_takes_marks_where_a_campaign_asks_for_them(name: str) -> Non
     assert [f.name for f in task.form.fields if f.kind == "spans"] == ["marked"] and markable(task.form)
     assert not [f for f in plain.form.fields if f.kind == "spans"], "the class was left as it is"
     assert task.with_spans().form == task.form
-    assert task.form.asked() == plain.form.asked()
+    assert task.form.asked_fields() == plain.form.asked_fields()
 
 
 def test_an_old_answer_is_read_by_a_form_that_takes_marks() -> None:

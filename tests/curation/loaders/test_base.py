@@ -208,11 +208,11 @@ def test_a_file_with_another_number_than_upstream(tmp_path: Path, count: int) ->
 
 def test_notes_are_told_once_with_their_number_and_first_place() -> None:
     notes = FileNotes()
-    assert list(notes.told("f")) == []
+    assert list(notes.problems("f")) == []
     for n in (3, 5):
         notes.add("have no date", Row(f"f, line {n}", {}))
     notes.add("are odd", Row("f, line 4", {}))
-    assert [(p.where, p.kind, p.what) for p in notes.told("f", kind="suspect")] == [
+    assert [(p.where, p.kind, p.what) for p in notes.problems("f", kind="suspect")] == [
         ("f", "suspect", "2 records: have no date (first: f, line 3)"),
         ("f", "suspect", "1 record: are odd (first: f, line 4)"),
     ]
