@@ -62,12 +62,12 @@ def measure(raters: int, saves: int) -> dict[str, Any]:
             w.join()
         seconds = time.perf_counter() - start
         with RatingsDB(path) as db:
-            kept = db.history("load")
+            history = db.history("load")
     return {
         "raters": raters,
         "saves": len(times),
-        "kept": len(kept),
-        "twice": len(kept) - len({(r.person, r.item) for r in kept}),
+        "kept": len(history),
+        "twice": len(history) - len({(r.person, r.item) for r in history}),
         "p50_ms": round(statistics.median(times), 2),
         "p95_ms": round(times[int(0.95 * len(times))], 2),
         "max_ms": round(times[-1], 2),
@@ -80,13 +80,13 @@ def main() -> None:
     parser.add_argument("--saves", type=int, default=100)
     saves = parser.parse_args().saves
     rows = [measure(raters, saves) for raters in (1, 10)]
-    about = {
+    environment = {
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
         "python": platform.python_version(),
         "sqlite": sqlite3.sqlite_version,
         "settings": "WAL, synchronous=FULL, BEGIN IMMEDIATE",
     }
-    RESULTS.write_text(json.dumps({"about": about, "rows": rows}, indent=1) + "\n", encoding="utf-8")
+    RESULTS.write_text(json.dumps({"about": environment, "rows": rows}, indent=1) + "\n", encoding="utf-8")
     for row in rows:
         print(row)
 

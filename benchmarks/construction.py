@@ -52,17 +52,17 @@ def _measured(name: str, url: str, folder: str) -> dict[str, float]:
     start = time.perf_counter()
     process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     assert process.stdout is not None
-    said = json.loads(process.stdout.read())
+    reply = json.loads(process.stdout.read())
     _, status, usage = os.wait4(process.pid, 0)
     if status:
         raise SystemExit(f"{name} ended with {status}")
-    seconds = said.get("seconds") or time.perf_counter() - start
-    cpu = said.get("cpu") or usage.ru_utime + usage.ru_stime
+    seconds = reply.get("seconds") or time.perf_counter() - start
+    cpu = reply.get("cpu") or usage.ru_utime + usage.ru_stime
     return {
-        "calls": said["calls"],
+        "calls": reply["calls"],
         "seconds": round(seconds, 2),
-        "calls_per_s": round(said["calls"] / seconds, 1),
-        "cpu_ms_per_call": round(1000 * cpu / said["calls"], 2),
+        "calls_per_s": round(reply["calls"] / seconds, 1),
+        "cpu_ms_per_call": round(1000 * cpu / reply["calls"], 2),
         "peak_mib": round(usage.ru_maxrss / 1024),
     }
 
@@ -142,8 +142,8 @@ SECTIONS: dict[str, Callable[[], dict[str, Any]]] = {"endpoint": endpoint, "neig
 def main(names: tuple[str, ...] = ()) -> dict[str, Any]:
     """Results by section; those that are not run stay as they were."""
     path = Path(__file__).parent / "results" / "construction.json"
-    kept: dict[str, Any] = json.loads(path.read_text())["result"] if path.exists() and names else {}
-    return {**kept, **{name: SECTIONS[name]() for name in names or tuple(SECTIONS)}}
+    earlier: dict[str, Any] = json.loads(path.read_text())["result"] if path.exists() and names else {}
+    return {**earlier, **{name: SECTIONS[name]() for name in names or tuple(SECTIONS)}}
 
 
 if __name__ == "__main__":

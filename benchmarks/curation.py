@@ -112,16 +112,16 @@ def measure(n: int, *, method: str, threshold: float, pairs: int, limit: int) ->
     start, worked = time.perf_counter(), time.process_time()
     for _ in questions(n):
         pass
-    made, before, making = time.perf_counter() - start, peak_mib(), time.process_time() - worked
+    seconds_to_make, before, making = time.perf_counter() - start, peak_mib(), time.process_time() - worked
     start, worked = time.perf_counter(), time.process_time()
     items = (TextItem(f"{i:09d}", f"q/{i:09d}", text) for i, text in enumerate(questions(n)))
-    found = near_duplicates(items, method=method, threshold=threshold)  # type: ignore[arg-type]
-    seconds = time.perf_counter() - start - made
+    duplicates = near_duplicates(items, method=method, threshold=threshold)  # type: ignore[arg-type]
+    seconds = time.perf_counter() - start - seconds_to_make
     result = {"n": n, "method": method, "threshold": threshold, "seconds": round(seconds, 1)}
     result["cpu_seconds"] = round(time.process_time() - worked - making, 1)
-    result |= {"seconds_to_make": round(made, 1), "start_mib": round(before), "peak_mib": round(peak_mib())}
-    result |= {"duplicates": found.duplicates, "clusters": found.clustered}
-    return result | against_truth(found, pairs=pairs, limit=limit)
+    result |= {"seconds_to_make": round(seconds_to_make, 1), "start_mib": round(before), "peak_mib": round(peak_mib())}
+    result |= {"duplicates": duplicates.duplicates, "clusters": duplicates.clustered}
+    return result | against_truth(duplicates, pairs=pairs, limit=limit)
 
 
 def against_truth(result: Any, *, pairs: int, limit: int) -> dict[str, Any]:
@@ -152,10 +152,10 @@ def against_truth(result: Any, *, pairs: int, limit: int) -> dict[str, Any]:
         first += [(int(i), j) for i in alike[:5]][: max(0, 200 - len(first))]
     for i, j in first:  # the definition itself, on some of the pairs
         assert rouge1_f(result.items[i].text, result.items[j].text) >= result.threshold - EPSILON
-    truth, said = {j for j in chosen if best[j]}, {j for j in chosen if result.partner[j] >= 0}
+    truth, flagged = {j for j in chosen if best[j]}, {j for j in chosen if result.partner[j] >= 0}
     out: dict[str, Any] = {"sample": len(chosen), "sample_true_pairs": true_pairs, "sample_true_items": len(truth)}
-    out["item_recall"] = round(len(truth & said) / len(truth), 4) if truth else None
-    out["item_precision"] = round(len(truth & said) / len(said), 4) if said else None
+    out["item_recall"] = round(len(truth & flagged) / len(truth), 4) if truth else None
+    out["item_precision"] = round(len(truth & flagged) / len(flagged), 4) if flagged else None
     out["best_value_equal"] = (
         round(sum(abs(result.best[j] - best[j]) < 1e-9 for j in truth) / len(truth), 4) if truth else None
     )
@@ -169,15 +169,15 @@ def _pair_recall(rows: Any, keys: Any, *, threshold: float) -> dict[str, Any]:
 
     from curation.similarity.minhash import candidate_pairs, plan
 
-    how, n = plan(threshold), len(rows.size)
+    bands, n = plan(threshold), len(rows.size)
     hit, candidates = np.zeros(len(keys), dtype=bool), 0
-    for first, second in candidate_pairs(rows, band_plan=how):
+    for first, second in candidate_pairs(rows, band_plan=bands):
         candidates += len(first)
         pairs = first * n + second
         place = np.minimum(np.searchsorted(keys, pairs), len(keys) - 1)
         hit[place[keys[place] == pairs]] = True
-    expected = round(how.recall(threshold), 4)
-    return {"plan": how._asdict(), "candidates": candidates, "pair_recall": round(float(hit.mean()), 4)} | {
+    expected = round(bands.recall(threshold), 4)
+    return {"plan": bands._asdict(), "candidates": candidates, "pair_recall": round(float(hit.mean()), 4)} | {
         "expected_recall_at_threshold": expected
     }
 
@@ -207,12 +207,12 @@ def counterfact() -> dict[str, Any] | None:
             ]
             with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
                 assert process.stdout
-                told = json.loads(process.stdout.readline())
+                reply = json.loads(process.stdout.readline())
                 process.stdout.read()
                 _, status, usage = os.wait4(process.pid, 0)
             if status:
                 raise SystemExit(f"the import of {file.name} ended with {status}")
-            one = {"file": file.name, "facts": told["facts"], "seconds": round(time.perf_counter() - start, 2)}
+            one = {"file": file.name, "facts": reply["facts"], "seconds": round(time.perf_counter() - start, 2)}
             one |= {"cpu_seconds": round(usage.ru_utime + usage.ru_stime, 2), "peak_mib": usage.ru_maxrss // 1024}
             out["files"].append(one)
         out["store_mib"] = round(store.stat().st_size / 2**20)
@@ -258,14 +258,14 @@ def main() -> None:
         args.out.unlink(missing_ok=True)
     for name in args.only or [*(f"{m}:{n}:{t}" for n, m, t in PLAN if n <= args.n), "counterfact"]:
         if name == "counterfact":
-            found = counterfact()
+            result = counterfact()
         else:
             command = [sys.executable, "-m", "benchmarks.curation", "--one", name]
             command += ["--pairs", str(args.pairs), "--most", str(args.most)]
             done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=ROOT)
-            found = json.loads(done.stdout) | {"load": round(os.getloadavg()[0], 2)}
-        print(json.dumps(found), flush=True)
-        merge(args.out, name, found)
+            result = json.loads(done.stdout) | {"load": round(os.getloadavg()[0], 2)}
+        print(json.dumps(result), flush=True)
+        merge(args.out, name, result)
 
 
 def merge(path: Path, name: str, result: dict[str, Any] | None) -> None:

@@ -100,7 +100,7 @@ def seconds(work: Callable[[], Any]) -> tuple[float, Any]:
 def imports(number: int, rounds: int) -> dict[str, Any]:
     """An import in both ways."""
     took: dict[str, list[float]] = {"plain": [], "fast": []}
-    found = {}
+    rows_by_way = {}
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "items.jsonl"
         with open(file, "w", encoding="utf-8") as out:
@@ -111,9 +111,9 @@ def imports(number: int, rounds: int) -> dict[str, Any]:
                 store = Path(folder) / f"{way}{n}.duckdb"
                 with around:
                     took[way].append(seconds(lambda store=store: import_file(str(file), store))[0])  # type: ignore[misc]
-                found[way] = rows_of(store)
+                rows_by_way[way] = rows_of(store)
                 store.unlink()
-    if found["plain"] != found["fast"]:
+    if rows_by_way["plain"] != rows_by_way["fast"]:
         raise SystemExit("the two ways of importing give different rows")
     return {"items": number, **compared(took)}
 
@@ -122,17 +122,17 @@ def joins(number: int, threshold: float, rounds: int) -> dict[str, Any]:
     """The exact join in both ways."""
     rows = encode(questions(number))
     took: dict[str, list[float]] = {"plain": [], "fast": []}
-    found = {}
+    pairs_by_way = {}
     for _ in range(rounds):
         for way, join in (("plain", products), ("fast", similar_pairs)):
             spent, blocks = seconds(lambda join=join: list(join(rows, threshold=threshold)))  # type: ignore[misc]
             took[way].append(spent)
             pairs = np.concatenate([np.empty(0, dtype=np.int64), *(b.first * number + b.second for b in blocks)])
             order = np.argsort(pairs)
-            found[way] = pairs[order], np.concatenate([np.empty(0), *(b.value for b in blocks)])[order]
-    if not all(np.array_equal(a, b) for a, b in zip(found["plain"], found["fast"], strict=True)):
+            pairs_by_way[way] = pairs[order], np.concatenate([np.empty(0), *(b.value for b in blocks)])[order]
+    if not all(np.array_equal(a, b) for a, b in zip(pairs_by_way["plain"], pairs_by_way["fast"], strict=True)):
         raise SystemExit("the two joins find different pairs")
-    return {"questions": number, "threshold": threshold, "pairs": len(found["fast"][0]), **compared(took)}
+    return {"questions": number, "threshold": threshold, "pairs": len(pairs_by_way["fast"][0]), **compared(took)}
 
 
 def compared(took: dict[str, list[float]]) -> dict[str, float]:
@@ -158,12 +158,12 @@ def measured(program: Path, *words: object) -> tuple[dict[str, float], str]:
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=env, cwd=program, text=True
     ) as process:
         assert process.stdout
-        told = process.stdout.read()
+        output = process.stdout.read()
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     if status:
         raise SystemExit(f"{words[:3]} ended with {status}")
-    return {"cpu_seconds": round(usage.ru_utime + usage.ru_stime, 2), "peak_mib": usage.ru_maxrss // 1024}, told
+    return {"cpu_seconds": round(usage.ru_utime + usage.ru_stime, 2), "peak_mib": usage.ru_maxrss // 1024}, output
 
 
 def with_earlier(revision: str, number: int, rounds: int) -> dict[str, Any]:
@@ -178,24 +178,24 @@ def with_earlier(revision: str, number: int, rounds: int) -> dict[str, Any]:
         with open(file := folder / "items.jsonl", "w", encoding="utf-8") as out:
             for item in items(number):
                 out.write(json.dumps({"kind": item.kind, **item.payload()}, ensure_ascii=False) + "\n")
-        found: dict[str, dict[str, list[dict[str, float]]]] = {"import": {}, "freeze": {}}
+        spent_by_command: dict[str, dict[str, list[dict[str, float]]]] = {"import": {}, "freeze": {}}
         for n in range(rounds):
             for name, program in programs.items():
                 spent, _ = measured(program, "data", "import", file, "--store", folder / f"{name}{n}.duckdb")
-                found["import"].setdefault(name, []).append(spent)
+                spent_by_command["import"].setdefault(name, []).append(spent)
         judged = folder / "before0.duckdb"
         measured(programs["before"], "store", "dedup", "--store", judged, "--similarity", "minhash", "--threshold", 0.8)
         digests = set()
         for _ in range(rounds):
             for name, program in programs.items():
                 shutil.copy(judged, store := folder / "freeze.duckdb")
-                spent, told = measured(program, "split", "freeze", "all", "--store", store, "--rule", rule, "--json")
-                found["freeze"].setdefault(name, []).append(spent)
-                digests.add(json.loads(told)["digest"])
+                spent, output = measured(program, "split", "freeze", "all", "--store", store, "--rule", rule, "--json")
+                spent_by_command["freeze"].setdefault(name, []).append(spent)
+                digests.add(json.loads(output)["digest"])
     if len(digests) != 1:
         raise SystemExit("the two programs freeze different splits")
     return {"items": number, "questions": number // 10 * 4, "revision": revision, "rounds": rounds} | {
-        command: _ratio(**both) for command, both in found.items()
+        command: _ratio(**both) for command, both in spent_by_command.items()
     }
 
 
@@ -208,14 +208,14 @@ def _ratio(before: list[dict[str, float]], now: list[dict[str, float]]) -> dict[
 def main(number: int = 30_000, rounds: int = 3, *, only: str = "", revision: str = "a6e7ed8") -> dict[str, Any]:
     """Everything, or one part beside what is on record of the others."""
     path = HERE / "results" / "curation_speed.json"
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["result"] if only and path.exists() else {}
+    results: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["result"] if only and path.exists() else {}
     if only in ("", "import"):
-        found["import"] = imports(number, rounds)
+        results["import"] = imports(number, rounds)
     if only in ("", "join"):
-        found["join"] = [joins(number, t, 1) for t in (0.8, 0.7)] + [joins(min(number, 5_000), 0.4, 1)]
+        results["join"] = [joins(number, t, 1) for t in (0.8, 0.7)] + [joins(min(number, 5_000), 0.4, 1)]
     if only in ("", "earlier"):
-        found["earlier"] = with_earlier(revision, number, rounds)
-    return found
+        results["earlier"] = with_earlier(revision, number, rounds)
+    return results
 
 
 if __name__ == "__main__":

@@ -52,11 +52,11 @@ def compared(
     """Both ways over the same edits, checked against each other; ours also over all."""
     some = wanted[:count]
     ours(some[:1])  # statistics and templates are ready, kernels warm
-    fast, made = timed(lambda: ours(some))
+    fast, edits_made = timed(lambda: ours(some))
     rest, _ = timed(lambda: ours(wanted[len(some) :]))
-    slow, told = timed(lambda: [theirs(fact) for fact in some])
-    a = after(lm, some, [edit.deltas for edit in made])
-    b = after(lm, some, [deltas for deltas, _ in told])
+    slow, plain_edits = timed(lambda: [theirs(fact) for fact in some])
+    a = after(lm, some, [edit.deltas for edit in edits_made])
+    b = after(lm, some, [deltas for deltas, _ in plain_edits])
     gaps = [max(abs(x - y) for x, y in zip(p, q, strict=True)) for p, q in zip(a, b, strict=True)]
     differing = [f.key for f, p, q in zip(some, a, b, strict=True) if (p[0] < p[1]) != (q[0] < q[1])]
     new = [abs(p[0] - q[0]) for p, q in zip(a, b, strict=True)]
@@ -67,8 +67,8 @@ def compared(
         "ratio": round(slow / fast, 2),
         "edits_ours": len(wanted),
         "seconds_an_edit_ours_all": round((fast + rest) / len(wanted), 3),
-        "updates_plain": [steps for _, steps in told],
-        "updates_ours": [edit.notes["steps"] for edit in made],
+        "updates_plain": [steps for _, steps in plain_edits],
+        "updates_ours": [edit.notes["steps"] for edit in edits_made],
         "largest_gap_nll_of_the_new_object": float(f"{max(new):.2g}"),
         "largest_gap_nll_of_either_object": float(f"{max(gaps):.2g}"),
         "gaps_above_0.02": {f.key: round(g, 4) for f, g in zip(some, gaps, strict=True) if g > WITHIN},
@@ -145,23 +145,23 @@ def evaluate(lm: LM, cache: Cache, *, count: int, edits: int = EDITS) -> dict[st
 
     def theirs() -> list[list[Answer]]:
         out = []
-        for own, deltas in zip(some, changes, strict=False):
+        for probes, deltas in zip(some, changes, strict=False):
             with plain.in_force(lm, deltas):
-                out.append(plain.evaluate(lm, own))
+                out.append(plain.evaluate(lm, probes))
         return out
 
     scorer = EditScorer(lm, budget=TokenBudget(4096), layers=[layer])
     scorer.score([EditedProbes((), None, cases[0][:2])])
-    before, first = timed(lambda: scorer.score([EditedProbes((), None, own) for own in cases]))
-    fast, found = timed(
-        lambda: scorer.score([EditedProbes(d, None, own) for d, own in zip(changes, cases, strict=True)])
+    before, first = timed(lambda: scorer.score([EditedProbes((), None, probes) for probes in cases]))
+    fast, answers = timed(
+        lambda: scorer.score([EditedProbes(d, None, probes) for d, probes in zip(changes, cases, strict=True)])
     )
-    plain_before, unedited = timed(lambda: [plain.evaluate(lm, own) for own in some])
-    slow, told = timed(theirs)
-    gap = max(widest(found[: len(some)], told), widest(first[: len(some)], unedited))
+    plain_before, unedited = timed(lambda: [plain.evaluate(lm, probes) for probes in some])
+    slow, plain_answers = timed(theirs)
+    gap = max(widest(answers[: len(some)], plain_answers), widest(first[: len(some)], unedited))
     if gap > 1e-3:
         raise AssertionError(f"the two ways differ by {gap} nats")
-    lengths = [len(lm.tokenizer(p.prompt)["input_ids"]) for own in cases for p in own]
+    lengths = [len(lm.tokenizer(p.prompt)["input_ids"]) for probes in cases for p in probes]
     return {
         "what": "scoring of script prompts, 4 + 8 a case, two targets each, a rank-one edit a case",
         "prompt_tokens": [min(lengths), max(lengths)],
@@ -185,12 +185,12 @@ def growth(lm: LM, cache: Cache, *, count: int, edits: int = EDITS) -> dict[str,
     editor = make_editor("ft", lm, cache)
     cases = script_cases(lm, 4)
     by_edits = {n: round(timed(lambda n=n: editor.edit_each(wanted[:n]))[0] / n, 3) for n in (1, 2, 4, 8, 16)}
-    asked = [EditedProbes((), None, own) for own in cases]
+    edited = [EditedProbes((), None, probes) for probes in cases]
     by_batch = {
-        tokens: round(timed(lambda tokens=tokens: EditScorer(lm, budget=TokenBudget(tokens)).score(asked))[0] / 4, 3)
+        tokens: round(timed(lambda tokens=tokens: EditScorer(lm, budget=TokenBudget(tokens)).score(edited))[0] / 4, 3)
         for tokens in (128, 512, 2048, 8192)
     }
-    by_cases = {n: round(timed(lambda n=n: EditScorer(lm).score(asked[:n]))[0] / n, 3) for n in (1, 2, 4)}
+    by_cases = {n: round(timed(lambda n=n: EditScorer(lm).score(edited[:n]))[0] / n, 3) for n in (1, 2, 4)}
     return {
         "what": "growth",
         "ft_seconds_an_edit_by_edits_together": by_edits,
@@ -214,8 +214,8 @@ def workers(lm: LM, cache: Cache, *, count: int, edits: int = EDITS) -> dict[str
     wanted, _ = facts(8)
     scripts = script_cases(lm, len(wanted))
     jobs = [
-        Job(str(n), Case(key=f"case/{n}", fact=fact), tuple(own))
-        for n, (fact, own) in enumerate(zip(wanted, scripts, strict=True))
+        Job(str(n), Case(key=f"case/{n}", fact=fact), tuple(probes))
+        for n, (fact, probes) in enumerate(zip(wanted, scripts, strict=True))
     ]
     editor, seconds = make_editor("ft", lm, cache), {}
     for number in (1, 2):
@@ -254,5 +254,5 @@ if __name__ == "__main__":
     parser.add_argument("sections", nargs="*", default=list(SECTIONS), help=f"of {', '.join(SECTIONS)}")
     parser.add_argument("--plain", type=int, default=4, help="edits that the plain way makes")
     parser.add_argument("--edits", type=int, default=EDITS)
-    given = parser.parse_args()
-    print(json.dumps(main(given.sections, count=given.plain, edits=given.edits), indent=1, ensure_ascii=False))
+    options = parser.parse_args()
+    print(json.dumps(main(options.sections, count=options.plain, edits=options.edits), indent=1, ensure_ascii=False))

@@ -75,9 +75,9 @@ def _work(lm: LM, edits: int, tokens: int) -> list[EditedProbes]:
     from evaluation.metrics.generation import Generation, GenerationChoice
     from evaluation.metrics.text_level.probes import scripts_for
 
-    how = Generation(GenerationChoice(max_tokens=tokens))
+    generation = Generation(GenerationChoice(max_tokens=tokens))
     cases = mini_split().cases[:edits]
-    return [EditedProbes([_edit(lm, n)], None, scripts_for(case, how)[:1]) for n, case in enumerate(cases)]
+    return [EditedProbes([_edit(lm, n)], None, scripts_for(case, generation)[:1]) for n, case in enumerate(cases)]
 
 
 def _edit(lm: LM, number: int) -> LowRankDelta:
@@ -108,10 +108,10 @@ def _plainly(lm: LM, work: Sequence[EditedProbes]) -> list[str]:
     for one in work:
         (probe,) = written(one.probes)
         ready = model_input(lm, probe)
-        asked = lm.tokenizer(ready.text, return_tensors="pt", add_special_tokens=not ready.chat)
+        inputs = lm.tokenizer(ready.text, return_tensors="pt", add_special_tokens=not ready.chat)
         with _on(lm, one), torch.no_grad():
-            ids = lm.model.generate(**asked, max_new_tokens=probe.most, do_sample=False)
-        out.append(lm.tokenizer.decode(ids[0, asked["input_ids"].shape[1] :], skip_special_tokens=True))
+            ids = lm.model.generate(**inputs, max_new_tokens=probe.most, do_sample=False)
+        out.append(lm.tokenizer.decode(ids[0, inputs["input_ids"].shape[1] :], skip_special_tokens=True))
     return out
 
 

@@ -56,13 +56,13 @@ class Day(NamedTuple):
 class Record:
     """A section's results in one file, written after every step."""
 
-    def __init__(self, path: Path, about: dict[str, Any]) -> None:
-        self.path, self.data = path, {"about": about, "steps": {}}
+    def __init__(self, path: Path, setting: dict[str, Any]) -> None:
+        self.path, self.data = path, {"about": setting, "steps": {}}
         if path.is_file():
-            kept = json.loads(path.read_text(encoding="utf-8"))
-            if kept["about"]["asked"] != about["asked"]:
-                raise SystemExit(f"{path} holds another measurement ({kept['about']['asked']}): name another --out")
-            self.data = kept
+            stored = json.loads(path.read_text(encoding="utf-8"))
+            if stored["about"]["asked"] != setting["asked"]:
+                raise SystemExit(f"{path} holds another measurement ({stored['about']['asked']}): name another --out")
+            self.data = stored
 
     def run(self, steps: dict[str, Step], minutes: float) -> dict[str, Any]:
         """Do what is missing until the time is up."""
@@ -95,8 +95,8 @@ def run(section: str, day: Day) -> dict[str, Any]:
     """One section: its results so far."""
     precision = day.precision or SHAPES.get(section, SHAPES["gpt2-xl"]).precision
     name = f"{section}-{precision}" if section in SHAPES else section
-    asked = {"section": name, "small": day.small, "cases": day.cases, "plain": day.plain}
-    record = Record(day.out / f"{name}.json", {"asked": asked, "environment": environment(day.device)})
+    setting = {"section": name, "small": day.small, "cases": day.cases, "plain": day.plain}
+    record = Record(day.out / f"{name}.json", {"asked": setting, "environment": environment(day.device)})
     if section == "ceilings":
         return record.run(ceilings(day), day.minutes)
     if section == "correctness":
@@ -122,8 +122,8 @@ def measured_ceiling(out: Path, precision: str) -> float | None:
     """Tera-FLOP/s of a large product, as the section ``ceilings`` measured it."""
     path = out / "ceilings.json"
     steps = json.loads(path.read_text(encoding="utf-8"))["steps"] if path.is_file() else {}
-    found: float | None = steps.get(f"product {precision}", {}).get("tera_flops_a_second")
-    return found
+    ceiling: float | None = steps.get(f"product {precision}", {}).get("tera_flops_a_second")
+    return ceiling
 
 
 def ceilings(day: Day) -> dict[str, Step]:
@@ -163,15 +163,17 @@ def correctness(day: Day) -> dict[str, Step]:
 
             def compare(shape: str = shape, precision: str = precision) -> dict[str, Any]:
                 _set_precision(precision)
-                found = []
+                answers = []
                 for device in ("cpu", day.device):
                     with tempfile.TemporaryDirectory() as folder:
                         lm = build(shape, device=device, precision=precision, small=True, pack=day.pack)
-                        own = ModelSteps(shape, lm, Cache(Path(folder)), small=True, cases=2, plain=1, pack=day.pack)
-                        found.append(own.answers_of_all())
+                        model_steps = ModelSteps(
+                            shape, lm, Cache(Path(folder)), small=True, cases=2, plain=1, pack=day.pack
+                        )
+                        answers.append(model_steps.answers_of_all())
                 return {
-                    name: {"largest_gap_nats": round(max(map(lambda a, b: abs(a - b), here, found[1][name])), 6)}
-                    for name, here in found[0].items()
+                    name: {"largest_gap_nats": round(max(map(lambda a, b: abs(a - b), here, answers[1][name])), 6)}
+                    for name, here in answers[0].items()
                 }
 
             steps[f"{shape} {precision}"] = compare
@@ -185,8 +187,8 @@ def pack(out: Path, *, tokenizer: str, count: int = 1024) -> int:
 
     out.mkdir(parents=True, exist_ok=True)
     load_tokenizer(tokenizer).save_pretrained(out / "tokenizer")
-    found, which = facts(count)
-    lines = [fact.model_dump_json() for fact in found]
+    wanted, which = facts(count)
+    lines = [fact.model_dump_json() for fact in wanted]
     (out / "facts.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     size = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
     print(f"{which}; {size / 1e6:.1f} MB in {out}", file=sys.stderr)
@@ -208,10 +210,13 @@ def main(words: list[str] | None = None) -> dict[str, Any]:
     parser.add_argument("--plain", type=int, default=4, help="cases done the plain way as well")
     parser.add_argument("--minutes", type=float, default=9.0)
     parser.add_argument("--tokenizer", default="embedded", help="for pack: folder or hub name")
-    told = parser.parse_args(words)
-    if told.section == "pack":
-        return {"bytes": pack(told.out, tokenizer=told.tokenizer)}
-    return run(told.section, Day(told.out, told.pack, told.precision, told.small, told.cases, told.plain, told.minutes))
+    options = parser.parse_args(words)
+    if options.section == "pack":
+        return {"bytes": pack(options.out, tokenizer=options.tokenizer)}
+    return run(
+        options.section,
+        Day(options.out, options.pack, options.precision, options.small, options.cases, options.plain, options.minutes),
+    )
 
 
 if __name__ == "__main__":

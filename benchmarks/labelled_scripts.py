@@ -113,16 +113,16 @@ def write_tables(page: Path, text: str) -> None:
 
 def mistakes(scripts: Sequence[LabelledScript], decisions: Decisions) -> str:
     """One paragraph for every script that was decided wrongly."""
-    told = []
+    paragraphs = []
     for script in scripts:
         decision = decisions[script.key]
         if not right(script, decision):
             ends = repr(decision.prompt[-50:]) if decision.prompt else "no prompt"
-            told.append(
+            paragraphs.append(
                 f"{script.key}: {outcome(script, decision)}, right is {script.verdict}. {script.why}\n    cut: {ends}"
                 + "".join(f"\n    {reason}" for reason in decision.reasons)
             )
-    return "\n".join(told)
+    return "\n".join(paragraphs)
 
 
 def main() -> None:

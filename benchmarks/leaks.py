@@ -42,8 +42,8 @@ def main() -> None:
     with chosen_check(options) as (check, folder):
         values = measured(check, folder)
     score = study(check.by, values, threshold=options.threshold)
-    told = {"check": check.by, "model": check.model, "threshold": score.threshold}
-    print(json.dumps({**told, "dev": shown(score.dev), "test": shown(score.test)}, indent=2, ensure_ascii=False))
+    row = {"check": check.by, "model": check.model, "threshold": score.threshold}
+    print(json.dumps({**row, "dev": shown(score.dev), "test": shown(score.test)}, indent=2, ensure_ascii=False))
 
 
 if __name__ == "__main__":

@@ -56,11 +56,11 @@ def main() -> None:
         both.append(time.process_time() - start)
     olds = [{f.kind for f in forms.name_forms(fact.old, fact.relation)} for fact in table]
     texts = {o.text for f in table for o in (f.old, f.new) if o is not None}
-    kinds = Counter(kind for found in olds for kind in found)
+    kinds = Counter(kind for kinds_of in olds for kind in kinds_of)
     result = {
         "facts": len(table),
-        "old_objects_with_derived_names": sum("derived" in found for found in olds),
-        "old_objects_with_a_form": sum(bool(found) for found in olds),
+        "old_objects_with_derived_names": sum("derived" in kinds_of for kinds_of in olds),
+        "old_objects_with_a_form": sum(bool(kinds_of) for kinds_of in olds),
         "kinds": dict(sorted(kinds.items())),
         "objects": len(texts),
         "objects_that_are_common_words": sum(is_common(t) and t[0].isupper() for t in texts),

@@ -44,11 +44,11 @@ def scedit(*args: object) -> None:
 def rate(store: Path, ratings: Path, task: str) -> None:
     """Two raters answer what the browser shows, by the rubric's rules and chance; broken off it begins anew."""
     ratings.unlink(missing_ok=True)
-    with Store.open(store) as kept, RatingsDB(ratings, create=True) as db:
-        asks = {ask.item: ask for ask in judge_inputs(kept)}
-        items = sum(1 for _ in make_task(task).items(kept))
+    with Store.open(store) as opened, RatingsDB(ratings, create=True) as db:
+        asks = {ask.item: ask for ask in judge_inputs(opened)}
+        items = sum(1 for _ in make_task(task).items(opened))
         create_campaign(
-            db, kept, task, make_task(task), CampaignOptions(overlap=2, batch=100, percent=100 * RATED / items)
+            db, opened, task, make_task(task), CampaignOptions(overlap=2, batch=100, percent=100 * RATED / items)
         )
         secrets = {name: people.invite(db, name, synthetic=True) for name in RATERS}
         assign_items(db, task)

@@ -57,10 +57,10 @@ def measured(*args: object) -> dict[str, float]:
     _, status, usage = os.wait4(process.pid, 0)
     if status:
         raise SystemExit(f"{args} ended with {status}")
-    found = {"seconds": round(time.perf_counter() - start, 1), "peak_mib": round(usage.ru_maxrss / 1024)}
-    found["cpu_seconds"] = round(usage.ru_utime + usage.ru_stime, 1)
-    print(*args[:2], found, file=sys.stderr, flush=True)
-    return found
+    usage_row = {"seconds": round(time.perf_counter() - start, 1), "peak_mib": round(usage.ru_maxrss / 1024)}
+    usage_row["cpu_seconds"] = round(usage.ru_utime + usage.ru_stime, 1)
+    print(*args[:2], usage_row, file=sys.stderr, flush=True)
+    return usage_row
 
 
 def one(n: int, folder: Path) -> dict[str, Any]:

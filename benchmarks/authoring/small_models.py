@@ -100,22 +100,22 @@ def kept_prompts(store: Store) -> list[KeptPrompt]:
     facts = {f.key: f for f in store.all(Fact)}
     questions = {q.key: q for q in store.all(ScriptQuestion)}
     scripts = {s.key: s for s in store.all(Script)}
-    found: dict[str, KeptPrompt] = {}
+    by_question: dict[str, KeptPrompt] = {}
     for prompt in sorted(store.all(ScriptPrompt), key=lambda p: p.key):
         chain = (prompt, questions.get(prompt.question), scripts.get(prompt.script or ""))
         if prompt.fact in facts and not {r.id for r in chain if r is not None} & against:
-            found.setdefault(prompt.question, KeptPrompt(facts[prompt.fact], prompt))
-    return list(found.values())
+            by_question.setdefault(prompt.question, KeptPrompt(facts[prompt.fact], prompt))
+    return list(by_question.values())
 
 
 def yields(store: Store) -> ProfileYield:
     """What came of the profile whose store this is."""
-    kept = kept_prompts(store)
-    count = {key: sum(k.fact.key == key for k in kept) for key in {k.fact.key for k in kept}}
+    prompts = kept_prompts(store)
+    count = {key: sum(k.fact.key == key for k in prompts) for key in {k.fact.key for k in prompts}}
     calls = {line.request: line.tokens_out or 0 for line in store.lineages() if line.request}
     return ProfileYield(
         facts=sum(1 for _ in store.all(Fact)),
-        kept=len(kept),
+        kept=len(prompts),
         enough=sum(n >= ENOUGH for n in count.values()),
         some=len(count),
         scripts=sum(1 for _ in store.all(Script)),
@@ -123,22 +123,24 @@ def yields(store: Store) -> ProfileYield:
     )
 
 
-def sheet(kept: Mapping[str, Sequence[KeptPrompt]], n: int, seed: int) -> list[tuple[str, str]]:
+def sheet(by_profile: Mapping[str, Sequence[KeptPrompt]], n: int, seed: int) -> list[tuple[str, str]]:
     """``n`` items of each profile, mixed: the profile, and what a reader is shown, which does not name it."""
     rng = random.Random(seed)
-    drawn = [(name, one) for name, items in sorted(kept.items()) for one in rng.sample(list(items), min(n, len(items)))]
+    drawn = [
+        (name, one) for name, items in sorted(by_profile.items()) for one in rng.sample(list(items), min(n, len(items)))
+    ]
     rng.shuffle(drawn)
     return [(name, f"[{_fact(one.fact)}] {one.line()}") for name, one in drawn]
 
 
-def printed(kept: Mapping[str, Sequence[KeptPrompt]], n: int) -> list[str]:
+def printed(by_profile: Mapping[str, Sequence[KeptPrompt]], n: int) -> list[str]:
     """Facts with their first kept prompt under each profile, as Markdown; facts of the first profile, in its order."""
     lines = []
-    facts = dict.fromkeys(k.fact.key for items in kept.values() for k in items)
-    named = {k.fact.key: k.fact for items in kept.values() for k in items}
+    facts = dict.fromkeys(k.fact.key for items in by_profile.values() for k in items)
+    named = {k.fact.key: k.fact for items in by_profile.values() for k in items}
     for number, key in enumerate(list(facts)[:n], 1):
         lines.append(f"{number}. {_fact(named[key])}")
-        for name, items in kept.items():
+        for name, items in by_profile.items():
             first = next((k.line() for k in items if k.fact.key == key), "nothing kept, or not reached")
             lines.append(f"    - `{name}`: {first}")
     return lines
@@ -167,19 +169,19 @@ def main() -> None:
     if options.facts:
         rows = forty_facts(fresh=options.fresh)
         options.facts.write_text("".join(f"{f.model_dump_json()}\n" for f in rows), encoding="utf-8")
-    kept, rows_ = {}, [HEAD]
+    by_profile, rows_ = {}, [HEAD]
     for name, path in _named(options.store).items():
         with Store.open(path) as store:
-            kept[name] = kept_prompts(store)
+            by_profile[name] = kept_prompts(store)
             rows_.append(yields(store).row(name))
     if options.draw:
-        items = sheet(kept, options.draw, options.seed)
+        items = sheet(by_profile, options.draw, options.seed)
         print("\n".join(f"{n}. {text}" for n, (_, text) in enumerate(items, 1)))
         if options.key:
             options.key.write_text(json.dumps([name for name, _ in items]), encoding="utf-8")
     elif options.number:
-        print("\n".join(printed(kept, options.number)))
-    elif kept:
+        print("\n".join(printed(by_profile, options.number)))
+    elif by_profile:
         print("\n".join(rows_))
 
 

@@ -55,8 +55,8 @@ def record(columns: int, cast: Path) -> None:
         subprocess.run(call, check=True)
         text = cast.read_text(encoding="utf-8").replace(f"{folder}/", "")
     head, *events = text.splitlines()
-    kept = {k: v for k, v in json.loads(head).items() if k in ("version", "width", "height", "idle_time_limit")}
-    cast.write_text("\n".join([json.dumps(kept), *events]) + "\n", encoding="utf-8")
+    header = {k: v for k, v in json.loads(head).items() if k in ("version", "width", "height", "idle_time_limit")}
+    cast.write_text("\n".join([json.dumps(header), *events]) + "\n", encoding="utf-8")
 
 
 def screens(cast: Path) -> Iterator[list[str]]:

@@ -26,18 +26,18 @@ def main(arguments: list[str] | None = None) -> int:
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--write", action="store_true", help=f"write {PAGE} (repository root)")
     what.add_argument("--check", action="store_true", help="check the promises")
-    told = parser.parse_args(arguments)
-    rows = [row for row in all_rows() if told.only.lower() in row.name.lower()]
+    options = parser.parse_args(arguments)
+    rows = [row for row in all_rows() if options.only.lower() in row.name.lower()]
     if not rows:
-        parser.error(f"no row's name holds '{told.only}'; the names stand in {PAGE}")
-    if told.check:
-        broken = broken_promises(rows, runs=told.runs)
+        parser.error(f"no row's name holds '{options.only}'; the names stand in {PAGE}")
+    if options.check:
+        broken = broken_promises(rows, runs=options.runs)
         print("\n".join(broken) or f"{len(rows)} rows keep their promises")
         return 1 if broken else 0
-    if told.write and told.only:
+    if options.write and options.only:
         parser.error("--write makes the whole page: leave out --only")
-    text = page(rows, runs=told.runs)
-    if told.write:
+    text = page(rows, runs=options.runs)
+    if options.write:
         PAGE.write_text(text, encoding="utf-8")
     else:
         print(text, end="")

@@ -79,15 +79,15 @@ PROMISE = 0.93
 @cache
 def truth(statistic: str, usage: str) -> float:
     """The value over very many cases."""
-    found = STATISTICS[statistic][1](panel(np.random.default_rng(1), _MANY, usage), _NONE).value
-    assert found is not None
-    return found
+    value = STATISTICS[statistic][1](panel(np.random.default_rng(1), _MANY, usage), _NONE).value
+    assert value is not None
+    return value
 
 
 def _row(statistic: str, usage: str, promise: float | None) -> Row:
     def once(rng: Rng, n: int) -> Outcome:
-        found = STATISTICS[statistic][0](panel(rng, n, usage), _PLAN)
-        return covers((found.low, found.high), truth(statistic, usage))
+        estimate = STATISTICS[statistic][0](panel(rng, n, usage), _PLAN)
+        return covers((estimate.low, estimate.high), truth(statistic, usage))
 
     return Row("agreement", f"three raters, two scripts a case, {usage}", statistic, once, promise)
 

@@ -56,8 +56,8 @@ def _row(design: str, sample: Sampled, usage: str = "middling", *, of: int = 2, 
             Unit(str(k), float(judge[k]), float(human[k]) if k in chances else None, chances.get(k, 1.0))
             for k in range(of * n)
         ]
-        found = calibrate(units).powered
-        return covers((found.low, found.high), truth)
+        estimate = calibrate(units).powered
+        return covers((estimate.low, estimate.high), truth)
 
     return Row("calibration", design, "calibrated mean", once, promise)
 
@@ -73,8 +73,8 @@ def _scripts(rng: Rng, n: int) -> Outcome:
         for c in range(2 * n)
         for k in range(3)
     ]
-    found = calibrate(units).powered
-    return covers((found.low, found.high), 4.0)
+    estimate = calibrate(units).powered
+    return covers((estimate.low, estimate.high), 4.0)
 
 
 def _paired(rng: Rng, n: int) -> Outcome:
@@ -89,8 +89,8 @@ def _paired(rng: Rng, n: int) -> Outcome:
         ]
         for side in human
     )
-    found = difference(one, two)
-    return covers((found.low, found.high), 0.5)
+    estimate = difference(one, two)
+    return covers((estimate.low, estimate.high), 0.5)
 
 
 def calibration_rows() -> list[Row]:

@@ -40,9 +40,9 @@ def linked(rng: Rng, n: int, first: float, second: float) -> tuple[dict[str, flo
     """Two methods on the same cases of five prompts: rates by case, 60 % of what decides shared by the case."""
     from scipy import stats  # type: ignore[import-untyped]
 
-    shared, own = rng.normal(size=(n, 1)), rng.normal(size=(2, n, 5))
+    shared, noise = rng.normal(size=(n, 1)), rng.normal(size=(2, n, 5))
     sides = [
-        ((0.6**0.5 * shared + 0.4**0.5 * own[k]) < stats.norm.ppf(share)).mean(axis=1)
+        ((0.6**0.5 * shared + 0.4**0.5 * noise[k]) < stats.norm.ppf(share)).mean(axis=1)
         for k, share in enumerate((first, second))
     ]
     one, two = ({str(k): float(v) for k, v in enumerate(side)} for side in sides)
@@ -75,52 +75,52 @@ def by_case(items: list[PairedItem]) -> tuple[dict[str, float], dict[str, float]
 
 def _mean_row(design: str, draw: Draw, truth: float, scale: Scale, promise: float) -> Row:
     def once(rng: Rng, n: int) -> Outcome:
-        found = bounded_interval(draw(rng, n).tolist(), scale)
-        return covers((found.low, found.high), truth)
+        interval = bounded_interval(draw(rng, n).tolist(), scale)
+        return covers((interval.low, interval.high), truth)
 
     return Row("means", design, "default", once, promise)
 
 
 def _published_row(share: float) -> Row:
     def once(rng: Rng, n: int) -> Outcome:
-        found = mean_interval(rates(share, 1, 0.0)(rng, n).tolist())
-        return covers((found.low, found.high), share)
+        interval = mean_interval(rates(share, 1, 0.0)(rng, n).tolist())
+        return covers((interval.low, interval.high), share)
 
     return Row("means", f"rate {share}, 1 prompt a case", "published", once, None)
 
 
 def _lognormal(rng: Rng, n: int) -> Outcome:
-    found = bounded_interval(rng.lognormal(0, 1, n).tolist(), None)
-    return covers((found.low, found.high), float(np.exp(0.5)))
+    interval = bounded_interval(rng.lognormal(0, 1, n).tolist(), None)
+    return covers((interval.low, interval.high), float(np.exp(0.5)))
 
 
 def _severity(rng: Rng, n: int) -> Outcome:
     """A judge who is half a point too kind on ratings of two scripts a case."""
     people = ratings("middling")[0](rng, 2 * n)
     judge = people + rng.choice([-1, 0, 1, 2], 2 * n, p=[0.15, 0.3, 0.45, 0.1])
-    found = case_mean_estimate("severity", (judge - people).tolist(), [str(k // 2) for k in range(2 * n)])
-    return covers((found.low, found.high), 0.5)
+    estimate = case_mean_estimate("severity", (judge - people).tolist(), [str(k // 2) for k in range(2 * n)])
+    return covers((estimate.low, estimate.high), 0.5)
 
 
 def _difference(rng: Rng, n: int) -> Outcome:
-    found = difference_interval(*linked(rng, n, 0.9, 0.8))
-    return covers((found.low, found.high), 0.1)
+    interval = difference_interval(*linked(rng, n, 0.9, 0.8))
+    return covers((interval.low, interval.high), 0.1)
 
 
 def _neighbours(both: bool) -> Callable[[Rng, int], Outcome]:
     def once(rng: Rng, n: int) -> Outcome:
         items = crossed_items(rng, n)
         near = [i.neighbour for i in items] if both else ()
-        found = clustered_interval([i.first for i in items], [i.case for i in items], near)
-        return covers((found.low, found.high), 0.8)
+        interval = clustered_interval([i.first for i in items], [i.case for i in items], near)
+        return covers((interval.low, interval.high), 0.8)
 
     return once
 
 
 def _crossed_difference(rng: Rng, n: int) -> Outcome:
     items = crossed_items(rng, n)
-    found = difference_interval(*by_case(items), items=items)
-    return covers((found.low, found.high), 0.0)
+    interval = difference_interval(*by_case(items), items=items)
+    return covers((interval.low, interval.high), 0.0)
 
 
 def mean_rows() -> list[Row]:

@@ -54,8 +54,8 @@ def _crossed(rng: Rng, n: int) -> Outcome:
 
 
 def _uncorrelated(rng: Rng, n: int) -> Outcome:
-    found = spearman(rng.integers(1, 8, n).tolist(), rng.integers(1, 8, n).tolist(), resampling=_PLAN)
-    return None if found.p is None else found.p <= 0.05
+    estimate = spearman(rng.integers(1, 8, n).tolist(), rng.integers(1, 8, n).tolist(), resampling=_PLAN)
+    return None if estimate.p is None else estimate.p <= 0.05
 
 
 def normal(rng: Rng, n: int) -> Sides:

@@ -9,7 +9,7 @@ from benchmarks.coverage.agreement_designs import agreement_rows
 from benchmarks.coverage.calibration_designs import calibration_rows
 from benchmarks.coverage.mean_designs import mean_rows
 from benchmarks.coverage.null_designs import null_rows
-from benchmarks.coverage.rows import PROMISED_FROM, SIZES, Cell, Part, Row, cell, kept
+from benchmarks.coverage.rows import PROMISED_FROM, SIZES, Cell, Part, Row, cell, keeps_promise
 
 RUNS = 300
 _HEADS: dict[Part, tuple[str, str, str]] = {
@@ -56,8 +56,8 @@ def page(rows: Sequence[Row], *, runs: int = RUNS, sizes: Sequence[int] = SIZES)
 
 
 def _line(row: Row, cells: Iterable[Cell]) -> str:
-    told = " | ".join(one.text for one in cells)
-    return f"| {row.design} | {row.method} | {told} | {promise_text(row)} |"
+    texts = " | ".join(one.text for one in cells)
+    return f"| {row.design} | {row.method} | {texts} | {promise_text(row)} |"
 
 
 def promise_text(row: Row) -> str:
@@ -70,11 +70,11 @@ def broken_promises(rows: Sequence[Row], *, runs: int = RUNS, sizes: Sequence[in
     out = []
     for row in rows:
         for n in sizes if row.promise is not None else ():
-            found = cell(row, n, runs=runs)
-            if not kept(row, found):
+            simulated = cell(row, n, runs=runs)
+            if not keeps_promise(row, simulated):
                 verb = "rejects" if row.part == "tests" else "holds the truth"
                 out.append(
-                    f"{row.name} {verb} in {found.text} of {runs} runs at n = {n}; promised: {promise_text(row)}"
+                    f"{row.name} {verb} in {simulated.text} of {runs} runs at n = {n}; promised: {promise_text(row)}"
                 )
     return out
 
@@ -90,6 +90,6 @@ def printed_shares(text: str, row: Row) -> list[float | None]:
         if cells[:2] == [row.design, row.method]:
             if cells[-1] != promise_text(row):
                 raise ValueError(f"{row.name}: the page promises {cells[-1]}, the program {promise_text(row)}")
-            found = [re.match(r"(\d+) %(?! given)", text) for text in cells[2:-1]]
-            return [None if one is None else int(one.group(1)) / 100 for one in found]
+            matches = [re.match(r"(\d+) %(?! given)", text) for text in cells[2:-1]]
+            return [None if one is None else int(one.group(1)) / 100 for one in matches]
     raise ValueError(f"{row.name} is not on the page")

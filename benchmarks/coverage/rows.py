@@ -76,16 +76,16 @@ def covers(ends: IntervalEnds, truth: float) -> Outcome:
 def cell(row: Row, cases: int, *, runs: int) -> Cell:
     """Simulate one number of cases."""
     rng = np.random.default_rng([cases, 15])
-    found = [row.once(rng, cases) for _ in range(runs)]
-    given = [one for one in found if one is not None]
-    return Cell(cases, sum(given), len(given), runs)
+    outcomes = [row.once(rng, cases) for _ in range(runs)]
+    decided = [one for one in outcomes if one is not None]
+    return Cell(cases, sum(decided), len(decided), runs)
 
 
-def kept(row: Row, found: Cell) -> bool:
+def keeps_promise(row: Row, simulated: Cell) -> bool:
     """Whether a cell keeps the promise of its row, three standard errors of the simulation allowed."""
-    if row.promise is None or found.cases < PROMISED_FROM or found.given < ENOUGH:
+    if row.promise is None or simulated.cases < PROMISED_FROM or simulated.given < ENOUGH:
         return True
-    slack = 3 * (row.promise * (1 - row.promise) / found.given) ** 0.5
+    slack = 3 * (row.promise * (1 - row.promise) / simulated.given) ** 0.5
     if row.part == "tests":
-        return bool(found.share <= row.promise + slack)
-    return bool(found.share >= row.promise - slack)
+        return bool(simulated.share <= row.promise + slack)
+    return bool(simulated.share >= row.promise - slack)

@@ -77,13 +77,13 @@ class Method:
     """
 
     def __init__(self, lm: LM, name: str, cache: Cache, *, steps: int | None = None) -> None:
-        given: dict[str, Any] = {} if steps is None else {"steps": steps}
+        settings: dict[str, Any] = {} if steps is None else {"steps": steps}
         if name == "memit":
-            given["lam"] = 100.0
+            settings["lam"] = 100.0
         elif name == "rome":
-            given["templates"] = templates(lm, cache, ((5, 10), (10, 10)))
+            settings["templates"] = templates(lm, cache, ((5, 10), (10, 10)))
         self.lm, self.name = lm, name
-        self.editor = make_editor(name, lm, cache, given)
+        self.editor = make_editor(name, lm, cache, settings)
         self.editor.prepare(())
         self.params: Any = self.editor.params
         if name == "rome":
@@ -121,7 +121,9 @@ def method(lm: LM, name: str, cache: Cache, rounds: int, edits: int) -> dict[str
     both = Method(lm, name, cache)
     mean_tokens = sum(map(both.tokens, wanted)) / len(wanted)
     both.editor.edit_each(wanted[:1])  # factors are made, kernels warm
-    told: dict[str, list[float]] = {key: [] for key in ("plain", "alone", "group", "ratio_alone", "ratio_group")}
+    seconds_by_way: dict[str, list[float]] = {
+        key: [] for key in ("plain", "alone", "group", "ratio_alone", "ratio_group")
+    }
     for n in range(rounds):
         step = len(wanted) // PLAIN.get(name, 1)
         some = wanted[(2 + 3 * n) % step :: step]
@@ -129,8 +131,8 @@ def method(lm: LM, name: str, cache: Cache, rounds: int, edits: int) -> dict[str
         alone = sum(seconds(partial(both.editor.edit_each, [fact])) for fact in some) / len(some)
         group = seconds(partial(both.editor.edit_each, wanted)) / len(wanted)
         every = slow * mean_tokens / (sum(map(both.tokens, some)) / len(some))
-        for key, value in zip(told, (slow, alone, group, slow / alone, every / group), strict=True):
-            told[key].append(value)
+        for key, value in zip(seconds_by_way, (slow, alone, group, slow / alone, every / group), strict=True):
+            seconds_by_way[key].append(value)
         print(f"{name} {n}: {slow:.2f} {alone:.2f} {group:.2f}", file=sys.stderr, flush=True)
     fact, steps = wanted[2], both.params.steps
     much = counted(lm, name, cache, lambda m: m.plainly(fact), steps=steps)
@@ -139,9 +141,9 @@ def method(lm: LM, name: str, cache: Cache, rounds: int, edits: int) -> dict[str
     return {
         "facts": which,
         "rounds": rounds,
-        "processor_seconds_an_edit": {key: spread(told[key]) for key in ("plain", "alone", "group")},
-        "ratio_alone": spread(told["ratio_alone"]),
-        "ratio_group": spread(told["ratio_group"]),
+        "processor_seconds_an_edit": {key: spread(seconds_by_way[key]) for key in ("plain", "alone", "group")},
+        "ratio_alone": spread(seconds_by_way["ratio_alone"]),
+        "ratio_group": spread(seconds_by_way["ratio_group"]),
         "giga_operations_an_edit": {"plain": round(much), "alone": round(little), "group": round(together)},
         "ratio_of_operations_alone": round(much / little, 2),
         "ratio_of_operations_group": round(much * mean_tokens / both.tokens(fact) / together, 2),
@@ -157,31 +159,33 @@ def scripts(lm: LM, cache: Cache, rounds: int) -> dict[str, Any]:
         left, right = (torch.randn(size, 1, generator=draw) for size in (lm.layout.width, lm.layout.inner))
         deltas.append([LowRankDelta(lm.layout.weight(layer), left / left.norm(), right / right.norm())])
     scorer = EditScorer(lm, layers=[layer])
-    scorer.score([EditedProbes((), None, own) for own in cases])  # what stands below the edit is kept, as in a run
-    asked = [EditedProbes(delta, None, own) for delta, own in zip(deltas, cases, strict=True)]
+    scorer.score(
+        [EditedProbes((), None, probes) for probes in cases]
+    )  # what stands below the edit is kept, as in a run
+    edited = [EditedProbes(delta, None, probes) for delta, probes in zip(deltas, cases, strict=True)]
 
     def theirs(n: int) -> None:
         with plain.in_force(lm, deltas[n]):
             plain.evaluate(lm, cases[n])
 
     def ours() -> None:
-        scorer.score(asked)
+        scorer.score(edited)
 
     def width(n: int) -> int:
         return max(len(lm.encode(p.prompt, t, separator=p.separator).ids) for p in cases[n] for t in p.targets)
 
     mean_width = sum(map(width, range(len(cases)))) / len(cases)
-    told: dict[str, list[float]] = {"plain": [], "group": [], "ratio_group": []}
+    seconds_by_way: dict[str, list[float]] = {"plain": [], "group": [], "ratio_group": []}
     for n in range(rounds):
         slow, fast = seconds(partial(theirs, n)), seconds(ours) / len(cases)
-        for key, value in zip(told, (slow, fast, slow * mean_width / width(n) / fast), strict=True):
-            told[key].append(value)
+        for key, value in zip(seconds_by_way, (slow, fast, slow * mean_width / width(n) / fast), strict=True):
+            seconds_by_way[key].append(value)
         print(f"scripts {n}: {slow:.2f} {fast:.2f}", file=sys.stderr, flush=True)
     much, little = operations(partial(theirs, 0)) * mean_width / width(0), operations(ours) / len(cases)
     return {
         "rounds": rounds,
-        "processor_seconds_a_case": {key: spread(told[key]) for key in ("plain", "group")},
-        "ratio_group": spread(told["ratio_group"]),
+        "processor_seconds_a_case": {key: spread(seconds_by_way[key]) for key in ("plain", "group")},
+        "ratio_group": spread(seconds_by_way["ratio_group"]),
         "giga_operations_a_case": {"plain": round(much), "group": round(little)},
         "ratio_of_operations_group": round(much / little, 2),
     }
@@ -205,9 +209,9 @@ if __name__ == "__main__":
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--edits", type=int, default=EDITS, help="in a group")
     parser.add_argument("--write", action="store_true", help="keep the result in results/processor_time.json")
-    given = parser.parse_args()
-    found = main(given.methods, rounds=given.rounds, edits=given.edits)
-    if given.write:
-        write("processor_time", found)
+    options = parser.parse_args()
+    results = main(options.methods, rounds=options.rounds, edits=options.edits)
+    if options.write:
+        write("processor_time", results)
     else:
-        print(json.dumps(found, indent=1))
+        print(json.dumps(results, indent=1))

@@ -78,8 +78,8 @@ def model(shape: Shape) -> LM:
     torch.manual_seed(0)
     config = GPT2Config(vocab_size=50257, n_positions=1024, **size)
     with torch.device(device):
-        made = GPT2LMHeadModel(config)
-    return LM(made.to(dtype), tok, name="gpt2-xl", revision=f"random-gpt2-xl-shaped-{shape.precision}-{shape.small}")
+        network = GPT2LMHeadModel(config)
+    return LM(network.to(dtype), tok, name="gpt2-xl", revision=f"random-gpt2-xl-shaped-{shape.precision}-{shape.small}")
 
 
 class Bench:
@@ -90,8 +90,8 @@ class Bench:
         self.facts, self.which = facts(shape.cases)
         self.scripts = script_cases(self.lm, len(self.facts))
         self.jobs = [
-            Job(str(n), Case(key=f"case/{n}", fact=fact), tuple(own))
-            for n, (fact, own) in enumerate(zip(self.facts, self.scripts, strict=True))
+            Job(str(n), Case(key=f"case/{n}", fact=fact), tuple(probes))
+            for n, (fact, probes) in enumerate(zip(self.facts, self.scripts, strict=True))
         ]
         inner = self.lm.layout.inner
         self.moments = cache.folder / "identity.safetensors"
@@ -101,12 +101,12 @@ class Bench:
         self.cuda = self.lm.device.type == "cuda"
 
     def editor(self, name: str) -> Any:
-        given = dict((SMALL if self.shape.small else METHODS)[name])
+        settings = dict((SMALL if self.shape.small else METHODS)[name])
         if name in LENGTHS:
-            given |= {"moments": str(self.moments), "templates": templates(self.lm, self.cache, LENGTHS[name])}
-        made = make_editor(name, self.lm, self.cache, given)
-        made.prepare(())
-        return made
+            settings |= {"moments": str(self.moments), "templates": templates(self.lm, self.cache, LENGTHS[name])}
+        editor = make_editor(name, self.lm, self.cache, settings)
+        editor.prepare(())
+        return editor
 
     def engine(self, editor: Any) -> tuple[FastEngine, float]:
         """An engine that has asked the unedited model, and how long that took."""
@@ -132,11 +132,11 @@ class Bench:
         edit, deltas = timed(lambda: [self.theirs(name, editor, fact) for fact in some])
 
         def ask() -> list[Any]:
-            found = []
-            for own, change in zip(self.scripts, deltas, strict=False):
+            answers_by_case = []
+            for probes, change in zip(self.scripts, deltas, strict=False):
                 with plain.in_force(self.lm, change):
-                    found.append(plain.evaluate(self.lm, own))
-            return found
+                    answers_by_case.append(plain.evaluate(self.lm, probes))
+            return answers_by_case
 
         score, answers = timed(ask)
         return {"edit": edit / len(some), "score": score / len(some), "deltas": deltas, "answers": answers}
@@ -191,24 +191,24 @@ class Bench:
     def compared(self, name: str, editor: Any, slow: dict[str, Any], done: Sequence[JobResult]) -> dict[str, Any]:
         """Plain edits against ours at the fact prompt, and plain scoring against ours under the plain edits."""
         some = self.facts[: self.shape.plainly]
-        made = [edit.deltas for edit in editor.edit_each(some)]
-        a, b = after(self.lm, some, made), after(self.lm, some, slow["deltas"])
-        asked = [EditedProbes(d, None, own) for d, own in zip(slow["deltas"], self.scripts, strict=False)]
+        deltas_made = [edit.deltas for edit in editor.edit_each(some)]
+        a, b = after(self.lm, some, deltas_made), after(self.lm, some, slow["deltas"])
+        edited = [EditedProbes(d, None, probes) for d, probes in zip(slow["deltas"], self.scripts, strict=False)]
         return {
             "largest_gap_nll_of_the_new_object": round(max(abs(p[0] - q[0]) for p, q in zip(a, b, strict=True)), 5),
             "largest_gap_log_probability_same_edit": round(
-                widest(EditScorer(self.lm).score(asked), slow["answers"]), 6
+                widest(EditScorer(self.lm).score(edited), slow["answers"]), 6
             ),
             "updates_ours": sorted({int(d.notes["steps"]) for d in done if "steps" in d.notes}),
         }
 
     def growth(self) -> dict[str, Any]:
         """Seconds a case by rows in a pass (scoring) and by edits made together (ROME)."""
-        asked = [EditedProbes((), None, own) for own in self.scripts[:64]]
+        edited = [EditedProbes((), None, probes) for probes in self.scripts[:64]]
         scoring = {
             rows: round(
-                timed(lambda rows=rows: EditScorer(self.lm, budget=TokenBudget(rows * 160)).score(asked))[0]
-                / len(asked),
+                timed(lambda rows=rows: EditScorer(self.lm, budget=TokenBudget(rows * 160)).score(edited))[0]
+                / len(edited),
                 4,
             )
             for rows in (1, 4, 16, 64, 256)
@@ -253,6 +253,8 @@ if __name__ == "__main__":
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--tokenizer", help="folder or hub name; the embedded model's where it is not given")
     parser.add_argument("--no-growth", action="store_true", help="leave out how time grows with batches")
-    told = parser.parse_args()
-    wanted = Shape(told.cases, told.plain, told.precision, told.small, told.tokenizer, not told.no_growth)
-    print(json.dumps(main(wanted, told.methods), indent=1))
+    options = parser.parse_args()
+    wanted = Shape(
+        options.cases, options.plain, options.precision, options.small, options.tokenizer, not options.no_growth
+    )
+    print(json.dumps(main(wanted, options.methods), indent=1))

@@ -35,16 +35,16 @@ def main(cases: int = CASES) -> dict[str, Any]:
     lm = LM.load("embedded", device="cpu")
     work = _work(lm, cases)
     scorer = EditScorer(lm, budget=TokenBudget(8192))
-    found: dict[str, list[float]] = {"each_anew": [], "first_method": [], "further_method": []}
+    seconds: dict[str, list[float]] = {"each_anew": [], "first_method": [], "further_method": []}
     with _passes_of_no_cost(lm):
         scorer.score(work[:1])
         for _ in range(ROUNDS):
             lm.encodings = _OneByOne(lm.tokenizer)  # type: ignore[assignment]
-            found["each_anew"].append(_spent(lambda: scorer.score(work)))
+            seconds["each_anew"].append(_spent(lambda: scorer.score(work)))
             lm.encodings = EncodingMemory(lm.tokenizer)
-            found["first_method"].append(_spent(lambda: scorer.score(work)))
-            found["further_method"].append(_spent(lambda: scorer.score(work)))
-    least = {name: round(1e3 * min(values) / cases, 2) for name, values in found.items()}
+            seconds["first_method"].append(_spent(lambda: scorer.score(work)))
+            seconds["further_method"].append(_spent(lambda: scorer.score(work)))
+    least = {name: round(1e3 * min(values) / cases, 2) for name, values in seconds.items()}
     lengths = [len(lm.tokenizer(probe.prompt)["input_ids"]) for one in work for probe in one.probes]
     return {
         "what": f"{cases} cases of 12 script prompts with two targets, a rank-one edit each; passes cost nothing",
@@ -102,10 +102,12 @@ def _work(lm: LM, cases: int) -> list[EditedProbes]:
     from evaluation.inference.request import EditedProbes
 
     generator, out = torch.Generator().manual_seed(0), []
-    for n, own in enumerate(script_cases(lm, cases)):
+    for n, case_probes in enumerate(script_cases(lm, cases)):
         left, right = (torch.randn(size, 1, generator=generator) for size in (lm.layout.width, lm.layout.inner))
         delta = LowRankDelta(lm.layout.weight(LAYER), left, right)
-        probes = [p.model_copy(update={"prompt": f"{n}. {p.prompt}"}) for p in own]  # no case has another's prompts
+        probes = [
+            p.model_copy(update={"prompt": f"{n}. {p.prompt}"}) for p in case_probes
+        ]  # no case has another's prompts
         out.append(EditedProbes([delta], None, probes))
     return out
 

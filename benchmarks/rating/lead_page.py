@@ -78,10 +78,10 @@ def main() -> None:
         start = time.perf_counter()
         visit()
         rows["next visit, wall clock"] = time.perf_counter() - start
-    about = {"machine": f"{platform.machine()}, {os.cpu_count()} cores", "python": platform.python_version()}
-    found = {"about": about, "answers": ITEMS * 9, "seconds": {k: round(v, 3) for k, v in rows.items()}}
-    RESULTS.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    print(json.dumps(found, indent=1))
+    environment = {"machine": f"{platform.machine()}, {os.cpu_count()} cores", "python": platform.python_version()}
+    results = {"about": environment, "answers": ITEMS * 9, "seconds": {k: round(v, 3) for k, v in rows.items()}}
+    RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    print(json.dumps(results, indent=1))
 
 
 if __name__ == "__main__":

@@ -43,13 +43,13 @@ def coverage(
     for _ in range(studies):
         world = panel(rng, persons=persons, methods=methods, aspects=aspects)
         scripts, truth = Scripts(world, rng, cases=cases), world.true_means
-        found = facet_report(scripts.rated(scripts.shared(rng, overlap=overlap)))
-        for (aspect, method), e in found.means.items():
+        report = facet_report(scripts.rated(scripts.shared(rng, overlap=overlap)))
+        for (aspect, method), e in report.means.items():
             true = truth[int(aspect[1:]), int(method[1:])]
             assert e.value is not None and e.low is not None and e.high is not None
             means.append(e.low <= true <= e.high)
             errors.append(e.value - true)
-        for d in found.differences:
+        for d in report.differences:
             a = int(d.aspect[1:])
             true = truth[a, int(d.first[1:])] - truth[a, int(d.second[1:])]
             assert d.difference.low is not None and d.difference.high is not None
@@ -98,56 +98,56 @@ def study(way: str, seed: int, *, cases: int, persons: int, overlap: int, width:
     rng = np.random.default_rng(seed)
     world = panel(rng, persons=persons)
     scripts = Scripts(world, rng, cases=cases)
-    queue, asked = scripts.shared(rng, overlap=overlap), []
+    queue, pairs = scripts.shared(rng, overlap=overlap), []
     while queue:
         room = Counter({f"p{p}": step for p in range(persons)})
-        turn = _by_information(scripts, asked, room, overlap) if way == "routed" and asked else []
+        turn = _by_information(scripts, pairs, room, overlap) if way == "routed" and pairs else []
         if not turn:
             for pair in queue:
-                if room[pair[0]] > 0 and pair not in asked:
+                if room[pair[0]] > 0 and pair not in pairs:
                     turn.append(pair)
                     room[pair[0]] -= 1
         if not turn:
             break
-        asked += turn
+        pairs += turn
         queue = [pair for pair in queue if pair not in set(turn)]
-        rows = scripts.rated(asked)
+        rows = scripts.rated(pairs)
         if way == "plain":
             if plain_width(rows) < width:
-                return StopSignal(len(asked), True, ())
+                return StopSignal(len(pairs), True, ())
             continue
         try:
-            found = facet_report(rows)
+            report = facet_report(rows)
         except UserError:
             continue
-        if found.reached(width):
+        if report.reached(width):
             truth = world.true_means[0]
             held = []
-            for d in found.differences:
+            for d in report.differences:
                 assert d.difference.low is not None and d.difference.high is not None
                 held.append(d.difference.low <= truth[int(d.first[1:])] - truth[int(d.second[1:])] <= d.difference.high)
-            return StopSignal(len(asked), True, tuple(held))
-    return StopSignal(len(asked), False, ())
+            return StopSignal(len(pairs), True, tuple(held))
+    return StopSignal(len(pairs), False, ())
 
 
 def _by_information(
-    scripts: Scripts, asked: list[tuple[str, str]], room: Counter[str], overlap: int
+    scripts: Scripts, pairs: list[tuple[str, str]], room: Counter[str], overlap: int
 ) -> list[tuple[str, str]]:
-    rows = sorted(scripts.rated(asked))
+    rows = sorted(scripts.rated(pairs))
     try:
         fit = fit_facets(facet_design(rows, [FacetItem(*i) for i in scripts.items]))
     except UserError:
         return []
     report_of_fit(fit, rows)
-    given = Counter(item for _, item in asked)
-    done = set(asked)
+    ratings = Counter(item for _, item in pairs)
+    done = set(pairs)
     free = [
         PossibleRating(p, item)
         for p in room
         for item, *_ in scripts.items
-        if (p, item) not in done and given[item] < overlap
+        if (p, item) not in done and ratings[item] < overlap
     ]
-    places = {item: overlap - given[item] for item, *_ in scripts.items}
+    places = {item: overlap - ratings[item] for item, *_ in scripts.items}
     return [(p.person, p.item) for p in plan_ratings(fit, free, room, places=places)]
 
 
@@ -163,13 +163,13 @@ def savings(studies: int, *, cases: int = 80, persons: int = 4, overlap: int = 3
         ("model", "model and stop rule, order by chance"),
         ("routed", "model, stop rule and routing"),
     ):
-        found = [study(way, s, cases=cases, persons=persons, overlap=overlap, width=width) for s in range(studies)]
-        print(way, found, flush=True)
-        mean = float(np.mean([f.ratings for f in found]))
+        signals = [study(way, s, cases=cases, persons=persons, overlap=overlap, width=width) for s in range(studies)]
+        print(way, signals, flush=True)
+        mean = float(np.mean([f.ratings for f in signals]))
         first = first or mean
-        held = [h for f in found for h in f.held]
+        held = [h for f in signals for h in f.held]
         lines.append(
-            f"| {name} | {mean:.0f} | {mean / whole:.0%} | {1 - mean / first:.0%} | {sum(f.met for f in found)} of "
+            f"| {name} | {mean:.0f} | {mean / whole:.0%} | {1 - mean / first:.0%} | {sum(f.met for f in signals)} of "
             f"{studies} | {f'{np.mean(held):.1%}' if held else ''} |"
         )
     return "\n".join(lines)
@@ -184,12 +184,12 @@ def covered(studies: int) -> str:
         (20, 3, 4, 1, 3),
         (40, 5, 3, 3, 2),
     ):
-        found = coverage(
+        result = coverage(
             cases=cases, persons=persons, methods=methods, aspects=aspects, overlap=overlap, studies=studies, seed=7
         )
         name = f"{cases} cases, {methods} methods, {aspects} aspect{'s' * (aspects > 1)}, {overlap} of {persons} people"
-        print(name, found, flush=True)
-        lines.append(f"| {name} | {studies} | {found.means:.1%} | {found.differences:.1%} | {found.bias:+.3f} |")
+        print(name, result, flush=True)
+        lines.append(f"| {name} | {studies} | {result.means:.1%} | {result.differences:.1%} | {result.bias:+.3f} |")
     return "\n".join(lines)
 
 
@@ -198,11 +198,11 @@ def main() -> None:
     parser.add_argument("--studies", type=int, default=40)
     parser.add_argument("--coverage", type=int, default=200)
     parser.add_argument("--write", action="store_true", help="put the tables into the page")
-    given = parser.parse_args()
-    tables = {"coverage": covered(given.coverage), "savings": savings(given.studies)}
+    options = parser.parse_args()
+    tables = {"coverage": covered(options.coverage), "savings": savings(options.studies)}
     for name, table in tables.items():
         print(f"\n{name}\n{table}", flush=True)
-    if given.write:
+    if options.write:
         text = PAGE.read_text(encoding="utf-8")
         for name, table in tables.items():
             text = re.sub(rf"(<!-- {name} -->\n).*?(\n<!-- end -->)", rf"\g<1>{table}\g<2>", text, flags=re.DOTALL)

@@ -61,10 +61,10 @@ class Scripts:
         methods = self.world.effects.shape[1]
         return [(f"c{c:03}/m{m}", f"c{c:03}", f"m{m}") for c in range(self.cases) for m in range(methods)]
 
-    def rated(self, asked: Collection[tuple[str, str]]) -> list[FacetRating]:
+    def rated(self, pairs: Collection[tuple[str, str]]) -> list[FacetRating]:
         """What people say of items, for pairs (person, item)."""
         out = []
-        for person, item in asked:
+        for person, item in pairs:
             values = self.values[int(person[1:]), int(item[1:4]), :, int(item[6:])]
             out += [FacetRating(item, item[:4], item[5:], person, f"a{a}", int(v)) for a, v in enumerate(values)]
         return out

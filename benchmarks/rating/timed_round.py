@@ -85,9 +85,9 @@ def server(path: Path, scripts: int) -> tuple[list[float], list[float]]:
 
     from tests.annotation_ui.app.conftest import _page
 
-    given = {"module": "rate", "function": "show", "ratings": str(path), "person": "synthetic-ann", "token": "",
+    arguments = {"module": "rate", "function": "show", "ratings": str(path), "person": "synthetic-ann", "token": "",
              "store": ""}  # fmt: skip
-    page = AppTest.from_function(_page, kwargs=given, default_timeout=60).run()
+    page = AppTest.from_function(_page, kwargs=arguments, default_timeout=60).run()
     times, worked = [], []
     for name in TASK_NAMES:
         for _ in range(scripts):
@@ -128,8 +128,8 @@ def main() -> None:
         path = Path(folder) / "seen.sqlite"
         in_browser, pressed = seen(path, make(path, scripts), scripts)
         with RatingsDB(path) as db:
-            kept = sum(len(db.history(name)) for name in TASK_NAMES)
-    found = {
+            answers = sum(len(db.history(name)) for name in TASK_NAMES)
+    results = {
         "about": {
             "machine": f"{platform.machine()}, {os.cpu_count()} cores",
             "load": [round(load, 1), round(os.getloadavg()[0], 1)],
@@ -137,15 +137,15 @@ def main() -> None:
         },
         "scripts": scripts,
         "aspects": 4,
-        "kept": kept,
+        "kept": answers,
         "keys": pressed,
         "keys_an_aspect": round(pressed / (4 * scripts), 2),
         "server": summary(on_server),
         "server_processor": summary(of_processor),
         "seen": summary(in_browser),
     }
-    RESULTS.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    print(json.dumps(found, indent=1))
+    RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    print(json.dumps(results, indent=1))
 
 
 if __name__ == "__main__":

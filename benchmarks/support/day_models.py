@@ -61,20 +61,20 @@ def build(section: str, *, device: str, precision: str, small: bool, pack: Path 
     from transformers import AutoTokenizer, GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
 
     shape = SHAPES[section]
-    made: Any = GPT2LMHeadModel if section.startswith("gpt2") else LlamaForCausalLM
+    kind: Any = GPT2LMHeadModel if section.startswith("gpt2") else LlamaForCausalLM
     configured: Any = GPT2Config if section.startswith("gpt2") else LlamaConfig
     dtype = torch.bfloat16 if precision == "bfloat16" else torch.float32
     tokenizer = AutoTokenizer.from_pretrained(pack / "tokenizer") if pack else _embedded_tokenizer()
     torch.manual_seed(0)
     config = configured(**({**shape.small, "vocab_size": len(tokenizer)} if small else shape.real))
     if small:  # the same weights on every device
-        model = made(config).to(dtype).to(device)
+        model = kind(config).to(dtype).to(device)
     else:
         before = torch.get_default_dtype()
         torch.set_default_dtype(dtype)
         try:
             with torch.device(device):
-                model = made(config)
+                model = kind(config)
         finally:
             torch.set_default_dtype(before)
     return LM(model, tokenizer, name=section, revision=f"random-{section}-{precision}-{small}")

@@ -42,10 +42,12 @@ class ModelSteps:
     ) -> None:
         self.section, self.lm, self.cache, self.small, self.plain = section, lm, cache, small, plain
         self.facts = packed_facts(pack, cases)
-        own = script_cases(lm, len(self.facts), own=1, near=1) if small else script_cases(lm, len(self.facts))
+        case_probes = (
+            script_cases(lm, len(self.facts), scripts=1, near=1) if small else script_cases(lm, len(self.facts))
+        )
         self.jobs = [
             Job(str(n), Case(key=f"case/{n}", fact=fact), tuple(probes))
-            for n, (fact, probes) in enumerate(zip(self.facts, own, strict=True))
+            for n, (fact, probes) in enumerate(zip(self.facts, case_probes, strict=True))
         ]
         self.cuda = lm.device.type == "cuda"
         self.ceiling: float | None = None
@@ -58,8 +60,8 @@ class ModelSteps:
     def all(self) -> dict[str, Callable[[], dict[str, Any]]]:
         """The steps."""
         methods = {name: lambda name=name: self.method(name) for name in METHODS}
-        own = {name: getattr(self, name) for name in OTHERS}
-        return {name: {**own, **methods}[name] for name in self.names(self.section)}  # type: ignore[dict-item]
+        others = {name: getattr(self, name) for name in OTHERS}
+        return {name: {**others, **methods}[name] for name in self.names(self.section)}  # type: ignore[dict-item]
 
     def moments(self) -> dict[int, KeyCovariance]:
         """Second moments of the edited layers over the shipped scripts: few tokens, the arithmetic of many."""
@@ -73,26 +75,31 @@ class ModelSteps:
 
     def covariances(self) -> dict[str, Any]:
         """Tokens a second through five layers' sums."""
-        seconds, found = timed(self.moments)
-        tokens = next(iter(found.values())).tokens
-        return {"layers": sorted(found), "tokens": tokens, "tokens_a_second": round(tokens / seconds), **self._memory()}
+        seconds, covariances = timed(self.moments)
+        tokens = next(iter(covariances.values())).tokens
+        return {
+            "layers": sorted(covariances),
+            "tokens": tokens,
+            "tokens_a_second": round(tokens / seconds),
+            **self._memory(),
+        }
 
     def factors(self) -> dict[str, Any]:
         """Seconds a layer for the Cholesky factor that MEMIT solves with."""
-        found = self.moments()
-        seconds, _ = timed(lambda: [factor(one, self.lm.device, ridge=0.1) for one in found.values()])
-        return {"seconds_a_layer": round(seconds / len(found), 4), **self._memory()}
+        covariances = self.moments()
+        seconds, _ = timed(lambda: [factor(one, self.lm.device, ridge=0.1) for one in covariances.values()])
+        return {"seconds_a_layer": round(seconds / len(covariances), 4), **self._memory()}
 
     def editor(self, name: str) -> Any:
         """A method with its options; statistics are those of an identity, so that no corpus is needed."""
-        given = options(self.section, name, small=self.small)
+        settings = options(self.section, name, small=self.small)
         if self.small:
-            given |= {"steps": 2}
+            settings |= {"steps": 2}
         if name in ("rome", "memit", "alphaedit"):
-            given |= {"templates": TEMPLATES[: 2 if self.small else None], "moments": str(self._statistics())}
-        made = make_editor(name, self.lm, self.cache, given)
-        made.prepare(())
-        return made
+            settings |= {"templates": TEMPLATES[: 2 if self.small else None], "moments": str(self._statistics())}
+        editor = make_editor(name, self.lm, self.cache, settings)
+        editor.prepare(())
+        return editor
 
     def _statistics(self) -> Path:
         """Eigenvalues falling from 1 to 0.001, so that some directions are nearly null; kept in the cache's folder."""
@@ -113,11 +120,11 @@ class ModelSteps:
         engine.expect([editor])
         list(engine.work(make_editor("none", self.lm, self.cache), self.jobs))
         list(engine.work(editor, self.jobs[:2]))  # kernels warm
-        told = self._timed_work(engine, editor, self.jobs)
+        row = self._timed_work(engine, editor, self.jobs)
         if name in PLAIN and self.plain:
             slow = self._plainly(name, editor)
-            told |= {"seconds_a_case_plain": round(slow, 4), "ratio": round(slow / told["seconds_a_case"], 1)}
-        return told
+            row |= {"seconds_a_case_plain": round(slow, 4), "ratio": round(slow / row["seconds_a_case"], 1)}
+        return row
 
     def _timed_work(self, engine: FastEngine, editor: Any, jobs: Sequence[Job]) -> dict[str, Any]:
         count, free = len(jobs), []
@@ -223,7 +230,7 @@ def packed_facts(pack: Path | None, count: int) -> list[Fact]:
     """Facts of the pack, else those at hand; used again where there are fewer."""
     if pack is not None:
         lines = (pack / "facts.jsonl").read_text(encoding="utf-8").splitlines()
-        found = [Fact.model_validate_json(line) for line in lines]
+        packed = [Fact.model_validate_json(line) for line in lines]
     else:
-        found, _ = facts(count)
-    return [found[n % len(found)] for n in range(count)]
+        packed, _ = facts(count)
+    return [packed[n % len(packed)] for n in range(count)]

@@ -17,11 +17,11 @@ STEPS = ["Search for some information", "Call a friend", "Pack a bag", "Travel t
 def answer(payload: dict[str, Any]) -> str:
     """Questions or a script, as the prompts for capable models ask for them."""
     text = payload["messages"][-1]["content"]
-    found = dict(re.findall(r"^(Subject|Object|Number of questions): (.*)$", text, re.MULTILINE))
+    fields = dict(re.findall(r"^(Subject|Object|Number of questions): (.*)$", text, re.MULTILINE))
     if "Question: " in text:
-        return json.dumps({"steps": [s.format(old=found.get("Object", "it")) for s in STEPS]})
-    count = int(found.get("Number of questions", 1))
-    questions = [f"How can a visitor number {n} find {found.get('Subject', 'it')}?" for n in range(count)]
+        return json.dumps({"steps": [s.format(old=fields.get("Object", "it")) for s in STEPS]})
+    count = int(fields.get("Number of questions", 1))
+    questions = [f"How can a visitor number {n} find {fields.get('Subject', 'it')}?" for n in range(count)]
     return json.dumps({"questions": questions})
 
 
@@ -35,9 +35,9 @@ class Chat(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self.data += data
-        head, found, rest = self.data.partition(b"\r\n\r\n")
+        head, head_end, rest = self.data.partition(b"\r\n\r\n")
         length = re.search(rb"content-length: (\d+)", head, re.IGNORECASE)
-        if not found or length is None or len(rest) < int(length[1]):
+        if not head_end or length is None or len(rest) < int(length[1]):
             return
         body, self.data = rest[: int(length[1])], rest[int(length[1]) :]
         asyncio.get_running_loop().call_later(self.latency, self.reply, json.loads(body))

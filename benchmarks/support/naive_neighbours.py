@@ -35,22 +35,24 @@ def nearest_one_by_one(
     for fact in table:
         if fact.relation.id in {edit.relation.id for edit in edits}:
             described.setdefault((fact.relation.id, plain(fact.subject.text)), []).append(fact)
-    asked = [texts[e.relation.id, plain(e.subject.text)] for e in edits]
-    vectors, wanted = space.vectors([texts[subject] for subject in described], asked)
-    found: dict[str, list[NeighbourCandidate]] = {}
+    subjects = [texts[e.relation.id, plain(e.subject.text)] for e in edits]
+    vectors, wanted = space.vectors([texts[subject] for subject in described], subjects)
+    by_edit: dict[str, list[NeighbourCandidate]] = {}
     for number, edit in enumerate(edits):
         ranked: list[tuple[float, str, Fact]] = []
         for place, facts in enumerate(described.values()):
             if facts[0].relation.id != edit.relation.id:
                 continue
             first = min(facts, key=lambda f: f.key)
-            said = [f.old for f in facts] + [f.new for f in facts if f.change == "temporal"]
+            objects = [f.old for f in facts] + [f.new for f in facts if f.change == "temporal"]
             if edit.key == first.key or share_a_name([f.subject for f in facts], [edit.subject]):
                 continue
-            if share_a_name(said, [edit.old, edit.new]):
+            if share_a_name(objects, [edit.old, edit.new]):
                 continue
             cosine = float(space.cosines(wanted[number : number + 1], vectors[place : place + 1])[0, 0])
             ranked.append((round(max(0.0, 1 - cosine), 6), first.key, first))
         ranked.sort(key=lambda one: one[:2])
-        found[edit.key] = [NeighbourCandidate(fact, "near_subject", far, space.measure) for far, _, fact in ranked[:k]]
-    return found
+        by_edit[edit.key] = [
+            NeighbourCandidate(fact, "near_subject", far, space.measure) for far, _, fact in ranked[:k]
+        ]
+    return by_edit

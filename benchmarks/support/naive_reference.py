@@ -104,10 +104,10 @@ def rome(
     module = lm.projection(layer)
     u = inverse @ representations(lm, module, fact, templates)[0].mean(0)
     u = u / u.norm()
-    found = value(lm, layer, fact, templates, settings, module=module)
+    search = value(lm, layer, fact, templates, settings, module=module)
     key, output = representations(lm, module, fact, ["{}"])
-    right = (found.target - output[0]) / (key[0] @ u)
-    return LowRankDelta(lm.layout.weight(layer), right[:, None], u[:, None]), found.steps
+    right = (search.target - output[0]) / (key[0] @ u)
+    return LowRankDelta(lm.layout.weight(layer), right[:, None], u[:, None]), search.steps
 
 
 def memit(
@@ -121,14 +121,14 @@ def memit(
 ) -> tuple[list[Delta], int]:
     """One MEMIT edit: a system of the keys' full size is solved for every layer, in float64."""
     last = lm.block(layers[-1])
-    found = value(lm, layers[-1], fact, templates, settings, module=last)
+    search = value(lm, layers[-1], fact, templates, settings, module=last)
     deltas: list[Delta] = []
     copies = {n: lm.projection(n).weight.detach().clone() for n in layers}
     try:
         for i, layer in enumerate(layers):
             read = representations(lm, lm.projection(layer), fact, templates)[0]
             key = ((read[0] + read[1:].mean(0)) / 2).double()[:, None]
-            missing = found.target - representations(lm, last, fact, ["{}"])[1][0]
+            missing = search.target - representations(lm, last, fact, ["{}"])[1][0]
             solved = torch.linalg.solve(lam * seconds[layer].double() + key @ key.T, key)
             change = ((missing.double() / (len(layers) - i))[:, None] @ solved.T).float()
             with torch.no_grad():
@@ -139,7 +139,7 @@ def memit(
         with torch.no_grad():
             for n, copy in copies.items():
                 lm.projection(n).weight.copy_(copy)
-    return deltas, found.steps
+    return deltas, search.steps
 
 
 def ft(lm: LM, layer: int, fact: Fact, *, steps: int, lr: float, stop_below: float) -> tuple[Delta, int]:
@@ -151,7 +151,7 @@ def ft(lm: LM, layer: int, fact: Fact, *, steps: int, lr: float, stop_below: flo
     before = weight.detach().clone()
     weight.requires_grad_(True)
     optimiser = torch.optim.Adam([weight], lr=lr)
-    made = 0
+    steps_made = 0
     try:
         for _ in range(steps):
             with torch.enable_grad():
@@ -162,14 +162,14 @@ def ft(lm: LM, layer: int, fact: Fact, *, steps: int, lr: float, stop_below: flo
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
-            made += 1
+            steps_made += 1
         change = (weight.detach() - before).float()  # what a narrow weight could hold of it
     finally:
         weight.requires_grad_(False)
         weight.grad = None
         with torch.no_grad():
             weight.copy_(before)
-    return DenseDelta(lm.layout.weight(layer), change.T if is_transposed(lm.projection(layer)) else change), made
+    return DenseDelta(lm.layout.weight(layer), change.T if is_transposed(lm.projection(layer)) else change), steps_made
 
 
 @torch.no_grad()

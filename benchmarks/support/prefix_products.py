@@ -41,9 +41,9 @@ def similar_pairs(
         met = (prefix[start:stop] @ postings).tocoo()
         first, second = met.row.astype(np.int64) + start, met.col.astype(np.int64) + (between or 0)
         later = second > first
-        found = measured(rows, first[later], second[later], threshold=threshold)
-        if len(found.first):
-            yield found
+        pairs = measured(rows, first[later], second[later], threshold=threshold)
+        if len(pairs.first):
+            yield pairs
 
 
 def _prefixes(rows: TokenRows, threshold: float, first: int, last: int, *, only: Any = None) -> Any:

@@ -36,8 +36,8 @@ def facts(count: int) -> tuple[list[Fact], str]:
     folder = shared()
     path = folder / "data" / "counterfact" / "counterfact_grouped.json" if folder else None
     if path is None or not path.is_file():
-        found = [c.fact for c in mini_split().cases if c.fact.new][:count]
-        return found, f"{len(found)} shipped facts (CounterFact is not here)"
+        wanted = [c.fact for c in mini_split().cases if c.fact.new][:count]
+        return wanted, f"{len(wanted)} shipped facts (CounterFact is not here)"
     out = []
     for row in json.loads(path.read_text())[:: max(1, 1800 // count)][:count]:
         edit = row["requested_rewrite"]
@@ -81,8 +81,8 @@ def probes(fact: Fact) -> list[ScoreProbe]:
 
 def after(lm: LM, wanted: Sequence[Fact], edits: Sequence[Sequence[Delta]]) -> list[tuple[float, float]]:
     """Mean NLL a token of new and old object at the fact prompt under every edit."""
-    found = EditScorer(lm).score([EditedProbes(d, None, probes(f)) for f, d in zip(wanted, edits, strict=True)])
-    return [(-a[0].targets[0].value("mean"), -a[0].targets[1].value("mean")) for a in found]
+    answers = EditScorer(lm).score([EditedProbes(d, None, probes(f)) for f, d in zip(wanted, edits, strict=True)])
+    return [(-a[0].targets[0].value("mean"), -a[0].targets[1].value("mean")) for a in answers]
 
 
 def search_of(params: Any) -> SearchSettings:
@@ -90,7 +90,7 @@ def search_of(params: Any) -> SearchSettings:
     return SearchSettings(**{name: getattr(params, name) for name in names})
 
 
-def script_cases(lm: LM, count: int, *, own: int = 4, near: int = 8) -> list[list[ScoreProbe]]:
+def script_cases(lm: LM, count: int, *, scripts: int = 4, near: int = 8) -> list[list[ScoreProbe]]:
     """Script prompts of 100 to 150 tokens: a script of ``mini`` after another whole one, as in a worked example."""
     texts, targets = [], []
     for case in mini_split().cases:
@@ -98,18 +98,18 @@ def script_cases(lm: LM, count: int, *, own: int = 4, near: int = 8) -> list[lis
             texts.append(prompt.text)
             targets.append((case.fact.new_object.text if case.fact.new else "Rome", case.fact.old.text))
     sizes = [len(lm.tokenizer(t)["input_ids"]) for t in texts]
-    made: list[ScoreProbe] = []
+    script_probes: list[ScoreProbe] = []
     for i, (text, pair) in enumerate(zip(texts, targets, strict=True)):
         for step in range(1, len(texts)):
             j = (i * 7 + step * 13) % len(texts)
             if j != i and 98 <= sizes[i] + sizes[j] <= 148:
                 joint = f"{texts[j]} {targets[j][1]}\n\n{text}"
-                made.append(ScoreProbe(purpose="script", item=f"{i}", prompt=joint, targets=pair))
+                script_probes.append(ScoreProbe(purpose="script", item=f"{i}", prompt=joint, targets=pair))
                 break
-    need = count * (own + near)
-    if len(made) < need:
-        made = [made[i % len(made)] for i in range(need)]
-    return [made[i * (own + near) : (i + 1) * (own + near)] for i in range(count)]
+    need = count * (scripts + near)
+    if len(script_probes) < need:
+        script_probes = [script_probes[i % len(script_probes)] for i in range(need)]
+    return [script_probes[i * (scripts + near) : (i + 1) * (scripts + near)] for i in range(count)]
 
 
 def widest(ours: Sequence[Sequence[Answer]], theirs: Sequence[Sequence[Answer]]) -> float:

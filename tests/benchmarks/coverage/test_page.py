@@ -9,7 +9,7 @@ import pytest
 import curation.stats.bounded as bounded
 from benchmarks.coverage.__main__ import main
 from benchmarks.coverage.page import RUNS, all_rows, broken_promises, page, printed_shares
-from benchmarks.coverage.rows import PROMISED_FROM, SIZES, Cell, Row, kept
+from benchmarks.coverage.rows import PROMISED_FROM, SIZES, Cell, Row, keeps_promise
 
 ROWS = {row.name: row for row in all_rows()}
 PROMISED = [name for name, row in ROWS.items() if row.promise is not None]
@@ -29,7 +29,7 @@ def test_what_the_page_prints_keeps_the_promise_too(name: str) -> None:
     for n, share in zip(SIZES, printed_shares(STORED.read_text(encoding="utf-8"), row), strict=True):
         if share is not None:
             cell = Cell(n, round(share * RUNS), RUNS, RUNS)
-            assert kept(row, cell) or n < PROMISED_FROM, (name, n, share)
+            assert keeps_promise(row, cell) or n < PROMISED_FROM, (name, n, share)
 
 
 def test_the_page_has_no_row_that_the_program_has_not() -> None:

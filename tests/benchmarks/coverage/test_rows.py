@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.coverage.rows import Cell, Row, cell, covers, kept
+from benchmarks.coverage.rows import Cell, Row, cell, covers, keeps_promise
 
 
 def test_no_interval_is_neither_right_nor_wrong() -> None:
@@ -32,5 +32,7 @@ def test_text(found: Cell, text: str) -> None:
 
 def test_three_standard_errors_are_allowed() -> None:
     row = Row("means", "d", "m", lambda rng, n: True, 0.93)
-    assert kept(row, Cell(12, 896, 1000, 1000)) is False and kept(row, Cell(12, 910, 1000, 1000)) is True
-    assert kept(row, Cell(12, 8, 10, 1000)), "ten intervals say nothing"
+    assert (
+        keeps_promise(row, Cell(12, 896, 1000, 1000)) is False and keeps_promise(row, Cell(12, 910, 1000, 1000)) is True
+    )
+    assert keeps_promise(row, Cell(12, 8, 10, 1000)), "ten intervals say nothing"
