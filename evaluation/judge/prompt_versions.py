@@ -51,10 +51,10 @@ def _profile_name(profile: str) -> str:
 def _any_on_record(cache: ReplyCache, options: JudgeOptions, asks: Sequence[JudgeInput], model: str) -> bool:
     steps = judge_steps(options, model=model)
     for logprobs in (options.logprobs, not options.logprobs):
-        asked = options.model_copy(update={"logprobs": logprobs})
+        asked_options = options.model_copy(update={"logprobs": logprobs})
         for ask in asks:
             for step in steps:
-                request = judge_request(step, ask, asked)
+                request = judge_request(step, ask, asked_options)
                 if cache.get(request_key(model, request)) is not None:
                     return True
     return False

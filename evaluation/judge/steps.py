@@ -237,8 +237,8 @@ class JudgeStep(PromptStep[JudgeInput, Rating]):
 def quoted_spans(text: str, reply: BaseModel) -> list[Span]:
     """Where the quotes of a reply stand in a script; empty for "absent" and for profiles without evidence."""
     assert isinstance(reply, JudgeReply)
-    found = [quoted(text, q, what="evidence") for q in _quotes_given(reply.evidence or [])]
-    return [span for span in found if span is not None]
+    spans = [quoted(text, q, what="evidence") for q in _quotes_given(reply.evidence or [])]
+    return [span for span in spans if span is not None]
 
 
 def _quotes_given(quotes: list[str]) -> list[str]:
@@ -247,8 +247,8 @@ def _quotes_given(quotes: list[str]) -> list[str]:
 
 def _fault(text: str, quotes: list[str]) -> str:
     """What is wrong with the evidence; empty where all quotes stand in the script, or it is "absent"."""
-    given = _quotes_given(quotes)
+    quotes_given = _quotes_given(quotes)
     if not quotes:
         return "no evidence: neither a quote nor 'absent'"
-    false = next((q for q in given if quoted(text, q, what="evidence") is None), None)
+    false = next((q for q in quotes_given if quoted(text, q, what="evidence") is None), None)
     return f"false quote: '{false[:80]}' does not stand in the script" if false is not None else ""

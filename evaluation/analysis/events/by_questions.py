@@ -31,13 +31,13 @@ def by_questions(run: Run, scores: Scores, metrics: Sequence[Metric]) -> list[Ev
         if not isinstance(metric, WholeEventMetric):
             continue
         sizes = {c.key: len(metric.questions(c)) for c in run.split.all_cases if isinstance(c, EventCase)}
-        found: dict[int, dict[str, list[float]]] = defaultdict(lambda: {e.label: [] for e in run.editors})
+        by_size: dict[int, dict[str, list[float]]] = defaultdict(lambda: {e.label: [] for e in run.editors})
         events: dict[int, set[str]] = defaultdict(set)
         for editor in run.editors:
             for key, value in scores.means(editor.label, metric.name).items():
-                found[sizes[key]][editor.label].append(value)
+                by_size[sizes[key]][editor.label].append(value)
                 events[sizes[key]].add(key)
-        for size in sorted(found):
-            values = {label: bounded_interval(values) for label, values in found[size].items()}
+        for size in sorted(by_size):
+            values = {label: bounded_interval(values) for label, values in by_size[size].items()}
             out.append(EventsByQuestions(metric.title, size, len(events[size]), values))
     return out

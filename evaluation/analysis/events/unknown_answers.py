@@ -35,20 +35,24 @@ class UnknownAnswers(NamedTuple):
 
 def unknown_answers(run: Run) -> list[UnknownAnswers]:
     """Every method that has answered a factual question."""
-    how = Generation.from_description(run.about).events
+    choice = Generation.from_description(run.about).events
     cases = {c.key: c for c in run.split.all_cases if isinstance(c, EventCase)}
     out = []
     for editor in run.editors:
         rows: list[tuple[float, float, float, float]] = []  # of a case: right, said, wanted, answered
         for key, result in editor.results.items():
             answers = answers_by_probe(result.answers) if result.error is None else {}
-            seen = [(q.unknown, short_answer(answers.get(fact_probe(q, how).id))[0]) for q in cases[key].facts]
-            told = [(wanted, says_unknown(text, how)) for wanted, text in seen if text is not None]
-            right = sum(wanted and said for wanted, said in told)
-            rows.append((right, sum(said for _, said in told), sum(wanted for wanted, _ in told), len(told)))
-        right, said, wanted, questions = (int(sum(column)) for column in zip(*rows, strict=True)) if rows else (0,) * 4
+            seen = [(q.unknown, short_answer(answers.get(fact_probe(q, choice).id))[0]) for q in cases[key].facts]
+            unknowns = [(wanted, says_unknown(text, choice)) for wanted, text in seen if text is not None]
+            right = sum(wanted and says for wanted, says in unknowns)
+            rows.append(
+                (right, sum(says for _, says in unknowns), sum(wanted for wanted, _ in unknowns), len(unknowns))
+            )
+        right, said_unknown, wanted, questions = (
+            (int(sum(column)) for column in zip(*rows, strict=True)) if rows else (0,) * 4
+        )
         if questions:
             precision = pooled_interval([(r, s) for r, s, _, _ in rows if s])
             recall = pooled_interval([(r, w) for r, _, w, _ in rows if w])
-            out.append(UnknownAnswers(editor.label, precision, recall, said, wanted, right, questions))
+            out.append(UnknownAnswers(editor.label, precision, recall, said_unknown, wanted, right, questions))
     return out

@@ -142,8 +142,8 @@ class Boost(Editor):
             return (out.float() + added).to(out.dtype)
 
         lists = send([n for n, tokens in enumerate(chosen) for _ in tokens], lm.device)
-        tokens = send([token for own in chosen for token in own], lm.device)
-        share = send(torch.tensor([1 / len(own) for own in chosen for _ in own]), lm.device)
+        tokens = send([token for token_ids in chosen for token in token_ids], lm.device)
+        share = send(torch.tensor([1 / len(token_ids) for token_ids in chosen for _ in token_ids]), lm.device)
         at = send(list(zip(*places, strict=True)), lm.device)
         with torch.enable_grad(), changing(lm.projection(lm.layout.depth - 1), add):
             logits = logits_at(lm, ids, mask, at[0], at[1])
@@ -161,12 +161,12 @@ class Boost(Editor):
             p, lm = self.params, self.lm
             identity: dict[str, Any] = {"model": lm.revision, "dtype": str(lm.dtype), "corpus": self._corpus().digest}
             identity |= {"read": p.read, "ridge": p.ridge, "version": self.version}
-            kept = self.cache.load_tensors(KIND, identity)
-            if kept is None:
-                found = self._fit()
-                kept = {"right": found.right, "told": torch.tensor([found.length, found.spread])}
-                self.cache.save_tensors(KIND, identity, kept)
-            self._ready = _Constant(kept["right"].to(lm.device), *kept["told"].tolist())
+            tensors = self.cache.load_tensors(KIND, identity)
+            if tensors is None:
+                fitted = self._fit()
+                tensors = {"right": fitted.right, "told": torch.tensor([fitted.length, fitted.spread])}
+                self.cache.save_tensors(KIND, identity, tensors)
+            self._ready = _Constant(tensors["right"].to(lm.device), *tensors["told"].tolist())
         return self._ready
 
     @torch.no_grad()

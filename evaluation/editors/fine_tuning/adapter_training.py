@@ -116,8 +116,8 @@ class AdapterTraining:
             losses = spread @ each
             if slopes:
                 losses.sum().backward()  # type: ignore[no-untyped-call]
-        found: list[float] = losses.tolist()
-        return found
+        values: list[float] = losses.tolist()
+        return values
 
     def _added(self, name: str, inputs: Tensor, output: Tensor) -> Tensor:
         inner = torch.bmm(inputs.float(), self.down[name].transpose(1, 2))
@@ -144,12 +144,12 @@ class AdapterTraining:
         old = self.optimiser
         for side in (self.down, self.up):
             for name, tensor in side.items():
-                kept = send(keep, tensor.device)
-                side[name] = smaller = tensor.detach()[kept].requires_grad_()
+                kept_rows = send(keep, tensor.device)
+                side[name] = smaller = tensor.detach()[kept_rows].requires_grad_()
                 assert tensor.grad is not None
-                smaller.grad = tensor.grad[kept]
+                smaller.grad = tensor.grad[kept_rows]
                 old.state[smaller] = {
-                    k: v[kept] if v.shape == tensor.shape else v for k, v in old.state.pop(tensor, {}).items()
+                    k: v[kept_rows] if v.shape == tensor.shape else v for k, v in old.state.pop(tensor, {}).items()
                 }
         self.optimiser = self._optimiser()
         for tensor in (*self.down.values(), *self.up.values()):

@@ -82,8 +82,8 @@ class FineTuning(Editor):
             return []
         facts = asked(requests)
         order = sorted(range(len(facts)), key=lambda i: len(facts[i].fact_prompt))
-        made = in_batches([[facts[i]] for i in order], lambda _: 1, self._train, self._budget())
-        return [edit for _, edit in sorted(zip(order, made, strict=True), key=lambda pair: pair[0])]
+        edits = in_batches([[facts[i]] for i in order], lambda _: 1, self._train, self._budget())
+        return [edit for _, edit in sorted(zip(order, edits, strict=True), key=lambda pair: pair[0])]
 
     def _budget(self) -> TokenBudget:
         """How many edits train side by side."""
@@ -187,30 +187,30 @@ class _TrainingBatch(NamedTuple):
         goals: list[int] = []
         groups: list[int] = []
         shares: list[float] = []
-        for n, (own, wanted) in enumerate(zip(self.places, self.goals, strict=True)):
+        for n, (own_places, wanted) in enumerate(zip(self.places, self.goals, strict=True)):
             row, begin = self.rows.begins[n]
-            owners += [len(reads) + min(i, len(own) - 1) for i in range(len(wanted))]
-            reads += [(row, begin + place) for place in own]
+            owners += [len(reads) + min(i, len(own_places) - 1) for i in range(len(wanted))]
+            reads += [(row, begin + place) for place in own_places]
             goals += wanted
             groups += [n // self.size] * len(wanted)
             shares += [1 / (len(wanted) * self.size)] * len(wanted)
         rows, places = [row for row, _ in reads], [place for _, place in reads]
         with only_at(last_mlp(lm), rows, places):
-            found = logits_at(lm, self.rows.ids, self.rows.mask, rows, places, depths=self.rows.depths)
+            logits = logits_at(lm, self.rows.ids, self.rows.mask, rows, places, depths=self.rows.depths)
         index = torch.tensor([owners, goals, groups], device=lm.device)
-        picked = found.log_softmax(-1)[index[0], index[1]] * torch.tensor(shares, device=lm.device)
-        return -found.new_zeros(len(self.texts) // self.size).index_add(0, index[2], picked)
+        picked = logits.log_softmax(-1)[index[0], index[1]] * torch.tensor(shares, device=lm.device)
+        return -logits.new_zeros(len(self.texts) // self.size).index_add(0, index[2], picked)
 
     def select(self, lm: LM, groups: list[int]) -> _TrainingBatch:
         """Some of the groups."""
-        kept = [g * self.size + i for g in groups for i in range(self.size)]
-        index = torch.tensor(kept, device=lm.device)
-        texts = [self.texts[n] for n in kept]
+        rows_left = [g * self.size + i for g in groups for i in range(self.size)]
+        index = torch.tensor(rows_left, device=lm.device)
+        texts = [self.texts[n] for n in rows_left]
         rows = pack_rows(lm, texts)
         most = rows.shape[1]
         hidden = rows.by_row(self.rows.by_text(self.midway.hidden)[index, :most])
         keys = None if self.keys is None else self.keys[index, :most]
-        places, goals = [self.places[n] for n in kept], [self.goals[n] for n in kept]
+        places, goals = [self.places[n] for n in rows_left], [self.goals[n] for n in rows_left]
         return _TrainingBatch(self.size, texts, rows, places, goals, self.midway._replace(hidden=hidden), keys)
 
 
@@ -283,6 +283,6 @@ class _Training:
             self.deltas.append(smaller)
         self.optimiser = torch.optim.Adam(self.deltas, lr=self.lr, fused=True)
         for delta, state in zip(self.deltas, states, strict=True):
-            kept = {k: v[keep] if v.ndim == 3 else v for k, v in state.items()}
-            if kept:
-                self.optimiser.state[delta] = kept
+            rows_of_state = {k: v[keep] if v.ndim == 3 else v for k, v in state.items()}
+            if rows_of_state:
+                self.optimiser.state[delta] = rows_of_state

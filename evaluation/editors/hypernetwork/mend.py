@@ -152,18 +152,18 @@ class Mend(Editor):
         trained_on = TrainingData.of(name, cases)
         identity = self._identity(trained_on.digest)
         state = out.with_name(out.name + ".state")
-        told = {name: getattr(p, name) for name in TrainingSettings._fields}
+        settings = {name: getattr(p, name) for name in TrainingSettings._fields}
         trainer = Trainer(
             lm,
             training_cases(lm, cases),
-            TrainingSettings(**told),
+            TrainingSettings(**settings),
             state=state,
             identity=identity,
             on_step=on_step,
             minutes=minutes,
         )
         trained = trainer.run()
-        about = {
+        manifest = {
             "format": FORMAT,
             "inputs": lm.layout.inner,
             "identity": identity,
@@ -174,7 +174,7 @@ class Mend(Editor):
             "held_out": {"follow": trained.held_out.follow, "stay": trained.held_out.stay, "step": trained.step},
             "seconds": round(trained.seconds),
         }
-        write_tensors(out, trained.network.state_dict(), about)
+        write_tensors(out, trained.network.state_dict(), manifest)
         state.unlink(missing_ok=True)
         return trained
 
@@ -297,8 +297,10 @@ def _training_data(path: Path) -> TrainingData:
     """What the network of a file was trained on."""
     _, manifest = read_tensors(path)
     try:
-        told = manifest["trained"]
-        return TrainingData(told["name"], told["digest"], frozenset(manifest["keys"]), frozenset(manifest["subjects"]))
+        training_set = manifest["trained"]
+        return TrainingData(
+            training_set["name"], training_set["digest"], frozenset(manifest["keys"]), frozenset(manifest["subjects"])
+        )
     except (KeyError, TypeError) as error:
         raise DataError(f"no trained network of mend: {error} is missing", where=str(path)) from None
 

@@ -32,18 +32,20 @@ def training_cases(lm: LM, cases: Sequence[Case]) -> list[TrainingCase]:
     Raises:
         UserError: fewer than two cases, or none has a neighbour.
     """
-    made = []
+    lessons = []
     for case in cases:
         if case.fact.new is None or (edit := line(lm, case.fact.fact_prompt, case.fact.new_object.text)) is None:
             continue
         paraphrases = tuple(x for x in _paraphrases(lm, case) if x is not None)
-        made.append(TrainingCase(edit, paraphrases or (edit,), tuple(x for x in _locality(lm, case) if x is not None)))
-    if len(made) < 2 or not any(one.locality for one in made):
+        lessons.append(
+            TrainingCase(edit, paraphrases or (edit,), tuple(x for x in _locality(lm, case) if x is not None))
+        )
+    if len(lessons) < 2 or not any(one.locality for one in lessons):
         raise UserError(
-            f"{counted(len(made), 'case')} with a new object: too few to train on",
+            f"{counted(len(lessons), 'case')} with a new object: too few to train on",
             fix="give more cases, with neighbours: their prompts are what an edit must not move",
         )
-    return made
+    return lessons
 
 
 def _paraphrases(lm: LM, case: Case) -> Iterator[GradientLine | None]:

@@ -91,8 +91,8 @@ class Retrieval(Editor):
         notes: dict[str, Any] = {"memory": len(memory)}
         facts, keys = [r for r in requests if isinstance(r, Fact)], {r.key for r in requests}
         if facts:
-            own = sum(any(memory[i].key in keys for i in found(r.fact_prompt)) for r in facts)
-            notes["found_by_fact_prompt"] = own / len(facts)
+            hits = sum(any(memory[i].key in keys for i in found(r.fact_prompt)) for r in facts)
+            notes["found_by_fact_prompt"] = hits / len(facts)
         return RetrievalEdit(notes, find)
 
     def _remembered(self, requests: Sequence[EditRequest]) -> Sequence[EditRequest]:

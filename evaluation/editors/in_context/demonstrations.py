@@ -33,12 +33,12 @@ def of_facts(case: Case) -> Shows:
     """Plain prompts: the fact prompt, its paraphrases, the prompts of neighbours (with their own object)."""
     fact = case.fact
     new = fact.new.text if fact.new else ""
-    kept = [Demonstration(n.fact.fact_prompt, " ", n.fact.old.text) for n in case.neighbours]
-    kept += [Demonstration(text, " ", fact.old.text) for text in fact.neighbour_prompts]
+    retained = [Demonstration(n.fact.fact_prompt, " ", n.fact.old.text) for n in case.neighbours]
+    retained += [Demonstration(text, " ", fact.old.text) for text in fact.neighbour_prompts]
     return {
         "copy": [Demonstration(fact.fact_prompt, " ", new)],
         "update": [Demonstration(text, " ", new) for text in fact.paraphrases],
-        "retain": kept,
+        "retain": retained,
     }
 
 

@@ -106,8 +106,8 @@ class Ike(Editor):
                 where=self.name,
                 fix='add support = "shipped" to the run, or a split of your own',
             )
-        about = " ".join(statement(f) for f in requests)
-        chosen = [self._cases[i] for i in nearest(self._index.scores(about), self.params.k)]
+        statements = " ".join(statement(f) for f in requests)
+        chosen = [self._cases[i] for i in nearest(self._index.scores(statements), self.params.k)]
         shown = assign([self.shows(c) for c in chosen], self.params.ratio, names=[c.key for c in chosen])
         parts = [self.demonstration(c.fact, x) for c, x in zip(chosen, shown, strict=True) if x is not None]
         return PromptEdit({"demonstrations": len(parts)}, prefix="".join(reversed(parts)) + self.question(requests))

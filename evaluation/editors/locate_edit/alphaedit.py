@@ -54,12 +54,12 @@ class AlphaEdit(ResidualEditor):
     def _null_space(self, moments: KeyCovariance, device: torch.device) -> NullSpace:
         if self._spaces is None:
             self._spaces = {}
-        found = self._spaces.get(id(moments))
-        if found is None:
+        space = self._spaces.get(id(moments))
+        if space is None:
             p = self.params
-            found = null_space(moments, device, threshold=p.null_threshold, share=p.null_share, cache=self.cache)
-            self._spaces[id(moments)] = found
-        return found
+            space = null_space(moments, device, threshold=p.null_threshold, share=p.null_share, cache=self.cache)
+            self._spaces[id(moments)] = space
+        return space
 
     def metric(self, moments: KeyCovariance, layer_keys: Tensor) -> Tensor:
         """Pk."""
@@ -67,6 +67,10 @@ class AlphaEdit(ResidualEditor):
 
     def edit_after(self, requests: Sequence[Fact], earlier: Sequence[Edit]) -> Edit:
         """One edit for all requests on a model that carries ``earlier``: what those wrote keeps its place."""
-        kept = [edit.keys for edit in earlier if isinstance(edit, SpreadEdit) and edit.keys is not None]
-        held = {layer: torch.cat([found[layer] for found in kept]) for layer in self.params.layers} if kept else None
+        earlier_keys = [edit.keys for edit in earlier if isinstance(edit, SpreadEdit) and edit.keys is not None]
+        held = (
+            {layer: torch.cat([keys_by_layer[layer] for keys_by_layer in earlier_keys]) for layer in self.params.layers}
+            if earlier_keys
+            else None
+        )
         return self._write([list(asked(requests))], held)[0]

@@ -111,8 +111,8 @@ class ResidualEditor(Editor):
     @property
     def components(self) -> Mapping[str, str]:
         """The template sampler's version, and digests of corpus or ready statistics."""
-        found = {} if self.params.templates is not None else {"templates": f"sampled@{context_templates.VERSION}"}
-        return {**found, **covariance_source.source_digest(self.params)}
+        versions = {} if self.params.templates is not None else {"templates": f"sampled@{context_templates.VERSION}"}
+        return {**versions, **covariance_source.source_digest(self.params)}
 
     def prepare(self, support: Sequence[Case]) -> None:
         """Sample the templates and measure the second moments, unless the cache has them."""
@@ -127,8 +127,8 @@ class ResidualEditor(Editor):
                     where=lm.name,
                     fix="use a method that writes the MLP's own output, such as rome or r_rome",
                 )
-            given = context_templates.checked(p.templates) if p.templates is not None else None
-            sampled = given or context_templates.sampled(
+            templates = context_templates.checked(p.templates) if p.templates is not None else None
+            sampled = templates or context_templates.sampled(
                 lm, p.template_lengths, cache=self.cache, starts=p.template_starts
             )
             self._ready = sampled, covariance_source.obtain(p, lm, p.layers, cache=self.cache)
@@ -148,9 +148,9 @@ class ResidualEditor(Editor):
         contexts, moments = self._material()
         facts = [fact for group in groups for fact in group]
         shape = (len(groups), len(groups[0]), -1)
-        how = value_search.SearchSettings.of(p)
-        found = value_search.search_values(lm, p.layers[-1], facts, contexts, settings=how, place="block")
-        target = torch.stack([value.target for value in found])
+        settings = value_search.SearchSettings.of(p)
+        values = value_search.search_values(lm, p.layers[-1], facts, contexts, settings=settings, place="block")
+        target = torch.stack([value.target for value in values])
         edits: list[list[LowRankDelta]] = [[] for _ in groups]
         notes, written_at = _Notes(len(groups)), dict[int, Tensor]()
         for i, layer in enumerate(p.layers):
@@ -163,16 +163,16 @@ class ResidualEditor(Editor):
                 fraction=p.rho,
                 earlier=None if earlier is None else earlier[layer],
             )
-            for own, left, right in zip(edits, missing / self.share(i), columns.adjusted.float(), strict=True):
-                own.append(LowRankDelta(lm.layout.weight(layer), left.T.contiguous(), right.T.contiguous()))
+            for deltas, left, right in zip(edits, missing / self.share(i), columns.adjusted.float(), strict=True):
+                deltas.append(LowRankDelta(lm.layout.weight(layer), left.T.contiguous(), right.T.contiguous()))
             written_at[layer] = layer_keys
-            notes.layer(lm, layer, [own[-1] for own in edits], columns)
+            notes.layer(lm, layer, [deltas[-1] for deltas in edits], columns)
         remaining = (target - self._states(facts, edits)).reshape(shape)
-        whole = torch.stack([v.target - v.initial for v in found]).reshape(shape)
-        told = notes.edits(found, whole=whole, left=remaining, ridge=p.ridge)
+        whole = torch.stack([v.target - v.initial for v in values]).reshape(shape)
+        edit_notes = notes.edits(values, whole=whole, left=remaining, ridge=p.ridge)
         return [
-            SpreadEdit(tuple(own), told[g], {layer: found[g] for layer, found in written_at.items()})
-            for g, own in enumerate(edits)
+            SpreadEdit(tuple(deltas), edit_notes[g], {layer: rows[g] for layer, rows in written_at.items()})
+            for g, deltas in enumerate(edits)
         ]
 
     def share(self, index: int) -> float:
@@ -186,9 +186,9 @@ class ResidualEditor(Editor):
         lm = self.lm
         prompts = [keys.subject_place(lm, fact, text) for fact in facts for text in contexts]
         groups = [n * len(edits) // len(facts) for n in range(len(facts)) for _ in contexts]
-        found = read_at(lm, lm.projection(layer), "input", prompts, groups, edits)
-        found = found.reshape(len(facts), len(contexts), -1)
-        bare, others = found[:, 0], found[:, 1:]
+        read_keys = read_at(lm, lm.projection(layer), "input", prompts, groups, edits)
+        read_keys = read_keys.reshape(len(facts), len(contexts), -1)
+        bare, others = read_keys[:, 0], read_keys[:, 1:]
         return (bare + others.mean(1)) / 2 if others.shape[1] else bare
 
     def _states(self, facts: Sequence[Fact], edits: Sequence[Sequence[LowRankDelta]]) -> Tensor:
@@ -208,10 +208,10 @@ class _Notes:
     def layer(self, lm: Any, layer: int, changes: Sequence[LowRankDelta], columns: closed_form.Columns) -> None:
         """One layer's change: its norm over the weight's, a = k'Mk of its keys, λ."""
         size = float(lm.projection(layer).weight.float().norm())
-        for g, told in enumerate(self._layers):
+        for g, layer_notes in enumerate(self._layers):
             norm = changes[g].norm()
             reach = columns.reach[g].sort().values
-            told[str(layer)] = {
+            layer_notes[str(layer)] = {
                 "norm_ratio": norm / size,
                 "reach": float(reach.median()),
                 "reach_least": float(reach[0]),
@@ -226,13 +226,13 @@ class _Notes:
         size = whole.shape[1]
         out = []
         for g, layers in enumerate(self._layers):
-            own = values[g * size : (g + 1) * size]
-            ratio = max(told["norm_ratio"] for told in layers.values())
+            edit_values = values[g * size : (g + 1) * size]
+            ratio = max(layer_note["norm_ratio"] for layer_note in layers.values())
             reached = 1 - left[g].norm(dim=1) / whole[g].norm(dim=1).clamp(min=1e-12)
             note: dict[str, Any] = {
-                "loss": max(value.loss for value in own),
-                "nll": max(value.nll for value in own),
-                "steps": max(value.updates for value in own),
+                "loss": max(value.loss for value in edit_values),
+                "nll": max(value.nll for value in edit_values),
+                "steps": max(value.updates for value in edit_values),
                 "value_norm": float(whole[g].norm(dim=1).max()),
                 "written": float(reached.mean()),
                 "norm_ratio": ratio,

@@ -65,8 +65,8 @@ class Rome(Editor):
     def components(self) -> Mapping[str, str]:
         """The template sampler's version, and digests of corpus or ready statistics."""
         p = self.params
-        found = {} if p.templates is not None else {"templates": f"sampled@{context_templates.VERSION}"}
-        return {**found, **covariance_source.source_digest(p)} if p.covariance else found
+        versions = {} if p.templates is not None else {"templates": f"sampled@{context_templates.VERSION}"}
+        return {**versions, **covariance_source.source_digest(p)} if p.covariance else versions
 
     def prepare(self, support: Sequence[Case]) -> None:
         """Sample the templates and measure the second moments, unless the cache has them."""
@@ -75,9 +75,9 @@ class Rome(Editor):
     def _material(self) -> tuple[tuple[str, ...], KeyCovariance | None]:
         if self._ready is None:
             p = self.params
-            given = context_templates.checked(p.templates) if p.templates is not None else None
+            templates = context_templates.checked(p.templates) if p.templates is not None else None
             self._ready = (
-                given or context_templates.sampled(self.lm, p.template_lengths, cache=self.cache),
+                templates or context_templates.sampled(self.lm, p.template_lengths, cache=self.cache),
                 covariance_source.obtain(p, self.lm, [p.layer], cache=self.cache)[p.layer] if p.covariance else None,
             )
         return self._ready
@@ -105,13 +105,13 @@ class Rome(Editor):
         contexts, moments = self._material()
         averages = keys.mean_keys(lm, p.layer, facts, contexts)
         bare = self._written_at(facts, contexts)
-        how = value_search.SearchSettings.of(p)
+        settings = value_search.SearchSettings.of(p)
         size = float(lm.projection(p.layer).weight.float().norm())  # type: ignore[operator]
         out = []
-        for n, value in enumerate(value_search.search_values(lm, p.layer, facts, contexts, settings=how)):
-            found = closed_form.direction(averages[n], moments, ridge=p.ridge)
-            right = closed_form.right_vector(found.u, target=value.target, key=bare.keys[n], value=bare.values[n])
-            delta = LowRankDelta(lm.layout.weight(p.layer), right[:, None], found.u[:, None])
+        for n, value in enumerate(value_search.search_values(lm, p.layer, facts, contexts, settings=settings)):
+            direction = closed_form.direction(averages[n], moments, ridge=p.ridge)
+            right = closed_form.right_vector(direction.u, target=value.target, key=bare.keys[n], value=bare.values[n])
+            delta = LowRankDelta(lm.layout.weight(p.layer), right[:, None], direction.u[:, None])
             ratio = delta.norm() / size
             note = {
                 "loss": value.loss,
@@ -119,7 +119,7 @@ class Rome(Editor):
                 "steps": value.updates,
                 "value_norm": float(right.norm()),
                 "norm_ratio": ratio,
-                "whitened_key": found.whitened,
+                "whitened_key": direction.whitened,
                 "blow_up": not ratio <= DIVERGENCE_RATIO,
             }
             out.append((delta, note))

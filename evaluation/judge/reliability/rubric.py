@@ -53,12 +53,12 @@ def expected_ratings(names: NamedObjects) -> dict[Aspect, int]:
         >>> expected_ratings("both"), expected_ratings("old"), expected_ratings("new")
         ({'coherence': 2}, {'coherence': 1, 'consistency': 7}, {'consistency': 7})
     """
-    found: dict[Aspect, int] = {}
+    expected: dict[Aspect, int] = {}
     if (coherence := _COHERENCE[names]) is not None:
-        found["coherence"] = coherence
+        expected["coherence"] = coherence
     if names != "both":
-        found["consistency"] = 7
-    return found
+        expected["consistency"] = 7
+    return expected
 
 
 class RuledScript(NamedTuple):

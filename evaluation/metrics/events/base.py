@@ -54,14 +54,14 @@ class EventMetric(CaseMean):
     def right(self, question: Question, answers: Answers) -> ItemScore:
         """1 for the right answer, 0 for another; a tie between options is 0 and counted."""
         if isinstance(question, FactQuestion):
-            said, why = short_answer(answers.get(self.probes_of(question)[0].id))
-            value = None if said is None else float(is_right(question, said, self.choice))
+            text, why = short_answer(answers.get(self.probes_of(question)[0].id))
+            value = None if text is None else float(is_right(question, text, self.choice))
             return self.item(question, value, why)
-        found = chosen_option(question, answers, self.choice)
-        if isinstance(found, str):
-            return self.item(question, None, found)
-        reason = TRUNCATED if found.truncated else ""
-        return self.item(question, float(found.letter == question.answer), reason, tie=found.letter is None)
+        option = chosen_option(question, answers, self.choice)
+        if isinstance(option, str):
+            return self.item(question, None, option)
+        reason = TRUNCATED if option.truncated else ""
+        return self.item(question, float(option.letter == question.answer), reason, tie=option.letter is None)
 
 
 class QuestionMetric(EventMetric, PooledMean):
@@ -85,18 +85,18 @@ class WholeEventMetric(EventMetric):
 
         An event is the more easily wrong the more questions it has: the report shows this by their number.
         """
-        found = [self.right(question, after) for question in self.questions(case)]
-        if not found:
+        items = [self.right(question, after) for question in self.questions(case)]
+        if not items:
             return CaseScores(case=case.key, metric=self.name, items=())
-        lost = next((i.reason for i in found if i.value is None), None)
-        wrong = any(i.value == 0 for i in found)
+        lost = next((i.reason for i in items if i.value is None), None)
+        wrong = any(i.value == 0 for i in items)
         value = 0.0 if wrong else None if lost is not None else 1.0
-        cut = TRUNCATED if any(i.reason == TRUNCATED for i in found) else ""
+        cut = TRUNCATED if any(i.reason == TRUNCATED for i in items) else ""
         item = ItemScore(
             probe=case.event.key,
             item=case.event.key,
             value=value,
-            tie=any(i.tie for i in found),
+            tie=any(i.tie for i in items),
             reason=(lost or "") if value is None else cut,
         )
         return CaseScores(case=case.key, metric=self.name, items=(item,))

@@ -117,5 +117,5 @@ _ROUNDING = 1e-12
 
 def _largest(shares: Sequence[float]) -> str | None:
     most = max(shares)
-    found = [letter for letter, share in zip(LETTERS, shares, strict=True) if most - share <= _ROUNDING]
-    return found[0] if len(found) == 1 else None
+    letters = [letter for letter, share in zip(LETTERS, shares, strict=True) if most - share <= _ROUNDING]
+    return letters[0] if len(letters) == 1 else None

@@ -75,10 +75,10 @@ class ChoiceValue(QuestionMetric):
     def value(self, question: Question, after: Answers, before: Answers) -> ItemScore:
         """The value of the choice after the edit."""
         assert isinstance(question, TendencyQuestion)
-        found = chosen_option(question, after, self.choice)
-        if isinstance(found, str):
-            return self.item(question, None, found)
-        return self.item(question, self.of_choice(found), TRUNCATED if found.truncated else "")
+        option = chosen_option(question, after, self.choice)
+        if isinstance(option, str):
+            return self.item(question, None, option)
+        return self.item(question, self.of_choice(option), TRUNCATED if option.truncated else "")
 
     def of_choice(self, chosen: ChosenOption) -> float:
         """A number from 0 to 1; defined by the metric."""

@@ -55,10 +55,10 @@ def factor(moments: KeyCovariance, device: torch.device, *, ridge: float = 0.0) 
         UserError: C cannot be inverted.
     """
     known = _kept.setdefault(moments, {})
-    found = known.get((str(device), ridge))
-    if found is None:
-        found = known[str(device), ridge] = _factorised(moments, device, ridge)
-    return found
+    cached = known.get((str(device), ridge))
+    if cached is None:
+        cached = known[str(device), ridge] = _factorised(moments, device, ridge)
+    return cached
 
 
 def _factorised(moments: KeyCovariance, device: torch.device, ridge: float) -> Factor:

@@ -56,15 +56,15 @@ def sampled(lm: LM, lengths: Sequence[tuple[int, int]], *, cache: Cache, starts:
     """
     identity = {"model": lm.revision, "dtype": str(lm.dtype), "lengths": [list(p) for p in lengths], "version": VERSION}
     identity |= {"starts": list(starts)} if starts else {}
-    kept = cache.load_json(KIND, identity)
-    if kept is None:
+    templates = cache.load_json(KIND, identity)
+    if templates is None:
         generator = torch.Generator().manual_seed(seed(lm.revision, "templates", str(lengths)))
-        kept = ["{}"]
+        templates = ["{}"]
         for tokens, count in lengths:
             first = [starts[i % len(starts)] for i in range(count)] if starts else [""] * count
-            kept += [f"{text}. {{}}" for text in _sample(lm, tokens, first, generator)]
-        cache.save_json(KIND, identity, kept)
-    return checked(kept)
+            templates += [f"{text}. {{}}" for text in _sample(lm, tokens, first, generator)]
+        cache.save_json(KIND, identity, templates)
+    return checked(templates)
 
 
 @torch.no_grad()

@@ -52,15 +52,15 @@ def obtain(options: CovarianceOptions, lm: LM, layers: Sequence[int], *, cache: 
     """
     if options.moments:
         return _read_covariances(Path(options.moments), lm, layers)
-    found = key_covariances(lm, layers, open_corpus(options.corpus), cache=cache, cap=options.cap)
-    tokens = min(m.tokens for m in found.values())
+    covariances = key_covariances(lm, layers, open_corpus(options.corpus), cache=cache, cap=options.cap)
+    tokens = min(m.tokens for m in covariances.values())
     if tokens < ENOUGH * lm.layout.inner:
         log.warning(
             "%d tokens are few for keys of %d entries: the second moments are noisy, give a larger corpus",
             tokens,
             lm.layout.inner,
         )
-    return found
+    return covariances
 
 
 def _read_covariances(path: Path, lm: LM, layers: Sequence[int]) -> dict[int, KeyCovariance]:

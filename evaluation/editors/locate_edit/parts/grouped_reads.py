@@ -46,8 +46,8 @@ def read_at(
         ids, mask = lm.pad([p.ids[: p.last + 1] for p, _ in batch])
         with _apply_edits(lm, many, edits, [group for _, group in batch]), reading(module) as seen:
             lm.run_to(module, ids, mask)
-        found: Tensor = getattr(seen, what)
-        return list(found[range(len(batch)), [p.last for p, _ in batch]].float())
+        states: Tensor = getattr(seen, what)
+        return list(states[range(len(batch)), [p.last for p, _ in batch]].float())
 
     pairs = list(zip(prompts, groups, strict=True))
     return torch.stack(in_batches(pairs, lambda pair: pair[0].last + 1, run, default_budget(lm))).to(lm.device)

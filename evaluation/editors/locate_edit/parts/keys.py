@@ -48,8 +48,8 @@ def read(lm: LM, layer: int, prompts: Sequence[TokenPosition], *, budget: TokenB
         pairs = zip(seen.input[rows, places].float(), seen.output[rows, places].float(), strict=True)
         return list(pairs)
 
-    found = in_batches(prompts, lambda p: p.last + 1, run, budget or default_budget(lm))
-    return KeyValues(torch.stack([k for k, _ in found]), torch.stack([v for _, v in found]))
+    key_value_rows = in_batches(prompts, lambda p: p.last + 1, run, budget or default_budget(lm))
+    return KeyValues(torch.stack([k for k, _ in key_value_rows]), torch.stack([v for _, v in key_value_rows]))
 
 
 def mean_keys(lm: LM, layer: int, facts: Sequence[Fact], templates: Sequence[str]) -> Tensor:

@@ -56,17 +56,17 @@ def null_space(
     """
     content = hashlib.sha256(moments.second.contiguous().numpy().tobytes()).hexdigest()
     identity = {"moments": content, "threshold": threshold, "share": share}
-    kept = cache.load_tensors(KIND, identity)
-    if kept is None:
-        kept = _split(moments.second.to(device, torch.float64), threshold=threshold, share=share)
-        cache.save_tensors(KIND, identity, kept)
-    found = NullSpace(kept["used"].to(device), float(kept["share"]))
-    if not 0 < found.dimensions < len(moments.second):
+    tensors = cache.load_tensors(KIND, identity)
+    if tensors is None:
+        tensors = _split(moments.second.to(device, torch.float64), threshold=threshold, share=share)
+        cache.save_tensors(KIND, identity, tensors)
+    space = NullSpace(tensors["used"].to(device), float(tensors["share"]))
+    if not 0 < space.dimensions < len(moments.second):
         raise UserError(
-            f"the null space has {found.dimensions} of {len(moments.second)} dimensions",
+            f"the null space has {space.dimensions} of {len(moments.second)} dimensions",
             fix="change null_threshold, or give null_share in its place (such as 0.02)",
         )
-    return found
+    return space
 
 
 def _split(second: Tensor, *, threshold: float | None, share: float | None) -> dict[str, Tensor]:

@@ -64,12 +64,12 @@ class Stems:
     ) -> None:
         self._lm, self._max_tokens = lm, max_tokens
         self._read: Prefix | None = None
-        own = defaultdict(list)
+        by_kind = defaultdict(list)
         for kind, ids in zip(kinds, beginnings, strict=True):
-            own[kind].append(ids)
-        self._stems: dict[Hashable, tuple[int, ...]] = {kind: _common_beginning(rows) for kind, rows in own.items()}
-        if len(beginnings) == len(own) or not any(self._stems.values()) or lm.layout.window:
-            self._stems = dict.fromkeys(own, ())
+            by_kind[kind].append(ids)
+        self._stems: dict[Hashable, tuple[int, ...]] = {kind: _common_beginning(rows) for kind, rows in by_kind.items()}
+        if len(beginnings) == len(by_kind) or not any(self._stems.values()) or lm.layout.window:
+            self._stems = dict.fromkeys(by_kind, ())
         else:
             self._read = read_prefix(lm, list(self._stems.values()))
 
@@ -83,19 +83,19 @@ class Stems:
         rests = [ids[len(self._stems[kind]) :] for kind, ids in zip(kinds, beginnings, strict=True)]
         groups = alike([len(rest) for rest in rests], self._max_tokens, each=price(lm))
         parts = []
-        for own in groups:
-            stems = None if self._read is None else self._read.select(index[own])
-            parts.append(_extend(lm, stems, [rests[i] for i in own]))
-        return _stack_prefixes(parts, [i for own in groups for i in own])
+        for group in groups:
+            stems = None if self._read is None else self._read.select(index[group])
+            parts.append(_extend(lm, stems, [rests[i] for i in group]))
+        return _stack_prefixes(parts, [i for group in groups for i in group])
 
 
 @torch.no_grad()
 def _extend(lm: LM, stems: Prefix | None, rests: Sequence[tuple[int, ...]]) -> Prefix:
     """Every row's stem and rest as one prefix, padded on the right only."""
     if stems is None:
-        found = read_prefix(lm, [rest or (0,) for rest in rests])  # a masked token stands for an empty rest
+        prefix = read_prefix(lm, [rest or (0,) for rest in rests])  # a masked token stands for an empty rest
         lengths = torch.tensor([len(rest) for rest in rests], device=lm.device)
-        return Prefix(found.past, found.mask * (lengths > 0)[:, None], lengths)
+        return Prefix(prefix.past, prefix.mask * (lengths > 0)[:, None], lengths)
     past, whole = stems.past, stems.mask
     if any(rests):
         ids, mask = lm.pad(rests)
@@ -124,7 +124,7 @@ def _stack_prefixes(parts: Sequence[Prefix], order: Sequence[int]) -> Prefix:
             every = [part.past.layers[n] for part in parts]
             layer.keys, layer.values = (
                 torch.cat([pad(state, (0, 0, 0, longest - state.shape[2])) for state in states])
-                for states in ([own.keys for own in every], [own.values for own in every])
+                for states in ([prefix.keys for prefix in every], [prefix.values for prefix in every])
             )
         mask = torch.cat([pad(part.mask, (0, longest - part.mask.shape[1])) for part in parts])
         parts = [Prefix(parts[0].past, mask, mask.sum(1))]

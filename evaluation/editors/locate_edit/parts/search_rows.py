@@ -49,12 +49,12 @@ def groups(rows: list[list[SearchRow]], budget: TokenBudget) -> Iterator[list[Se
     """Requests that are searched for together: about two passes' worth, which bounds the caches they keep."""
     group: list[SearchRow] = []
     cost = 0
-    for own in rows:
-        more = sum(map(cost_of, own))
+    for request_rows in rows:
+        more = sum(map(cost_of, request_rows))
         if group and cost + more > 2 * budget.tokens:
             yield group
             group, cost = [], 0
-        group, cost = group + own, cost + more
+        group, cost = group + request_rows, cost + more
     if group:
         yield group
 

@@ -129,10 +129,10 @@ def search_values(
     """
     budget = budget or default_budget(lm, gradients=True)
     rows = [rows_of(lm, i, fact, templates) for i, fact in enumerate(requests)]
-    found: dict[int, SearchedValue] = {}
+    by_request: dict[int, SearchedValue] = {}
     for group in groups(rows, budget):
-        found.update(_ValueSearch(lm, layer, group, settings=settings, place=place, budget=budget).run())
-    return [found[i] for i in range(len(requests))]
+        by_request.update(_ValueSearch(lm, layer, group, settings=settings, place=place, budget=budget).run())
+    return [by_request[i] for i in range(len(requests))]
 
 
 class _ValueSearch:
@@ -155,28 +155,28 @@ class _ValueSearch:
         if can_share(lm, max(len(row.ids) for row in rows)):
             beginnings = [row.ids[: row.subject] for row in rows]
             stems = Stems(lm, [row.template for row in rows], beginnings, max_tokens=budget.tokens)
-        for own in alike([len(row.ids) - row.subject for row in rows], budget.tokens, each=price(lm)):
-            in_batches([rows[i] for i in own], cost_of, partial(self._prepare, stems), budget)
+        for places in alike([len(row.ids) - row.subject for row in rows], budget.tokens, each=price(lm)):
+            in_batches([rows[i] for i in places], cost_of, partial(self._prepare, stems), budget)
 
     def run(self) -> dict[int, SearchedValue]:
         """Values by number of the request."""
-        how, count = self.settings, len(self.requests)
+        settings, count = self.settings, len(self.requests)
         delta = torch.zeros_like(self.start, requires_grad=True)
-        optimiser = torch.optim.Adam([delta], lr=how.lr)
+        optimiser = torch.optim.Adam([delta], lr=settings.lr)
         sizes = self.start.norm(dim=1)
-        found: dict[int, SearchedValue] = {}
+        by_request: dict[int, SearchedValue] = {}
         open_ = torch.ones(count, dtype=torch.bool, device=self.lm.device)
-        for step in range(how.steps):
-            last = step == how.steps - 1
+        for step in range(settings.steps):
+            last = step == settings.steps - 1
             nll, kl, slope = self._evaluate(delta.detach(), gradients=not last)
             with torch.enable_grad():
-                decay = how.weight_decay * delta.norm(dim=1) / sizes**2
+                decay = settings.weight_decay * delta.norm(dim=1) / sizes**2
                 (pull,) = torch.autograd.grad(decay.sum(), delta)
-            loss = (nll + how.kl_weight * kl + decay).detach()
-            ended = open_ & ((loss < how.stop_below) | last)
+            loss = (nll + settings.kl_weight * kl + decay).detach()
+            ended = open_ & ((loss < settings.stop_below) | last)
             for n in ended.nonzero()[:, 0].tolist():
                 target = (self.start[n] + delta[n]).detach()
-                found[self.requests[n]] = SearchedValue(
+                by_request[self.requests[n]] = SearchedValue(
                     target, self.start[n].clone(), float(loss[n]), float(nll[n]), step
                 )
             open_ &= ~ended
@@ -187,9 +187,9 @@ class _ValueSearch:
             delta.grad = (slope + pull) * open_[:, None]
             optimiser.step()
             with torch.no_grad():
-                norms, most = delta.norm(dim=1), how.clamp * sizes
+                norms, most = delta.norm(dim=1), settings.clamp * sizes
                 delta.mul_(torch.where(norms > most, most / norms, 1.0)[:, None])
-        return found
+        return by_request
 
     def _evaluate(self, delta: Tensor, *, gradients: bool) -> tuple[Tensor, Tensor, Tensor]:
         """Mean negative log-probability and divergence of every request, and their slope with respect to δ."""
@@ -223,11 +223,11 @@ class _ValueSearch:
     ) -> tuple[_SearchBatch, Tensor | None, Tensor, Tensor]:
         """One pass over a batch: shares of nll and divergence by read, slope by row. Changes nothing."""
         lm, every = self.lm, torch.arange(len(batch.rows), device=self.lm.device)
-        own = delta[batch.requests].requires_grad_(gradients)
+        request_deltas = delta[batch.requests].requires_grad_(gradients)
 
         def add(out: Tensor) -> Tensor:
             changed = out.clone()
-            changed[every, batch.subjects] = (out[every, batch.subjects].float() + own).to(out.dtype)
+            changed[every, batch.subjects] = (out[every, batch.subjects].float() + request_deltas).to(out.dtype)
             return changed
 
         with torch.set_grad_enabled(gradients), ExitStack() as hooks:
@@ -247,21 +247,21 @@ class _ValueSearch:
                 batch = batch._replace(held=now.detach().clone())
             assert batch.held is not None
             divergence = torch.zeros_like(values).masked_scatter(essence, (now.exp() * (now - batch.held)).sum(1))
-            pull = torch.zeros_like(own)
+            pull = torch.zeros_like(request_deltas)
             if gradients:
-                (pull,) = torch.autograd.grad((values + self.settings.kl_weight * divergence).sum(), own)
+                (pull,) = torch.autograd.grad((values + self.settings.kl_weight * divergence).sum(), request_deltas)
         return batch, values.detach(), divergence.detach(), pull
 
     def _drop(self, open_: Tensor) -> None:
         """Take the rows of finished requests out of the batches."""
-        kept = []
+        batches = []
         for batch in self.batches:
             rows = [i for i, n in enumerate(batch.requests.tolist()) if open_[n]]
             if len(rows) == len(batch.rows):
-                kept.append(batch)
+                batches.append(batch)
             elif rows:
-                kept.append(self._keep(batch, rows))
-        self.batches = kept
+                batches.append(self._keep(batch, rows))
+        self.batches = batches
 
     def _keep(self, batch: _SearchBatch, rows: list[int]) -> _SearchBatch:
         """Some of a batch's rows."""
