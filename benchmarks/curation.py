@@ -223,7 +223,7 @@ def counterfact() -> dict[str, Any] | None:
     return out
 
 
-def about() -> dict[str, Any]:
+def setting() -> dict[str, Any]:
     """What the timings were taken on."""
     names = ("scedit", "numpy", "scipy", "pydantic", "duckdb")
     return {
@@ -278,7 +278,7 @@ def merge(path: Path, name: str, result: dict[str, Any] | None) -> None:
     elif result:
         results[name] = result
     ordered = sorted(results.values(), key=lambda r: (r["n"], r["threshold"], r["method"]))
-    text = json.dumps({**about(), "results": ordered, "counterfact_import": imported}, indent=1)
+    text = json.dumps({**setting(), "results": ordered, "counterfact_import": imported}, indent=1)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text + "\n", encoding="utf-8")
 

@@ -47,7 +47,7 @@ class Share(NamedTuple):
     hit: Callable[[LabelledScript, ScriptDecision], bool]
 
 
-def _found(_: LabelledScript, decision: ScriptDecision) -> bool:
+def _is_flagged(_: LabelledScript, decision: ScriptDecision) -> bool:
     return decision.label != "keep"
 
 
@@ -58,10 +58,12 @@ def _kept_wrongly(script: LabelledScript, decision: ScriptDecision) -> bool:
 SHARES = (
     Share("good items kept, cut in the right place", "95 % or more", lambda s: s.kind == "good", right),
     Share("wrong cuts kept", "5 % or less", lambda s: s.kind in WRONG_CUTS, _kept_wrongly),
-    Share("derived names found", "95 % or more", lambda s: (s.kind, s.verdict) == ("derived_name", "drop"), _found),
-    Share("telling words found", "-", lambda s: s.kind == "telling_word", _found),
-    Share("scripts for any object found", "-", lambda s: s.kind == "not_about_object", _found),
-    Share("related knowledge found", "-", lambda s: s.kind == "related_knowledge", _found),
+    Share(
+        "derived names found", "95 % or more", lambda s: (s.kind, s.verdict) == ("derived_name", "drop"), _is_flagged
+    ),
+    Share("telling words found", "-", lambda s: s.kind == "telling_word", _is_flagged),
+    Share("scripts for any object found", "-", lambda s: s.kind == "not_about_object", _is_flagged),
+    Share("related knowledge found", "-", lambda s: s.kind == "related_knowledge", _is_flagged),
 )
 
 

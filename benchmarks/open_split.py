@@ -50,8 +50,8 @@ def share(hits: int, n: int) -> str:
     """Hits, share and Wilson's interval in a cell."""
     if not n:
         return "not judged"
-    found = wilson_interval(hits, n)
-    return f"{hits} of {n}: {found.value:.2f} [{found.low:.2f}, {found.high:.2f}]"
+    interval = wilson_interval(hits, n)
+    return f"{hits} of {n}: {interval.value:.2f} [{interval.low:.2f}, {interval.high:.2f}]"
 
 
 def fill_store(path: Path, split: Split) -> None:
@@ -71,10 +71,10 @@ def run_checks(store: Store, tell: Callable[[str], object]) -> None:
 
 def verdicts_by_check(store: Store) -> dict[str, dict[str, Verdict]]:
     """Verdicts by check and by the content id of the item."""
-    found: dict[str, dict[str, Verdict]] = defaultdict(dict)
+    by_check: dict[str, dict[str, Verdict]] = defaultdict(dict)
     for verdict in store.verdicts():
-        found[verdict.by.split("@")[0]][verdict.item_id] = verdict
-    return found
+        by_check[verdict.by.split("@")[0]][verdict.item_id] = verdict
+    return by_check
 
 
 def relations_table(split: Split, known: dict[str, Verdict], dev: set[str]) -> str:
@@ -112,11 +112,11 @@ def ranks_of(reason: str) -> list[int]:
 
 def cuts_table(split: Split) -> str:
     """In which step scripts are cut."""
-    own = Counter(p.step for case in split.cases for p in case.prompts)
+    prompt_steps = Counter(p.step for case in split.cases for p in case.prompts)
     beside = Counter(p.step for case in split.cases for n in case.neighbours for p in n.prompts)
-    steps = sorted({step for step in (*own, *beside) if step is not None})
+    steps = sorted({step for step in (*prompt_steps, *beside) if step is not None})
     rows = [
-        ["script prompts", *(f"{own[s]} ({own[s] / own.total():.1%})" for s in steps)],
+        ["script prompts", *(f"{prompt_steps[s]} ({prompt_steps[s] / prompt_steps.total():.1%})" for s in steps)],
         ["neighbours' prompts", *(f"{beside[s]} ({beside[s] / beside.total():.1%})" for s in steps)],
     ]
     return table(["cut in step", *steps], rows)
@@ -140,16 +140,18 @@ def duplicates_table(store: Store) -> str:
     for kind, method, threshold in DUPLICATES:
         items = store_items(store, kind)  # type: ignore[arg-type]
         embedder = Embedder() if method == "embedding" else None
-        found = near_duplicates(items, method=method, threshold=threshold, embedder=embedder)  # type: ignore[arg-type]
-        clusters = sorted(found.clusters(), key=lambda c: -c.greatest)
+        duplicates = near_duplicates(items, method=method, threshold=threshold, embedder=embedder)  # type: ignore[arg-type]
+        clusters = sorted(duplicates.clusters(), key=lambda c: -c.greatest)
         nearest = "; ".join(f"*{c.members[0].text}* / *{c.members[1].text}*" for c in clusters[:1])
-        rows.append([kind, method, threshold, len(found.items), found.duplicates, nearest.replace("\n", " ")[:160]])
+        rows.append(
+            [kind, method, threshold, len(duplicates.items), duplicates.duplicates, nearest.replace("\n", " ")[:160]]
+        )
     return table(["texts", "measure", "from", "compared", "near an earlier one", "the nearest pair"], rows)
 
 
 def overlap_table(split: Split) -> str:
     """What the split shares with everything else that is shipped."""
-    own = TextCollection.from_cases("open", split.cases)
+    collection = TextCollection.from_cases("open", split.cases)
     others = {
         "`mini`": open_collection("mini"),
         "the demonstrations": TextCollection.from_cases("demonstrations", demonstrations_split().cases),
@@ -157,7 +159,7 @@ def overlap_table(split: Split) -> str:
     }
     rows = []
     for name, other in others.items():
-        report = overlap(own, other)
+        report = overlap(collection, other)
         rows.append([name, *(f"{level.a} ({level.b})" for level in report.levels)])
     heads = [level.name.replace("_", " ") for level in report.levels]
     return table(["open's facts and texts beside", *heads], rows)
@@ -181,14 +183,14 @@ def sharing_table(split: Split) -> str:
         any_ = sum(side.shares(case) is not None for case in split.cases)
         rows.append([name, edited, any_])
     text = corpus_path().read_text(encoding="utf-8")
-    said = [c for c in split.cases if find(text, c.fact.subject)]
-    rows.append(["the statistics corpus (the subject is named)", len(said), ""])
+    sharing = [c for c in split.cases if find(text, c.fact.subject)]
+    rows.append(["the statistics corpus (the subject is named)", len(sharing), ""])
     counterfact = (FOLDER / "counterfact_subjects.txt").read_text(encoding="utf-8").splitlines()
     rows.append(["CounterFact's subjects (`counterfact_subjects.txt`)", len(counterfact), ""])
     return table(["beside", "cases whose edited subject is there", "or a neighbour's"], rows)
 
 
-def prompts_table(split: Split, found: dict[str, dict[str, Verdict]]) -> str:
+def prompts_table(split: Split, by_check: dict[str, dict[str, Verdict]]) -> str:
     """Token boundaries and predictability of script prompts and neighbours' prompts."""
     groups: dict[str, list[ScriptPrompt]] = {
         "script prompts": [p for case in split.cases for p in case.prompts],
@@ -196,8 +198,8 @@ def prompts_table(split: Split, found: dict[str, dict[str, Verdict]]) -> str:
     }
     rows = []
     for name, prompts in groups.items():
-        cut = [found["token_boundary"][p.id] for p in prompts if p.id in found["token_boundary"]]
-        bits = [v.value for p in prompts if (v := found["predictability"].get(p.id)) and v.value is not None]
+        cut = [by_check["token_boundary"][p.id] for p in prompts if p.id in by_check["token_boundary"]]
+        bits = [v.value for p in prompts if (v := by_check["predictability"].get(p.id)) and v.value is not None]
         middle = f"{sorted(bits)[len(bits) // 2]:.1f}" if bits else "-"
         rows.append([name, share(sum(v.label != "keep" for v in cut), len(cut)), middle, share(high(bits), len(bits))])
     heads = ["", "fault at the object's token boundary", "predictability, median (bits)", f"{HIGH:g} bits or more"]
@@ -211,10 +213,10 @@ def high(bits: Iterable[float]) -> int:
 
 def figures(store: Store, split: Split) -> str:
     """All tables, with their headings."""
-    found, dev = verdicts_by_check(store), set(split.header["parts"]["dev"])
+    by_check, dev = verdicts_by_check(store), set(split.header["parts"]["dev"])
     parts = {
-        "Relations, and what SmolLM2-135M knows before the edit": relations_table(split, found["known_before"], dev),
-        "Token boundaries and predictability": prompts_table(split, found),
+        "Relations, and what SmolLM2-135M knows before the edit": relations_table(split, by_check["known_before"], dev),
+        "Token boundaries and predictability": prompts_table(split, by_check),
         "Where scripts are cut": cuts_table(split),
         "The funnel": funnel_table(FOLDER / "funnel.jsonl"),
         "Near-duplicates across the whole split": duplicates_table(store),
@@ -241,18 +243,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("folder", type=Path, help="where the store stands")
     parser.add_argument("--page", type=Path, help="the page that gets the tables; printed where left out")
     parser.add_argument("--as-it-stands", action="store_true", help="run no check")
-    given = parser.parse_args(arguments)
-    split, path = shipped_split("open"), given.folder / "open.duckdb"
+    options = parser.parse_args(arguments)
+    split, path = shipped_split("open"), options.folder / "open.duckdb"
     fill_store(path, split)
-    if not given.as_it_stands:
+    if not options.as_it_stands:
         with Store.open(path, write=True) as store:
             run_checks(store, sys.stderr.write)
     with Store.open(path) as store:
         text = figures(store, split)
-    if given.page is None:
+    if options.page is None:
         sys.stdout.write(text + "\n")
     else:
-        given.page.write_text(put_between(given.page.read_text(encoding="utf-8"), text), encoding="utf-8")
+        options.page.write_text(put_between(options.page.read_text(encoding="utf-8"), text), encoding="utf-8")
     return 0
 
 

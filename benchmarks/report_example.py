@@ -58,10 +58,10 @@ def rate(store: Path, ratings: Path, task: str) -> None:
             page = browser.new_context().new_page()
             served.enter(page, app, secret)
             for n, assigned in enumerate(work[name]):
-                served.rate(page, said(assigned, task, name, asks), n, len(work[name]))
+                served.rate(page, answers_for(assigned, task, name, asks), n, len(work[name]))
 
 
-def said(assigned: Assignment, task: str, rater: str, asks: dict[str, Any]) -> list[str]:
+def answers_for(assigned: Assignment, task: str, rater: str, asks: dict[str, Any]) -> list[str]:
     """A rater's answers to an item."""
     ask, draw = asks[assigned.item], random.Random(f"{rater}/{task}/{assigned.item}")
     rules = expected_ratings(named_objects(ask.text, ask.fact))

@@ -35,21 +35,21 @@ class FactTable:
 
     def objects(self, subject: Entity, relation: str) -> tuple[Object, ...]:
         """All objects of a subject's relation, each once."""
-        found: list[Object] = []
+        objects: list[Object] = []
         for name in sorted(names_of(subject)):
             for one in self._objects.get((name, relation), ()):
-                if not any(names_of(one) & names_of(other) for other in found):
-                    found.append(one)
-        return tuple(found)
+                if not any(names_of(one) & names_of(other) for other in objects):
+                    objects.append(one)
+        return tuple(objects)
 
     def follow(self, start: Entity, relations: Sequence[str]) -> Object | None:
         """Where a path leads; None where the table has no fact of a step, or several."""
         place: Entity = start
         for relation in relations:
-            found = self.objects(place, relation)
-            if len(found) != 1:
+            objects = self.objects(place, relation)
+            if len(objects) != 1:
                 return None
-            place = found[0]
+            place = objects[0]
         return place if isinstance(place, Object) else as_object(place)
 
 

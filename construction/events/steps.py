@@ -194,7 +194,7 @@ class TendencyStep(EventStep[TendencyAsk, WrittenTendencies]):
     def parse(self, item: TendencyAsk, reply: BaseModel) -> list[WrittenTendencies]:
         """The questions, each text once, at most as many of a scope as asked for."""
         assert isinstance(reply, TendencyReply)
-        made: dict[str, TendencyQuestion] = {}
+        by_text: dict[str, TendencyQuestion] = {}
         refused: list[str] = []
         parts: tuple[tuple[Scope, list[WrittenQuestion], int], ...] = (
             ("in", reply.in_scope, item.inside),
@@ -202,18 +202,18 @@ class TendencyStep(EventStep[TendencyAsk, WrittenTendencies]):
         )
         for scope, written, most in parts:
             for one in written[:most]:
-                earlier = made.get(one.question.casefold())
+                earlier = by_text.get(one.question.casefold())
                 if earlier is not None:
                     both = "in and out of scope" if earlier.scope != scope else "asked twice"
                     refused.append(f"one question is {both}")
                     if earlier.scope != scope:
-                        del made[one.question.casefold()]
+                        del by_text[one.question.casefold()]
                     continue
                 try:
-                    made[one.question.casefold()] = tendency_question(item.event, one, scope)
+                    by_text[one.question.casefold()] = tendency_question(item.event, one, scope)
                 except ValidationError as error:
                     refused.append(explain(error).partition(" (")[0])
-        return [WrittenTendencies(tuple(made.values()), tuple(refused))]
+        return [WrittenTendencies(tuple(by_text.values()), tuple(refused))]
 
 
 def tendency_question(event: Event, written: WrittenQuestion, scope: Scope) -> TendencyQuestion:

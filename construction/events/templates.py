@@ -101,8 +101,11 @@ class TemplateFile(Options):
             for place in template.places.values():
                 if not self.of_type(place.type):
                     raise ValueError(f"template '{template.name}': there is no entity of the type '{place.type}'")
-            asked = [*(t.relation for t in template.impacted if t.definite), *(t.relation for t in template.untouched)]
-            for relation in asked:
+            relations = [
+                *(t.relation for t in template.impacted if t.definite),
+                *(t.relation for t in template.untouched),
+            ]
+            for relation in relations:
                 if self.wording(relation) is None:
                     raise ValueError(f"template '{template.name}': no question is worded for the relation '{relation}'")
         return self
@@ -115,8 +118,8 @@ def read_templates(path: Path, table: FactTable) -> TemplateFile:
         UserError: the file cannot be read; a place has no type, a role or relation is not known, a relation is impacted
             and untouched; or a path leads over a relation of which the table has no fact.
     """
-    found = validate(TemplateFile, read_toml(path), where=str(path))
-    for template in found.template:
+    file = validate(TemplateFile, read_toml(path), where=str(path))
+    for template in file.template:
         for followed in template.paths:
             for relation in followed.relations:
                 if relation not in table.relations:
@@ -127,4 +130,4 @@ def read_templates(path: Path, table: FactTable) -> TemplateFile:
                         allowed=", ".join(sorted(table.relations)) or "nothing, as there are no facts",
                         fix="name a file with such facts: --facts-from FILE",
                     )
-    return found
+    return file

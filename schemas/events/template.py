@@ -184,10 +184,10 @@ class EventTemplate(Frozen):
     @model_validator(mode="after")
     def _one_scope(self) -> EventTemplate:
         changed = {(t.role, t.relation) for t in self.impacted}
-        for kept in self.untouched:
-            if (kept.role, kept.relation) in changed:
+        for relation_out in self.untouched:
+            if (relation_out.role, relation_out.relation) in changed:
                 raise ValueError(
-                    f"the relation '{kept.relation}' of '{kept.role}' is impacted and untouched: "
+                    f"the relation '{relation_out.relation}' of '{relation_out.role}' is impacted and untouched: "
                     f"its question would be in and out of scope"
                 )
         if not self.impacted:

@@ -49,10 +49,10 @@ def _lost(event: Event, bare: str) -> str:
         if not find(event.text, entity):
             return f"the name '{entity.text}' is lost"
     for kind, pattern in (("number", _NUMBER), ("date", _MONTH), ("name", _NAME)):
-        for said in pattern.findall(bare):
-            covered = any(said in name for e in entities for name in e.names)
-            if not covered and not find(event.text, Entity(text=said)):
-                return f"the {kind} '{said}' is lost"
+        for word in pattern.findall(bare):
+            covered = any(word in name for e in entities for name in e.names)
+            if not covered and not find(event.text, Entity(text=word)):
+                return f"the {kind} '{word}' is lost"
     return ""
 
 

@@ -31,9 +31,9 @@ class StandsAlone(EventCheck):
         """The verdict on the question."""
         question = inputs.question
         assert question is not None
-        found = _POINTS.search(question.text)
-        if found is None:
+        match = _POINTS.search(question.text)
+        if match is None:
             return self.verdict(question, "keep")
-        span = Span(start=found.start(), end=found.end(), text=found.group(), what="deictic")
-        reason = f"'{found.group()}' points at something that the question does not name"
+        span = Span(start=match.start(), end=match.end(), text=match.group(), what="deictic")
+        reason = f"'{match.group()}' points at something that the question does not name"
         return self.verdict(question, "drop", reason, spans=[span])
