@@ -92,7 +92,7 @@ class EventSelectionStream:
         facts = self._store.in_range(FactQuestion, keys, parent=True)
         tendencies = self._store.in_range(TendencyQuestion, keys, parent=True)
         ruling = self._ruling.over(record.id for records in (events, facts, tendencies) for record in records)
-        fact_questions, likely = self._passing_questions(facts, ruling), self._kept(tendencies, ruling)
+        fact_questions, likely = self._passing_questions(facts, ruling), self._passing_questions(tendencies, ruling)
         for event in events:
             if self._rule.types is not None and event.type not in self._rule.types:
                 continue
