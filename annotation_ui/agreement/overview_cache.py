@@ -49,7 +49,7 @@ class OverviewCache:
     def __init__(self, compute: Callable[[CampaignKey], Overview] | None = None) -> None:
         self._compute = compute or compute_apart
         self._lock, self._turn = threading.Condition(), threading.Lock()
-        self._kept: dict[CampaignKey, Overview] = {}
+        self._overviews: dict[CampaignKey, Overview] = {}
         self._faults: dict[tuple[CampaignKey, str], str] = {}
         self._running: set[CampaignKey] = set()
         self._rest_until: dict[CampaignKey, float] = {}
@@ -66,7 +66,7 @@ class OverviewCache:
         end = time.monotonic() + (PATIENCE if patience is None else patience)
         with self._lock:
             while True:
-                overview, fault = self._kept.get(key), self._faults.get((key, digest), "")
+                overview, fault = self._overviews.get(key), self._faults.get((key, digest), "")
                 current = overview is not None and overview.digest == digest
                 if current or fault:
                     return HeldOverview(overview, current, fault)
@@ -96,7 +96,7 @@ class OverviewCache:
             self.computed += 1
             self._running.discard(key)
             if overview is not None:
-                self._kept[key] = overview
+                self._overviews[key] = overview
                 self._rest_until[key] = time.monotonic() + REST * (time.monotonic() - start)
             else:
                 self._faults[key, digest] = fault

@@ -32,7 +32,7 @@ class PromptTemplates:
             if sum(map(str.isalpha, before + after)) >= _SHORTEST:
                 affixes[fact.relation.id].add((before, after))
         every = set[tuple[str, str]]().union(*affixes.values())
-        self._own = {relation: _longest_first(some) for relation, some in affixes.items()}
+        self._by_relation = {relation: _longest_first(some) for relation, some in affixes.items()}
         self._every = _longest_first(every)
 
     def subject_of(self, text: str, relation: str) -> tuple[str, str] | None:
@@ -45,7 +45,7 @@ class PromptTemplates:
             text: The sentence.
             relation: Id of its relation.
         """
-        for templates in (self._own.get(relation, []), self._every):
+        for templates in (self._by_relation.get(relation, []), self._every):
             for before, after in templates:
                 if not (text.startswith(before) and text.endswith(after)):
                     continue

@@ -54,7 +54,7 @@ class AcrossFiles:
     """What the facts of several files say against each other; inside one file the loader says it."""
 
     def __init__(self) -> None:
-        self._said: dict[tuple[str, str], tuple[Path, Fact]] = {}
+        self._facts: dict[tuple[str, str], tuple[Path, Fact]] = {}
 
     def against_earlier(self, path: Path, loaded: LoadResult) -> Iterator[Problem]:
         """Contradictions of a file's facts with those of the files before; temporal ones only follow each other."""
@@ -64,7 +64,7 @@ class AcrossFiles:
                 continue
             pair = (fact.subject.text.casefold(), fact.relation.id)
             here.setdefault(pair, (path, fact))
-            if (known := self._said.get(pair)) is None:
+            if (known := self._facts.get(pair)) is None:
                 continue
             other, before = known
             if before.old.text.casefold() != fact.old.text.casefold():
@@ -75,7 +75,7 @@ class AcrossFiles:
                 continue
             what = f"'{before.key}' of {other} {verb} '{old_text}' for this subject and relation, this one '{new_text}'"
             yield Problem(loaded.places.get(fact.key, fact.key), "contradictory", what)
-        self._said = {**here, **self._said}
+        self._facts = {**here, **self._facts}
 
 
 def proposed_errata(problems: Iterable[Problem]) -> list[Erratum]:

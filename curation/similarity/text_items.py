@@ -49,7 +49,7 @@ class TextItems(Sequence[TextItem]):
             raise UserError(f"unknown preference '{prefer}'", allowed=", ".join(PREFERENCES), fix=fix)
         self._order: Ints | None = None
         self._weights, self._hashes, self._ascending = array("q"), array("q"), True
-        self._kept = DiskList(self._weigh_items(items, prefer, keeps or {}), load=_item)
+        self._items = DiskList(self._weigh_items(items, prefer, keeps or {}), load=_item)
         self._check(self._hashes)
         self._sort(self._weights, ascending=self._ascending)
         del self._weights, self._hashes
@@ -82,7 +82,7 @@ class TextItems(Sequence[TextItem]):
         self._order = place[np.argsort(weight[place], kind="stable")]
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._items)
 
     @overload
     def __getitem__(self, place: int) -> TextItem: ...
@@ -94,10 +94,10 @@ class TextItems(Sequence[TextItem]):
         return tuple(map(self._read, places)) if isinstance(places, range) else self._read(places)
 
     def __iter__(self) -> Iterator[TextItem]:
-        return iter(self._kept) if self._order is None else map(self._read, range(len(self)))
+        return iter(self._items) if self._order is None else map(self._read, range(len(self)))
 
     def _read(self, number: int) -> TextItem:
-        return self._kept[number if self._order is None else int(self._order[number])]
+        return self._items[number if self._order is None else int(self._order[number])]
 
 
 def _item(data: list[str]) -> TextItem:

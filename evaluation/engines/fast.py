@@ -48,7 +48,7 @@ class FastEngine:
 
         self.lm, self.scorer = lm, scorer or EditScorer(lm)
         self.group = group or GROUP.get(lm.device.type, GROUP["cpu"])
-        self._told: dict[str, int] = {}
+        self._logged_sizes: dict[str, int] = {}
 
     def expect(self, editors: Iterable[EditorLike]) -> None:
         """Keep what the unedited model computes below the layers at which these methods' edits begin."""
@@ -79,10 +79,10 @@ class FastEngine:
         if self.lm.device.type != "cuda" or not each:
             return self.group
         fits = max(1, min(self.group, int(SHARE_OF_EDITS * least_free_bytes(self.lm.devices)) // each))
-        if fits < self.group and fits != self._told.get(str(editor.name)):
+        if fits < self.group and fits != self._logged_sizes.get(str(editor.name)):
             reason = f"an edit of '{editor.name}' takes {each:,} bytes of the device"
             log.warning("%s: groups of %d cases, not %d", reason, fits, self.group)
-            self._told[str(editor.name)] = fits
+            self._logged_sizes[str(editor.name)] = fits
         return fits
 
     def _run_together(self, editor: EditorLike, jobs: list[Job]) -> list[JobResult]:

@@ -26,13 +26,13 @@ class EncodingMemory:
 
     def __init__(self, tokenizer: Any, *, room: int = ROOM) -> None:
         self._tokenizer, self._room, self._taken = tokenizer, room, 0
-        self._kept: OrderedDict[PromptTarget, EncodedPrompt | None] = OrderedDict()
+        self._encodings: OrderedDict[PromptTarget, EncodedPrompt | None] = OrderedDict()
         self._texts: OrderedDict[tuple[str, bool], tuple[int, ...]] = OrderedDict()
         self._numbers: dict[int, int] = {}
 
     def add(self, wanted: Iterable[PromptTarget]) -> None:
         """Tokenise in one batch what is not known yet; what does not fit beside it is asked again when it is wanted."""
-        missing = [one for one in dict.fromkeys(wanted) if one not in self._kept]
+        missing = [one for one in dict.fromkeys(wanted) if one not in self._encodings]
         for one, encoded in zip(missing, encode_targets(self._tokenizer, missing), strict=True):
             self._keep(one, encoded)
 
@@ -43,9 +43,9 @@ class EncodingMemory:
             ValueError: no token belongs to the target.
         """
         one = PromptTarget(prompt, target, separator)
-        if one in self._kept:
-            self._kept.move_to_end(one)
-            encoded = self._kept[one]
+        if one in self._encodings:
+            self._encodings.move_to_end(one)
+            encoded = self._encodings[one]
         else:
             (encoded,) = encode_targets(self._tokenizer, [one])
             self._keep(one, encoded)
@@ -79,7 +79,7 @@ class EncodingMemory:
 
     def _make_room(self, size: int) -> None:
         while self._taken + size > self._room:
-            store: Any = self._kept or self._texts
+            store: Any = self._encodings or self._texts
             _, old = store.popitem(last=False)
             self._taken -= len(old) if store is self._texts else _size(old)
 
@@ -88,7 +88,7 @@ class EncodingMemory:
         if size > self._room:
             return
         self._make_room(size)
-        self._kept[one] = None if encoded is None else encoded._replace(ids=self._shared(encoded.ids))
+        self._encodings[one] = None if encoded is None else encoded._replace(ids=self._shared(encoded.ids))
         self._taken += size
 
 

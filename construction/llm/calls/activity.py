@@ -23,7 +23,7 @@ class Activity:
     def __init__(self) -> None:
         self.answers = self.failed = self.waiting = self.repeated = 0
         self._recent: deque[tuple[float, int]] = deque()
-        self._asked, self._begun = 0, 0.0
+        self._calls, self._begun = 0, 0.0
 
     def asks(self) -> None:
         """A call is about to be sent; the first one begins the time over which the rate is taken."""
@@ -36,7 +36,7 @@ class Activity:
         if from_endpoint:
             self.asks()
             now = time.monotonic()
-            self._asked += 1
+            self._calls += 1
             self._recent.append((now, tokens))
             while len(self._recent) > _FEWEST and self._recent[0][0] < now - _RECENT:
                 self._recent.popleft()
@@ -55,7 +55,7 @@ class Activity:
         """Seconds over which the recent answers came; None before there are two."""
         if len(self._recent) < 2:
             return None
-        first = self._begun if self._asked == len(self._recent) else self._recent[0][0]
+        first = self._begun if self._calls == len(self._recent) else self._recent[0][0]
         return max(0.0, time.monotonic() - first) or None
 
 

@@ -32,7 +32,7 @@ _TURNS = 20  # turns of the event loop that must also pass
 _ENDED = ("completed", "expired", "cancelled", "failed")
 
 
-class _Asked(NamedTuple):
+class _WaitingCall(NamedTuple):
     body: dict[str, Any]
     reply: asyncio.Future[StoredOutcome | CallError]
 
@@ -66,7 +66,7 @@ class BatchTransport:
     ) -> None:
         self._cache, self._api, self._place, self._price = cache, api, list(place), price
         self._poll, self._max_calls, self._size = poll, max_calls, size
-        self._asked: dict[str, _Asked] = {}
+        self._waiting: dict[str, _WaitingCall] = {}
         self._running: set[str] = set()  # batches that this process has seen at work
         self._open = {
             key.removeprefix("batch/"): value
@@ -98,7 +98,7 @@ class BatchTransport:
         if stored is not None:
             return stored  # collected between asking for it and here
         reply = asyncio.get_running_loop().create_future()
-        self._asked[key] = _Asked(body, reply)
+        self._waiting[key] = _WaitingCall(body, reply)
         self._news += 1
         if self._pump is None or self._pump.done():
             self._pump = asyncio.create_task(self._work())
@@ -121,7 +121,7 @@ class BatchTransport:
         """Rounds, until nobody waits."""
         try:
             await self._recover()
-            while self._asked:
+            while self._waiting:
                 await self._wait_for_quiet()
                 await self._submit()
                 if not await self._look():
@@ -129,10 +129,10 @@ class BatchTransport:
         except asyncio.CancelledError:
             raise
         except Exception as error:  # noqa: BLE001 - it belongs to those who wait
-            for waiting in self._asked.values():
+            for waiting in self._waiting.values():
                 if not waiting.reply.done():
                     waiting.reply.set_exception(error)
-            self._asked.clear()
+            self._waiting.clear()
 
     async def _wait_for_quiet(self) -> None:
         """Wait until no new call has come for a while."""
@@ -161,7 +161,7 @@ class BatchTransport:
     async def _submit(self) -> None:
         """Make batches of the calls that no open batch holds."""
         held = {key for batch in self._open.values() for key in batch["keys"]}
-        fresh = {key: call.body for key, call in self._asked.items() if key not in held}
+        fresh = {key: call.body for key, call in self._waiting.items() if key not in held}
         for keys, lines in chunks(fresh, max_calls=self._max_calls, size=self._size):
             mark = uuid.uuid4().hex
             batch = {"state": "meant", "place": self._place, "keys": keys, "id": None}
@@ -207,7 +207,7 @@ class BatchTransport:
             raise stop
         missing = CallError("transient", f"the batch is {status} and holds no reply to this call")
         for key in batch["keys"]:
-            waiting = self._asked.pop(key, None)
+            waiting = self._waiting.pop(key, None)
             if waiting is not None and not waiting.reply.done():
                 waiting.reply.set_result(outcomes.get(key, missing))
 

@@ -23,7 +23,7 @@ class Mquake(FormatReader):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        self._made: dict[str, Fact] = {}
+        self._facts: dict[str, Fact] = {}
         self._cases: set[str] = set()
 
     def make(self, row: Row) -> Iterator[RowItem]:
@@ -37,9 +37,9 @@ class Mquake(FormatReader):
             raise ValueError("the field 'requested_rewrite' holds no edit")
         self._cases.add(case)
         for fact in facts:
-            if self._made.setdefault(fact.key, fact) is fact:
+            if self._facts.setdefault(fact.key, fact) is fact:
                 yield fact
-            elif self._made[fact.key] != fact:
+            elif self._facts[fact.key] != fact:
                 yield row.problem("contradictory", f"an earlier case has the edit '{fact.key}' with another prompt")
         keys = list(dict.fromkeys(f.key for f in facts))
         name = "multi_hop"

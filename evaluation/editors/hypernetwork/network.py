@@ -49,10 +49,10 @@ class EditNetwork(nn.Module):
         generator = torch.Generator().manual_seed(seed)
         self.inputs = inputs
 
-        def narrow() -> nn.Parameter:
+        def low_rank() -> nn.Parameter:
             return nn.Parameter(torch.randn(rank, wide, generator=generator) / wide**0.5)
 
-        self.v1, self.v2 = narrow(), narrow()
+        self.v1, self.v2 = low_rank(), low_rank()
         self.u1, self.u2 = nn.Parameter(torch.zeros(wide, rank)), nn.Parameter(torch.zeros(wide, rank))
         self.bias = nn.Parameter(torch.zeros(wide))
         self.scale1, self.scale2 = nn.Parameter(torch.ones(layers, wide)), nn.Parameter(torch.ones(layers, wide))

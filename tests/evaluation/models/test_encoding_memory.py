@@ -70,8 +70,8 @@ def test_room_is_kept_and_what_left_is_made_again() -> None:
     memory = EncodingMemory(counting, room=60)
     memory.add(WANTED)
     assert 0 < memory._taken <= 60
-    assert memory._taken == sum(len(e.ids) if e else 1 for e in memory._kept.values())
-    first, last = WANTED[0], next(reversed(memory._kept))
+    assert memory._taken == sum(len(e.ids) if e else 1 for e in memory._encodings.values())
+    first, last = WANTED[0], next(reversed(memory._encodings))
     before = counting.calls
     outcome(lambda: memory.encode(last.prompt, last.target, separator=last.separator))
     assert counting.calls == before, "the newest is still there"

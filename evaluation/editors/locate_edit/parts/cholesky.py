@@ -38,7 +38,7 @@ class Factor(NamedTuple):
         return float((pivots.max() / pivots.min()) ** 2)
 
 
-_kept: WeakKeyDictionary[KeyCovariance, dict[tuple[str, float], Factor]] = WeakKeyDictionary()
+_factors: WeakKeyDictionary[KeyCovariance, dict[tuple[str, float], Factor]] = WeakKeyDictionary()
 
 
 def factor(moments: KeyCovariance, device: torch.device, *, ridge: float = 0.0) -> Factor:
@@ -54,7 +54,7 @@ def factor(moments: KeyCovariance, device: torch.device, *, ridge: float = 0.0) 
     Raises:
         UserError: C cannot be inverted.
     """
-    known = _kept.setdefault(moments, {})
+    known = _factors.setdefault(moments, {})
     cached = known.get((str(device), ridge))
     if cached is None:
         cached = known[str(device), ridge] = _factorised(moments, device, ridge)
