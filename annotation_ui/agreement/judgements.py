@@ -24,6 +24,7 @@ class Judgement(NamedTuple):
         aspect: Name of the form's field.
         value: ``yes``, ``no``, or the number on the scale.
         at: When it was saved. ``seconds``: time that the whole item took.
+        part: Of the items, where agreement is reported apart for each ("in scope"); empty: none.
     """
 
     item: str
@@ -33,6 +34,7 @@ class Judgement(NamedTuple):
     value: Category
     at: str = ""
     seconds: float | None = None
+    part: str = ""
 
     @property
     def name(self) -> str:
@@ -48,11 +50,11 @@ def live_judgements(db: RatingsDB, name: str) -> list[Judgement]:
         placed = items.get(r.item)
         if placed is None or placed.purpose != "real" or not r.answers or r.form != task.form.label:
             continue
-        rater = Rater.person(r.person)
+        rater, part = Rater.person(r.person), task.part(placed.item)
         for field in task.form.asked_fields():
             value = r.answers.get(field.name)
             if field.name in r.answers and not field.fault(value):
-                out.append(Judgement(r.item, placed.item.case, rater, field.name, value, r.saved_at, r.seconds))  # type: ignore[arg-type]
+                out.append(Judgement(r.item, placed.item.case, rater, field.name, value, r.saved_at, r.seconds, part))  # type: ignore[arg-type]
     return out
 
 
@@ -90,12 +92,13 @@ def stored_judgements(store: Store, task: RatingTask) -> list[Judgement]:
             if rating.aspect in names and rating.value is not None and rating.rated_by.kind != "adjudicated":
                 out.append(judgement(rating, rating.item_id, rating.rated_by, rating.aspect, rating.value))
         return _one_case(out)
-    fields = {f"{form.name}_{f.name}": f.name for f in form.asked_fields()}
+    fields = {f"{form.name}_{f.name}": f for f in form.asked_fields()}
     for verdict in store.all(Verdict):
         rater = verdict.judged_by
         if rater is not None and verdict.check in fields and verdict.value is not None:
-            value = "yes" if verdict.value == 1 else "no"
-            out.append(judgement(verdict, verdict.item_id, rater, fields[verdict.check], value))
+            field = fields[verdict.check]
+            value = task.answer_of(field, verdict.value)
+            out.append(judgement(verdict, verdict.item_id, rater, field.name, value))
     return _one_case(out)
 
 

@@ -78,6 +78,7 @@ def page_body(report: TaskReport, judgements: Sequence[Judgement], task: RatingT
     parts.append(_summary(report))
     for a in report.aspects:
         parts.append(_aspect(a, [m for m in judgements if m.aspect == a.aspect], task))
+    parts.append(_parts_table(report))
     parts.append(_pooled_row(report))
     parts.append(_outlook(report))
     parts.append("</div>")
@@ -186,6 +187,19 @@ def _bars(judgements: Sequence[Judgement], task: RatingTask, aspect: str) -> str
             f"<td>{n}</td></tr>"
         )
     return f'<table class="bars" style="max-width:26rem"><tbody>{"".join(rows)}</tbody></table>'
+
+
+def _parts_table(report: TaskReport) -> str:
+    """Agreement of each part of the items: a label that is nearly always the same in one of them says little there."""
+    rows = [
+        [_escape(f"{part} ({counted(some.items, 'item')})"), _escape(a.aspect),
+         *(_escape(e.text()) for e in (a.agreement.alpha, a.agreement.exact, a.agreement.ac1))]
+        for part, some in report.parts.items()
+        for a in some.aspects
+    ]  # fmt: skip
+    if not rows:
+        return ""
+    return "<h2>Apart</h2>" + _table(["items", "aspect", "alpha, nominal", "exact agreement", "Gwet's AC1"], rows)
 
 
 def _pooled_row(report: TaskReport) -> str:

@@ -84,6 +84,7 @@ class TaskReport(NamedTuple):
         pooled: Alpha over all aspects together, each item and aspect a unit: higher than the aspects' own wherever
             their means differ, so it is never more than a footnote. None for a single aspect.
         seconds: Median seconds an item, by person.
+        parts: The same for each part of the items, where the task has parts.
     """
 
     task: str
@@ -94,6 +95,7 @@ class TaskReport(NamedTuple):
     aspects: tuple[AspectReport, ...]
     pooled: Estimate | None
     seconds: Mapping[str, float | None]
+    parts: Mapping[str, TaskReport] = {}
 
 
 def agreement_report(
@@ -117,6 +119,7 @@ def agreement_report(
         for f in task.form.asked_fields()
         if any(m.aspect == f.name for m in human_judgements)
     )
+    by_part = {part: [m._replace(part="") for m in judgements if m.part == part] for part in _parts(judgements)}
     return TaskReport(
         task=task.form.label,
         people=names,
@@ -126,7 +129,12 @@ def agreement_report(
         aspects=aspects,
         pooled=_pooled_estimate(human_judgements, task, resampling) if len(aspects) > 1 else None,
         seconds={n: _median([m for m in human_judgements if m.name == n]) for n in names},
+        parts={part: agreement_report(some, task, resampling=resampling) for part, some in by_part.items()},
     )
+
+
+def _parts(judgements: Sequence[Judgement]) -> list[str]:
+    return sorted({m.part for m in judgements if m.part})
 
 
 def _level(task: RatingTask) -> Level:

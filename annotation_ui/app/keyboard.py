@@ -8,7 +8,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from annotation_ui.tasks.forms import Form
+from annotation_ui.tasks.forms import Field, Form
 
 
 def class_of(key: str) -> str:
@@ -32,7 +32,7 @@ def keyboard_shortcuts(form: Form, keys: Mapping[str, str], save: str, *, auto_s
     """
     st.session_state["runs"] = st.session_state.get("runs", 0) + 1  # so that every run of the page is noticed
     data = {
-        "fields": [{"kind": f.kind, "place": class_of(keys[f.name])} for f in form.fields],
+        "fields": [{"kind": f.kind, "place": class_of(keys[f.name]), **_explained(form, f)} for f in form.fields],
         "save": class_of(save),
         "auto": auto_save,
         "explains": bool(form.reasons or form.comment_on_no),
@@ -40,3 +40,20 @@ def keyboard_shortcuts(form: Form, keys: Mapping[str, str], save: str, *, auto_s
     }
     script = Path(__file__).with_name("assets").joinpath("keyboard.js").read_text(encoding="utf-8")
     st.components.v2.component("scedit_keys", js=script)(data=json.dumps(data), key="keys")
+
+
+def places_to_explain(form: Form, field: Field) -> list[int]:
+    """Places (from 0) of the choices of a ``one`` field that need a reason.
+
+    Example:
+        >>> from annotation_ui.campaigns.campaign import make_task
+        >>> form = make_task("judge_tendency").form
+        >>> places_to_explain(form, form.field("label"))
+        [2]
+    """
+    return [n for n, c in enumerate(field.choices) if field.kind == "one" and c.value in form.reasons_on]
+
+
+def _explained(form: Form, field: Field) -> dict[str, list[int]]:
+    places = places_to_explain(form, field)
+    return {"explained": places} if places else {}

@@ -22,6 +22,7 @@ from annotation_ui.ratings.open_items import answered_items, has_open_items
 from annotation_ui.ratings.preferences import keep_preference
 from annotation_ui.ratings.records import Assignment, Campaign
 from annotation_ui.ratings.skips import skipped_items
+from annotation_ui.tasks.forms import Form
 from schemas.core.errors import StoreError, UserError
 
 _TIMED = 5  # answers before the time that is left is estimated
@@ -107,7 +108,7 @@ def _work(context: PageContext, campaign: Campaign, others: list[str]) -> None:
         _show_end(context, campaign, others)
         _go_back(context, passed, None)
         return
-    _options(context)
+    _options(context, task.form)
     placed = db.item(campaign.name, at.item)
     saved = db.history(campaign.name, person=me, item=at.item)
     before = (saved[-1].answers if at.item in done else None) or {}
@@ -150,8 +151,11 @@ def _progress(
     st.progress((count + passed) / len(mine), text=" · ".join(words))
 
 
-def _options(context: PageContext) -> None:
-    """What a person may choose for the look and the pace of the page; kept with the account."""
+def _options(context: PageContext, form: Form) -> None:
+    """What a person may choose for the look and the pace of the page; kept with the account.
+
+    Items about events have no two objects that could be highlighted.
+    """
 
     def keep(name: str) -> None:
         with suppress(StoreError), widgets.opened_again(context) as db:  # of this visit only, then
@@ -159,7 +163,8 @@ def _options(context: PageContext) -> None:
 
     with st.sidebar:
         st.caption(context.say("options"))
-        for name in ("highlight", "auto_save"):
+        about_event = any(s.name == "event" for s in form.shows)
+        for name in ("auto_save",) if about_event else ("highlight", "auto_save"):
             st.toggle(context.say(name), key=name, on_change=keep, args=(name,))
 
 

@@ -170,8 +170,11 @@ def show_field(f: Field, *, key: str, value: Any, language: str = ENGLISH) -> An
         return chosen
     if f.kind == "many":
         known = {c.value: escape_markdown(c.text) for c in f.choices}
+        when = (
+            "" if f.asks.endswith(")") else f" {interface_text(language, 'if_no')}"
+        )  # it says itself when it is asked
         chosen = st.pills(  # all in sight: a list that opens loses clicks on a busy machine
-            f"{label} {interface_text(language, 'if_no')}",
+            f"{label}{when}",
             list(known),
             selection_mode="multi",
             default=[v for v in value if v in known] if isinstance(value, list) else [],
@@ -202,6 +205,8 @@ def readable_fault(form: Form, fault: str, language: str = ENGLISH) -> str:
         if fault.startswith(f"{name} is no without a reason") and form.reasons:
             return say("please_reason", question=f.asks, reasons=form.field(form.reasons).asks)
         for choice in f.choices:
+            if fault.startswith(f"{name} is {choice.value} without a reason") and form.reasons:
+                return say("please_reason_for", choice=choice.text, reasons=form.field(form.reasons).asks)
             if fault == f"the reason '{choice.value}' needs a comment":
                 return say("please_explain", choice=choice.text)
         fault = fault.replace(name, f"“{escape_markdown(f.asks)}”")

@@ -153,7 +153,10 @@ def _draw_items(
 
 def form_digest(form: Form) -> str:
     """Of everything that a form shows and asks: another one means that people were asked otherwise."""
-    return content_id("form", form.model_dump(mode="json"))
+    said = form.model_dump(mode="json")
+    if not form.reasons_on:  # as forms were before there was such a thing: their digests are stored
+        del said["reasons_on"]
+    return content_id("form", said)
 
 
 def campaign_task(db: RatingsDB, name: str) -> RatingTask:
@@ -189,11 +192,12 @@ def assign_items(db: RatingsDB, name: str) -> tuple[int, int]:
         UserError: fewer raters than the overlap asks for.
     """
     campaign = db.campaign(name)
-    campaign_task(db, name)
+    task = campaign_task(db, name)
     refuse_unshared(db, campaign)
     raters = [p.name for p in list_raters(db) if p.role == "rater"]
     started = {(r.person, r.item) for r in db.history(name)} | set(skips_of_campaign(db, name))
-    settings = AssignmentSettings(int(campaign.settings["overlap"]), int(campaign.settings["batch"]), name)
+    seeded_by = str(campaign.settings.get("group") or name) if task.same_people else name
+    settings = AssignmentSettings(int(campaign.settings["overlap"]), int(campaign.settings["batch"]), seeded_by)
     existing = db.assignments(name)
     new, taken = assign(list(db.items(name).values()), raters, settings, existing=existing, started=started)
     db.add_items(name, [], new, taken)
@@ -213,7 +217,7 @@ def _choose_items(store: Store, task: RatingTask, only: str) -> list[TaskItem]:
 def _what_next(task: RatingTask) -> str:
     if task.level == "ordinal":
         return "generate scripts first, or add them with: scedit annotate add-scripts"
-    return "construct or import script prompts first: scedit construct"
+    return task.source_hint
 
 
 class RaterProgress(NamedTuple):

@@ -252,6 +252,12 @@ def _lines(report: TaskReport) -> list[str]:
         for p in a.judges:
             same = "" if p.alpha is None else f", {p.alpha.name} {p.alpha.text()}"
             lines.append(f"  {p.first} against the mean of people: Spearman {p.spearman.text()}{same}")
+    for part, some in report.parts.items():
+        lines += ["", f"{part}: {counted(some.items, 'item')} in {counted(some.cases, 'case')}"]
+        for a in some.aspects:
+            g = a.agreement
+            lines += [f"  {a.aspect}, {e.name if n is None else n}: {e.text()}"
+                      for n, e in ((None, g.alpha), ("exact agreement", g.exact), ("AC1", g.ac1))]  # fmt: skip
     if any(a.judges for a in report.aspects):
         lines.append(
             f"  (ScEdit prints alpha {PUBLISHED_JUDGE['alpha']} and Spearman {PUBLISHED_JUDGE['spearman']} between "

@@ -15,6 +15,10 @@ TASKS = Registry(
         "rate_script",
         "compare_executability",
         "compare_scripts",
+        "answer_tendency",
+        "judge_tendency",
+        "review_scope",
+        "review_paraphrase",
     ),
 )
 """Every task by name. Ratings are two tasks, because Executability is judged from the script and nothing else."""

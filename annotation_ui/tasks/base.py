@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from annotation_ui.tasks.forms import Answers, FieldOption, Form
+from annotation_ui.tasks.forms import Answers, Field, FieldOption, Form
 from annotation_ui.tasks.spans import FAIL, span_faults, stored_spans, with_spans
 from schemas.core.errors import DataError
 from schemas.core.records import Frozen, Record
@@ -46,6 +46,8 @@ class RatingTask(ABC):
         about: One line for lists.
         level: Scale level of its questions, for agreement: ``nominal`` or ``ordinal``.
         after: Tasks that come before it where both are asked of the same items: it shows what would bias them.
+        same_people: Campaigns of one group share items out alike, so that one person answers all of them.
+        source_hint: What to do where a store has nothing for it.
     """
 
     form: Form
@@ -54,6 +56,8 @@ class RatingTask(ABC):
     about: ClassVar[str]
     level: ClassVar[str] = "nominal"
     after: ClassVar[tuple[str, ...]] = ()
+    same_people: ClassVar[bool] = False
+    source_hint: ClassVar[str] = "construct or import script prompts first: scedit construct"
 
     def with_form(self, label: str) -> RatingTask:
         """The task as it was when its form had this label, where it still knows that form; itself elsewhere.
@@ -71,6 +75,14 @@ class RatingTask(ABC):
     def judged(self, item: TaskItem) -> tuple[str, ...]:
         """Content ids of the records of the store that an item asks about, in the order in which they are shown."""
         return (item.id,)
+
+    def part(self, item: TaskItem) -> str:
+        """The part of the items that an item belongs to, where agreement is reported apart for each; empty: none."""
+        return ""
+
+    def answer_of(self, field: Field, value: float) -> Any:
+        """The answer that a stored measurement of a field stands for; ``records`` made the one of the other."""
+        return "yes" if value == 1 else "no"
 
     @abstractmethod
     def items(self, store: Store) -> Iterator[TaskItem]:

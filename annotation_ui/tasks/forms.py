@@ -144,6 +144,7 @@ class Form(Frozen):
         reasons: Name of the ``many`` field that must be filled when a ``yes_no`` is answered no, or None.
         comment_for: Choice of ``reasons`` that needs the comment, or None.
         comment_on_no: Whether a no needs the comment (for forms without a list of reasons).
+        reasons_on: Choices of ``one`` fields that need a reason as a no does ("unsure").
     """
 
     name: Name
@@ -155,6 +156,7 @@ class Form(Frozen):
     reasons: str | None = None
     comment_for: str | None = None
     comment_on_no: bool = False
+    reasons_on: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
@@ -189,6 +191,9 @@ class Form(Frozen):
                 out.append(f"'{field.name}' has no answer")
         refused = [f.name for f in self.fields if f.kind == "yes_no" and answered.get(f.name) == "no"]
         commented = bool(str(answered.get("comment", "")).strip())
+        doubted = [f.name for f in self.fields if f.kind == "one" and answered.get(f.name) in self.reasons_on]
+        if doubted and self.reasons and not answered.get(self.reasons):
+            out.append(f"'{doubted[0]}' is {answered[doubted[0]]} without a reason in '{self.reasons}'")
         if refused and self.reasons and not answered.get(self.reasons):
             out.append(f"'{refused[0]}' is no without a reason in '{self.reasons}'")
         if refused and self.comment_on_no and not commented:

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 from construction.authoring.standing import standing
 from construction.events.checks import EventInputs, judge_event
-from construction.events.checks.base import BARE
 from construction.events.draw import FilledTemplate
 from construction.events.duplicates import THRESHOLD, duplicate_verdicts
 from construction.events.prompt_file import EventPrompts
@@ -28,7 +27,7 @@ from curation.store.store import Store
 from schemas.core.clock import now
 from schemas.core.config import Options
 from schemas.core.records import Record
-from schemas.events.event import Event
+from schemas.events.event import TEMPLATE_TEXT, Event
 from schemas.events.questions import FactQuestion, TendencyQuestion
 from schemas.facts import Source
 from schemas.lineage import Lineage
@@ -196,7 +195,7 @@ class EventConstruction:
         """An event of a template, worded anew where that is wanted, with its questions."""
         bare, facts = drawn.event, drawn.asked.questions
         made_at, losses = now(), [("facts", reason) for reason, n in drawn.asked.missing.items() for _ in range(n)]
-        detail = {BARE: bare.text}
+        detail = {TEMPLATE_TEXT: bare.text}
         kept, lineage, waiting = bare, Lineage(item_id=bare.id, stage="template", made_at=made_at, detail=detail), 0
         verdicts: list[Verdict] = []
         if self._plan.paraphrase:

@@ -286,8 +286,9 @@ class Verdicts:
         return self._rule.people_outrank and (people := self.by_people(item)) is not None and people.outcome == "keep"
 
     def number_of_people(self, item: str) -> int:
-        """How many people judged an item."""
-        return len({verdict.rater.name for verdict in self._rows.get(item, ()) if verdict.rater is not None})
+        """How many people judged an item by themselves; a lead who decides between others is none of them."""
+        raters = (verdict.rater for verdict in self._rows.get(item, ()))
+        return len({rater.name for rater in raters if rater is not None and rater.kind != "adjudicated"})
 
     def by_people(self, item: str) -> Decision | None:
         """What people alone say of an item; None where nobody said anything."""

@@ -7,6 +7,9 @@ from typing import ClassVar, Literal
 from schemas.core.records import Frozen, Record, Text
 from schemas.facts import Entity, Source
 
+TEMPLATE_TEXT = "template_text"
+"""Where the lineage of an event keeps the words of its template."""
+
 
 class EventRole(Frozen):
     """An entity that fills a place of an event's template: ``A`` the person, ``B`` the club ..."""

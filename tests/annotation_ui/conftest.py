@@ -14,6 +14,7 @@ from curation.shipped import mini_split
 from curation.store.store import Store
 from schemas.core.records import Record
 from schemas.generated_scripts import GeneratedScript
+from tests.support.events import event_records
 
 TASK = "rate_script"
 
@@ -75,4 +76,12 @@ def store(tmp_path: Path) -> Iterator[Store]:
 @pytest.fixture
 def db(tmp_path: Path) -> Iterator[RatingsDB]:
     with RatingsDB(tmp_path / "ratings.sqlite", create=True) as opened:
+        yield opened
+
+
+@pytest.fixture
+def events(tmp_path: Path) -> Iterator[Store]:
+    """A store with two events and their questions."""
+    with Store.open(tmp_path / "events.duckdb", create=True) as opened:
+        opened.put(event_records())
         yield opened

@@ -26,7 +26,7 @@ def folder(shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
 @pytest.mark.slow
 def test_from_the_published_files_to_a_split(folder: Path) -> None:
     first, *others = (block.text for block in blocks(PAGE, "bash"))
-    second = next(text for text in others if "min_people" in text)
+    second = next(text for text in others if "freeze reviewed" in text)
     third = next(text for text in others if "events.toml" in text)
     said = {}
     for line in first.strip().splitlines():
@@ -43,6 +43,15 @@ def test_from_the_published_files_to_a_split(folder: Path) -> None:
     dry, *_ = third.strip().splitlines()
     done = CliRunner().invoke(cli, shlex.split(dry)[1:], catch_exceptions=False)
     assert done.exit_code == 0 and "10 of 1,385 cases" in done.output and "bm25: 10 cases" in done.output
+
+
+@pytest.mark.slow
+def test_campaigns_about_the_shipped_split(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = next(b.text for b in blocks(PAGE, "bash") if "annotate new" in b.text).strip().splitlines()
+    said = [CliRunner().invoke(cli, shlex.split(line)[1:], catch_exceptions=False) for line in lines]
+    assert [done.exit_code for done in said] == [0] * 5
+    assert ["144 items" in done.output for done in said] == [False, True, True, False, False]
 
 
 def test_the_python_of_the_page(folder: Path) -> None:

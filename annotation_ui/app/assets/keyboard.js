@@ -4,6 +4,7 @@ export default function (component) {
     fields.filter((f) => kinds.includes(f.kind)).map((f) => document.querySelector("." + f.place)).filter(Boolean);
   const groups = () => boxes("yes_no", "scale", "one").map((b) => b.querySelector('[role="radiogroup"]')).filter(Boolean);
   const numbered = (g) => fields.some((f) => f.kind === "one" && g.closest("." + f.place));  // its choices have no digits
+  const explained = (g, n) => fields.some((f) => f.explained && f.explained.includes(n) && g.closest("." + f.place));
   const groupOf = (e) => (e.closest ? e.closest('[role="radiogroup"]') : null);
   const control = {yes_no: '[role="radiogroup"]', scale: '[role="radiogroup"]', one: '[role="radiogroup"]',
     many: "button", text: "textarea", spans: "textarea"};
@@ -61,7 +62,9 @@ export default function (component) {
         byKey = false;
         event.preventDefault();
         if (document.activeElement && document.activeElement.tagName === "BUTTON") leaveField();  // Enter saves now
-        const refused = explains && (word === "no" || all.some((g) => g.querySelector('input[value="1"]:checked')));
+        const no = (g) => (numbered(g) ? [...g.querySelectorAll("input")].some((i, at) => i.checked && explained(g, at))
+          : g.querySelector('input[value="1"]:checked'));
+        const refused = explains && (word === "no" || explained(group, n) || all.some(no));
         if (auto && wasOpen && !refused && !all.some(open)) setTimeout(save, 120);
         break;
       }

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
 
 from annotation_ui.app import widgets
 from annotation_ui.app.draft_keeper import DraftPlace, keep_drafts
-from annotation_ui.app.keyboard import keyboard_shortcuts
+from annotation_ui.app.keyboard import class_of, keyboard_shortcuts, places_to_explain
 from annotation_ui.app.page_context import PageContext
 from annotation_ui.app.rating.saving import begin_item, field_keys, save_key
 from annotation_ui.ratings.skips import REASONS
@@ -50,9 +51,25 @@ def show_form(
         for f in form.fields:
             if f.kind == "text":
                 widgets.show_field(f, key=keys[f.name], value=before.get(f.name), language=context.language)
+    if rule := reasons_style(form, keys):
+        st.html(f"<style>{rule}</style>")
     keyboard_shortcuts(form, keys, button, auto_save=bool(st.session_state.get("auto_save")))
     place = DraftPlace(campaign, item, context.person.name, saves)
     keep_drafts(form, keys, place, language=context.language)
+
+
+def reasons_style(form: Form, keys: Mapping[str, str]) -> str:
+    """The rule (CSS) that shows the reasons once a choice that needs one is made; empty where none does.
+
+    ``style.css`` hides them until a question is answered no.
+    """
+    reasons = '[data-testid="stElementContainer"]:has(> [data-testid="stButtonGroup"])'
+    chosen = [
+        f'[data-testid="stForm"]:has(.{class_of(keys[f.name])} input[value="{place}"]:checked) {reasons}'
+        for f in form.fields
+        for place in places_to_explain(form, f)
+    ]
+    return f"{', '.join(chosen)} {{display: block !important;}}" if chosen else ""
 
 
 def show_keys(context: PageContext, form: Form) -> None:

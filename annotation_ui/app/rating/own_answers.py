@@ -43,7 +43,8 @@ def _campaign(context: PageContext, campaign: Campaign, *, heading: bool) -> Non
     at = min(int(st.session_state.get(f"answers-page-{campaign.name}", 0)), pages - 1)
     for item, line in lines[at * PAGE : (at + 1) * PAGE]:
         texts = db.item(campaign.name, item).item.shown
-        name = next((s.name for s in shows if s.name in ("question", "script", "cut") and texts.get(s.name)), "")
+        names = {s.name for s in shows if texts.get(s.name)}
+        name = next((n for n in ("question", "script", "cut", "example", "event") if n in names), "")
         text, button = st.columns([5, 1], vertical_alignment="center")
         first = " ".join(texts.get(name, "").split())[:140]
         text.html(

@@ -9,12 +9,9 @@ from typing import ClassVar
 
 from curation.checks.store_checks import CheckContext, StoreCheck
 from schemas.core.records import Record
-from schemas.events.event import Event
+from schemas.events.event import TEMPLATE_TEXT, Event
 from schemas.events.questions import FactQuestion, TendencyQuestion
 from schemas.verdicts import Verdict
-
-BARE = "template_text"
-"""Where an event's lineage keeps the words of its template."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +63,7 @@ class EventCheck(StoreCheck):
             asked[question.event].append(question)
         for item in items:
             assert isinstance(item, Event)
-            told = (line.detail.get(BARE) for line in around.store.lineage(item.id))
+            told = (line.detail.get(TEMPLATE_TEXT) for line in around.store.lineage(item.id))
             bare = next((text for text in told if isinstance(text, str)), None)
             yield item, EventInputs(event=item, bare=bare, facts=tuple(asked[item.key]))
 

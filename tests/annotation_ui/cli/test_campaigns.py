@@ -43,7 +43,8 @@ def test_tasks_are_listed() -> None:
     rows = [json.loads(x) for x in call("tasks", "--jsonl").output.splitlines()]
     assert [r["task"] for r in rows] == [
         "screen_question", "filter_question", "verify_leak", "quality", "rate_executability", "rate_script",
-        "compare_executability", "compare_scripts",
+        "compare_executability", "compare_scripts", "answer_tendency", "judge_tendency", "review_scope",
+        "review_paraphrase",
     ]  # fmt: skip
     assert "rate_script@3" in call("tasks").output
 

@@ -23,7 +23,13 @@ def verdicts(answers: dict[str, Any], *, person: str = "ann") -> dict[str, Verdi
     return {v.check: v for v in made if isinstance(v, Verdict)}
 
 
-@pytest.mark.parametrize("name", [n for n in TASKS.names() if n not in ("verify_leak", "screen_question")])
+ABOUT_EVENTS = ("answer_tendency", "judge_tendency", "review_scope", "review_paraphrase")
+"""They keep to the same in ``events/test_event_items.py``, on a store of events."""
+
+
+@pytest.mark.parametrize(
+    "name", [n for n in TASKS.names() if n not in ("verify_leak", "screen_question", *ABOUT_EVENTS)]
+)
 def test_every_task_shows_what_its_form_shows_and_no_more(name: str, store: Store) -> None:
     task = make_task(name)
     items = list(task.items(store))

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from construction.events.checks.base import BARE
 from construction.events.draw import draw_events
 from construction.events.pipeline import DrawnEvent, EventConstruction, EventPlan
 from construction.events.prompt_file import load_event_prompts
@@ -16,7 +15,7 @@ from construction.llm.step import Request
 from curation.rules.event_rule import EventRule
 from curation.rules.event_selection import EventSelectionStream
 from curation.store.store import Store
-from schemas.events.event import Event
+from schemas.events.event import TEMPLATE_TEXT, Event
 from schemas.events.questions import FactQuestion, TendencyQuestion
 from tests.support.construction.event_author import write
 from tests.support.construction.event_templates import table, templates
@@ -84,7 +83,7 @@ def test_a_paraphrase_that_loses_a_name_is_asked_again_and_then_given_up(tmp_pat
     with Store.open(tmp_path / "s.duckdb") as store:
         for event in (e for e in store.all(Event) if e.origin == "template"):
             (line,) = store.lineage(event.id)
-            assert line.stage == "template" and line.detail[BARE] == event.text
+            assert line.stage == "template" and line.detail[TEMPLATE_TEXT] == event.text
     reasons = [loss for loss in counts.losses if loss.stage == "paraphrase"]
     assert sum(loss.count for loss in reasons) == 18 and all("is lost" in loss.reason for loss in reasons)
 
@@ -104,7 +103,7 @@ def test_a_paraphrase_that_passes_takes_the_place_of_the_templates_words(tmp_pat
         assert all(e.text.startswith("A surprise. ") for e in events)
         for event in events:
             (line,) = store.lineage(event.id)
-            assert line.stage == "paraphrase" and event.text == f"A surprise. {line.detail[BARE]}"
+            assert line.stage == "paraphrase" and event.text == f"A surprise. {line.detail[TEMPLATE_TEXT]}"
             assert [v.label for v in store.verdicts([event.id])] == ["keep"]
 
 

@@ -9,6 +9,9 @@ from typing import Any
 
 import pytest
 
+from annotation_ui.app.rating.form import reasons_style
+from annotation_ui.campaigns.campaign import assign_items, create_campaign, make_task
+from annotation_ui.campaigns.options import CampaignOptions
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.preferences import read_preferences
@@ -16,7 +19,7 @@ from annotation_ui.ratings.records import Assignment, CampaignItem
 from annotation_ui.tasks.base import TaskItem
 from curation.store.store import Store
 from tests.annotation_ui.app.conftest import pilot
-from tests.annotation_ui.app.test_keyboard import ready, wait_until
+from tests.annotation_ui.app.test_keyboard import listening, ready, wait_until
 from tests.support.app import served_app as served
 
 SAVE = "Save and next"
@@ -27,6 +30,40 @@ SCRIPTS = (
 )
 _BOXES = """(selector) => [...document.querySelectorAll(selector)].map((e) => e.getBoundingClientRect())
     .map((r) => [r.top, r.bottom, r.left, r.right, r.width, r.height])"""
+
+
+def test_a_choice_that_needs_a_reason_shows_the_reasons() -> None:
+    doubt, plain = make_task("judge_tendency").form, make_task("filter_question").form
+    keys = {f.name: f"c/i/{f.name}" for f in doubt.fields}
+    rule = reasons_style(doubt, keys)
+    assert '.st-key-c-i-label input[value="2"]:checked' in rule and rule.count(":checked") == 1
+    assert doubt.field("label").choices[2].value == "unsure"
+    assert reasons_style(plain, {f.name: f"c/i/{f.name}" for f in plain.fields}) == ""
+
+
+@pytest.mark.slow
+def test_unsure_by_keys_asks_for_a_reason_and_is_saved_with_it(db: RatingsDB, events: Store) -> None:
+    served.need_browser()
+    create_campaign(db, events, "e", make_task("judge_tendency"), CampaignOptions(overlap=1))
+    secret = people.invite(db, "ann")
+    assign_items(db, "e")
+    with served.served(db.path) as app, served.browser() as browser:
+        page = browser.new_context(viewport={"width": 390, "height": 844}).new_page()
+        served.enter(page, app, secret)
+        ready(page, 0, 2)
+        reasons = page.locator("[role=toolbar] button")
+        assert not reasons.first.is_visible()
+        page.keyboard.press("3")
+        reasons.first.wait_for(state="visible")
+        page.keyboard.press("Enter")
+        page.get_by_text("You chose “Unsure”. Please choose a reason").wait_for()
+        listening(page)
+        page.keyboard.press("b")
+        page.locator("[role=toolbar] button[kind$=Active]").wait_for()
+        page.keyboard.press("Enter")
+        ready(page, 1, 2)
+    (saved,) = db.history("e")
+    assert saved.answers == {"label": "unsure", "reasons": ["ambiguous"]}
 
 
 @pytest.mark.slow

@@ -1,0 +1,89 @@
+"""The own answer to a tendency question, asked before anybody is shown the proposed one: shown answers anchor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from annotation_ui.tasks.base import RatingTask, TaskItem, person_verdict
+from annotation_ui.tasks.events.event_items import SOURCE_HINT, standing_events, tendencies_of, tendency_texts
+from annotation_ui.tasks.forms import COMMENT, Answers, Field, FieldOption, Form, ShownText
+from schemas.core.records import Record
+
+if TYPE_CHECKING:
+    from curation.store.store import Store
+
+OPTIONS = ("a", "b", "c")
+NONE_LIKELIER = "none"
+OPTION_TEXTS = (
+    ShownText(name="option_a", title="(A)"),
+    ShownText(name="option_b", title="(B)"),
+    ShownText(name="option_c", title="(C)"),
+)
+
+
+class AnswerTendency(RatingTask):
+    """Which option is likeliest? A campaign of its own, in one group with ``judge_tendency``, which comes after it."""
+
+    about = "Answer tendency questions oneself, before judge_tendency shows the proposed answers"
+    same_people = True
+    source_hint = SOURCE_HINT
+    form = Form(
+        name="answer_tendency",
+        version=1,
+        title="Answer a question about an event",
+        intro="Take it that the event has happened. Which answer is likeliest? Search engines are allowed, language "
+        "models are not.",
+        shows=(
+            ShownText(name="event", title="Event"),
+            ShownText(name="question", title="Question"),
+            *OPTION_TEXTS,
+        ),
+        fields=(
+            Field(
+                name="own",
+                kind="one",
+                asks="Which answer is likeliest?",
+                hint="The event need not bear on the question: then answer it as things are.",
+                choices=(
+                    *(FieldOption(value=o, text=f"({o.upper()})") for o in OPTIONS),
+                    FieldOption(value=NONE_LIKELIER, text="None is likelier"),
+                ),
+            ),
+            COMMENT,
+        ),
+    )
+
+    def part(self, item: TaskItem) -> str:
+        """``in scope`` or ``out of scope``."""
+        return scope_part(item)
+
+    def answer_of(self, field: Field, value: float) -> Any:
+        """The letter of a stored answer."""
+        return OPTIONS[int(value) - 1] if 1 <= value <= len(OPTIONS) else NONE_LIKELIER
+
+    def items(self, store: Store) -> Iterator[TaskItem]:
+        """Every tendency question of the events that no check has dropped."""
+        for event in standing_events(store):
+            for question in tendencies_of(store, event):
+                yield TaskItem(
+                    id=question.id,
+                    case=event.key,
+                    stratum=f"{question.scope} {event.type}",
+                    shown=tendency_texts(question, event),
+                    related=(event.id,),
+                )
+
+    def records(self, item: TaskItem, answers: Answers, *, person: str) -> list[Record]:
+        """The answer as a measurement: 1 for (A) to 3 for (C), 0 where no option is likelier; it decides nothing."""
+        given = self.checked(item, answers)
+        value = float(OPTIONS.index(given["own"]) + 1) if given["own"] in OPTIONS else 0.0
+        made = person_verdict("answer_tendency_own", self.form.version, item.id, person, value=value, unit="option",
+                              reason=str(given.get("comment", "")))  # fmt: skip
+        return [made]
+
+
+def scope_part(item: TaskItem) -> str:
+    """The part of an item by its scope, for agreement; control items have none."""
+    scope = item.stratum.partition(" ")[0]
+    return f"{scope} of scope" if scope == "out" else "in scope" if scope == "in" else ""

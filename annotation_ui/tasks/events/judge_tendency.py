@@ -1,0 +1,129 @@
+"""Judge a tendency question with its proposed answer: right, wrong or unsure (ELKEN §2.3 and Table 12)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from annotation_ui.tasks.base import RatingTask, TaskItem, person_verdict
+from annotation_ui.tasks.events.answer_tendency import OPTION_TEXTS, scope_part
+from annotation_ui.tasks.events.event_items import (
+    SOURCE_HINT,
+    numbered_lines,
+    standing_events,
+    tendencies_of,
+    tendency_texts,
+)
+from annotation_ui.tasks.forms import COMMENT, Answers, Field, FieldOption, Form, ShownText
+from annotation_ui.tasks.spans import stored_spans
+from schemas.core.records import Record
+from schemas.verdicts import Label, Verdict
+
+if TYPE_CHECKING:
+    from curation.store.store import Store
+
+RIGHT, WRONG, UNSURE = "right", "wrong", "unsure"
+LABELS: dict[str, tuple[Label, float]] = {RIGHT: ("keep", 1.0), WRONG: ("drop", 0.0), UNSURE: ("unsure", 2.0)}
+"""What an answer says of the question, and the number that ELKEN gives it."""
+SUGGESTED = {"stands_alone": "wording", "options_differ": "wording", "repeats_sibling": "repeats"}
+"""The reason to be unsure that a check's objection suggests."""
+
+
+class JudgeTendency(RatingTask):
+    """Is the proposed answer more likely than not? The event's other questions are shown, so that repeats are seen."""
+
+    about = "Judge tendency questions with their proposed answers: right, wrong or unsure"
+    after = ("answer_tendency",)
+    same_people = True
+    source_hint = SOURCE_HINT
+    form = Form(
+        name="judge_tendency",
+        version=1,
+        title="Judge a question about an event",
+        intro="Take it that the event has happened. Say whether the proposed answer is right. Search engines are "
+        "allowed, language models are not. Where the event is impossible, all its questions are unsure.",
+        shows=(
+            ShownText(name="event", title="Event"),
+            ShownText(name="question", title="Question"),
+            *OPTION_TEXTS,
+            ShownText(name="proposed", title="Proposed answer"),
+            ShownText(name="siblings", title="Other questions about this event", optional=True),
+        ),
+        fields=(
+            Field(
+                name="label",
+                kind="one",
+                asks="Is the proposed answer right?",
+                hint="Right: more likely than not (over 50 %). The event need not bear on the question: then judge the "
+                "answer as things are. Unsure: nobody can say, or something is wrong with the question.",
+                choices=(
+                    FieldOption(value=RIGHT, text="Right"),
+                    FieldOption(value=WRONG, text="Wrong"),
+                    FieldOption(value=UNSURE, text="Unsure"),
+                ),
+            ),
+            Field(
+                name="reasons",
+                kind="many",
+                asks="Why? (needed if unsure)",
+                required=False,
+                choices=(
+                    FieldOption(value="undecidable", text="Nobody can say which is likelier"),
+                    FieldOption(value="ambiguous", text="Two readings"),
+                    FieldOption(value="wording", text="Faulty wording"),
+                    FieldOption(value="repeats", text="Repeats another question"),
+                    FieldOption(value="impossible_event", text="The event is impossible"),
+                    FieldOption(value="other", text="Something else (say it in the comment)"),
+                ),
+            ),
+            COMMENT,
+        ),
+        reasons="reasons",
+        comment_for="other",
+        reasons_on=(UNSURE,),
+    )
+
+    def part(self, item: TaskItem) -> str:
+        """``in scope`` or ``out of scope``: nearly always one label in one of them says little of the other."""
+        return scope_part(item)
+
+    def answer_of(self, field: Field, value: float) -> Any:
+        """The label of a stored number."""
+        return next(name for name, (_, number) in LABELS.items() if number == value)
+
+    def items(self, store: Store) -> Iterator[TaskItem]:
+        """Every tendency question of the events that no check has dropped, with the proposed answer."""
+        for event in standing_events(store):
+            asked = tendencies_of(store, event)
+            for question in asked:
+                others = [q for q in asked if q.key != question.key]
+                yield TaskItem(
+                    id=question.id,
+                    case=event.key,
+                    stratum=f"{question.scope} {event.type}",
+                    shown={
+                        **tendency_texts(question, event),
+                        "proposed": f"({question.answer}) {question.right_option}",
+                        **({"siblings": numbered_lines([q.text for q in others])} if others else {}),
+                    },
+                    related=(event.id, *(q.id for q in others)),
+                )
+
+    def suggest(self, verdicts: Sequence[Verdict]) -> dict[str, Any]:
+        """Unsure, with its reasons, where checks object to the question."""
+        raised = [v.check for v in verdicts if v.label in ("drop", "unsure") and v.judged_by is None]
+        reasons = list(dict.fromkeys(SUGGESTED[check] for check in raised if check in SUGGESTED))
+        return {"label": UNSURE, "reasons": reasons} if reasons else {}
+
+    def records(self, item: TaskItem, answers: Answers, *, person: str) -> list[Record]:
+        """``keep``, ``drop`` or ``unsure`` with the reasons, and the number that ELKEN gives the label."""
+        given = self.checked(item, answers)
+        label, number = LABELS[given["label"]]
+        reason = "; ".join(x for x in (", ".join(given.get("reasons", [])), str(given.get("comment", ""))) if x)
+        reason = reason or ("the proposed answer is wrong" if label == "drop" else "")
+        spans = stored_spans(self.form, given)
+        name, version = self.form.name, self.form.version
+        return [
+            person_verdict(name, version, item.id, person, label=label, reason=reason, spans=spans),
+            person_verdict(f"{name}_label", version, item.id, person, value=number, unit="label"),
+        ]

@@ -1,0 +1,106 @@
+"""Review the wording of an event: is everything of the template in it, and nothing more? (ELKEN Appendix A.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from annotation_ui.tasks.base import RatingTask, TaskItem, verdict_records
+from annotation_ui.tasks.events.event_items import SOURCE_HINT, facts_of, numbered_lines, standing_events
+from annotation_ui.tasks.forms import COMMENT, Answers, Field, FieldOption, Form, ShownText
+from annotation_ui.tasks.spans import FAIL
+from schemas.core.records import Record
+from schemas.events.event import TEMPLATE_TEXT, Event
+from schemas.lineage import Lineage
+from schemas.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from curation.store.store import Store
+
+
+class ReviewParaphrase(RatingTask):
+    """Does an event still say what its template says? Its answers in scope are shown: the wording has to bear them."""
+
+    about = "Review the wording of events: nothing lost, nothing added"
+    span_labels = (FAIL,)
+    source_hint = SOURCE_HINT
+    form = Form(
+        name="review_paraphrase",
+        version=1,
+        title="Review the wording of an event",
+        intro="Compare the event with the bare words where they are shown, and with the answers that must follow from "
+        "it. Answer all three; a no needs a reason.",
+        shows=(
+            ShownText(name="bare", title="Bare words", optional=True),
+            ShownText(name="event", title="Event as it is worded now", style="script"),
+            ShownText(name="answers", title="What must hold after it", optional=True),
+        ),
+        fields=(
+            Field(
+                name="complete",
+                kind="yes_no",
+                asks="Are all names, dates, places and numbers still there?",
+                hint="What must hold after the event still follows from it (and from general knowledge).",
+            ),
+            Field(
+                name="nothing_added",
+                kind="yes_no",
+                asks="Is it free of claims that were not there?",
+                hint="Colour is fine. A new name, number, cause or consequence is not.",
+            ),
+            Field(
+                name="readable",
+                kind="yes_no",
+                asks="Could it stand in a newspaper?",
+                hint="One to five whole sentences, correct, about an event that can happen.",
+            ),
+            Field(
+                name="reasons",
+                kind="many",
+                asks="Why not?",
+                required=False,
+                choices=(
+                    FieldOption(value="lost", text="Something is lost"),
+                    FieldOption(value="contradicts", text="It contradicts the bare words"),
+                    FieldOption(value="added_claim", text="A claim is added"),
+                    FieldOption(value="added_answer", text="It gives the answer to a question away"),
+                    FieldOption(value="language", text="Broken or unnatural language"),
+                    FieldOption(value="impossible_event", text="The event is impossible"),
+                    FieldOption(value="other", text="Something else (say it in the comment)"),
+                ),
+            ),
+            COMMENT,
+        ),
+        reasons="reasons",
+        comment_for="other",
+    )
+
+    def items(self, store: Store) -> Iterator[TaskItem]:
+        """Every event of a template that no check has dropped."""
+        for event in standing_events(store):
+            if event.template is None:
+                continue
+            answers = [f"{q.text} {q.answer.text}" for q in facts_of(store, event) if q.scope == "in"]
+            bare = bare_words(event, store.lineage(event.id))
+            shown = {"bare": bare, "event": event.text, "answers": numbered_lines(answers)}
+            yield TaskItem(
+                id=event.id,
+                case=event.key,
+                stratum=event.type,
+                shown={name: text for name, text in shown.items() if text},
+            )
+
+    def suggest(self, verdicts: Sequence[Verdict]) -> dict[str, Any]:
+        """Not complete, where ``information_kept`` objects."""
+        raised = [v for v in verdicts if v.check == "information_kept" and v.label == "drop" and v.judged_by is None]
+        return {"complete": "no", "reasons": ["lost"]} if raised else {}
+
+    def records(self, item: TaskItem, answers: Answers, *, person: str) -> list[Record]:
+        """``keep`` or ``drop`` with the reasons, and each answer as a measurement."""
+        return verdict_records(self.form, item, self.checked(item, answers), person=person)
+
+
+def bare_words(event: Event, lines: Sequence[Lineage]) -> str:
+    """The words of an event's template, where its lineage knows them and they are others than the event's."""
+    told = [str(line.detail[TEMPLATE_TEXT]) for line in lines if TEMPLATE_TEXT in line.detail]
+    return told[-1] if told and told[-1] != event.text else ""

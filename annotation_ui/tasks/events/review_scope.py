@@ -1,0 +1,182 @@
+"""Review what events of a template change and what they leave alone, triplet by triplet (ELKEN §2.2, Appendix A.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from annotation_ui.tasks.base import RatingTask, TaskItem, person_verdict
+from annotation_ui.tasks.events.answer_tendency import scope_part
+from annotation_ui.tasks.events.event_items import SOURCE_HINT, facts_of, standing_events
+from annotation_ui.tasks.forms import COMMENT, Answers, Field, FieldOption, Form, ShownText
+from schemas.core.ids import content_id
+from schemas.core.records import Record
+from schemas.events.event import Event
+from schemas.events.questions import FactQuestion
+from schemas.verdicts import Label
+
+if TYPE_CHECKING:
+    from curation.store.store import Store
+
+CHANGES = {"certain": 1.0, "possible": 0.5, "none": 0.0}
+"""What people say of a relation, and the number that is kept."""
+
+
+class ScopeTriplet(NamedTuple):
+    """What a template says of one relation of one role: the unit that people review.
+
+    Attributes:
+        template: Name of the template; the event type where there is none.
+        role: Whose relation; empty where the subject fills no role.
+        relation: Its id.
+        scope: ``in`` where the template has it changed.
+        unknown: The old object is gone and no new one is given.
+        background: The new object needs world knowledge.
+    """
+
+    template: str
+    role: str
+    relation: str
+    scope: str
+    unknown: bool
+    background: bool
+
+
+def triplet_of(event: Event, question: FactQuestion) -> ScopeTriplet:
+    """The triplet that a factual question was made of."""
+    subject = question.subject
+    names = set(subject.names) if subject is not None else set[str]()
+    role = next((filled.role for filled in event.roles if names & set(filled.entity.names)), "")
+    return ScopeTriplet(
+        event.template or event.type, role, question.relation.id, question.scope, question.unknown, question.background
+    )  # fmt: skip
+
+
+class ReviewScope(RatingTask):
+    """Does the relation change for certain? One event stands for its template; nobody is told what the template says.
+
+    The verdict is on every factual question of the triplet.
+    """
+
+    about = "Review what events of a template change, and what they leave alone"
+    source_hint = SOURCE_HINT
+    form = Form(
+        name="review_scope",
+        version=1,
+        title="Review what an event changes",
+        intro="One event stands here for all of its kind. Say whether it changes the answer for certain, and whether "
+        "the answer that is shown is right once it has happened. “unknown” means: the old answer no longer holds, and "
+        "no new one is known. If you know of other relations that change for certain, name them.",
+        shows=(
+            ShownText(name="event", title="Event"),
+            ShownText(name="role", title="Part in the event", optional=True),
+            ShownText(name="subject", title="About", optional=True),
+            ShownText(name="relation", title="Relation", optional=True),
+            ShownText(name="question", title="Question"),
+            ShownText(name="answer", title="Answer after the event"),
+        ),
+        fields=(
+            Field(
+                name="change",
+                kind="one",
+                asks="Does the event change the answer to this question?",
+                hint="For certain: it would with any other names, too. Perhaps: it depends on them, or it is only "
+                "likely.",
+                choices=(
+                    FieldOption(value="certain", text="For certain"),
+                    FieldOption(value="possible", text="Perhaps"),
+                    FieldOption(value="none", text="No"),
+                ),
+            ),
+            Field(
+                name="right",
+                kind="yes_no",
+                asks="Is the answer right after the event?",
+                hint="Look it up where the event alone does not say it.",
+            ),
+            Field(
+                name="missing",
+                kind="text",
+                asks="What else changes for certain? (optional, one a line)",
+                required=False,
+            ),
+            COMMENT,
+        ),
+        comment_on_no=True,
+    )
+
+    def part(self, item: TaskItem) -> str:
+        """``in scope`` or ``out of scope``."""
+        return scope_part(item)
+
+    def answer_of(self, field: Field, value: float) -> Any:
+        """What a stored number says."""
+        if field.name == "change":
+            return next(name for name, number in CHANGES.items() if number == value)
+        return super().answer_of(field, value)
+
+    def judged(self, item: TaskItem) -> tuple[str, ...]:
+        """Every factual question of the triplet."""
+        return item.related
+
+    def items(self, store: Store) -> Iterator[TaskItem]:
+        """Every triplet of the events that no check has dropped, with the first event that shows it."""
+        asked: dict[ScopeTriplet, list[str]] = {}
+        first: dict[ScopeTriplet, tuple[Event, FactQuestion]] = {}
+        for event in standing_events(store):
+            for question in facts_of(store, event):
+                triplet = triplet_of(event, question)
+                asked.setdefault(triplet, []).append(question.id)
+                first.setdefault(triplet, (event, question))
+        for triplet, (event, question) in first.items():
+            shown = {
+                "event": event.text,
+                "role": triplet.role if len(triplet.role) > 2 else "",  # "A" tells people nothing
+                "subject": question.subject.text if question.subject is not None else "",
+                "relation": question.relation.label,
+                "question": question.text,
+                "answer": question.answer.text,
+            }
+            yield TaskItem(
+                id=content_id("scope triplet", list(triplet)),
+                case=f"template/{triplet.template}",
+                stratum=f"{triplet.scope} {triplet.template}",
+                shown={name: text for name, text in shown.items() if text},
+                related=tuple(asked[triplet]),
+            )
+
+    def records(self, item: TaskItem, answers: Answers, *, person: str) -> list[Record]:
+        """A verdict on every question of the triplet, and both answers as measurements.
+
+        ``drop`` where the person says the opposite of the template or the answer is wrong, ``unsure`` where it is only
+        perhaps so. Other relations that change stand in the reason.
+        """
+        given = self.checked(item, answers)
+        label, why = _label(item.stratum.partition(" ")[0], given)
+        missing = "; ".join(line.strip() for line in str(given.get("missing", "")).splitlines() if line.strip())
+        told = (why, f"also changes: {missing}" if missing else "", str(given.get("comment", "")))
+        reason = "; ".join(x for x in told if x)
+        name, version = self.form.name, self.form.version
+        out: list[Record] = []
+        for question in item.related:
+            right = 1.0 if given["right"] == "yes" else 0.0
+            out += [
+                person_verdict(name, version, question, person, label=label, reason=reason),
+                person_verdict(
+                    f"{name}_change", version, question, person, value=CHANGES[given["change"]], unit="change"
+                ),
+                person_verdict(f"{name}_right", version, question, person, value=right),
+            ]
+        return out
+
+
+def _label(scope: str, given: Answers) -> tuple[Label, str]:
+    """What the answers say of questions in this scope."""
+    if given["right"] == "no":
+        return "drop", "the answer is wrong"
+    if given["change"] == "possible":
+        return "unsure", "perhaps it changes"
+    proposed = "certain" if scope == "in" else "none"
+    if given["change"] != proposed:
+        return "drop", "it does not change" if scope == "in" else "it changes"
+    return "keep", ""

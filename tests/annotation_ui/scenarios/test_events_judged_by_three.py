@@ -1,0 +1,150 @@
+"""Three synthetic annotators judge the shipped split of events: answers become verdicts, verdicts a split."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from annotation_ui.agreement.judgements import live_judgements, stored_judgements
+from annotation_ui.agreement.report import TaskReport, agreement_report, disagreements
+from annotation_ui.campaigns.answer_import import import_campaign
+from annotation_ui.campaigns.campaign import assign_items, create_campaign, make_task
+from annotation_ui.campaigns.groups import closed_items, waiting_for
+from annotation_ui.campaigns.options import CampaignOptions
+from annotation_ui.ratings import raters
+from annotation_ui.ratings.database import RatingsDB
+from curation.loaders.importer import import_split
+from curation.rules.event_rule import EventRule
+from curation.rules.release import freeze
+from curation.shipped import events_split
+from curation.stats.bootstrap import Resampling
+from curation.store.store import Store
+from schemas.cases import EventCase
+from schemas.core.errors import UserError
+from schemas.core.ids import seed
+
+PEOPLE = ("synthetic-ann", "synthetic-bo", "synthetic-cem")
+TWO_KEEP = EventRule(min_people=2)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Iterator[tuple[RatingsDB, Store]]:
+    import_split(events_split(), tmp_path / "s.duckdb", origin="events")
+    with RatingsDB(tmp_path / "r.sqlite", create=True) as db, Store.open(tmp_path / "s.duckdb", write=True) as store:
+        for person in PEOPLE:
+            raters.invite(db, person, synthetic=True)
+        yield db, store
+
+
+def campaign(db: RatingsDB, store: Store, name: str, task: str, *, overlap: int = 2, group: str = "",
+             number: int | None = None) -> None:  # fmt: skip
+    options = CampaignOptions(overlap=overlap, group=group, number=number)
+    create_campaign(db, store, name, make_task(task), options)
+    assign_items(db, name)
+
+
+def label_of(person: str, item: str) -> str:
+    """A synthetic annotator mostly says right; who differs, and on what, hangs on both names."""
+    drawn = seed("synthetic annotator", person, item) % 100
+    return "right" if drawn < 88 else "wrong" if drawn < 95 else "unsure"
+
+
+def answer_all(db: RatingsDB, name: str, answer: Any) -> dict[tuple[str, str], dict[str, Any]]:
+    given: dict[tuple[str, str], dict[str, Any]] = {}
+    for a in db.assignments(name):
+        answers = given[a.person, a.item] = answer(a.person, a.item)
+        db.save(name, a.person, a.item, answers, form=db.campaign(name).form, seconds=9.0)
+    return given
+
+
+def judged(person: str, item: str) -> dict[str, Any]:
+    label = label_of(person, item)
+    return {"label": label, **({"reasons": ["ambiguous"]} if label == "unsure" else {})}
+
+
+def test_answers_verdicts_split(files: tuple[RatingsDB, Store]) -> None:
+    db, store = files
+    campaign(db, store, "tendencies", "judge_tendency", number=64)
+    campaign(db, store, "scope", "review_scope", overlap=3, number=20)
+    given = answer_all(db, "tendencies", judged)
+    assert len(given) == 2 * 64
+    answer_all(db, "scope", lambda _, item: {"right": "yes", "change": _proposed(db, item)})
+    assert not import_campaign(db, store, "tendencies").rejected
+    assert not import_campaign(db, store, "scope").rejected
+
+    split = freeze(store, "judged", TWO_KEEP)
+    kept = {q.id for case in split.all_cases if isinstance(case, EventCase) for q in case.tendencies}
+    said = defaultdict(list)
+    for (_, item), answers in given.items():
+        said[item].append(answers["label"])
+    assert kept == {item for item, labels in said.items() if labels == ["right", "right"]}
+    assert 32 < len(kept) < 64, "the annotators drop some and keep most"
+    facts = {q.id for case in split.all_cases if isinstance(case, EventCase) for q in case.facts}
+    assert facts == {q for placed in db.items("scope").values() for q in placed.item.related}
+
+    told = stored_judgements(store, make_task("judge_tendency"))
+    assert Counter(m.value for m in told) == Counter(a["label"] for a in given.values())
+    _agreement_apart(agreement_report(live_judgements(db, "tendencies"), make_task("judge_tendency"),
+                                      resampling=Resampling(20)), said)  # fmt: skip
+    apart = disagreements(live_judgements(db, "tendencies"), make_task("judge_tendency"))
+    assert {d.item for d in apart} == {item for item, labels in said.items() if len(set(labels)) > 1}
+
+
+def _proposed(db: RatingsDB, item: str) -> str:
+    return "certain" if db.item("scope", item).item.stratum.startswith("in ") else "none"
+
+
+def _agreement_apart(found: TaskReport, said: dict[str, list[str]]) -> None:
+    """Exact agreement as counted here, for all and for each scope; nominal alpha and AC1 beside it."""
+    asked = {q.id: q for case in events_split().all_cases if isinstance(case, EventCase) for q in case.tendencies}
+    assert set(found.parts) == {"in scope", "out of scope"}
+    for scope, report in (("", found), ("in", found.parts["in scope"]), ("out", found.parts["out of scope"])):
+        items = [item for item in said if scope in ("", asked[item].scope)]
+        pairs = [said[item] for item in items]
+        (aspect,) = report.aspects
+        exact = aspect.agreement.exact
+        assert exact.value == pytest.approx(sum(a == b for a, b in pairs) / len(pairs))
+        assert exact.low is not None and exact.low < exact.value
+        assert "nominal" in aspect.agreement.alpha.name and aspect.agreement.ac1.value is not None
+        assert report.items == len(pairs) and report.cases == len({asked[item].event for item in items})
+
+
+def test_one_person_is_too_few_and_a_drop_is_enough(files: tuple[RatingsDB, Store]) -> None:
+    db, store = files
+    campaign(db, store, "alone", "judge_tendency", overlap=1, number=32)
+    answer_all(db, "alone", lambda *_: {"label": "right"})
+    import_campaign(db, store, "alone")
+    with pytest.raises(UserError, match="tendency question: held by people: 144"):
+        freeze(store, "judged", TWO_KEEP)
+    one = freeze(store, "one", EventRule(min_people=1))
+    assert one.header["counts"]["tendency question: held by people"] == 144 - 32
+
+
+def test_the_own_answer_comes_first_and_from_the_same_people(files: tuple[RatingsDB, Store]) -> None:
+    db, store = files
+    campaign(db, store, "own", "answer_tendency", group="g", number=32)
+    campaign(db, store, "judge", "judge_tendency", group="g")
+    pairs = {name: {(a.person, a.item) for a in db.assignments(name)} for name in ("own", "judge")}
+    assert pairs["own"] == pairs["judge"] and len(pairs["own"]) == 64
+    assert waiting_for(db, db.campaign("judge"), PEOPLE[0]) == "own"
+    answer_all(db, "own", lambda person, item: {"own": "abc"[seed(person, item) % 3]})
+    assert waiting_for(db, db.campaign("judge"), PEOPLE[0]) is None
+    first = next(a.item for a in db.assignments("judge", PEOPLE[0]))
+    db.save("judge", PEOPLE[0], first, {"label": "right"}, form="judge_tendency@1", seconds=3.0)
+    assert first in closed_items(db, db.campaign("own"), PEOPLE[0]), "once the proposal is seen, the own answer stays"
+    assert import_campaign(db, store, "own").new == 64
+    with pytest.raises(UserError, match="would have no case"):
+        freeze(store, "judged", TWO_KEEP)
+
+
+def test_the_gate_takes_no_doubt_without_a_reason(files: tuple[RatingsDB, Store]) -> None:
+    db, store = files
+    campaign(db, store, "tendencies", "judge_tendency")
+    first = db.assignments("tendencies")[0]
+    db.save("tendencies", first.person, first.item, {"label": "unsure"}, form="judge_tendency@1", seconds=2.0)
+    (refused,) = import_campaign(db, store, "tendencies").rejected
+    assert refused.why == "'label' is unsure without a reason in 'reasons'"

@@ -1,0 +1,70 @@
+"""Judging tendency questions: what is shown, what is refused, what an answer says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from annotation_ui.campaigns.campaign import make_task
+from annotation_ui.tasks.base import TaskItem
+from curation.store.store import Store
+from schemas.core.errors import DataError
+from schemas.verdicts import Verdict
+from tests.support.curation.verdicts import make_verdict
+
+TASK = make_task("judge_tendency")
+
+
+def first(events: Store) -> TaskItem:
+    return next(i for i in TASK.items(events) if "ticket" in i.shown["question"])
+
+
+def test_the_proposed_answer_stands_with_its_text_and_the_siblings_are_all_others(events: Store) -> None:
+    item = first(events)
+    assert item.shown["proposed"] == "(A) They rise"
+    assert item.shown["siblings"] == "1. How may rainfall in Genoa change?"
+    assert item.case == "e/merger" and len(item.related) == 2 and item.stratum == "in merger"
+
+
+@pytest.mark.parametrize(
+    ("answers", "label", "number", "reason"),
+    [
+        ({"label": "right"}, "keep", 1.0, ""),
+        ({"label": "wrong"}, "drop", 0.0, "the proposed answer is wrong"),
+        ({"label": "wrong", "comment": "they fall"}, "drop", 0.0, "they fall"),
+        ({"label": "wrong", "reasons": ["wording"]}, "drop", 0.0, "wording"),
+        ({"label": "unsure", "reasons": ["repeats", "other"], "comment": "2"}, "unsure", 2.0, "repeats, other; 2"),
+    ],
+)  # fmt: skip
+def test_right_keeps_wrong_drops_and_unsure_says_why(
+    events: Store, answers: dict[str, Any], label: str, number: float, reason: str
+) -> None:
+    verdict, measured = TASK.records(first(events), answers, person="ann")
+    assert isinstance(verdict, Verdict) and isinstance(measured, Verdict)
+    assert (verdict.label, verdict.reason, verdict.by) == (label, reason, "person:ann/judge_tendency@1")
+    assert (measured.label, measured.value, measured.unit) == (None, number, "label")
+    assert TASK.answer_of(TASK.form.field("label"), number) == answers["label"]
+
+
+@pytest.mark.parametrize(
+    ("answers", "fault"),
+    [
+        ({"label": "unsure"}, "'label' is unsure without a reason in 'reasons'"),
+        ({"label": "unsure", "reasons": ["other"]}, "the reason 'other' needs a comment"),
+        ({"label": 2}, "'label' is 2; allowed: right, wrong, unsure"),
+        ({"label": ["right"]}, "allowed: right, wrong, unsure"),
+        ({}, "'label' has no answer"),
+    ],
+)
+def test_what_cannot_be_kept_is_refused(events: Store, answers: dict[str, Any], fault: str) -> None:
+    with pytest.raises(DataError) as error:
+        TASK.records(first(events), answers, person="ann")
+    assert fault in str(error.value)
+
+
+def test_checks_suggest_to_be_unsure() -> None:
+    raised = [make_verdict("i", "drop", "stands_alone@1"), make_verdict("i", "unsure", "repeats_sibling@1")]
+    assert TASK.suggest(raised) == {"label": "unsure", "reasons": ["wording", "repeats"]}
+    assert TASK.form.faults(TASK.suggest(raised)) == []
+    assert TASK.suggest([make_verdict("i", "drop", "person:ann/stands_alone@1")]) == {}
