@@ -66,9 +66,13 @@ class PromptOnlyModel:
         raise needs_weights("this method")
 
 
-def needs_weights(who: str) -> UserError:
+class WeightsNeededError(UserError):
+    """A method changes more than the prompt."""
+
+
+def needs_weights(who: str) -> WeightsNeededError:
     """The error for a method that changes more than the prompt."""
-    return UserError(
+    return WeightsNeededError(
         f"{who} needs the weights of the model, which a closed model does not show",
         allowed="methods whose edit is a text before the prompt, such as none, prompt, ike, script_ike",
     )

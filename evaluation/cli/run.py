@@ -106,7 +106,8 @@ def _tell_size(size: Size, config: RunConfig, *, as_json: bool) -> None:
     from schemas.text.status_line import duration
 
     if as_json:
-        click.echo(json.dumps({**size._asdict(), "out": str(config.out)}, ensure_ascii=False))
+        calls = None if size.calls is None else size.calls._asdict()
+        click.echo(json.dumps({**size._asdict(), "calls": calls, "out": str(config.out)}, ensure_ascii=False))
         return
     kinds = ", ".join(f"{n} {kind}" for kind, n in size.kinds.items())
     click.echo(f"Split {size.split}: {size.cases:,} of {counted(size.of, 'case')} ({kinds})")
@@ -123,6 +124,10 @@ def _tell_size(size: Size, config: RunConfig, *, as_json: bool) -> None:
         click.echo(
             f"  of them {counted(size.texts, 'text')} to be written, at most {counted(size.text_tokens, 'token')}"
         )
+    if size.calls is not None:
+        from construction.llm.cli_options import calls_in_words
+
+        click.echo(f"  in all at most {calls_in_words(*size.calls)}")
     for label in size.editors:
         done = f", {size.finished[label]} finished" if size.finished[label] else ""
         click.echo(f"  {label}: {counted(size.cases, 'case')}{done}")

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from curation.shipped import SPLITS
+from evaluation.api_models.endpoint import EndpointChoice, is_endpoint
 from evaluation.metrics import METRICS
 from evaluation.metrics.event_choice import EventChoice
 from evaluation.metrics.generation import GenerationChoice
@@ -82,7 +83,8 @@ class RunConfig(Options):
     Attributes:
         split: Where the cases come from; a bare string names a shipped split or one in a store given beside.
         support: Cases that methods may learn from, none of them evaluated; a bare string names shipped ones.
-        model: ``embedded``, a folder or a hub name.
+        model: ``embedded``, a folder, a hub name, or ``endpoint:NAME`` for a model behind an endpoint.
+        endpoint: How that endpoint is asked.
         device: ``auto``, ``cpu``, ``cuda``, ``cuda:1`` ...
         dtype: ``float32``, ``bfloat16`` or ``float16``.
         editors: Methods by label, the name the tables show. In TOML a list of names or of tables also serves.
@@ -109,6 +111,7 @@ class RunConfig(Options):
     split: SplitChoice
     support: SupportChoice | None = None
     model: str = "embedded"
+    endpoint: EndpointChoice | None = None
     device: str = "auto"
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
     editors: dict[str, EditorChoice]
@@ -150,6 +153,21 @@ class RunConfig(Options):
             name = self.regime.name
             raise ValueError(
                 f"in the regime '{name}' edits build on each other, so cases cannot be spread: use engine = 'fast'"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _endpoint_here(self) -> RunConfig:
+        if not is_endpoint(self.model):
+            if self.endpoint is not None:
+                raise ValueError(f"the table endpoint is for model = 'endpoint:NAME', this run's is '{self.model}'")
+            return self
+        if self.engine == "ray":
+            raise ValueError("a model behind an endpoint is not spread over workers: set endpoint.concurrency")
+        if self.regime.name != "single":
+            raise ValueError(
+                "a model behind an endpoint is edited one case at a time: use regime = 'single'; to look among all "
+                "edits, set memory = 'split' of bm25 or dense"
             )
         return self
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from construction.llm.cost.estimates import CHARACTERS_PER_TOKEN
 from curation.shipped import SHIPPED_NAMES, SPLITS
 from curation.splits.split_file import Split, load_split
+from evaluation.api_models.endpoint import EndpointChoice, is_endpoint
 from evaluation.editors import EDITORS
 from evaluation.inference.answering import ModelScorer, scored, written
 from evaluation.metrics.generation import Generation
@@ -21,10 +22,14 @@ from evaluation.runs.results import RUN_FILE, load_run
 from evaluation.runs.runner import EditorOutcome, EditorProgress, Runner
 from evaluation.runs.separation import check_editors, check_metrics, check_parameters
 from evaluation.runs.support import Support, open_support
+from schemas.cases import AnyCase
 from schemas.core.errors import UserError
 
 if TYPE_CHECKING:
+    from construction.llm.cost.estimates import CallEstimate
+    from evaluation.api_models.endpoint import ApiEndpoint
     from evaluation.engines.base import Engine
+    from evaluation.engines.protocols import Scorer
     from evaluation.models.language_model import LM
 
 
@@ -86,12 +91,43 @@ def execute(
     Raises:
         UserError: anything that the person can mend; finished cases are kept.
     """
-    check_parameters(config.editors, model=config.model, depth=None if lm is None else lambda: lm.layout.depth)
+    endpoint = is_endpoint(config.model)
+    depth = (lambda: None) if endpoint else None if lm is None else (lambda: lm.layout.depth)
+    check_parameters(config.editors, model=config.model, depth=depth)
     split = open_split(config.split)
     support = open_support(config.support, split)
     check_editors(config.editors, split=split, support=support, model=config.model, engine=config.engine)
     check_metrics(config.metrics, split)
-    choose(split, kinds=config.kinds, limit=config.limit)
+    cases = choose(split, kinds=config.kinds, limit=config.limit)
+    with _endpoint_parts(config, split, cases) if endpoint else _model_parts(config, support, lm) as parts:
+        outcomes = Runner(
+            config,
+            split,
+            scorer=parts.scorer,
+            make=parts.make,
+            on_event=on_event,
+            retry_failed=retry_failed,
+            support=support,
+            engine=parts.engine,
+            answered=parts.answered,
+        ).run()
+    if target := config.feed or config.split.store:
+        write_back(target, split, outcomes)
+    return outcomes
+
+
+class _Parts(NamedTuple):
+    """What the runner works with beside configuration, split and support."""
+
+    scorer: Scorer
+    make: Callable[[str, dict[str, Any]], Any]
+    engine: Engine
+    answered: BaselineAnswers | None = None
+
+
+@contextmanager
+def _model_parts(config: RunConfig, support: Support, lm: LM | None) -> Iterator[_Parts]:
+    """A model that computes here."""
     from curation.files.artifact_cache import Cache
     from curation.files.model_packages import cache_dir
     from evaluation.editors.presets import make_editor
@@ -103,21 +139,26 @@ def execute(
     def make(name: str, params: dict[str, Any]) -> Any:
         return make_editor(name, model, cache, params)
 
+    known = BaselineAnswers(cache_dir() / "answers", revision=model.revision, dtype=config.dtype)
     with make_engine(config, model, support=support) as engine:
-        outcomes = Runner(
-            config,
-            split,
-            scorer=ModelScorer(model),
-            make=make,
-            on_event=on_event,
-            retry_failed=retry_failed,
-            support=support,
-            engine=engine,
-            answered=BaselineAnswers(cache_dir() / "answers", revision=model.revision, dtype=config.dtype),
-        ).run()
-    if target := config.feed or config.split.store:
-        write_back(target, split, outcomes)
-    return outcomes
+        yield _Parts(ModelScorer(model), make, engine, known)
+
+
+@contextmanager
+def _endpoint_parts(config: RunConfig, split: Split, cases: Sequence[AnyCase]) -> Iterator[_Parts]:
+    """A model behind an endpoint; what it cannot do is refused before any call."""
+    from evaluation.api_models.engine import endpoint_engine
+
+    known, choice = _endpoint_of(config, split, cases), config.endpoint or EndpointChoice()
+    with endpoint_engine(known.access, choice.journal or config.out / "llm.jsonl") as engine:
+        yield _Parts(known.model, known.make, engine)
+
+
+def _endpoint_of(config: RunConfig, split: Split, cases: Sequence[AnyCase]) -> ApiEndpoint:
+    from evaluation.api_models.endpoint import open_endpoint
+
+    metrics = load_metrics(config.metrics, Generation(config.generation, split.digest, config.events))
+    return open_endpoint(config.model, config.endpoint or EndpointChoice(), config.editors, metrics, cases)
 
 
 @contextmanager
@@ -186,6 +227,7 @@ class Size(NamedTuple):
     texts: int = 0
     text_tokens: int = 0
     layers_checked: bool = True
+    calls: CallEstimate | None = None
 
 
 def size(config: RunConfig) -> Size:
@@ -194,7 +236,8 @@ def size(config: RunConfig) -> Size:
     ``tokens`` is a rough count for one editor (characters divided by four). The time is that of the cases which this
     run folder has finished, carried over to the others.
     """
-    judged = check_parameters(config.editors, model=config.model)
+    endpoint = is_endpoint(config.model)
+    judged = check_parameters(config.editors, model=config.model, depth=(lambda: None) if endpoint else None)
     split = open_split(config.split)
     support = open_support(config.support, split)
     check_editors(config.editors, split=split, support=support, model=config.model, engine=config.engine)
@@ -204,6 +247,11 @@ def size(config: RunConfig) -> Size:
     probes = [p for c in cases for p in ask(c, metrics)]
     kinds = dict(Counter(case.group for case in cases))
     labels = tuple(dict.fromkeys([BASELINE, *config.editors]))
+    calls = None
+    if endpoint:
+        from evaluation.api_models.engine import estimate_calls
+
+        calls = estimate_calls(probes, _endpoint_of(config, split, cases).access, methods=len(labels))
     finished, seconds = _finished_before(config, {c.key for c in cases}, labels, split.digest)
     return Size(
         split=f"{split.name}@{split.version}",
@@ -222,6 +270,7 @@ def size(config: RunConfig) -> Size:
         support_cases=len(support.cases),
         support_left_out=support.left_out,
         layers_checked=judged,
+        calls=calls,
     )
 
 

@@ -1,0 +1,216 @@
+"""A model behind an endpoint as the writer of a run: ``model = "endpoint:NAME"``, and the table ``[endpoint]``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+from pydantic import Field
+
+from curation.files.local_models import names_a_file
+from evaluation.api_models.editing import PromptOnlyModel, WeightsNeededError, needs_weights, require_prompt_edit
+from evaluation.editors import EDITORS
+from evaluation.inference.answering import scored
+from evaluation.metrics.base import Metric
+from schemas.cases import AnyCase
+from schemas.core.config import Options, validate
+from schemas.core.errors import DataError, ModelError, UserError
+from schemas.probes import GenerateProbe, ScoreProbe
+
+if TYPE_CHECKING:
+    from construction.llm.connection import Access
+    from curation.files.artifact_cache import Cache
+    from evaluation.editors.base import Editor
+    from schemas.answers import Answer
+
+ENDPOINT = "endpoint:"
+"""How the name of a model behind an endpoint begins in a run's configuration."""
+_Positive = Annotated[float, Field(gt=0)]
+
+
+class EndpointChoice(Options):
+    """How an endpoint is asked: the options of every command that asks a model, as a table of a run.
+
+    Attributes:
+        base_url: Address up to ``/v1``; that of OpenAI where it is not given.
+        api_key_env: Environment variable with the key.
+        concurrency: Calls in flight at once.
+        rpm, tpm: Requests and tokens a minute at most.
+        timeout: Seconds until a call is given up.
+        max_cost, max_tokens: Budget of the run's journal, in US dollars and tokens.
+        prices: A price table.
+        attempts: Times to ask where a reply is empty or cut off.
+        batch: Use the Batch API.
+        journal: The replies on record; ``llm.jsonl`` in the run's folder where it is not given.
+    """
+
+    base_url: str | None = None
+    api_key_env: str = "OPENAI_API_KEY"
+    concurrency: Annotated[int, Field(ge=1, le=512)] = 8
+    rpm: _Positive | None = None
+    tpm: _Positive | None = None
+    timeout: _Positive | None = None
+    max_cost: Annotated[float, Field(ge=0)] | None = None
+    max_tokens: Annotated[int, Field(ge=0)] | None = None
+    prices: Path | None = None
+    attempts: Annotated[int, Field(ge=1, le=10)] | None = None
+    batch: bool = False
+    journal: Path | None = None
+
+
+def is_endpoint(model: str) -> bool:
+    """Whether a run's model is one behind an endpoint.
+
+    Example:
+        >>> is_endpoint("endpoint:gpt-4.1-mini"), is_endpoint("embedded")
+        (True, False)
+    """
+    return model.startswith(ENDPOINT)
+
+
+def endpoint_access(model: str, choice: EndpointChoice) -> Access:
+    """How the endpoint of a run's model is asked.
+
+    Raises:
+        UserError: no name, a model of this machine, or a budget in dollars without a price.
+    """
+    from construction.llm.connection import Access
+
+    name = model.removeprefix(ENDPOINT)
+    if not name:
+        raise UserError("'endpoint:' names no model", where="model", allowed="endpoint:NAME, the name at its endpoint")
+    if choice.base_url is None and names_a_file(name):
+        raise UserError(
+            f"'{name}' is a model on this machine, and no endpoint is named",
+            where="model",
+            fix=f"set endpoint.base_url, or run the model itself: model = '{name}'",
+        )
+    given = choice.model_dump(exclude={"api_key_env", "journal"})
+    access = Access(model=name, key_name=choice.api_key_env, **given)
+    access.check()
+    return access
+
+
+class EndpointModel:
+    """What a run asks of a model behind an endpoint (``evaluation.engines.protocols.Scorer``): its name and no weights.
+
+    Texts are written by ``EndpointEngine``.
+
+    Args:
+        model: As the run's configuration names it.
+    """
+
+    device, weights = "endpoint", None
+
+    def __init__(self, model: str) -> None:
+        self.name, self.revision = model.removeprefix(ENDPOINT), model
+        self.editable = PromptOnlyModel(self.name)
+
+    def score(self, probes: Sequence[ScoreProbe], **_: Any) -> list[Answer]:
+        """Log-probabilities are not to be had.
+
+        Raises:
+            ModelError: always.
+        """
+        raise ModelError("an endpoint gives no probabilities of targets", where=self.name)
+
+    def write(self, probes: Sequence[GenerateProbe], **_: Any) -> list[Answer]:
+        """Texts come from the engine.
+
+        Raises:
+            ModelError: always.
+        """
+        raise ModelError("texts of a model behind an endpoint are written by its engine", where=self.name)
+
+
+def make_endpoint_editor(name: str, model: EndpointModel, cache: Cache, params: Mapping[str, Any]) -> Editor:
+    """A method set up for a model without weights.
+
+    Raises:
+        UserError: an unknown method or option, or a method that needs the weights.
+    """
+    kind: type[Editor] = EDITORS.get(name)
+    try:
+        options = validate(kind.Params, dict(params), where=f"editors.{name}.params")
+    except DataError:
+        if params:
+            raise
+        raise needs_weights(f"'{name}'") from None  # a place in the model has no default
+    try:
+        return kind(options, model.editable, cache)  # type: ignore[arg-type]
+    except WeightsNeededError:
+        raise needs_weights(f"'{name}'") from None
+
+
+class ApiEndpoint(NamedTuple):
+    """A run's model behind an endpoint: how it is asked, what stands for it, and a maker of methods for it."""
+
+    access: Access
+    model: EndpointModel
+    make: Callable[[str, dict[str, Any]], Editor]
+
+
+def open_endpoint(
+    model: str,
+    choice: EndpointChoice,
+    editors: Mapping[str, Any],
+    metrics: Sequence[Metric],
+    cases: Sequence[AnyCase],
+) -> ApiEndpoint:
+    """What a run on an endpoint needs; what it cannot do is refused here, before any call.
+
+    Args:
+        model: As the run's configuration names it.
+        choice: How the endpoint is asked.
+        editors: Choices (``name`` and ``params``) by label.
+        metrics: Of the run.
+        cases: Of the run.
+
+    Raises:
+        UserError: a method that needs weights, a metric that needs probabilities, a budget without a price.
+    """
+    from curation.files.artifact_cache import Cache
+    from curation.files.model_packages import cache_dir
+
+    access, stand_in, cache = endpoint_access(model, choice), EndpointModel(model), Cache(cache_dir())
+
+    def make(name: str, params: dict[str, Any]) -> Editor:
+        return make_endpoint_editor(name, stand_in, cache, params)
+
+    refuse_probabilities(metrics, cases)
+    for one in editors.values():
+        refuse_weights(one.name, make(one.name, one.params), cases[0])
+    return ApiEndpoint(access, stand_in, make)
+
+
+def refuse_weights(name: str, editor: Editor, case: AnyCase) -> None:
+    """Refuse, before any call, a method that changes more than the prompt: it tries to make the edit of one case.
+
+    Raises:
+        UserError: it does.
+    """
+    try:
+        edit = editor.edit([case.request])
+    except WeightsNeededError:
+        raise needs_weights(f"'{name}'") from None
+    except Exception:  # noqa: BLE001 - it is not prepared yet, or this case has a fault of its own: no matter of weights
+        return
+    require_prompt_edit(edit, name)
+
+
+def refuse_probabilities(metrics: Sequence[Metric], cases: Sequence[AnyCase]) -> None:
+    """Refuse, before any call, metrics that need probabilities.
+
+    Raises:
+        UserError: names the first of them, and those of the run that read texts.
+    """
+    reading = {m.name: all(not scored(m.probes(case)) for case in cases) for m in metrics}
+    if wrong := [name for name, texts in reading.items() if not texts]:
+        raise UserError(
+            f"the metric '{wrong[0]}' reads probabilities, which an endpoint does not give",
+            where="metrics",
+            allowed=", ".join(name for name, texts in reading.items() if texts)
+            or "metrics of written answers, such as s_es_gen, refusal_rate, ev_fact",
+            fix="leave it out",
+        )

@@ -1,0 +1,168 @@
+"""The engine of a model behind an endpoint: edits in the prompt, texts by journaled calls."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from construction.llm.client import Client, Reply, gather_all
+from construction.llm.connection import Access
+from construction.llm.cost.estimates import CallCounter, CallEstimate
+from construction.llm.session import ModelSession, model_session
+from construction.llm.step import Message, PlainText, Request
+from evaluation.api_models.editing import CONTINUE, require_prompt_edit
+from evaluation.edits.edit import Edit, own_answers
+from evaluation.engines.base import Job, JobResult, explained, plain, rewritten
+from evaluation.engines.protocols import EditorLike
+from evaluation.inference.answering import written
+from evaluation.metrics.text_level.probes import CONTINUED
+from schemas.answers import Answer, GeneratedText
+from schemas.core.errors import UserError
+from schemas.probes import GenerateProbe, Probe, instructed
+
+_CHUNK = 20  # cases between two entries in the run's journal; all of them where a batch takes hours
+
+Rewrite = Callable[[str], str] | None
+
+
+def text_request(probe: GenerateProbe, rewrite: Rewrite = None) -> Request:
+    """What the endpoint is sent for a probe: one message of the user, as ``scedit run-api`` sends it.
+
+    Texts at which an answer ends are not sent: some endpoints know no such setting, and an answer may begin with an
+    empty line. What stands after them is cut off here.
+
+    Args:
+        probe: What is asked.
+        rewrite: The edit's way with the prompt.
+    """
+    if probe.purpose == CONTINUED:
+        text = f"{CONTINUE}\n\n{rewrite(probe.prompt) if rewrite else probe.prompt}"
+    else:
+        text = instructed(probe, rewrite) + probe.separator
+    parameters: dict[str, float | int] = {"temperature": probe.temperature, "max_tokens": probe.most}
+    if probe.top_p < 1:
+        parameters["top_p"] = probe.top_p
+    return Request((Message(role="user", content=text),), PlainText, parameters, probe.sample)
+
+
+def read_text(probe: GenerateProbe, reply: Reply) -> Answer:
+    """A reply as the answer to a probe; what the endpoint declined with words is their text, no answer is an error."""
+    if isinstance(reply.value, PlainText):
+        text, cut = reply.value.text, reply.value.cut
+    elif reply.status == "refused" and reply.raw.strip():
+        text, cut = reply.raw, False
+    else:
+        return Answer(probe=probe.id, error=f"{reply.status}: {reply.message or 'no text'}")
+    body, stopped = _until_stop(text, probe.stop)
+    tokens = reply.tokens_out or 0
+    ended = "stop" if stopped else "length" if cut else "eos"
+    return Answer(probe=probe.id, written=GeneratedText(text=body, tokens=tokens, ended=ended, chat=True))
+
+
+def _until_stop(text: str, stops: Sequence[str]) -> tuple[str, bool]:
+    """A text up to the first stop, empty lines before it aside; whether there was one."""
+    if not stops:
+        return text, False
+    body = text.lstrip()
+    at = min((place for stop in stops if (place := body.find(stop)) >= 0), default=None)
+    return (body, False) if at is None else (body[:at], True)
+
+
+class EndpointEngine:
+    """Asks a model behind an endpoint; every reply is on record before it is used, so a run that was stopped goes on.
+
+    Args:
+        session: The open journal with the model's access.
+    """
+
+    def __init__(self, session: ModelSession) -> None:
+        self._session = session
+        self._size = 10**9 if session.access.batch else _CHUNK
+
+    def expect(self, editors: Iterable[EditorLike]) -> None:
+        """Nothing is to be prepared."""
+
+    def work(self, editor: EditorLike, jobs: Sequence[Job]) -> Iterator[JobResult]:
+        """See ``Engine``."""
+        for start in range(0, len(jobs), self._size):
+            yield from self._work_some(editor, jobs[start : start + self._size])
+
+    def _work_some(self, editor: EditorLike, jobs: Sequence[Job]) -> list[JobResult]:
+        """The edits of some cases, then all their texts at once."""
+        begun = time.perf_counter()
+        made = [_try_edit(editor, job) for job in jobs]
+        edited = (time.perf_counter() - begun) / len(jobs)
+        own = [None if isinstance(edit, str) else own_answers([edit], job.probes)
+               for edit, job in zip(made, jobs, strict=True)]  # fmt: skip
+        asked: list[tuple[Sequence[Probe], Rewrite]] = [
+            ((), None) if isinstance(edit, str) or told is not None else (job.probes, edit.rewrite)
+            for edit, told, job in zip(made, own, jobs, strict=True)
+        ]
+        found, spent = self._answers(asked)
+        out = []
+        for job, edit, told, answers in zip(jobs, made, own, found, strict=True):
+            if isinstance(edit, str):
+                out.append(JobResult(job, error=edit, seconds_edit=edited))
+                continue
+            notes = plain(edit.notes) | rewritten(job.probes, edit.rewrite)
+            got = answers if told is None else told
+            out.append(JobResult(job, got, notes, seconds_edit=edited, seconds_score=spent / len(jobs)))
+        return out
+
+    def ask(self, jobs: Sequence[Job], *, rewrite: Rewrite) -> list[JobResult]:
+        """See ``Engine``."""
+        found, spent = self._answers([(job.probes, rewrite) for job in jobs])
+        return [
+            JobResult(job, answers, rewritten(job.probes, rewrite), seconds_score=spent / len(jobs))
+            for job, answers in zip(jobs, found, strict=True)
+        ]
+
+    def _answers(self, asked: Sequence[tuple[Sequence[Probe], Rewrite]]) -> tuple[list[list[Answer]], float]:
+        """The answers to each group of probes, and the seconds that all took."""
+        begun = time.perf_counter()
+        calls = [(probe, rewrite) for probes, rewrite in asked for probe in written(probes)]
+
+        async def gather() -> list[Answer]:
+            async with self._session.client() as client:
+                return await gather_all([_text(client, probe, rewrite) for probe, rewrite in calls])
+
+        answers = iter(self._session.run(gather()) if calls else ())
+        found = [[next(answers) for _ in written(probes)] for probes, _ in asked]
+        return found, time.perf_counter() - begun
+
+
+def _try_edit(editor: EditorLike, job: Job) -> Edit | str:
+    """A case's edit, or what is wrong with it: one case's fault is that case's result, and the others go on."""
+    try:
+        return require_prompt_edit(editor.edit([job.case.request]), f"'{editor.name}'")  # type: ignore[arg-type]
+    except Exception as problem:  # noqa: BLE001
+        return explained(problem)
+
+
+async def _text(client: Client, probe: GenerateProbe, rewrite: Rewrite) -> Answer:
+    return read_text(probe, await client.ask(text_request(probe, rewrite)))
+
+
+@contextmanager
+def endpoint_engine(access: Access, journal: Path) -> Iterator[EndpointEngine]:
+    """The engine, its journal open.
+
+    Raises:
+        UserError: the journal is in use or cannot be written.
+    """
+    try:
+        journal.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"the folder cannot be made: {error.strerror}", where=str(journal.parent)) from None
+    with model_session(journal, access) as session:
+        yield EndpointEngine(session)
+
+
+def estimate_calls(probes: Iterable[Probe], access: Access, *, methods: int) -> CallEstimate:
+    """Calls and tokens of a run: every text by every method, replies of full length; without what edits put before."""
+    counter = CallCounter()
+    for probe in written(list(probes)):
+        counter.add(text_request(probe).messages, reply_tokens=probe.most, times=methods)
+    return counter.estimate(access.price())

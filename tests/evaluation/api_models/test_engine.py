@@ -1,0 +1,137 @@
+"""A run on a model behind an endpoint: what is sent, what comes back, and going on after a stop."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from construction.llm.attempts import Reply
+from construction.llm.reply_cache import request_key
+from construction.llm.step import PlainText
+from curation.shipped import mini_split
+from evaluation.analysis.comparison import compare, score_run
+from evaluation.api_models.editing import ApiRequest, ApiScriptStep
+from evaluation.api_models.engine import read_text, text_request
+from evaluation.metrics.generation import Generation
+from evaluation.metrics.text_level.probes import rest_of_step, scripts_for
+from evaluation.report.write import write_report
+from evaluation.runs.config import RunConfig
+from evaluation.runs.plan import metrics_of
+from evaluation.runs.results import load_run
+from evaluation.runs.session import execute, size
+from schemas.core.errors import ModelError
+from schemas.probes import GenerateProbe
+from tests.support.evaluation.api_runs import endpoint_config, reader
+from tests.support.scripted_server import Raw, ScriptedServer
+
+CASE = next(iter(mini_split().cases))
+
+
+def reply(text: str, *, cut: bool = False, status: str = "ok") -> Reply:
+    value = PlainText(text=text, cut=cut) if status == "ok" else None
+    return Reply(status, value, text, "why", "k", 1, 5, "t", 1)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "cut", "written", "ended"),
+    [
+        ("Turin", False, "Turin", "eos"),
+        ("Turin\nSince May", False, "Turin", "stop"),
+        ("\n\nTurin\nSince May", False, "Turin", "stop"),
+        ("\n\nTurin", True, "Turin", "length"),
+        ("", False, "", "eos"),
+    ],
+)
+def test_a_reply_ends_at_the_first_stop_after_its_empty_lines(text: str, cut: bool, written: str, ended: str) -> None:
+    probe = GenerateProbe(purpose="event_fact", item="q", prompt="Where?", stop=("\n",))
+    found = read_text(probe, reply(text, cut=cut)).written
+    assert found is not None and (found.text, found.ended, found.tokens, found.chat) == (written, ended, 5, True)
+
+
+def test_a_refusal_in_words_is_a_text_and_no_answer_is_an_error() -> None:
+    probe = GenerateProbe(purpose="script_question", item="q", prompt="How?")
+    declined = read_text(probe, reply("I cannot help with that.", status="refused"))
+    assert declined.written is not None and declined.written.text == "I cannot help with that."
+    for status in ("unanswered", "permanent", "unparseable"):
+        assert read_text(probe, reply("x", status=status)).error == f"{status}: why"
+
+
+def test_scripts_are_asked_for_as_run_api_asks_so_that_its_replies_serve() -> None:
+    step = ApiScriptStep("gpt-x")
+    probe = scripts_for(CASE, Generation())[0]
+    asked = ApiRequest(CASE, "none", probe.item, probe.prompt, False)
+    assert request_key("gpt-x", text_request(probe)) == request_key("gpt-x", step.sampled(asked))
+    rest = rest_of_step(CASE, CASE.prompts[0], Generation())
+    goes_on = ApiRequest(CASE, "none", rest.item, rest.prompt, False, True)
+    assert request_key("gpt-x", text_request(rest)) == request_key("gpt-x", step.sampled(goes_on))
+
+
+def shares(folder: Path) -> dict[str, dict[str, float | None]]:
+    run = load_run(folder)
+    metrics = metrics_of(run.about)
+    table = compare(run, score_run(run, metrics, "mean"), metrics)[0]
+    return {row.label: {m: s.mean for m, s in row.summaries.items()} for row in table.rows}
+
+
+def test_a_run_on_events_its_metrics_resuming_and_report(tmp_path: Path) -> None:
+    editors = {"ice": {"name": "ice"}, "say_unknown": {"name": "say_unknown"},
+               "bm25": {"name": "bm25", "params": {"memory": "split"}}}  # fmt: skip
+    with ScriptedServer(reader) as server:
+        config = endpoint_config(tmp_path, server.url, editors=editors)
+        dry = size(config)
+        assert dry.calls is not None and dry.calls.calls == 4 * dry.texts == 4 * 4 and not server.requests
+        outcomes = execute(config)
+        asked = len(server.requests)
+        again = execute(config)
+        assert len(server.requests) == asked, "finished cases are not asked again"
+    assert [(o.label, o.computed, o.failed) for o in outcomes] == [(n, 2, 0) for n in ("none", *editors)]
+    assert [o.resumed for o in again] == [2] * 4
+    found = shares(config.out)
+    assert found["none"]["ev_fact"] == 0.0 and found["ice"]["ev_fact"] == 1.0
+    assert found["say_unknown"]["ev_fact"] == pytest.approx(1 / 3)
+    assert found["ice"]["ev_fact_local"] == 1.0 and found["say_unknown"]["ev_fact_local"] == 0.0
+    assert all("stop" not in r and len(r["messages"]) == 1 for r in server.requests)
+    assert load_run(config.out).about["model_revision"] == "endpoint:gpt-x"
+    assert "gpt-x" in write_report([config.out]).files[0].read_text(encoding="utf-8")
+
+
+def test_what_was_answered_before_the_key_ran_out_is_not_paid_for_twice(tmp_path: Path) -> None:
+    answered: list[str] = []
+
+    def until_refused(payload: dict[str, Any]) -> Any:
+        if len(answered) == 3:
+            return Raw(401, {"error": {"message": "no such key"}})
+        answered.append(str(payload["messages"]))
+        return reader(payload)
+
+    def config(url: str) -> RunConfig:
+        return endpoint_config(
+            tmp_path, url, endpoint={"base_url": url, "api_key_env": "SCEDIT_NO_KEY", "concurrency": 1}
+        )
+
+    with ScriptedServer(until_refused) as server, pytest.raises(ModelError):
+        execute(config(server.url))
+    with ScriptedServer(reader) as server:
+        execute(config(server.url))
+        later = [str(r["messages"]) for r in server.requests]
+    assert len(answered) == 3 and not set(answered) & set(later) and len(set(later)) == len(later) == 8 - 3
+    assert shares(tmp_path / "run")["ice"]["ev_fact"] == 1.0
+
+
+def test_an_answer_that_fails_is_an_error_that_can_be_asked_for_again(tmp_path: Path) -> None:
+    broken = True
+
+    def sometimes(payload: dict[str, Any]) -> Any:
+        return Raw(400, {"error": {"message": "no"}}) if broken and "founded" in str(payload) else reader(payload)
+
+    with ScriptedServer(sometimes) as server:
+        config = endpoint_config(tmp_path, server.url)
+        execute(config)
+        assert shares(config.out)["ice"]["ev_fact_local"] is None
+        broken = False
+        assert config.endpoint is not None
+        config = config.model_copy(update={"endpoint": config.endpoint.model_copy(update={"journal": tmp_path / "n"})})
+        execute(config, retry_failed=True)
+    assert shares(config.out)["ice"]["ev_fact_local"] == 1.0
