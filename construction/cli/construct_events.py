@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from construction.events.defaults import CAP, EVENTS, EVENTS_PER_TOPIC, INSIDE, OUTSIDE, THRESHOLD, UNTOUCHED
 from construction.llm.cli_options import calls_in_words, journal_option, model_options, refuse_unanswered
 from curation.cli.options import json_option, shared_option, store_option
 
@@ -21,13 +22,13 @@ _LICENCE = "Licence of what the model writes about topics."
 @store_option("store", also="Created if absent.")
 @click.option("--facts-from", "facts", multiple=True, help=_FACTS)
 @click.option(
-    "--events", type=click.IntRange(1, 100_000), default=100, show_default=True, help="Events of each template."
+    "--events", type=click.IntRange(1, 100_000), default=EVENTS, show_default=True, help="Events of each template."
 )
 @click.option(
     "--most-frequent",
     "cap",
     type=click.FloatRange(min=1),
-    default=300.0,
+    default=CAP,
     show_default=True,
     help="Frequencies of entities count up to this.",
 )
@@ -35,7 +36,7 @@ _LICENCE = "Licence of what the model writes about topics."
 @click.option(
     "--untouched",
     type=click.IntRange(0, 50),
-    default=5,
+    default=UNTOUCHED,
     show_default=True,
     help="Out-of-scope factual questions per event, at most.",
 )
@@ -45,21 +46,22 @@ _LICENCE = "Licence of what the model writes about topics."
     "--topic-events",
     "events_per_topic",
     type=click.IntRange(1, 10_000),
-    default=100,
+    default=EVENTS_PER_TOPIC,
     show_default=True,
     help="Events of each topic, asked for ten at a time.",
 )
-@click.option("--in-scope", "inside", type=click.IntRange(0, 20), default=6, show_default=True, help=_IN)
-@click.option("--out-of-scope", "outside", type=click.IntRange(0, 20), default=2, show_default=True, help=_OUT)
+@click.option("--in-scope", "inside", type=click.IntRange(0, 20), default=INSIDE, show_default=True, help=_IN)
+@click.option("--out-of-scope", "outside", type=click.IntRange(0, 20), default=OUTSIDE, show_default=True, help=_OUT)
 @click.option(
     "--most-alike",
     "threshold",
     type=click.FloatRange(min=0.01, max=1.0),
-    default=0.4,
+    default=THRESHOLD,
     show_default=True,
     help="Of two events of topics with a ROUGE-1 above this one goes.",
 )
 @click.option("--profile", help="Prompts to use: 'paper', or 'embedded' for the model of this name.")
+@click.option("--prompts", "prompts_path", type=click.Path(path_type=Path), help="Folder with your own prompts.")
 @click.option("--licence", default="not stated", show_default=True, help=_LICENCE)
 @journal_option
 @click.option("--fsync", is_flag=True, help="Flush every reply to disk, so that it survives a power cut.")

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from itertools import combinations
 from typing import NamedTuple
 
+from construction.events.defaults import CAP
 from construction.events.fact_table import FactTable
 from construction.events.templates import TemplateFile
 from curation.splits.partition import names_of
@@ -15,9 +16,6 @@ from schemas.core.ids import digest, seed, slug
 from schemas.events.event import Event, EventRole
 from schemas.events.template import PLACE, EntityPath, EventTemplate, FeasibilityRule
 from schemas.facts import Entity, Source
-
-CAP = 300.0
-"""No entity is drawn as if it occurred more often (ELKEN A.1)."""
 
 TRIES, LEAST = 30, 2000
 """Draws for each event that is wanted, and for a template at least; then the lists hold no more."""

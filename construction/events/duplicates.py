@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
+from construction.events.defaults import THRESHOLD
 from curation.similarity.prefix_join import similar_pairs
 from curation.similarity.rouge import EPSILON, encode
 from schemas.events.event import Event
 from schemas.verdicts import Verdict, verdict_key
 
 BY = "event_duplicate@1"
-THRESHOLD = 0.4
 
 
 def duplicate_verdicts(events: Sequence[Event], *, threshold: float = THRESHOLD) -> list[Verdict]:

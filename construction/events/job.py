@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from construction.events.draw import CAP, draw_events
-from construction.events.duplicates import THRESHOLD
+from construction.events.defaults import CAP, EVENTS, UNTOUCHED
+from construction.events.draw import draw_events
 from construction.events.fact_table import FactTable
-from construction.events.pipeline import DrawnEvent, EventConstruction, EventPlan
+from construction.events.pipeline import DrawnEvent, EventConstruction, EventPlan, EventWork
 from construction.events.prompt_file import EventPrompts, load_event_prompts
-from construction.events.questions import UNTOUCHED, ask_facts
+from construction.events.questions import ask_facts
 from construction.events.steps import ParaphraseStep, TendencyAsk, TendencyStep, TopicStep
 from construction.events.tally import EventCounts, EventTally
 from construction.events.templates import read_templates
@@ -27,14 +27,13 @@ from construction.pipeline.progress import ProgressDisplay
 from construction.pipeline.session import tick_display
 from curation.loaders import load
 from curation.store.store import Store
-from schemas.core.config import Options
 from schemas.core.errors import UserError
 from schemas.facts import Fact, Source
 
 _REPLY_TOKENS = {"paraphrase": 90, "topic_events": 350, "tendency_questions": 700}
 
 
-class EventJob(Options):
+class EventJob(EventWork):
     """What is to be constructed, from what, with which model.
 
     Attributes:
@@ -46,29 +45,24 @@ class EventJob(Options):
         cap: An entity's frequency counts up to this.
         seed: Another one draws other events.
         untouched: Out-of-scope factual questions of an event, at most.
-        profile: Prompts to use; None for those of the model.
+        profile: Prompts to use; None for those of the model. ``prompts_path``: a folder of prompts in their place.
         licence: Of what the model writes about topics.
         journal_path: The replies on record; None for ``STORE.llm.jsonl``.
         fsync: Force every reply to the disk.
 
-    The other attributes are those of ``EventPlan``.
+    The other attributes are those of ``EventWork``.
     """
 
     templates: Path | None
     store: Path
     access: Access
     facts: tuple[str, ...] = ()
-    events: int = 100
+    events: int = EVENTS
     cap: float = CAP
     seed: int = 0
     untouched: int = UNTOUCHED
-    paraphrase: bool = True
-    topics: tuple[str, ...] = ()
-    events_per_topic: int = 100
-    inside: int = 6
-    outside: int = 2
-    threshold: float = THRESHOLD
     profile: str | None = None
+    prompts_path: Path | None = None
     licence: str = "not stated"
     journal_path: Path | None = None
     fsync: bool = False
@@ -82,12 +76,7 @@ class EventJob(Options):
     def plan(self) -> EventPlan:
         """What to construct."""
         return EventPlan(
-            paraphrase=self.paraphrase,
-            topics=self.topics,
-            events_per_topic=self.events_per_topic,
-            inside=self.inside,
-            outside=self.outside,
-            threshold=self.threshold,
+            **{name: getattr(self, name) for name in EventWork.model_fields},
             source=Source(name="events of topics", licence=self.licence),
             batch=1_000_000 if self.access.batch else 2 if self.access.on_this_machine else 20,
         )
@@ -105,8 +94,7 @@ class PreparedEvents(NamedTuple):
     @property
     def asks(self) -> bool:
         """Whether a model is asked at all."""
-        questions = bool(self.plan.inside + self.plan.outside)
-        return bool(self.plan.topics) or bool(self.drawn and (self.plan.paraphrase or questions))
+        return self.plan.asks(templates=bool(self.drawn))
 
     def estimate(self) -> CallEstimate:
         """First attempts of all calls; replies on record are counted, too, and every event of a topic stays."""
@@ -137,9 +125,9 @@ def prepare_events(job: EventJob) -> PreparedEvents:
     plan = job.plan
     if job.templates is None and not plan.topics:
         raise UserError("there is nothing to construct", fix="name a file of templates, or topics: --topic Energy")
-    if (plan.topics or plan.paraphrase or plan.inside + plan.outside) and job.access is not None:
+    if plan.asks(templates=job.templates is not None):
         job.access.check()
-    prompts = load_event_prompts(job.profile or profile_of(job.access, "paper"))
+    prompts = load_event_prompts(job.profile or profile_of(job.access, "paper"), job.prompts_path)
     tally, drawn = EventTally(), list[DrawnEvent]()
     if job.templates is not None:
         drawn = list(_draw(job, job.templates, tally))

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 
 from construction.authoring.standing import standing
 from construction.events.checks import EventInputs, judge_event
+from construction.events.defaults import EVENTS_PER_TOPIC, INSIDE, OUTSIDE, THRESHOLD
 from construction.events.draw import FilledTemplate
-from construction.events.duplicates import THRESHOLD, duplicate_verdicts
+from construction.events.duplicates import duplicate_verdicts
 from construction.events.prompt_file import EventPrompts
 from construction.events.questions import AskedFacts
 from construction.events.steps import ParaphraseStep, TendencyAsk, TendencyStep, TopicAsk, TopicStep, WrittenTendencies
@@ -39,8 +40,8 @@ EVENTS_A_CALL = 10
 """Events of a topic asked for in one call (ELKEN Table 9)."""
 
 
-class EventPlan(Options):
-    """What to construct.
+class EventWork(Options):
+    """What a model is to write.
 
     Attributes:
         paraphrase: Whether a model words events of templates anew.
@@ -48,16 +49,32 @@ class EventPlan(Options):
         events_per_topic: Events asked for, ten a call.
         inside, outside: Tendency questions asked for about each event, in and out of scope; 0 and 0 for none.
         threshold: Two events of topics with a ROUGE-1 F above it are one.
-        source: Where events of topics come from.
-        batch: Events between two transactions.
     """
 
     paraphrase: bool = True
     topics: tuple[str, ...] = ()
-    events_per_topic: int = 100
-    inside: int = 6
-    outside: int = 2
+    events_per_topic: int = EVENTS_PER_TOPIC
+    inside: int = INSIDE
+    outside: int = OUTSIDE
     threshold: float = THRESHOLD
+
+    def asks(self, *, templates: bool) -> bool:
+        """Whether a model is asked at all.
+
+        Args:
+            templates: Whether there are events of templates.
+        """
+        return bool(self.topics) or (templates and (self.paraphrase or self.inside + self.outside > 0))
+
+
+class EventPlan(EventWork):
+    """What to construct.
+
+    Attributes:
+        source: Where events of topics come from.
+        batch: Events between two transactions.
+    """
+
     source: Source
     batch: int = 20
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 from pydantic import Field, model_validator
@@ -61,10 +62,12 @@ FILES = PromptFolder(
 )
 
 
-def load_event_prompts(profile: str) -> EventPrompts:
-    """The prompts of a profile.
+def load_event_prompts(profile: str, folder: Path | None = None) -> EventPrompts:
+    """The prompts of a profile, replaced by what a folder of the user's own holds: ``TASK.toml``.
 
     Raises:
-        UserError: no such profile, or a broken file.
+        UserError: no such profile or folder, or a broken file.
     """
-    return EventPrompts(*(FILES.load(task, profile) for task in TASKS))
+    fix = f"begin with copies of the files in {FILES.path()}"
+    custom = {} if folder is None else FILES.custom(folder, fix=fix)
+    return EventPrompts(*(custom[task][0] if task in custom else FILES.load(task, profile) for task in TASKS))

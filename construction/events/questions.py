@@ -6,6 +6,7 @@ import random
 from collections import Counter
 from typing import NamedTuple
 
+from construction.events.defaults import UNTOUCHED
 from construction.events.draw import FilledTemplate
 from construction.events.fact_table import FactTable, as_object
 from construction.events.templates import TemplateFile
@@ -15,9 +16,6 @@ from schemas.core.ids import seed
 from schemas.events.questions import UNKNOWN, FactQuestion, Scope
 from schemas.events.template import ImpactedTriplet, UntouchedRelation
 from schemas.facts import Object
-
-UNTOUCHED = 5
-"""Out-of-scope questions of an event, at most (ELKEN A.1)."""
 
 
 class AskedFacts(NamedTuple):

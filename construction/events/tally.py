@@ -60,8 +60,12 @@ class EventCounts(Frozen):
     quality: str | None
     losses: tuple[EventLoss, ...]
 
-    def lines(self) -> list[str]:
-        """The funnel as text, the paper's figures beside it."""
+    def lines(self, *, stored: bool = False) -> list[str]:
+        """The funnel as text, the paper's figures beside it.
+
+        Args:
+            stored: It was counted from a store, which knows of no draws and of no calls that came to nothing.
+        """
         stayed, written = PAPER_TOPICS
         rows = [
             ("draws of entities", self.drawn, ""),
@@ -80,10 +84,11 @@ class EventCounts(Frozen):
             ("tendency questions out of scope", self.tendencies_out, ""),
             ("  pass every check", self.kept_out, _beside(self.kept_out, self.tendencies_out, PAPER_KEPT[1])),
         ]
+        rows = rows[stored:]
         lines = [f"  {name:34s} {count:7,d}  {note}".rstrip() for name, count, note in rows]
         lines += ["", "Lost, by reason:"] if self.losses else []
         lines += [f"  {loss.count:6,d}  {loss.stage:11s} {loss.reason}" for loss in self.losses]
-        return [*lines, "", f"{counted(self.calls, 'call')} made."]
+        return [*lines, "", f"{counted(self.calls, 'call')} {'on record' if stored else 'made'}."]
 
 
 def _percent(part: int, whole: int) -> str:

@@ -154,6 +154,55 @@ class PromptFolder(Generic[P]):
         """
         return read_prompt(self._model, self.file(task, profile))
 
+    def every_version(self, task: str) -> list[P]:
+        """The shipped prompts of a task, of all profiles and versions."""
+        return [self.load(task, version) for profile in self.profiles() for version in self.versions(task, profile)]
+
+    def custom(self, folder: Path, *, fix: str) -> dict[str, tuple[P, Path]]:
+        """The user's own prompts in a folder by task, each with its file.
+
+        A file is ``TASK.toml``, or ``TASK.NAME.toml`` where there is only one such.
+
+        Args:
+            folder: The folder.
+            fix: How to come by a copy of ours, for messages.
+
+        Raises:
+            UserError: no such folder, no prompt in it, two for one task, a broken one, or one that passes for ours.
+        """
+        if not folder.is_dir():
+            raise UserError("there is no such folder of prompts", where=str(folder), fix=fix)
+        found: dict[str, tuple[P, Path]] = {}
+        for task in self._tasks:
+            paths = sorted(
+                p for p in folder.glob(f"{task}*.toml") if p.name.split(".")[0] == task and "@" not in p.name
+            )
+            if len(paths) > 1:
+                names = " and ".join(p.name for p in paths)
+                raise UserError(
+                    f"two {task} prompts, {names}", where=str(folder), fix="leave one of them in the folder"
+                )
+            if paths:
+                found[task] = (self._load_custom(paths[0], task), paths[0])
+        if not found:
+            allowed = ", ".join(f"{task}.toml" for task in self._tasks)
+            raise UserError("the folder holds no prompt", where=str(folder), allowed=allowed, fix=fix)
+        return found
+
+    def _load_custom(self, path: Path, task: str) -> P:
+        data = read_toml(path)
+        if data.get("task", task) != task:
+            raise UserError(f"task = '{data['task']}' in a file called '{path.name}'", where=str(path), allowed=task)
+        prompt = validate(self._model, data, where=str(path))
+        ours = self.every_version(task)
+        if prompt.digest not in {one.digest for one in ours} and prompt.name in {one.name for one in ours}:
+            raise UserError(
+                f"name = '{prompt.name}' is that of our own prompt, and this one differs from it",
+                where=str(path),
+                fix="give it another name, so that the lineage tells them apart",
+            )
+        return prompt
+
 
 def read_prompt(model: type[P], path: Path) -> P:
     """A prompt file.

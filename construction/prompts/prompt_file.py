@@ -159,4 +159,4 @@ def shipped(prompt: WriterPrompt) -> bool:
 
 def every_version(task: str) -> list[WriterPrompt]:
     """Our prompts of a task, of all profiles and versions."""
-    return [load_prompt(task, version) for profile in profiles() for version in FILES.versions(task, profile)]
+    return FILES.every_version(task)

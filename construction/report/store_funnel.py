@@ -58,7 +58,7 @@ def store_yield(path: Path, *, prices: Path | None = None) -> StoreYield:
         return _Count(store).result(path.name, prices)
 
 
-class _Judged:
+class JudgedItems:
     """How every item stands, and the verdict that decided."""
 
     def __init__(self, verdicts: Iterable[Verdict]) -> None:
@@ -113,7 +113,7 @@ class _Count:
     """One pass over each kind of record."""
 
     def __init__(self, store: Store) -> None:
-        self._store, self._judged = store, _Judged(store.verdicts())
+        self._store, self._judged = store, JudgedItems(store.verdicts())
         self._why: dict[tuple[str, str, str], list[tuple[str, str, str]]] = defaultdict(list)
         self._counts: Counter[tuple[str, str, str]] = Counter()
 

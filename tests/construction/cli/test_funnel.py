@@ -7,10 +7,14 @@ import json
 from click.testing import CliRunner
 
 from construction.cli.funnel import funnel
+from construction.events.job import EventJob, prepare_events, run_events
+from construction.llm.connection import Access
+from construction.pipeline.progress import ProgressDisplay
 from construction.report.store_funnel import store_yield
 from construction.report.text import text
 from curation.store.store import Store
 from tests.support.construction import funnels
+from tests.support.construction.event_templates import data, facts, write
 from tests.support.facts import make_fact
 
 by_hand = funnels.by_hand
@@ -38,3 +42,17 @@ def test_refusals(tmp_path, by_hand):
     ):
         done = CliRunner().invoke(funnel, line)
         assert done.exit_code == 1 and words in str(done.exception)
+
+
+def test_events_have_a_funnel_of_their_own(tmp_path):
+    store = str(tmp_path / "e.duckdb")
+    path = tmp_path / "facts.jsonl"
+    path.write_text("".join(f"{f.model_dump_json()}\n" for f in facts()), encoding="utf-8")
+    job = EventJob(templates=write(tmp_path / "t.toml", data()), store=store, facts=(str(path),), events=3,
+                   paraphrase=False, inside=0, outside=0, access=Access())  # fmt: skip
+    run_events(prepare_events(job), live=ProgressDisplay(expected={}))
+    told = CliRunner().invoke(funnel, ["--store", store])
+    assert told.exit_code == 0 and "events of templates" in told.stdout and "draws" not in told.stdout
+    assert json.loads(CliRunner().invoke(funnel, ["--store", store, "--json"]).stdout)["events"] == 3
+    refused = CliRunner().invoke(funnel, ["--store", store, "--page", str(tmp_path / "y.html")])
+    assert refused.exit_code == 1 and "there is no page of events" in str(refused.exception)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,15 +10,17 @@ import pytest
 from rich.console import Console
 
 from construction.events.job import EventJob, prepare_events, run_events
+from construction.events.prompt_file import FILES
 from construction.llm.connection import Access
 from construction.llm.cost.budget import BudgetReached
 from construction.pipeline.progress import ProgressDisplay
 from curation.store.store import Store
 from schemas.core.errors import UserError
 from schemas.events.event import Event
+from schemas.events.questions import FactQuestion, TendencyQuestion
 from tests.support.construction.event_author import answer
 from tests.support.construction.event_templates import data, facts, write
-from tests.support.scripted_server import ScriptedServer
+from tests.support.scripted_server import Batches, ScriptedServer
 
 LIVE = ProgressDisplay(Console(file=io.StringIO()), expected={})
 
@@ -83,6 +86,40 @@ def test_what_cannot_be_done_is_told_before_anything_is_asked(
     with pytest.raises(UserError, match=said):
         prepare_events(job(**changes))
     assert not (tmp_path / "s.duckdb").exists()
+
+
+def test_a_batch_gives_the_store_of_live_calls(job: Any, tmp_path: Path) -> None:
+    batches = Batches()
+    with ScriptedServer(answer, batches=batches) as server:
+        live = run_events(prepare_events(job(server.url, store=tmp_path / "live.duckdb")), live=LIVE)
+        sent = len(server.requests)
+        access = {"batch": True, "poll": 0.01}
+        batched = run_events(prepare_events(job(server.url, access=access)), live=LIVE)
+        assert len(batches.made) and len(server.requests) == sent, "no call went out alone"
+    assert batched.model_copy(update={"calls": 0}) == live.model_copy(update={"calls": 0})
+    assert stored(tmp_path / "s.duckdb") == stored(tmp_path / "live.duckdb")
+
+
+def stored(path: Path) -> list[tuple[str, str]]:
+    with Store.open(path) as store:
+        return [(r.key, r.id) for kind in (Event, FactQuestion, TendencyQuestion) for r in store.all(kind)]
+
+
+def test_prompts_of_one_s_own_are_asked(job: Any, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    text = FILES.file("paraphrase", "paper").read_text(encoding="utf-8")
+    mine = re.sub(r'(?m)^name = ".*"$', 'name = "mine"', text).replace("{event}", "{event}\nIn Welsh, please.")
+    (tmp_path / "mine/paraphrase.toml").write_text(mine, encoding="utf-8")
+    with ScriptedServer(answer) as server:
+        run_events(prepare_events(job(server.url, prompts_path=tmp_path / "mine", inside=0, outside=0)), live=LIVE)
+        assert all("In Welsh, please." in str(r["messages"]) for r in server.requests) and server.requests
+
+
+def test_a_job_that_asks_nobody_needs_no_price(job: Any) -> None:
+    nobody = job(paraphrase=False, inside=0, outside=0, access={"max_cost": 1.0})
+    assert not prepare_events(nobody).asks
+    with pytest.raises(UserError, match="needs a price"):
+        prepare_events(job(paraphrase=False, access={"max_cost": 1.0}))
 
 
 def test_batches_are_one_transaction(job: Any) -> None:

@@ -1,0 +1,54 @@
+"""The funnel of a store of events is that of the run that filled it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from construction.events.job import EventJob, prepare_events, run_events
+from construction.events.store_funnel import stored_event_counts
+from construction.events.tally import EventCounts
+from construction.llm.connection import Access
+from curation.store.store import Store
+from schemas.events.questions import TendencyQuestion
+from tests.construction.events.test_job import LIVE
+from tests.support.construction.event_author import answer
+from tests.support.construction.event_templates import data, facts, write
+from tests.support.curation.verdicts import make_verdict
+from tests.support.events import event_records
+from tests.support.scripted_server import ScriptedServer
+
+SAME = ("events", "paraphrased", "topic_events", "topic_kept", "facts_in", "facts_out", "unknown", "background",
+        "tendencies_in", "tendencies_out", "kept_in", "kept_out")  # fmt: skip
+
+
+def constructed(folder: Path, url: str) -> EventCounts:
+    path = folder / "facts.jsonl"
+    path.write_text("".join(f"{f.model_dump_json()}\n" for f in facts()), encoding="utf-8")
+    job = EventJob(templates=write(folder / "t.toml", data()), store=folder / "s.duckdb", facts=(str(path),), events=4,
+                   topics=("Energy",), events_per_topic=10, access=Access(model="m", base_url=url))  # fmt: skip
+    return run_events(prepare_events(job), live=LIVE)
+
+
+def test_it_counts_what_the_run_counted_and_people_after_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-for-tests")
+    with ScriptedServer(answer) as server:
+        told = constructed(tmp_path, server.url)
+    found = stored_event_counts(tmp_path / "s.duckdb")
+    assert found is not None
+    assert {n: getattr(found, n) for n in SAME} == {n: getattr(told, n) for n in SAME}
+    assert found.topic_kept < found.topic_events and found.kept_in < found.tendencies_in
+    assert found.lines(stored=True)[0].split() == ["events", "of", "templates", "4", "the", "paper:", "841"]
+    with Store.open(tmp_path / "s.duckdb", write=True) as store:
+        kept = next(q for q in store.all(TendencyQuestion) if q.scope == "out")
+        store.put([make_verdict(kept.id, "drop", "person:ann/judge_tendency@1")])
+    after = stored_event_counts(tmp_path / "s.duckdb")
+    assert after is not None and after.kept_out == found.kept_out - 1
+    assert ("checks", "drop by people (judge_tendency)", 1) in [(x.stage, x.reason, x.count) for x in after.losses]
+
+
+def test_what_came_from_a_file_is_no_construction(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "s.duckdb", create=True) as store:
+        store.put(event_records())
+    assert stored_event_counts(tmp_path / "s.duckdb") is None
