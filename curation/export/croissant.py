@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from curation.export.parquet import EXTRAS, TABLES, Column
+from curation.export.columns import Column
+from curation.export.event_summary import EventSummary
+from curation.export.parquet import EXTRAS, tables_of_type
 from curation.export.summary import SplitSummary
 from curation.splits.split_file import Split
 from schemas.text.counting import counted
@@ -19,7 +21,7 @@ _URLS = {  # addresses of the licences that sources name
     "CC BY-SA 4.0": "https://creativecommons.org/licenses/by-sa/4.0/",
     "CC BY-NC-SA 4.0": "https://creativecommons.org/licenses/by-nc-sa/4.0/",
 }
-_TYPES = {"VARCHAR": "sc:Text", "INTEGER": "sc:Integer", "DOUBLE": "sc:Float"}
+_TYPES = {"VARCHAR": "sc:Text", "INTEGER": "sc:Integer", "DOUBLE": "sc:Float", "BOOLEAN": "sc:Boolean"}
 _MIME = {
     ".parquet": "application/x-parquet",
     ".json": "application/json",
@@ -89,11 +91,14 @@ class PublisherDetails(NamedTuple):
 
 
 def croissant(
-    split: Split, summary: SplitSummary, files: Iterable[DataFile], publisher: PublisherDetails | None = None
+    split: Split,
+    summary: SplitSummary | EventSummary,
+    files: Iterable[DataFile],
+    publisher: PublisherDetails | None = None,
 ) -> dict[str, Any]:
     """The metadata as plain JSON values; record sets stand for the Parquet tables among the files."""
     listed, publisher = list(files), publisher or PublisherDetails()
-    columns = {**TABLES, "extras": EXTRAS}
+    columns = {**tables_of_type(split.type), "extras": EXTRAS}
     tables = {f"data/{name}.parquet": name for name in columns}
     licences = [_URLS.get(licence, licence) for licence in summary.licences]
     metadata: dict[str, Any] = {
@@ -102,10 +107,7 @@ def croissant(
         "conformsTo": "http://mlcommons.org/croissant/1.0",
         "name": split.name,
         "description": (
-            f"{counted(len(split.cases), 'case')} for evaluating knowledge editing with scripts, "
-            f"{counted(summary.prompts, 'script prompt')}, "
-            f"{counted(summary.neighbour_prompts, 'neighbour script prompt')}. "
-            f"Digest of the cases: {split.digest}."
+            f"{_counts_in_words(split, summary)}. Digest of the cases: {split.digest}."
             + "".join(
                 f" {words} by {split.header[name]}."
                 for name, words in (("written_by", "Written"), ("judged_by", "Judged"))
@@ -122,6 +124,20 @@ def croissant(
         "recordSet": [_records(tables[f.path], columns[tables[f.path]], f) for f in listed if f.path in tables],
     }
     return {name: value for name, value in metadata.items() if value is not None}
+
+
+def _counts_in_words(split: Split, summary: SplitSummary | EventSummary) -> str:
+    cases = counted(len(split.all_cases), "case")
+    if isinstance(summary, EventSummary):
+        facts, tendencies = sum(summary.facts.values()), sum(summary.tendencies.values())
+        return (
+            f"{cases} for evaluating event-level knowledge editing, {counted(facts, 'factual question')}, "
+            f"{counted(tendencies, 'tendency question')}"
+        )
+    return (
+        f"{cases} for evaluating knowledge editing with scripts, {counted(summary.prompts, 'script prompt')}, "
+        f"{counted(summary.neighbour_prompts, 'neighbour script prompt')}"
+    )
 
 
 def _file(file: DataFile) -> dict[str, Any]:
@@ -146,6 +162,9 @@ _WHAT: Mapping[str, str] = {
     "questions": "Script questions of edits and neighbours.",
     "prompts": "Script prompts of edits and neighbours.",
     "neighbours": "Facts that an edit must leave alone.",
+    "events": "One edit a row: what happened.",
+    "fact_questions": "Questions with a short answer.",
+    "tendency_questions": "Questions with three options about what is likely.",
     "extras": "What the sources say beside the facts.",
 }
 

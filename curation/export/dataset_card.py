@@ -7,8 +7,12 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from curation.export.event_card import TAGS, USE, count_lines, count_rows, limit_lines, opening_text
+from curation.export.event_summary import EventSummary
+from curation.export.judged_summary import HumanJudgements, JudgedSummary
 from curation.export.parquet import tables_of
-from curation.export.summary import HumanJudgements, SplitSummary
+from curation.export.summary import SplitSummary
+from curation.splits.case_stream import FACT
 from curation.splits.split_file import Split
 from schemas.text.counting import counted
 from schemas.text.escaping import escape_line
@@ -22,6 +26,7 @@ _HUB = {  # the hub's names of licences
     "CC BY-SA 4.0": "cc-by-sa-4.0",
     "CC BY-NC-SA 4.0": "cc-by-nc-sa-4.0",
 }
+_TAGS = ("knowledge-editing", "model-editing", "scripts", "cloze")
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 _MOST = 20  # values of a list in the header that the card spells out
 _KNOWN = {
@@ -46,7 +51,9 @@ class ReleasePart(NamedTuple):
     cases: int
 
 
-def card(split: Split, summary: SplitSummary, parts: Sequence[ReleasePart], *, tables: bool = True) -> str:
+def card(
+    split: Split, summary: SplitSummary | EventSummary, parts: Sequence[ReleasePart], *, tables: bool = True
+) -> str:
     """The card as Markdown.
 
     Args:
@@ -57,16 +64,18 @@ def card(split: Split, summary: SplitSummary, parts: Sequence[ReleasePart], *, t
     """
     sections = [
         _header(split, summary, tables=tables),
-        f"# {split.name} {split.version}\n\n{_opening_text(split, summary)}",
-        _section("Counts", _counts(summary)),
+        f"# {split.name} {split.version}\n\n{_opening_text(split)}",
+        _section("Counts", _counts(summary) if isinstance(summary, SplitSummary) else _event_counts(summary)),
         _section("Load", _load(split, parts, tables=tables)),
         _section("Files", _files(parts)),
         _section("Construction", _construction(split, summary)),
         _section("Checks", _checks(split, summary)),
         _section("People", _people(split, summary)),
         _section("Licences and sources", _licences(summary)),
-        _section("Intended use", _USE),
-        _section("Limits", _limits(split, summary)),
+        _section("Intended use", _USE if isinstance(summary, SplitSummary) else USE),
+        _section(
+            "Limits", _limits(split, summary) if isinstance(summary, SplitSummary) else limit_lines(split, summary)
+        ),
     ]
     if tables:
         sections.append(_section("Columns", _columns(split)))
@@ -83,13 +92,13 @@ def hub_licence(licences: Sequence[str]) -> str:
     return _HUB.get(licences[0], "other") if len(licences) == 1 else "other"
 
 
-def _header(split: Split, summary: SplitSummary, *, tables: bool) -> str:
-    size = next((name for limit, name in _SIZES if len(split.cases) < limit), "n>1M")
+def _header(split: Split, summary: JudgedSummary, *, tables: bool) -> str:
+    size = next((name for limit, name in _SIZES if len(split.all_cases) < limit), "n>1M")
     licence = hub_licence(summary.licences)
     lines = [f"pretty_name: {_quote(f'{split.name} {split.version}')}", f"license: {licence}"]
     if licence == "other":
         lines.append(f"license_name: {_quote(' and '.join(summary.licences))}")
-    lines += ["tags:", *(f"- {tag}" for tag in ("knowledge-editing", "model-editing", "scripts", "cloze"))]
+    lines += ["tags:", *(f"- {tag}" for tag in (_TAGS if split.type == FACT else TAGS))]
     lines += ["size_categories:", f"- {size}"]
     if tables:
         lines.append("configs:")
@@ -107,7 +116,9 @@ def _section(title: str, lines: Iterable[str]) -> str:
     return "\n".join([f"## {title}", "", *lines])
 
 
-def _opening_text(split: Split, summary: SplitSummary) -> str:
+def _opening_text(split: Split) -> str:
+    if split.type != FACT:
+        return opening_text(split)
     return (
         f"{counted(len(split.cases), 'case')} for evaluating knowledge editing with scripts: each is one edit of a "
         f"fact with script prompts (a how-to question, and a script cut before the object) and with neighbours that "
@@ -129,12 +140,18 @@ def _counts(summary: SplitSummary) -> Iterator[str]:
         yield f"Script prompts by the step that was cut: {steps}."
 
 
+def _event_counts(summary: EventSummary) -> Iterator[str]:
+    yield from _table(("what", "number"), ((what, f"{n:,}") for what, n in count_rows(summary)))
+    yield ""
+    yield from count_lines(summary)
+
+
 def _load(split: Split, parts: Sequence[ReleasePart], *, tables: bool) -> Iterator[str]:
     yield "```python"
     if tables:
         yield "from datasets import load_dataset"
-        _, *others = tables_of(split)
-        yield f'cases = load_dataset(FOLDER, "cases", split="test")  # or {", ".join(others)}'
+        first, *others = tables_of(split)
+        yield f'{first} = load_dataset(FOLDER, "{first}", split="test")  # or {", ".join(others)}'
     file_name = split.name.replace("/", "-") + ".jsonl"
     if any(part.name == file_name for part in parts):
         yield from (
@@ -150,7 +167,7 @@ def _files(parts: Sequence[ReleasePart]) -> Iterator[str]:
     yield from _table(("file", "what", "cases", "not in it"), rows)
 
 
-def _construction(split: Split, summary: SplitSummary) -> Iterator[str]:
+def _construction(split: Split, summary: JudgedSummary) -> Iterator[str]:
     if writers := split.header.get("written_by"):
         yield from (f"Written by {writers}.", "")
     if rule := split.header.get("rule"):
@@ -175,7 +192,7 @@ def _period(first: str, last: str) -> str:
     return first if first == last else f"{first} to {last}"
 
 
-def _checks(split: Split, summary: SplitSummary) -> Iterator[str]:
+def _checks(split: Split, summary: JudgedSummary) -> Iterator[str]:
     if not summary.from_store:
         yield "The card was made from the frozen split alone; the verdicts of its checks are in the store it came from."
     elif not summary.checks:
@@ -194,7 +211,7 @@ def _checks(split: Split, summary: SplitSummary) -> Iterator[str]:
         yield from ("", f"Rated by judge models: {models}.")
 
 
-def _people(split: Split, summary: SplitSummary) -> Iterator[str]:
+def _people(split: Split, summary: JudgedSummary) -> Iterator[str]:
     if judges := split.header.get("judged_by"):
         yield f"Judged by {judges}."
     elif not summary.from_store:
@@ -219,13 +236,15 @@ def _task(task: HumanJudgements) -> Iterator[str]:
     yield f"- exact agreement: {task.exact}"
 
 
-def _licences(summary: SplitSummary) -> Iterator[str]:
+def _licences(summary: JudgedSummary) -> Iterator[str]:
     rows = ((name, licence, url or "-", f"{n:,}") for (name, licence, url), n in summary.sources.items())
-    yield from _table(("source", "licence", "address", "facts (edited and neighbour)"), rows)
+    what = "facts (edited and neighbour)" if isinstance(summary, SplitSummary) else "events"
+    yield from _table(("source", "licence", "address", what), rows)
     if len(summary.licences) > 1:
         yield ""
+        one = "fact" if isinstance(summary, SplitSummary) else "event"
         yield (
-            "Several licences meet here; each fact's own stands in the column `licence`. Who passes the whole on "
+            f"Several licences meet here; each {one}'s own stands in the column `licence`. Who passes the whole on "
             "has to meet all of them."
         )
 

@@ -10,6 +10,7 @@ from typing import Literal
 from curation.export.fact_formats import knowedit_gaps, write_counterfact, write_easyedit, write_facts, write_knowedit
 from curation.export.parquet import write_parquet
 from curation.export.scedit_format import scedit_cf, scedit_t, write_cf, write_t
+from curation.splits.case_stream import FACT
 from curation.splits.split_file import Split, write_split
 from schemas.core.errors import UserError
 from schemas.core.registry import Registry
@@ -29,6 +30,7 @@ class Exporter:
         only: The one kind of case that it can hold, or None for all.
         gaps: What readers of the format look for and a split does not say, a sentence each.
         edits: Types of splits that it can hold.
+        about_events: ``about`` for splits of events, where it is another.
     """
 
     write: Callable[[Split, Path], int]
@@ -38,6 +40,11 @@ class Exporter:
     only: Literal["counterfactual", "temporal"] | None = None
     gaps: Callable[[Split], tuple[str, ...]] = lambda split: ()
     edits: tuple[str, ...] = ("fact",)
+    about_events: str = ""
+
+    def about_split(self, split: Split) -> str:
+        """What it is, of a split of this type."""
+        return self.about_events if split.type != FACT and self.about_events else self.about
 
     def holds(self, split: Split) -> bool:
         """Whether the format can hold any case of the split."""
@@ -133,6 +140,8 @@ PARQUET = Exporter(
     write_parquet,
     "data",
     "flat tables in Parquet: cases, questions, prompts, neighbours; extras of the sources where there are any",
+    edits=("fact", "event"),
+    about_events="flat tables in Parquet: events, fact_questions, tendency_questions; extras where there are any",
 )
 
 EXPORTERS = Registry(

@@ -9,9 +9,12 @@ import itertools
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from curation.export.columns import Column, text_column
+from curation.export.event_tables import EVENT_ROWS, EVENT_TABLES
 from curation.files.atomic import atomic_folder
+from curation.splits.case_stream import FACT
 from curation.splits.split_file import Split
 from schemas.cases import Case
 from schemas.core.errors import UserError
@@ -23,87 +26,75 @@ _CHUNK = 2000
 _MEMORY = "512MB"
 
 
-class Column(NamedTuple):
-    """A column: its name, its DuckDB type (``[]``: a list), and what is in it."""
-
-    name: str
-    type: str
-    about: str
-
-
-def _text(name: str, description: str) -> Column:
-    return Column(name, "VARCHAR", description)
-
-
 _FACT = (
-    _text("fact", "key of the fact"),
-    _text("subject", "subject"),
+    text_column("fact", "key of the fact"),
+    text_column("subject", "subject"),
     Column("subject_aliases", "VARCHAR[]", "other names of the subject"),
-    _text("subject_wikidata", "Wikidata id of the subject, or null"),
-    _text("relation", "Wikidata property id, or a name"),
-    _text("relation_label", "the relation in words"),
-    _text("prompt", "fact prompt with one {} for the subject; the object follows after one space"),
-    _text("fact_prompt", "the same with the subject filled in"),
-    _text("old", "old object: what the source says before the edit"),
+    text_column("subject_wikidata", "Wikidata id of the subject, or null"),
+    text_column("relation", "Wikidata property id, or a name"),
+    text_column("relation_label", "the relation in words"),
+    text_column("prompt", "fact prompt with one {} for the subject; the object follows after one space"),
+    text_column("fact_prompt", "the same with the subject filled in"),
+    text_column("old", "old object: what the source says before the edit"),
     Column("old_aliases", "VARCHAR[]", "other names of the old object"),
-    _text("old_wikidata", "Wikidata id of the old object, or null"),
-    _text("old_datatype", "entity, or the kind of literal"),
-    _text("new", "new object; null for facts that are not to be edited"),
+    text_column("old_wikidata", "Wikidata id of the old object, or null"),
+    text_column("old_datatype", "entity, or the kind of literal"),
+    text_column("new", "new object; null for facts that are not to be edited"),
     Column("new_aliases", "VARCHAR[]", "other names of the new object"),
-    _text("new_wikidata", "Wikidata id of the new object, or null"),
-    _text("new_datatype", "entity, or the kind of literal; null where there is no new object"),
-    _text("change", "counterfactual, temporal or none"),
-    _text("changed_on", "ISO date of a temporal change, as exact as it is known"),
+    text_column("new_wikidata", "Wikidata id of the new object, or null"),
+    text_column("new_datatype", "entity, or the kind of literal; null where there is no new object"),
+    text_column("change", "counterfactual, temporal or none"),
+    text_column("changed_on", "ISO date of a temporal change, as exact as it is known"),
     Column("paraphrases", "VARCHAR[]", "other fact prompts, filled in"),
     Column("neighbour_prompts", "VARCHAR[]", "plain prompts of other subjects that have the same old object"),
-    _text("source", "where the fact comes from"),
-    _text("licence", "licence that the source states"),
-    _text("source_url", "address of the source, or null"),
-    _text("source_item", "the record in the source, or null"),
-    _text("source_date", "date of the source, or null"),
+    text_column("source", "where the fact comes from"),
+    text_column("licence", "licence that the source states"),
+    text_column("source_url", "address of the source, or null"),
+    text_column("source_item", "the record in the source, or null"),
+    text_column("source_date", "date of the source, or null"),
 )
-_CASE = _text("case", "key of the case")
-_LINK = _text("neighbour", "key of the neighbour's link; null for what asks about the edited fact")
+_CASE = text_column("case", "key of the case")
+_LINK = text_column("neighbour", "key of the neighbour's link; null for what asks about the edited fact")
 
 TABLES: Mapping[str, tuple[Column, ...]] = {
     "cases": (_CASE, *_FACT),
     "questions": (
         _CASE,
         _LINK,
-        _text("question", "key of the script question"),
-        _text("fact", "key of the fact that it depends on"),
-        _text("text", "the script question"),
+        text_column("question", "key of the script question"),
+        text_column("fact", "key of the fact that it depends on"),
+        text_column("text", "the script question"),
     ),
     "prompts": (
         _CASE,
         _LINK,
-        _text("prompt", "key of the script prompt"),
-        _text("fact", "key of the fact that it asks about"),
-        _text("question", "key of its script question, or null"),
-        _text("script", "key of the script it was cut from, or null"),
-        _text("text", "question and script up to the first mention of the object"),
-        _text("separator", "what stands between text and object"),
+        text_column("prompt", "key of the script prompt"),
+        text_column("fact", "key of the fact that it asks about"),
+        text_column("question", "key of its script question, or null"),
+        text_column("script", "key of the script it was cut from, or null"),
+        text_column("text", "question and script up to the first mention of the object"),
+        text_column("separator", "what stands between text and object"),
         Column("offset", "INTEGER", "characters before the object (text and separator)"),
         Column("step", "INTEGER", "number of the step that was cut, from 1, or null"),
         Column("targets", "VARCHAR[]", "the object as mentioned, then the objects it competes with"),
     ),
     "neighbours": (
         _CASE,
-        _text("neighbour", "key of the link"),
-        _text("how", "same_object (as the edit's old object) or near_subject (an object of its own)"),
+        text_column("neighbour", "key of the link"),
+        text_column("how", "same_object (as the edit's old object) or near_subject (an object of its own)"),
         Column("distance", "DOUBLE", "distance that chose a near subject, or null"),
-        _text("measure", "what the distance measures, or null"),
+        text_column("measure", "what the distance measures, or null"),
         *_FACT,
     ),
 }
 """Columns of every table, in order."""
 
 EXTRAS = (
-    _text("extra", "key of the record"),
-    _text("fact", "key of the fact that it belongs to"),
+    text_column("extra", "key of the record"),
+    text_column("fact", "key of the fact that it belongs to"),
     Column("also", "VARCHAR[]", "keys of further facts that it depends on"),
-    _text("name", "what it is, in the source's words"),
-    _text("content", "its values as JSON"),
+    text_column("name", "what it is, in the source's words"),
+    text_column("content", "its values as JSON"),
 )
 """Columns of the table ``extras``, which is there where the sources say something beside the facts."""
 
@@ -111,19 +102,35 @@ EXTRAS = (
 def write_parquet(split: Split, path: Path) -> int:
     """A folder with one Parquet file for each table; returns the number of cases written."""
     with atomic_folder(path) as folder:
-        write_tables(split.cases, folder, split.extras)
-    return len(split.cases)
+        if split.type == FACT:
+            write_tables(split.cases, folder, split.extras)
+        else:
+            write_tables(split.all_cases, folder, split.extras, tables=EVENT_TABLES, rows=EVENT_ROWS)
+    return len(split.all_cases)
 
 
 def tables_of(split: Split) -> dict[str, tuple[Column, ...]]:
     """The tables of a split with their columns."""
-    return {**TABLES, **({"extras": EXTRAS} if split.extras else {})}
+    return {**tables_of_type(split.type), **({"extras": EXTRAS} if split.extras else {})}
 
 
-def write_tables(cases: Iterable[Case], folder: Path, extras: Iterable[Extra] = ()) -> dict[str, int]:
+def tables_of_type(edits: str) -> Mapping[str, tuple[Column, ...]]:
+    """The tables of a split of facts, or of events, with their columns; without extras."""
+    return TABLES if edits == FACT else EVENT_TABLES
+
+
+def write_tables(
+    cases: Iterable[Any],
+    folder: Path,
+    extras: Iterable[Extra] = (),
+    *,
+    tables: Mapping[str, tuple[Column, ...]] = TABLES,
+    rows: Mapping[str, Callable[[Any], Iterator[tuple[Any, ...]]]] | None = None,
+) -> dict[str, int]:
     """Write ``cases.parquet``, ``questions.parquet`` ... into a folder; returns the rows of each.
 
-    Memory is bounded: rows pass in chunks through a DuckDB file in a temporary folder beside the result.
+    ``tables`` and ``rows`` are those of facts where they are not given. Memory is bounded: rows pass in chunks through
+    a DuckDB file in a temporary folder beside the result.
 
     Raises:
         UserError: the folder is full or cannot be written.
@@ -131,22 +138,22 @@ def write_tables(cases: Iterable[Case], folder: Path, extras: Iterable[Extra] = 
     import duckdb
 
     folder.mkdir(parents=True, exist_ok=True)
-    counts = dict.fromkeys(TABLES, 0)
+    counts, makers = dict.fromkeys(tables, 0), _ROWS if rows is None else rows
     beside = ((e.key, e.subject_key, list(e.depends_on), e.name, e.content) for e in extras)
     try:
         with (
             tempfile.TemporaryDirectory(dir=folder, prefix=".tables-") as scratch,
             duckdb.connect(str(Path(scratch) / "t.duckdb"), config={"threads": 1, "memory_limit": _MEMORY}) as db,
         ):
-            for name, columns in {**TABLES, "extras": EXTRAS}.items():
+            for name, columns in {**tables, "extras": EXTRAS}.items():
                 described = ", ".join(f'"{c.name}" {c.type}' for c in columns)
                 db.execute(f"CREATE TABLE {name} ({described})")
             iterator = iter(cases)
             while chunk := list(itertools.islice(iterator, _CHUNK)):
-                for name, make in _ROWS.items():
-                    rows = [row for case in chunk for row in make(case)]
-                    counts[name] += len(rows)
-                    _insert(db, name, rows, TABLES[name])
+                for name, make in makers.items():
+                    made = [row for case in chunk for row in make(case)]
+                    counts[name] += len(made)
+                    _insert(db, name, made, tables[name])
             while portion := list(itertools.islice(beside, _CHUNK)):
                 counts["extras"] = counts.get("extras", 0) + len(portion)
                 _insert(db, "extras", portion, EXTRAS)

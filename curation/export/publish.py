@@ -14,12 +14,15 @@ from curation.export.summary import survey
 from curation.files.atomic import atomic_file, atomic_folder
 from curation.files.checksums import sha256
 from curation.files.json_files import read_text
+from curation.splits.case_stream import FACT
 from curation.splits.split_file import Split
 from curation.store.store import Store
 from schemas.core.errors import UserError
 
 DEFAULT = ("split", "facts", "parquet", "scedit-cf", "scedit-t", "counterfact", "easyedit")
-"""Formats of a release; those that can hold no case of the split are passed over. The folder is a ``datasets`` one."""
+DEFAULT_OF_EVENTS = ("split", "parquet", "elken")
+"""Formats of a release, of facts and of events; those that can hold no case of the split are passed over. The folder is
+a ``datasets`` one."""
 _CHECKSUMS, _CROISSANT, _CARD = "checksums.sha256", "croissant.json", "README.md"
 
 
@@ -48,7 +51,8 @@ def publish(
         split: What is released.
         folder: New or empty; or an earlier release, with ``replace``.
         store: Where verdicts, ratings and lineage for the card are read from.
-        formats: Names in ``EXPORTERS``; all of ``DEFAULT`` that can hold a case of the split where None.
+        formats: Names in ``EXPORTERS``; where None all of ``DEFAULT`` (of events ``DEFAULT_OF_EVENTS``) that can hold a
+            case of the split.
         publisher: Creator, address, date and citation for the metadata.
         replace: Put the release in the place of an earlier one.
         knowedit_lists: The file for EasyEdit also gets the lists that its own KnowEdit reader looks for.
@@ -69,7 +73,7 @@ def publish(
         for name, exporter in chosen.items():
             place = exporter.file.format(name=split.name.replace("/", "-"))
             cases[name] = exporter(split, partial / place)
-            parts.append(ReleasePart(place, exporter.about, exporter.losses, cases[name]))
+            parts.append(ReleasePart(place, exporter.about_split(split), exporter.losses, cases[name]))
         files = _list_data_files(partial)
         text = card(split, summary, parts, tables="parquet" in chosen)
         with atomic_file(partial / _CARD) as file:
@@ -110,13 +114,18 @@ def write_dataset(split: Split, path: Path) -> int:
     return publish(split, path, formats=("parquet",)).cases["parquet"]
 
 
-DATASETS = Exporter(write_dataset, "{name}", "a folder for Hugging Face datasets: a card and the Parquet tables")
+DATASETS = Exporter(
+    write_dataset,
+    "{name}",
+    "a folder for Hugging Face datasets: a card and the Parquet tables",
+    edits=("fact", "event"),
+)
 
 
 def _formats(split: Split, formats: Sequence[str] | None) -> tuple[dict[str, Exporter], tuple[str, ...]]:
     exporters: dict[str, Exporter] = {}
     skipped = []
-    for name in dict.fromkeys(formats or DEFAULT):
+    for name in dict.fromkeys(formats or (DEFAULT if split.type == FACT else DEFAULT_OF_EVENTS)):
         exporter: Exporter = EXPORTERS.get(name)
         if name == "datasets":  # the whole folder is one, as soon as it has the tables
             name, exporter = "parquet", EXPORTERS.get("parquet")

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from curation.export.event_summary import EventSummary, event_numbers
+from curation.export.judged_summary import HumanJudgements, ItemOrigin, JudgedSummary
 from curation.files.disk_map import DiskMap
+from curation.splits.case_stream import FACT
 from curation.splits.split_file import Split
+from curation.splits.visible_texts import case_records
 from curation.store.store import Store
-from schemas.cases import Case
+from schemas.cases import Case, EventCase
 from schemas.core.records import Record
 from schemas.ratings import SCALES, Rating
 from schemas.scripts import Script
@@ -21,42 +25,9 @@ if TYPE_CHECKING:
     from curation.stats.rating_table import Category
 
 
-@dataclass(frozen=True)
-class ItemOrigin:
-    """One way in which items were made: stage, model and prompt, number of items, first and last UTC date."""
-
-    stage: str
-    model: str | None
-    prompt: str | None
-    items: int
-    first: str
-    last: str
-
-
-@dataclass(frozen=True)
-class HumanJudgements:
-    """What people said in one task or on one aspect.
-
-    ``acceptance`` (share of judgements that keep, with its exact interval) is given for verdicts; ``alpha``, ``ac1``
-    (AC2 with quadratic weights for ordinal ratings) and ``exact`` are estimates in words, an undefined one with its
-    reason.
-    """
-
-    task: str
-    raters: int
-    items: int
-    judgements: int
-    alpha: str
-    ac1: str
-    exact: str
-    labels: Mapping[str, int]
-    acceptance: str = ""
-    level: str = "nominal"
-
-
-@dataclass(frozen=True)
-class SplitSummary:
-    """Counts of a split; what the store adds is empty where none was given (``from_store`` False)."""
+@dataclass(frozen=True, kw_only=True)
+class SplitSummary(JudgedSummary):
+    """Counts of a split of facts."""
 
     changes: Mapping[str, int]
     relations: Mapping[str, int]
@@ -67,29 +38,16 @@ class SplitSummary:
     neighbour_prompts: int
     lonely: int
     repeated: int
-    sources: Mapping[tuple[str, str, str | None], int]
-    from_store: bool = False
-    made: tuple[ItemOrigin, ...] = ()
-    checks: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    people: tuple[HumanJudgements, ...] = ()
-    judge_models: Mapping[str, int] = field(default_factory=dict)
-
-    @property
-    def licences(self) -> list[str]:
-        """Licences of the facts, most frequent first."""
-        counts: Counter[str] = Counter()
-        for (_, licence, _), n in self.sources.items():
-            counts[licence] += n
-        return [licence for licence, _ in counts.most_common()]
 
 
-def survey(split: Split, store: Store | None = None) -> SplitSummary:
+def survey(split: Split, store: Store | None = None) -> SplitSummary | EventSummary:
     """Count a split, and with its store also lineage, verdicts and ratings of the split's items.
 
     Memory holds what people said; checks and lineage are counted as they stream by, ids lie on the disk where they are
     many.
     """
-    numbers = _numbers(split.cases)
+    events = (case for case in split.all_cases if isinstance(case, EventCase))
+    numbers = _numbers(split.cases) if split.type == FACT else event_numbers(events)
     if store is None:
         return numbers
     items, links = _items(split, store)
@@ -142,6 +100,11 @@ class _Cases:
 def _items(split: Split, store: Store) -> tuple[_Cases, _Cases]:
     """The case of every item of a split by its id, scripts included; and that of every neighbour's link."""
     items, links, scripts = _Cases(), _Cases(), _Cases()
+    if split.type != FACT:
+        for event_case in split.all_cases:
+            for record in case_records(event_case):
+                items.add(record.id, event_case.key)
+        return items, links
     for case in split.cases:
         for record in _records(case):
             items.add(record.id, case.key)

@@ -80,7 +80,7 @@ class ReviewParaphrase(RatingTask):
         for event in standing_events(store):
             if event.template is None:
                 continue
-            answers = [f"{q.text} {q.answer.text}" for q in facts_of(store, event) if q.scope == "in"]
+            answers = [f"{q.text} → {q.answer.text}" for q in facts_of(store, event) if q.scope == "in"]
             bare = bare_words(event, store.lineage(event.id))
             shown = {"bare": bare, "event": event.text, "answers": numbered_lines(answers)}
             yield TaskItem(

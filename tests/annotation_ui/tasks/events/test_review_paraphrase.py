@@ -26,7 +26,7 @@ def test_only_events_of_templates_are_reviewed_beside_their_bare_words_and_answe
     (item,) = TASK.items(events)
     assert item.id == event and item.case == "e/template"
     assert item.shown["bare"] == "Alba Rail merged with Brenta Rail."
-    assert item.shown["answers"] == "1. Which company runs Brenta Rail? Alba Rail"
+    assert item.shown["answers"] == "1. Which company runs Brenta Rail? → Alba Rail"
 
 
 def test_bare_words_that_are_the_event_s_own_are_not_shown_twice() -> None:
