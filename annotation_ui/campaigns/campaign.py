@@ -153,10 +153,10 @@ def _draw_items(
 
 def form_digest(form: Form) -> str:
     """Of everything that a form shows and asks: another one means that people were asked otherwise."""
-    said = form.model_dump(mode="json")
+    payload = form.model_dump(mode="json")
     if not form.reasons_on:  # as forms were before there was such a thing: their digests are stored
-        del said["reasons_on"]
-    return content_id("form", said)
+        del payload["reasons_on"]
+    return content_id("form", payload)
 
 
 def campaign_task(db: RatingsDB, name: str) -> RatingTask:

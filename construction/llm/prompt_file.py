@@ -172,7 +172,7 @@ class PromptFolder(Generic[P]):
         """
         if not folder.is_dir():
             raise UserError("there is no such folder of prompts", where=str(folder), fix=fix)
-        found: dict[str, tuple[P, Path]] = {}
+        prompts: dict[str, tuple[P, Path]] = {}
         for task in self._tasks:
             paths = sorted(
                 p for p in folder.glob(f"{task}*.toml") if p.name.split(".")[0] == task and "@" not in p.name
@@ -183,11 +183,11 @@ class PromptFolder(Generic[P]):
                     f"two {task} prompts, {names}", where=str(folder), fix="leave one of them in the folder"
                 )
             if paths:
-                found[task] = (self._load_custom(paths[0], task), paths[0])
-        if not found:
+                prompts[task] = (self._load_custom(paths[0], task), paths[0])
+        if not prompts:
             allowed = ", ".join(f"{task}.toml" for task in self._tasks)
             raise UserError("the folder holds no prompt", where=str(folder), allowed=allowed, fix=fix)
-        return found
+        return prompts
 
     def _load_custom(self, path: Path, task: str) -> P:
         data = read_toml(path)

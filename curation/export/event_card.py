@@ -44,9 +44,9 @@ def count_lines(summary: EventSummary) -> Iterator[str]:
     most = ", ".join(f"{name} {n:,}" for name, n in list(summary.types.items())[:8])
     yield f"Most frequent types and topics: {most}."
     for scope, words in _SCOPES.items():
-        found = [f"{letter} {n:,}" for (of, letter), n in summary.letters.items() if of == scope]
-        if found:
-            yield f"Right letters {words}: {', '.join(found)}."
+        counts = [f"{letter} {n:,}" for (of, letter), n in summary.letters.items() if of == scope]
+        if counts:
+            yield f"Right letters {words}: {', '.join(counts)}."
 
 
 def limit_lines(split: Split, summary: EventSummary) -> Iterator[str]:

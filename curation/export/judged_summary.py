@@ -54,7 +54,7 @@ class JudgedSummary:
     @property
     def licences(self) -> list[str]:
         """Licences of the edits, most frequent first."""
-        found: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
         for (_, licence, _), n in self.sources.items():
-            found[licence] += n
-        return [licence for licence, _ in found.most_common()]
+            counts[licence] += n
+        return [licence for licence, _ in counts.most_common()]

@@ -151,9 +151,9 @@ def write_tables(
             iterator = iter(cases)
             while chunk := list(itertools.islice(iterator, _CHUNK)):
                 for name, make in makers.items():
-                    made = [row for case in chunk for row in make(case)]
-                    counts[name] += len(made)
-                    _insert(db, name, made, tables[name])
+                    chunk_rows = [row for case in chunk for row in make(case)]
+                    counts[name] += len(chunk_rows)
+                    _insert(db, name, chunk_rows, tables[name])
             while portion := list(itertools.islice(beside, _CHUNK)):
                 counts["extras"] = counts.get("extras", 0) + len(portion)
                 _insert(db, "extras", portion, EXTRAS)

@@ -86,8 +86,8 @@ def endpoint_access(model: str, choice: EndpointChoice) -> Access:
             where="model",
             fix=f"set endpoint.base_url, or run the model itself: model = '{name}'",
         )
-    given = choice.model_dump(exclude={"api_key_env", "journal"})
-    access = Access(model=name, key_name=choice.api_key_env, **given)
+    options = choice.model_dump(exclude={"api_key_env", "journal"})
+    access = Access(model=name, key_name=choice.api_key_env, **options)
     access.check()
     return access
 

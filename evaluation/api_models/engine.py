@@ -92,45 +92,54 @@ class EndpointEngine:
     def _work_some(self, editor: EditorLike, jobs: Sequence[Job]) -> list[JobResult]:
         """The edits of some cases, then all their texts at once."""
         begun = time.perf_counter()
-        made = [_try_edit(editor, job) for job in jobs]
+        edits = [_try_edit(editor, job) for job in jobs]
         edited = (time.perf_counter() - begun) / len(jobs)
-        own = [None if isinstance(edit, str) else own_answers([edit], job.probes)
-               for edit, job in zip(made, jobs, strict=True)]  # fmt: skip
-        asked: list[tuple[Sequence[Probe], Rewrite]] = [
-            ((), None) if isinstance(edit, str) or told is not None else (job.probes, edit.rewrite)
-            for edit, told, job in zip(made, own, jobs, strict=True)
+        constant = [
+            None if isinstance(edit, str) else own_answers([edit], job.probes)
+            for edit, job in zip(edits, jobs, strict=True)
         ]
-        found, spent = self._answers(asked)
+        groups: list[tuple[Sequence[Probe], Rewrite]] = [
+            ((), None) if isinstance(edit, str) or fixed is not None else (job.probes, edit.rewrite)
+            for edit, fixed, job in zip(edits, constant, jobs, strict=True)
+        ]
+        answers_by_job, spent = self._answers(groups)
         out = []
-        for job, edit, told, answers in zip(jobs, made, own, found, strict=True):
+        for job, edit, fixed, answers in zip(jobs, edits, constant, answers_by_job, strict=True):
             if isinstance(edit, str):
                 out.append(JobResult(job, error=edit, seconds_edit=edited))
                 continue
             notes = plain(edit.notes) | rewritten(job.probes, edit.rewrite)
-            got = answers if told is None else told
-            out.append(JobResult(job, got, notes, seconds_edit=edited, seconds_score=spent / len(jobs)))
+            out.append(
+                JobResult(
+                    job,
+                    answers if fixed is None else fixed,
+                    notes,
+                    seconds_edit=edited,
+                    seconds_score=spent / len(jobs),
+                )
+            )
         return out
 
     def ask(self, jobs: Sequence[Job], *, rewrite: Rewrite) -> list[JobResult]:
         """See ``Engine``."""
-        found, spent = self._answers([(job.probes, rewrite) for job in jobs])
+        answers_by_job, spent = self._answers([(job.probes, rewrite) for job in jobs])
         return [
             JobResult(job, answers, rewritten(job.probes, rewrite), seconds_score=spent / len(jobs))
-            for job, answers in zip(jobs, found, strict=True)
+            for job, answers in zip(jobs, answers_by_job, strict=True)
         ]
 
-    def _answers(self, asked: Sequence[tuple[Sequence[Probe], Rewrite]]) -> tuple[list[list[Answer]], float]:
+    def _answers(self, groups: Sequence[tuple[Sequence[Probe], Rewrite]]) -> tuple[list[list[Answer]], float]:
         """The answers to each group of probes, and the seconds that all took."""
         begun = time.perf_counter()
-        calls = [(probe, rewrite) for probes, rewrite in asked for probe in written(probes)]
+        calls = [(probe, rewrite) for probes, rewrite in groups for probe in written(probes)]
 
         async def gather() -> list[Answer]:
             async with self._session.client() as client:
                 return await gather_all([_text(client, probe, rewrite) for probe, rewrite in calls])
 
         answers = iter(self._session.run(gather()) if calls else ())
-        found = [[next(answers) for _ in written(probes)] for probes, _ in asked]
-        return found, time.perf_counter() - begun
+        answers_by_job = [[next(answers) for _ in written(probes)] for probes, _ in groups]
+        return answers_by_job, time.perf_counter() - begun
 
 
 def _try_edit(editor: EditorLike, job: Job) -> Edit | str:

@@ -139,9 +139,9 @@ def _model_parts(config: RunConfig, support: Support, lm: LM | None) -> Iterator
     def make(name: str, params: dict[str, Any]) -> Any:
         return make_editor(name, model, cache, params)
 
-    known = BaselineAnswers(cache_dir() / "answers", revision=model.revision, dtype=config.dtype)
+    answered = BaselineAnswers(cache_dir() / "answers", revision=model.revision, dtype=config.dtype)
     with make_engine(config, model, support=support) as engine:
-        yield _Parts(ModelScorer(model), make, engine, known)
+        yield _Parts(ModelScorer(model), make, engine, answered)
 
 
 @contextmanager
@@ -149,9 +149,9 @@ def _endpoint_parts(config: RunConfig, split: Split, cases: Sequence[AnyCase]) -
     """A model behind an endpoint; what it cannot do is refused before any call."""
     from evaluation.api_models.engine import endpoint_engine
 
-    known, choice = _endpoint_of(config, split, cases), config.endpoint or EndpointChoice()
-    with endpoint_engine(known.access, choice.journal or config.out / "llm.jsonl") as engine:
-        yield _Parts(known.model, known.make, engine)
+    endpoint, choice = _endpoint_of(config, split, cases), config.endpoint or EndpointChoice()
+    with endpoint_engine(endpoint.access, choice.journal or config.out / "llm.jsonl") as engine:
+        yield _Parts(endpoint.model, endpoint.make, engine)
 
 
 def _endpoint_of(config: RunConfig, split: Split, cases: Sequence[AnyCase]) -> ApiEndpoint:

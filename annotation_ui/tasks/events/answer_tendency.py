@@ -76,11 +76,11 @@ class AnswerTendency(RatingTask):
 
     def records(self, item: TaskItem, answers: Answers, *, person: str) -> list[Record]:
         """The answer as a measurement: 1 for (A) to 3 for (C), 0 where no option is likelier; it decides nothing."""
-        given = self.checked(item, answers)
-        value = float(OPTIONS.index(given["own"]) + 1) if given["own"] in OPTIONS else 0.0
-        made = person_verdict("answer_tendency_own", self.form.version, item.id, person, value=value, unit="option",
-                              reason=str(given.get("comment", "")))  # fmt: skip
-        return [made]
+        checked = self.checked(item, answers)
+        value = float(OPTIONS.index(checked["own"]) + 1) if checked["own"] in OPTIONS else 0.0
+        verdict = person_verdict("answer_tendency_own", self.form.version, item.id, person, value=value, unit="option",
+                              reason=str(checked.get("comment", "")))  # fmt: skip
+        return [verdict]
 
 
 def scope_part(item: TaskItem) -> str:

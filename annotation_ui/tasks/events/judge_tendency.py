@@ -94,9 +94,9 @@ class JudgeTendency(RatingTask):
     def items(self, store: Store) -> Iterator[TaskItem]:
         """Every tendency question of the events that no check has dropped, with the proposed answer."""
         for event in standing_events(store):
-            asked = tendencies_of(store, event)
-            for question in asked:
-                others = [q for q in asked if q.key != question.key]
+            questions = tendencies_of(store, event)
+            for question in questions:
+                others = [q for q in questions if q.key != question.key]
                 yield TaskItem(
                     id=question.id,
                     case=event.key,
@@ -117,11 +117,11 @@ class JudgeTendency(RatingTask):
 
     def records(self, item: TaskItem, answers: Answers, *, person: str) -> list[Record]:
         """``keep``, ``drop`` or ``unsure`` with the reasons, and the number that ELKEN gives the label."""
-        given = self.checked(item, answers)
-        label, number = LABELS[given["label"]]
-        reason = "; ".join(x for x in (", ".join(given.get("reasons", [])), str(given.get("comment", ""))) if x)
+        checked = self.checked(item, answers)
+        label, number = LABELS[checked["label"]]
+        reason = "; ".join(x for x in (", ".join(checked.get("reasons", [])), str(checked.get("comment", ""))) if x)
         reason = reason or ("the proposed answer is wrong" if label == "drop" else "")
-        spans = stored_spans(self.form, given)
+        spans = stored_spans(self.form, checked)
         name, version = self.form.name, self.form.version
         return [
             person_verdict(name, version, item.id, person, label=label, reason=reason, spans=spans),

@@ -102,5 +102,5 @@ class ReviewParaphrase(RatingTask):
 
 def bare_words(event: Event, lines: Sequence[Lineage]) -> str:
     """The words of an event's template, where its lineage knows them and they are others than the event's."""
-    told = [str(line.detail[TEMPLATE_TEXT]) for line in lines if TEMPLATE_TEXT in line.detail]
-    return told[-1] if told and told[-1] != event.text else ""
+    wordings = [str(line.detail[TEMPLATE_TEXT]) for line in lines if TEMPLATE_TEXT in line.detail]
+    return wordings[-1] if wordings and wordings[-1] != event.text else ""

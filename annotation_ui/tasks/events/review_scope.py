@@ -121,12 +121,12 @@ class ReviewScope(RatingTask):
 
     def items(self, store: Store) -> Iterator[TaskItem]:
         """Every triplet of the events that no check has dropped, with the first event that shows it."""
-        asked: dict[ScopeTriplet, list[str]] = {}
+        questions: dict[ScopeTriplet, list[str]] = {}
         first: dict[ScopeTriplet, tuple[Event, FactQuestion]] = {}
         for event in standing_events(store):
             for question in facts_of(store, event):
                 triplet = triplet_of(event, question)
-                asked.setdefault(triplet, []).append(question.id)
+                questions.setdefault(triplet, []).append(question.id)
                 first.setdefault(triplet, (event, question))
         for triplet, (event, question) in first.items():
             shown = {
@@ -142,7 +142,7 @@ class ReviewScope(RatingTask):
                 case=f"template/{triplet.template}",
                 stratum=f"{triplet.scope} {triplet.template}",
                 shown={name: text for name, text in shown.items() if text},
-                related=tuple(asked[triplet]),
+                related=tuple(questions[triplet]),
             )
 
     def records(self, item: TaskItem, answers: Answers, *, person: str) -> list[Record]:
@@ -151,32 +151,32 @@ class ReviewScope(RatingTask):
         ``drop`` where the person says the opposite of the template or the answer is wrong, ``unsure`` where it is only
         perhaps so. Other relations that change stand in the reason.
         """
-        given = self.checked(item, answers)
-        label, why = _label(item.stratum.partition(" ")[0], given)
-        missing = "; ".join(line.strip() for line in str(given.get("missing", "")).splitlines() if line.strip())
-        told = (why, f"also changes: {missing}" if missing else "", str(given.get("comment", "")))
-        reason = "; ".join(x for x in told if x)
+        checked = self.checked(item, answers)
+        label, why = _label(item.stratum.partition(" ")[0], checked)
+        missing = "; ".join(line.strip() for line in str(checked.get("missing", "")).splitlines() if line.strip())
+        parts = (why, f"also changes: {missing}" if missing else "", str(checked.get("comment", "")))
+        reason = "; ".join(x for x in parts if x)
         name, version = self.form.name, self.form.version
         out: list[Record] = []
         for question in item.related:
-            right = 1.0 if given["right"] == "yes" else 0.0
+            right = 1.0 if checked["right"] == "yes" else 0.0
             out += [
                 person_verdict(name, version, question, person, label=label, reason=reason),
                 person_verdict(
-                    f"{name}_change", version, question, person, value=CHANGES[given["change"]], unit="change"
+                    f"{name}_change", version, question, person, value=CHANGES[checked["change"]], unit="change"
                 ),
                 person_verdict(f"{name}_right", version, question, person, value=right),
             ]
         return out
 
 
-def _label(scope: str, given: Answers) -> tuple[Label, str]:
+def _label(scope: str, answers: Answers) -> tuple[Label, str]:
     """What the answers say of questions in this scope."""
-    if given["right"] == "no":
+    if answers["right"] == "no":
         return "drop", "the answer is wrong"
-    if given["change"] == "possible":
+    if answers["change"] == "possible":
         return "unsure", "perhaps it changes"
     proposed = "certain" if scope == "in" else "none"
-    if given["change"] != proposed:
+    if answers["change"] != proposed:
         return "drop", "it does not change" if scope == "in" else "it changes"
     return "keep", ""
