@@ -287,8 +287,7 @@ class Verdicts:
 
     def number_of_people(self, item: str) -> int:
         """How many people judged an item by themselves; a lead who decides between others is none of them."""
-        raters = (verdict.rater for verdict in self._rows.get(item, ()))
-        return len({rater.name for rater in raters if rater is not None and rater.kind != "adjudicated"})
+        return len({r.name for v in self._rows.get(item, ()) if (r := v.rater) is not None and r.kind != "adjudicated"})
 
     def by_people(self, item: str) -> Decision | None:
         """What people alone say of an item; None where nobody said anything."""
