@@ -37,6 +37,7 @@ TEXTS = {
     "--format": "Format of the file.",
     "--split-file": "A frozen split file.",
     "--rule": "TOML file with a [rule] table.",
+    "--rubric": "What is rated: scripts, open answers about events (tendency), or pairs of them (consistency).",
     "--errata": "File of known faults (scedit split errata add).",
     "--resamples": "Bootstrap resamples for the intervals.",
     "--retry-failed": "Try again what failed.",

@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from curation.cli.options import json_option
+from curation.cli.options import json_option, shared_option
 
 if TYPE_CHECKING:
     from evaluation.judge.inputs import Estimator
 
 _FILE = click.Path(path_type=Path)
 _ESTIMATOR = "A judge's score: its integer rating, or weighted by its log-probabilities where it gives them."
+_RUBRICS = ("script", "tendency", "consistency")
 _WIDTH = "Also say how many scripts people must rate for an interval of ± this, in points."
 
 
 @click.command(epilog="Example: scedit results calibrate my.duckdb --judge gpt-4.1 --width 0.2 --against none")
 @click.argument("store_or_run", type=_FILE)
+@shared_option("--rubric", type=click.Choice(_RUBRICS), also="Default: scripts, or answers where there are none.")
 @click.option("--judge", help="Judge to calibrate, by its name in ratings; not needed if there is only one.")
 @click.option(
     "--quorum", type=click.IntRange(min=1), help="Calibrate the panel of all judges; a score needs this many of them."
@@ -39,6 +41,7 @@ _WIDTH = "Also say how many scripts people must rate for an interval of ± this,
 @json_option
 def calibrate(
     store_or_run: Path,
+    rubric: str | None,
     judge: str | None,
     quorum: int | None,
     people: int,
@@ -47,20 +50,25 @@ def calibrate(
     estimator: Estimator,
     as_json: bool,
 ) -> None:
-    """Estimate human ratings of all scripts of STORE_OR_RUN, from a judge and a random sample rated by people.
+    """Estimate human ratings of all scripts, or open answers, of STORE_OR_RUN, from a judge and a human-rated sample.
 
     The estimate is prediction-powered (PPI++): the judge's mean over all scripts, corrected by the difference between
     people and judge on the sample. People alone and the judge alone are shown too. Only ratings with a recorded
     sampling probability count (scedit annotate new --percent); decisions of a lead do not.
     """
     from curation.store.store import Store
-    from evaluation.judge.inputs import judge_inputs, rated_scripts
+    from evaluation.judge.answers.inputs import texts_to_rate
+    from evaluation.judge.inputs import rated_scripts
     from evaluation.judge.reliability.calibration import CalibrationRequest, calibrate_judge
     from evaluation.judge.reliability.calibration_tables import as_data, as_text
     from evaluation.judge.script_sources import scripts_store
+    from evaluation.judge.steps import JudgeInput
+    from schemas.ratings import RUBRICS, SCRIPT, TENDENCY
 
     with Store.open(scripts_store(store_or_run)) as opened:
-        asks = judge_inputs(opened)
+        asks = texts_to_rate(opened, rubric)
+        name = rubric or (SCRIPT.name if asks and isinstance(asks[0], JudgeInput) else TENDENCY.name)
         ratings = rated_scripts(opened, [a.item for a in asks], estimator=estimator)
-    calibration = calibrate_judge(ratings, asks, CalibrationRequest(judge, quorum, people, width, against, estimator))
+    request = CalibrationRequest(judge, quorum, people, width, against, estimator, RUBRICS[name])
+    calibration = calibrate_judge(ratings, asks, request)
     click.echo(json.dumps(as_data(calibration), ensure_ascii=False) if as_json else as_text(calibration))

@@ -1,9 +1,9 @@
-"""The command ``judge``: a language model rates generated scripts, and what it said."""
+"""The command ``judge``: a language model rates generated scripts or open answers, and what it said."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -33,13 +33,17 @@ from schemas.text.status_line import StatusLine
 
 if TYPE_CHECKING:
     from construction.llm.connection import Access
+    from evaluation.judge.answers.inputs import AnswerInput
     from evaluation.judge.inputs import Estimator
     from evaluation.judge.judging import JudgeOptions
-    from evaluation.judge.session import JudgeProgress, JudgeResult
+    from evaluation.judge.session import JudgeEstimate, JudgeProgress, JudgeResult
     from evaluation.judge.steps import JudgeInput
+
+    Asks = list[JudgeInput] | list[AnswerInput]
 
 _FILE = click.Path(path_type=Path)
 _ASPECTS = ("executability", "coherence", "consistency", "completeness")
+_RUBRICS = ("script", "tendency", "consistency")
 _PROFILE = "Wording: paper, evidence (quotes first) or embedded. Default: embedded for the embedded model, else paper."
 _ESTIMATOR = "A judge's score: its integer rating, or weighted by its log-probabilities where it gives them."
 _QUORUM = "Treat all judges in the store as a panel; a score needs this many of them."
@@ -50,6 +54,7 @@ class JudgeCommandOptions:
     """What the command line said, but for the model and the form of the output."""
 
     store_or_run: Path
+    rubric: str | None
     profile: str | None
     aspects: tuple[str, ...]
     editors: tuple[str, ...]
@@ -69,6 +74,7 @@ class JudgeCommandOptions:
 
 @click.command(epilog="Example: scedit judge my.duckdb --model gpt-4.1 --max-cost 20 --dry-run")
 @click.argument("store_or_run", type=_FILE)
+@shared_option("--rubric", type=click.Choice(_RUBRICS), also="Default: scripts, or answers where there are none.")
 @click.option("--profile", help=_PROFILE)
 @click.option("--aspect", "aspects", multiple=True, type=click.Choice(_ASPECTS), help="Only this aspect; repeatable.")
 @editors_option(also="Only their scripts.")
@@ -109,11 +115,14 @@ class JudgeCommandOptions:
 @json_option
 @collected(JudgeCommandOptions)
 def judge(options: JudgeCommandOptions, *, access: Access, as_json: bool) -> None:
-    """Have a language model rate the generated scripts of STORE_OR_RUN on the paper's four aspects.
+    """Have a language model rate the generated scripts, or the open answers about events, of STORE_OR_RUN.
+
+    Scripts are rated on the paper's four aspects from 1 to 7, one call each. Open answers in scope are rated on four
+    aspects from 1 to 5 in one call, those out of scope beside the answer before the edit.
 
     The judge does not see the method. Its ratings are stored beside those of people. Unusable replies, false quotes,
     ratings off the scale and refusals are unscored: counted, bounded, never imputed. Every reply is journaled before it
-    is used, so an interrupted command resumes and pays for nothing twice. The scripts of a run folder are put into the
+    is used, so an interrupted command resumes and pays for nothing twice. The texts of a run folder are put into the
     store that the run wrote to or, without one, into scripts.duckdb in the folder.
 
     \b
@@ -126,25 +135,14 @@ def judge(options: JudgeCommandOptions, *, access: Access, as_json: bool) -> Non
 
     store = scripts_store(options.store_or_run)
     judge_options = _judge_options(options, access)
-    asks = _choose_inputs(store, options.editors, options.limit, options.seed)
+    asks = _choose_inputs(store, options)
     if options.dry_run:
         _tell_price(asks, judge_options, access, options.control_items, as_json=as_json)
         return
     outcome = None
     if not options.show_only:
-        from evaluation.judge.session import run_judge
-
-        journal = options.journal_path or journal_of(store)
         line = StatusLine()
-        outcome = run_judge(
-            store,
-            journal,
-            asks,
-            judge_options,
-            access,
-            with_controls=options.control_items,
-            on_progress=partial(_print_progress, line),
-        )
+        outcome = _run_judge(store, asks, judge_options, access, options, on_progress=partial(_print_progress, line))
         line.end()
     _report(store, asks, outcome, access, options.quorum, options.estimator, as_json=as_json)
     refuse_unanswered(outcome.waiting if outcome is not None else 0, "rating")
@@ -166,40 +164,84 @@ def _judge_options(options: JudgeCommandOptions, access: Access) -> JudgeOptions
     )
 
 
-def _choose_inputs(store: Path, editors: Sequence[str], limit: int | None, number: int) -> list[JudgeInput]:
+def _run_judge(
+    store: Path,
+    asks: Asks,
+    judge_options: JudgeOptions,
+    access: Access,
+    options: JudgeCommandOptions,
+    *,
+    on_progress: Callable[[JudgeProgress], None],
+) -> JudgeResult:
+    from evaluation.judge.answers.session import run_answer_judge
+    from evaluation.judge.session import run_judge
+
+    journal, controls = options.journal_path or journal_of(store), options.control_items
+    scripts, answers = _by_kind(asks)
+    if answers:
+        return run_answer_judge(
+            store, journal, answers, judge_options, access, with_controls=controls, on_progress=on_progress
+        )
+    return run_judge(store, journal, scripts, judge_options, access, with_controls=controls, on_progress=on_progress)
+
+
+def _by_kind(asks: Asks) -> tuple[list[JudgeInput], list[AnswerInput]]:
+    """Scripts and open answers apart; one of them is empty."""
+    from evaluation.judge.steps import JudgeInput
+
+    scripts = [a for a in asks if isinstance(a, JudgeInput)]
+    return scripts, [a for a in asks if not isinstance(a, JudgeInput)]
+
+
+def _choose_inputs(store: Path, options: JudgeCommandOptions) -> Asks:
     from curation.store.store import Store
-    from evaluation.judge.inputs import judge_inputs, sample_inputs
+    from evaluation.judge.answers.inputs import texts_to_rate
+    from evaluation.judge.inputs import sample_inputs
     from schemas.core.registry import suggest
 
     with Store.open(store) as opened:
-        asks = judge_inputs(opened)
+        scripts, answers = _by_kind(texts_to_rate(opened, options.rubric))
+    asks = [*scripts, *answers]
     if not asks:
         raise UserError(
             "the store has no generated scripts",
             where=str(store),
             fix="put a run's there: scedit results extract-scripts RUN --store STORE",
         )
+    if answers and options.aspects:
+        raise UserError("an open answer is rated on all aspects in one call", where="--aspect", fix="leave it out")
     there = sorted({a.editor for a in asks})
-    for name in editors:
+    for name in options.editors:
         if name not in there:
             near = suggest(name, there)
             fix = f"did you mean '{near}'?" if near else None
-            raise UserError(f"no script is of the method '{name}'", allowed=", ".join(there), fix=fix)
-    return sample_inputs([a for a in asks if not editors or a.editor in editors], limit, number=number)
+            what = "script" if scripts else "open answer"
+            raise UserError(f"no {what} is of the method '{name}'", allowed=", ".join(there), fix=fix)
+    chosen = set(options.editors) or set(there)
+    if scripts:
+        return sample_inputs([a for a in scripts if a.editor in chosen], options.limit, number=options.seed)
+    return sample_inputs([a for a in answers if a.editor in chosen], options.limit, number=options.seed)
 
 
-def _tell_price(
-    asks: Sequence[JudgeInput], options: JudgeOptions, access: Access, control_items: bool, *, as_json: bool
-) -> None:
+def _estimate(asks: Asks, options: JudgeOptions, access: Access, control_items: bool) -> JudgeEstimate:
+    from evaluation.judge.answers.session import estimate_answers
     from evaluation.judge.session import estimate
 
-    price = estimate(asks, options, access, with_controls=control_items)
+    scripts, answers = _by_kind(asks)
+    if answers:
+        return estimate_answers(answers, options, access, with_controls=control_items)
+    return estimate(scripts, options, access, with_controls=control_items)
+
+
+def _tell_price(asks: Asks, options: JudgeOptions, access: Access, control_items: bool, *, as_json: bool) -> None:
+    price = _estimate(asks, options, access, control_items)
     if as_json:
         click.echo(json.dumps(price._asdict()))
         return
     left = f" ({price.not_asked} hold nothing to rate and are not asked about)" if price.not_asked else ""
     calls = calls_in_words(price.calls, price.tokens_in, price.tokens_out, price.cost)
-    click.echo(f"{counted(price.scripts, 'script')}{left}: {calls}. Replies already on record are not asked for again.")
+    what = "open answer" if _by_kind(asks)[1] else "script"
+    click.echo(f"{counted(price.scripts, what)}{left}: {calls}. Replies already on record are not asked for again.")
     if price.advice:
         click.echo(price.advice)
 
@@ -211,7 +253,7 @@ def _print_progress(line: StatusLine, progress: JudgeProgress) -> None:
 
 def _report(
     store: Path,
-    asks: Sequence[JudgeInput],
+    asks: Asks,
     outcome: JudgeResult | None,
     access: Access,
     quorum: int | None,
@@ -224,20 +266,35 @@ def _report(
     from evaluation.judge.model_families import family_conflicts
     from evaluation.judge.reliability.summary import summarise_ratings
     from evaluation.judge.reliability.summary_tables import as_data, as_text
+    from schemas.ratings import SCRIPT
 
     with Store.open(store) as opened:
         ratings = rated_scripts(opened, [a.item for a in asks], estimator=estimator)
         authors = question_authors(opened)
-    summary = summarise_ratings(ratings, asks, quorum=quorum, estimator=estimator)
     judges = {g.line.model for g in ratings if g.line and g.line.model and g.rater.is_judge}
     judges |= {access.label} if outcome is not None else set()
     flagged = [
         f for j in sorted(judges) for f in family_conflicts(j, writers=[a.writer for a in asks], authors=authors)
     ]
+    scripts, answers = _by_kind(asks)
+    rubrics = {a.rubric.name: a.rubric for a in answers} or {SCRIPT.name: SCRIPT}
+    summaries = {
+        name: summarise_ratings(
+            ratings,
+            scripts or [a for a in answers if a.rubric is rubric],
+            quorum=quorum if any(g.rating.rubric == name for g in ratings) else None,
+            estimator=estimator,
+            rubric=rubric,
+        )
+        for name, rubric in rubrics.items()
+    }
     if as_json:
-        click.echo(json.dumps(as_data(summary, outcome, flagged), ensure_ascii=False))
+        data = {name: as_data(summary, outcome, flagged) for name, summary in summaries.items()}
+        click.echo(json.dumps(data.get(SCRIPT.name, data), ensure_ascii=False))
         return
-    click.echo(as_text(summary, outcome, flagged))
+    for place, summary in enumerate(summaries.values()):
+        click.echo(("\n" if place else "") + as_text(summary, None if place else outcome, () if place else flagged))
+    what = "scripts" if scripts else "answers"
     click.echo(
-        f"Ratings are in {store}. People rate the same scripts: scedit annotate. Then: scedit results calibrate {store}"
+        f"Ratings are in {store}. People rate the same {what}: scedit annotate. Then: scedit results calibrate {store}"
     )

@@ -6,10 +6,10 @@ count and no agreement.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from pydantic import model_validator
 
@@ -96,7 +96,30 @@ def control_questions(steps: Sequence[JudgeStep]) -> list[tuple[JudgeStep, Contr
     return [(step, item) for item in control_items() for step in steps if step.aspect in item.accepted]
 
 
-def check_controls(pairs: Sequence[tuple[JudgeStep, ControlItem]], ratings: Sequence[Rating]) -> ControlResult:
+class OfAspect(Protocol):
+    """What says which aspect is asked for."""
+
+    @property
+    def aspect(self) -> Aspect:
+        """The aspect."""
+        ...
+
+
+class WithAccepted(Protocol):
+    """An item whose ratings are known."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def accepted(self) -> Mapping[Aspect, tuple[int, int]]:
+        """The ratings that are accepted, lowest and highest, by aspect."""
+        ...
+
+
+def check_controls(pairs: Sequence[tuple[OfAspect, WithAccepted]], ratings: Sequence[Rating]) -> ControlResult:
     """Compare ratings with what is accepted.
 
     Args:
@@ -111,7 +134,7 @@ def check_controls(pairs: Sequence[tuple[JudgeStep, ControlItem]], ratings: Sequ
     return ControlResult(len(pairs), len(pairs) - len(missed), tuple(missed))
 
 
-def control_lineage(step: JudgeStep, item: ControlItem, judged: JudgeRating) -> Lineage:
+def control_lineage(step: OfAspect, item: WithAccepted, judged: JudgeRating) -> Lineage:
     """What the store keeps of one control rating: who gave it under which form, and what is accepted."""
     rating = judged.rating
     told: dict[str, Any] = {"control": item.name, "aspect": step.aspect, "accepted": list(item.accepted[step.aspect])}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
-from evaluation.judge.judging import STAGE
+from evaluation.judge.judging import STAGE, RatedText
 from evaluation.judge.steps import JudgeInput
 from schemas.cases import Case
 from schemas.core.errors import UserError
@@ -29,6 +29,7 @@ ESTIMATORS: dict[Estimator, str] = {
 }
 """What a judge's score of a script is; people's ratings are the same under both."""
 
+T = TypeVar("T", bound=RatedText)
 PEOPLE_STAGE = "annotation"  # of the lineage that people's ratings come with
 
 
@@ -78,11 +79,11 @@ def _ask(
     )
 
 
-def sample_inputs(asks: Sequence[JudgeInput], limit: int | None, *, number: int = 0) -> list[JudgeInput]:
-    """At most ``limit`` scripts, drawn by their ids: the same ones for every judge, whatever else the store holds.
+def sample_inputs(asks: Sequence[T], limit: int | None, *, number: int = 0) -> list[T]:
+    """At most ``limit`` texts, drawn by their ids: the same ones for every judge, whatever else the store holds.
 
     Args:
-        asks: All scripts.
+        asks: All texts.
         limit: How many; None for all.
         number: Seed of the draw.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from statistics import fmean
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol
 
 from pydantic import Field
 
@@ -22,10 +22,36 @@ from schemas.verdicts import Span
 
 if TYPE_CHECKING:
     from construction.llm.client import Client, Reply
-    from construction.llm.step import Request
+    from construction.llm.step import PromptStep, Request
 
 STAGE = "judge"
 _MOST = 20  # alternatives a token: what most endpoints give at most; digits 1 to 7 need seven
+
+
+class RatedText(Protocol):
+    """A text as a judge is asked about it: a script, or an open answer."""
+
+    @property
+    def item(self) -> str:
+        """Content id of the text."""
+        ...
+
+    @property
+    def case(self) -> str:
+        """Key of its case: the cluster of intervals."""
+        ...
+
+
+class MakesRatings(Protocol):
+    """What makes ratings of one aspect: a step of scripts, or an aspect of a step of open answers."""
+
+    def rating(self, item: Any, value: int | None, reason: str) -> Rating:
+        """A rating."""
+        ...
+
+    def unscored(self, item: Any, why: str) -> Rating:
+        """A rating without a value, and why."""
+        ...
 
 
 class JudgeOptions(Options):
@@ -47,7 +73,7 @@ class JudgeOptions(Options):
     retest: Annotated[float, Field(ge=0, le=1)] = 0.05
     logprobs: bool = True
 
-    def again(self, ask: JudgeInput) -> bool:
+    def again(self, ask: RatedText) -> bool:
         """Whether a script is looked at twice: drawn from its id, so that every judge looks twice at the same ones."""
         return seed("retest", ask.item) % 1_000_000 < self.retest * 1_000_000
 
@@ -83,7 +109,7 @@ async def judge_aspect(step: JudgeStep, ask: JudgeInput, client: Client, options
     """The rating of one aspect of one script; None where the endpoint is away, so that it stays due."""
     if why := step.cannot(ask):
         rating = step.unscored(ask, why)
-        return JudgeRating(rating, _plain_line(rating, step, client, ask), 0)
+        return JudgeRating(rating, unasked_lineage(rating, step, client, ask), 0)
     again = options.again(ask)
     request = judge_request(step, ask, options)
     replies = await client.samples(request, options.samples + again)
@@ -95,7 +121,7 @@ async def judge_aspect(step: JudgeStep, ask: JudgeInput, client: Client, options
         detail["retest"] = looks[-1].value
     if step.wording.quality:
         detail["quality"] = step.wording.quality
-    return JudgeRating(rating, _line(rating, step, client, replies, detail), sum(r.asked for r in replies))
+    return JudgeRating(rating, rating_lineage(rating, step, client, replies, detail), sum(r.asked for r in replies))
 
 
 def judge_request(step: JudgeStep, ask: JudgeInput, options: JudgeOptions) -> Request:
@@ -116,9 +142,7 @@ async def judge_all(
 def read_sample(step: JudgeStep, ask: JudgeInput, reply: Reply) -> JudgeSample:
     """What one reply comes to."""
     if reply.value is None:
-        status = "refused" if reply.status == "unparseable" and is_refusal(reply.raw) else reply.status
-        told = reply.raw if status != reply.status else reply.message
-        return JudgeSample(None, f"no usable reply: {status}: {escape_line(told[:200])}", None, None)
+        return JudgeSample(None, why_unusable(reply), None, None)
     (rating,) = step.parse(ask, reply.value)
     found = weighted_rating(reply.logprobs, rating.value) if rating.value is not None else None
     score, mass = (found.score, found.mass) if found else (None, None)
@@ -127,7 +151,16 @@ def read_sample(step: JudgeStep, ask: JudgeInput, reply: Reply) -> JudgeSample:
     return JudgeSample(rating.value, rating.reason, score, mass, shown, read)
 
 
-def aggregate_samples(step: JudgeStep, ask: JudgeInput, looks: Sequence[JudgeSample]) -> tuple[Rating, dict[str, Any]]:
+def why_unusable(reply: Reply) -> str:
+    """Why a reply without a value gives no rating: its kind, and what was said."""
+    status = "refused" if reply.status == "unparseable" and is_refusal(reply.raw) else reply.status
+    told = reply.raw if status != reply.status else reply.message
+    return f"no usable reply: {status}: {escape_line(told[:200])}"
+
+
+def aggregate_samples(
+    step: MakesRatings, ask: RatedText, looks: Sequence[JudgeSample]
+) -> tuple[Rating, dict[str, Any]]:
     """The rating that several looks come to, and what the lineage keeps of them.
 
     The rating is the lower median of the scored looks, a rating that was given; the score is the mean of their weighted
@@ -155,7 +188,10 @@ def aggregate_samples(step: JudgeStep, ask: JudgeInput, looks: Sequence[JudgeSam
     return step.rating(ask, median, chosen.why), detail
 
 
-def _line(rating: Rating, step: JudgeStep, client: Client, replies: Sequence[Reply], detail: dict[str, Any]) -> Lineage:
+def rating_lineage(
+    rating: Rating, step: PromptStep[Any, Rating], client: Client, replies: Sequence[Reply], detail: dict[str, Any]
+) -> Lineage:
+    """The lineage of a rating that was asked for, with what its calls took."""
     return Lineage(
         item_id=rating.id,
         stage=STAGE,
@@ -172,7 +208,7 @@ def _line(rating: Rating, step: JudgeStep, client: Client, replies: Sequence[Rep
     )
 
 
-def _plain_line(rating: Rating, step: JudgeStep, client: Client, ask: JudgeInput) -> Lineage:
+def unasked_lineage(rating: Rating, step: PromptStep[Any, Rating], client: Client, ask: RatedText) -> Lineage:
     """Lineage of a rating that nobody was asked for; told again, it is the same act."""
     return Lineage(
         item_id=rating.id,

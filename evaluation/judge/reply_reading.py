@@ -9,7 +9,7 @@ import json
 import re
 from typing import Any, NamedTuple
 
-_POINTS = re.compile(r"\s*([1-7])(?:\.0+)?(?:\s*(?:/|out of|of)\s*7)?\s*")
+_POINTS = re.compile(r"\s*([1-9])(?:\.0+)?(?:\s*(?:/|out of|of)\s*([1-9]))?\s*")
 _REFUSAL = re.compile(
     r"\b(?:i(?:'m| am) (?:sorry|unable|not able)|i (?:cannot|can't|can not|won't|will not|must decline|decline)|"
     r"as an ai\b|unable to (?:rate|assist|help|comply))",
@@ -27,8 +27,8 @@ class PlainReply(NamedTuple):
     read: str
 
 
-def points(value: Any) -> int | None:
-    """A rating from 1 to 7; None for anything that does not plainly say one.
+def points(value: Any, *, highest: int = 7) -> int | None:
+    """A rating from 1 to the highest one; None for anything that does not plainly say one.
 
     Example:
         >>> [points(v) for v in (5, 5.0, "5", "5/7", " 5 out of 7 ", True, "5/10", "4 or 5", 8, 4.5)]
@@ -37,9 +37,12 @@ def points(value: Any) -> int | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
-        return int(value) if 1 <= value <= 7 and value == int(value) else None  # infinite and NaN are no integers
+        whole = 1 <= value <= highest and value == int(value)  # infinite and NaN are no integers
+        return int(value) if whole else None
     match = _POINTS.fullmatch(value) if isinstance(value, str) else None
-    return int(match[1]) if match else None
+    if match is None or int(match[1]) > highest or match[2] not in (None, str(highest)):
+        return None
+    return int(match[1])
 
 
 def plain_reply(data: Any, fields: tuple[str, ...]) -> PlainReply:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from construction.llm.client import Client, gather_all
 from construction.llm.connection import Access
@@ -20,7 +20,7 @@ from evaluation.judge.control_items import (
     control_questions,
     put_controls,
 )
-from evaluation.judge.judging import JudgeOptions, judge_all, judge_aspect, judge_steps
+from evaluation.judge.judging import JudgeOptions, JudgeRating, judge_all, judge_aspect, judge_steps
 from evaluation.judge.prompt_versions import options_on_record
 from evaluation.judge.steps import JudgeInput, JudgeStep
 
@@ -112,34 +112,73 @@ def run_judge(
         StoppedEarly: Ctrl-C or SIGTERM.
         BudgetReached: the next call does not fit the budget.
     """
+
+    def plan(session: ModelSession) -> JudgePlan:
+        recorded = options_on_record(ReplyCache(session.journal), options, asks, model=session.access.label)
+        steps = judge_steps(recorded, model=session.access.label)
+        return JudgePlan(
+            rater=steps[0].rater,
+            asks=asks,
+            total=len(asks) * len(steps),
+            judge=lambda some, client: judge_all(steps, some, client, recorded),
+            controls=lambda kept, client: _ask_controls(kept, steps, client, recorded),
+        )
+
+    return run_plan(store, journal, model, plan, with_controls=with_controls, on_progress=on_progress)
+
+
+class JudgePlan(NamedTuple):
+    """What one judging asks, whatever is rated.
+
+    Attributes:
+        rater: The judge, as its ratings name it.
+        asks: The texts. ``total``: ratings that they come to.
+        judge: Rates some of the texts, within the client's limits; None for ratings that stay due.
+        controls: Asks about the control items and puts them into the store's lineage.
+    """
+
+    rater: str
+    asks: Sequence[Any]
+    total: int
+    judge: Callable[[Sequence[Any], Client], Awaitable[Sequence[JudgeRating | None]]]
+    controls: Callable[[Store, Client], Awaitable[ControlResult]]
+
+
+def run_plan(
+    store: Path,
+    journal: Path,
+    model: Access,
+    plan: Callable[[ModelSession], JudgePlan],
+    *,
+    with_controls: bool,
+    on_progress: Callable[[JudgeProgress], None],
+) -> JudgeResult:
+    """Carry out a judging: replies are journaled before they are used, ratings go into the store in portions."""
     with model_session(journal, model) as session, Store.open(store, write=True) as kept:
-        return session.run(_ask_all(kept, session, asks, options, with_controls, on_progress))
+        return session.run(_ask_all(kept, session, plan(session), with_controls, on_progress))
 
 
 async def _ask_all(
     store: Store,
     session: ModelSession,
-    asks: Sequence[JudgeInput],
-    options: JudgeOptions,
+    plan: JudgePlan,
     with_controls: bool,
     on_progress: Callable[[JudgeProgress], None],
 ) -> JudgeResult:
-    model, budget = session.access, session.budget
-    options = options_on_record(ReplyCache(session.journal), options, asks, model=model.label)
-    steps = judge_steps(options, model=model.label)
-    size = len(asks) if model.batch else _CHUNK
+    budget, asks = session.budget, plan.asks
+    size = len(asks) if session.access.batch else _CHUNK
     done = new = unscored = waiting = 0
     async with session.client() as client:
-        controls = await _ask_controls(store, steps, client, options) if with_controls else None
+        controls = await plan.controls(store, client) if with_controls else None
         for first in range(0, len(asks), max(size, 1)):
-            found = await judge_all(steps, asks[first : first + size], client, options)
+            found = await plan.judge(asks[first : first + size], client)
             good = [j for j in found if j is not None]
             put = store.put([j.rating for j in good], [j.line for j in good])
             done, new, waiting = done + len(good), new + put.new, waiting + len(found) - len(good)
             unscored += sum(j.rating.value is None for j in good)
-            on_progress(JudgeProgress(done, len(asks) * len(steps), unscored, budget.sentence()))
+            on_progress(JudgeProgress(done, plan.total, unscored, budget.sentence()))
             await asyncio.sleep(0)
-        return JudgeResult(steps[0].rater, done, new, unscored, waiting, client.calls, budget.sentence(), controls)
+        return JudgeResult(plan.rater, done, new, unscored, waiting, client.calls, budget.sentence(), controls)
 
 
 async def _ask_controls(

@@ -13,6 +13,7 @@ from evaluation.analysis.breakdown import Breakdown, by_relation, by_step
 from evaluation.analysis.comparison import Comparison, Scores, compare, merge_runs, score_run
 from evaluation.analysis.correlations import Correlations, View, correlate
 from evaluation.analysis.events.by_questions import EventsByQuestions, by_questions
+from evaluation.analysis.events.open_ratings import OpenAnswerFigures, open_answer_figures
 from evaluation.analysis.events.routing import Routing, routings
 from evaluation.analysis.events.unknown_answers import UnknownAnswers, unknown_answers
 from evaluation.analysis.forgetting_series import ForgettingSeries, forgetting_series
@@ -76,6 +77,7 @@ class EventAnalysis(NamedTuple):
     routings: tuple[Routing, ...]
     unknown: tuple[UnknownAnswers, ...]
     by_questions: tuple[EventsByQuestions, ...]
+    open_answers: tuple[OpenAnswerFigures, ...] = ()
 
 
 class ReportSection(NamedTuple):
@@ -208,7 +210,8 @@ def make_section(
 
 
 def _event_analysis(run: Run, scores: Scores, metrics: Sequence[Metric]) -> EventAnalysis:
-    return EventAnalysis(tuple(routings(run)), tuple(unknown_answers(run)), tuple(by_questions(run, scores, metrics)))
+    whole = tuple(by_questions(run, scores, metrics))
+    return EventAnalysis(tuple(routings(run)), tuple(unknown_answers(run)), whole, tuple(open_answer_figures(run)))
 
 
 def _correlations(

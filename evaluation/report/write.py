@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 from curation.checks.verdict_counts import count_verdicts
 from curation.files.atomic import write_text
+from evaluation.analysis.events.open_ratings import read_answer_ratings, with_ratings
 from evaluation.analysis.text_ratings import RatingSource, join_texts, read_texts, stores_of
 from evaluation.metrics.base import Normalisation, is_pooled
 from evaluation.report.csv_tables import comparisons_csv, correlations_csv, intervals_csv, more_markdown, ratings_csv
@@ -63,7 +64,9 @@ def write_report(
     """
     stores = stores_of(folders, store)
     texts = join_texts([read_texts(place) for place in stores])
-    parts, others = make_sections([load_run(Path(f)) for f in folders], normalisation, texts, against=against)
+    rated = read_answer_ratings(stores)
+    runs = [with_ratings(load_run(Path(f)), rated) for f in folders]
+    parts, others = make_sections(runs, normalisation, texts, against=against)
     if intervals == "published":
         parts, others = as_published(parts), as_published(others)
     built = None if store is None else count_verdicts(store)

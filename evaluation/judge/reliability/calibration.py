@@ -14,13 +14,11 @@ from curation.stats.paired import holm
 from curation.stats.prediction_powered import CalibratedEstimates, Unit, calibrate, difference
 from evaluation.editors.baselines import NULL_METHODS
 from evaluation.judge.inputs import DEFAULT_ESTIMATOR, Estimator, RatedScript, newest_sources
-from evaluation.judge.prompt_files import ASPECTS
-from evaluation.judge.reliability.panel import PANEL, panel_scores
+from evaluation.judge.reliability.panel import PANEL, RatedItem, panel_scores
 from evaluation.judge.reliability.rubric import rated_under_old_form
-from evaluation.judge.steps import JudgeInput
 from schemas.core.errors import UserError
 from schemas.raters import Rater
-from schemas.ratings import RATING_SCALE, Aspect, Shown
+from schemas.ratings import SCRIPT, Aspect, Rubric, Shown
 
 ESTIMAND = (
     "what this panel of people would say on average (mean over cases of the mean over scripts of the panel's mean "
@@ -77,6 +75,7 @@ class Calibration(NamedTuple):
         people: Who rated. ``synthetic``: those among them that are programs; their agreement is no finding.
         left_out: Ratings of people, and scripts, that do not count, by reason.
         estimator: What the judge's scores are.
+        rubric: Name of the rubric.
     """
 
     judge: str
@@ -86,6 +85,12 @@ class Calibration(NamedTuple):
     synthetic: Sequence[str]
     left_out: Mapping[str, int]
     estimator: Estimator = DEFAULT_ESTIMATOR
+    rubric: str = SCRIPT.name
+
+    @property
+    def estimand(self) -> str:
+        """What is estimated, in words."""
+        return ESTIMAND if self.rubric == SCRIPT.name else ESTIMAND.replace("scripts", "answers")
 
 
 class CalibrationRequest(NamedTuple):
@@ -98,6 +103,7 @@ class CalibrationRequest(NamedTuple):
         width: Half width of the interval that is wanted.
         against: Label of the method that all are compared with; None for all pairs.
         estimator: What the ratings' scores are, as they were read (``rated_scripts``).
+        rubric: Whose ratings are calibrated.
     """
 
     judge: str | None = None
@@ -106,18 +112,19 @@ class CalibrationRequest(NamedTuple):
     width: float | None = None
     against: str | None = None
     estimator: Estimator = DEFAULT_ESTIMATOR
+    rubric: Rubric = SCRIPT
 
 
 def calibrate_judge(
-    ratings: Sequence[RatedScript], asks: Sequence[JudgeInput], wanted: CalibrationRequest
+    ratings: Sequence[RatedScript], asks: Sequence[RatedItem], wanted: CalibrationRequest
 ) -> Calibration:
-    """Calibrate a judge to the people who rated a random sample of the same scripts.
+    """Calibrate a judge to the people who rated a random sample of the same texts.
 
     Raises:
         UserError: no such judge, several and none named, nobody of the people rated, or no such method.
     """
     by_item = {a.item: a for a in asks}
-    mine = [g for g in ratings if g.rating.item_id in by_item]
+    mine = [g for g in ratings if g.rating.item_id in by_item and g.rating.rubric == wanted.rubric.name]
     left: Counter[str] = Counter()
     name, scores = _judge(mine, wanted, left)
     shown = {g.rating.shown for g in mine if g.source == name or (name == PANEL and g.source == g.rating.rater)}
@@ -129,13 +136,15 @@ def calibrate_judge(
         )
     units = _units(scores, humans, by_item, left)
     rows = []
-    for aspect in ASPECTS:
+    scale = wanted.rubric.ends
+    for aspect in wanted.rubric.aspects:
         for method, some in sorted(units.get(aspect, {}).items()):
             labels = needed(some, wanted.width) if wanted.width is not None else None
-            rows.append(CalibrationRow(method, aspect, calibrate(some, scale=RATING_SCALE), labels))
+            rows.append(CalibrationRow(method, aspect, calibrate(some, scale=scale), labels))
     people = {g.rater for g in mine if not g.rater.is_judge}
     names, synthetic = sorted({p.name for p in people}), sorted({p.name for p in people if p.is_program})
-    return Calibration(name, rows, _gaps(units, wanted.against), names, synthetic, dict(left), wanted.estimator)
+    gaps = _gaps(units, wanted.against, wanted.rubric)
+    return Calibration(name, rows, gaps, names, synthetic, dict(left), wanted.estimator, wanted.rubric.name)
 
 
 def _judge(
@@ -163,7 +172,7 @@ def _judge(
 
 def _people(
     ratings: Sequence[RatedScript],
-    asks: Mapping[str, JudgeInput],
+    asks: Mapping[str, RatedItem],
     min_people: int,
     left: Counter[str],
     shown: Collection[Shown],
@@ -201,7 +210,7 @@ def _people(
     return out
 
 
-def _other_text(g: RatedScript, ask: JudgeInput, shown: Collection[Shown]) -> bool:
+def _other_text(g: RatedScript, ask: RatedItem, shown: Collection[Shown]) -> bool:
     """Whether a person read another text of the script than the judge did."""
     return ask.shown(g.rating.shown) not in {ask.shown(kind) for kind in shown}
 
@@ -209,7 +218,7 @@ def _other_text(g: RatedScript, ask: JudgeInput, shown: Collection[Shown]) -> bo
 def _units(
     scores: Mapping[tuple[str, Aspect], float],
     humans: Mapping[tuple[str, Aspect], tuple[float, float]],
-    asks: Mapping[str, JudgeInput],
+    asks: Mapping[str, RatedItem],
     left: Counter[str],
 ) -> dict[Aspect, dict[Method, list[Unit]]]:
     units: dict[Aspect, dict[Method, list[Unit]]] = defaultdict(lambda: defaultdict(list))
@@ -223,16 +232,18 @@ def _units(
     return units
 
 
-def _gaps(units: Mapping[Aspect, Mapping[Method, Sequence[Unit]]], against: str | None) -> list[CalibratedDifference]:
+def _gaps(
+    units: Mapping[Aspect, Mapping[Method, Sequence[Unit]]], against: str | None, rubric: Rubric
+) -> list[CalibratedDifference]:
     there = sorted({m.editor for methods in units.values() for m in methods})
     if against is not None and against not in there:
         raise UserError(f"no script is of the method '{against}'", allowed=", ".join(there))
     out = []
-    for aspect in ASPECTS:
+    for aspect in rubric.aspects:
         methods = units.get(aspect, {})
         for family, pairs in _families(methods, against).items():
             found = [
-                CalibratedDifference(a, b, aspect, difference(methods[a], methods[b], scale=RATING_SCALE), None, family)
+                CalibratedDifference(a, b, aspect, difference(methods[a], methods[b], scale=rubric.ends), None, family)
                 for a, b in pairs
             ]
             corrected = holm({str(n): g.estimate.p for n, g in enumerate(found)})

@@ -8,7 +8,8 @@ from curation.stats.estimates import Estimate
 from curation.stats.intervals import NO_SPREAD
 from curation.stats.label_budget import LabelBudget
 from evaluation.judge.inputs import ESTIMATORS
-from evaluation.judge.reliability.calibration import ESTIMAND, Calibration
+from evaluation.judge.reliability.calibration import Calibration
+from schemas.ratings import RUBRICS
 from schemas.text.counting import counted
 
 FAMILIES = {"among": "Differences between methods", "against": "Methods less no edit"}
@@ -18,7 +19,8 @@ def as_data(calibration: Calibration) -> dict[str, Any]:
     """Everything, as JSON values."""
     return {
         "judge": calibration.judge,
-        "estimand": ESTIMAND,
+        "estimand": calibration.estimand,
+        "rated_under": calibration.rubric,
         "estimator": calibration.estimator,
         "people": list(calibration.people),
         "synthetic": list(calibration.synthetic),
@@ -71,8 +73,12 @@ def as_text(calibration: Calibration) -> str:
         for g in some:
             p = "" if g.p is None else f", p = {g.p:.3f}" if g.p >= 0.0005 else ", p < 0.001"
             lines.append(f"  {g.aspect}: {g.first.text} less {g.second.text}: {g.estimate.text(2)}{p}")
-    lines += ["", f"Judge's scores ({calibration.estimator}): {ESTIMATORS[calibration.estimator]}."]
-    lines += [f"Estimated is {ESTIMAND}.", "Rated: cases with a rating of people, of those with a judge's score."]
+    scores = ESTIMATORS[calibration.estimator].replace("1 to 7", "{} to {}".format(*RUBRICS[calibration.rubric].points))
+    lines += ["", f"Judge's scores ({calibration.estimator}): {scores}."]
+    lines += [
+        f"Estimated is {calibration.estimand}.",
+        "Rated: cases with a rating of people, of those with a judge's score.",
+    ]
     if any("[all agree]" in line for line in lines):
         lines.append(
             "[all agree]: no rated case differs, so there is no interval and no p; the exact bound is in --json."

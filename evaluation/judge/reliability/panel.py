@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from statistics import fmean
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from curation.stats.bootstrap import DEFAULT, Resampling
 from curation.stats.correlation import spearman
@@ -13,10 +13,43 @@ from curation.stats.estimates import Estimate, undefined
 from curation.stats.panel import Agreement, agreement
 from curation.stats.rating_table import rating_table
 from evaluation.judge.inputs import RatedScript, newest_sources
-from evaluation.judge.steps import JudgeInput
 from schemas.core.errors import UserError
 from schemas.raters import Rater
-from schemas.ratings import Aspect
+from schemas.ratings import RUBRICS, Aspect, Shown
+
+
+class RatedItem(Protocol):
+    """A text that was rated: a script, or an open answer."""
+
+    @property
+    def item(self) -> str:
+        """Content id."""
+        ...
+
+    @property
+    def case(self) -> str:
+        """Key of its case: the cluster of intervals."""
+        ...
+
+    @property
+    def writer(self) -> str:
+        """Model that wrote it."""
+        ...
+
+    @property
+    def editor(self) -> str:
+        """Label of the method."""
+        ...
+
+    @property
+    def edited(self) -> bool:
+        """Whether the edit was in force."""
+        ...
+
+    def shown(self, kind: Shown) -> str:
+        """The text as a rater of that kind saw it."""
+        ...
+
 
 PANEL = Rater.judge("panel").stored
 
@@ -67,7 +100,7 @@ def panel_scores(
 
 
 def judge_agreement(
-    ratings: Sequence[RatedScript], asks: Mapping[str, JudgeInput], *, resampling: Resampling = DEFAULT
+    ratings: Sequence[RatedScript], asks: Mapping[str, RatedItem], *, resampling: Resampling = DEFAULT
 ) -> dict[Aspect, Agreement]:
     """Agreement among judges, one aspect a table; aspects with fewer than two judges are left out."""
     out: dict[Aspect, Agreement] = {}
@@ -77,7 +110,7 @@ def judge_agreement(
         if len({g.source for g in mine}) > 1:
             rows = [(g.rating.item_id, g.source, g.rating.value) for g in mine]
             cases = {g.rating.item_id: asks[g.rating.item_id].case for g in mine}
-            found = rating_table(rows, cases=cases, scale=tuple(range(1, 8)))
+            found = rating_table(rows, cases=cases, scale=RUBRICS[mine[0].rating.rubric].categories)
             out[aspect] = agreement(found, level="ordinal", resampling=resampling)
     return out
 
@@ -111,7 +144,7 @@ def retest_agreement(ratings: Sequence[RatedScript]) -> Retest:
 
 
 def length_correlation(
-    ratings: Sequence[RatedScript], asks: Mapping[str, JudgeInput], *, resampling: Resampling = DEFAULT
+    ratings: Sequence[RatedScript], asks: Mapping[str, RatedItem], *, resampling: Resampling = DEFAULT
 ) -> Estimate:
     """Spearman's correlation of a judge's scores with the number of words of the scripts."""
     known = [(g, asks[g.rating.item_id]) for g in ratings if g.score is not None and g.rating.item_id in asks]

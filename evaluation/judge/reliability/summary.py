@@ -15,9 +15,9 @@ from curation.stats.estimates import Estimate
 from curation.stats.intervals import mean_interval
 from curation.stats.proportions import binomial_interval
 from evaluation.judge.inputs import DEFAULT_ESTIMATOR, Estimator, RatedScript
-from evaluation.judge.prompt_files import ASPECTS
 from evaluation.judge.reliability.panel import (
     PANEL,
+    RatedItem,
     Retest,
     judge_agreement,
     length_correlation,
@@ -26,8 +26,9 @@ from evaluation.judge.reliability.panel import (
 )
 from evaluation.judge.reliability.rubric import RubricReport, RuledScript, check_against_rubric
 from evaluation.judge.steps import JudgeInput
-from schemas.ratings import RATING_SCALE, Aspect
+from schemas.ratings import RATING_SCALE, RUBRICS, SCRIPT, Aspect, Rubric
 
+_ORDER = tuple(dict.fromkeys(aspect for rubric in RUBRICS.values() for aspect in rubric.aspects))
 _KINDS = ("no usable reply", "no evidence", "false quote", "not asked")
 
 
@@ -84,6 +85,7 @@ class JudgeSummary(NamedTuple):
         quorum: Of the panel; None where there is none.
         smoke_test: Judges whose ratings only show that the pipeline runs.
         estimator: What the scores are that means are made of.
+        rubric_name: Whose ratings they are.
     """
 
     cells: Sequence[MethodRating]
@@ -94,27 +96,31 @@ class JudgeSummary(NamedTuple):
     quorum: int | None
     smoke_test: Sequence[str]
     estimator: Estimator = DEFAULT_ESTIMATOR
+    rubric_name: str = SCRIPT.name
 
 
 def summarise_ratings(
     ratings: Sequence[RatedScript],
-    asks: Sequence[JudgeInput],
+    asks: Sequence[RatedItem],
     *,
     quorum: int | None = None,
     estimator: Estimator = DEFAULT_ESTIMATOR,
     resampling: Resampling = DEFAULT,
+    rubric: Rubric = SCRIPT,
 ) -> JudgeSummary:
-    """Summarise the ratings of some scripts.
+    """Summarise the ratings of some scripts, or of some open answers.
 
     Args:
         ratings: Of people and judges; adjudicated ones are left out.
-        asks: The scripts.
+        asks: The texts.
         quorum: Judges that must have scored for a panel's score; None for no panel.
         estimator: What the scores are, as they were read (``rated_scripts``).
         resampling: For the intervals that are bootstrapped.
+        rubric: Whose ratings are summarised.
     """
     by_item = {a.item: a for a in asks}
     known = [g for g in ratings if g.rating.item_id in by_item and not g.adjudicated]
+    known = [g for g in known if g.rating.rubric == rubric.name]
     known.sort(key=lambda g: (by_item[g.rating.item_id].case, g.rating.key))
     scores: dict[tuple[str, Aspect], dict[str, list[float | None]]] = defaultdict(lambda: defaultdict(list))
     for g in known:
@@ -122,9 +128,13 @@ def summarise_ratings(
     if quorum is not None:
         for p in panel_scores(known, quorum=quorum):
             scores[PANEL, p.aspect][p.item].append(p.score)
-    scripts = {a.item: RuledScript(a.text, a.parsed_text or a.text, a.fact, a.edited) for a in asks}
+    scripts = {
+        a.item: RuledScript(a.text, a.parsed_text or a.text, a.fact, a.edited)
+        for a in asks
+        if isinstance(a, JudgeInput)
+    }
     return JudgeSummary(
-        cells=_cells(scores, by_item),
+        cells=_cells(scores, by_item, rubric),
         reliability=_reliability(known, by_item, resampling),
         agreement=judge_agreement(known, by_item, resampling=resampling),
         rubric=check_against_rubric((g.rating for g in known), scripts),
@@ -132,29 +142,39 @@ def summarise_ratings(
         quorum=quorum,
         smoke_test=sorted({g.source for g in known if g.detail.get("quality") == "plumbing"}),
         estimator=estimator,
+        rubric_name=rubric.name,
     )
 
 
 def _cells(
-    scores: Mapping[tuple[str, Aspect], Mapping[str, Sequence[float | None]]], asks: Mapping[str, JudgeInput]
+    scores: Mapping[tuple[str, Aspect], Mapping[str, Sequence[float | None]]],
+    asks: Mapping[str, RatedItem],
+    rubric: Rubric,
 ) -> list[MethodRating]:
     groups: dict[tuple[str, str, str, bool, Aspect], list[tuple[str, float | None]]] = defaultdict(list)
     for (rater, aspect), items in scores.items():
         for item, said in items.items():
             ask = asks[item]
             groups[rater, ask.writer, ask.editor, ask.edited, aspect] += [(ask.case, s) for s in said]
-    order = {a: n for n, a in enumerate(ASPECTS)}
+    order = {a: n for n, a in enumerate(rubric.aspects)}
     chosen = sorted(groups, key=lambda g: (g[0], g[1], g[3], g[2], order[g[4]]))
-    return [method_rating(*group, groups[group]) for group in chosen]
+    return [method_rating(*group, groups[group], scale=rubric.ends) for group in chosen]
 
 
 def method_rating(
-    rater: str, writer: str, editor: str, edited: bool, aspect: Aspect, said: Sequence[tuple[str, float | None]]
+    rater: str,
+    writer: str,
+    editor: str,
+    edited: bool,
+    aspect: Aspect,
+    said: Sequence[tuple[str, float | None]],
+    *,
+    scale: tuple[float, float] = RATING_SCALE,
 ) -> MethodRating:
     """One cell, from (case, score or None) of every script."""
     good = [(case, s) for case, s in said if s is not None]
     values, cases = [s for _, s in good], [c for c, _ in good]
-    found, single = clustered_interval(values, cases, scale=RATING_SCALE), mean_interval(values)
+    found, single = clustered_interval(values, cases, scale=scale), mean_interval(values)
 
     def bound(fill: float) -> float | None:
         means = case_means([fill if s is None else s for _, s in said], [c for c, _ in said])
@@ -162,19 +182,19 @@ def method_rating(
 
     return MethodRating(
         *(rater, writer, editor, edited, aspect, len(said), len(good), len(set(cases))),
-        *(found.mean, found.half, single.half, bound(1.0), bound(7.0), found.low, found.high),
+        *(found.mean, found.half, single.half, bound(scale[0]), bound(scale[1]), found.low, found.high),
     )
 
 
 def _reliability(
-    known: Sequence[RatedScript], asks: Mapping[str, JudgeInput], resampling: Resampling
+    known: Sequence[RatedScript], asks: Mapping[str, RatedItem], resampling: Resampling
 ) -> list[JudgeReliability]:
     groups: dict[tuple[str, Aspect], list[RatedScript]] = defaultdict(list)
     for g in known:
         if g.rater.is_judge:
             groups[g.source, g.rating.aspect].append(g)
     out = []
-    for rater, aspect in sorted(groups, key=lambda k: (k[0], ASPECTS.index(k[1]))):
+    for rater, aspect in sorted(groups, key=lambda k: (k[0], _ORDER.index(k[1]))):
         mine = groups[rater, aspect]
         twice = retest_agreement(mine)
         repeats = binomial_interval(twice.same, twice.n)._replace(name="same rating when asked again")

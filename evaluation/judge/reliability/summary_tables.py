@@ -10,8 +10,10 @@ from evaluation.judge.inputs import ESTIMATORS
 from evaluation.judge.reliability.rubric import RubricReport
 from evaluation.judge.reliability.summary import JudgeReliability, JudgeSummary, MethodRating
 from evaluation.judge.session import JudgeResult
+from schemas.ratings import RUBRICS, SCRIPT, Rubric
 from schemas.text.counting import counted
 
+_TEXTS = {"script": "scripts", "tendency": "open answers", "consistency": "pairs of answers"}
 _SHOWN = 10  # disagreements with the rubric that text shows; JSON has all
 
 
@@ -20,6 +22,7 @@ def as_data(summary: JudgeSummary, outcome: JudgeResult | None, flagged: Sequenc
     return {
         "outcome": None if outcome is None else _outcome(outcome),
         "quorum": summary.quorum,
+        "rated_under": summary.rubric_name,
         "estimator": summary.estimator,
         "cells": [c._asdict() for c in summary.cells],
         "trust": [
@@ -58,13 +61,13 @@ def rubric_data(rubric: RubricReport) -> dict[str, Any]:
 def as_text(summary: JudgeSummary, outcome: JudgeResult | None, flagged: Sequence[str]) -> str:
     """The same for a reader; long lists are cut and say so."""
     parts = [] if outcome is None else [_outcome_text(outcome), ""]
-    parts += _cells(summary.cells)
-    if summary.cells:
+    parts += _cells(summary.cells, RUBRICS[summary.rubric_name])
+    if summary.cells and summary.rubric_name == SCRIPT.name:
         parts.append(f"Judges' scores ({summary.estimator}): {ESTIMATORS[summary.estimator]}.")
     parts += ["", *_reasons(summary)] if summary.unscored else []
     parts += ["", *_reliability(summary.reliability)] if summary.reliability else []
     parts += ["", *_agreement(summary)] if summary.agreement else []
-    parts += ["", *_rubric(summary.rubric)]
+    parts += ["", *_rubric(summary.rubric)] if summary.rubric_name == SCRIPT.name else []
     notes = [
         f"the ratings of {r} are of smoke-test quality: they only show that the pipeline runs"
         for r in summary.smoke_test
@@ -95,27 +98,34 @@ def _outcome_text(o: JudgeResult) -> str:
     return text
 
 
-def _cells(cells: Sequence[MethodRating]) -> list[str]:
+def _cells(cells: Sequence[MethodRating], rubric: Rubric) -> list[str]:
     if not cells:
         return ["No rating so far."]
     wide = max(len("method"), *(len(c.editor) for c in cells)) + 2
+    broad = max(15, *(len(c.aspect) + 1 for c in cells))
+    texts = _TEXTS[rubric.name]
     lines: list[str] = []
     last = None
     for c in cells:
         if (c.rater, c.writer) != last:
             last = (c.rater, c.writer)
-            lines += ["", f"{c.rater} on scripts of {c.writer}:"] if lines else [f"{c.rater} on scripts of {c.writer}:"]
+            lines += ["", f"{c.rater} on {texts} of {c.writer}:"] if lines else [f"{c.rater} on {texts} of {c.writer}:"]
             lines.append(
-                f"  {'method'.ljust(wide)}{'aspect':15s}{'mean [95 % by case]':>24s}"
-                f"{'scripts':>9s}{'cases':>7s}{'unscored':>10s}  worst-best"
+                f"  {'method'.ljust(wide)}{'aspect'.ljust(broad)}{'mean [95 % by case]':>24s}"
+                f"{texts.split()[-1]:>9s}{'cases':>7s}{'unscored':>10s}  worst-best"
             )
         ends = "" if c.low is None or c.high is None else f" [{c.low:.2f}, {c.high:.2f}]"
         mean = "none" if c.mean is None else f"{c.mean:.2f}{ends}"
         lost = c.scripts - c.scored
         bounds = f"  {c.worst:.2f}-{c.best:.2f}" if lost and c.worst is not None and c.best is not None else ""
-        lines.append(f"  {c.editor.ljust(wide)}{c.aspect:15s}{mean:>24s}{c.scripts:9d}{c.cases:7d}{lost:10d}{bounds}")
-    lines.append("Means of case means on 1 to 7 with 95 % intervals over cases. Unscored ones are in no mean;")
-    lines.append("worst-best: the mean if all of them were a 1, or a 7.")
+        lines.append(
+            f"  {c.editor.ljust(wide)}{c.aspect.ljust(broad)}{mean:>24s}{c.scripts:9d}{c.cases:7d}{lost:10d}{bounds}"
+        )
+    low, high = rubric.points
+    lines.append(
+        f"Means of case means on {low} to {high} with 95 % intervals over cases. Unscored ones are in no mean;"
+    )
+    lines.append(f"worst-best: the mean if all of them were a {low}, or a {high}.")
     return lines
 
 

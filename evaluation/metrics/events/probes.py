@@ -11,6 +11,7 @@ from schemas.probes import GenerateProbe, ScoreProbe
 
 FACT = "event_fact"
 CHOICE = "event_choice"
+OPEN = "event_open"
 """Purposes of the probes."""
 
 
@@ -42,6 +43,13 @@ _CHOICE = _Instructions(
     + _LETTER,
     f"The event has happened. Choose the option that it makes likeliest. {_LETTER}",
     f"Choose the likeliest option with what you know. {_LETTER}",
+)
+_WORDS = "Answer in one to three sentences."
+_OPEN = _Instructions(
+    "Answer the question: what is likely now? If an event is given, it has happened: answer with it and with what you "
+    f"know. {_WORDS}",
+    f"The event has happened. Answer the question with it and with what you know: what is likely now? {_WORDS}",
+    f"Answer the question with what you know: what is likely now? {_WORDS}",
 )
 _QUESTION = re.compile(r"^Question: (.*?)(?: \(A\) .* \(B\) .* \(C\) .*)?\nAnswer:$", re.DOTALL)
 
@@ -76,6 +84,18 @@ def choice_probes(question: TendencyQuestion, choice: EventChoice) -> list[Score
         )
         for shift in shifts
     ]
+
+
+def open_probe(question: TendencyQuestion, choice: EventChoice) -> GenerateProbe:
+    """Ask a tendency question without its options; the answer ends where a model would go on with another question."""
+    return GenerateProbe(
+        purpose=OPEN,
+        item=question.key,
+        prompt=f"Question: {question.text}\nAnswer:",
+        most=choice.open_tokens,
+        stop=("\nQuestion:", "\nEvent:"),
+        **_OPEN.chosen(choice),
+    )
 
 
 def _options(question: TendencyQuestion, shift: int) -> str:

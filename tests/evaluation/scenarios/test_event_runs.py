@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 import signal
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from curation.files.artifact_cache import Cache
 from curation.splits.split_file import Split, make_split
 from evaluation.analysis.comparison import Comparison, compare, score_run
+from evaluation.analysis.events.open_ratings import read_answer_ratings, with_ratings
+from evaluation.cli.judge import judge
 from evaluation.editors.presets import make_editor
 from evaluation.engines.fast import FastEngine
 from evaluation.inference.answering import ModelScorer
@@ -26,7 +31,9 @@ from schemas.cases import EventCase
 from tests.evaluation.scenarios.test_killed import finished, lines, nearly, numbers
 from tests.support import forked_programs as programs
 from tests.support.arithmetic import make_config
+from tests.support.evaluation.open_answers import by_words
 from tests.support.events import make_event, make_fact_question, make_tendency
+from tests.support.scripted_server import ScriptedServer
 from tests.support.tiny import make
 
 TEXTS = [
@@ -43,6 +50,7 @@ METHODS = [
     {"name": "ft_lm", "params": {"lr": 1e-3, "scope": "mlps"}},
 ]
 NAMES = [name for name in METRICS.names() if "event" in takes(METRICS.get(name))]
+RATED = {name for name in NAMES if name.startswith("ev_open")} | {"ev_all_edit"}
 
 
 def events() -> Split:
@@ -68,7 +76,7 @@ def events() -> Split:
 def run(out: Path, *, stop_after: int | None = None, **more: Any) -> list[EditorOutcome]:
     """All methods under all metrics; broken off after so many finished units."""
     lm, cache, told = make("llama", max_position_embeddings=512), Cache(out / "cache"), [0]
-    table = {"answer_tokens": 4, **more.pop("events", {})}
+    table = {"answer_tokens": 4, "open_tokens": 6, **more.pop("events", {})}
     config = make_config(out, **{"editors": METHODS, "metrics": NAMES, "events": table, **more})
 
     def on_event(progress: Any) -> None:
@@ -102,7 +110,8 @@ def test_every_method_has_every_answer(whole: Path) -> None:
     rows = {row.label: row for row in table_of(whole).rows}
     assert list(rows) == ["none", "placebo", "say_unknown", "ice", "bm25", "ft_lm"]
     for row in rows.values():
-        assert {m: s.unscored for m, s in row.summaries.items() if s.unscored} == {}
+        assert {m for m, s in row.summaries.items() if s.unscored} <= RATED, "open answers are rated afterwards"
+        assert row.summaries["ev_open"].mean is None and row.summaries["ev_open"].unscored == 3
         assert {m: s.truncated for m, s in row.summaries.items() if s.truncated} == {}
         counts = {m: (s.items, s.cases) for m, s in row.summaries.items()}
         assert counts["ev_fact"] == (6, 3) and counts["ev_fact_edit"] == (3, 3) and counts["ev_choice"] == (3, 3)
@@ -162,6 +171,34 @@ def test_the_report_shows_routing_unknown_and_what_a_mean_is_over(whole: Path) -
     assert "n=6 questions of 3 cases" in page
     markdown = next(f for f in files if f.suffix == ".md").read_text(encoding="utf-8")
     assert "(n=6 questions of 3 cases)" in markdown and "Events: merger (2)" in markdown
+
+
+def test_open_answers_are_judged_and_reported(whole: Path, tmp_path: Path) -> None:
+    """The run's folder is judged as scripts are: same command, same journal; the report then has the metrics."""
+    folder = Path(shutil.copytree(whole, tmp_path / "run"))
+    command = [str(folder), "--model", "gpt-x", "--api-key-env", "SCEDIT_NO_KEY", "--retest", "0", "--json"]
+    with ScriptedServer(by_words) as server:
+        told = CliRunner().invoke(judge, [*command, "--base-url", server.url])
+        asked = len(server.requests)
+        again = CliRunner().invoke(judge, [*command, "--base-url", server.url])
+        assert len(server.requests) == asked
+    assert told.exit_code == 0, (told.output, told.exception)
+    found = json.loads(told.stdout)
+    assert set(found) == {"tendency", "consistency"} and json.loads(again.stdout)["tendency"]["outcome"]["calls"] == 0
+    cells = {(c["editor"], c["aspect"]): c for c in found["tendency"]["cells"]}
+    assert len(cells) == 6 * 4 and all(c["scripts"] == 3 and 1 <= c["mean"] <= 5 for c in cells.values())
+    files = write_report([folder]).files
+    page = next(f for f in files if f.name == "report.html").read_text(encoding="utf-8")
+    assert "Open answers, as they were rated" in page and "Rated by gpt-x" in page
+    said = {c["editor"]: c["mean"] for c in found["tendency"]["cells"] if c["aspect"] == "overall"}
+    run_ = with_ratings(load_run(folder), read_answer_ratings([folder / "scripts.duckdb"]))
+    scored = score_run(run_, metrics_of(run_.about), "mean")
+    rows = {r.label: r.summaries for r in compare(run_, scored, metrics_of(run_.about))[0].rows}
+    assert {m for r in rows.values() for m, s in r.items() if s.unscored} == set()
+    assert {label: r["ev_open"].mean for label, r in rows.items()} == pytest.approx(
+        {label: (mean - 1) / 4 for label, mean in said.items()}
+    ), "this judge says 5 or 1, so the mean rating gives the share of full marks"
+    assert rows["none"]["ev_open_local"].mean == 1.0
 
 
 @pytest.mark.parametrize("regime", [{"name": "batch", "size": 4}, {"name": "sequential", "size": [2, 4]}])

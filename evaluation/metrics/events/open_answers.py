@@ -1,0 +1,168 @@
+"""Tendencies of events by open answers (T-G): answers in a model's own words, as a judge or people rated them.
+
+A run has the answers written; they are rated afterwards (``scedit judge RUN``), and a report attaches the ratings to
+the answers. Until then, and where a rating is unscored, these metrics have no value: never a zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from pydantic import Field
+
+from evaluation.metrics.base import Answers
+from evaluation.metrics.events.base import EventMetric, Question, QuestionMetric, WholeEventMetric
+from evaluation.metrics.events.facts import in_scope
+from evaluation.metrics.events.probes import open_probe
+from evaluation.metrics.events.tendencies import tendencies_in_scope
+from evaluation.metrics.text_level.base import text_of
+from schemas.answers import Answer, ItemScore
+from schemas.cases import EventCase
+from schemas.events.questions import FactQuestion, TendencyQuestion
+from schemas.probes import Probe
+from schemas.ratings import CONSISTENCY, TENDENCY
+
+NOT_RATED = "not rated: scedit judge RUN, or scedit annotate"
+FULL_MARKS = TENDENCY.points[1]
+OVERALL = "overall"
+Ratings = Mapping[str, int | None]
+"""Ratings of one answer by aspect; ``consistency`` is that of the answer and the one before the edit."""
+
+
+class RatedAnswer(Answer):
+    """An answer with what raters gave it; no journal holds one.
+
+    Attributes:
+        rated_by: By source: the ratings by aspect, None for one that is unscored.
+        source: Whose ratings count; empty where nobody rated.
+    """
+
+    rated_by: Mapping[str, Ratings] = Field(default_factory=dict)
+    source: str = ""
+
+
+def rating_of(answer: Answer | None, aspect: str) -> tuple[int | None, str]:
+    """The rating that counts of an answer, or None and why there is none."""
+    written = text_of(answer)
+    if isinstance(written, str):
+        return None, written
+    given = answer.rated_by.get(answer.source, {}) if isinstance(answer, RatedAnswer) else {}
+    if aspect not in given:
+        return None, NOT_RATED
+    return given[aspect], "" if given[aspect] is not None else f"the rating of {aspect} is unscored"
+
+
+class OpenQuestions(EventMetric):
+    """Asks tendency questions without their options; factual ones as they are."""
+
+    aspect: ClassVar[str] = OVERALL
+
+    def questions(self, case: EventCase) -> Sequence[Question]:
+        """Tendency questions in scope."""
+        return tendencies_in_scope(case)
+
+    def probes_of(self, question: Question) -> list[Probe]:
+        """The answer in the model's own words."""
+        if isinstance(question, FactQuestion):
+            return super().probes_of(question)
+        return [open_probe(question, self.choice)]
+
+    def right(self, question: Question, answers: Answers) -> ItemScore:
+        """1 for full marks, 0 for fewer; unscored where there is no rating."""
+        if isinstance(question, FactQuestion):
+            return super().right(question, answers)
+        value, why = rating_of(answers.get(self.probes_of(question)[0].id), self.aspect)
+        return self.item(question, None if value is None else self.of_rating(value), why)
+
+    def of_rating(self, rating: int) -> float:
+        """The value of a rating: 1 for full marks."""
+        return float(rating == FULL_MARKS)
+
+
+class EventOpen(OpenQuestions, QuestionMetric):
+    """Does the answer in the model's own words get full marks overall (Table 2, T-G, Q-level)?"""
+
+    name: ClassVar[str] = "ev_open"
+    title: ClassVar[str] = "Open answers"
+    about: ClassVar[str] = (
+        "Share of open answers to tendency questions in scope that get full marks overall (ELKEN Table 2, T-G, Q-level)"
+    )
+
+
+class EventOpenAccuracy(EventOpen):
+    """The same of accuracy (Tables 5 and 15)."""
+
+    name: ClassVar[str] = "ev_open_accuracy"
+    title: ClassVar[str] = "Accuracy"
+    about: ClassVar[str] = "Share of open answers with full marks for accuracy (ELKEN Table 5)"
+    aspect: ClassVar[str] = "accuracy"
+
+
+class EventOpenCoherence(EventOpen):
+    """The same of coherence (Tables 5 and 15)."""
+
+    name: ClassVar[str] = "ev_open_coherence"
+    title: ClassVar[str] = "Coherence"
+    about: ClassVar[str] = "Share of open answers with full marks for coherence (ELKEN Table 5)"
+    aspect: ClassVar[str] = "coherence"
+
+
+class EventOpenComprehensiveness(EventOpen):
+    """The same of comprehensiveness (Tables 5 and 15)."""
+
+    name: ClassVar[str] = "ev_open_comprehensiveness"
+    title: ClassVar[str] = "Comprehensiveness"
+    about: ClassVar[str] = "Share of open answers with full marks for comprehensiveness (ELKEN Table 5)"
+    aspect: ClassVar[str] = "comprehensiveness"
+
+
+class EventOpenWhole(OpenQuestions, WholeEventMetric):
+    """Do all open answers about the event get full marks overall (Table 2, T-G, E-level)?"""
+
+    name: ClassVar[str] = "ev_open_edit"
+    title: ClassVar[str] = "Open answers, whole event"
+    about: ClassVar[str] = "Share of events all of whose open answers get full marks overall (ELKEN Table 2, E-level)"
+
+
+class EventAllOpenWhole(OpenQuestions, WholeEventMetric):
+    """Is all about the event right: every fact, and full marks for every open answer (Table 2, overall)?"""
+
+    name: ClassVar[str] = "ev_all_edit"
+    title: ClassVar[str] = "Whole event, facts and open answers"
+    about: ClassVar[str] = (
+        "Share of events with tendency questions all of whose facts are right and whose open answers get full marks "
+        "(ELKEN Table 2, overall)"
+    )
+
+    def questions(self, case: EventCase) -> Sequence[Question]:
+        """All in scope, of events with a tendency question in scope."""
+        tendencies = tendencies_in_scope(case)
+        return [*in_scope(case), *tendencies] if tendencies else []
+
+
+class EventOpenLocality(OpenQuestions, QuestionMetric):
+    """Do the answers before and after the edit say the same tendency, out of scope (Table 2, T-G, locality)?"""
+
+    name: ClassVar[str] = "ev_open_local"
+    title: ClassVar[str] = "Open answers, locality"
+    about: ClassVar[str] = (
+        "Share of open answers out of scope that are rated to say the same tendency as before (ELKEN Table 2)"
+    )
+
+    def questions(self, case: EventCase) -> Sequence[TendencyQuestion]:
+        """Those out of scope."""
+        return [q for q in case.tendencies if q.scope == "out"]
+
+    def value(self, question: Question, after: Answers, before: Answers) -> ItemScore:
+        """1 where the pair's consistency has full marks; the same words say the same, whoever would rate them."""
+        probe = self.probes_of(question)[0].id
+        now, then = text_of(after.get(probe)), text_of(before.get(probe))
+        if isinstance(now, str):
+            return self.item(question, None, now)
+        if isinstance(then, str):
+            return self.item(question, None, f"before the edit: {then}")
+        if now.text.strip() == then.text.strip():
+            return self.item(question, 1.0)
+        value, why = rating_of(after.get(probe), CONSISTENCY.aspects[0])
+        return self.item(question, None if value is None else float(value == CONSISTENCY.points[1]), why)

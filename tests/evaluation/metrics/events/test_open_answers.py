@@ -1,0 +1,141 @@
+"""Open answers: every metric on a case worked by hand; what is not rated or unscored is never a zero."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from evaluation.metrics.base import Answers
+from evaluation.metrics.events.open_answers import (
+    NOT_RATED,
+    EventAllOpenWhole,
+    EventOpen,
+    EventOpenAccuracy,
+    EventOpenCoherence,
+    EventOpenComprehensiveness,
+    EventOpenLocality,
+    EventOpenWhole,
+    RatedAnswer,
+)
+from schemas.answers import Answer, CaseScores
+from schemas.cases import EventCase
+from tests.support.evaluation.event_answers import said
+from tests.support.evaluation.open_answers import RIGHT, SAME, WRONG, tendency_case, wrote
+from tests.support.events import event_case
+
+TWO = tendency_case(inside=2, outside=2)
+FIRST, SECOND = (q.key for q in TWO.tendencies if q.scope == "in")
+OUT, OTHER = (q.key for q in TWO.tendencies if q.scope == "out")
+
+
+def answers(case: EventCase, ratings: dict[str, dict[str, int | None]], texts: dict[str, str] | None = None) -> Answers:
+    """Answers with ratings of the judge "j" by question; a question without an entry is answered and not rated."""
+    out: dict[str, Answer] = {}
+    for question in case.tendencies:
+        given = wrote(case, {question.key: (texts or {}).get(question.key, RIGHT)})
+        for probe, answer in given.items():
+            told: dict[str, Any] = {"probe": probe, "written": answer.written}
+            if question.key in ratings:
+                told |= {"rated_by": {"other": {"overall": 1}, "j": ratings[question.key]}, "source": "j"}
+                out[probe] = RatedAnswer(**told)
+            else:
+                out[probe] = answer
+    return out
+
+
+def full(
+    overall: int | None, accuracy: int | None = 5, coherence: int | None = 4, whole: int | None = 2
+) -> dict[str, int | None]:
+    return {"accuracy": accuracy, "coherence": coherence, "comprehensiveness": whole, "overall": overall}
+
+
+def score(metric: Any, after: Answers, before: Answers | None = None, case: EventCase = TWO) -> CaseScores:
+    found: CaseScores = metric.score(case, after, before or {}, "mean")
+    return found
+
+
+def values(scores: CaseScores) -> list[float | None]:
+    return [i.value for i in scores.items]
+
+
+def test_open_answers_get_full_marks_or_not() -> None:
+    after = answers(TWO, {FIRST: full(5), SECOND: full(4)})
+    assert values(score(EventOpen(), after)) == [1.0, 0.0]
+    assert values(score(EventOpenAccuracy(), after)) == [1.0, 1.0]
+    assert values(score(EventOpenCoherence(), after)) == [0.0, 0.0]
+    assert values(score(EventOpenComprehensiveness(), after)) == [0.0, 0.0]
+    assert [i.item for i in score(EventOpen(), after).items] == [FIRST, SECOND], "questions in scope only"
+
+
+def test_pooled_over_questions_and_not_over_events() -> None:
+    """One event with two questions (1 of 2 right), one with a single right one: 2 of 3, not the mean of .5 and 1."""
+    one = tendency_case(2, inside=1)
+    key = one.tendencies[0].key
+    scores = [
+        score(EventOpen(), answers(TWO, {FIRST: full(5), SECOND: full(4)})),
+        score(EventOpen(), answers(one, {key: full(5)}), case=one),
+    ]
+    summary = EventOpen().summarise(scores)
+    assert summary.mean == pytest.approx(2 / 3) and (summary.items, summary.cases) == (3, 2)
+    assert (
+        summary.level == "question" and summary.ends is not None and 0 <= summary.ends[0] < 2 / 3 < summary.ends[1] <= 1
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "want"),
+    [(5, 5, 1.0), (5, 4, 0.0), (None, 4, 0.0), (5, None, None), (None, None, None), ("missing", 5, None)],
+)
+def test_whole_events(first: Any, second: Any, want: float | None) -> None:
+    """All overall ratings are 5; one that is lower decides, whatever is unscored beside it."""
+    ratings = {SECOND: full(second)} | ({} if first == "missing" else {FIRST: full(first)})
+    (item,) = score(EventOpenWhole(), answers(TWO, ratings)).items
+    assert item.value == want and bool(item.reason) == (want is None)
+
+
+def test_unscored_and_not_rated_are_no_zero_and_say_why() -> None:
+    found = score(EventOpen(), answers(TWO, {FIRST: full(None)}))
+    assert values(found) == [None, None]
+    assert [i.reason for i in found.items] == ["the rating of overall is unscored", NOT_RATED]
+    summary = EventOpen().summarise([found])
+    assert (summary.mean, summary.items, summary.unscored) == (None, 0, 2)
+    assert values(score(EventOpen(), {})) == [None, None], "no answer at all"
+
+
+def test_facts_and_open_answers_together() -> None:
+    case = event_case()
+    key = next(q.key for q in case.tendencies if q.scope == "in")
+    right = {**said(case.facts[0], "Alba Rail"), **said(case.facts[1], "unknown"), **said(case.facts[2], "Rome")}
+    wrong = {**right, **said(case.facts[1], "Ada")}
+    for facts, overall, want in ((right, 5, 1.0), (right, 4, 0.0), (wrong, 5, 0.0), (right, None, None)):
+        after = {**facts, **answers(case, {key: full(overall)})}
+        assert values(score(EventAllOpenWhole(), after, case=case)) == [want]
+    assert score(EventAllOpenWhole(), right, case=event_case(tendencies=())).items == (), "no tendency question"
+
+
+def test_locality_is_the_rating_of_the_pair() -> None:
+    texts = {OUT: SAME, OTHER: WRONG}
+    before = answers(TWO, {}, {OUT: SAME + " Mostly.", OTHER: RIGHT})
+    after = answers(TWO, {OUT: {"consistency": 5}, OTHER: {"consistency": 4}}, texts)
+    assert values(score(EventOpenLocality(), after, before)) == [1.0, 0.0]
+    unscored = answers(TWO, {OUT: {"consistency": None}}, texts)
+    assert [i.reason for i in score(EventOpenLocality(), unscored, before).items] == [
+        "the rating of consistency is unscored",
+        NOT_RATED,
+    ]
+
+
+def test_the_same_words_say_the_same_without_a_rater() -> None:
+    before, after = answers(TWO, {}, {OUT: SAME}), answers(TWO, {}, {OUT: SAME + "\n"})
+    assert values(score(EventOpenLocality(), after, before)) == [1.0, 1.0]
+    lost = {p: a.model_copy(update={"error": "out of memory", "written": None}) for p, a in before.items()}
+    found = score(EventOpenLocality(), after, lost)
+    assert values(found) == [None, None] and found.items[0].reason == "before the edit: out of memory"
+
+
+def test_questions_are_asked_without_their_options() -> None:
+    (probe,) = EventOpen().probes_of(TWO.tendencies[0])
+    assert probe.ask == "generate" and "(A)" not in probe.prompt and "They rise" not in probe.prompt + probe.instruction
+    assert len(EventOpen().probes(TWO)) == 2 and len(EventOpenLocality().probes(TWO)) == 2
+    assert {p.id for p in EventOpenAccuracy().probes(TWO)} == {p.id for p in EventOpen().probes(TWO)}, "asked once"
