@@ -96,7 +96,7 @@ def control_questions(steps: Sequence[JudgeStep]) -> list[tuple[JudgeStep, Contr
     return [(step, item) for item in control_items() for step in steps if step.aspect in item.accepted]
 
 
-class OfAspect(Protocol):
+class AspectStep(Protocol):
     """What says which aspect is asked for."""
 
     @property
@@ -105,7 +105,7 @@ class OfAspect(Protocol):
         ...
 
 
-class WithAccepted(Protocol):
+class RatedControl(Protocol):
     """An item whose ratings are known."""
 
     @property
@@ -119,7 +119,7 @@ class WithAccepted(Protocol):
         ...
 
 
-def check_controls(pairs: Sequence[tuple[OfAspect, WithAccepted]], ratings: Sequence[Rating]) -> ControlResult:
+def check_controls(pairs: Sequence[tuple[AspectStep, RatedControl]], ratings: Sequence[Rating]) -> ControlResult:
     """Compare ratings with what is accepted.
 
     Args:
@@ -134,7 +134,7 @@ def check_controls(pairs: Sequence[tuple[OfAspect, WithAccepted]], ratings: Sequ
     return ControlResult(len(pairs), len(pairs) - len(missed), tuple(missed))
 
 
-def control_lineage(step: OfAspect, item: WithAccepted, judged: JudgeRating) -> Lineage:
+def control_lineage(step: AspectStep, item: RatedControl, judged: JudgeRating) -> Lineage:
     """What the store keeps of one control rating: who gave it under which form, and what is accepted."""
     rating = judged.rating
     told: dict[str, Any] = {"control": item.name, "aspect": step.aspect, "accepted": list(item.accepted[step.aspect])}

@@ -42,7 +42,7 @@ class RatedText(Protocol):
         ...
 
 
-class MakesRatings(Protocol):
+class RatingMaker(Protocol):
     """What makes ratings of one aspect: a step of scripts, or an aspect of a step of open answers."""
 
     def rating(self, item: Any, value: int | None, reason: str) -> Rating:
@@ -158,9 +158,7 @@ def why_unusable(reply: Reply) -> str:
     return f"no usable reply: {status}: {escape_line(told[:200])}"
 
 
-def aggregate_samples(
-    step: MakesRatings, ask: RatedText, looks: Sequence[JudgeSample]
-) -> tuple[Rating, dict[str, Any]]:
+def aggregate_samples(step: RatingMaker, ask: RatedText, looks: Sequence[JudgeSample]) -> tuple[Rating, dict[str, Any]]:
     """The rating that several looks come to, and what the lineage keeps of them.
 
     The rating is the lower median of the scored looks, a rating that was given; the score is the mean of their weighted

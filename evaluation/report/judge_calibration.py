@@ -7,13 +7,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from evaluation.judge.answers.inputs import texts_to_rate
 from evaluation.judge.control_items import ControlResult, stored_controls
-from evaluation.judge.inputs import RatedScript, judge_inputs, question_authors, rated_scripts
+from evaluation.judge.inputs import RatedScript, question_authors, rated_scripts
 from evaluation.judge.model_families import family_conflicts
 from evaluation.judge.reliability.calibration import ESTIMAND, Calibration, CalibrationRequest, calibrate_judge
 from evaluation.judge.reliability.summary import JudgeReliability, JudgeSummary, summarise_ratings
 from schemas.core.errors import UserError
 from schemas.raters import Rater
+from schemas.ratings import RUBRICS, SCRIPT, Rubric
 
 
 class JudgeCalibration(NamedTuple):
@@ -25,6 +27,7 @@ class JudgeCalibration(NamedTuple):
         flags: What it has in common with those it judges.
         reliability: By aspect: whether it repeats itself, whether it likes length, log-probabilities.
         unscored: Kinds of unscored ratings with their number.
+        rubric: Name of the rubric that it rated under.
         controls: Control items found and missed; None where none is on record.
         cost: Dollars of its calls on record; None where no price was known. ``tokens``: of the same calls.
     """
@@ -39,6 +42,18 @@ class JudgeCalibration(NamedTuple):
     cost: float | None = None
     tokens: int = 0
     controls: ControlResult | None = None
+    rubric: str = SCRIPT.name
+
+    @property
+    def title(self) -> str:
+        """The judge, and what it rates where that is no script.
+
+        Example:
+            >>> JudgeCalibration("judge:m", None, "", (), rubric="tendency").title
+            'judge:m, open answers'
+        """
+        what = {"tendency": ", open answers", "consistency": ", pairs of answers"}
+        return self.judge + what.get(self.rubric, "")
 
 
 def calibrations(stores: Sequence[Path]) -> list[JudgeCalibration]:
@@ -47,29 +62,32 @@ def calibrations(stores: Sequence[Path]) -> list[JudgeCalibration]:
     Raises:
         StoreError: a store cannot be read.
     """
+    return [one for path in stores for rubric in RUBRICS.values() for one in _of_store(path, rubric)]
+
+
+def _of_store(path: Path, rubric: Rubric) -> list[JudgeCalibration]:
+    """Every judge of one store under one rubric."""
     from curation.store.store import Store
 
-    out = []
-    for path in stores:
-        with Store.open(path) as store:
-            try:
-                asks = judge_inputs(store)
-            except UserError as error:  # a script without its question or fact: the report goes on and says so
-                out.append(JudgeCalibration(f"judges in {path.name}", None, str(error), ()))
-                continue
-            ratings = rated_scripts(store, [a.item for a in asks])
-            authors, controls = question_authors(store), stored_controls(store)
-        writers = {a.writer for a in asks}
-        summary = summarise_ratings([g for g in ratings if g.rater.is_judge], asks)
-        for judge in sorted({g.source for g in ratings if g.rater.is_judge}):
-            mine = [g for g in ratings if g.source == judge]
-            record = _on_record(judge, mine, summary) | {"controls": controls.get(judge)}
-            conflicts = tuple(family_conflicts(Rater.judge(judge).name, writers=writers, authors=authors))
-            try:
-                calibration = calibrate_judge(ratings, asks, CalibrationRequest(judge=judge))
-                out.append(JudgeCalibration(judge, calibration, "", conflicts)._replace(**record))
-            except UserError as error:
-                out.append(JudgeCalibration(judge, None, str(error), conflicts)._replace(**record))
+    with Store.open(path) as store:
+        try:
+            asks = texts_to_rate(store, rubric.name)
+        except UserError as error:  # a script without its question or fact: the report goes on and says so
+            return [JudgeCalibration(f"judges in {path.name}", None, str(error), ())]
+        ratings = rated_scripts(store, [a.item for a in asks]) if asks else []
+        ratings = [g for g in ratings if g.rating.rubric == rubric.name]
+        authors, controls = question_authors(store), stored_controls(store)
+    writers, out = {a.writer for a in asks}, []
+    summary = summarise_ratings([g for g in ratings if g.rater.is_judge], asks, rubric=rubric)
+    for judge in sorted({g.source for g in ratings if g.rater.is_judge}):
+        mine = [g for g in ratings if g.source == judge]
+        record = _on_record(judge, mine, summary) | {"controls": controls.get(judge), "rubric": rubric.name}
+        conflicts = tuple(family_conflicts(Rater.judge(judge).name, writers=writers, authors=authors))
+        try:
+            calibration = calibrate_judge(ratings, asks, CalibrationRequest(judge=judge, rubric=rubric))
+            out.append(JudgeCalibration(judge, calibration, "", conflicts)._replace(**record))
+        except UserError as error:
+            out.append(JudgeCalibration(judge, None, str(error), conflicts)._replace(**record))
     return out
 
 

@@ -29,11 +29,11 @@ def read_answer_ratings(stores: Iterable[Path]) -> list[Rating]:
     """
     from curation.store.store import Store
 
-    found: dict[str, Rating] = {}
+    ratings: dict[str, Rating] = {}
     for path in stores:
         with Store.open(path) as store:
-            found |= {r.id: r for r in store.all(Rating) if r.rubric != SCRIPT.name}
-    return list(found.values())
+            ratings |= {r.id: r for r in store.all(Rating) if r.rubric != SCRIPT.name}
+    return list(ratings.values())
 
 
 def with_ratings(run: Run, ratings: Sequence[Rating]) -> Run:
@@ -56,8 +56,8 @@ def with_ratings(run: Run, ratings: Sequence[Rating]) -> Run:
     for editor in run.editors:
         results = {}
         for key, result in editor.results.items():
-            mine = tuple(_rated(a, rated.get((editor.label, key, a.probe)), main) for a in result.answers)
-            results[key] = result.model_copy(update={"answers": mine})
+            rated_answers = tuple(_rated(a, rated.get((editor.label, key, a.probe)), main) for a in result.answers)
+            results[key] = result.model_copy(update={"answers": rated_answers})
         editors.append(editor._replace(results=results))
     return run._replace(editors=tuple(editors))
 
@@ -74,13 +74,13 @@ def _by_item(
 ) -> dict[str, dict[str, dict[str, int | None]]]:
     """Item -> source -> aspect -> rating. A rating of a pair counts where both texts are of this run."""
     known = {one.answer.id for one in answers}
-    said: dict[tuple[str, str, str], list[Rating]] = defaultdict(list)
+    ratings_by_place: dict[tuple[str, str, str], list[Rating]] = defaultdict(list)
     for r in ratings:
         mine = r.item_id in known and (r.before_id is None or r.before_id in known)
         if mine and r.rated_by.kind != "adjudicated":
-            said[r.item_id, who(r.rated_by), r.aspect].append(r)
+            ratings_by_place[r.item_id, who(r.rated_by), r.aspect].append(r)
     out: dict[str, dict[str, dict[str, int | None]]] = defaultdict(lambda: defaultdict(dict))
-    for (item, source, aspect), given in said.items():
+    for (item, source, aspect), given in ratings_by_place.items():
         out[item][source][aspect] = _lower_median(_newest(given))
     return {item: dict(sources) for item, sources in out.items()}
 
@@ -170,29 +170,29 @@ def _figures(
 ) -> OpenAnswerFigures:
     pairs = aspect in CONSISTENCY.aspects
     rubric = RUBRICS[CONSISTENCY.name if pairs else TENDENCY.name]
-    top, values, told = rubric.points[1], defaultdict[str, list[int]](list), Counter[str]()
+    top, values, counts_of = rubric.points[1], defaultdict[str, list[int]](list), Counter[str]()
     for (method, case, probe), (answer, scope) in placed.items():
         if method != label or scope != ("out" if pairs else "in"):
             continue
         if pairs and _same_words(answer, placed.get((run.baseline.label, case, probe))):
-            told["same"] += 1
+            counts_of["same"] += 1
             values[case].append(top)
             continue
         given = answer.rated_by.get(source, {}) if isinstance(answer, RatedAnswer) else {}
         value = given.get(aspect)
         if value is not None:
             values[case].append(value)
-        told["rated" if value is not None else "unscored" if aspect in given else "missing"] += 1
+        counts_of["rated" if value is not None else "unscored" if aspect in given else "missing"] += 1
     low, high = rubric.ends
     scored = [v for some in values.values() for v in some]
-    whole, full = len(scored) + told["unscored"], sum(v == top for v in scored)
+    whole, full = len(scored) + counts_of["unscored"], sum(v == top for v in scored)
     return OpenAnswerFigures(
         *(source, counts, label, aspect),
         pooled_interval([(float(sum(v == top for v in some)), float(len(some))) for some in values.values()]),
         pooled_interval([(float(sum(v >= GOOD for v in some)), float(len(some))) for some in values.values()]),
         pooled_interval([(float(sum(some)), float(len(some))) for some in values.values()], (low, high)),
-        *(told["rated"], told["unscored"], told["missing"], told["same"]),
-        (full / whole, (full + told["unscored"]) / whole) if told["unscored"] else None,
+        *(counts_of["rated"], counts_of["unscored"], counts_of["missing"], counts_of["same"]),
+        (full / whole, (full + counts_of["unscored"]) / whole) if counts_of["unscored"] else None,
     )
 
 

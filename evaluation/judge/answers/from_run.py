@@ -35,20 +35,20 @@ class OpenAnswerSource(NamedTuple):
 
 def open_answers(run: Run) -> list[OpenAnswerSource]:
     """All open answers of a run, by editor and case in the run's order; cases that failed have none."""
-    how = Generation.from_description(run.about).events
+    choice = Generation.from_description(run.about).events
     cases = {c.key: c for c in run.split.all_cases if isinstance(c, EventCase)}
-    return [one for editor in run.editors for one in _of_editor(run, editor, cases, how)]
+    return [one for editor in run.editors for one in _of_editor(run, editor, cases, choice)]
 
 
 def _of_editor(
-    run: Run, editor: EditorRun, cases: dict[str, EventCase], how: EventChoice
+    run: Run, editor: EditorRun, cases: dict[str, EventCase], choice: EventChoice
 ) -> Iterator[OpenAnswerSource]:
     for key, result in editor.results.items():
         if result.error is not None or key not in cases:
             continue
         case, answers = cases[key], answers_by_probe(result.answers)
         for question in case.tendencies:
-            probe = open_probe(question, how)
+            probe = open_probe(question, choice)
             answer = answers.get(probe.id)
             if answer is None or answer.written is None:
                 continue
@@ -72,8 +72,8 @@ def store_answers(run: Run, store: Store) -> int:
     Raises:
         UserError: no open answer was written in the run.
     """
-    found = open_answers(run)
-    if not found:
+    sources = open_answers(run)
+    if not sources:
         raise UserError(
             "no open answer was written in this run",
             where=str(run.folder),
@@ -81,12 +81,12 @@ def store_answers(run: Run, store: Store) -> int:
         )
     cases = set(run.cases)
     store.put([c for c in run.split.all_cases if c.key in cases])
-    store.put([one.answer for one in found], _lineage(found, run))
-    return len(found)
+    store.put([one.answer for one in sources], _lineage(sources, run))
+    return len(sources)
 
 
-def _lineage(found: Sequence[OpenAnswerSource], run: Run) -> list[Lineage]:
-    made_at, how = now(), Generation.from_description(run.about).events.model_dump(mode="json")
+def _lineage(sources: Sequence[OpenAnswerSource], run: Run) -> list[Lineage]:
+    made_at, choice = now(), Generation.from_description(run.about).events.model_dump(mode="json")
     keys = {e.label: e.manifest.key for e in run.editors}
     return [
         Lineage(
@@ -95,7 +95,7 @@ def _lineage(found: Sequence[OpenAnswerSource], run: Run) -> list[Lineage]:
             made_at=made_at,
             model=one.answer.model,
             tokens_out=one.written.tokens,
-            detail={"run": keys[one.label], **how, "ended": one.written.ended, "chat_template": one.written.chat},
+            detail={"run": keys[one.label], **choice, "ended": one.written.ended, "chat_template": one.written.chat},
         )
-        for one in found
+        for one in sources
     ]

@@ -77,10 +77,10 @@ def answer_inputs(store: Store, rubric: Rubric) -> list[AnswerInput]:
     """
     answers = list(store.all(OpenAnswer))
     cases = {c.key: c for c in store.by_keys(EventCase, (a.case for a in answers))}
-    asked = [(a, *_question(a, cases, where=str(store.path))) for a in answers]
+    placed = [(a, *_question(a, cases, where=str(store.path))) for a in answers]
     if not rubric.rates_pairs:
-        return [_input(a, case, question) for a, case, question in asked if question.scope == "in"]
-    return list(_pairs([one for one in asked if one[2].scope == "out"]))
+        return [_input(a, case, question) for a, case, question in placed if question.scope == "in"]
+    return list(_pairs([one for one in placed if one[2].scope == "out"]))
 
 
 def texts_to_rate(store: Store, rubric: str | None = None) -> list[JudgeInput] | list[AnswerInput]:
@@ -100,17 +100,17 @@ def texts_to_rate(store: Store, rubric: str | None = None) -> list[JudgeInput] |
 
 def _question(answer: OpenAnswer, cases: Mapping[str, EventCase], *, where: str) -> tuple[EventCase, TendencyQuestion]:
     case = cases.get(answer.case)
-    found = next((q for q in case.tendencies if q.key == answer.question), None) if case is not None else None
-    if case is None or found is None:
+    question = next((q for q in case.tendencies if q.key == answer.question), None) if case is not None else None
+    if case is None or question is None:
         what = f"case '{answer.case}'" if case is None else f"question '{answer.question}'"
         fix = "judge the run's folder again: its cases go into the store with its answers"
         raise UserError(f"the {what} of the answer '{answer.key}' is not in the store", where=where, fix=fix)
-    return case, found
+    return case, question
 
 
-def _pairs(asked: Sequence[tuple[OpenAnswer, EventCase, TendencyQuestion]]) -> Iterator[AnswerInput]:
-    before = {(a.model, a.case, a.question, a.sample): a for a, _, _ in asked if not a.edited}
-    for answer, case, question in asked:
+def _pairs(placed: Sequence[tuple[OpenAnswer, EventCase, TendencyQuestion]]) -> Iterator[AnswerInput]:
+    before = {(a.model, a.case, a.question, a.sample): a for a, _, _ in placed if not a.edited}
+    for answer, case, question in placed:
         old = before.get((answer.model, answer.case, answer.question, answer.sample))
         if answer.edited and old is not None and old.text.strip() != answer.text.strip():
             yield _input(answer, case, question, old)

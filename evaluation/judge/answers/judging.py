@@ -65,8 +65,8 @@ async def judge_answers(
     """Rate answers at once, within the client's limits; all aspects of each, in their order."""
     from construction.llm.client import gather_all
 
-    found = await gather_all([judge_answer(step, ask, client, options) for step, ask in asks])
-    return [rating for ratings in found for rating in ratings]
+    answered = await gather_all([judge_answer(step, ask, client, options) for step, ask in asks])
+    return [rating for ratings in answered for rating in ratings]
 
 
 def read_answer_sample(reply: Reply, aspect: Aspect) -> JudgeSample:
@@ -74,5 +74,5 @@ def read_answer_sample(reply: Reply, aspect: Aspect) -> JudgeSample:
     if reply.value is None:
         return JudgeSample(None, why_unusable(reply), None, None)
     assert isinstance(reply.value, AnswerReply)
-    told: dict[Any, int] = reply.value.ratings
-    return JudgeSample(told[aspect], reply.value.explanation, None, None, (), reply.value.read_as)
+    ratings: dict[Any, int] = reply.value.ratings
+    return JudgeSample(ratings[aspect], reply.value.explanation, None, None, (), reply.value.read_as)

@@ -28,16 +28,16 @@ class AnswerReply(BaseModel):
     @model_validator(mode="wrap")
     @classmethod
     def _read_plainly(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
-        told: list[str] = []
+        notes: list[str] = []
         if isinstance(data, dict):
-            data = {name: _plain(cls, name, value, told) for name, value in data.items()}
+            data = {name: _plain(cls, name, value, notes) for name, value in data.items()}
             strangers = [name for name in data if name not in cls.model_fields]
-            told += [f"passed over: {', '.join(map(str, strangers))[:80]}"] if strangers else []
+            notes += [f"passed over: {', '.join(map(str, strangers))[:80]}"] if strangers else []
             data = {name: value for name, value in data.items() if name in cls.model_fields}
         reply = handler(data)
         if fault := cls.rubric.fault(reply.ratings):
             raise ValueError(fault)
-        reply._read = "; ".join(told)
+        reply._read = "; ".join(notes)
         return reply
 
     @property
@@ -56,16 +56,16 @@ class AnswerReply(BaseModel):
         return self._read
 
 
-def _plain(cls: type[AnswerReply], name: str, value: Any, told: list[str]) -> Any:
+def _plain(cls: type[AnswerReply], name: str, value: Any, notes: list[str]) -> Any:
     """A rating as a number where it plainly is one."""
     if name not in cls.rubric.aspects:
         return value
     if isinstance(value, bool):
         return str(value).casefold()  # a truth value is no 1
-    found = points(value, highest=cls.rubric.points[1])
-    if found is not None and type(value) is not int:
-        told.append(f"{name} {value!r} read as {found}")
-    return value if found is None else found
+    number = points(value, highest=cls.rubric.points[1])
+    if number is not None and type(value) is not int:
+        notes.append(f"{name} {value!r} read as {number}")
+    return value if number is None else number
 
 
 class TendencyRatings(AnswerReply):

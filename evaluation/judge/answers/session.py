@@ -89,8 +89,8 @@ async def _ask_controls(
     pairs, ratings, lines = [], [], []
     for item in answer_controls(list(steps)):
         step = steps[item.rubric]
-        found = await judge_answer(step, item.ask, client, once)
-        by_aspect = {j.rating.aspect: j for j in found if j is not None}
+        judged_aspects = await judge_answer(step, item.ask, client, once)
+        by_aspect = {j.rating.aspect: j for j in judged_aspects if j is not None}
         for aspect in control_pairs(step, item):
             judged = by_aspect.get(aspect.aspect)
             pairs.append((aspect, item))

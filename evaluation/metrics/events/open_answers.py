@@ -47,10 +47,10 @@ def rating_of(answer: Answer | None, aspect: str) -> tuple[int | None, str]:
     written = text_of(answer)
     if isinstance(written, str):
         return None, written
-    given = answer.rated_by.get(answer.source, {}) if isinstance(answer, RatedAnswer) else {}
-    if aspect not in given:
+    ratings = answer.rated_by.get(answer.source, {}) if isinstance(answer, RatedAnswer) else {}
+    if aspect not in ratings:
         return None, NOT_RATED
-    return given[aspect], "" if given[aspect] is not None else f"the rating of {aspect} is unscored"
+    return ratings[aspect], "" if ratings[aspect] is not None else f"the rating of {aspect} is unscored"
 
 
 class OpenQuestions(EventMetric):

@@ -11,10 +11,15 @@ from click.testing import CliRunner
 from curation.shipped import mini_split
 from curation.store.store import Store
 from evaluation.cli.calibrate import calibrate as command
+from evaluation.judge.answers.from_run import store_answers
+from evaluation.judge.answers.inputs import answer_inputs
 from evaluation.judge.script_sources import scripts_store
 from schemas.core.errors import UserError
+from schemas.lineage import Lineage
+from schemas.ratings import TENDENCY
 from tests.support.arithmetic import go
 from tests.support.evaluation.calibrated import study
+from tests.support.evaluation.open_answers import open_run, rated, tendency_case
 from tests.support.judge import fill_store, rating
 
 
@@ -42,6 +47,35 @@ def test_a_panel_and_refusals(tmp_path):
     fill_store(empty, facts=1)
     assert "judge first" in str(call(empty).exception)
     assert call(store, "--help").exit_code == 0
+
+
+def test_open_answers_are_calibrated_on_their_own_scale(tmp_path):
+    """A judge that is too kind by 1 on 1 to 5; people rated every second event of a random sample."""
+    store, records, lines = tmp_path / "s.duckdb", [], []
+    cases = [tendency_case(n) for n in range(1, 25)]
+    asked = [c.tendencies[0].key for c in cases]
+    run = open_run(cases, {"none": dict.fromkeys(asked, "Prices stay."), "ice": dict.fromkeys(asked, "Prices rise.")})
+    with Store.open(store, create=True) as opened:
+        store_answers(run, opened)
+        for n, ask in enumerate(answer_inputs(opened, TENDENCY)):
+            value = 1 + n % 3 + (ask.editor == "ice")
+            for rater, given in (("judge:x", value + 1), ("person:ann", value), ("person:bob", value)):
+                if rater == "judge:x" or int(ask.case.rpartition("/")[2]) % 2:
+                    records += rated(ask.item, {"accuracy": 5, "overall": min(given, 5)}, rater=rater)
+                    stage = "judge" if rater == "judge:x" else "annotation"
+                    detail = {"probability": 0.5, "case": ask.case}
+                    lines += [Lineage(item_id=r.id, stage=stage, made_at="t", detail=detail) for r in records[-2:]]
+        opened.put(records, lines)
+    found = data(call(store, "--json"))
+    assert found["rated_under"] == "tendency" and "the answers" in found["estimand"]
+    rows = {(r["editor"], r["aspect"]): r for r in found["rows"]}
+    assert set(rows) == {(e, a) for e in ("none", "ice") for a in ("accuracy", "overall")}
+    overall = rows["none", "overall"]
+    assert overall["bias"]["value"] == pytest.approx(1.0) and 1 <= overall["powered"]["value"] <= 3
+    assert overall["powered"]["value"] == pytest.approx(overall["judge"]["value"] - 1, abs=0.2)
+    text = call(store, "--rubric", "tendency").stdout
+    assert "from 1 to 5" in text and "from 1 to 7" not in text
+    assert "judge first" in str(call(store, "--rubric", "consistency").exception)
 
 
 def test_text_and_json_are_one_estimate(tmp_path):
