@@ -201,7 +201,7 @@ def _choose_inputs(store: Path, options: JudgeCommandOptions) -> Asks:
 
     with Store.open(store) as opened:
         scripts, answers = _by_kind(texts_to_rate(opened, options.rubric))
-    asks = [*scripts, *answers]
+    asks: list[JudgeInput | AnswerInput] = [*scripts, *answers]
     if not asks:
         raise UserError(
             "the store has no generated scripts",

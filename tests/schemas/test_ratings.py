@@ -3,6 +3,8 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
+from schemas.core.config import validate
+from schemas.core.errors import UserError
 from schemas.core.json_text import stored_text
 from schemas.ratings import CONSISTENCY, RUBRICS, TENDENCY, Rating, rubric_of
 
@@ -81,6 +83,14 @@ def test_ratings_of_open_answers_run_from_1_to_5(aspect: str) -> None:
     for value in (0, 6):
         with pytest.raises(ValidationError, match="is outside 1 to 5, the scale of the rubric 'tendency'"):
             Rating.model_validate({**EVENT, "aspect": aspect, "value": value})
+
+
+@pytest.mark.parametrize("value", [0, 6, True, "4/5", 4.5])
+def test_a_rating_off_its_scale_is_refused_in_one_sentence(value: object) -> None:
+    with pytest.raises(UserError) as told:
+        validate(Rating, {**EVENT, "aspect": "overall", "value": value}, where="ratings.jsonl, line 3")
+    text = str(told.value)
+    assert "ratings.jsonl, line 3" in text and "\n" not in text and len(text) < 200, text
 
 
 def test_a_rating_of_a_pair_names_both_texts() -> None:
