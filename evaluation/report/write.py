@@ -20,7 +20,7 @@ from evaluation.report.judge_calibration import calibrations
 from evaluation.report.latex import HEAD, escape, text_table, token_table
 from evaluation.report.narrative import model_name
 from evaluation.report.sections import ReportSection, TextSection, make_sections
-from evaluation.runs.results import load_run
+from evaluation.runs.results import Run, load_run
 from schemas.core.clock import now
 from schemas.text.counting import counted
 
@@ -64,9 +64,7 @@ def write_report(
     """
     stores = stores_of(folders, store)
     texts = join_texts([read_texts(place) for place in stores])
-    rated = read_answer_ratings(stores)
-    runs = [with_ratings(load_run(Path(f)), rated) for f in folders]
-    parts, others = make_sections(runs, normalisation, texts, against=against)
+    parts, others = make_sections(_read_runs(folders, stores), normalisation, texts, against=against)
     if intervals == "published":
         parts, others = as_published(parts), as_published(others)
     built = None if store is None else count_verdicts(store)
@@ -88,6 +86,12 @@ def write_report(
     if texts is not None and texts.ratings:
         files["ratings.csv"] = ratings_csv(parts, others)
     return ReportFiles(_write_files(target, files), figures)
+
+
+def _read_runs(folders: Sequence[Path], stores: Sequence[Path]) -> list[Run]:
+    """The runs, with the ratings that the stores hold of their open answers."""
+    ratings = read_answer_ratings(stores)
+    return [with_ratings(load_run(Path(f)), ratings) for f in folders]
 
 
 def _tables(parts: Sequence[ReportSection], others: Sequence[TextSection]) -> dict[str, str]:

@@ -78,7 +78,7 @@ class TendencyRatings(AnswerReply):
     overall: Points
 
 
-class TendencyReply(TendencyRatings):
+class ExplainedTendencyRatings(TendencyRatings):
     """The four ratings of an answer, and one sentence."""
 
     reason: str
@@ -91,16 +91,16 @@ class ConsistencyRating(AnswerReply):
     consistency: Points
 
 
-class ConsistencyReply(ConsistencyRating):
+class ExplainedConsistencyRating(ConsistencyRating):
     """How far two answers say the same, and one sentence."""
 
     reason: str
 
 
 REPLIES: dict[tuple[str, str], type[AnswerReply]] = {
-    ("tendency", "reason"): TendencyReply,
+    ("tendency", "reason"): ExplainedTendencyRatings,
     ("tendency", "rating"): TendencyRatings,
-    ("consistency", "reason"): ConsistencyReply,
+    ("consistency", "reason"): ExplainedConsistencyRating,
     ("consistency", "rating"): ConsistencyRating,
 }
 """The reply's type by rubric and by what a prompt file asks for."""

@@ -108,6 +108,13 @@ def test_judges_are_taken_on_people_s_items_only_with_their_case_and_unscored_on
     assert one.case == next(m.case for m in live if m.item == items[0])
 
 
+def test_ratings_of_another_rubric_are_no_judgements_of_a_task(store: Store) -> None:
+    """Coherence of a script, from 1 to 7, and of an open answer, from 1 to 5, share nothing but their name."""
+    answer = judged("i2", 5).model_dump() | {"key": "k", "rubric": "tendency", "scale": "likert5"}
+    store.put([judged("i1", 3), Rating.model_validate(answer)])
+    assert [(m.item, m.value) for m in stored_judgements(store, make_task(TASK))] == [("i1", 3)]
+
+
 def test_a_filter_has_no_judges(db: RatingsDB, store: Store) -> None:
     store.put([judged("i1", 3)])
     mine = [Judgement("i1", "c", Rater.person("ann"), "guides", "yes")]

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from evaluation.judge.answers.replies import ConsistencyRating, TendencyRatings, TendencyReply
+from evaluation.judge.answers.replies import ConsistencyRating, ExplainedTendencyRatings, TendencyRatings
 from schemas.core.json_text import canonical_text
 
 GOOD = {"accuracy": 4, "coherence": 5, "comprehensiveness": 3, "overall": 5, "reason": "fine"}
 
 
-def reply(**changes: Any) -> TendencyReply:
-    return TendencyReply.model_validate({**GOOD, **changes}, strict=False)
+def reply(**changes: Any) -> ExplainedTendencyRatings:
+    return ExplainedTendencyRatings.model_validate({**GOOD, **changes}, strict=False)
 
 
 def test_a_reply_as_asked_for() -> None:
@@ -43,7 +43,7 @@ def test_a_rating_off_the_scale_is_refused(said: Any) -> None:
 @pytest.mark.parametrize("aspect", ["accuracy", "coherence", "comprehensiveness", "overall", "reason"])
 def test_a_missing_aspect_is_refused_by_name(aspect: str) -> None:
     with pytest.raises(ValidationError, match=aspect):
-        TendencyReply.model_validate({k: v for k, v in GOOD.items() if k != aspect})
+        ExplainedTendencyRatings.model_validate({k: v for k, v in GOOD.items() if k != aspect})
 
 
 @pytest.mark.parametrize(
@@ -61,4 +61,4 @@ def test_what_nobody_asked_for_is_passed_over_and_on_record() -> None:
     found = reply(beauty=5)
     assert "passed over: beauty" in found.read_as and "beauty" not in canonical_text(found)
     with pytest.raises(ValidationError):
-        TendencyReply.model_validate([GOOD])
+        ExplainedTendencyRatings.model_validate([GOOD])
