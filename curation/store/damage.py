@@ -21,7 +21,6 @@ from schemas.core.errors import StoreError
 from schemas.text.counting import counted
 
 HEADER, BLOCK = 4096, 2**18
-_ARRAYS = "scedit_arrays"
 _PIECE = (BLOCK - 8) // 64 // 8 * 8
 _NOWHERE, _LONGEST = 2**64 - 1, 2**24
 TABLES = ("records", "lineage", "splits", "split_cases", "results", "sources", "source_items", "meta", "migrations")
@@ -192,20 +191,18 @@ class Connection:
             self._db.execute(sql, values) if values is not None else self._db.execute(sql)
         return self
 
-    @contextlib.contextmanager
-    def table_of(self, columns: Mapping[str, np.ndarray[Any, Any]]) -> Iterator[str]:
-        """The name under which arrays of numpy are a table within; each column has the type that its values have.
+    def execute_over(self, sql: str, columns: Mapping[str, np.ndarray[Any, Any]]) -> None:
+        """Run a statement over arrays of numpy, the columns of a table within; ``{}`` in it is the table's name.
 
-        What the statement before found and nobody fetched is given up, as ``execute`` does.
+        Each column has the type that its values have. DuckDB finds the table among the variables of this function: one
+        that is registered would be held, values and all, until the transaction ends.
         """
-        with contextlib.suppress(duckdb.Error):  # there was no such statement
+        with contextlib.suppress(duckdb.Error):  # given up, as execute does; there may have been no statement
             self._db.fetchall()
-        self._db.register(_ARRAYS, dict(columns))
-        try:
-            yield _ARRAYS
-        finally:
-            with contextlib.suppress(duckdb.Error):  # a transaction that failed knows it no more
-                self._db.unregister(_ARRAYS)
+        scedit_arrays = dict(columns)
+        with self._damage_as_error():
+            self._db.execute(sql.format("scedit_arrays"))
+        del scedit_arrays
 
     def fetchone(self) -> Any:
         """The next row, or None."""

@@ -25,7 +25,9 @@ from schemas.text.escaping import escape_line
 CHUNK = 2000
 """Records that are Python objects at a time."""
 BATCH = 50_000
-"""Records that are merged at a time."""
+"""Records that are merged at a time, ..."""
+BATCH_CHARACTERS = 2**25
+"""... or fewer, where their texts come to so much: a case holds all of its items."""
 
 _PARENT = {"question": "fact", "script": "question", "prompt": "fact", "neighbour": "edit", "case": None}
 _PARENT |= {"generated": "question", "verdict": "item_id", "rating": "item_id", "extra": "subject_key"}
@@ -58,7 +60,7 @@ class PendingRows:
         if watch:
             for name, columns in _WATCHED.items():
                 db.execute(f"CREATE OR REPLACE TEMP TABLE {name} ({columns})")
-        self._records = self._lines = 0
+        self._records = self._lines = self._characters = 0
         self._seen = self._new = self._changed = 0
 
     def records(self, records: Sequence[Record]) -> None:
@@ -70,9 +72,11 @@ class PendingRows:
         if self._act is not None and len(last) < len(records):
             held = {record.id for record in last.values()}
             self.lineage([self._act.model_copy(update={"item_id": r.id}) for r in records if r.id not in held])
-        self._gather("batch", [(r.id, r.kind, r.key, parent_of(r), json_of(r)) for r in last.values()], self._records)
+        rows = [(r.id, r.kind, r.key, parent_of(r), json_of(r)) for r in last.values()]
+        self._gather("batch", rows, self._records)
         self._records += len(records)
-        if self._records >= BATCH:
+        self._characters += sum(len(body) for *_, body in rows)
+        if self._records >= BATCH or self._characters >= BATCH_CHARACTERS:
             self._merge()
 
     def lineage(self, lines: Sequence[Lineage]) -> None:
@@ -102,7 +106,7 @@ class PendingRows:
     def _merge(self) -> None:
         if not self._records:
             return
-        db, self._records = self._db, 0
+        db, self._records, self._characters = self._db, 0, 0
         keys = count(db, "SELECT count(*) - count(DISTINCT (kind, key)) FROM batch")
         if self._act is not None:
             self._merge_acts(self._act, "SELECT id, min(rowid) AS n FROM batch GROUP BY id" if keys else _ALL_ACTED)
@@ -234,8 +238,7 @@ def _insert(db: Connection, sql: str, rows: Sequence[tuple[object, ...]], names:
         arrays[name][:] = values
     columns = ", ".join(f"{name}::{kind} AS {name}" for name, kind in names)
     try:
-        with db.table_of(arrays) as table:
-            db.execute(sql.format(columns, table))
+        db.execute_over(sql.format(columns, "{}"), arrays)
     except duckdb.Error:
         for body in (str(row[-1]) for row in rows):
             if half := _HALF_PAIR.search(body):

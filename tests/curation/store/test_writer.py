@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -29,6 +31,41 @@ def test_within_one_batch_the_last_of_a_key_holds(path: Path) -> None:
     with Store.open(path, create=True) as store:
         store.put([peru_fact(), second])
         assert store.get("f/peru") == second
+
+
+def test_a_transaction_holds_no_text_that_is_in_the_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """16 MB of texts in one transaction: what has been handed to the file is not held beside it."""
+    monkeypatch.setattr(writer, "CHUNK", 20)
+
+    def many() -> Iterator[Record]:
+        for n in range(160):
+            yield Extra.holding(f"x/{n}", {"text": f"{n}{'y' * 100_000}"}, subject_key="x", name="text")
+
+    held: list[int] = []
+    with Store.open(path, create=True) as store, pytest.MonkeyPatch.context() as patch:
+        done = writer.PendingRows.done
+        patch.setattr(
+            writer.PendingRows, "done", lambda self: (held.append(tracemalloc.get_traced_memory()[0]), done(self))[1]
+        )
+        tracemalloc.start()
+        try:
+            assert store.put(many()).new == 160
+        finally:
+            tracemalloc.stop()
+    assert held[0] < 8e6
+
+
+def test_texts_that_come_to_much_are_merged_before_the_batch_is_full(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    merges: list[int] = []
+    merge = writer.PendingRows._merge
+    monkeypatch.setattr(writer, "BATCH_CHARACTERS", 1)
+    monkeypatch.setattr(writer, "CHUNK", 2)
+    monkeypatch.setattr(writer.PendingRows, "_merge", lambda self: (merges.append(self._records), merge(self))[1])
+    with Store.open(path, create=True) as store:
+        assert store.put([peru_fact(key=f"f/{n}") for n in range(5)]).new == 5
+    assert merges == [2, 2, 1, 0]
 
 
 @pytest.fixture
