@@ -57,7 +57,8 @@ def reproduce(
     if name is None:
         for known in published_tables():
             what = published_table(known)
-            click.echo(f"{known}  {what.title} ({what.where})")
+            line = {"name": known, "title": what.title, "where": what.where}
+            click.echo(json.dumps(line, ensure_ascii=False) if as_json else f"{known}  {what.title} ({what.where})")
         return
     what = published_table(name)
     if small:

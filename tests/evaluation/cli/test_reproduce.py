@@ -25,6 +25,7 @@ def shown(*words: str) -> str:
 def test_command_lists_shows_and_prints_json(folder):
     listed = shown()
     assert all(n in listed for n in published_tables())
+    assert [table["name"] for table in json.loads(shown("--json"))] == list(published_tables())
     text = shown("scedit-table2", str(folder))
     assert "impossible interval, should be 0.53" in text and "not comparable" in text and "MISSING" in text
     data = [json.loads(x) for x in shown("scedit-table5", "--jsonl").splitlines()]
