@@ -30,8 +30,8 @@ class FilledTemplate(NamedTuple):
     @property
     def key(self) -> str:
         """Key of the event: its type, and a hash of the template's name and its entities."""
-        said = [self.template.name, *(f"{role}={self.roles[role].text}" for role in self.template.roles)]
-        return f"events/{slug(self.template.type)}/{digest(said)[:10]}"
+        parts = [self.template.name, *(f"{role}={self.roles[role].text}" for role in self.template.roles)]
+        return f"events/{slug(self.template.type)}/{digest(parts)[:10]}"
 
     @property
     def text(self) -> str:
@@ -80,19 +80,19 @@ def draw_events(
     """
     rng = random.Random(seed("events", template.name, number))
     choices = {role: lists.of_type(place.type) for role, place in template.places.items()}
-    weights = {role: [min(one.frequency, cap) for one in found] for role, found in choices.items()}
-    found: dict[str, FilledTemplate] = {}
+    weights = {role: [min(one.frequency, cap) for one in entities] for role, entities in choices.items()}
+    by_key: dict[str, FilledTemplate] = {}
     infeasible: Counter[str] = Counter()
     drawn = 0
-    while len(found) < count and drawn < max(LEAST, TRIES * count):
+    while len(by_key) < count and drawn < max(LEAST, TRIES * count):
         drawn += 1
         roles = {role: rng.choices(choices[role], weights[role])[0].entity for role in choices}
         if reason := _add_derived(roles, template, table) or _why_infeasible(roles, template, table):
             infeasible[reason] += 1
             continue
         filled = FilledTemplate(template, roles)
-        found.setdefault(filled.key, filled)
-    return Draw(tuple(found.values()), drawn, dict(sorted(infeasible.items())))
+        by_key.setdefault(filled.key, filled)
+    return Draw(tuple(by_key.values()), drawn, dict(sorted(infeasible.items())))
 
 
 def _add_derived(roles: dict[str, Entity], template: EventTemplate, table: FactTable) -> str:
@@ -118,11 +118,11 @@ def _why_infeasible(roles: Mapping[str, Entity], template: EventTemplate, table:
 
 
 def _broken(rule: FeasibilityRule, roles: Mapping[str, Entity], table: FactTable) -> str:
-    own = table.objects(roles[rule.role], rule.relation)
+    objects = table.objects(roles[rule.role], rule.relation)
     if rule.rule == "absent":
-        return f"{rule.role} has a '{rule.relation}'" if own else ""
+        return f"{rule.role} has a '{rule.relation}'" if objects else ""
     assert rule.other is not None
-    names = set().union(*(names_of(one) for one in own)) if own else set()
+    names = set().union(*(names_of(one) for one in objects)) if objects else set()
     if rule.rule == "differ":
         same = names & names_of(roles[rule.other])
         return f"the '{rule.relation}' of {rule.role} is {rule.other} already" if same else ""

@@ -101,16 +101,16 @@ class PreparedEvents(NamedTuple):
         counter, plan = CallCounter(), self.plan
         paraphrase, tendency = ParaphraseStep(self.prompts.paraphrase), TendencyStep(self.prompts.tendency_questions)
         topics = TopicStep(self.prompts.topic_events, plan.source)
-        asked = bool(plan.inside + plan.outside)
+        asks_tendencies = bool(plan.inside + plan.outside)
         for one in self.drawn:
             if plan.paraphrase:
                 counter.add(paraphrase.prompt(one.event), reply_tokens=_REPLY_TOKENS["paraphrase"])
-            if asked:
+            if asks_tendencies:
                 ask = TendencyAsk(one.event, plan.inside, plan.outside)
                 counter.add(tendency.prompt(ask), reply_tokens=_REPLY_TOKENS["tendency_questions"])
         for topic in plan.topic_asks:
             counter.add(topics.prompt(topic), reply_tokens=_REPLY_TOKENS["topic_events"])
-            if asked:
+            if asks_tendencies:
                 turns = tendency.wording.chat({"event": "x" * 100, "inside": "6", "outside": "2"})
                 counter.add(turns, reply_tokens=_REPLY_TOKENS["tendency_questions"], times=topic.events)
         return counter.estimate(self.job.access.price())
@@ -149,8 +149,8 @@ def _draw(job: EventJob, path: Path, tally: EventTally) -> Iterable[DrawnEvent]:
 
 
 def _facts(name: str) -> list[Fact]:
-    found = load(name)
-    return [*found.require(), *(r for r in found.records if isinstance(r, Fact))]
+    loaded = load(name)
+    return [*loaded.require(), *(r for r in loaded.records if isinstance(r, Fact))]
 
 
 def run_events(prepared: PreparedEvents, *, live: ProgressDisplay) -> EventCounts:

@@ -213,7 +213,7 @@ class EventConstruction:
         bare, facts = drawn.event, drawn.asked.questions
         made_at, losses = now(), [("facts", reason) for reason, n in drawn.asked.missing.items() for _ in range(n)]
         detail = {TEMPLATE_TEXT: bare.text}
-        kept, lineage, waiting = bare, Lineage(item_id=bare.id, stage="template", made_at=made_at, detail=detail), 0
+        chosen, lineage, waiting = bare, Lineage(item_id=bare.id, stage="template", made_at=made_at, detail=detail), 0
         verdicts: list[Verdict] = []
         if self._plan.paraphrase:
             assert self._client is not None
@@ -226,19 +226,28 @@ class EventConstruction:
                     losses.append(("paraphrase", f"{reply.status} reply"))
                     continue
                 (event,) = self._paraphrase.parse(bare, reply.value)
-                found = judge_event(Event.kind, EventInputs(event=event, bare=bare.text, facts=facts))
-                if standing(found) == "keep":
-                    kept, verdicts = event, found
+                verdicts_on_wording = judge_event(Event.kind, EventInputs(event=event, bare=bare.text, facts=facts))
+                if standing(verdicts_on_wording) == "keep":
+                    chosen, verdicts = event, verdicts_on_wording
                     lineage = lineage_of_call(
                         event.id, "paraphrase", reply, self._client, self._paraphrase.label, detail=detail
                     )
                     break
-                losses += [("paraphrase", v.reason) for v in found if v.label == "drop"]
+                losses += [("paraphrase", v.reason) for v in verdicts_on_wording if v.label == "drop"]
         if waiting:
             return EventOutcome(bare, (), (), (), (), (), paraphrased=False, unfinished=waiting)
-        own = [Lineage(item_id=q.id, stage="fact_questions", parents=(kept.id,), made_at=made_at) for q in facts]
+        question_lines = [
+            Lineage(item_id=q.id, stage="fact_questions", parents=(chosen.id,), made_at=made_at) for q in facts
+        ]
         outcome = EventOutcome(
-            kept, facts, (), tuple(verdicts), (lineage, *own), tuple(losses), paraphrased=kept is not bare, unfinished=0
+            chosen,
+            facts,
+            (),
+            tuple(verdicts),
+            (lineage, *question_lines),
+            tuple(losses),
+            paraphrased=chosen is not bare,
+            unfinished=0,
         )
         return await self._with_tendencies(outcome)
 
@@ -246,25 +255,25 @@ class EventConstruction:
         """An event of a topic with its questions; it is in the store already."""
         return await self._with_tendencies(EventOutcome(event, (), (), (), (), (), paraphrased=False, unfinished=0))
 
-    async def _with_tendencies(self, made: EventOutcome) -> EventOutcome:
+    async def _with_tendencies(self, outcome: EventOutcome) -> EventOutcome:
         if not self._plan.inside + self._plan.outside:
-            return made
+            return outcome
         assert self._client is not None
-        ask = TendencyAsk(made.event, self._plan.inside, self._plan.outside)
-        reply = await self._client.ask(self._tendencies.sample(ask, made.event.key, attempt=0))
+        ask = TendencyAsk(outcome.event, self._plan.inside, self._plan.outside)
+        reply = await self._client.ask(self._tendencies.sample(ask, outcome.event.key, attempt=0))
         if reply.status == "unanswered":
-            return made._replace(unfinished=1)
+            return outcome._replace(unfinished=1)
         if reply.value is None:
-            return made._replace(losses=(*made.losses, ("tendencies", f"{reply.status} reply")))
+            return outcome._replace(losses=(*outcome.losses, ("tendencies", f"{reply.status} reply")))
         (written,) = self._tendencies.parse(ask, reply.value)
-        return self._judged(made, written, reply)
+        return self._judged(outcome, written, reply)
 
-    def _judged(self, made: EventOutcome, written: WrittenTendencies, reply: Reply) -> EventOutcome:
+    def _judged(self, outcome: EventOutcome, written: WrittenTendencies, reply: Reply) -> EventOutcome:
         """The outcome with its tendency questions and what the checks say of them."""
         assert self._client is not None
-        verdicts, lineage = list(made.verdicts), list(made.lineage)
+        verdicts, lineage = list(outcome.verdicts), list(outcome.lineage)
         for place, question in enumerate(written.questions):
-            inputs = EventInputs(event=made.event, question=question, earlier=written.questions[:place])
+            inputs = EventInputs(event=outcome.event, question=question, earlier=written.questions[:place])
             verdicts += judge_event(TendencyQuestion.kind, inputs)
             lineage.append(
                 lineage_of_call(
@@ -273,11 +282,11 @@ class EventConstruction:
                     reply,
                     self._client,
                     self._tendencies.label,
-                    parents=(made.event.id,),
+                    parents=(outcome.event.id,),
                 )
             )
-        losses = (*made.losses, *(("tendencies", reason) for reason in written.refused))
-        return made._replace(
+        losses = (*outcome.losses, *(("tendencies", reason) for reason in written.refused))
+        return outcome._replace(
             tendencies=written.questions, verdicts=tuple(verdicts), lineage=tuple(lineage), losses=losses
         )
 

@@ -45,7 +45,7 @@ def ask_facts(
         untouched: Out-of-scope questions at most.
     """
     missing: Counter[str] = Counter()
-    made: list[FactQuestion] = []
+    questions: list[FactQuestion] = []
     for triplet in filled.template.impacted:
         if not triplet.definite:
             missing["does not change for certain"] += 1
@@ -56,15 +56,15 @@ def ask_facts(
         elif _holds_already(triplet, answer, filled, table):
             missing["already so before the event"] += 1
         else:
-            made.append(_question(triplet, answer, filled, lists, scope="in"))
-    asked = {q.text.casefold() for q in made}
-    for kept, answer in _drawn(filled, table, missing, untouched):
-        question = _question(kept, answer, filled, lists, scope="out")
-        if question.text.casefold() in asked:
+            questions.append(_question(triplet, answer, filled, lists, scope="in"))
+    texts = {q.text.casefold() for q in questions}
+    for untouched_relation, answer in _drawn(filled, table, missing, untouched):
+        question = _question(untouched_relation, answer, filled, lists, scope="out")
+        if question.text.casefold() in texts:
             missing["asked in scope, too"] += 1
             continue
-        made.append(question)
-    return AskedFacts(tuple(made), dict(sorted(missing.items())))
+        questions.append(question)
+    return AskedFacts(tuple(questions), dict(sorted(missing.items())))
 
 
 def _new_object(triplet: ImpactedTriplet, filled: FilledTemplate, table: FactTable) -> Object | None:
@@ -85,10 +85,10 @@ def _drawn(
 ) -> list[tuple[UntouchedRelation, Object]]:
     """Some untouched relations with their objects."""
     known: list[tuple[UntouchedRelation, Object]] = []
-    for kept in filled.template.untouched:
-        objects = table.objects(filled.roles[kept.role], kept.relation)
+    for relation in filled.template.untouched:
+        objects = table.objects(filled.roles[relation.role], relation.relation)
         if len(objects) == 1:
-            known.append((kept, objects[0]))
+            known.append((relation, objects[0]))
         else:
             missing[f"untouched, with {'several objects' if objects else 'no fact'}"] += 1
     rng = random.Random(seed("untouched", filled.key))

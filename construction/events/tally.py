@@ -120,11 +120,11 @@ class EventTally:
 
     def tendency(self, question: TendencyQuestion, verdicts: Iterable[Verdict]) -> None:
         """A tendency question with what the checks say."""
-        told = list(verdicts)
+        listed = list(verdicts)
         self.n[f"tendencies_{question.scope}"] += 1
-        if standing(told) == "keep":
+        if standing(listed) == "keep":
             self.n[f"kept_{question.scope}"] += 1
-        for verdict in told:
+        for verdict in listed:
             if verdict.label not in ("keep", None):
                 self.lose("checks", f"{verdict.label} by {verdict.check}")
 

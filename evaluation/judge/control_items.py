@@ -137,9 +137,9 @@ def check_controls(pairs: Sequence[tuple[AspectStep, RatedControl]], ratings: Se
 def control_lineage(step: AspectStep, item: RatedControl, judged: JudgeRating) -> Lineage:
     """What the store keeps of one control rating: who gave it under which form, and what is accepted."""
     rating = judged.rating
-    told: dict[str, Any] = {"control": item.name, "aspect": step.aspect, "accepted": list(item.accepted[step.aspect])}
-    told |= {"rater": rating.rater, "form": rating.form, "value": rating.value, "reason": rating.reason}
-    return judged.line.model_copy(update={"stage": STAGE, "detail": {**judged.line.detail, **told}})
+    detail: dict[str, Any] = {"control": item.name, "aspect": step.aspect, "accepted": list(item.accepted[step.aspect])}
+    detail |= {"rater": rating.rater, "form": rating.form, "value": rating.value, "reason": rating.reason}
+    return judged.line.model_copy(update={"stage": STAGE, "detail": {**judged.line.detail, **detail}})
 
 
 def put_controls(store: Store, lines: Sequence[Lineage]) -> None:
@@ -166,11 +166,11 @@ def stored_controls(store: Store) -> dict[str, ControlResult]:
             newest[key] = line
     out: dict[str, ControlResult] = {}
     for (rater, name, aspect), line in sorted(newest.items()):
-        (low, high), given = line.detail["accepted"], line.detail["value"]
+        (low, high), value = line.detail["accepted"], line.detail["value"]
         before = out.get(rater, ControlResult(0, 0, ()))
-        if given is not None and low <= given <= high:
+        if value is not None and low <= value <= high:
             out[rater] = before._replace(asked=before.asked + 1, accepted=before.accepted + 1)
         else:
-            missed = MissedControl(name, cast(Aspect, aspect), given, (low, high))
+            missed = MissedControl(name, cast(Aspect, aspect), value, (low, high))
             out[rater] = before._replace(asked=before.asked + 1, missed=(*before.missed, missed))
     return out

@@ -57,8 +57,8 @@ def _ask(
     where: str,
 ) -> JudgeInput:
     fact = case.fact if case is not None and case.fact.key == script.fact else facts.get(script.fact)
-    asked = {q.key: q for q in case.questions} if case is not None else {}
-    question = asked.get(script.question) or questions.get(script.question)
+    questions_of_case = {q.key: q for q in case.questions} if case is not None else {}
+    question = questions_of_case.get(script.question) or questions.get(script.question)
     if fact is None or question is None:
         what = f"fact '{script.fact}'" if fact is None else f"question '{script.question}'"
         fix = "add its split first: scedit split add NAME"
@@ -150,12 +150,12 @@ def rated_scripts(
                 lines[line.item_id] = line
     out = []
     for rating in ratings:
-        found = lines.get(rating.id)
-        detail = dict(found.detail) if found else {}
+        rating_line = lines.get(rating.id)
+        detail = dict(rating_line.detail) if rating_line else {}
         score = None if rating.value is None else float(rating.value)
         if estimator == "weighted" and score is not None:
             score = float(detail.get("score", score))
-        out.append(RatedScript(rating, score, detail, found))
+        out.append(RatedScript(rating, score, detail, rating_line))
     raw = {r.rater for r in ratings if r.shown == "raw"}
     return [g._replace(apart=g.rating.rater in raw) for g in out]
 

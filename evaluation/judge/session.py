@@ -121,7 +121,7 @@ def run_judge(
             asks=asks,
             total=len(asks) * len(steps),
             judge=lambda some, client: judge_all(steps, some, client, recorded),
-            controls=lambda kept, client: _ask_controls(kept, steps, client, recorded),
+            controls=lambda opened, client: _ask_controls(opened, steps, client, recorded),
         )
 
     return run_plan(store, journal, model, plan, with_controls=with_controls, on_progress=on_progress)
@@ -154,8 +154,8 @@ def run_plan(
     on_progress: Callable[[JudgeProgress], None],
 ) -> JudgeResult:
     """Carry out a judging: replies are journaled before they are used, ratings go into the store in portions."""
-    with model_session(journal, model) as session, Store.open(store, write=True) as kept:
-        return session.run(_ask_all(kept, session, plan(session), with_controls, on_progress))
+    with model_session(journal, model) as session, Store.open(store, write=True) as opened:
+        return session.run(_ask_all(opened, session, plan(session), with_controls, on_progress))
 
 
 async def _ask_all(
@@ -171,10 +171,10 @@ async def _ask_all(
     async with session.client() as client:
         controls = await plan.controls(store, client) if with_controls else None
         for first in range(0, len(asks), max(size, 1)):
-            found = await plan.judge(asks[first : first + size], client)
-            good = [j for j in found if j is not None]
+            ratings = await plan.judge(asks[first : first + size], client)
+            good = [j for j in ratings if j is not None]
             put = store.put([j.rating for j in good], [j.line for j in good])
-            done, new, waiting = done + len(good), new + put.new, waiting + len(found) - len(good)
+            done, new, waiting = done + len(good), new + put.new, waiting + len(ratings) - len(good)
             unscored += sum(j.rating.value is None for j in good)
             on_progress(JudgeProgress(done, plan.total, unscored, budget.sentence()))
             await asyncio.sleep(0)
@@ -187,10 +187,12 @@ async def _ask_controls(
     """The control items, asked once each; what is answered goes into the store's lineage."""
     pairs = control_questions(steps)
     once = options.model_copy(update={"samples": 1, "retest": 0.0})
-    found = await gather_all([judge_aspect(step, control.ask, client, once) for step, control in pairs])
-    put_controls(store, [control_lineage(*pair, j) for j, pair in zip(found, pairs, strict=True) if j is not None])
+    control_ratings = await gather_all([judge_aspect(step, control.ask, client, once) for step, control in pairs])
+    put_controls(
+        store, [control_lineage(*pair, j) for j, pair in zip(control_ratings, pairs, strict=True) if j is not None]
+    )
     ratings = [
         j.rating if j is not None else step.unscored(control.ask, "not asked: the endpoint was away")
-        for j, (step, control) in zip(found, pairs, strict=True)
+        for j, (step, control) in zip(control_ratings, pairs, strict=True)
     ]
     return check_controls(pairs, ratings)

@@ -58,14 +58,14 @@ class EventCheck(StoreCheck):
             yield self.judge_one(inputs) if self.applies(inputs) else self.verdict(item, "keep", self.not_applicable)
 
     def _events(self, items: Sequence[Record], around: CheckContext) -> Iterator[tuple[Record, EventInputs]]:
-        asked: dict[str, list[FactQuestion]] = defaultdict(list)
+        questions_of: dict[str, list[FactQuestion]] = defaultdict(list)
         for question in around.store.of_parents(FactQuestion, {item.key for item in items}):
-            asked[question.event].append(question)
+            questions_of[question.event].append(question)
         for item in items:
             assert isinstance(item, Event)
-            told = (line.detail.get(TEMPLATE_TEXT) for line in around.store.lineage(item.id))
-            bare = next((text for text in told if isinstance(text, str)), None)
-            yield item, EventInputs(event=item, bare=bare, facts=tuple(asked[item.key]))
+            bare_texts = (line.detail.get(TEMPLATE_TEXT) for line in around.store.lineage(item.id))
+            bare = next((text for text in bare_texts if isinstance(text, str)), None)
+            yield item, EventInputs(event=item, bare=bare, facts=tuple(questions_of[item.key]))
 
     def _questions(self, items: Sequence[Record], around: CheckContext) -> Iterator[tuple[Record, EventInputs]]:
         questions = [item for item in items if isinstance(item, TendencyQuestion)]

@@ -80,8 +80,8 @@ def _by_item(
         if mine and r.rated_by.kind != "adjudicated":
             ratings_by_place[r.item_id, who(r.rated_by), r.aspect].append(r)
     out: dict[str, dict[str, dict[str, int | None]]] = defaultdict(lambda: defaultdict(dict))
-    for (item, source, aspect), given in ratings_by_place.items():
-        out[item][source][aspect] = _lower_median(_newest(given))
+    for (item, source, aspect), candidates in ratings_by_place.items():
+        out[item][source][aspect] = _lower_median(_newest(candidates))
     return {item: dict(sources) for item, sources in out.items()}
 
 
@@ -178,11 +178,11 @@ def _figures(
             counts_of["same"] += 1
             values[case].append(top)
             continue
-        given = answer.rated_by.get(source, {}) if isinstance(answer, RatedAnswer) else {}
-        value = given.get(aspect)
+        ratings_of_source = answer.rated_by.get(source, {}) if isinstance(answer, RatedAnswer) else {}
+        value = ratings_of_source.get(aspect)
         if value is not None:
             values[case].append(value)
-        counts_of["rated" if value is not None else "unscored" if aspect in given else "missing"] += 1
+        counts_of["rated" if value is not None else "unscored" if aspect in ratings_of_source else "missing"] += 1
     low, high = rubric.ends
     scored = [v for some in values.values() for v in some]
     whole, full = len(scored) + counts_of["unscored"], sum(v == top for v in scored)

@@ -75,7 +75,7 @@ def run_answer_judge(
             asks=asks,
             total=sum(len(a.rubric.aspects) for a in asks),
             judge=lambda some, client: judge_answers([(steps[a.rubric.name], a) for a in some], client, options),
-            controls=lambda kept, client: _ask_controls(kept, steps, client, options),
+            controls=lambda opened, client: _ask_controls(opened, steps, client, options),
         )
 
     return run_plan(store, journal, model, plan, with_controls=with_controls, on_progress=on_progress)

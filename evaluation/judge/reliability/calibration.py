@@ -182,7 +182,7 @@ def _people(
     Only items of a random sample count: those with a recorded probability. Training and attention items never come into
     a store; a lead's decisions are left out here.
     """
-    said: dict[tuple[str, Aspect], list[float]] = defaultdict(list)
+    scores_by_place: dict[tuple[str, Aspect], list[float]] = defaultdict(list)
     chances: dict[tuple[str, Aspect], set[float]] = defaultdict(set)
     for g in ratings:
         if g.rater.is_judge or g.score is None:
@@ -197,10 +197,10 @@ def _people(
         elif probability is None:
             left["without a recorded sampling probability"] += 1
         else:
-            said[g.rating.item_id, g.rating.aspect].append(g.score)
+            scores_by_place[g.rating.item_id, g.rating.aspect].append(g.score)
             chances[g.rating.item_id, g.rating.aspect].add(float(probability))
     out = {}
-    for place, scores in said.items():
+    for place, scores in scores_by_place.items():
         if len(chances[place]) > 1:
             left["sampled twice with different probabilities"] += len(scores)
         elif len(scores) < min_people:
@@ -242,12 +242,12 @@ def _gaps(
     for aspect in rubric.aspects:
         methods = units.get(aspect, {})
         for family, pairs in _families(methods, against).items():
-            found = [
+            differences = [
                 CalibratedDifference(a, b, aspect, difference(methods[a], methods[b], scale=rubric.ends), None, family)
                 for a, b in pairs
             ]
-            corrected = holm({str(n): g.estimate.p for n, g in enumerate(found)})
-            out += [g._replace(p=corrected[str(n)]) for n, g in enumerate(found)]
+            corrected = holm({str(n): g.estimate.p for n, g in enumerate(differences)})
+            out += [g._replace(p=corrected[str(n)]) for n, g in enumerate(differences)]
     return out
 
 

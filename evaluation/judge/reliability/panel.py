@@ -87,15 +87,15 @@ def panel_scores(
             allowed=f"1 to {len(members)}",
             fix="judge with more models first, or declare a smaller quorum",
         )
-    said: dict[tuple[str, Aspect], dict[str, float]] = defaultdict(dict)
-    for given in ratings:
-        if given.source in members:
-            scores = said[given.rating.item_id, given.rating.aspect]
-            if given.score is not None:
-                scores[given.source] = given.score
+    scores_by_place: dict[tuple[str, Aspect], dict[str, float]] = defaultdict(dict)
+    for rated in ratings:
+        if rated.source in members:
+            scores = scores_by_place[rated.rating.item_id, rated.rating.aspect]
+            if rated.score is not None:
+                scores[rated.source] = rated.score
     return [
         PanelScore(item, aspect, fmean(scores.values()) if len(scores) >= quorum else None, scores)
-        for (item, aspect), scores in said.items()
+        for (item, aspect), scores in scores_by_place.items()
     ]
 
 
@@ -110,8 +110,8 @@ def judge_agreement(
         if len({g.source for g in mine}) > 1:
             rows = [(g.rating.item_id, g.source, g.rating.value) for g in mine]
             cases = {g.rating.item_id: asks[g.rating.item_id].case for g in mine}
-            found = rating_table(rows, cases=cases, scale=RUBRICS[mine[0].rating.rubric].categories)
-            out[aspect] = agreement(found, level="ordinal", resampling=resampling)
+            table = rating_table(rows, cases=cases, scale=RUBRICS[mine[0].rating.rubric].categories)
+            out[aspect] = agreement(table, level="ordinal", resampling=resampling)
     return out
 
 
@@ -131,10 +131,10 @@ class Retest(NamedTuple):
 def retest_agreement(ratings: Sequence[RatedScript]) -> Retest:
     """How often a judge repeats itself: the first look against the second, where there was a second."""
     gaps, lost = [], 0
-    for given in ratings:
-        if "retest" not in given.detail:
+    for rated in ratings:
+        if "retest" not in rated.detail:
             continue
-        first, second = (given.detail.get("samples") or [None])[0], given.detail["retest"]
+        first, second = (rated.detail.get("samples") or [None])[0], rated.detail["retest"]
         if first is None or second is None:
             lost += 1
         else:
@@ -153,5 +153,5 @@ def length_correlation(
         return undefined("correlation with length", f"{len(scored)} scripts are scored, fewer than 3", n=len(scored))
     words = [float(len(text.split())) for _, text, _ in scored]
     ratings_read, cases = [float(s) for s, _, _ in scored], [case for _, _, case in scored]
-    found = spearman(ratings_read, words, cases, resampling=resampling, names=("ratings", "lengths"))
-    return found._replace(name="correlation with length")
+    correlation = spearman(ratings_read, words, cases, resampling=resampling, names=("ratings", "lengths"))
+    return correlation._replace(name="correlation with length")

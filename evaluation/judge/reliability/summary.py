@@ -153,9 +153,9 @@ def _cells(
 ) -> list[MethodRating]:
     groups: dict[tuple[str, str, str, bool, Aspect], list[tuple[str, float | None]]] = defaultdict(list)
     for (rater, aspect), items in scores.items():
-        for item, said in items.items():
+        for item, scores_by_item in items.items():
             ask = asks[item]
-            groups[rater, ask.writer, ask.editor, ask.edited, aspect] += [(ask.case, s) for s in said]
+            groups[rater, ask.writer, ask.editor, ask.edited, aspect] += [(ask.case, s) for s in scores_by_item]
     order = {a: n for n, a in enumerate(rubric.aspects)}
     chosen = sorted(groups, key=lambda g: (g[0], g[1], g[3], g[2], order[g[4]]))
     return [method_rating(*group, groups[group], scale=rubric.ends) for group in chosen]
@@ -167,22 +167,22 @@ def method_rating(
     editor: str,
     edited: bool,
     aspect: Aspect,
-    said: Sequence[tuple[str, float | None]],
+    case_scores: Sequence[tuple[str, float | None]],
     *,
     scale: tuple[float, float] = RATING_SCALE,
 ) -> MethodRating:
     """One cell, from (case, score or None) of every script."""
-    good = [(case, s) for case, s in said if s is not None]
+    good = [(case, s) for case, s in case_scores if s is not None]
     values, cases = [s for _, s in good], [c for c, _ in good]
-    found, single = clustered_interval(values, cases, scale=scale), mean_interval(values)
+    interval, single = clustered_interval(values, cases, scale=scale), mean_interval(values)
 
     def bound(fill: float) -> float | None:
-        means = case_means([fill if s is None else s for _, s in said], [c for c, _ in said])
+        means = case_means([fill if s is None else s for _, s in case_scores], [c for c, _ in case_scores])
         return sum(means.values()) / len(means) if means else None
 
     return MethodRating(
-        *(rater, writer, editor, edited, aspect, len(said), len(good), len(set(cases))),
-        *(found.mean, found.half, single.half, bound(scale[0]), bound(scale[1]), found.low, found.high),
+        *(rater, writer, editor, edited, aspect, len(case_scores), len(good), len(set(cases))),
+        *(interval.mean, interval.half, single.half, bound(scale[0]), bound(scale[1]), interval.low, interval.high),
     )
 
 
@@ -207,11 +207,11 @@ def _reliability(
 
 def _reasons(known: Sequence[RatedScript]) -> dict[str, dict[str, int]]:
     """Why ratings are unscored, by rater: the kind of reason, up to its first detail."""
-    found: dict[str, Counter[str]] = defaultdict(Counter)
+    reasons: dict[str, Counter[str]] = defaultdict(Counter)
     for g in known:
         if g.rating.value is None:
-            found[g.source][reason_kind(g.rating.reason)] += 1
-    return {rater: dict(kinds.most_common()) for rater, kinds in sorted(found.items())}
+            reasons[g.source][reason_kind(g.rating.reason)] += 1
+    return {rater: dict(kinds.most_common()) for rater, kinds in sorted(reasons.items())}
 
 
 def reason_kind(reason: str) -> str:

@@ -78,9 +78,13 @@ def as_text(summary: JudgeSummary, outcome: JudgeResult | None, flagged: Sequenc
 
 
 def _outcome(outcome: JudgeResult) -> dict[str, Any]:
-    data, found = outcome._asdict(), outcome.controls
+    data, control_result = outcome._asdict(), outcome.controls
     del data["controls"]
-    controls = None if found is None else {**found._asdict(), "missed": [m._asdict() for m in found.missed]}
+    controls = (
+        None
+        if control_result is None
+        else {**control_result._asdict(), "missed": [m._asdict() for m in control_result.missed]}
+    )
     return {**data, "control_items": controls}
 
 
@@ -92,9 +96,9 @@ def _outcome_text(o: JudgeResult) -> str:
     if o.controls is not None:
         text += f"\nControl items: {o.controls.accepted} of {o.controls.asked} ratings are within the accepted range."
         for m in o.controls.missed:
-            given = "unscored" if m.given is None else m.given
+            rating = "unscored" if m.given is None else m.given
             wanted = f"{m.accepted[0]}" if m.accepted[0] == m.accepted[1] else f"{m.accepted[0]} to {m.accepted[1]}"
-            text += f"\n  missed: {m.aspect} of '{m.name}': {given}, accepted {wanted}"
+            text += f"\n  missed: {m.aspect} of '{m.name}': {rating}, accepted {wanted}"
     return text
 
 
