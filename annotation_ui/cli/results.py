@@ -223,6 +223,15 @@ def plain(report: TaskReport | MethodMeans) -> dict[str, Any]:
     return out
 
 
+def _part_lines(part: str, report: TaskReport) -> list[str]:
+    lines = ["", f"{part}: {counted(report.items, 'item')} in {counted(report.cases, 'case')}"]
+    for a in report.aspects:
+        g = a.agreement
+        lines += [f"  {a.aspect}, {e.name if n is None else n}: {e.text()}"
+                  for n, e in ((None, g.alpha), ("exact agreement", g.exact), ("AC1", g.ac1))]  # fmt: skip
+    return lines
+
+
 def _lines(report: TaskReport) -> list[str]:
     from annotation_ui.agreement.report import PUBLISHED_JUDGE, PUBLISHED_MEAN, PUBLISHED_POOLED, projected_widths
 
@@ -252,12 +261,8 @@ def _lines(report: TaskReport) -> list[str]:
         for p in a.judges:
             same = "" if p.alpha is None else f", {p.alpha.name} {p.alpha.text()}"
             lines.append(f"  {p.first} against the mean of people: Spearman {p.spearman.text()}{same}")
-    for part, some in report.parts.items():
-        lines += ["", f"{part}: {counted(some.items, 'item')} in {counted(some.cases, 'case')}"]
-        for a in some.aspects:
-            g = a.agreement
-            lines += [f"  {a.aspect}, {e.name if n is None else n}: {e.text()}"
-                      for n, e in ((None, g.alpha), ("exact agreement", g.exact), ("AC1", g.ac1))]  # fmt: skip
+    for part, its_report in report.parts.items():
+        lines += _part_lines(part, its_report)
     if any(a.judges for a in report.aspects):
         lines.append(
             f"  (ScEdit prints alpha {PUBLISHED_JUDGE['alpha']} and Spearman {PUBLISHED_JUDGE['spearman']} between "

@@ -7,16 +7,18 @@ from pathlib import Path
 import pytest
 
 from construction.events.checks import EVENT_CHECKS, judge_event
-from construction.events.checks.base import BARE, EventInputs
+from construction.events.checks.base import EventInputs
 from curation.checks.store_checks import CheckContext, make_checks, run_check
 from curation.store.store import Store
-from schemas.events.event import EventRole
+from schemas.events.event import TEMPLATE_TEXT, EventRole
 from schemas.facts import Entity
 from schemas.lineage import Lineage
 from tests.support.events import make_event, make_fact_question, make_tendency
 
 EVENT = make_event(roles=(EventRole(role="A", entity=Entity(text="Alba Rail")),))
-LINE = Lineage(item_id=EVENT.id, stage="template", made_at="now", detail={BARE: "Alba Rail merged with Corvo."})
+LINE = Lineage(
+    item_id=EVENT.id, stage="template", made_at="now", detail={TEMPLATE_TEXT: "Alba Rail merged with Corvo."}
+)
 OUTSIDE = make_tendency("How may fares of Alba Rail change?", scope="out")
 LIKE = make_tendency("How may fares of Alba Rail fall?")
 
