@@ -50,6 +50,8 @@ CASES = [
      [said(PRICES, "keep"), said(PRICES, "keep", "person:ann/review_scope@1")], {"min_people": 2}, {}),
     ("two people keep",
      [said(PRICES, "keep"), said(PRICES, "keep", "person:bo/judge_tendency@1")], {"min_people": 2}, {MERGER: 1}),
+    ("a lead's decision is no second person",
+     [said(PRICES, "keep"), said(PRICES, "keep", "person:lea/judge_tendency_adjudicated@1")], {"min_people": 2}, {}),
     ("one of two drops",
      [said(PRICES, "keep"), said(PRICES, "drop", "person:bo/judge_tendency@1")], {"min_people": 2}, {}),
     ("a check is no person", [said(PRICES, "keep", "options@1")], {"min_people": 1}, {}),
