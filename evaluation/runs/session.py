@@ -116,7 +116,7 @@ def execute(
     return outcomes
 
 
-class _Parts(NamedTuple):
+class _RunParts(NamedTuple):
     """What the runner works with beside configuration, split and support."""
 
     scorer: Scorer
@@ -126,7 +126,7 @@ class _Parts(NamedTuple):
 
 
 @contextmanager
-def _model_parts(config: RunConfig, support: Support, lm: LM | None) -> Iterator[_Parts]:
+def _model_parts(config: RunConfig, support: Support, lm: LM | None) -> Iterator[_RunParts]:
     """A model that computes here."""
     from curation.files.artifact_cache import Cache
     from curation.files.model_packages import cache_dir
@@ -141,17 +141,17 @@ def _model_parts(config: RunConfig, support: Support, lm: LM | None) -> Iterator
 
     answered = BaselineAnswers(cache_dir() / "answers", revision=model.revision, dtype=config.dtype)
     with make_engine(config, model, support=support) as engine:
-        yield _Parts(ModelScorer(model), make, engine, answered)
+        yield _RunParts(ModelScorer(model), make, engine, answered)
 
 
 @contextmanager
-def _endpoint_parts(config: RunConfig, split: Split, cases: Sequence[AnyCase]) -> Iterator[_Parts]:
+def _endpoint_parts(config: RunConfig, split: Split, cases: Sequence[AnyCase]) -> Iterator[_RunParts]:
     """A model behind an endpoint; what it cannot do is refused before any call."""
     from evaluation.api_models.engine import endpoint_engine
 
     endpoint, choice = _endpoint_of(config, split, cases), config.endpoint or EndpointChoice()
     with endpoint_engine(endpoint.access, choice.journal or config.out / "llm.jsonl") as engine:
-        yield _Parts(endpoint.model, endpoint.make, engine)
+        yield _RunParts(endpoint.model, endpoint.make, engine)
 
 
 def _endpoint_of(config: RunConfig, split: Split, cases: Sequence[AnyCase]) -> ApiEndpoint:
