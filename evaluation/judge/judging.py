@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from statistics import fmean
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol
 
-from pydantic import Field
+from pydantic import BaseModel, Field, ValidationError
 
 from evaluation.judge.prompt_files import ASPECTS
-from evaluation.judge.reply_reading import is_refusal
+from evaluation.judge.reply_reading import is_refusal, rating_alone
 from evaluation.judge.steps import JudgeInput, JudgeReply, JudgeStep, quoted_spans
 from evaluation.judge.weighted_score import weighted_rating
 from schemas.core.clock import now
@@ -142,9 +143,13 @@ async def judge_all(
 def read_sample(step: JudgeStep, ask: JudgeInput, reply: Reply) -> JudgeSample:
     """What one reply comes to."""
     if reply.value is None:
+        if reply.status == "unparseable" and step.wording.shape == "paper" and (alone := rating_alone(reply.raw)).data:
+            found = weighted_rating(reply.logprobs, alone.data)
+            return JudgeSample(alone.data, "", *(found or (None, None)), (), alone.read)
         return JudgeSample(None, why_unusable(reply), None, None)
     (rating,) = step.parse(ask, reply.value)
-    found = weighted_rating(reply.logprobs, rating.value) if rating.value is not None else None
+    decides = partial(_is_reply, type(reply.value))
+    found = weighted_rating(reply.logprobs, rating.value, decides) if rating.value is not None else None
     score, mass = (found.score, found.mass) if found else (None, None)
     shown = quoted_spans(step.script(ask), reply.value) if rating.value is not None else []
     read = reply.value.read_as if isinstance(reply.value, JudgeReply) else ""
@@ -156,6 +161,15 @@ def why_unusable(reply: Reply) -> str:
     status = "refused" if reply.status == "unparseable" and is_refusal(reply.raw) else reply.status
     told = reply.raw if status != reply.status else reply.message
     return f"no usable reply: {status}: {escape_line(told[:200])}"
+
+
+def _is_reply(shape: type[BaseModel], data: dict[str, Any]) -> bool:
+    """Whether a JSON object can be read as a reply: the one that decides the rating, not a draft before it."""
+    try:
+        shape.model_validate(data)
+    except ValidationError:
+        return False
+    return True
 
 
 def aggregate_samples(step: RatingMaker, ask: RatedText, looks: Sequence[JudgeSample]) -> tuple[Rating, dict[str, Any]]:

@@ -37,7 +37,7 @@ def families_of(model: str) -> set[str]:
     beginnings = [(b, who) for who, some in _table().families.items() for b in some]
     own = family_of(model)
     found = set() if own is None else {own}
-    for place in re.finditer(r"[-_.+ ](?=[a-z])", name):
+    for place in re.finditer(r"[-_.+: ](?=[a-z])", name):
         part = name[place.end() :]
         fits = [(len(b), who) for b, who in beginnings if len(b) >= LONG and part.startswith(b)]
         found |= {max(fits)[1]} if fits else set()
@@ -51,7 +51,7 @@ def family_of(model: str) -> str | None:
         >>> family_of("openai/gpt-4o-2024-11-20"), family_of("EleutherAI/gpt-j-6B"), family_of("our-own-7b")
         ('OpenAI', 'EleutherAI', None)
     """
-    name = model.rsplit("/", 1)[-1].strip().casefold()
+    name = model.rsplit("/", 1)[-1].strip().casefold().removeprefix("ft:")  # fine-tuned at OpenAI
     fits = [(len(b), who) for who, beginnings in _table().families.items() for b in beginnings if name.startswith(b)]
     return max(fits)[1] if fits else None
 

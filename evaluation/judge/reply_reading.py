@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 _POINTS = re.compile(r"\s*([1-9])(?:\.0+)?(?:\s*(?:/|out of|of)\s*([1-9]))?\s*")
 _REFUSAL = re.compile(
-    r"\b(?:i(?:'m| am) (?:sorry|unable|not able)|i (?:cannot|can't|can not|won't|will not|must decline|decline)|"
-    r"as an ai\b|unable to (?:rate|assist|help|comply))",
+    r"\b(?:i(?:'m| am) (?:sorry|unable|not able|not comfortable)|i (?:cannot|can't|can not|won't|will not|refuse)|"
+    r"i (?:must |have to )?(?:decline|refuse)|i(?:'d| would) rather not|i apologi[sz]e|my apologies|"
+    r"as an? (?:ai|(?:large )?language model)\b|unable to (?:rate|assist|help|comply))",
     re.IGNORECASE,
 )
 _RATING = re.compile(r'"rating"\s*:\s*"?\s*([1-7])')
@@ -79,13 +81,36 @@ def is_refusal(text: str) -> bool:
         >>> is_refusal("I'm sorry, but I can't rate this script."), is_refusal("The rating is five.")
         (True, False)
     """
-    return bool(_REFUSAL.search(_THOUGHT.sub("", text)[:400]))
+    return bool(_REFUSAL.search(_THOUGHT.sub("", text)[:400].replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")))
 
 
-def rating_place(text: str, rating: int) -> int | None:
+def rating_alone(text: str) -> PlainReply:
+    """A reply that is a rating and nothing else, bare or in an object; ``data`` is None for any other.
+
+    A judge that leaves the reason out and does so again when told has still rated.
+
+    Example:
+        >>> [rating_alone(t).data for t in ("5/7", '"5"', '{"rating": 5}', '{"rating": true}', "5 or 6")]
+        [5, 5, 5, None, None]
+    """
+    bare = _THOUGHT.sub("", text).strip()
+    try:
+        data = json.loads(bare)
+    except (ValueError, RecursionError):
+        data = bare
+    alone = isinstance(data, dict) and list(data) == ["rating"]
+    return PlainReply(points(data["rating"] if alone else data), f"the rating {bare[:80]!r} without a reason")
+
+
+def rating_place(text: str, rating: int, decides: Callable[[dict[str, Any]], bool] | None = None) -> int | None:
     """Where the digit of a rating stands in a reply: in the first JSON object that has it; None where none has.
 
     So the object that decides the rating decides the score, too; one that a judge quotes or thinks about does not.
+
+    Args:
+        text: The reply.
+        rating: The rating that was read from it.
+        decides: Whether an object is one that can be read as a reply; None: any that has the rating.
 
     Example:
         >>> rating_place('first {"rating": 2}, no: {"rating": 5}', 5)
@@ -100,7 +125,8 @@ def rating_place(text: str, rating: int) -> int | None:
         except (ValueError, RecursionError):
             start = text.find("{", start + 1)
             continue
-        if isinstance(value, dict) and points(value.get("rating")) == rating:
+        fits = isinstance(value, dict) and points(value.get("rating")) == rating
+        if fits and (decides is None or decides(value)):
             own = [m for m in _RATING.finditer(text, start, end) if _depth(text[start : m.start()]) == 1]
             return own[-1].start(1) if own else None  # of a key that stands twice the last one counts, as in JSON
         start = text.find("{", end)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from evaluation.judge.reply_reading import rating_place
@@ -25,13 +25,18 @@ class WeightedRating(NamedTuple):
     mass: float
 
 
-def weighted_rating(logprobs: Sequence[dict[str, Any]] | None, rating: int | None = None) -> WeightedRating | None:
+def weighted_rating(
+    logprobs: Sequence[dict[str, Any]] | None,
+    rating: int | None = None,
+    decides: Callable[[dict[str, Any]], bool] | None = None,
+) -> WeightedRating | None:
     """The weighted rating of a reply, or None where its tokens do not tell.
 
     Args:
         logprobs: The reply's tokens as the endpoint gives them: ``token``, ``logprob``, ``top_logprobs``.
         rating: The rating that was read from the reply: the object that has it decides the score, too. None: the last
             rating of the reply.
+        decides: Whether a JSON object of the reply can be the one that has the rating; None: any.
 
     Example:
         >>> likely = [{"token": "5", "logprob": math.log(0.6)}, {"token": "4", "logprob": math.log(0.2)}]
@@ -45,7 +50,7 @@ def weighted_rating(logprobs: Sequence[dict[str, Any]] | None, rating: int | Non
     found = list(_RATING.finditer(text))
     if not found:
         return None
-    place = found[-1].start(1) if rating is None else rating_place(text, rating)
+    place = found[-1].start(1) if rating is None else rating_place(text, rating, decides)
     if place is None:
         return None
     digit, at = place, 0

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 
 from evaluation.judge.judging import JudgeOptions
 from tests.support.evaluation.judged import ask
 from tests.support.judge import ASK
-from tests.support.scripted_server import ScriptedServer
+from tests.support.scripted_server import Raw, ScriptedServer, completion
 
 
 def test_several_samples_and_a_second_look(tmp_path):
@@ -42,3 +43,34 @@ def test_retests_are_drawn_from_the_item():
     drawn = [how.again(replace(ASK, item=f"i{n}")) for n in range(4000)]
     assert 0.035 < sum(drawn) / 4000 < 0.065
     assert not any(JudgeOptions(retest=0.0).again(ASK) for _ in range(3)) and JudgeOptions(retest=1.0).again(ASK)
+
+
+def test_a_bare_rating_is_asked_about_once_and_then_read(tmp_path):
+    """It was paid for twice and lost; evidence is never read into a reply without it."""
+    with ScriptedServer(lambda p: "5/7") as server:
+        done = ask(server, tmp_path, settings=JudgeOptions(retest=0.0))
+        assert len(server.requests) == 2
+    assert (done.rating.value, done.rating.reason) == (5, "")
+    assert done.line.detail["read"] == ["the rating '5/7' without a reason"]
+    with ScriptedServer(lambda p: "5/7") as server:
+        strict = ask(server, tmp_path, settings=JudgeOptions(profile="evidence", retest=0.0))
+    assert strict.rating.value is None
+
+
+def test_a_draft_without_a_reason_does_not_decide_the_score(tmp_path):
+    """The rating was read from the second object, the score from the first one with the same digit."""
+    draft, final = '{"rating": 5} ', '{"rating": 5, "reason": "r"}'
+
+    def tokens(text, chance):
+        other = {"token": "1", "logprob": math.log(1 - chance)}
+        most = {"5": [{"token": "5", "logprob": math.log(chance)}, other]}
+        return [{"token": c, "logprob": 0.0, "top_logprobs": most.get(c, [])} for c in text]
+
+    def answer(payload):
+        body = completion(draft + final)
+        body["choices"][0]["logprobs"] = {"content": tokens(draft, 0.6) + tokens(final, 0.9)}
+        return Raw(body=body)
+
+    with ScriptedServer(answer) as server:
+        done = ask(server, tmp_path, settings=JudgeOptions(retest=0.0))
+    assert done.rating.value == 5 and done.line.detail["score"] == 0.9 * 5 + 0.1 * 1

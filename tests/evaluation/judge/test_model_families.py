@@ -15,4 +15,6 @@ def test_a_derived_model_is_of_the_family_it_comes_from():
     assert families_of("NousResearch/Hermes-3-Llama-3.1-8B") == {"Meta"} == families_of("lmsys/vicuna-7b-v1.5")
     (flag,) = family_conflicts("deepseek-r1-distill-qwen-7b", writers=["Qwen/Qwen2.5-7B", "gpt2-xl"])
     assert "both of Qwen" in flag and "gpt2-xl" not in flag
+    assert families_of("ft:gpt-4o-mini-2024-07-18:acme::abc") == {"OpenAI"}
+    assert families_of("codellama-7b") == {"Meta"} == families_of("TinyLlama-1.1B-Chat-v1.0")
     assert families_of("gpt-j-6B") == {"EleutherAI"} and families_of("our-own-7b") == set()

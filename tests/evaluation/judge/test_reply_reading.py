@@ -7,7 +7,7 @@ import math
 import pytest
 from pydantic import ValidationError
 
-from evaluation.judge.reply_reading import is_refusal, plain_reply, points, rating_place
+from evaluation.judge.reply_reading import is_refusal, plain_reply, points, rating_alone, rating_place
 from evaluation.judge.steps import QuotesFirst, RatingFirst, RatingOnly
 from evaluation.judge.weighted_score import weighted_rating
 
@@ -58,6 +58,33 @@ def test_one_object_decides_rating_and_score() -> None:
 def test_a_refusal_in_words_is_one() -> None:
     assert is_refusal("I cannot rate this content.") and is_refusal("As an AI, I do not judge.")
     assert not is_refusal("The script cannot be followed: rating five.") and not is_refusal("")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I\N{RIGHT SINGLE QUOTATION MARK}m sorry, but I can\N{RIGHT SINGLE QUOTATION MARK}t rate this.",
+        "I apologize, but this is against policy.",
+        "I must refuse.",
+        "I am not comfortable rating this.",
+        "As a language model, I have no opinion.",
+        "I'd rather not.",
+    ],
+)
+def test_a_refusal_with_typographic_quotes_or_other_words_is_one(text: str) -> None:
+    """Chat models write the typographic apostrophe."""
+    assert is_refusal(text)
+
+
+@pytest.mark.parametrize(("text", "value"), [("5", 5), ('"5/7"', 5), ("6 out of 7", 6), ('{"rating": "4"}', 4)])
+def test_a_rating_alone_is_one(text: str, value: int) -> None:
+    found = rating_alone(text)
+    assert found.data == value and found.read.endswith("without a reason")
+
+
+@pytest.mark.parametrize("text", ["true", '{"rating": true}', "5 or 6", "5/10", "", "[5]", '{"rating": 5, "x": 1}', "8"])
+def test_anything_else_is_no_rating_alone(text: str) -> None:
+    assert rating_alone(text).data is None
 
 
 def test_shapes_that_are_no_object_are_left_alone() -> None:
