@@ -145,7 +145,8 @@ def read_sample(step: JudgeStep, ask: JudgeInput, reply: Reply) -> JudgeSample:
     if reply.value is None:
         if reply.status == "unparseable" and step.wording.shape == "paper" and (alone := rating_alone(reply.raw)).data:
             found = weighted_rating(reply.logprobs, alone.data)
-            return JudgeSample(alone.data, "", *(found or (None, None)), (), alone.read)
+            score, mass = (found.score, found.mass) if found else (None, None)
+            return JudgeSample(alone.data, "", score, mass, read=alone.read)
         return JudgeSample(None, why_unusable(reply), None, None)
     (rating,) = step.parse(ask, reply.value)
     decides = partial(_is_reply, type(reply.value))
