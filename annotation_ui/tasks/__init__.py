@@ -19,6 +19,8 @@ TASKS = Registry(
         "judge_tendency",
         "review_scope",
         "review_paraphrase",
+        "rate_answer",
+        "rate_answer_pair",
     ),
 )
 """Every task by name. Ratings are two tasks, because Executability is judged from the script and nothing else."""

@@ -1,4 +1,4 @@
-"""What the two rating tasks share: generated scripts as items, seven-point fields, answers as ratings."""
+"""What the rating tasks share: generated scripts as items, fields with points, answers as ratings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from schemas.core.records import Record
 from schemas.facts import Fact
 from schemas.generated_scripts import GeneratedScript
 from schemas.raters import Rater
-from schemas.ratings import Rating, Shown
+from schemas.ratings import SCRIPT, Rating, Rubric, Shown
 from schemas.scripts import ScriptQuestion
 from schemas.text.raw_text import raw_text
 
@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from curation.store.store import Store
 
 
-def likert_field(name: str, asks: str, hint: str, *, low_text: str, high_text: str) -> Field:
-    """A seven-point field with its anchors (the paper's scale: 1 is worst, 7 is best)."""
-    return Field(name=name, kind="scale", asks=asks, hint=hint, low=1, high=7, low_text=low_text, high_text=high_text)
+def likert_field(name: str, asks: str, hint: str, *, low_text: str, high_text: str, high: int = 7) -> Field:
+    """A field of seven points, or another number, with its anchors (the paper's scale: 1 is worst, 7 is best)."""
+    return Field(
+        name=name, kind="scale", asks=asks, hint=hint, low=1, high=high, low_text=low_text, high_text=high_text
+    )
 
 
 def generated_items(store: Store, *, blind_to_fact: bool, shown: Shown = "raw") -> Iterator[TaskItem]:
@@ -65,8 +67,10 @@ def script_context(store: Store, script: GeneratedScript) -> dict[str, str]:
     }
 
 
-def rating_records(form: Form, item: TaskItem, answers: Mapping[str, Any], *, person: str) -> list[Record]:
-    """A rating for every aspect of the form; the comment stands as their reason.
+def rating_records(
+    form: Form, item: TaskItem, answers: Mapping[str, Any], *, person: str, rubric: Rubric = SCRIPT
+) -> list[Record]:
+    """A rating for every aspect of the form; the comment stands as their reason. Of a pair it names both texts.
 
     Where words can be marked, a verdict of its own (``..._spans``) counts and keeps them: ratings have no places.
     """
@@ -78,15 +82,24 @@ def rating_records(form: Form, item: TaskItem, answers: Mapping[str, Any], *, pe
         for f in form.fields
         if f.kind == "spans"
     ]
+    rated = "~".join((item.id, *item.related)) if rubric.rates_pairs else item.id
     ratings = [
         Rating(
-            key=rating_key(item=item.id, aspect=field.name, form=form.label, rater=Rater.person(person).stored),
+            key=rating_key(
+                item=rated,
+                aspect=field.name,
+                form=form.label,
+                rater=Rater.person(person).stored,
+            ),
             item_id=item.id,
             aspect=field.name,
+            scale=rubric.scale,
             value=int(answers[field.name]),
             rater=Rater.person(person).stored,
             form=form.label,
             reason=str(answers.get("comment", "")),
+            rubric=rubric.name,
+            before_id=item.related[0] if rubric.rates_pairs else None,
         )
         for field in form.asked_fields()
     ]

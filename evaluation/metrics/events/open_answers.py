@@ -23,7 +23,7 @@ from schemas.events.questions import FactQuestion, TendencyQuestion
 from schemas.probes import Probe
 from schemas.ratings import CONSISTENCY, TENDENCY
 
-NOT_RATED = "not rated: scedit judge RUN, or scedit annotate"
+NOT_RATED = "not rated: scedit judge RUN, or the task rate_answer"
 FULL_MARKS = TENDENCY.points[1]
 OVERALL = "overall"
 Ratings = Mapping[str, int | None]

@@ -44,7 +44,7 @@ def test_tasks_are_listed() -> None:
     assert [r["task"] for r in rows] == [
         "screen_question", "filter_question", "verify_leak", "quality", "rate_executability", "rate_script",
         "compare_executability", "compare_scripts", "answer_tendency", "judge_tendency", "review_scope",
-        "review_paraphrase",
+        "review_paraphrase", "rate_answer", "rate_answer_pair",
     ]  # fmt: skip
     assert "rate_script@3" in call("tasks").output
 

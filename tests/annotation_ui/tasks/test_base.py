@@ -23,7 +23,10 @@ def verdicts(answers: dict[str, Any], *, person: str = "ann") -> dict[str, Verdi
     return {v.check: v for v in made if isinstance(v, Verdict)}
 
 
-ABOUT_EVENTS = ("answer_tendency", "judge_tendency", "review_scope", "review_paraphrase")
+ABOUT_EVENTS = (
+    *("answer_tendency", "judge_tendency", "review_scope", "review_paraphrase"),
+    *("rate_answer", "rate_answer_pair"),
+)
 """They keep to the same in ``events/test_event_items.py``, on a store of events."""
 
 

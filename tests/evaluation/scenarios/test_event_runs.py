@@ -168,7 +168,7 @@ def test_the_report_shows_routing_unknown_and_what_a_mean_is_over(whole: Path) -
     ):
         assert text in page
     assert "Event-level knowledge editing" in page and "Script-based" not in page and "S-ES" not in page
-    assert "n=6 questions of 3 cases" in page
+    assert "n=6 questions of 3 cases" in page and "The open answers are not rated yet" in page
     markdown = next(f for f in files if f.suffix == ".md").read_text(encoding="utf-8")
     assert "(n=6 questions of 3 cases)" in markdown and "Events: merger (2)" in markdown
 
@@ -190,6 +190,7 @@ def test_open_answers_are_judged_and_reported(whole: Path, tmp_path: Path) -> No
     files = write_report([folder]).files
     page = next(f for f in files if f.name == "report.html").read_text(encoding="utf-8")
     assert "Open answers, as they were rated" in page and "Rated by gpt-x" in page
+    assert "not rated yet" not in page and "judge:gpt-x, open answers" in page
     said = {c["editor"]: c["mean"] for c in found["tendency"]["cells"] if c["aspect"] == "overall"}
     run_ = with_ratings(load_run(folder), read_answer_ratings([folder / "scripts.duckdb"]))
     scored = score_run(run_, metrics_of(run_.about), "mean")

@@ -1,0 +1,75 @@
+"""Rate whether two open answers, before and after the edit, say the same tendency, from 1 to 5 (ELKEN §4.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, ClassVar
+
+from annotation_ui.tasks.base import RatingTask, TaskItem
+from annotation_ui.tasks.events.open_answers import OPEN_HINT, answered_questions
+from annotation_ui.tasks.forms import COMMENT, Answers, Form, ShownText
+from annotation_ui.tasks.likert import likert_field, rating_records
+from schemas.core.records import Record
+from schemas.ratings import CONSISTENCY
+from schemas.text.raw_text import raw_text
+
+if TYPE_CHECKING:
+    from curation.store.store import Store
+
+
+class RateAnswerPair(RatingTask):
+    """Five points for one aspect of two answers to a question out of scope."""
+
+    about = "Rate whether two open answers, before and after an edit, say the same tendency"
+    blind = True
+    level = "ordinal"
+    source_hint: ClassVar[str] = OPEN_HINT
+    form = Form(
+        name="rate_answer_pair",
+        version=1,
+        title="Compare two answers to one question",
+        intro="The question is not about the event. Do not rate whether the texts are right or well written.",
+        shows=(
+            ShownText(name="event", title="Event"),
+            ShownText(name="question", title="Question"),
+            ShownText(name="before", title="First text", style="script"),
+            ShownText(name="answer", title="Second text", style="script"),
+        ),
+        fields=(
+            likert_field(
+                "consistency",
+                "Consistency: do both texts say the same tendency?",
+                "4: one of them with a reservation that the other has not. 3: one of them leaves open which way things "
+                "go. 2: they differ in part.",
+                low_text="different tendencies",
+                high_text="the same, whatever the words",
+                high=5,
+            ),
+            COMMENT,
+        ),
+    )
+
+    def items(self, store: Store) -> Iterator[TaskItem]:
+        """Answers of edited models out of scope beside the unedited model's; those in the same words need no rating."""
+        answered = list(answered_questions(store, "out"))
+        before = {(a.model, a.case, a.question, a.sample): a for a, _, _ in answered if not a.edited}
+        for answer, case, question in answered:
+            old = before.get((answer.model, answer.case, answer.question, answer.sample))
+            if not answer.edited or old is None or old.text.strip() == answer.text.strip():
+                continue
+            yield TaskItem(
+                id=answer.id,
+                case=answer.case,
+                stratum=f"{answer.model} {answer.editor}",
+                shown={
+                    "event": case.event.text,
+                    "question": question.text,
+                    "before": raw_text(old.text),
+                    "answer": raw_text(answer.text),
+                },
+                related=(old.id,),
+            )
+
+    def records(self, item: TaskItem, answers: Answers, *, person: str) -> list[Record]:
+        """One rating, which names both texts."""
+        return rating_records(self.form, item, self.checked(item, answers), person=person, rubric=CONSISTENCY)

@@ -1,0 +1,56 @@
+"""People rate open answers as a judge does: same aspects, same scale, same rule."""
+
+from __future__ import annotations
+
+import pytest
+
+from annotation_ui.campaigns.campaign import make_task
+from curation.store.store import Store
+from schemas.core.errors import DataError
+from schemas.ratings import TENDENCY, Rating
+from tests.support.events import event_case
+from tests.support.open_answer_records import open_answers
+
+TASK = make_task("rate_answer")
+GOOD = {"accuracy": 4, "coherence": 5, "comprehensiveness": 2, "overall": 5}
+
+
+@pytest.fixture
+def answered(events: Store) -> Store:
+    events.put([event_case(), *open_answers()])
+    return events
+
+
+def test_the_form_asks_what_the_rubric_has_and_shows_no_method(answered: Store) -> None:
+    assert tuple(f.name for f in TASK.form.asked_fields()) == TENDENCY.aspects
+    assert {(f.low, f.high) for f in TASK.form.asked_fields()} == {TENDENCY.points}
+    items = list(TASK.items(answered))
+    assert [i.shown["answer"] for i in items] == ["Prices rise.", "Prices fall."], "neither refusals nor out of scope"
+    assert all(set(i.shown) == {"event", "question", "right", "answer"} for i in items)
+    assert {i.shown["right"] for i in items} == {"They rise"} and {i.case for i in items} == {"case/e/merger"}
+    assert not any("ice" in text or "m@1" in text for i in items for text in i.shown.values())
+
+
+def test_answers_are_ratings_of_the_rubric(answered: Store) -> None:
+    item = next(iter(TASK.items(answered)))
+    records = TASK.records(item, {**GOOD, "comment": "fine"}, person="ann")
+    ratings = [r for r in records if isinstance(r, Rating)]
+    assert {r.aspect: r.value for r in ratings} == GOOD
+    assert {(r.rubric, r.scale, r.rater, r.form, r.item_id) for r in ratings} == {
+        ("tendency", "likert5", "person:ann", "rate_answer@1", item.id)
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"accuracy": 3}, "where accuracy is 3 or less, overall is 3 or less"),
+        ({"overall": 6}, "allowed: 1 to 5"),
+        ({"coherence": 0}, "allowed: 1 to 5"),
+        ({"coherence": True}, "allowed: 1 to 5"),
+    ],
+)
+def test_the_rule_and_the_scale_hold_for_people_too(answered: Store, change: dict[str, object], why: str) -> None:
+    item = next(iter(TASK.items(answered)))
+    with pytest.raises(DataError, match=why):
+        TASK.records(item, {**GOOD, **change}, person="ann")
