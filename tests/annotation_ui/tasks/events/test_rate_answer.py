@@ -28,7 +28,7 @@ def test_the_form_asks_what_the_rubric_has_and_shows_no_method(answered: Store) 
     assert [i.shown["answer"] for i in items] == ["Prices rise.", "Prices fall."], "neither refusals nor out of scope"
     assert all(set(i.shown) == {"event", "question", "right", "answer"} for i in items)
     assert {i.shown["right"] for i in items} == {"They rise"} and {i.case for i in items} == {"case/e/merger"}
-    assert not any("ice" in text or "m@1" in text for i in items for text in i.shown.values())
+    assert not any(word in text for i in items for word in ("m@1", "none") for text in i.shown.values())
 
 
 def test_answers_are_ratings_of_the_rubric(answered: Store) -> None:
