@@ -202,13 +202,14 @@ def _learn(train: Sequence[_Item], test: Sequence[_Item]) -> Floats:
     labels = np.array([item.label for item in train])
     if not len(labels) or labels.min() == labels.max():
         return np.full(len(test), 0.5)
-    model = _classifier()
+    model = wording_classifier()
     model.fit([item.shown for item in train], labels)
     probabilities: Floats = model.predict_proba([item.shown for item in test])[:, 1]
     return probabilities
 
 
-def _classifier() -> Any:
+def wording_classifier() -> Any:
+    """TF-IDF of words and word pairs, then a logistic regression with equally weighed classes; not learnt yet."""
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline

@@ -16,6 +16,30 @@ if TYPE_CHECKING:
 MODEL = "all-MiniLM-L6-v2"
 
 
+def encoder_identity(folder: str | None) -> str:
+    """What tells an encoder from others: its name, and of a folder the beginning of its weights' SHA-256.
+
+    Args:
+        folder: Folder of an encoder; None: all-MiniLM-L6-v2, as installed.
+
+    Raises:
+        UserError: no such folder, or no weights in it.
+    """
+    from curation.files.checksums import remembered_sha256
+
+    if folder is None:
+        return MODEL
+    place = Path(folder).expanduser()
+    weights = sorted([*place.glob("*.safetensors"), *place.glob("pytorch_model*.bin")])
+    if not weights:
+        raise UserError(
+            "there is no encoder in this folder (*.safetensors, pytorch_model*.bin)",
+            where=str(folder),
+            fix="name the folder of a sentence encoder, or leave it out",
+        )
+    return f"{place.resolve().name}@{'+'.join(remembered_sha256(path)[:12] for path in weights)}"
+
+
 class Embedder:
     """all-MiniLM-L6-v2 (Apache-2.0): 384 numbers a text, mean over its tokens, scaled to length 1.
 

@@ -55,7 +55,7 @@ class TrainCommandOptions:
 )
 @editors_option(required=True, also="Exactly one.")
 @click.option("--model", default="embedded", show_default=True, help="Model: embedded, a folder or a hub name.")
-@click.option("--support", "name", help="Shipped cases: shipped, demonstrations or open:dev.")
+@click.option("--support", "name", help="Shipped cases: shipped, demonstrations, open:dev; events_from_facts.")
 @click.option("--facts", type=_FILE, help="A file of facts; cases are made of them.")
 @shared_option("--split-file", type=_FILE)
 @store_option("store", required=False, also="With --split: read the cases from it.")
@@ -76,7 +76,7 @@ class TrainCommandOptions:
 @json_options
 @collected(TrainCommandOptions)
 def train(options: TrainCommandOptions, *, as_json: bool) -> None:
-    """Train a method for a model; an interrupted training resumes with the same command.
+    """Train a method for a model, or a router of events for all of them; an interrupted training of mend resumes.
 
     The file records its training cases, and a run whose split shares a fact or subject with them is refused.
     """
@@ -87,15 +87,18 @@ def train(options: TrainCommandOptions, *, as_json: bool) -> None:
     method = _trainable(options.editors)
     settings = override({}, options.settings)
     support = _training_cases(options, method, settings)
-    from evaluation.editors.presets import make_editor
+    from evaluation.editors.presets import make_editor, make_without_model
     from evaluation.models.language_model import LM
 
-    lm = LM.load(options.model, device=options.device)
-    editor: Any = make_editor(method, lm, Cache(cache_dir()), settings)
+    cache, target = Cache(cache_dir()), "all models"
+    editor: Any = make_without_model(method, cache, settings)
+    if editor is None:
+        lm, target = LM.load(options.model, device=options.device), options.model
+        editor = make_editor(method, lm, cache, settings)
     if not as_json:
         left = f", {support.left_out} overlapping left out" if support.left_out else ""
         cases = f"{counted(len(support.cases), 'case')} of {support.name}{left}"
-        click.echo(f"Training {method} for {options.model} on {cases}")
+        click.echo(f"Training {method} for {target} on {cases}")
     tell = _progress_printer(as_json)
     trained = editor.train(support.cases, name=support.name, out=options.out, on_step=tell, minutes=options.minutes)
     _tell_trained(method, trained, options.out, support, as_json=as_json)
@@ -154,7 +157,8 @@ def _progress_printer(as_json: bool) -> Callable[[Any], None]:
         if as_json:
             click.echo(json.dumps({"step": step.done, "of": step.of, "seconds": round(step.seconds, 1)}))
             return
-        held = ", ".join(f"{name} {value:.3f}" for name, value in step.held_out._asdict().items())
-        click.echo(f"  step {step.done} of {step.of}: held-out losses {held}; {duration(step.left)} left", err=True)
+        known = ((name, value) for name, value in step.held_out._asdict().items() if value is not None)
+        held = ", ".join(f"{name} {value:.3f}" for name, value in known)
+        click.echo(f"  step {step.done} of {step.of}: {step.held_out_is} {held}; {duration(step.left)} left", err=True)
 
     return tell

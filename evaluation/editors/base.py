@@ -32,7 +32,9 @@ class Editor(ABC):
         needs: What must be at hand beside the model.
         costs: What an edit costs, in words.
         alternatives: Options that exclude each other: one that is given takes the place of the preset's other one.
+        learns_from: Types of cases that its support is made of: ``fact``, ``event``.
         trainable: Whether it has a ``train`` method, for ``scedit model train``.
+        trains_without_model: Whether its training needs no language model; its ``lm`` is None then.
         edits_mlp: Whether it changes the MLP's output projection, which mixtures of experts have not.
 
     Args:
@@ -48,7 +50,9 @@ class Editor(ABC):
     needs: ClassVar[str] = "nothing"
     costs: ClassVar[str] = "no pass through the model"
     alternatives: ClassVar[tuple[tuple[str, ...], ...]] = ()
+    learns_from: ClassVar[tuple[str, ...]] = ("fact",)
     trainable: ClassVar[bool] = False
+    trains_without_model: ClassVar[bool] = False
     edits_mlp: ClassVar[bool] = False
 
     params: Any  # an instance of the class's own Params

@@ -134,6 +134,24 @@ def _without_alternatives(kind: type[Editor], tuned: dict[str, Any], changes: Ma
     return {**tuned, **changes}
 
 
+def make_without_model(name: str, cache: Cache, overrides: Mapping[str, Any]) -> Editor | None:
+    """A method set up for its training, where that needs no language model; None where it does.
+
+    Args:
+        name: Name in ``EDITORS``.
+        cache: Where it keeps what is expensive to compute.
+        overrides: Options by name.
+
+    Raises:
+        UserError: unknown method, unknown option, value out of range.
+    """
+    kind: Any = EDITORS.get(name)
+    if not kind.trains_without_model:
+        return None
+    editor: Editor = kind(validate(kind.Params, dict(overrides), where=f"options of '{name}'"), None, cache)
+    return editor
+
+
 def make_editor(name: str, lm: LM, cache: Cache | None = None, overrides: Mapping[str, Any] | None = None) -> Editor:
     """A method set up for a model: its preset, with the given options in place of the preset's.
 

@@ -5,19 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from curation.similarity.rouge import plain_text
 from curation.splits.partition import names_of
 from curation.splits.split_file import cases_digest
-from schemas.cases import AnyCase, Case
+from schemas.cases import AnyCase, Case, EventCase
+from schemas.core.ids import text_id
 from schemas.facts import Entity, Fact
 
 
 class TrainingData(NamedTuple):
-    """What something was learnt from: keys of cases and edits, folded names of all subjects, digest of the cases."""
+    """What something was learnt from: keys of cases and edits, folded names of all subjects, digest of the cases.
+
+    ``texts`` are digests of the events' folded texts: the same event under another key is the same event.
+    """
 
     name: str
     digest: str
     keys: frozenset[str]
     subjects: frozenset[str]
+    texts: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, name: str, cases: Iterable[AnyCase]) -> TrainingData:
@@ -25,7 +31,8 @@ class TrainingData(NamedTuple):
         cases = tuple(cases)
         keys = {c.key for c in cases} | {key for c in cases for key, _ in _subjects(c)}
         names = (n for c in cases for _, entities in _subjects(c) for e in entities for n in names_of(e))
-        return cls(name, cases_digest(cases), frozenset(keys), frozenset(names))
+        texts = (text_digest(c.event.text) for c in cases if isinstance(c, EventCase))
+        return cls(name, cases_digest(cases), frozenset(keys), frozenset(names), frozenset(texts))
 
     def shares(self, case: AnyCase) -> str | None:
         """What a case has in common with it, in words, or None."""
@@ -33,7 +40,7 @@ class TrainingData(NamedTuple):
             return f"the case '{case.key}'"
         if isinstance(case, Case):
             return next((text for fact in _facts(case) if (text := self._fact(fact))), None)
-        if case.event.key in self.keys:
+        if case.event.key in self.keys or text_digest(case.event.text) in self.texts:
             return f"the event '{case.event.key}'"
         subjects = [entity for _, entities in _subjects(case) for entity in entities]
         return next((f"the subject '{e.text}'" for e in subjects if names_of(e) & self.subjects), None)
@@ -46,6 +53,11 @@ class TrainingData(NamedTuple):
     def contains(self, fact: Fact) -> bool:
         """Whether a fact, by key or subject, is among it."""
         return self._fact(fact) is not None
+
+
+def text_digest(text: str) -> str:
+    """Digest of a text, its case, punctuation and spaces aside."""
+    return text_id("text", plain_text(text))
 
 
 def _subjects(case: AnyCase) -> list[tuple[str, tuple[Entity, ...]]]:

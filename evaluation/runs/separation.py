@@ -74,20 +74,30 @@ def check_editors(
                 where=f"editors.{label}",
                 fix="use engine = 'fast'",
             )
-        if split.type != FACT and kind.wants_support(options):
+        if split.type not in kind.learns_from and kind.wants_support(options):
             raise UserError(
                 f"'{choice.name}' is filled from cases of facts, this split's edits are {split.type}s",
                 where=f"editors.{label}",
                 fix=f'set editors.{label}.params.memory = "split": all edits of the split',
             )
-        if kind.wants_support(options) and not support.cases:
-            raise UserError(
-                f"'{choice.name}' learns from declared cases, and none are declared",
-                where=f"editors.{label}",
-                fix='add support = "shipped" to the run, or a split of your own',
-            )
+        if kind.wants_support(options):
+            _check_support(choice.name, kind.learns_from, support, where=f"editors.{label}")
         if trained := kind.training_data(options):
             refuse_overlap(trained, split, where=f"editors.{label}")
+
+
+def _check_support(method: str, taken: Sequence[str], support: Support, *, where: str) -> None:
+    """Refuse a run without support of the type that a method learns from."""
+    shipped = "shipped" if FACT in taken else "events_from_facts"
+    fix = f'add support = "{shipped}" to the run, or a split of your own'
+    if not support.cases:
+        raise UserError(f"'{method}' learns from declared cases, and none are declared", where=where, fix=fix)
+    if support.type not in taken:
+        raise UserError(
+            f"'{method}' learns from cases of {' or '.join(taken)}s, those of the support are {support.type}s",
+            where=where,
+            fix=fix,
+        )
 
 
 def check_metrics(metrics: Sequence[str], split: Split) -> None:

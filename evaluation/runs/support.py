@@ -12,10 +12,11 @@ from pydantic import Field, model_validator
 
 from curation.shipped import SPLITS
 from curation.similarity.rouge import plain_text
+from curation.splits.case_stream import FACT
 from curation.splits.partition import names_of
 from curation.splits.split_file import Split, cases_digest, load_split
 from evaluation.editors.training_data import TrainingData
-from schemas.cases import Case, CaseNeighbour
+from schemas.cases import AnyCase, Case, CaseNeighbour
 from schemas.core.config import Options
 from schemas.core.errors import UserError
 from schemas.core.ids import digest, seed
@@ -23,7 +24,7 @@ from schemas.facts import Fact, Neighbour
 
 log = logging.getLogger(__name__)
 
-SHIPPED = ("shipped", "demonstrations", "mini", "open:dev")
+SHIPPED = ("shipped", "demonstrations", "mini", "open:dev", "events_from_facts")
 KEPT = 2  # neighbours a case gets from a list of facts
 
 
@@ -32,12 +33,13 @@ class SupportChoice(Options):
 
     Attributes:
         name: ``shipped`` (the demonstrations and the facts that come with the program), ``demonstrations`` (those
-            alone), ``mini``, ``open:dev``; or, with ``store``, a split in the store.
+            alone), ``mini``, ``open:dev``, ``events_from_facts`` (events made of the temporal facts that come with the
+            program); or, with ``store``, a split in the store.
         store: A store. ``file``: a frozen split file. ``facts``: a file of facts; cases are made of them.
         prefix: Take only cases whose key begins so (a part of a split).
         limit: Take so many, drawn with ``seed``.
         overlapping: What becomes of cases that share a subject or key with the evaluated split: ``refuse`` the run
-            (default), or ``leave_out`` the cases (default for ``shipped`` and ``demonstrations``).
+            (default), or ``leave_out`` the cases (default for ``shipped``, ``demonstrations``, ``events_from_facts``).
 
     Example:
         >>> SupportChoice(name="shipped").leaves_out, SupportChoice(file="train.jsonl").leaves_out
@@ -75,7 +77,7 @@ class SupportChoice(Options):
     @property
     def leaves_out(self) -> bool:
         """Whether overlapping cases are left out; a run is refused otherwise."""
-        named = self.store is None and self.name in ("shipped", "demonstrations")
+        named = self.store is None and self.name in ("shipped", "demonstrations", "events_from_facts")
         return self.overlapping == "leave_out" or (self.overlapping is None and named)
 
     @property
@@ -87,10 +89,15 @@ class SupportChoice(Options):
 class Support(NamedTuple):
     """Declared cases, the digest of their content, where they come from, how many overlapping ones were left out."""
 
-    cases: tuple[Case, ...] = ()
+    cases: tuple[AnyCase, ...] = ()
     digest: str = ""
     name: str = ""
     left_out: int = 0
+
+    @property
+    def type(self) -> str:
+        """Type of the cases' edits: ``fact`` or ``event``."""
+        return self.cases[0].request.kind if self.cases else FACT
 
 
 def open_support(choice: SupportChoice | None, split: Split | None) -> Support:
@@ -104,13 +111,14 @@ def open_support(choice: SupportChoice | None, split: Split | None) -> Support:
     if choice is None:
         return Support()
     evaluated = TrainingData.of(split.name, split.all_cases) if split is not None else None
+    cases: list[AnyCase]
     if choice.facts is not None or choice.name == "shipped":
         cases, left = _from_facts(choice, evaluated)
     else:
         opened = _open(choice)
         refuse_reserved(opened, where=choice.label)
         cases, left = _drop_overlap(opened, choice, evaluated)
-    cases = [c for c in cases if c.key.startswith(choice.prefix) and c.fact.new is not None]
+    cases = [c for c in cases if c.key.startswith(choice.prefix) and _teaches(c)]
     if not cases:
         raise UserError("no case of the support is left", where=choice.label, fix="name other cases, or fewer limits")
     cases.sort(key=lambda c: (seed(str(choice.seed), c.key, "support"), c.key))
@@ -154,20 +162,29 @@ def _neighbours(fact: Fact, group: Sequence[Fact]) -> Iterable[CaseNeighbour]:
         )
 
 
-def _open(choice: SupportChoice) -> Sequence[Case]:
+def _teaches(case: AnyCase) -> bool:
+    """Whether there is something to learn: an event, or a fact with a new object."""
+    return not isinstance(case, Case) or case.fact.new is not None
+
+
+def _open(choice: SupportChoice) -> Sequence[AnyCase]:
+    if choice.name == "events_from_facts" and choice.store is None:
+        from curation.shipped.fact_events import shipped_fact_events
+
+        return shipped_fact_events()
     if choice.file is not None:
-        return load_split(choice.file).cases
+        return load_split(choice.file).all_cases
     if choice.store is not None:
         from curation.store.store import Store
 
         with Store.open(choice.store) as store:
-            return store.split(choice.name or "").cases
+            return store.split(choice.name or "").all_cases
     from curation.shipped import demonstrations_split, shipped_split
 
-    return (demonstrations_split() if choice.name == "demonstrations" else shipped_split(choice.name or "")).cases
+    return (demonstrations_split() if choice.name == "demonstrations" else shipped_split(choice.name or "")).all_cases
 
 
-def refuse_reserved(cases: Iterable[Case], *, where: str) -> None:
+def refuse_reserved(cases: Iterable[AnyCase], *, where: str) -> None:
     """Refuse to learn from a case that ``open:test`` holds, under whatever name it comes.
 
     Raises:
@@ -175,7 +192,7 @@ def refuse_reserved(cases: Iterable[Case], *, where: str) -> None:
     """
     from curation.shipped.open_cases import reserved_case
 
-    if key := reserved_case(cases):
+    if key := reserved_case(c for c in cases if isinstance(c, Case)):
         raise UserError(
             f"'{key}' is a case of open:test, from which nothing may learn",
             where=where,
@@ -184,12 +201,13 @@ def refuse_reserved(cases: Iterable[Case], *, where: str) -> None:
 
 
 def _drop_overlap(
-    cases: Iterable[Case], choice: SupportChoice, evaluated: TrainingData | None
-) -> tuple[list[Case], int]:
+    cases: Iterable[AnyCase], choice: SupportChoice, evaluated: TrainingData | None
+) -> tuple[list[AnyCase], int]:
     """Cases without overlap: a neighbour alone is dropped from its case; the number of cases dropped whole."""
     if evaluated is None:
         return list(cases), 0
-    separate_cases, left = [], 0
+    separate_cases: list[AnyCase] = []
+    left = 0
     for case in cases:
         shared = evaluated.shares(case)
         if shared and not choice.leaves_out:
@@ -198,6 +216,10 @@ def _drop_overlap(
                 where=choice.label,
                 fix='name other cases, or set support.overlapping = "leave_out"',
             )
+        if not isinstance(case, Case):
+            left += bool(shared)
+            separate_cases += [] if shared else [case]
+            continue
         if case.key in evaluated.keys or evaluated.contains(case.fact):
             left += 1
             continue
@@ -208,7 +230,7 @@ def _drop_overlap(
     return separate_cases, left
 
 
-def _from_facts(choice: SupportChoice, evaluated: TrainingData | None) -> tuple[list[Case], int]:
+def _from_facts(choice: SupportChoice, evaluated: TrainingData | None) -> tuple[list[AnyCase], int]:
     """Cases of a file of facts, or of all that is shipped: overlapping facts go before cases are made of the rest."""
     from curation.loaders import load
 
@@ -223,12 +245,12 @@ def _from_facts(choice: SupportChoice, evaluated: TrainingData | None) -> tuple[
             fix='name other facts, or set support.overlapping = "leave_out"',
         )
     left = len(facts) - len(free)
-    written: list[Case] = []
+    written: list[AnyCase] = []
     if choice.facts is None:
         from curation.shipped import demonstrations_split
 
         written, more = _drop_overlap(demonstrations_split().cases, choice, evaluated)
         left += more
-        taken = {plain_text(c.fact.subject.text) for c in written}
+        taken = {plain_text(c.fact.subject.text) for c in written if isinstance(c, Case)}
         free = [f for f in free if plain_text(f.subject.text) not in taken]
     return [*written, *cases_from_facts(free)], left

@@ -13,7 +13,7 @@ from evaluation.inference.batched_scoring import EditScorer
 from evaluation.inference.request import EditedProbes
 from evaluation.inference.scoring import score
 from schemas.core.errors import ModelError
-from tests.contracts.test_editors import FACTS, PROBES, SUPPORT, editor, same
+from tests.contracts.test_editors import PROBES, editor, requests_of, same, support_of
 from tests.support.tiny import CONFIGS, make
 
 
@@ -26,11 +26,11 @@ def test_a_method_on_a_class(method: str, kind: str, tmp_path: Path) -> None:
     made = editor(method, lm, tmp_path, ridge=0.01)  # where the first block reads bare tokens, keys are few
     if issubclass(EDITORS.get(method), ResidualEditor) and not lm.layout.additive:
         with pytest.raises(ModelError, match="a norm follows the MLP of this model"):
-            made.prepare(SUPPORT)
+            made.prepare(support_of(method))
         return
-    made.prepare(SUPPORT)
-    one, *_ = each = made.edit_each(FACTS[:2])
-    assert same(one, made.edit(FACTS[:1])) and lm.weights_digest() == digest
+    made.prepare(support_of(method))
+    one, *_ = each = made.edit_each(requests_of(method)[:2])
+    assert same(one, made.edit(requests_of(method)[:1])) and lm.weights_digest() == digest
     inside = []
     for edit in each:
         with edit.on(lm):

@@ -23,6 +23,7 @@ from schemas.core.config import Options
 from schemas.core.errors import UserError
 from schemas.facts import Entity, Object
 from schemas.probes import ScoreProbe
+from tests.support.evaluation.routed_events import TOWNS, town_cases
 from tests.support.facts import peru_fact
 from tests.support.tiny import make, replace_everywhere, shuffled
 
@@ -36,14 +37,26 @@ PROBES = [
     for f in FACTS
     if f.new
 ]
-QUICK: dict[str, Any] = {"steps": 4, "template_lengths": ((3, 2),), "covariance": True}
+QUICK: dict[str, Any] = {"steps": 4, "epochs": 1, "template_lengths": ((3, 2),), "covariance": True}
 """Options that make any method that has them quick."""
 
 SUPPORT = [*demonstrations_split().cases[:3], *cases_from_facts(load("shipped").facts[:6])]
 """What methods that learn from declared cases get."""
+EVENTS, EVENT_SUPPORT = [c.event for c in town_cases(TOWNS[8:11])], town_cases(TOWNS[:8])
+"""The same of methods that take events alone."""
 
 both = pytest.mark.parametrize("kind", ["llama", "gpt2"])
 every = pytest.mark.parametrize("method", EDITORS.names())
+
+
+def requests_of(method: str) -> list[Any]:
+    """Three edits that a method takes."""
+    return [*FACTS] if "fact" in EDITORS.get(method).takes else [*EVENTS]
+
+
+def support_of(method: str) -> list[Any]:
+    """Cases that a method can learn from."""
+    return [*SUPPORT] if "fact" in EDITORS.get(method).learns_from else [*EVENT_SUPPORT]
 
 
 def editor(method: str, lm: LM, folder: Path, **more: Any) -> Editor:
@@ -53,9 +66,9 @@ def editor(method: str, lm: LM, folder: Path, **more: Any) -> Editor:
     options = {name: value for name, value in {**QUICK, "corpus": str(corpus), **more}.items() if name in known}
     made = make_editor(method, lm, Cache(folder / "cache"), options)
     if made.wants_support(made.params.model_dump()):
-        made.prepare(SUPPORT)
+        made.prepare(support_of(method))
     if made.wants_split(made.params.model_dump()):
-        made.read_split([*FACTS, *(case.request for case in SUPPORT)])
+        made.read_split([*requests_of(method), *(case.request for case in support_of(method))])
     return made
 
 
@@ -94,8 +107,8 @@ def test_leaves_no_trace(method: str, kind: str, tmp_path: Path) -> None:
     lm = make(kind)
     digest, before, state = lm.weights_digest(), score(lm, PROBES), torch.random.get_rng_state()
     made = editor(method, lm, tmp_path)
-    made.prepare(SUPPORT)
-    edit = made.edit(FACTS[:1])
+    made.prepare(support_of(method))
+    edit = made.edit(requests_of(method)[:1])
     assert lm.weights_digest() == digest
     with edit.on(lm) as edited:
         inside = score(edited, PROBES, rewrite=edit.rewrite)
@@ -118,7 +131,7 @@ def test_an_interrupted_search_leaves_no_trace(
 ) -> None:
     lm = make(kind)
     made, digest = editor(method, lm, tmp_path), lm.weights_digest()
-    made.prepare(SUPPORT)
+    made.prepare(support_of(method))
     calls: list[int] = []
 
     def interrupted(*args: Any, **more: Any) -> Any:
@@ -129,7 +142,7 @@ def test_an_interrupted_search_leaves_no_trace(
 
     replace_everywhere(monkeypatch, logits_at, interrupted)
     try:
-        made.edit(FACTS)
+        made.edit(requests_of(method))
     except KeyboardInterrupt:
         assert len(calls) == 6
     assert lm.weights_digest() == digest
@@ -141,9 +154,9 @@ def test_an_interrupted_search_leaves_no_trace(
 def test_edit_each_is_a_loop_of_edit(method: str, kind: str, tmp_path: Path) -> None:
     lm = make(kind)
     made = editor(method, lm, tmp_path)
-    each = made.edit_each(FACTS)
-    assert len(each) == len(FACTS)
-    for request, got in zip(FACTS, each, strict=True):
+    each = made.edit_each(requests_of(method))
+    assert len(each) == 3
+    for request, got in zip(requests_of(method), each, strict=True):
         assert isinstance(got, Edit)
         assert same(got, made.edit([request]))
 
@@ -153,11 +166,11 @@ def test_edit_each_is_a_loop_of_edit(method: str, kind: str, tmp_path: Path) -> 
 @both
 @every
 def test_cuda_makes_the_same_edit(method: str, kind: str, tmp_path: Path) -> None:
-    want = editor(method, make(kind), tmp_path).edit(FACTS[:1])
+    want = editor(method, make(kind), tmp_path).edit(requests_of(method)[:1])
     lm = make(kind)
     lm.model.to("cuda")
     digest = lm.weights_digest()
-    got = editor(method, lm, tmp_path).edit(FACTS[:1])
+    got = editor(method, lm, tmp_path).edit(requests_of(method)[:1])
     for a, b in zip(got.deltas or (), want.deltas or (), strict=True):
         assert torch.allclose(a.matrix().cpu(), b.matrix(), atol=1e-2)
     with got.on(lm):
@@ -170,7 +183,7 @@ def test_cuda_makes_the_same_edit(method: str, kind: str, tmp_path: Path) -> Non
 def test_weight_edits_leave_prompts_alone_and_notes_are_plain(method: str, kind: str, tmp_path: Path) -> None:
     import json
 
-    edit = editor(method, make(kind), tmp_path).edit(FACTS)
+    edit = editor(method, make(kind), tmp_path).edit(requests_of(method))
     if edit.deltas:
         assert edit.rewrite("How to go?\nStep 1: Walk") == "How to go?\nStep 1: Walk"
     json.dumps(dict(edit.notes), allow_nan=False)

@@ -16,7 +16,7 @@ from evaluation.editors import EDITORS
 from evaluation.edits import weight_deltas as applying
 from evaluation.inference.scoring import score
 from evaluation.models.language_model import LM
-from tests.contracts.test_editors import FACTS, PROBES, SUPPORT, editor
+from tests.contracts.test_editors import PROBES, editor, requests_of, support_of
 from tests.support.tiny import make
 
 EDITS = 200
@@ -53,11 +53,11 @@ def test_weights_after_200_random_edits(kind: str, tmp_path: Path) -> None:
     made = {}
     for method in EDITORS.names():
         made[method] = editor(method, lm, tmp_path)
-        made[method].prepare(SUPPORT)
+        made[method].prepare(support_of(method))
     seen: Counter[str] = Counter()
     for _ in range(EDITS):
         method, error = draw.choice(EDITORS.names()), draw.choice(ERRORS)
-        facts = draw.sample(FACTS, draw.randint(1, len(FACTS)))
+        facts = draw.sample(requests_of(method), draw.randint(1, 3))
         moment = draw.choice(["none", "making", "putting on", "scoring", "inside"])
         broken = broken_off(lm, made[method], facts, moment, error, draw)
         seen[moment if broken else "went through"] += 1

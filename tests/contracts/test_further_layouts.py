@@ -113,7 +113,7 @@ def test_mixtures_of_experts_refuse_the_rest_by_name(kind: str, tmp_path: Path) 
 def test_every_method_says_whether_it_needs_the_projection(tmp_path: Path) -> None:
     """The others really do without it."""
     lm = make_further("mixtral")
-    learning = {"ike", "script_ike", "bm25", "dense", "placebo"}  # need other cases or edits
+    learning = {"ike", "script_ike", "bm25", "dense", "placebo", "serac", "wording"}  # need other cases or edits
     for method in set(EDITORS.names()) - set(MLP) - learning:
         edit = editor(method, lm, tmp_path / method, steps=2).edit(FACTS[:1])
         with edit.on(lm):

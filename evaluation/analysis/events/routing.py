@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Literal, NamedTuple
 
 from curation.stats.intervals import Interval
 from evaluation.editors.in_context.retrieval import said_before
@@ -14,8 +15,13 @@ from evaluation.metrics.generation import Generation
 from evaluation.metrics.pooled import pooled_interval
 from evaluation.runs.results import EditorRun, Run
 from schemas.cases import EventCase
-from schemas.events.questions import FactQuestion, TendencyQuestion
+from schemas.events.questions import FactQuestion, Scope, TendencyQuestion
 from schemas.runs import CaseResult
+
+KINDS = ("facts", "tendencies")
+Sent = Literal["own", "other", "none"]
+SENT: tuple[Sent, ...] = ("own", "other", "none")
+"""Where a question is sent: the edited event, another one, none."""
 
 
 class RoutingCounts(NamedTuple):
@@ -60,27 +66,56 @@ def _of_editor(editor: EditorRun, cases: Mapping[str, EventCase], how: EventChoi
     done = {k: r for k, r in editor.results.items() if r.error is None and k in cases}
     if not any(REWRITTEN in r.notes for r in done.values()):
         return
-    for kind in ("facts", "tendencies"):
-        counts: dict[tuple[str, str], int] = {}
-        sums: list[tuple[float, float]] = []
+    for kind in KINDS:
+        seen = []
         for key, result in done.items():
-            seen = [(q.scope, _sent(q, cases[key], result, how)) for q in getattr(cases[key], kind)]
-            seen = [(scope, to) for scope, to in seen if to is not None]
-            for one in seen:
-                counts[one] = counts.get(one, 0) + 1  # type: ignore[index, arg-type]
-            right = sum(to == ("own" if scope == "in" else "none") for scope, to in seen)
-            sums += [(float(right), float(len(seen)))] if seen else []
-        if sums:
-            inside, outside = (
-                RoutingCounts(*(counts.get((scope, to), 0) for to in ("own", "other", "none")))
-                for scope in ("in", "out")
-            )
-            yield Routing(editor.label, kind, inside, outside, pooled_interval(sums))
+            sent = ((q.scope, _sent(q, cases[key], result, how)) for q in getattr(cases[key], kind))
+            seen.append([(scope, to) for scope, to in sent if to is not None])
+        if any(seen):
+            yield routing_of(editor.label, kind, seen)
+
+
+def routing_of(label: str, kind: str, events: Iterable[Sequence[tuple[Scope, Sent]]]) -> Routing:
+    """The routing of questions whose scope, and where they were sent, is known.
+
+    Args:
+        label: The method.
+        kind: ``facts`` or ``tendencies``.
+        events: Of every event its questions' scope and where each was sent.
+    """
+    counts: Counter[tuple[Scope, Sent]] = Counter()
+    sums = []
+    for questions in events:
+        counts.update(questions)
+        right = sum(sent == ("own" if scope == "in" else "none") for scope, sent in questions)
+        sums += [(float(right), float(len(questions)))] if questions else []
+    inside = RoutingCounts(*(counts["in", sent] for sent in SENT))
+    outside = RoutingCounts(*(counts["out", sent] for sent in SENT))
+    return Routing(label, kind, inside, outside, pooled_interval(sums))
+
+
+def routings_by(label: str, cases: Sequence[EventCase], route: Callable[[str, str], int | None]) -> list[Routing]:
+    """The routing of a router over all events of some cases, without a language model.
+
+    Args:
+        label: The method.
+        cases: Events with questions; their events, in this order, are the memory.
+        route: Of a question and its kind, the number of the event that it is sent to, or None.
+    """
+    out = []
+    for kind in KINDS:
+        seen: list[list[tuple[Scope, Sent]]] = []
+        for number, case in enumerate(cases):
+            sent = [(q.scope, route(q.text, kind)) for q in getattr(case, kind)]
+            seen.append([(s, "none" if to is None else "own" if to == number else "other") for s, to in sent])
+        if any(seen):
+            out.append(routing_of(label, kind, seen))
+    return out
 
 
 def _sent(
     question: FactQuestion | TendencyQuestion, case: EventCase, result: CaseResult, how: EventChoice
-) -> str | None:
+) -> Sent | None:
     """``own``, ``other`` or ``none``; None where the question was not asked."""
     probe = fact_probe(question, how) if isinstance(question, FactQuestion) else choice_probes(question, how)[0]
     if all(a.probe != probe.id for a in result.answers):

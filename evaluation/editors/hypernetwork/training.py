@@ -69,6 +69,8 @@ class TrainingStep(NamedTuple):
     seconds: float
     left: float
 
+    held_out_is = "held-out losses"
+
 
 class TrainingResult(NamedTuple):
     """The network with the least held-out loss, that loss, the step it was found at, seconds of training in all."""

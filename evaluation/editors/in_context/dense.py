@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+from pydantic import SerializerFunctionWrapHandler, model_serializer
+
 from curation.files.artifact_cache import Cache
+from curation.similarity.embeddings import encoder_identity
 from evaluation.editors.in_context.bm25 import Retrieval
-from evaluation.editors.in_context.retrieval import Dense, Index, Vectors, index_components
+from evaluation.editors.in_context.retrieval import Dense, Index, Vectors
 from evaluation.models.language_model import LM
+
+_ENCODING = ("encoder", "query_prefix", "passage_prefix")
 
 
 class DenseRetrieval(Retrieval):
@@ -17,18 +22,42 @@ class DenseRetrieval(Retrieval):
     name: ClassVar[str] = "dense"
     version: ClassVar[int] = 1
     about: ClassVar[str] = "a memory of edits; each prompt is preceded by the nearest by meaning (sentence embeddings)"
-    needs: ClassVar[str] = "support that fills the memory; the embedding model all-MiniLM-L6-v2"
+    needs: ClassVar[str] = "support that fills the memory; the embedding model all-MiniLM-L6-v2, or another encoder"
     costs: ClassVar[str] = "an embedding a prompt (some milliseconds); longer prompts"
+
+    class Params(Retrieval.Params):
+        """Options of dense retrieval: those of retrieval, and the encoder.
+
+        Options of the encoder that are not given are no part of a run's identity: they came later than the method.
+
+        Attributes:
+            encoder: Folder of a sentence encoder whose vector is the mean over its tokens (E5, GTE ...); None:
+                all-MiniLM-L6-v2.
+            query_prefix: What stands before a prompt when it is encoded, such as ``query: `` of E5.
+            passage_prefix: What stands before an edit, such as ``passage: ``.
+        """
+
+        encoder: str | None = None
+        query_prefix: str = ""
+        passage_prefix: str = ""
+
+        @model_serializer(mode="wrap")
+        def _without_defaults(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+            told: dict[str, Any] = write(self)
+            return {k: v for k, v in told.items() if k not in _ENCODING or v not in (None, "")}
+
+    params: Params
 
     def __init__(self, params: Any, lm: LM, cache: Cache) -> None:
         super().__init__(params, lm, cache)
-        self._vectors = Vectors()
+        self._texts = Vectors(params.encoder, prefix=params.passage_prefix)
+        self._queries = Vectors(params.encoder, prefix=params.query_prefix)
 
     @property
     def components(self) -> Mapping[str, str]:
         """The embedding model."""
-        return index_components("embedding")
+        return {"embedding": encoder_identity(self.params.encoder)}
 
     def index(self, texts: Sequence[str]) -> Index:
         """An index of embeddings; facts of the support are embedded once."""
-        return Dense(texts, self._vectors)
+        return Dense(texts, self._texts, queries=self._queries)

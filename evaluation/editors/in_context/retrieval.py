@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache as remember
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from curation.similarity.embeddings import MODEL, Embedder
@@ -78,12 +79,22 @@ class Bm25:
 
 
 class Tfidf:
-    """Cosine of TF-IDF vectors over words and pairs of words (scikit-learn)."""
+    """Cosine of TF-IDF vectors over words and pairs of words (scikit-learn).
 
-    def __init__(self, texts: Sequence[str]) -> None:
+    Args:
+        texts: What is in the memory.
+        stop_words: ``english`` leaves stop words out.
+    """
+
+    def __init__(self, texts: Sequence[str], *, stop_words: str | None = None) -> None:
         from sklearn.feature_extraction.text import TfidfVectorizer
 
-        self._vectoriser = TfidfVectorizer(ngram_range=(1, 2), token_pattern=r"(?u)\b\w+\b", sublinear_tf=True)
+        self._vectoriser = TfidfVectorizer(
+            ngram_range=(1, 2),
+            token_pattern=r"(?u)\b\w+\b",
+            sublinear_tf=True,
+            stop_words=stop_words,
+        )
         self._rows = self._vectoriser.fit_transform(texts)
 
     def scores(self, query: str) -> NDArray[np.float64]:
@@ -94,31 +105,45 @@ class Tfidf:
 
 
 class Vectors:
-    """Sentence embeddings of texts, each computed once."""
+    """Sentence embeddings of texts, each computed once.
 
-    def __init__(self) -> None:
+    Args:
+        encoder: Folder of the encoder; None: all-MiniLM-L6-v2, as installed.
+        prefix: What stands before each text when it is encoded ("query: ").
+        device: Where the encoder computes, as torch names it.
+    """
+
+    def __init__(self, encoder: str | None = None, *, prefix: str = "", device: str = "cpu") -> None:
         self._known: dict[str, Any] = {}
+        self._encoder, self._prefix, self._device = encoder, prefix, device
 
     def of(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Unit vectors, shape (texts, 384)."""
+        """Unit vectors, shape (texts, dimensions): 384 of MiniLM."""
         import numpy as np
 
         if missing := [t for t in dict.fromkeys(texts) if t not in self._known]:
-            self._known.update(zip(missing, _embedder().embed(missing), strict=True))
+            vectors = _embedder(self._encoder, self._device).embed([self._prefix + t for t in missing])
+            self._known.update(zip(missing, vectors, strict=True))
         return np.stack([self._known[t] for t in texts])
 
 
 class Dense:
-    """Cosine of sentence embeddings."""
+    """Cosine of sentence embeddings.
 
-    def __init__(self, texts: Sequence[str], vectors: Vectors | None = None) -> None:
-        self._rows = (vectors or Vectors()).of(texts)
+    Args:
+        texts: What is in the memory.
+        vectors: Encodes the texts. ``queries``: encodes what is looked up, where it has another prefix.
+    """
+
+    def __init__(self, texts: Sequence[str], vectors: Vectors | None = None, *, queries: Vectors | None = None) -> None:
+        vectors = vectors or Vectors()
+        self._rows, self._queries = vectors.of(texts), queries or vectors
 
     def scores(self, query: str) -> NDArray[np.float64]:
         """Cosines, -1 to 1."""
         import numpy as np
 
-        return np.asarray(self._rows @ _embedder().embed([query])[0], dtype=np.float64)
+        return np.asarray(self._rows @ self._queries.of([query])[0], dtype=np.float64)
 
 
 def make_index(similarity: Similarity, texts: Sequence[str], vectors: Vectors) -> Index:
@@ -172,5 +197,5 @@ class RetrievalEdit(NoEdit):
 
 
 @remember
-def _embedder() -> Embedder:
-    return Embedder()
+def _embedder(encoder: str | None = None, device: str = "cpu") -> Embedder:
+    return Embedder(None if encoder is None else Path(encoder).expanduser(), device=device)

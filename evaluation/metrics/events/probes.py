@@ -51,7 +51,7 @@ _OPEN = _Instructions(
     f"The event has happened. Answer the question with it and with what you know: what is likely now? {_WORDS}",
     f"Answer the question with what you know: what is likely now? {_WORDS}",
 )
-_QUESTION = re.compile(r"^Question: (.*?)(?: \(A\) .* \(B\) .* \(C\) .*)?\nAnswer:$", re.DOTALL)
+_QUESTION = re.compile(r"^Question: (.*?)( \(A\) .* \(B\) .* \(C\) .*)?\nAnswer:$", re.DOTALL)
 
 
 def fact_probe(question: FactQuestion, choice: EventChoice) -> GenerateProbe:
@@ -112,3 +112,14 @@ def question_of(prompt: str) -> str:
     """
     found = _QUESTION.match(prompt)
     return found.group(1) if found else prompt
+
+
+def has_options(prompt: str) -> bool:
+    r"""Whether the prompt of one of these probes asks for the letter of an option.
+
+    Example:
+        >>> has_options("Question: How may prices change? (A) Up (B) Down (C) Not\nAnswer:")
+        True
+    """
+    found = _QUESTION.match(prompt)
+    return found is not None and found.group(2) is not None

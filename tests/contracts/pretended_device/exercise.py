@@ -17,7 +17,7 @@ from evaluation.inference.scoring import score
 from schemas.cases import Case
 from schemas.probes import GenerateProbe
 from tests.contracts import test_editors
-from tests.contracts.test_editors import SUPPORT, editor
+from tests.contracts.test_editors import editor, requests_of, support_of
 from tests.support.pretended_device import pretended
 from tests.support.tiny import make
 
@@ -46,14 +46,14 @@ def exercise(method: str, kind: str, dtype: torch.dtype, folder: Path) -> Waits:
         lm = make(kind, dtype=dtype, **{"n_positions" if kind == "gpt2" else "max_position_embeddings": 1024})
         lm.model.to("cuda")
         made = editor(method, lm, folder, steps=2)
-        made.prepare(SUPPORT)
+        made.prepare(support_of(method))
         machine.counts.clear()
-        edits = made.edit_each(FACTS)
+        edits = made.edit_each(requests_of(method)[:2])
         each = _counted(machine)
         for delta in (d for edit in edits for d in edit.deltas or ()):
             parts = (delta.left, delta.right) if isinstance(delta, LowRankDelta) else (delta.value,)
             assert all(x.dtype == torch.float32 for x in parts)
-        one = made.edit(FACTS)
+        one = made.edit(requests_of(method)[:2])
         with one.on(lm):
             answers = [*score(lm, PROBES, rewrite=one.rewrite), *write(lm, TEXTS, rewrite=one.rewrite)]
         assert [a.error for a in answers] == [None] * len(answers)
@@ -65,7 +65,7 @@ def exercise(method: str, kind: str, dtype: torch.dtype, folder: Path) -> Waits:
         done = list(engine.work(made, jobs))
         assert [d.error for d in done] == [None] * len(jobs)
         counted = Waits(each, _counted(machine))
-        made.edit_after(FACTS[:1], [one])
+        made.edit_after(requests_of(method)[:1], [one])
         assert not machine.counts.refused, dict(machine.counts.refused)  # none was swallowed on its way either
     return counted
 

@@ -16,7 +16,7 @@ from evaluation.inference.batching import TokenBudget
 from evaluation.inference.generation import PromptToContinue, Sampling, generate
 from evaluation.models.language_model import LM
 from schemas.cases import Case
-from tests.contracts.test_editors import FACTS, PROBES, SUPPORT, editor
+from tests.contracts.test_editors import FACTS, PROBES, editor, requests_of, support_of
 from tests.support.pretended_device import Machine, pretended
 from tests.support.tiny import make
 
@@ -94,10 +94,10 @@ def test_waits_grow_little_with_the_edits(method: str, tmp_path: Path) -> None:
     with pretended() as machine:
         lm = on_card()
         made = editor(method, lm, tmp_path, steps=3)
-        made.prepare(SUPPORT)
-        made.edit_each(FACTS[:1])  # what is read once
+        made.prepare(support_of(method))
+        made.edit_each(requests_of(method)[:1])  # what is read once
         found = []
-        for facts in (FACTS[:2], FACTS * 2):
+        for facts in (requests_of(method)[:2], requests_of(method) * 2):
             spent(machine)
             made.edit_each(facts)
             found.append(spent(machine))

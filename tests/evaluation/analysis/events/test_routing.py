@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
-from evaluation.analysis.events.routing import RoutingCounts, routings
+from evaluation.analysis.events.routing import RoutingCounts, routing_of, routings, routings_by
+from schemas.events.questions import SCOPE_LISTS
 from tests.support.evaluation.event_answers import prefers, said
 from tests.support.evaluation.event_runs import event_run
 from tests.support.events import MOVE, event_case, make_event, make_fact_question, make_tendency
@@ -51,3 +55,50 @@ def test_questions_that_were_not_asked_are_not_counted_and_a_method_that_puts_no
     run = event_run([MERGER], {"ft_lm": {MERGER.key: (some, None)}, "ice": {MERGER.key: (some, mentions("", "x"))}})
     (only,) = routings(run)
     assert (only.label, only.inside, only.outside.questions) == ("ice", RoutingCounts(0, 1, 0), 0)
+
+
+def test_a_router_is_counted_over_all_events_without_a_model() -> None:
+    """Everything about Brenta goes to the merger, everything else nowhere; kinds are told apart."""
+    asked: list[str] = []
+
+    def route(question: str, kind: str) -> int | None:
+        asked.append(kind)
+        return 0 if "Brenta" in question else None
+
+    facts, tendencies = routings_by("mine", [MERGER, MOVED], route)
+    assert (facts.inside, facts.outside) == (RoutingCounts(2, 0, 1), RoutingCounts(0, 0, 1))
+    assert facts.accuracy.mean == pytest.approx(3 / 4) and tendencies.accuracy.mean == pytest.approx(2 / 3)
+    assert asked == ["facts"] * 4 + ["tendencies"] * 3
+    assert routings_by("mine", [], route) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "prefix", "accuracy", "inside", "outside"),
+    [
+        ("facts", "", 0.687, (0.420, 0.027, 0.554), 0.983),
+        ("tendencies", "", 0.539, (0.448, 0.217, 0.335), 0.920),
+        ("tendencies", "e5_", None, (0.461, 0.539, 0.0), 0.0),
+    ],
+)
+def test_the_released_routing(
+    shared: Path,
+    kind: str,
+    prefix: str,
+    accuracy: float | None,
+    inside: tuple[float, ...],
+    outside: float,
+) -> None:
+    """What the authors' SERAC and E5 did, counted from the file that says where each question was sent."""
+    file = shared / "data" / "elken" / "serac_routing.jsonl"
+    if not file.is_file():
+        pytest.skip("the released routing of ELKEN is not here (set SCEDIT_SHARED)")
+    field = prefix + {"facts": "fact", "tendencies": "tendency"}[kind]
+    rows = [json.loads(line).get(field) for line in file.read_text(encoding="utf-8").splitlines()]
+    lists = ((SCOPE_LISTS[name], sent) for row in rows if row for name, sent in row.items())
+    events = [[(scope, to) for to in sent] for scope, sent in lists]
+    found = routing_of("released", kind, events)
+    questions = found.inside.questions
+    if accuracy is not None:
+        assert found.accuracy.mean == pytest.approx(accuracy, abs=0.0006)
+    assert tuple(n / questions for n in found.inside) == pytest.approx(inside, abs=0.006 if prefix else 0.0006)
+    assert found.outside.none / max(found.outside.questions, 1) == pytest.approx(outside, abs=0.0006)

@@ -1,0 +1,1 @@
+"""Methods that send each question to one event of a memory, or to none."""

@@ -1,0 +1,102 @@
+"""A trained scope head as a file: the weights, what it was trained on, with which encoder and settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from evaluation.editors.hypernetwork.training import read_tensors, write_tensors
+from evaluation.editors.routed.head import ScopeHead
+from evaluation.editors.routed.head_training import TrainedHead
+from evaluation.editors.training_data import TrainingData
+from schemas.core.errors import DataError, UserError
+
+FORMAT = 1
+RETRAIN = "train one: scedit model train --editors serac"
+
+
+class HeadFile(NamedTuple):
+    """A head as read from a file.
+
+    Attributes:
+        head: The network.
+        shortlist: Events that it looks at.
+        encoder: Identity of the encoder that it was trained with.
+    """
+
+    head: ScopeHead
+    shortlist: int
+    encoder: str
+
+    @classmethod
+    def load(cls, path: Path) -> HeadFile:
+        """Read a head.
+
+        Raises:
+            DataError: the file is none.
+        """
+        tensors, manifest = read_tensors(path)
+        try:
+            head = ScopeHead(int(manifest["dimensions"]), int(manifest["hidden"]))
+            head.load_state_dict({name: value.float() for name, value in tensors.items()})
+            head.eval().requires_grad_(False)
+            identity = manifest["identity"]
+            return cls(head, int(identity["params"]["shortlist"]), identity["encoder"])
+        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+            raise DataError(f"no trained head of serac: {error}", where=str(path)) from None
+
+    def fits(self, encoder: str, *, where: str) -> None:
+        """Refuse a head that was trained with another encoder.
+
+        Raises:
+            UserError: names both.
+        """
+        if self.encoder != encoder:
+            raise UserError(
+                f"the head was trained with the encoder {self.encoder}, not with {encoder}",
+                where=where,
+                fix=f"set params.encoder to that one, or {RETRAIN}",
+            )
+
+
+def write_head(
+    path: Path, trained: TrainedHead, *, identity: dict[str, Any], data: TrainingData, questions: list[str]
+) -> None:
+    """Write a head, whole or not at all.
+
+    Args:
+        path: The file.
+        trained: The head.
+        identity: Method, version, encoder, settings and digest of the cases: all that the training depends on.
+        data: What it was trained on.
+        questions: Digests of the questions' texts.
+    """
+    told = {
+        "format": FORMAT,
+        "dimensions": trained.network.dimensions,
+        "hidden": trained.network.hidden,
+        "identity": identity,
+        "trained": {"name": data.name, "digest": data.digest, "cases": sum(k.startswith("case/") for k in data.keys)},
+        "keys": sorted(data.keys),
+        "subjects": sorted(data.subjects),
+        "events": sorted(data.texts),
+        "questions": sorted(questions),
+        "held_out": {**trained.held_out._asdict(), "step": trained.step},
+    }
+    write_tensors(path, trained.network.half().state_dict(), told)
+
+
+def trained_on(path: Path) -> TrainingData:
+    """What the head of a file was trained on.
+
+    Raises:
+        DataError: the file does not say it.
+    """
+    _, manifest = read_tensors(path)
+    try:
+        told = manifest["trained"]
+        names = (frozenset(manifest[name]) for name in ("keys", "subjects", "events"))
+        keys, subjects, texts = names
+        return TrainingData(told["name"], told["digest"], keys, subjects, texts)
+    except (KeyError, TypeError) as error:
+        raise DataError(f"no trained head of serac: {error} is missing", where=str(path)) from None

@@ -1,0 +1,77 @@
+"""The null router: scope by wording alone, then the nearest event by TF-IDF; it never asks whether they fit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from curation.files.artifact_cache import Cache
+from evaluation.editors.routed.wording import ScopeByWording, Wording, WordingRouter
+from schemas.core.errors import UserError
+from tests.support.events import event_case, make_event, make_fact_question, make_tendency
+
+TOWNS = ["Alba", "Brenta", "Corvo", "Dorno"]
+
+
+def support() -> list[Any]:
+    """What begins with "who" is in scope, what begins with "when" is not; of tendencies the other way round."""
+    cases = []
+    for town in TOWNS:
+        key = f"s/{town}"
+        facts = (
+            make_fact_question(f"Who leads {town}?", "Ada", event=key, key=f"{key}/1"),
+            make_fact_question(f"When was {town} founded?", "1200", event=key, key=f"{key}/2", scope="out"),
+        )
+        tendencies = (
+            make_tendency(f"When may rents in {town} rise?", event=key, key=f"{key}/3"),
+            make_tendency(f"Who may move to {town}?", "C", event=key, key=f"{key}/4", scope="out"),
+        )
+        event = make_event(key, f"{town} has a new mayor.")
+        cases.append(event_case(f"case/{key}", event=event, facts=facts, tendencies=tendencies))
+    return cases
+
+
+def wording(folder: Path, **params: Any) -> Wording:
+    made = Wording(Wording.Params(**params), None, Cache(folder))  # type: ignore[arg-type] - no model has a part in it
+    made.prepare(support())
+    made.read_split([make_event("e/1", "Elva has bought a ship."), make_event("e/2", "Fano has bought a train.")])
+    return made
+
+
+def test_the_wording_decides_and_the_nearest_event_stands_before_the_question(tmp_path: Path) -> None:
+    edit = wording(tmp_path).edit([make_event("e/1", "Elva has bought a ship.")])
+    fact = "Question: {}\nAnswer:"
+    assert edit.rewrite(fact.format("Who leads Fano?")).startswith("Event: Fano has bought a train.\nQuestion:")
+    assert edit.rewrite(fact.format("When was Fano founded?")) == fact.format("When was Fano founded?")
+    choice = "Question: {} (A) x (B) y (C) z\nAnswer:"
+    assert edit.rewrite(choice.format("When may rents in Elva rise?")).startswith("Event: Elva")
+    assert not edit.rewrite(choice.format("Who may move to Elva?")).startswith("Event:"), "tendencies apart"
+    assert edit.notes == {"memory": 2, "edited": 1}
+
+
+def test_a_question_that_shares_no_word_with_any_event_goes_nowhere() -> None:
+    router = WordingRouter(["Elva has bought a ship."], ScopeByWording(support()), 0.5)
+    found = router.route("Question: Who leads Gavi?\nAnswer:")
+    assert found.item is None and found.score > 0.5
+
+
+@pytest.mark.parametrize(("threshold", "sent"), [(0.0, True), (1.0, False)])
+def test_the_threshold(tmp_path: Path, threshold: float, sent: bool) -> None:
+    edit = wording(tmp_path, threshold=threshold).edit([make_event("e/1", "Elva has bought a ship.")])
+    assert edit.rewrite("Question: When was Elva founded?\nAnswer:").startswith("Event:") is sent
+
+
+def test_one_kind_of_questions_is_learnt_from_both_where_it_stands_alone() -> None:
+    no_tendencies = [c.model_copy(update={"tendencies": ()}) for c in support()]
+    scopes = ScopeByWording(no_tendencies)
+    assert scopes.probability("Who leads Elva?", tendency=True) > 0.5
+
+
+def test_support_of_one_scope_teaches_nothing() -> None:
+    inside = [c.model_copy(update={"facts": c.facts[:1], "tendencies": c.tendencies[:1]}) for c in support()]
+    with pytest.raises(UserError, match="there are none of one scope"):
+        ScopeByWording(inside)
+    with pytest.raises(UserError, match="events_from_facts"):
+        ScopeByWording([])
