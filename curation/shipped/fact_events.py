@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -23,14 +22,6 @@ WORDINGS = Path(__file__).with_name("fact_events.toml")
 _BESIDE = "beside"
 
 
-@lru_cache(maxsize=1)
-def shipped_fact_events() -> tuple[EventCase, ...]:
-    """The temporal facts that come with the program, as events with questions (CC0)."""
-    from curation.loaders import load
-
-    return events_from_facts(load("shipped").require(), read_toml(WORDINGS))
-
-
 class _Wording(NamedTuple):
     """How a relation's events and questions are worded; see ``fact_events.toml``."""
 
@@ -42,7 +33,7 @@ class _Wording(NamedTuple):
     lost: bool = True
 
 
-def events_from_facts(facts: Iterable[Fact], wordings: Mapping[str, Any]) -> tuple[EventCase, ...]:
+def events_from_facts(facts: Iterable[Fact], wordings: Mapping[str, Any] | None = None) -> tuple[EventCase, ...]:
     """Temporal facts whose relation has a wording, two thirds of them as events with questions.
 
     In scope: two questions about the subject, one about the new object, one about the old one (its answer becomes
@@ -52,8 +43,10 @@ def events_from_facts(facts: Iterable[Fact], wordings: Mapping[str, Any]) -> tup
 
     Args:
         facts: Any facts; those that are not temporal only answer questions about subjects of the others.
-        wordings: By relation, and under ``beside`` the questions about what an event leaves alone.
+        wordings: By relation, and under ``beside`` the questions about what an event leaves alone; ours where they are
+            not given.
     """
+    wordings = read_toml(WORDINGS) if wordings is None else wordings
     facts = sorted(facts, key=lambda f: f.key)
     changed: dict[str, list[Fact]] = defaultdict(list)
     known: dict[str, list[Fact]] = defaultdict(list)

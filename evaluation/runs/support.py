@@ -169,9 +169,10 @@ def _teaches(case: AnyCase) -> bool:
 
 def _open(choice: SupportChoice) -> Sequence[AnyCase]:
     if choice.name == "events_from_facts" and choice.store is None:
-        from curation.shipped.fact_events import shipped_fact_events
+        from curation.loaders import load
+        from curation.shipped.fact_events import events_from_facts
 
-        return shipped_fact_events()
+        return events_from_facts(load("shipped").require())
     if choice.file is not None:
         return load_split(choice.file).all_cases
     if choice.store is not None:

@@ -98,12 +98,20 @@ class HeadRouter:
         vectors: The encoder that the head was trained with.
         shortlist: Events that the head looks at, the nearest by meaning and by words.
         threshold: The least probability (sigmoid of the head's log-odds).
+        names_apart: Whether the head was trained with a weight for each name in a question.
     """
 
     def __init__(
-        self, head: ScopeHead, texts: Sequence[str], vectors: Vectors, *, shortlist: int, threshold: float
+        self,
+        head: ScopeHead,
+        texts: Sequence[str],
+        vectors: Vectors,
+        *,
+        shortlist: int,
+        threshold: float,
+        names_apart: bool = True,
     ) -> None:
-        self._head, self._memory = head, EventMemory(texts, vectors)
+        self._head, self._memory = head, EventMemory(texts, vectors, names_apart=names_apart)
         self._shortlist, self._threshold = shortlist, threshold
         self._rows = torch.from_numpy(self._memory.rows).to(next(head.parameters()).device)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import torch
+
 from evaluation.editors.hypernetwork.training import read_tensors, write_tensors
 from evaluation.editors.routed.head import ScopeHead
 from evaluation.editors.routed.head_training import TrainedHead
@@ -21,11 +23,13 @@ class HeadFile(NamedTuple):
     Attributes:
         head: The network.
         shortlist: Events that it looks at.
+        names_apart: Whether it has a weight for each name in a question.
         encoder: Identity of the encoder that it was trained with.
     """
 
     head: ScopeHead
     shortlist: int
+    names_apart: bool
     encoder: str
 
     @classmethod
@@ -37,11 +41,13 @@ class HeadFile(NamedTuple):
         """
         tensors, manifest = read_tensors(path)
         try:
-            head = ScopeHead(int(manifest["dimensions"]), int(manifest["hidden"]))
+            with torch.random.fork_rng(devices=[]):  # a new network draws its weights
+                head = ScopeHead(int(manifest["dimensions"]), int(manifest["hidden"]))
             head.load_state_dict({name: value.float() for name, value in tensors.items()})
             head.eval().requires_grad_(False)
             identity = manifest["identity"]
-            return cls(head, int(identity["params"]["shortlist"]), identity["encoder"])
+            p = identity["params"]
+            return cls(head, int(p["shortlist"]), bool(p["names_apart"]), str(identity["encoder"]))
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
             raise DataError(f"no trained head of serac: {error}", where=str(path)) from None
 

@@ -36,6 +36,7 @@ class HeadSettings(NamedTuple):
     far: int
     held_out: float
     shortlist: int
+    names_apart: bool
     seed: int
 
 
@@ -114,7 +115,10 @@ class HeadTrainer:
         cases = sorted(cases, key=lambda case: (case.key in held, case.key))  # those to learn from stand first
         learnt = [case for case in cases if case.key not in held]
         vectors.of([t for c in cases for t in (c.event.text, *(q.text for q in (*c.facts, *c.tendencies)))])
-        memory, whole = (EventMemory([c.event.text for c in some], vectors) for some in (learnt, cases))
+        memory, whole = (
+            EventMemory([c.event.text for c in some], vectors, names_apart=settings.names_apart)
+            for some in (learnt, cases)
+        )
         self._rows = torch.from_numpy(whole.rows).to(device, dtype)
         self._train = [x for n, case in enumerate(learnt) for x in self._lessons(n, case, memory, train=True)]
         beside = [(n, case) for n, case in enumerate(cases) if case.key in held]

@@ -55,12 +55,14 @@ class EventMemory:
     Args:
         texts: What happened, one an event.
         vectors: Encodes texts.
+        names_apart: As ``wording``.
 
     Attributes:
         rows: Vectors of the events, shape (events, dimensions).
     """
 
-    def __init__(self, texts: Sequence[str], vectors: Vectors) -> None:
+    def __init__(self, texts: Sequence[str], vectors: Vectors, *, names_apart: bool = True) -> None:
+        self._apart = names_apart
         self._vectors, self.rows = vectors, vectors.of(texts)
         self._bm25, self._names = Bm25(texts), [names_in(text, first=True) for text in texts]
 
@@ -89,7 +91,9 @@ class EventMemory:
             np.minimum(shared, 4) / 4,
             np.full(len(events), float(bool(names))),
         )
-        return Pairs(events, vector, np.stack(columns, axis=1).astype(np.float32), wording(question))
+        return Pairs(
+            events, vector, np.stack(columns, axis=1).astype(np.float32), wording(question, names_apart=self._apart)
+        )
 
 
 def _shortlist(cosine: Floats, bm25: NDArray[np.float64], size: int) -> list[int]:
@@ -117,16 +121,21 @@ def _largest(values: NDArray[np.floating], count: int) -> list[int]:  # type: ig
     return chosen[np.lexsort((chosen, -values[chosen]))].tolist()  # type: ignore[no-any-return]
 
 
-def wording(question: str) -> NDArray[np.int64]:
-    """Words and word pairs of a question as numbers below ``BUCKETS``, by their checksums; all names are one word.
+def wording(question: str, *, names_apart: bool) -> NDArray[np.int64]:
+    """Words and word pairs of a question as numbers below ``BUCKETS``, by their checksums.
+
+    Args:
+        question: The question.
+        names_apart: Names are words like others; else all of them are one word.
 
     Example:
-        >>> wording("Who leads Rome?").tolist() == wording("Who leads Lima?").tolist()
+        >>> rome, lima = (wording(f"Who leads {x}?", names_apart=False).tolist() for x in ("Rome", "Lima"))
+        >>> rome == lima
         True
     """
     import numpy as np
 
-    names = names_in(question, first=False)
+    names = frozenset() if names_apart else names_in(question, first=False)
     single = ["<name>" if word in names else word for word in words(question)]
     both = [*single, *(f"{a} {b}" for a, b in pairwise(single))]
     return np.array([zlib.crc32(text.encode("utf-8", "surrogatepass")) % BUCKETS for text in both], dtype=np.int64)

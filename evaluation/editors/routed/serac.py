@@ -60,6 +60,8 @@ class Serac(RoutingEditor):
                 step.
             lr: AdamW's learning rate. ``weight_decay``: its decay.
             near: Events nearest to a question that it is told from. ``far``: drawn ones.
+            names_apart: A name in a question has a weight of its own; False: all names are one word. False where few
+                names stand for what is out of scope, as in ``events_from_facts``.
             held_out: Share of the events kept aside.
             seed: Of the network's start and of all draws.
         """
@@ -70,12 +72,13 @@ class Serac(RoutingEditor):
         shortlist: int = Field(default=32, ge=1)
         hidden: int = Field(default=64, ge=1)
         dropout: float = Field(default=0.3, ge=0, lt=1)
-        epochs: int = Field(default=5, ge=1)
+        epochs: int = Field(default=3, ge=1)
         batch: int = Field(default=64, ge=1)
         lr: float = Field(default=1e-3, gt=0)
         weight_decay: float = Field(default=0.05, ge=0)
         near: int = Field(default=12, ge=1)
         far: int = Field(default=4, ge=0)
+        names_apart: bool = True
         held_out: float = Field(default=0.15, gt=0, le=0.5)
         seed: int = 0
 
@@ -120,8 +123,14 @@ class Serac(RoutingEditor):
     def router(self, texts: Sequence[str]) -> Router:
         """The head over these events."""
         assert self._head is not None
-        shortlist, threshold = self._head.shortlist, self.params.threshold
-        return HeadRouter(self._head.head, texts, self._encoder(), shortlist=shortlist, threshold=threshold)
+        return HeadRouter(
+            self._head.head,
+            texts,
+            self._encoder(),
+            shortlist=self._head.shortlist,
+            threshold=self.params.threshold,
+            names_apart=self._head.names_apart,
+        )
 
     def train(
         self,

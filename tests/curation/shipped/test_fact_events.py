@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from curation.loaders import load
-from curation.shipped.fact_events import WORDINGS, events_from_facts, shipped_fact_events
+from curation.shipped.fact_events import WORDINGS, events_from_facts
 from schemas.core.config import read_toml
 
-CASES = shipped_fact_events()
+CASES = events_from_facts(load("shipped").require())
 
 
 def test_two_thirds_of_the_temporal_facts_are_events_with_questions_of_all_kinds() -> None:

@@ -24,7 +24,7 @@ def path(tmp_path: Path) -> Path:
     torch.manual_seed(0)
     head = ScopeHead(DIMENSIONS, 8).eval()
     trained = TrainedHead(head, RoutingAccuracy(0.8, None), 3, 1.0)
-    identity = {"encoder": "tiny@1", "params": {"shortlist": 8}, "data": "d"}
+    identity = {"encoder": "tiny@1", "params": {"shortlist": 8, "names_apart": True}, "data": "d"}
     write_head(
         tmp_path / "head.safetensors", trained, identity=identity, data=TrainingData.of("towns", CASES), questions=["x"]
     )

@@ -11,7 +11,7 @@ from schemas.cases import EventCase
 from schemas.core.errors import UserError
 from tests.support.evaluation.routed_events import ELSEWHERE, TOWNS, HashedVectors, town_cases
 
-SETTINGS = HeadSettings(8, 0.2, 25, 5e-3, 0.0, 16, 4, 2, 0.25, 8, 0)
+SETTINGS = HeadSettings(8, 0.2, 25, 5e-3, 0.0, 16, 4, 2, 0.25, 8, False, 0)
 
 
 def trained(cases: list[EventCase], **changes: object) -> TrainedHead:
@@ -21,7 +21,7 @@ def trained(cases: list[EventCase], **changes: object) -> TrainedHead:
 def test_new_towns_are_told_from_others_though_both_are_asked_about_in_the_same_words() -> None:
     found = trained(town_cases(TOWNS[:32]))
     texts = [c.event.text for c in town_cases(TOWNS[32:])]
-    router = HeadRouter(found.network, texts, HashedVectors(), shortlist=8, threshold=0.5)
+    router = HeadRouter(found.network, texts, HashedVectors(), shortlist=8, threshold=0.5, names_apart=False)
     right = [router.route(f"Who is mayor of {town}?").item == n for n, town in enumerate(TOWNS[32:])]
     assert sum(right) >= 26, right
     right = [router.route(f"Who is mayor of {town}?").item is None for town in ELSEWHERE[32:]]

@@ -20,7 +20,16 @@ from schemas.core.errors import DataError, UserError
 from tests.support.arithmetic import make_case
 from tests.support.evaluation.routed_events import ELSEWHERE, TOWNS, HashedVectors, town_cases
 
-QUICK: dict[str, Any] = {"epochs": 25, "hidden": 8, "dropout": 0.2, "lr": 0.005, "batch": 16, "near": 4, "far": 2}
+QUICK: dict[str, Any] = {
+    "epochs": 25,
+    "hidden": 8,
+    "dropout": 0.2,
+    "lr": 0.005,
+    "batch": 16,
+    "near": 4,
+    "far": 2,
+    "names_apart": False,
+}
 FEW, NEW, AWAY = TOWNS[:16], TOWNS[32:40], ELSEWHERE[32:40]
 
 
