@@ -55,10 +55,10 @@ def preset(method: str, model: LM | str) -> dict[str, Any]:
         raise UserError(f"there is no preset of '{method}' for the model '{model}'", fix="set editor.params.layer")
     options = _scale_layers(method, model.layout.depth)
     layers = options["layers"] if "layers" in options else [options["layer"]]
-    told = f" {layers[0]}" if "layer" in options else f"s {layers[0]}-{layers[-1]}"
+    where = f" {layers[0]}" if "layer" in options else f"s {layers[0]}-{layers[-1]}"
     log.warning(
         "nobody has tuned '%s' for %s: layer%s of %d and other options are scaled defaults (%s)",
-        method, model.name, told, model.layout.depth, _table()["scaled"][method]["source"],
+        method, model.name, where, model.layout.depth, _table()["scaled"][method]["source"],
     )  # fmt: skip
     return options
 

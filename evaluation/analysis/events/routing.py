@@ -57,19 +57,19 @@ class Routing(NamedTuple):
 
 def routings(run: Run) -> list[Routing]:
     """Every method that put something before a question, facts and tendencies apart; others send nothing anywhere."""
-    how = Generation.from_description(run.about).events
+    choice = Generation.from_description(run.about).events
     cases = {c.key: c for c in run.split.all_cases if isinstance(c, EventCase)}
-    return [found for editor in run.editors for found in _of_editor(editor, cases, how)]
+    return [routing for editor in run.editors for routing in _of_editor(editor, cases, choice)]
 
 
-def _of_editor(editor: EditorRun, cases: Mapping[str, EventCase], how: EventChoice) -> Iterator[Routing]:
+def _of_editor(editor: EditorRun, cases: Mapping[str, EventCase], choice: EventChoice) -> Iterator[Routing]:
     done = {k: r for k, r in editor.results.items() if r.error is None and k in cases}
     if not any(REWRITTEN in r.notes for r in done.values()):
         return
     for kind in KINDS:
         seen = []
         for key, result in done.items():
-            sent = ((q.scope, _sent(q, cases[key], result, how)) for q in getattr(cases[key], kind))
+            sent = ((q.scope, _sent(q, cases[key], result, choice)) for q in getattr(cases[key], kind))
             seen.append([(scope, to) for scope, to in sent if to is not None])
         if any(seen):
             yield routing_of(editor.label, kind, seen)
@@ -114,10 +114,10 @@ def routings_by(label: str, cases: Sequence[EventCase], route: Callable[[str, st
 
 
 def _sent(
-    question: FactQuestion | TendencyQuestion, case: EventCase, result: CaseResult, how: EventChoice
+    question: FactQuestion | TendencyQuestion, case: EventCase, result: CaseResult, choice: EventChoice
 ) -> Sent | None:
     """``own``, ``other`` or ``none``; None where the question was not asked."""
-    probe = fact_probe(question, how) if isinstance(question, FactQuestion) else choice_probes(question, how)[0]
+    probe = fact_probe(question, choice) if isinstance(question, FactQuestion) else choice_probes(question, choice)[0]
     if all(a.probe != probe.id for a in result.answers):
         return None
     before = prompt_as_read(probe, result.notes).removesuffix(probe.prompt)

@@ -144,13 +144,13 @@ class Trainer:
             losses = self._step(step, pairs, optimiser)
             if (step + 1) % p.report_every and step + 1 != p.steps:
                 continue
-            found = self._measure(held)
-            if best is None or _total_loss(found, p) < _total_loss(best[0], p):
-                best = (found, step + 1, {k: v.detach().clone() for k, v in network.state_dict().items()})
+            held_losses = self._measure(held)
+            if best is None or _total_loss(held_losses, p) < _total_loss(best[0], p):
+                best = (held_losses, step + 1, {k: v.detach().clone() for k, v in network.state_dict().items()})
             seconds = spent + time.perf_counter() - begun
             self._save(optimiser, step + 1, best, seconds)
             pace = (time.perf_counter() - begun) / (step + 1 - done)
-            self._on_step(TrainingStep(step + 1, p.steps, losses, found, seconds, pace * (p.steps - step - 1)))
+            self._on_step(TrainingStep(step + 1, p.steps, losses, held_losses, seconds, pace * (p.steps - step - 1)))
         assert best is not None
         network.load_state_dict(best[2])
         return TrainingResult(network, best[0], best[1], spent + time.perf_counter() - begun)
@@ -160,18 +160,20 @@ class Trainer:
         out: list[list[GradientPairs]] = []
         for start in range(0, len(lessons), ROWS):
             chunk = [one.edit for one in lessons[start : start + ROWS]]
-            found = gradients(self.lm, self.settings.layers, chunk, self._below)
+            pairs_by_layer = gradients(self.lm, self.settings.layers, chunk, self._below)
             for i in range(len(chunk)):
-                out.append([GradientPairs(*(x[i : i + 1].cpu() for x in found[n])) for n in self.settings.layers])
+                out.append(
+                    [GradientPairs(*(x[i : i + 1].cpu() for x in pairs_by_layer[n])) for n in self.settings.layers]
+                )
         return out
 
     def _changes(self, pairs: Sequence[Sequence[GradientPairs]]) -> dict[int, WeightChange]:
-        made = {}
+        changes = {}
         for at, layer in enumerate(self.settings.layers):
             longest = max(one[at].real.shape[1] for one in pairs)
             stacked = [torch.cat(parts) for parts in zip(*(_rows(one[at], longest) for one in pairs), strict=True)]
-            made[layer] = self.network(at, GradientPairs(*(x.to(self.lm.device) for x in stacked)))
-        return made
+            changes[layer] = self.network(at, GradientPairs(*(x.to(self.lm.device) for x in stacked)))
+        return changes
 
     def _step(self, step: int, pairs: list[list[GradientPairs]], optimiser: torch.optim.Optimizer) -> Losses:
         p = self.settings
@@ -187,8 +189,8 @@ class Trainer:
             lesson = self.train[i]
             follow += [(e, lesson.paraphrases[pick(len(lesson.paraphrases))]) for _ in range(p.equal)]
             for n in range(p.kept):  # its own neighbours and those of others by turns
-                own = lesson.locality if lesson.locality and n % 2 == 0 else self._pool
-                stay.append((e, own[pick(len(own))]))
+                prompts = lesson.locality if lesson.locality and n % 2 == 0 else self._pool
+                stay.append((e, prompts[pick(len(prompts))]))
         with torch.enable_grad():
             a, b = self._losses([pairs[i] for i in chosen], follow, stay)
             optimiser.zero_grad()
@@ -225,8 +227,8 @@ class Trainer:
             part = self.held[start : start + self.settings.edits]
             follow = [(e, one) for e, lesson in enumerate(part) for one in lesson.paraphrases]
             stay = [(e, one) for e, lesson in enumerate(part) for one in (lesson.locality or self._pool)[:3]]
-            found = self._losses(pairs[start : start + len(part)], follow, stay)
-            sums = [s + float(x) * len(part) for s, x in zip(sums, found, strict=True)]
+            chunk_losses = self._losses(pairs[start : start + len(part)], follow, stay)
+            sums = [s + float(x) * len(part) for s, x in zip(sums, chunk_losses, strict=True)]
             count += len(part)
         return Losses(sums[0] / count, sums[1] / count)
 
@@ -235,23 +237,23 @@ class Trainer:
     def _save(self, optimiser: torch.optim.Optimizer, step: int, best: Any, seconds: float) -> None:
         tensors = {f"now.{k}": v for k, v in self.network.state_dict().items()}
         tensors |= {f"best.{k}": v for k, v in best[2].items()}
-        for i, kept in optimiser.state_dict()["state"].items():
-            tensors |= {f"adam.{i}.{k}": v for k, v in kept.items()}
-        about = {
+        for i, state in optimiser.state_dict()["state"].items():
+            tensors |= {f"adam.{i}.{k}": v for k, v in state.items()}
+        manifest = {
             "identity": self._identity,
             "step": step,
             "best_step": best[1],
             "best": list(best[0]),
             "seconds": seconds,
         }
-        write_tensors(self._state, tensors, about)
+        write_tensors(self._state, tensors, manifest)
 
     def _resume(self, optimiser: torch.optim.Optimizer) -> tuple[int, Any, float]:
         """Steps done, the best so far, seconds spent."""
         if not self._state.exists():
             return 0, None, 0.0
-        tensors, about = read_tensors(self._state)
-        if about.get("identity") != self._identity:
+        tensors, manifest = read_tensors(self._state)
+        if manifest.get("identity") != self._identity:
             raise UserError(
                 "an unfinished training with other settings, data or another model is kept here",
                 where=str(self._state),
@@ -266,8 +268,8 @@ class Trainer:
             moments.setdefault(int(index), {})[what] = value
         groups = optimiser.state_dict()["param_groups"]
         optimiser.load_state_dict({"state": moments, "param_groups": groups})
-        log.info("going on with the training at step %d", about["step"])
-        return about["step"], (Losses(*about["best"]), about["best_step"], part["best"]), about["seconds"]
+        log.info("going on with the training at step %d", manifest["step"])
+        return manifest["step"], (Losses(*manifest["best"]), manifest["best_step"], part["best"]), manifest["seconds"]
 
 
 def _total_loss(losses: Losses, p: TrainingSettings) -> float:
@@ -303,7 +305,7 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
 
     try:
         with safe_open(path, framework="pt") as file:
-            about = json.loads((file.metadata() or {})["manifest"])
-            return {name: file.get_tensor(name) for name in file.keys()}, about  # noqa: SIM118 - it is no dictionary
+            manifest = json.loads((file.metadata() or {})["manifest"])
+            return {name: file.get_tensor(name) for name in file.keys()}, manifest  # noqa: SIM118 - it is no dictionary
     except (OSError, SafetensorError, KeyError, ValueError) as error:
         raise DataError(f"not a file of this program that can be read: {error}", where=str(path)) from None

@@ -110,8 +110,8 @@ def question_of(prompt: str) -> str:
         >>> question_of("Question: How may prices change? (A) Up (B) Down (C) Not\nAnswer:")
         'How may prices change?'
     """
-    found = _QUESTION.match(prompt)
-    return found.group(1) if found else prompt
+    match = _QUESTION.match(prompt)
+    return match.group(1) if match else prompt
 
 
 def has_options(prompt: str) -> bool:
@@ -121,5 +121,5 @@ def has_options(prompt: str) -> bool:
         >>> has_options("Question: How may prices change? (A) Up (B) Down (C) Not\nAnswer:")
         True
     """
-    found = _QUESTION.match(prompt)
-    return found is not None and found.group(2) is not None
+    match = _QUESTION.match(prompt)
+    return match is not None and match.group(2) is not None
