@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from pydantic import ValidationError
+
 from evaluation.judge.answers.inputs import AnswerInput
-from evaluation.judge.answers.replies import AnswerReply
-from evaluation.judge.answers.steps import AnswerStep
+from evaluation.judge.answers.replies import REPLIES, AnswerReply
+from evaluation.judge.answers.steps import AnswerAspect, AnswerStep
 from evaluation.judge.judging import (
     JudgeOptions,
     JudgeRating,
@@ -17,7 +19,6 @@ from evaluation.judge.judging import (
     unasked_lineage,
     why_unusable,
 )
-from schemas.ratings import Aspect
 
 if TYPE_CHECKING:
     from construction.llm.client import Client, Reply
@@ -46,7 +47,7 @@ async def judge_answer(
         return [None] * len(step.aspects)
     out: list[JudgeRating | None] = []
     for place, aspect in enumerate(step.aspects):
-        looks = [read_answer_sample(r, aspect.aspect) for r in replies]
+        looks = [read_answer_sample(aspect, r) for r in replies]
         rating, detail = aggregate_samples(aspect, ask, looks[: options.samples])
         if again:
             detail["retest"] = looks[-1].value
@@ -69,10 +70,21 @@ async def judge_answers(
     return [rating for ratings in answered for rating in ratings]
 
 
-def read_answer_sample(reply: Reply, aspect: Aspect) -> JudgeSample:
-    """What one reply says of an aspect."""
-    if reply.value is None:
+def read_answer_sample(aspect: AnswerAspect, reply: Reply) -> JudgeSample:
+    """What one reply says of an aspect. A judge that leaves the reason out, and does so when told, has still rated."""
+    value = reply.value if reply.value is not None else _without_reason(aspect.step, reply)
+    if value is None:
         return JudgeSample(None, why_unusable(reply), None, None)
-    assert isinstance(reply.value, AnswerReply)
-    ratings: dict[Any, int] = reply.value.ratings
-    return JudgeSample(ratings[aspect], reply.value.explanation, None, None, (), reply.value.read_as)
+    assert isinstance(value, AnswerReply)
+    ratings: dict[Any, int] = value.ratings
+    return JudgeSample(ratings[aspect.aspect], value.explanation, None, None, (), value.read_as)
+
+
+def _without_reason(step: AnswerStep, reply: Reply) -> AnswerReply | None:
+    """The ratings of a reply that cannot be used for its missing reason alone."""
+    if reply.status != "unparseable":
+        return None
+    try:
+        return REPLIES[step.wording.rubric, "rating"].model_validate_json(reply.raw)
+    except ValidationError:
+        return None

@@ -71,6 +71,21 @@ def test_unscored_unless_more_than_half_of_the_samples_are_scored() -> None:
     assert lost[0].rating.reason.startswith("1 of 2 samples unscored: no usable reply: unparseable")
 
 
+@pytest.mark.parametrize(
+    ("raw", "overall"),
+    [
+        ('{"accuracy": 5, "coherence": 4, "comprehensiveness": 3, "overall": 4}', 4),
+        ('{"accuracy": 3, "coherence": 4, "comprehensiveness": 3, "overall": 4}', None),
+        ('{"accuracy": 5, "coherence": 4, "overall": 4}', None),
+        ("I cannot rate this.", None),
+    ],
+)
+def test_ratings_without_a_reason_count_and_nothing_else_is_forgiven(raw: str, overall: int | None) -> None:
+    aspects = AnswerStep.load(TENDENCY, "paper", model="m").aspects
+    sample = read_answer_sample(aspects[-1], unusable()._replace(raw=raw))
+    assert sample.value == overall and bool(sample.why) == (overall is None)
+
+
 def test_a_second_look_stands_beside_each_aspect() -> None:
     found = judged([reply(4, 5), reply(5, 4)], samples=1, retest=1.0)
     assert [(j.rating.value, j.line.detail["retest"]) for j in found] == [(4, 5), (4, 4), (3, 3), (5, 4)]
@@ -82,6 +97,6 @@ def test_medians_of_replies_that_keep_to_the_rule_keep_to_it(samples: int) -> No
     first, *_, last = STEP.aspects
     for chosen in product(ALLOWED[:: 1 if samples == 2 else 2], repeat=samples):
         replies = [reply(a, o) for a, o in chosen]
-        looks = {x.aspect: (x, [read_answer_sample(r, x.aspect) for r in replies]) for x in (first, last)}
+        looks = {x.aspect: (x, [read_answer_sample(x, r) for r in replies]) for x in (first, last)}
         medians = {name: aggregate_samples(x, ASK, some)[0].value for name, (x, some) in looks.items()}
         assert not TENDENCY.fault(medians), chosen  # type: ignore[arg-type]
