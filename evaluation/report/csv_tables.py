@@ -17,7 +17,7 @@ from schemas.text.spreadsheet_cells import safe_cell
 _RATED = (
     *("part", "model", "source", "label", "aspect", "mean_by_case", "half_width_95_by_case", "cases"),
     *("mean_by_script", "half_width_95_by_script", "scripts", "unscored", "lowest_if_scored", "highest_if_scored"),
-    *("low_95_by_case", "high_95_by_case", "interval_by_case"),
+    *("low_95_by_case", "high_95_by_case", "interval_by_case", "estimator"),
 )
 _INTERVALS = (
     *("part", "group", "editor", "label", "metric", "mean", "low_95", "high_95", "interval", "cases"),
@@ -34,20 +34,23 @@ _CORRELATED = (
 )
 
 
+_ROUNDING = 1e-9  # points: a half width below it is that of values that agree
+
+
 def ratings_cell(interval: Interval) -> str:
     """A mean rating with its interval; a published one (1.96·sd/√n) marks itself by ±.
 
     Example:
         >>> ratings_cell(Interval(4.25, 0.5, 9, (3.5, 4.75), "beta, by case")), ratings_cell(Interval(4.25, 0.5, 9))
         ('4.25 [3.50, 4.75]', '4.25 ± 0.50')
-        >>> ratings_cell(Interval(None, None, 0))
-        '–'
+        >>> ratings_cell(Interval(None, None, 0)), ratings_cell(Interval(7.0, 0.0, 9))
+        ('–', '7.00 [all agree]')
     """
     if interval.mean is None:
         return "–"
     if interval.ends is not None:
         return f"{interval.mean:.2f} [{interval.ends[0]:.2f}, {interval.ends[1]:.2f}]"
-    if interval.kind == NO_SPREAD:
+    if interval.kind == NO_SPREAD or (interval.half is not None and interval.half < _ROUNDING):
         return f"{interval.mean:.2f} [all agree]"
     return f"{interval.mean:.2f} ± " + ("–" if interval.half is None else f"{interval.half:.2f}")
 
@@ -74,7 +77,7 @@ def ratings_csv(parts: Sequence[ReportSection], others: Sequence[TextSection]) -
                             *(n or "", text.model, source.title, label, aspect),
                             *(c.by_case.mean, c.by_case.half, c.by_case.n),
                             *(c.by_script.mean, c.by_script.half, c.scripts, c.unscored, low, high),
-                            *(c.by_case.low, c.by_case.high, c.by_case.kind),
+                            *(c.by_case.low, c.by_case.high, c.by_case.kind, "integer"),
                         )
                     )
     return _write(_RATED, rows)
@@ -170,7 +173,8 @@ def more_markdown(
 def _rated_rows(source: RatingSource, model: str) -> list[str]:
     aspects = [a for a in ASPECTS if any(a in row for row in source.cells.values())]
     out = [f"## Text level, {_cell(model)}, rated by {_cell(source.title)}", ""]
-    out += ["By case: mean of case means with its interval. By script: mean over scripts ± 1.96·sd/√scripts.", ""]
+    out += ["By case: mean of case means with its interval. By script: mean over scripts ± 1.96·sd/√scripts."]
+    out += ["Integer ratings: of several samples of a judge the lower median.", ""]
     out.append("| method | " + " | ".join(f"{SHORT[a]} ↑ by case | by script | unscored" for a in aspects) + " |")
     out.append("| --- |" + " ---: |" * (3 * len(aspects)))
     for label, row in source.cells.items():

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from evaluation.editors.baselines import NULL_METHODS
 from evaluation.judge.answers.inputs import texts_to_rate
 from evaluation.judge.control_items import ControlResult, stored_controls
 from evaluation.judge.inputs import RatedScript, question_authors, rated_scripts
@@ -56,16 +57,16 @@ class JudgeCalibration(NamedTuple):
         return self.judge + what.get(self.rubric, "")
 
 
-def calibrations(stores: Sequence[Path]) -> list[JudgeCalibration]:
-    """Every judge with ratings in the stores.
+def calibrations(stores: Sequence[Path], unranked: Collection[str] = NULL_METHODS) -> list[JudgeCalibration]:
+    """Every judge with ratings in the stores; ``unranked`` are the labels of null methods.
 
     Raises:
         StoreError: a store cannot be read.
     """
-    return [one for path in stores for rubric in RUBRICS.values() for one in _of_store(path, rubric)]
+    return [one for path in stores for rubric in RUBRICS.values() for one in _of_store(path, rubric, unranked)]
 
 
-def _of_store(path: Path, rubric: Rubric) -> list[JudgeCalibration]:
+def _of_store(path: Path, rubric: Rubric, unranked: Collection[str]) -> list[JudgeCalibration]:
     """Every judge of one store under one rubric."""
     from curation.store.store import Store
 
@@ -84,7 +85,8 @@ def _of_store(path: Path, rubric: Rubric) -> list[JudgeCalibration]:
         record = _on_record(judge, mine, summary) | {"controls": controls.get(judge), "rubric": rubric.name}
         conflicts = tuple(family_conflicts(Rater.judge(judge).name, writers=writers, authors=authors))
         try:
-            calibration = calibrate_judge(ratings, asks, CalibrationRequest(judge=judge, rubric=rubric))
+            wanted = CalibrationRequest(judge=judge, rubric=rubric, unranked=unranked)
+            calibration = calibrate_judge(ratings, asks, wanted)
             out.append(JudgeCalibration(judge, calibration, "", conflicts)._replace(**record))
         except UserError as error:
             out.append(JudgeCalibration(judge, None, str(error), conflicts)._replace(**record))

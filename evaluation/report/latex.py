@@ -104,8 +104,8 @@ def text_table(source: RatingSource, *, model: str, unranked: Collection[str], l
         ]
         body.append(" & ".join([escape(method), *cells]) + r" \\")
     caption = (
-        f"Text level, rated by {escape(source.title)}: mean of case means with 95\\,\\% intervals by case; unscored "
-        f"scripts are in no mean. Model: {model}."
+        f"Text level, rated by {escape(source.title)}: mean of case means with 95\\,\\% intervals by case, integer "
+        f"ratings; unscored scripts are in no mean. Model: {model}."
     )
     return _table(["Method", *(f"{SHORT[a]} $\\uparrow$" for a in aspects)], body, caption=caption, label=label)
 

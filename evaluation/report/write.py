@@ -12,6 +12,7 @@ from curation.checks.verdict_counts import count_verdicts
 from curation.files.atomic import write_text
 from evaluation.analysis.events.open_ratings import read_answer_ratings, with_ratings
 from evaluation.analysis.text_ratings import RatingSource, join_texts, read_texts, stores_of
+from evaluation.editors.baselines import NULL_METHODS
 from evaluation.metrics.base import Normalisation, is_pooled
 from evaluation.report.csv_tables import comparisons_csv, correlations_csv, intervals_csv, more_markdown, ratings_csv
 from evaluation.report.formatting import as_published, by_case, flat, to_csv, to_markdown
@@ -19,7 +20,7 @@ from evaluation.report.html_page import answers_page, errors, page
 from evaluation.report.judge_calibration import calibrations
 from evaluation.report.latex import HEAD, escape, text_table, token_table
 from evaluation.report.narrative import model_name
-from evaluation.report.sections import ReportSection, TextSection, make_sections
+from evaluation.report.sections import ReportSection, TextSection, make_sections, null_labels
 from evaluation.runs.results import Run, load_run
 from schemas.core.clock import now
 from schemas.text.counting import counted
@@ -76,7 +77,8 @@ def write_report(
     target, name = Path(out) if out is not None else Path(folders[0]), HTML
     if target.suffix.casefold() in (".html", ".htm"):
         target, name = target.parent, target.name
-    page_data: dict[str, Any] = {"calibrations": calibrations(stores), "published": intervals == "published"}
+    unranked = NULL_METHODS.union(*(null_labels(p.run) for p in parts))
+    page_data: dict[str, Any] = {"calibrations": calibrations(stores, unranked), "published": intervals == "published"}
     drawn = partial(page, parts, others, built, store=store, against=against, **page_data)
     files = {name: drawn()}
     if len(files[name].encode()) > LARGEST:

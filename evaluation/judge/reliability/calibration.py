@@ -104,6 +104,7 @@ class CalibrationRequest(NamedTuple):
         against: Label of the method that all are compared with; None for all pairs.
         estimator: What the ratings' scores are, as they were read (``rated_scripts``).
         rubric: Whose ratings are calibrated.
+        unranked: Labels of null methods: compared with no edit only.
     """
 
     judge: str | None = None
@@ -113,6 +114,7 @@ class CalibrationRequest(NamedTuple):
     against: str | None = None
     estimator: Estimator = DEFAULT_ESTIMATOR
     rubric: Rubric = SCRIPT
+    unranked: Collection[str] = NULL_METHODS
 
 
 def calibrate_judge(
@@ -143,7 +145,7 @@ def calibrate_judge(
             rows.append(CalibrationRow(method, aspect, calibrate(some, scale=scale), labels))
     people = {g.rater for g in mine if not g.rater.is_judge}
     names, synthetic = sorted({p.name for p in people}), sorted({p.name for p in people if p.is_program})
-    gaps = _gaps(units, wanted.against, wanted.rubric)
+    gaps = _gaps(units, wanted)
     return Calibration(name, rows, gaps, names, synthetic, dict(left), wanted.estimator, wanted.rubric.name)
 
 
@@ -233,15 +235,16 @@ def _units(
 
 
 def _gaps(
-    units: Mapping[Aspect, Mapping[Method, Sequence[Unit]]], against: str | None, rubric: Rubric
+    units: Mapping[Aspect, Mapping[Method, Sequence[Unit]]], wanted: CalibrationRequest
 ) -> list[CalibratedDifference]:
+    against, rubric = wanted.against, wanted.rubric
     there = sorted({m.editor for methods in units.values() for m in methods})
     if against is not None and against not in there:
         raise UserError(f"no script is of the method '{against}'", allowed=", ".join(there))
     out = []
     for aspect in rubric.aspects:
         methods = units.get(aspect, {})
-        for family, pairs in _families(methods, against).items():
+        for family, pairs in _families(methods, against, wanted.unranked).items():
             differences = [
                 CalibratedDifference(a, b, aspect, difference(methods[a], methods[b], scale=rubric.ends), None, family)
                 for a, b in pairs
@@ -252,11 +255,11 @@ def _gaps(
 
 
 def _families(
-    methods: Collection[Method], against: str | None
+    methods: Collection[Method], against: str | None, unranked: Collection[str]
 ) -> dict[Literal["among", "against"], list[tuple[Method, Method]]]:
     """Pairs of rivals, and every method with the unedited model; with ``against`` only the pairs of that method."""
     pairs = [(a, b) for a, b in combinations(sorted(methods), 2) if a.writer == b.writer]
-    among = [(a, b) for a, b in pairs if a.editor not in NULL_METHODS and b.editor not in NULL_METHODS]
+    among = [(a, b) for a, b in pairs if a.editor not in unranked and b.editor not in unranked]
     plain = [(b, a) if a.editor == UNEDITED else (a, b) for a, b in pairs if UNEDITED in (a.editor, b.editor)]
     if against is not None:
         among = [(b, a) if a.editor == against else (a, b) for a, b in among if against in (a.editor, b.editor)]

@@ -9,6 +9,8 @@ from evaluation.analysis.correlations import correlate
 from evaluation.report.csv_tables import more_markdown
 from evaluation.report.formatting import percent
 from evaluation.report.write import write_report
+from evaluation.runs.results import load_run
+from tests.support.ratings import rated_store
 from tests.support.report.read_report import finished
 
 
@@ -34,3 +36,16 @@ def test_a_kept_pair_without_a_p_of_its_own_is_printed() -> None:
     assert view.pairs[0].kept and view.pairs[0].correlation.p is None
     (line,) = [x for x in more_markdown(None, (), [view]).splitlines() if x.startswith("| X, Y | 1.00 |")]
     assert line.endswith("| – |"), "Holm corrects the p of the view, which is undefined here"
+
+
+def test_tables_of_ratings_say_which_estimator_and_do_not_make_agreement_certain(tmp_path):
+    """All sevens stood as 7.00 \u00b1 0.00 a script, and only the page said that ratings are integers."""
+    out = finished(tmp_path / "run")
+    rated_store(out / "s.duckdb", load_run(out), ("person:ann",), lambda *_: 7)
+    files = {p.name: p.read_text() for p in write_report([out], store=out / "s.duckdb").files}
+    for name in ("report.html", "results.md"):
+        assert (
+            "7.00 [all agree]" in files[name] and "\u00b1 0.00" not in files[name] and "nteger ratings" in files[name]
+        )
+    assert "integer ratings" in files["results.tex"]
+    assert {row["estimator"] for row in csv.DictReader(io.StringIO(files["ratings.csv"]))} == {"integer"}

@@ -10,7 +10,7 @@ from curation.store.store import Store
 from evaluation.judge.inputs import judge_inputs, rated_scripts
 from evaluation.judge.reliability.calibration import CalibrationRequest, calibrate_judge
 from evaluation.judge.reliability.calibration_tables import as_data
-from evaluation.report.judge_calibration import calibrations
+from evaluation.report.judge_calibration import JudgeCalibration, calibrations
 from evaluation.report.write import write_report
 from evaluation.runs.results import load_run
 from schemas.core.errors import UserError
@@ -103,3 +103,19 @@ def test_control_items_on_record_are_with_their_judge_and_on_the_page(tmp_path: 
     assert "<strong>1 of 3</strong> ratings are in the accepted range." in html
     assert "coherence of “&lt;b&gt;new”, rated 6, accepted 1 to 2" in html and "unscored" in html
     assert "No control item of this judge is on record" in html, "of the other judge"
+
+
+def test_a_null_method_of_another_label_is_no_rival_among_calibrated_methods(tmp_path: Path) -> None:
+    """A store knows labels only; the run says which of them is a null method."""
+    null = {"name": "boost", "label": "lift", "params": {"strength": 9.0}}
+    out = finished(tmp_path / "run", editors=["push", null])
+    study(out / "s.duckdb", facts=10, editors=("none", "lift", "push"))
+    (plain,), (informed,) = calibrations([out / "s.duckdb"]), calibrations([out / "s.duckdb"], {"none", "lift"})
+
+    def rivals(judge: JudgeCalibration) -> list[tuple[str, str]]:
+        assert judge.calibration is not None
+        return [(g.first.editor, g.second.editor) for g in judge.calibration.gaps if g.family == "among"]
+
+    assert rivals(plain) == [("lift", "push")] and rivals(informed) == []
+    html = write_report([out], store=out / "s.duckdb").files[0].read_text()
+    assert "Methods less no edit, calibrated" in html and "Differences between methods, calibrated" not in html
