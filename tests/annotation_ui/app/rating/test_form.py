@@ -59,7 +59,7 @@ def test_unsure_by_keys_asks_for_a_reason_and_is_saved_with_it(db: RatingsDB, ev
         page.get_by_text("You chose “Unsure”. Please choose a reason").wait_for()
         listening(page)
         page.keyboard.press("b")
-        page.locator("[role=toolbar] button[kind$=Active]").wait_for()
+        page.locator("[role=toolbar] [aria-pressed=true]").wait_for()
         page.keyboard.press("Enter")
         ready(page, 1, 2)
     (saved,) = db.history("e")
