@@ -9,6 +9,7 @@ from pydantic import model_validator
 
 from schemas.core.json_text import canonical_text
 from schemas.core.records import Frozen, Record
+from schemas.documents.document import Document, DocumentProbe
 from schemas.events.event import Event
 from schemas.events.questions import FactQuestion, TendencyQuestion
 from schemas.facts import Fact, Neighbour
@@ -91,8 +92,40 @@ class EventCase(Record):
         return self
 
 
-AnyCase = Case | EventCase
+class DocumentCase(Record):
+    """A document with the probes that ask for it.
+
+    Attributes:
+        type: Tells it from a case of a fact, whose JSON has no ``type``.
+    """
+
+    kind: ClassVar[str] = "document_case"
+    type: Literal["document"] = "document"
+    document: Document
+    probes: tuple[DocumentProbe, ...] = ()
+
+    @property
+    def request(self) -> Document:
+        """The edit."""
+        return self.document
+
+    @property
+    def group(self) -> str:
+        """Kind of the edit by which cases are chosen and reported: the collection that the document comes from."""
+        return self.document.source.name
+
+    @model_validator(mode="after")
+    def _fitting_probes(self) -> DocumentCase:
+        if not self.probes:
+            raise ValueError("a document without a probe measures nothing: give it one, or leave it out")
+        for probe in self.probes:
+            if probe.document != self.document.key:
+                raise ValueError(f"the probe '{probe.key}' is about another document ('{probe.document}')")
+        return self
+
+
+AnyCase = Case | EventCase | DocumentCase
 """A case of any kind; its JSON has a ``type`` unless it is one of a fact."""
 
-EditRequest = Fact | Event
-"""What a method is asked to make true; its ``kind`` is ``fact`` or ``event``."""
+EditRequest = Fact | Event | Document
+"""What a method is asked to make true; its ``kind`` is ``fact``, ``event`` or ``document``."""

@@ -182,8 +182,7 @@ def audit(
 
 
 def _count_edits(loaded: LoadResult) -> str:
-    events = counted(len(loaded.events), "event")
-    return events if loaded.events and not loaded.facts else counted(len(loaded.facts), "fact")
+    return " and ".join(counted(n, noun) for noun, n in loaded.edits.items()) or counted(0, "fact")
 
 
 def _files(paths: Sequence[Path]) -> list[Path]:
@@ -232,6 +231,6 @@ def convert(
     loaded = load(source, format_name, mapping=table_mapping)
     for problem in loaded.problems if skip_bad else [p for p in loaded.problems if not p.lost]:
         click.echo(f"{problem.where}: {problem.kind}: {problem.what}", err=True)
-    edits = [*loaded.require(skip_bad=skip_bad), *loaded.events]
+    edits = [*loaded.require(skip_bad=skip_bad), *loaded.events, *loaded.documents]
     count = write_records([*edits, *(() if facts_only else loaded.records)], target)
     click.echo(f"{target}: {counted(count, 'record')} ({_count_edits(loaded)} read as {loaded.format})")

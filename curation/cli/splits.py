@@ -177,15 +177,15 @@ def explain(
 
 
 def _rule(path: Path | None, settings: tuple[str, ...], store: Store) -> SplitRule:
-    """The rule of a file or the default one; where neither says of what, a store of events only gets one for events."""
+    """The rule of a file or the default one; a store without facts gets one for its edits."""
     from curation.rules.event_rule import read_rule
     from curation.shipped import read_config
     from schemas.core.config import override
 
     table = read_config(path).get("rule", {}) if path else {}
     table = override(table, settings)
-    if path is None and "edits" not in table and store.has("event") and not store.has("fact"):
-        table["edits"] = "event"
+    if path is None and "edits" not in table and not store.has("fact"):
+        table |= next(({"edits": kind} for kind in ("event", "document") if store.has(kind)), {})
     return read_rule(table, where=str(path or "--set"))
 
 
@@ -196,10 +196,11 @@ def _print_split(
         more = {"unprompted": unprompted} if unprompted is not None else {}
         click.echo(json.dumps(split.header | more, ensure_ascii=False))
         return
-    names = ("fact question", "tendency question") if split.type == "event" else ("script prompt", "neighbour prompt")
+    names = {"event": ("fact question", "tendency question"), "document": ("probe",)}
+    counts = zip(sizes, names.get(split.type, ("script prompt", "neighbour prompt")), strict=False)
     click.echo(
         f"split {split.name}@{split.version}: {counted(len(split.all_cases), 'case')}, "
-        f"{', '.join(counted(n, name) for n, name in zip(sizes, names, strict=True))}, digest {split.digest[:12]}"
+        f"{', '.join(counted(n, name) for n, name in counts)}, digest {split.digest[:12]}"
     )
     for reason, n in [*split.header.get("counts", {}).items(), *(unprompted or {}).items()]:
         click.echo(f"{n:>7}  {reason}")

@@ -74,7 +74,7 @@ OWN = Exporter(
     _write_own,
     "{name}.jsonl",
     "the frozen split: a header (rule, counts, digest), then a case a line, then extras",
-    edits=("fact", "event"),
+    edits=("fact", "event", "document"),
 )
 CF = Exporter(
     write_cf,
@@ -156,6 +156,8 @@ EXPORTERS = Registry(
         "parquet",
         "datasets",
         "elken",
+        "mulfe",
+        "mulfe-dev",
     ),
 )
 

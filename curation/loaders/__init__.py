@@ -35,6 +35,8 @@ LOADERS = Registry(
         "relations",
         "facts-dev",
         "elken",
+        "mulfe",
+        "mulfe-specificity",
     ),
 )
 
@@ -66,6 +68,9 @@ _SIGNS: tuple[tuple[str, frozenset[str]], ...] = (
     ("knowedit", frozenset({"text", "labels", "concept"})),
     ("counterfact-flat", frozenset({"ground_truth", "target_new", "prompt"})),
     ("elken", frozenset({"event", "event_type", "fact", "tendency"})),
+    ("mulfe", frozenset({"doc", "probes"})),
+    ("mulfe", frozenset({"doc", "generated_probes"})),
+    ("mulfe-specificity", frozenset({"query", "answer", "metrics"})),
     ("jsonl", frozenset({"subject", "prompt", "old"})),
     ("jsonl", frozenset({"kind", "key", "source"})),
 )

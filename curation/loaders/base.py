@@ -22,6 +22,8 @@ from schemas.core.config import explain
 from schemas.core.decoding import line_of, why_not_utf8
 from schemas.core.errors import DataError, UserError
 from schemas.core.records import Record
+from schemas.documents.document import Document
+from schemas.documents.specificity import SpecificitySet
 from schemas.events.event import Event
 from schemas.extras import Extra
 from schemas.facts import Fact, Neighbour
@@ -47,7 +49,7 @@ __all__ = [
 
 
 class LocatedRecord(NamedTuple):
-    """A record made of a file, and the place it came from. ``main``: one of the file's own facts or events."""
+    """A record made of a file, and the place it came from. ``main``: one of the file's own edits, or sets."""
 
     where: str
     record: Record
@@ -72,8 +74,10 @@ class LoadResult(NamedTuple):
         problems: What could not be read, contradicts itself, or is not there in the known number.
         format: Name in ``LOADERS``.
         records: What the file holds beside its facts: questions, prompts, neighbour facts and links, extras.
-        places: Key of a fact or event to its place in the file.
+        places: Key of an edit to its place in the file.
         events: The file's events.
+        documents: The file's documents.
+        sets: Sets of questions that a base model answers.
     """
 
     facts: tuple[Fact, ...]
@@ -82,6 +86,14 @@ class LoadResult(NamedTuple):
     records: tuple[Record, ...] = ()
     places: Mapping[str, str] = {}
     events: tuple[Event, ...] = ()
+    documents: tuple[Document, ...] = ()
+    sets: tuple[SpecificitySet, ...] = ()
+
+    @property
+    def edits(self) -> dict[str, int]:
+        """How many edits (or sets of questions) of each kind the file holds, by what one of them is called."""
+        held = {"fact": self.facts, "event": self.events, "document": self.documents, "specificity set": self.sets}
+        return {noun: len(records) for noun, records in held.items() if records}
 
     def require(self, *, skip_bad: bool = False) -> tuple[Fact, ...]:
         """The facts, if there are any and nothing is wrong.
@@ -101,7 +113,7 @@ class LoadResult(NamedTuple):
                 where=first.where,
                 fix="get a whole copy or mend the file, or leave bad records out with --skip-bad",
             )
-        if not self.facts and not self.events:
+        if not self.edits:
             raise DataError("no usable fact in the file", fix="see the formats: scedit data formats")
         return self.facts
 
@@ -127,7 +139,7 @@ class FormatReader:
         self.path = self.named = path
 
     def make(self, row: Row) -> Iterator[RowItem]:
-        """Records of one row: the fact or event first. KeyError, ValueError, TypeError: a bad record."""
+        """Records of one row: the edit first. KeyError, ValueError, TypeError: a bad record."""
         raise NotImplementedError
 
     def end(self) -> Iterator[Problem]:
@@ -151,6 +163,7 @@ class Loader:
         """Everything in the file."""
         facts: list[Fact] = []
         events: list[Event] = []
+        documents: list[Document] = []
         beside: list[Record] = []
         problems: list[Problem] = []
         places: dict[str, str] = {}
@@ -164,9 +177,12 @@ class Loader:
                 events.append(item.record)
             elif item.main and isinstance(item.record, Fact):
                 facts.append(item.record)
+            elif item.main and isinstance(item.record, Document):
+                documents.append(item.record)
             else:
                 beside.append(item.record)
-        return LoadResult(tuple(facts), tuple(problems), self.format, tuple(beside), places, tuple(events))
+        found = LoadResult(tuple(facts), tuple(problems), self.format, tuple(beside), places, tuple(events))
+        return found._replace(documents=tuple(documents))
 
     def stream(self, path: Path, named: Path | None = None) -> Iterator[LocatedRecord | Problem]:
         """Records and problems in the file's order; memory holds one row, and a short entry for each fact seen.
@@ -221,7 +237,7 @@ def _of_row(
             continue
         if dropped:  # what hangs on a fact goes with it
             continue
-        main = isinstance(item, Fact | Event)
+        main = isinstance(item, Fact | Event | Document)
         if isinstance(item, NeighbourFact):
             beside, problem = ledger.neighbour(item.fact)
             record, renamed[item.fact.key] = beside, beside.key

@@ -20,7 +20,6 @@ from schemas.core.clock import now
 from schemas.core.errors import DataError, UserError
 from schemas.core.ids import canonical_json, digest
 from schemas.core.records import Record
-from schemas.events.event import Event
 from schemas.lineage import Lineage
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ UNNAMED = Identity()
 class FileImport(NamedTuple):
     """What an import did. ``shown`` are its first problems; ``problems`` counts all of them.
 
-    ``facts`` counts the edits, which are what ``noun`` says: facts or events.
+    ``facts`` counts the edits, which are what ``noun`` says: facts, events, documents.
     """
 
     put: PutResult
@@ -164,8 +163,8 @@ class _ProblemLog:
                 self._problem(item)
             elif item.main or self._limit is None:
                 self.facts += item.main
-                if item.main and isinstance(item.record, Event):
-                    self.noun = "event"
+                if item.main:
+                    self.noun = item.record.kind.replace("_", " ")
                 yield item.record
                 if self.facts == self._limit:
                     return

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from curation.splits.case_stream import CaseStream
 from curation.splits.split_extras import Extras
 from curation.splits.split_file import RunningDigest, Split, header_of
-from schemas.cases import Case, CaseNeighbour, EventCase
+from schemas.cases import AnyCase, Case, CaseNeighbour, DocumentCase, EventCase
 from schemas.core.errors import UserError
 from schemas.core.records import Record
 
@@ -24,6 +24,10 @@ _NAMED: dict[str, tuple[str, ...]] = {
     "event": ("key",),
     "fact_question": ("key", "event"),
     "tendency_question": ("key", "event"),
+    "document": ("key",),
+    "document_probe": ("key", "document"),
+    "simplified_fact": ("key", "document"),
+    "specificity_set": ("key",),
 }
 """Fields that hold keys, by the kind of record."""
 
@@ -76,7 +80,7 @@ def split_with_prefix(split: Split, prefix: str) -> Split:
 
 def _moved_fields(record: Record, prefix: str) -> dict[str, Any]:
     """The fields of a record that hold keys, or records with keys, under the keys with the prefix."""
-    if isinstance(record, Case | EventCase):
+    if isinstance(record, Case | EventCase | DocumentCase):
         return {"key": f"case/{prefix}/{record.key.removeprefix('case/')}", **_moved_parts(record, prefix)}
     if record.kind not in _NAMED:
         raise UserError(
@@ -88,8 +92,11 @@ def _moved_fields(record: Record, prefix: str) -> dict[str, Any]:
     return {name: _add_prefix(getattr(record, name), prefix) for name in _NAMED[record.kind]}
 
 
-def _moved_parts(case: Case | EventCase, prefix: str) -> dict[str, Any]:
+def _moved_parts(case: AnyCase, prefix: str) -> dict[str, Any]:
     """What stands in a case, by field, under the keys with the prefix."""
+    if isinstance(case, DocumentCase):
+        probes = tuple(with_prefix(probe, prefix) for probe in case.probes)
+        return {"document": with_prefix(case.document, prefix), "probes": probes}
     if isinstance(case, EventCase):
         return {
             "event": with_prefix(case.event, prefix),

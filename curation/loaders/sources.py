@@ -80,6 +80,19 @@ ELKEN = Upstream(
     "https://github.com/THU-KEG/Event-Level-Knowledge-Editing",
     {"train.json": 677, "test.json": 887},
 )
+MULFE = Upstream(
+    "MULFE",
+    "Apache-2.0",
+    "https://github.com/wchrepo/mulfe",
+    {
+        "mulfe_dev.json": 300,
+        **{
+            f"mulfe_test.json{strategy}": 285
+            for strategy in ("", ".doc_openie", ".lmqg", ".lmqg_ner", ".stanford_openie")
+        },
+    },
+)
+MULFE_SPECIFICITY = Upstream("MULFE (questions of TriviaQA)", "Apache-2.0", "https://github.com/wchrepo/mulfe")
 OWN = Upstream("your own file", "not stated")
 
 UPSTREAM: dict[str, Upstream] = {
@@ -100,6 +113,8 @@ UPSTREAM: dict[str, Upstream] = {
     "relations": RELATIONS,
     "facts-dev": RELATIONS,
     "elken": ELKEN,
+    "mulfe": MULFE,
+    "mulfe-specificity": MULFE_SPECIFICITY,
 }
 """The source of each format's records."""
 

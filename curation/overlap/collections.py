@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from curation.files.disk_list import DiskList
 from curation.loaders.base import LocatedRecord
 from curation.splits.split_file import Split
-from schemas.cases import Case, EventCase
+from schemas.cases import Case, DocumentCase, EventCase
 from schemas.core.decoding import why_not_utf8
 from schemas.core.errors import DataError, UserError
 from schemas.facts import Fact
@@ -60,6 +60,18 @@ class TextCollection(NamedTuple):
 
         owned_texts = DiskList(texts(), load=_text)
         return cls(name, tuple(case.key for case in cases), (), owned_texts)
+
+    @classmethod
+    def from_documents(cls, name: str, cases: Iterable[DocumentCase]) -> TextCollection:
+        """Cases of documents with the texts of documents and probes; they have no facts to be compared."""
+        cases = list(cases)
+
+        def texts() -> Iterator[OwnedText]:
+            for case in cases:
+                yield OwnedText(case.key, case.document.text)
+                yield from (OwnedText(case.key, probe.query) for probe in case.probes)
+
+        return cls(name, tuple(case.key for case in cases), (), DiskList(texts(), load=_text))
 
     @classmethod
     def from_facts(
@@ -132,6 +144,8 @@ def open_collection(source: Path | str) -> TextCollection:
 def _of_split(name: str, split: Split) -> TextCollection:
     if split.type == "fact":
         return TextCollection.from_cases(name, split.cases)
+    if split.type == "document":
+        return TextCollection.from_documents(name, (case for case in split.all_cases if isinstance(case, DocumentCase)))
     return TextCollection.from_events(name, (case for case in split.all_cases if isinstance(case, EventCase)))
 
 

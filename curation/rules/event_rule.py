@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
+from curation.rules.document_rule import DocumentRule
 from curation.rules.rule import SplitRule
 from schemas.core.config import validate
 
@@ -38,11 +39,12 @@ class EventRule(SplitRule):
 
 
 def read_rule(table: Mapping[str, Any], where: str) -> SplitRule:
-    """The rule in a table, of facts or (``edits = "event"``) of events.
+    """The rule in a table, of facts, or of what ``edits`` says: ``event`` or ``document``.
 
     Raises:
         UserError: an unknown name or an impossible value.
     """
-    if table.get("edits") == "event":
-        return validate(EventRule, dict(table), where=where)
+    other = {"event": EventRule, "document": DocumentRule}.get(str(table.get("edits")))
+    if other is not None:
+        return validate(other, dict(table), where=where)
     return validate(SplitRule, {k: v for k, v in table.items() if k != "edits" or v != "fact"}, where=where)

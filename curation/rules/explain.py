@@ -6,15 +6,17 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from curation.rules.event_rule import read_rule
+from curation.rules.explain_documents import explain_document
 from curation.rules.explain_events import explain_event
 from curation.rules.explanation import Explanation, ExplanationStep, Standing, find_loss, threshold_text
 from curation.rules.rule import Decision, SplitRule, matches, worst
 from curation.rules.selection import Ruling
 from curation.splits.errata import Errata
 from curation.store.store import Store
-from schemas.cases import Case, EventCase
+from schemas.cases import Case, DocumentCase, EventCase
 from schemas.core.errors import UserError
 from schemas.core.records import Record
+from schemas.documents.document import Document, DocumentProbe
 from schemas.events.event import Event
 from schemas.events.questions import FactQuestion, TendencyQuestion
 from schemas.facts import Fact, Neighbour
@@ -51,6 +53,10 @@ def explain(store: Store, rule: SplitRule, item: str, *, errata: Errata | None =
         record = record.event
     if isinstance(record, Event | FactQuestion | TendencyQuestion):
         return explain_event(store, rule, record, errata)
+    if isinstance(record, DocumentCase):
+        record = record.document
+    if isinstance(record, Document | DocumentProbe):
+        return explain_document(store, rule, record, errata)
     if not isinstance(record, Fact | ScriptQuestion | Script | ScriptPrompt | Neighbour):
         raise UserError(f"'{item}' is a {record.kind}, which no rule decides", allowed="fact, question, script, prompt")
     return _RecordChain(store, rule, record, errata).explain()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from curation.rules.event_rule import EventRule
-from curation.rules.event_selection import EventRuling
 from curation.rules.explanation import Explanation, ExplanationStep, Standing, find_loss, threshold_text
+from curation.rules.request_selection import RequestRuling
 from curation.rules.rule import SplitRule
 from curation.splits.errata import Errata
 from curation.store.store import Store
@@ -29,7 +29,7 @@ def explain_event(
     key = record.key if isinstance(record, Event) else record.event
     events = store.by_keys(Event, [key])
     questions: list[AnyQuestion] = [*store.of_parents(FactQuestion, [key]), *store.of_parents(TendencyQuestion, [key])]
-    ruling = EventRuling(store, rule, errata, items=[record.id, *(r.id for r in (*events, *questions))])
+    ruling = RequestRuling(store, rule, errata, items=[record.id, *(r.id for r in (*events, *questions))])
     current = next((r for r in (*events, *questions) if r.key == record.key and r.kind == record.kind), None)
     if current is None or current.id != record.id:
         standing = Standing("out", "this version was replaced by another")
@@ -44,7 +44,7 @@ def explain_event(
     )
 
 
-def _standing(ruling: EventRuling, record: Record, event: Event, questions: list[AnyQuestion]) -> Standing:
+def _standing(ruling: RequestRuling[EventRule], record: Record, event: Event, questions: list[AnyQuestion]) -> Standing:
     rule = ruling.rule
     if not event.key.startswith(rule.prefix):
         return Standing("out", f"its key does not begin with '{rule.prefix}'")

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from curation.rules.document_rule import DocumentRule
+from curation.rules.document_selection import DocumentSelectionStream
 from curation.rules.event_rule import EventRule
 from curation.rules.event_selection import EventSelectionStream
 from curation.rules.explain import explain, rule_of
@@ -89,13 +91,18 @@ def freeze_with_report(
     return FreezeResult(split, dict(choice.unprompted), warnings)
 
 
-def _selection(store: Store, rule: SplitRule, errata: Errata) -> SelectionStream | EventSelectionStream:
+AnySelection = SelectionStream | EventSelectionStream | DocumentSelectionStream
+
+
+def _selection(store: Store, rule: SplitRule, errata: Errata) -> AnySelection:
     if isinstance(rule, EventRule):
         return EventSelectionStream(store, rule, errata=errata)
+    if isinstance(rule, DocumentRule):
+        return DocumentSelectionStream(store, rule, errata=errata)
     return SelectionStream(store, rule, errata=errata)
 
 
-def _greedy(choice: SelectionStream | EventSelectionStream, rule: SplitRule) -> Iterator[str]:
+def _greedy(choice: AnySelection, rule: SplitRule) -> Iterator[str]:
     """Thresholds by which more than a fifth of the prompts that were looked at are out."""
     for name in dict.fromkeys(t.check.partition("@")[0] for t in rule.thresholds):
         lost = sum(choice.counts.get(f"prompt: {verb} by {name}", 0) for verb in ("dropped", "held"))

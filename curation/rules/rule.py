@@ -15,7 +15,9 @@ from schemas.raters import Rater, rater_of_verdict
 from schemas.verdicts import Verdict
 
 Outcome = Literal["keep", "drop", "hold"]
-Kind = Literal["fact", "question", "script", "prompt", "neighbour", "event", "fact_question", "tendency_question"]
+Kind = Literal["fact", "question", "script", "prompt", "neighbour", "event", "fact_question", "tendency_question",
+    "document", "document_probe",
+]  # fmt: skip
 
 
 class Threshold(Options):

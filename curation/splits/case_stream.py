@@ -7,20 +7,24 @@ import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Generic, TypeVar, overload
 
-from schemas.cases import AnyCase, Case, EventCase
+from schemas.cases import AnyCase, Case, DocumentCase, EventCase
 from schemas.core.errors import DataError, UserError
 
 C = TypeVar("C", bound=AnyCase)
 
 FACT = "fact"
-CASE_TYPES: Mapping[str, type[Case] | type[EventCase]] = {FACT: Case, "event": EventCase}
+CASE_TYPES: Mapping[str, type[Case] | type[EventCase] | type[DocumentCase]] = {
+    FACT: Case,
+    "event": EventCase,
+    "document": DocumentCase,
+}
 """What a split's edits can be, as its header's ``type`` says it; a header without one is of facts."""
 
 _OF = {cls: name for name, cls in CASE_TYPES.items()}
 
 
 def case_type(case: AnyCase) -> str:
-    """The type of a case: ``fact`` or ``event``."""
+    """The type of a case: ``fact``, ``event`` or ``document``."""
     return _OF[type(case)]
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from curation.similarity.rouge import plain_text
-from schemas.cases import AnyCase, Case, EventCase
+from schemas.cases import AnyCase, Case, DocumentCase, EventCase
 from schemas.core.errors import UserError
 from schemas.core.ids import seed as draw
 from schemas.facts import Entity, Fact
@@ -124,6 +124,18 @@ def shared_event_values(case: EventCase, by: Iterable[str]) -> Iterator[tuple[st
             raise UserError(f"cannot separate by '{name}'", allowed=", ".join(BY))
 
 
+def shared_document_values(case: DocumentCase, by: Iterable[str]) -> Iterator[tuple[str, ...]]:
+    """The values by which a case of a document is connected with others: the entity that it is about, as ``subject``.
+
+    A document without one is connected by its own text alone.
+    """
+    for name in by:
+        if name != "subject":
+            raise UserError(f"documents have no {name} to separate by", allowed="subject")
+        yield from (("subject", plain_text(entity)) for entity in case.document.names)
+        yield ("text", plain_text(case.document.text))
+
+
 def separate(
     cases: Iterable[AnyCase | Fact],
     *,
@@ -186,6 +198,9 @@ def _values(
         if isinstance(case, EventCase):
             values[case.key] = set(shared_event_values(case, by))
             continue
+        if isinstance(case, DocumentCase):
+            values[case.key] = set(shared_document_values(case, by))
+            continue
         facts = _facts(case, neighbours=neighbours)
         values[case.key] = {v for fact in facts for v in shared_values(fact, by, relations=relations)}
     return values
@@ -234,7 +249,7 @@ def connected(values: Mapping[str, Iterable[tuple[str, ...]]]) -> dict[str, str]
 
 
 def _facts(case: AnyCase | Fact, *, neighbours: bool) -> Iterator[Fact]:
-    if isinstance(case, EventCase):
+    if isinstance(case, EventCase | DocumentCase):
         return
     yield case.fact if isinstance(case, Case) else case
     if neighbours and isinstance(case, Case):

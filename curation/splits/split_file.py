@@ -57,7 +57,7 @@ class Split(NamedTuple):
 
     @property
     def type(self) -> str:
-        """What its edits are: ``fact`` or ``event`` (a name in ``CASE_TYPES``)."""
+        """What its edits are: ``fact``, ``event`` or ``document`` (a name in ``CASE_TYPES``)."""
         return header_type(self.header, self.name)
 
     @property

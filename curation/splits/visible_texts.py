@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from schemas.cases import AnyCase, Case, EventCase
+from schemas.cases import AnyCase, Case, DocumentCase, EventCase
 from schemas.core.records import Record
 from schemas.facts import Fact
 from schemas.scripts import ScriptPrompt
@@ -18,6 +18,10 @@ def case_records(case: AnyCase) -> Iterator[Record]:
     if isinstance(case, EventCase):
         yield case.event
         yield from (*case.facts, *case.tendencies)
+        return
+    if isinstance(case, DocumentCase):
+        yield case.document
+        yield from case.probes
         return
     yield case.fact
     yield from (*case.questions, *case.prompts)
@@ -34,7 +38,17 @@ def record_keys(case: AnyCase) -> Iterator[str]:
 
 def visible_texts(case: AnyCase) -> Texts:
     """Everything that a run, a judge or a person sees of a case, by (what, key): what scores can depend on."""
+    if isinstance(case, DocumentCase):
+        return _of_document_case(case)
     return _of_event_case(case) if isinstance(case, EventCase) else _of_fact_case(case)
+
+
+def _of_document_case(case: DocumentCase) -> Texts:
+    asked = {("document", case.document.key): case.document.text}
+    for probe in case.probes:
+        asked |= {("probe", probe.key): probe.query, ("answer", probe.key): str(probe.answers)}
+        asked |= {("level and tags", probe.key): f"{probe.level} {probe.tags}"}
+    return asked
 
 
 def _of_event_case(case: EventCase) -> Texts:

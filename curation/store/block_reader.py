@@ -165,7 +165,9 @@ class BlockReader:
             f"SELECT unnest(json_extract_string(r.body, '$.neighbours[*].fact.key')) FROM {cases} UNION "
             f"SELECT r.body->>'$.event.key' FROM {cases} UNION "
             f"SELECT unnest(json_extract_string(r.body, '$.facts[*].key')) FROM {cases} UNION "
-            f"SELECT unnest(json_extract_string(r.body, '$.tendencies[*].key')) FROM {cases}) ORDER BY key",
+            f"SELECT unnest(json_extract_string(r.body, '$.tendencies[*].key')) FROM {cases} UNION "
+            f"SELECT r.body->>'$.document.key' FROM {cases} UNION "
+            f"SELECT unnest(json_extract_string(r.body, '$.probes[*].key')) FROM {cases}) ORDER BY key",
             [label],
         )
         return (key for (key,) in rows)

@@ -17,10 +17,13 @@ from curation.store.connection import limits
 from curation.store.contradictions import Contradiction, contradictions_of
 from curation.store.damage import Connection
 from curation.store.import_sources import ImportSource, dumped, first_file, list_sources, sources_of
-from schemas.cases import AnyCase, Case, EventCase
+from schemas.cases import AnyCase, Case, DocumentCase, EventCase
 from schemas.core.errors import DataError, UserError
 from schemas.core.records import Record
 from schemas.core.registry import suggest
+from schemas.documents.document import Document, DocumentProbe
+from schemas.documents.simplified import SimplifiedFact
+from schemas.documents.specificity import SpecificitySet
 from schemas.events.event import Event
 from schemas.events.open_answer import OpenAnswer
 from schemas.events.questions import FactQuestion, TendencyQuestion
@@ -54,12 +57,17 @@ KINDS: dict[str, type[Record]] = {
         TendencyQuestion,
         EventCase,
         OpenAnswer,
+        Document,
+        DocumentProbe,
+        DocumentCase,
+        SimplifiedFact,
+        SpecificitySet,
     )
 }
 FETCH = 2000
 _SPLIT = (
     "SELECT r.body FROM split_cases c JOIN records r ON r.id = c.case_id WHERE c.split = ? AND c.position >= ? "
-    "AND c.position < ? AND r.kind IN ('case', 'event_case') ORDER BY c.position"
+    "AND c.position < ? AND r.kind IN ('case', 'event_case', 'document_case') ORDER BY c.position"
 )
 _CASES = 5000  # cases that are put in order at a time
 
@@ -199,11 +207,14 @@ class StoreReader(BlockReader):
         return Split(name, version, str(header["digest"]), cases, header, self.extras_of(label))
 
     def split_sizes(self, label: str) -> tuple[int, int]:
-        """Script prompts of a split (``name@version``) and its neighbours'; of events, fact and tendency questions."""
+        """Script prompts of a split (``name@version``) and its neighbours'; of events, both kinds of questions."""
         near = "sum(len(json_extract(r.body, '$.neighbours[*].prompts[*]')))"
         fields = f"sum(json_array_length(r.body, '$.prompts')), {near}"
-        if self._split_header(label).get("type") == "event":
+        type = self._split_header(label).get("type")
+        if type == "event":
             fields = "sum(json_array_length(r.body, '$.facts')), sum(json_array_length(r.body, '$.tendencies'))"
+        elif type == "document":
+            fields = "sum(json_array_length(r.body, '$.probes')), 0"
         rows = self._db.execute(
             f"SELECT {fields} FROM split_cases c JOIN records r ON r.id = c.case_id WHERE c.split = ?", [label]
         ).fetchall()

@@ -32,6 +32,7 @@ BATCH_CHARACTERS = 2**25
 _PARENT = {"question": "fact", "script": "question", "prompt": "fact", "neighbour": "edit", "case": None}
 _PARENT |= {"generated": "question", "verdict": "item_id", "rating": "item_id", "extra": "subject_key"}
 _PARENT |= {"fact_question": "event", "tendency_question": "event", "open_answer": "question"}
+_PARENT |= {"document_probe": "document", "simplified_fact": "document"}
 
 
 class PutResult(NamedTuple):

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from curation.rules.event_rule import EventRule
-from curation.rules.event_selection import EventRuling, EventSelectionStream
+from curation.rules.event_selection import EventSelectionStream
 from curation.rules.release import freeze, freeze_with_report
+from curation.rules.request_selection import RequestRuling
 from curation.splits.errata import Errata, Erratum
 from curation.store.store import Store
 from schemas.core.errors import UserError
@@ -68,7 +69,7 @@ def test_errata_take_out_events_cases_and_questions(store: Store) -> None:
     wrong = {"what": "wrong", "date": "2026-11-22"}
     assert asked(store, Erratum(item=WHO, **wrong)) == {MERGER: 4, MOVE: 1}
     assert asked(store, Erratum(item=f"case/{MOVE}", **wrong), Erratum(item=WHO, **wrong, id="other")) == {MERGER: 5}
-    ruling = EventRuling(store, EventRule(), Errata([Erratum(item=MOVE, action="hold", **wrong)]))
+    ruling = RequestRuling(store, EventRule(), Errata([Erratum(item=MOVE, action="hold", **wrong)]))
     assert ruling.decide(RECORDS[MOVE]).outcome == "hold"
 
 

@@ -1,0 +1,1 @@
+"""The four released shapes of MULFE: three about documents, one about specificity questions."""

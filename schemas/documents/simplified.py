@@ -1,0 +1,40 @@
+"""What a document is simplified to, so that methods for facts can edit it in (MULFE §5.2)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from pydantic import field_validator
+
+from schemas.core.records import Key, Record, Text
+
+
+class SimplifiedFact(Record):
+    """A statement of a document as subject, prompt and target. Unlike a ``Fact`` it has no old object.
+
+    Attributes:
+        document: Key of the document.
+        strategy: What made it ("openie", "lmqg_ner").
+        subject: What the statement is about.
+        prompt: With exactly one ``{}`` for the subject; the target follows after one space.
+        target: What shall follow the prompt.
+    """
+
+    kind: ClassVar[str] = "simplified_fact"
+    document: Key
+    strategy: Key
+    subject: Text
+    prompt: Text
+    target: Text
+
+    @field_validator("prompt")
+    @classmethod
+    def _one_gap(cls, prompt: str) -> str:
+        if prompt.count("{}") != 1:
+            raise ValueError(f"must hold exactly one {{}} for the subject, it holds {prompt.count('{}')}")
+        return prompt
+
+    @property
+    def filled_prompt(self) -> str:
+        """The prompt with the subject filled in."""
+        return self.prompt.replace("{}", self.subject)
