@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
+
+from pydantic import SerializerFunctionWrapHandler, model_serializer
 
 from schemas.core.records import Frozen, Key
 
 
 class TargetScore(Frozen):
-    """Log-probability of one target: sum over its tokens (nats), and their number."""
+    """Log-probability of one target: sum over its tokens (nats), and their number.
+
+    Attributes:
+        greedy: Whether each of its tokens is the most probable one after those before it, so that greedy writing begins
+            with the target; None where the probe does not ask for it (and nothing of it is stored).
+    """
 
     text: str
     logprob: float
     tokens: int
+    greedy: bool | None = None
+
+    @model_serializer(mode="wrap")
+    def _as_before(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        stored: dict[str, Any] = serialize(self)
+        if self.greedy is None:
+            stored.pop("greedy", None)
+        return stored
 
     def value(self, normalisation: str) -> float:
         """Log-probability, ``mean`` per token (as the published code) or ``sum`` (as the paper's formula)."""
@@ -45,7 +60,10 @@ class Answer(Frozen):
 
 
 class ItemScore(Frozen):
-    """One probe's score; ``value`` None means unscored, and ``reason`` says why. ``tie`` marks equal targets."""
+    """One probe's score; ``value`` None means unscored, and ``reason`` says why. ``tie`` marks equal targets.
+
+    ``weight``: what it counts in a pooled mean, such as the number of tokens that ``value`` is a mean over.
+    """
 
     probe: str
     item: str
@@ -53,6 +71,7 @@ class ItemScore(Frozen):
     cluster: str | None = None
     tie: bool = False
     reason: str = ""
+    weight: float = 1.0
 
 
 class CaseScores(Frozen):
@@ -64,6 +83,7 @@ class CaseScores(Frozen):
 
     @property
     def mean(self) -> float | None:
-        """Mean over scored items; None where none is scored."""
-        values = [i.value for i in self.items if i.value is not None]
-        return sum(values) / len(values) if values else None
+        """Mean over scored items, weighted; None where none is scored."""
+        scored = [(i.value, i.weight) for i in self.items if i.value is not None]
+        total = sum(weight for _, weight in scored)
+        return sum(value * weight for value, weight in scored) / total if total else None

@@ -25,6 +25,7 @@ class ScoreProbe(Frozen):
         instruction: What stands before the prompt, with a blank line between; an edit that rewrites prompts leaves it
             alone.
         instruction_in_context: What stands there instead where an edit has put something before the prompt.
+        greedy: Whether it also asks if all tokens of a target are the most probable ones.
     """
 
     ask: Literal["score"] = "score"
@@ -36,15 +37,14 @@ class ScoreProbe(Frozen):
     targets: Annotated[tuple[str, ...], Field(min_length=1)]
     instruction: str = ""
     instruction_in_context: str = ""
+    greedy: bool = False
 
     @cached_property
     def id(self) -> str:
         """Hash of what is asked (not of what for): equal questions are asked once."""
         instructions = [self.instruction, self.instruction_in_context]
-        return content_id(
-            "probe",
-            [self.ask, self.prompt, self.separator, list(self.targets), *(instructions if any(instructions) else ())],
-        )
+        more = [*(instructions if any(instructions) else ()), *(["greedy"] if self.greedy else ())]
+        return content_id("probe", [self.ask, self.prompt, self.separator, list(self.targets), *more])
 
 
 WRITER = 1  # raised when the same probe would be answered by another text

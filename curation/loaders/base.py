@@ -75,8 +75,7 @@ class LoadResult(NamedTuple):
         format: Name in ``LOADERS``.
         records: What the file holds beside its facts: questions, prompts, neighbour facts and links, extras.
         places: Key of an edit to its place in the file.
-        events: The file's events.
-        documents: The file's documents.
+        events: The file's events. ``documents``: its documents.
         sets: Sets of questions that a base model answers.
     """
 
@@ -181,8 +180,8 @@ class Loader:
                 documents.append(item.record)
             else:
                 beside.append(item.record)
-        found = LoadResult(tuple(facts), tuple(problems), self.format, tuple(beside), places, tuple(events))
-        return found._replace(documents=tuple(documents))
+        more = (tuple(beside), places, tuple(events), tuple(documents))
+        return LoadResult(tuple(facts), tuple(problems), self.format, *more)
 
     def stream(self, path: Path, named: Path | None = None) -> Iterator[LocatedRecord | Problem]:
         """Records and problems in the file's order; memory holds one row, and a short entry for each fact seen.

@@ -16,8 +16,7 @@ from schemas.verdicts import Verdict
 
 Outcome = Literal["keep", "drop", "hold"]
 Kind = Literal["fact", "question", "script", "prompt", "neighbour", "event", "fact_question", "tendency_question",
-    "document", "document_probe",
-]  # fmt: skip
+               "document", "document_probe"]  # fmt: skip
 
 
 class Threshold(Options):
@@ -33,8 +32,7 @@ class Threshold(Options):
         then: What becomes of an item that is out.
         kind: Which kind of item must have been measured, where ``missing`` says so.
         missing: What becomes of an item of that kind without a measurement.
-        clusters: The value is a similarity to the related item: items linked by values that are out form a cluster, and
-            one of them stays.
+        clusters: The value is a similarity to the related item: of items linked by values that are out one stays.
     """
 
     check: str

@@ -28,6 +28,7 @@ class Interval(NamedTuple):
         ends: Lower and upper end of the default interval (``bounded``); None where only the published one is there, or
             where all units agree on values without a scale.
         kind: What ``low`` and ``high`` are: one of ``PUBLISHED``, ``BY_CASE``, ``TWO_WAY``, ``STUDENT``, ``NO_SPREAD``.
+        unit: What the values are: ``fraction`` is shown in percent, ``ratio`` as a factor, any other as it is.
     """
 
     mean: float | None
@@ -35,6 +36,7 @@ class Interval(NamedTuple):
     n: int
     ends: tuple[float, float] | None = None
     kind: str = PUBLISHED
+    unit: str = "fraction"
 
     @property
     def low(self) -> float | None:
@@ -53,7 +55,13 @@ class Interval(NamedTuple):
     @property
     def published(self) -> Interval:
         """The same mean with the published interval."""
-        return Interval(self.mean, self.half, self.n)
+        return Interval(self.mean, self.half, self.n, unit=self.unit)
+
+    @property
+    def holds_no_difference(self) -> bool:
+        """Whether it holds the value that says no difference (1 of a ratio, else 0), or has no ends."""
+        nothing = 1.0 if self.unit == "ratio" else 0.0
+        return self.low is None or self.high is None or self.low <= nothing <= self.high
 
 
 def varies(variance: float, mean: float = 0.0) -> bool:

@@ -14,7 +14,7 @@ from evaluation.editors.baselines import NULL_METHODS
 from evaluation.metrics import METRICS
 from evaluation.metrics.base import Metric, Normalisation, Summary, is_pooled, scale_of
 from evaluation.metrics.generation import Generation
-from evaluation.metrics.pooled import contributions, pooled_difference
+from evaluation.metrics.pooled import PERPLEXITY, RATIO, contributions, exponential, pooled_difference
 from evaluation.runs.results import EditorRun, Run, all_cases_by_key, answers_by_probe
 from evaluation.runs.validity_variants import COMPONENT, asked_case
 from schemas.answers import CaseScores
@@ -102,13 +102,15 @@ class Scores(NamedTuple):
     def difference(self, first: str, second: str, metric: Metric, keys: Iterable[str]) -> Interval:
         """Mean of ``first - second`` over the cases that both have: two-way where the metric's neighbours recur.
 
-        Of a pooled metric: over the questions that both have a value for.
+        Of a pooled metric: over the questions that both have a value for. Of perplexities: their ratio.
         """
         mine = self.by_editor[first][metric.name]
         common_values = {k: mine[k] for k in keys if k in mine}
+        theirs = self.by_editor[second][metric.name]
         if is_pooled(metric):
-            return pooled_difference(common_values, self.by_editor[second][metric.name], scale_of(metric))
-        return score_difference(common_values, self.by_editor[second][metric.name], scale_of(metric))
+            gap = pooled_difference(common_values, theirs, scale_of(metric))
+            return exponential(gap, RATIO) if metric.unit == PERPLEXITY else gap._replace(unit=metric.unit)
+        return score_difference(common_values, theirs, scale_of(metric))._replace(unit=metric.unit)
 
 
 def score_run(run: Run, metrics: Sequence[Metric], normalisation: Normalisation) -> Scores:
@@ -215,7 +217,7 @@ def _lead(metric: Metric, rows: Sequence[MethodRow], keys: Sequence[str], scores
     valued.sort(key=lambda x: -x[0])
     first, second = valued[0][1], valued[1][1]
     gap = scores.difference(first, second, metric, keys)
-    apart = gap.low is not None and gap.high is not None and (gap.low > 0 or gap.high < 0)
+    apart = not gap.holds_no_difference
     values = sorted({v for v, _ in valued}, reverse=True)
     best = tuple(label for v, label in valued if v == values[0] and len(values) > 1)
     after = tuple(label for v, label in valued if len(best) == 1 and len(values) > 1 and v == values[1])
@@ -244,7 +246,8 @@ def merge_runs(runs: Sequence[Run]) -> list[Run]:
     for run in runs:
         description = run.about
         generation = Generation.from_description(description)
-        texts = generation.choice.model_dump_json() + generation.events.model_dump_json()
+        parts = (generation.choice, generation.events, generation.documents)
+        texts = "".join(part.model_dump_json() for part in parts)
         identity = (description["model_revision"], description["dtype"], run.split.digest, description["regime"], texts)
         groups.setdefault(identity, []).append(run)
     return [_merge_runs(group) for group in groups.values()]

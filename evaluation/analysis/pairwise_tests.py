@@ -89,7 +89,8 @@ class PairwiseTest(NamedTuple):
 class ComparisonFamily(NamedTuple):
     """Comparisons that are corrected together: one metric, ``among`` the methods or each ``against no edit``.
 
-    ``share``: values are fractions from 0 to 1, shown in percentage points.
+    ``share``: values are fractions from 0 to 1, shown in percentage points. ``ratio``: differences are factors
+    (``as_ratios``).
     """
 
     metric: str
@@ -98,6 +99,25 @@ class ComparisonFamily(NamedTuple):
     contests: tuple[PairwiseTest, ...]
     draws: int
     share: bool = False
+    ratio: bool = False
+
+
+def as_ratios(family: ComparisonFamily) -> ComparisonFamily:
+    """The same comparisons of logarithms, their differences as factors: exp(first minus second).
+
+    Example:
+        >>> values = {"ft": {"a": 0.0, "b": 0.0}, "rome": {"a": 0.7, "b": 0.6}}
+        >>> (family,) = comparison_families("PPL", values, baseline=None, higher=False)
+        >>> round(as_ratios(family).contests[0].difference, 3)
+        0.522
+    """
+    fields = ("difference", "low", "high", "detectable")
+
+    def of(contest: PairwiseTest) -> PairwiseTest:
+        told = {name: getattr(contest, name) for name in fields}
+        return contest._replace(**{name: None if v is None else math.exp(v) for name, v in told.items()})
+
+    return family._replace(contests=tuple(map(of, family.contests)), share=False, ratio=True)
 
 
 class _Differences(NamedTuple):

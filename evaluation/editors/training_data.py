@@ -8,7 +8,7 @@ from typing import NamedTuple
 from curation.similarity.rouge import plain_text
 from curation.splits.partition import names_of
 from curation.splits.split_file import cases_digest
-from schemas.cases import AnyCase, Case, EventCase
+from schemas.cases import AnyCase, Case, DocumentCase
 from schemas.core.ids import text_id
 from schemas.facts import Entity, Fact
 
@@ -16,7 +16,8 @@ from schemas.facts import Entity, Fact
 class TrainingData(NamedTuple):
     """What something was learnt from: keys of cases and edits, folded names of all subjects, digest of the cases.
 
-    ``texts`` are digests of the events' folded texts: the same event under another key is the same event.
+    ``texts`` are digests of the folded texts of events and documents: the same text under another key is the
+    same edit.
     """
 
     name: str
@@ -31,7 +32,7 @@ class TrainingData(NamedTuple):
         cases = tuple(cases)
         keys = {c.key for c in cases} | {key for c in cases for key, _ in _subjects(c)}
         names = (n for c in cases for _, entities in _subjects(c) for e in entities for n in names_of(e))
-        texts = (text_digest(c.event.text) for c in cases if isinstance(c, EventCase))
+        texts = (text_digest(c.request.text) for c in cases if not isinstance(c, Case))
         return cls(name, cases_digest(cases), frozenset(keys), frozenset(names), frozenset(texts))
 
     def shares(self, case: AnyCase) -> str | None:
@@ -40,8 +41,8 @@ class TrainingData(NamedTuple):
             return f"the case '{case.key}'"
         if isinstance(case, Case):
             return next((text for fact in _facts(case) if (text := self._fact(fact))), None)
-        if case.event.key in self.keys or text_digest(case.event.text) in self.texts:
-            return f"the event '{case.event.key}'"
+        if case.request.key in self.keys or text_digest(case.request.text) in self.texts:
+            return f"the {case.request.kind} '{case.request.key}'"
         subjects = [entity for _, entities in _subjects(case) for entity in entities]
         return next((f"the subject '{e.text}'" for e in subjects if names_of(e) & self.subjects), None)
 
@@ -63,8 +64,10 @@ def text_digest(text: str) -> str:
 def _subjects(case: AnyCase) -> list[tuple[str, tuple[Entity, ...]]]:
     """Keys of what a case edits and asks about, each with the entities that it is about.
 
-    Of an event: those that fill its template, and the subjects of its questions in scope.
+    Of an event: those that fill its template, and the subjects of its questions in scope. Of a document: its own.
     """
+    if isinstance(case, DocumentCase):
+        return [(case.document.key, tuple(Entity(text=name) for name in case.document.names))]
     if isinstance(case, Case):
         return [(fact.key, (fact.subject,)) for fact in _facts(case)]
     asked = tuple(q.subject for q in case.facts if q.subject is not None and q.scope == "in")

@@ -22,6 +22,7 @@ from evaluation.inference.passes import last_mlp, only_at
 from evaluation.inference.request import EditedProbes
 from evaluation.inference.scoring import (
     TokenRead,
+    TokenSums,
     UnscorableProbe,
     encode_probe,
     gather_on_device,
@@ -118,7 +119,6 @@ class EditScorer:
 
     def score(self, edited: Sequence[EditedProbes]) -> list[list[Answer]]:
         """Answers of every edit, in the order of its probes. Equal probes of an edit are computed once."""
-        sums: dict[Slot, float] = {}
         counts: dict[Slot, int] = {}
         failed: dict[int, str] = {}
         cut: set[int] = set()
@@ -134,7 +134,7 @@ class EditScorer:
         )
         for n, (one, unique, prompts) in enumerate(zip(edited, unique_probes, texts, strict=True)):
             numbers.append({key: total + i for i, key in enumerate(unique)})
-            reads: dict[Tokens, list[tuple[int, int, Slot]]] = {}
+            reads: dict[Tokens, list[TokenRead]] = {}
             for key, probe in unique.items():
                 number = numbers[n][key]
                 try:
@@ -146,11 +146,12 @@ class EditScorer:
                     cut.add(number)
                 for j, t in enumerate(targets):
                     counts[number, j] = len(t.ids) - t.first
-                    wanted = [(i - 1, t.ids[i], (number, j)) for i in range(t.first, len(t.ids))]
+                    places = range(t.first, len(t.ids))
+                    wanted = [TokenRead(0, i - 1, t.ids[i], (number, j), probe.greedy) for i in places]
                     reads.setdefault(t.ids[:-1], []).extend(wanted)
             total += len(unique)
             rows += self._rows(n, one.deltas, reads)
-        sums = dict.fromkeys(counts, 0.0)
+        sums = TokenSums.of(counts)
         self._run(rows, edited, sums)
         out: list[list[Answer]] = []
         for n, one in enumerate(edited):
@@ -161,22 +162,20 @@ class EditScorer:
                 out[-1].append(answer)
         return out
 
-    def _rows(
-        self, edit: int, deltas: Sequence[Delta], reads: dict[Tokens, list[tuple[int, int, Slot]]]
-    ) -> list[_EditRow]:
+    def _rows(self, edit: int, deltas: Sequence[Delta], reads: dict[Tokens, list[TokenRead]]) -> list[_EditRow]:
         start = first_layer(self.lm, deltas)
         out = []
         for tree in build_trees(list(reads), worth=self._worth, max_tokens=self.lm.layout.window):
             wanted = {
-                TokenRead(0, path[place], token, slot)
+                read._replace(position=path[read.position])
                 for sequence, path in zip(tree.sequences, tree.paths, strict=True)
-                for place, token, slot in reads[sequence]
+                for read in reads[sequence]
             }
             known = start if start and deltas and self.kept.get(start, tree) is not None else None
             out.append(_EditRow(edit, tree, tuple(wanted), known))
         return out
 
-    def _run(self, rows: list[_EditRow], probes: Sequence[EditedProbes], sums: dict[Slot, float]) -> None:
+    def _run(self, rows: list[_EditRow], probes: Sequence[EditedProbes], sums: TokenSums) -> None:
         """All passes; their values are fetched at the end, so that a pass is built while the one before it runs."""
         edits = PerRow(self.lm.model, [one.deltas for one in probes])
         slots: list[Slot] = []
@@ -195,8 +194,8 @@ class EditScorer:
             kinds.setdefault((row.start, apart and row.tree.chain), []).append(row)
         for some in kinds.values():
             in_batches(some, lambda row: len(row.tree.ids), run, self.budget)
-        for slot, value in zip(slots, torch.cat(values).tolist() if values else (), strict=True):
-            sums[slot] += value
+        for slot, value, miss in zip(slots, *(torch.cat(values, dim=1).tolist() if values else ((), ())), strict=True):
+            sums.add(slot, value, miss)
 
     @torch.no_grad()
     def _pass(self, batch: list[_EditRow], edits: PerRow, *, plain: bool) -> list[tuple[list[Slot], Tensor]]:

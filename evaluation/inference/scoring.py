@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -38,6 +39,7 @@ class _Target(NamedTuple):
     slot: tuple[int, int]
     ids: tuple[int, ...]
     first: int
+    greedy: bool = False
 
 
 class _TargetRow(NamedTuple):
@@ -46,12 +48,39 @@ class _TargetRow(NamedTuple):
 
 
 class TokenRead(NamedTuple):
-    """Read the log-probability of ``token`` at ``position`` of batch row ``row``, and add it to ``slot``."""
+    """Read the log-probability of ``token`` at ``position`` of batch row ``row``, and add it to ``slot``.
+
+    ``greedy``: also whether another token is more probable there.
+    """
 
     row: int
     position: int
     token: int
     slot: tuple[int, int]
+    greedy: bool = False
+
+
+class TokenSums(NamedTuple):
+    """What was read of every target, by (probe, target).
+
+    Attributes:
+        logprobs: Sums of log-probabilities (nats).
+        misses: The number of its tokens that are not the most probable ones, of targets that ask for it.
+    """
+
+    logprobs: dict[tuple[int, int], float]
+    misses: Counter[tuple[int, int]]
+
+    @classmethod
+    def of(cls, slots: Iterable[tuple[int, int]]) -> TokenSums:
+        """Nothing read yet."""
+        return cls(dict.fromkeys(slots, 0.0), Counter())
+
+    def add(self, slot: tuple[int, int], logprob: float, miss: float) -> None:
+        """Take in one token."""
+        self.logprobs[slot] += logprob
+        if miss:
+            self.misses[slot] += 1
 
 
 class UnscorableProbe(ValueError):
@@ -90,15 +119,15 @@ def score(
         straddled += sum(t.straddles for t in targets)
         if truncated:
             cut.add(i)
-        placed = [_Target((i, j), t.ids, t.first) for j, t in enumerate(targets)]
+        placed = [_Target((i, j), t.ids, t.first, asked[key].greedy) for j, t in enumerate(targets)]
         counts.update({t.slot: len(t.ids) - t.first for t in placed})
         groups.append(placed)
     if straddled:
         log.info("%d targets share their first token with visible characters of the prompt", straddled)
-    sums: dict[tuple[int, int], float] = dict.fromkeys(counts, 0.0)
+    sums = TokenSums.of(counts)
     for batch in _batches(_rows(lm, groups), batch_tokens):
-        for slot, value in _run(lm, batch):
-            sums[slot] += value
+        for slot, value, miss in _run(lm, batch):
+            sums.add(slot, value, miss)
     answers = {}
     for i, key in enumerate(order):
         answers[key] = make_answer(by_id[key], i, sums=sums, counts=counts, error=failed.get(i), truncated=i in cut)
@@ -109,19 +138,25 @@ def make_answer(
     probe: ScoreProbe,
     i: int,
     *,
-    sums: Mapping[tuple[int, int], float],
+    sums: TokenSums,
     counts: Mapping[tuple[int, int], int],
     error: str | None,
     truncated: bool,
 ) -> Answer:
-    """The answer to probe number ``i``, from sums of log-probabilities and token counts by (probe, target)."""
+    """The answer to probe number ``i``, from what was read and token counts by (probe, target)."""
     if error:
         return Answer(probe=probe.id, error=error, truncated=truncated)
-    values = [sums[i, j] for j in range(len(probe.targets))]
+    values = [sums.logprobs[i, j] for j in range(len(probe.targets))]
     if not all(map(math.isfinite, values)):
         return Answer(probe=probe.id, error="the model's log-probabilities are not finite", truncated=truncated)
     scores = tuple(
-        TargetScore(text=text, logprob=values[j], tokens=counts[i, j]) for j, text in enumerate(probe.targets)
+        TargetScore(
+            text=text,
+            logprob=values[j],
+            tokens=counts[i, j],
+            greedy=not sums.misses[i, j] if probe.greedy else None,
+        )
+        for j, text in enumerate(probe.targets)
     )
     return Answer(probe=probe.id, targets=scores, truncated=truncated)
 
@@ -183,10 +218,10 @@ def _batches(rows: list[_TargetRow], batch_tokens: int) -> Iterator[list[_Target
 
 
 @torch.no_grad()
-def _run(lm: LM, batch: list[_TargetRow]) -> Iterator[tuple[tuple[int, int], float]]:
+def _run(lm: LM, batch: list[_TargetRow]) -> Iterator[tuple[tuple[int, int], float, float]]:
     ids, mask = lm.pad([row.prefix for row in batch])
     reads = [
-        TokenRead(r, i - 1, t.ids[i], t.slot)
+        TokenRead(r, i - 1, t.ids[i], t.slot, t.greedy)
         for r, row in enumerate(batch)
         for t in row.targets
         for i in range(t.first, len(t.ids))
@@ -204,7 +239,7 @@ def _run(lm: LM, batch: list[_TargetRow]) -> Iterator[tuple[tuple[int, int], flo
     starts = torch.tensor([len(batch[r].prefix) for r, _ in longer], device=lm.device)
     tails, tail_mask = lm.pad([t.ids[len(batch[r].prefix) : -1] for r, t in longer])
     reads = [
-        TokenRead(n, i - 1 - len(batch[r].prefix), t.ids[i], t.slot)
+        TokenRead(n, i - 1 - len(batch[r].prefix), t.ids[i], t.slot, t.greedy)
         for n, (r, t) in enumerate(longer)
         for i in range(max(t.first, len(batch[r].prefix) + 1), len(t.ids))
     ]
@@ -229,16 +264,20 @@ def _forward(
     return (out.past_key_values if cache else None), (out.last_hidden_state if lm.layout.plain_head else out.logits)
 
 
-def gather(lm: LM, hidden: Tensor, reads: list[TokenRead]) -> Iterator[tuple[tuple[int, int], float]]:
-    """Slots with log-probabilities of the wanted tokens; the head runs on the wanted positions only."""
+def gather(lm: LM, hidden: Tensor, reads: list[TokenRead]) -> Iterator[tuple[tuple[int, int], float, float]]:
+    """Slots, log-probabilities of the wanted tokens, and misses; the head runs on the wanted positions only."""
     for slots, values in gather_on_device(lm, hidden, reads):
-        yield from zip(slots, values.tolist(), strict=True)
+        yield from zip(slots, *values.tolist(), strict=True)
 
 
 def gather_on_device(
     lm: LM, hidden: Tensor, reads: Sequence[TokenRead]
 ) -> Iterator[tuple[list[tuple[int, int]], Tensor]]:
-    """As ``gather``, some hundred slots at a time, their values float32 still on the device: nothing waits for them."""
+    """As ``gather``, some hundred slots at a time, their values still on the device: nothing waits for them.
+
+    Values are float32, [2, slots]: log-probabilities, and 1 where another token is more probable than the wanted one (0
+    throughout where no read asks for it).
+    """
     places = sorted({(r.row, r.position) for r in reads})
     index = {place: n for n, place in enumerate(places)}
     chunks: list[list[TokenRead]] = [[] for _ in range(0, len(places), CHUNK)]
@@ -247,10 +286,14 @@ def gather_on_device(
     for n, wanted in enumerate(chunks):
         chunk = places[n * CHUNK : (n + 1) * CHUNK]
         rows, positions = send(list(zip(*chunk, strict=True)), hidden.device)
-        picked = hidden[rows, positions]
-        logits = lm.module(lm.layout.head)(picked) if lm.layout.plain_head else picked
+        read = hidden[rows, positions]
+        logits = lm.module(lm.layout.head)(read) if lm.layout.plain_head else read
         logprobs = torch.log_softmax(logits.float(), dim=-1)
         at, tokens = send(
             [[index[r.row, r.position] - n * CHUNK for r in wanted], [r.token for r in wanted]], logprobs.device
         )
-        yield [r.slot for r in wanted], logprobs[at, tokens]
+        picked = logprobs[at, tokens]
+        misses = torch.zeros_like(picked)
+        if any(r.greedy for r in wanted):
+            misses = (logits.argmax(-1)[at] != tokens).to(picked.dtype)
+        yield [r.slot for r in wanted], torch.stack([picked, misses])

@@ -55,11 +55,12 @@ class Summary(NamedTuple):
     level: str = "case"
     ends: tuple[float, float] | None = None
     kind: str = PUBLISHED
+    unit: str = "fraction"
 
     @property
     def interval(self) -> Interval:
         """The mean and its interval."""
-        return Interval(self.mean, self.half, self.cases, self.ends, self.kind)
+        return Interval(self.mean, self.half, self.cases, self.ends, self.kind, self.unit)
 
 
 @runtime_checkable
@@ -67,7 +68,7 @@ class Metric(Protocol):
     """A metric asks probes of a case, scores their answers, and summarises over cases.
 
     ``score`` is pure: the same answers give the same scores. A metric that does not apply to a case asks nothing of it
-    and returns no items. Tables show fractions in percent.
+    and returns no items. Tables show fractions in percent, other units as they are.
 
     Attributes:
         name: As in the table ``METRICS``.
@@ -76,7 +77,8 @@ class Metric(Protocol):
         about: One line for lists.
         better: Which values are better.
         role: What it is to a report.
-        unit: What its values are: ``fraction`` (0 to 1) or a unit without bounds, such as ``bits``.
+        unit: What its values are: ``fraction`` (0 to 1), ``perplexity`` (its items are in nats per token, and two
+            values differ by a ratio) or another unit without bounds, such as ``bits``.
         asks_for_texts: Whether it asks for texts; it is then made with a ``Generation``.
     """
 
@@ -138,7 +140,8 @@ class CaseMean:
     """The usual summary: every case counts once, whatever its number of prompts.
 
     ``unit`` says what its values are: fractions from 0 to 1, or something else. ``takes``: types of case that it asks
-    something of, ``fact`` or ``event``. ``pooled``: the value is a mean over questions (``evaluation.metrics.pooled``).
+    something of, ``fact``, ``event`` or ``document``. ``pooled``: the value is a mean over questions
+    (``evaluation.metrics.pooled``).
     """
 
     name: ClassVar[str]
@@ -165,6 +168,7 @@ class CaseMean:
             truncated=sum(i.reason.startswith(TRUNCATED) for i in items),
             ends=interval.ends,
             kind=interval.kind,
+            unit=self.unit,
             **more,
         )
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
+from evaluation.metrics.document_choice import DocumentChoice
 from evaluation.metrics.event_choice import EventChoice
 from schemas.core.config import Options
 from schemas.core.ids import seed
@@ -47,11 +48,12 @@ class GenerationChoice(Options):
 
 
 class Generation(NamedTuple):
-    """The choice, the digest of the split that seeds are drawn from, and how questions about events are asked."""
+    """The choice, the digest of the split that seeds are drawn from, and how events and documents are asked about."""
 
     choice: GenerationChoice = GenerationChoice()
     digest: str = ""
     events: EventChoice = EventChoice()
+    documents: DocumentChoice = DocumentChoice()
 
     @classmethod
     def from_description(cls, description: Mapping[str, Any]) -> Generation:
@@ -61,6 +63,7 @@ class Generation(NamedTuple):
             GenerationChoice.model_validate(config.get("generation") or {}),
             description["split_digest"],
             EventChoice.model_validate(config.get("events") or {}),
+            DocumentChoice.model_validate(config.get("documents") or {}),
         )
 
     def seed(self, case: str, purpose: str, item: str, sample: int = 0) -> int:

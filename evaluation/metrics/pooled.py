@@ -8,8 +8,9 @@ there are, as that of case means does (``curation.stats.bounded``). A case witho
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -22,6 +23,10 @@ from schemas.answers import CaseScores
 
 POOLED = "beta, questions pooled, bootstrap by case"
 POOLED_STUDENT = "Student's t, questions pooled, bootstrap by case"
+PERPLEXITY = "perplexity"
+RATIO = "ratio"
+"""Units of values that stand on a log scale, and of what two of them differ by."""
+_LARGEST = 700.0  # nats a token, beyond which a perplexity is no finite number
 
 
 class PooledMean(CaseMean):
@@ -31,13 +36,50 @@ class PooledMean(CaseMean):
 
     def summarise(self, scores: Sequence[CaseScores]) -> Summary:
         """Mean over questions with its interval by case, and the counts."""
-        sums = [_sums([i.value for i in s.items if i.value is not None]) for s in scores]
+        sums = [_sums(s) for s in scores]
         interval = pooled_interval([s for s in sums if s[1]], scale_of_unit(self.unit))
         return self._summary(scores, interval, level="question")
 
 
-def _sums(values: Sequence[float]) -> tuple[float, float]:
-    return float(sum(values)), float(len(values))
+class PooledPerplexity(PooledMean):
+    """Perplexity: exp(sum of negative log-probabilities / sum of tokens) over all questions of all cases.
+
+    Items hold the negative log-probability per token (nats), weighted with the tokens. Intervals are made on the log
+    scale; a difference of two perplexities is their ratio. Neither is ever a percentage.
+    """
+
+    unit: ClassVar[str] = PERPLEXITY
+    better: ClassVar[Literal["higher", "lower"]] = "lower"
+
+    def summarise(self, scores: Sequence[CaseScores]) -> Summary:
+        """Perplexity over all tokens with its interval by case, and the counts."""
+        interval = exponential(super().summarise(scores).interval, PERPLEXITY)
+        return self._summary(scores, interval, level="question")
+
+
+def exponential(interval: Interval, unit: str) -> Interval:
+    """An interval of logarithms as one of what they are the logarithms of; it has no half width.
+
+    Example:
+        >>> found = exponential(Interval(0.0, 0.1, 4, (-1.0, 1.0), POOLED_STUDENT), "ratio")
+        >>> found.mean, [round(end, 2) for end in found.ends], found.unit
+        (1.0, [0.37, 2.72], 'ratio')
+    """
+    if interval.mean is None:
+        return interval._replace(unit=unit)
+    ends = None if interval.ends is None else (_exp(interval.ends[0]), _exp(interval.ends[1]))
+    kind = f"{interval.kind}, log scale" if ends is not None else interval.kind
+    return Interval(_exp(interval.mean), None, interval.n, ends, kind, unit)
+
+
+def _exp(value: float) -> float:
+    return math.exp(value) if value < _LARGEST else math.inf
+
+
+def _sums(scores: CaseScores) -> tuple[float, float]:
+    """Weighted sum of a case's values, and the sum of their weights."""
+    scored = [(i.value, i.weight) for i in scores.items if i.value is not None]
+    return float(sum(value * weight for value, weight in scored)), float(sum(weight for _, weight in scored))
 
 
 def pooled_interval(
@@ -83,7 +125,7 @@ def _interval(spread: Spread, scale: Scale | None) -> Interval:
 
 
 class PooledPair(NamedTuple):
-    """What two sides scored of the same questions of a case: both sums, and the number of questions."""
+    """What two sides scored of the same questions of a case: both weighted sums, and the sum of the weights."""
 
     first: float
     second: float
@@ -95,10 +137,10 @@ def common_questions(first: Mapping[str, CaseScores], second: Mapping[str, CaseS
     out = {}
     for key, mine in first.items():
         theirs = {i.probe: i.value for i in second[key].items} if key in second else {}
-        both = [(i.value, theirs.get(i.probe)) for i in mine.items]
-        valued_pairs = [(a, b) for a, b in both if a is not None and b is not None]
+        both = [(i.value, theirs.get(i.probe), i.weight) for i in mine.items]
+        valued_pairs = [(a * w, b * w, w) for a, b, w in both if a is not None and b is not None]
         if valued_pairs:
-            out[key] = PooledPair(sum(a for a, _ in valued_pairs), sum(b for _, b in valued_pairs), len(valued_pairs))
+            out[key] = PooledPair(*(sum(column) for column in zip(*valued_pairs, strict=True)))
     return out
 
 
@@ -142,17 +184,18 @@ def contributions(scores: Mapping[str, Mapping[str, CaseScores]]) -> dict[str, d
         scores: Label -> case key -> scores.
 
     Returns:
-        Label -> case key -> sum of the case's values times cases over questions.
+        Label -> case key -> sum of the case's weighted values times cases over weights.
     """
     valued = {
         label: {(key, i.probe): i.value for key, s in by_case.items() for i in s.items if i.value is not None}
         for label, by_case in scores.items()
     }
+    weights = {(key, i.probe): i.weight for some in scores.values() for key, s in some.items() for i in s.items}
     valued = {label: values for label, values in valued.items() if values}
     common = set.intersection(*(set(v) for v in valued.values())) if valued else set()
-    cases = {key for key, _ in common}
+    cases, total = {key for key, _ in common}, sum(weights[place] for place in common)
     out: dict[str, dict[str, float]] = {label: dict.fromkeys(sorted(cases), 0.0) for label in valued}
     for label, values in valued.items():
         for key, probe in common:
-            out[label][key] += values[key, probe] * len(cases) / len(common)
+            out[label][key] += values[key, probe] * weights[key, probe] * len(cases) / total
     return out

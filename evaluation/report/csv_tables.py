@@ -153,7 +153,8 @@ def more_markdown(
         ]
         for f, c in decided:
             better, worse = (c.first, c.second) if c.verdict == "first" else (c.second, c.first)
-            gap = f"{100 * abs(c.difference or 0.0):.1f} pp" if f.share else f"{abs(c.difference or 0.0):.2f}"
+            far = abs(c.difference or 0.0)
+            gap = f"×{far:.2f}" if f.ratio else f"{100 * far:.1f} pp" if f.share else f"{far:.2f}"
             parts.append(f"| {f.metric} | {_cell(better)} | {_cell(worse)} | {gap} | {c.p_holm:.3g} | {c.cases} |")
         parts.append("")
     for view in correlations:

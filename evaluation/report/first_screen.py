@@ -17,7 +17,7 @@ from evaluation.analysis.written.all_answers import (
 from evaluation.metrics.base import Metric, Role, metric_of
 from evaluation.report import narrative
 from evaluation.report.csv_tables import ratings_cell
-from evaluation.report.formatting import percent, spread
+from evaluation.report.formatting import percent, with_unit
 from evaluation.report.sections import ReportSection, TextSection, main_source
 from schemas.events.event import Event
 from schemas.text.counting import counted
@@ -99,14 +99,14 @@ def _by_method(table: Comparison, metric: Metric) -> str:
         return ""
     rows.sort(key=lambda r: -(r.summaries[metric.name].mean or 0))
     ends = [rows[0]] if len(rows) == 1 else [rows[0], rows[-1]]
-    values = " to ".join(f"{spread(r.summaries[metric.name].interval)} % ({r.label})" for r in ends)
+    values = " to ".join(f"{with_unit(r.summaries[metric.name].interval)} ({r.label})" for r in ends)
     means = _MEANS.get(metric.role, metric.about) if metric.role else metric.about
     same = len(ends) == 2 and ends[0].summaries[metric.name].mean == ends[1].summaries[metric.name].mean
     if same:
-        values = f"{spread(rows[0].summaries[metric.name].interval)} % under every method"
+        values = f"{with_unit(rows[0].summaries[metric.name].interval)} under every method"
     text = f"{metric.title} ({means}): {values}"
     if base is not None and base.summaries[metric.name].mean is not None:
-        text += f"; without an edit {spread(base.summaries[metric.name].interval)} %"
+        text += f"; without an edit {with_unit(base.summaries[metric.name].interval)}"
     return text + "."
 
 

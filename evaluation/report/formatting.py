@@ -48,9 +48,13 @@ def spread(interval: Interval, *, signed: bool = False) -> str:
         ('50.0 [30.0, 70.0]', '50.0 ± 12.5')
         >>> spread(Interval(0.5, None, 1)), spread(Interval(None, None, 0))
         ('50.0 ± –', '–')
+        >>> spread(Interval(0.85, None, 4, (0.8, 0.9), unit="ratio")), spread(Interval(3.5, 0.5, 4, unit="bits"))
+        ('×0.85 [0.80, 0.90]', '3.50 ± 0.50')
     """
     if interval.mean is None:
         return "–"
+    if interval.unit != "fraction":
+        return _plain_spread(interval, signed=signed)
     digits = 2 if 0 < abs(interval.mean) < SMALL else 1
     mean = percent(interval.mean, signed=signed, digits=digits)
     if interval.ends is not None:
@@ -59,6 +63,35 @@ def spread(interval: Interval, *, signed: bool = False) -> str:
     if interval.kind == NO_SPREAD:
         return f"{mean} [all agree]"
     return f"{mean} ± {percent(interval.half, digits=digits)}"
+
+
+def _plain_spread(interval: Interval, *, signed: bool) -> str:
+    """The same of values that are no shares: two decimals, and a factor with its sign of multiplication."""
+    factor = interval.unit == "ratio"
+    mark = "×" if factor else ""
+
+    def text(value: float | None) -> str:
+        if value is None:
+            return "–"
+        shown = f"{value:+,.2f}" if signed and not factor else f"{value:,.2f}"
+        return shown.replace("-", "\N{MINUS SIGN}")
+
+    mean = f"{mark}{text(interval.mean)}"
+    if interval.ends is not None:
+        return f"{mean} [{text(interval.ends[0])}, {text(interval.ends[1])}]"
+    if interval.kind == NO_SPREAD:
+        return f"{mean} [all agree]"
+    return mean if interval.half is None and interval.n > 1 else f"{mean} ± {text(interval.half).lstrip('+')}"
+
+
+def with_unit(interval: Interval) -> str:
+    """``spread`` with a percent sign where it is in percent.
+
+    Example:
+        >>> with_unit(Interval(0.5, None, 1)), with_unit(Interval(3.5, None, 4, (3.0, 4.0), unit="perplexity"))
+        ('50.0 ± – %', '3.50 [3.00, 4.00]')
+    """
+    return f"{spread(interval)} %" if interval.unit == "fraction" else spread(interval)
 
 
 def sample_size(summary: Summary) -> str:

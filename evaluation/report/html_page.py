@@ -277,10 +277,12 @@ def _best(source: RatingSource, text: TextSection) -> dict[str, dict[str, str]]:
     return ranked_aspects(source, text.unranked)
 
 
-def _difference_text(value: float | None, rated: bool) -> str:
-    """A difference: of ratings in points, of shares in percentage points, with its sign."""
+def _difference_text(value: float | None, rated: bool, ratio: bool = False) -> str:
+    """A difference: of ratings in points, of shares in percentage points, with its sign; of perplexities a factor."""
     if value is None:
         return "–"
+    if ratio:
+        return f"×{value:.2f}"
     text = f"{value:+.2f}" if rated else f"{100 * value:+.1f}"
     text = text if float(text) else text.lstrip("+-")
     return text.replace("-", "\N{MINUS SIGN}")

@@ -38,6 +38,8 @@ def escape(text: str) -> str:
 def figure(interval: Interval, *, scale: float = 100.0, mark: str = "") -> str:
     r"""A mean with its interval as a subscript, bold where ``mark`` is ``first``, underlined where ``second``.
 
+    Fractions are shown in percent, other units as they are.
+
     Example:
         >>> figure(Interval(0.5, 0.125, 9, (0.25, 0.75), "beta, by case"))
         '50.00$_{[25.0,\\,75.0]}$'
@@ -46,6 +48,7 @@ def figure(interval: Interval, *, scale: float = 100.0, mark: str = "") -> str:
     """
     if interval.mean is None:
         return "--"
+    scale = scale if interval.unit == "fraction" else 1.0
     digits = 1 if interval.ends is not None and scale == 100 and abs(interval.mean) >= SMALL else 2
     text = f"{scale * interval.mean:.2f}"
     text = text if not text.startswith("-") else f"$-${text[1:]}"

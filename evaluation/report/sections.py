@@ -18,7 +18,7 @@ from evaluation.analysis.events.routing import Routing, routings
 from evaluation.analysis.events.unknown_answers import UnknownAnswers, unknown_answers
 from evaluation.analysis.forgetting_series import ForgettingSeries, forgetting_series
 from evaluation.analysis.object_mentions import ObjectMentionCounts, count_mentions
-from evaluation.analysis.pairwise_tests import ComparisonFamily, comparison_families
+from evaluation.analysis.pairwise_tests import ComparisonFamily, as_ratios, comparison_families
 from evaluation.analysis.rating_agreement import RatingAgreement, rating_agreement
 from evaluation.analysis.repeats.seed_variation import RepeatedMethod, seed_variation
 from evaluation.analysis.side_by_side import SideBySide, side_by_side
@@ -34,6 +34,7 @@ from evaluation.analysis.text_statistics import (
 from evaluation.editors.baselines import NULL_METHODS
 from evaluation.metrics.base import Metric, Normalisation, is_pooled, scale_of
 from evaluation.metrics.generation import Generation
+from evaluation.metrics.pooled import PERPLEXITY
 from evaluation.runs.generated_scripts import generated, generation_of
 from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import Run, cases_by_key
@@ -188,7 +189,9 @@ def make_section(
                 null_methods=nulls,
                 against=against,
             )
-            contests += [family._replace(share=m.unit == "fraction") for family in families]
+            contests += [
+                as_ratios(f) if m.unit == PERPLEXITY else f._replace(share=m.unit == "fraction") for f in families
+            ]
     facts = run.split.type == FACT
     text = None if texts is None else text_section(texts, cases_by_key(run), nulls, against=against)
     tables = compare(run, scores, metrics, resampling=DEFAULT)

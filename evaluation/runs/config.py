@@ -12,6 +12,7 @@ from pydantic import Field, field_validator, model_validator
 from curation.shipped import SPLITS
 from evaluation.api_models.endpoint import EndpointChoice, is_endpoint
 from evaluation.metrics import METRICS
+from evaluation.metrics.document_choice import DocumentChoice
 from evaluation.metrics.event_choice import EventChoice
 from evaluation.metrics.generation import GenerationChoice
 from evaluation.regimes.config import RegimeChoice
@@ -91,6 +92,7 @@ class RunConfig(Options):
         metrics: Names of metrics; a metric may be added to a finished run, only what it asks anew is computed.
         generation: How texts are written, for metrics that ask for them.
         events: How questions about events are asked and read.
+        documents: How probes of documents are asked.
         normalisation: ``mean`` (per token, as the published code) or ``sum`` (as the paper's formula).
         kinds: Kinds of edit to take: how facts change, types and topics of events; all of them where it is not given.
         limit: Take so many cases, or so many of each kind; the first of an order drawn from the split's digest.
@@ -118,6 +120,7 @@ class RunConfig(Options):
     metrics: tuple[str, ...] = DEFAULT_METRICS
     generation: GenerationChoice = GenerationChoice()
     events: EventChoice = EventChoice()
+    documents: DocumentChoice = DocumentChoice()
     normalisation: Literal["mean", "sum"] = "mean"
     kinds: tuple[str, ...] = ("counterfactual", "temporal")
     limit: Annotated[int, Field(ge=1)] | dict[str, Annotated[int, Field(ge=0)]] | None = None

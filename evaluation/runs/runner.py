@@ -95,7 +95,9 @@ class Runner:
         self.config, self.split, self.scorer, self.support = config, split, scorer, support
         self._make, self._on_event, self._retry = make, on_event or (lambda event: None), retry_failed
         self.cases = choose(split, kinds=config.kinds, limit=config.limit)
-        metrics = load_metrics(config.metrics, Generation(config.generation, split.digest, config.events))
+        metrics = load_metrics(
+            config.metrics, Generation(config.generation, split.digest, config.events, config.documents)
+        )
         self._variants = {k: v.variant_made for k, v in config.editors.items()}
         self._unit_probes: dict[str, dict[str, tuple[Probe, ...]]] = {}
         plainly = {c.key: ask(c, metrics) for c in self.cases}

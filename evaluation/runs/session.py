@@ -243,7 +243,7 @@ def size(config: RunConfig) -> Size:
     check_editors(config.editors, split=split, support=support, model=config.model, engine=config.engine)
     check_metrics(config.metrics, split)
     cases = choose(split, kinds=config.kinds, limit=config.limit)
-    metrics = load_metrics(config.metrics, Generation(config.generation, split.digest, config.events))
+    metrics = load_metrics(config.metrics, Generation(config.generation, split.digest, config.events, config.documents))
     probes = [p for c in cases for p in ask(c, metrics)]
     kinds = dict(Counter(case.group for case in cases))
     labels = tuple(dict.fromkeys([BASELINE, *config.editors]))

@@ -17,7 +17,8 @@ class SimplifiedFact(Record):
         strategy: What made it ("openie", "lmqg_ner").
         subject: What the statement is about.
         prompt: With exactly one ``{}`` for the subject; the target follows after one space.
-        target: What shall follow the prompt.
+        target: What shall follow the prompt; empty where the source says nothing (43 of 642 published statements of
+            one strategy), and then it edits nothing.
     """
 
     kind: ClassVar[str] = "simplified_fact"
@@ -25,7 +26,14 @@ class SimplifiedFact(Record):
     strategy: Key
     subject: Text
     prompt: Text
-    target: Text
+    target: str
+
+    @field_validator("target")
+    @classmethod
+    def _without_ends(cls, target: str) -> str:
+        if target != target.strip():
+            raise ValueError("must not begin or end with white space")
+        return target
 
     @field_validator("prompt")
     @classmethod

@@ -2,12 +2,25 @@ from __future__ import annotations
 
 import pytest
 
-from schemas.answers import CaseScores, ItemScore, TargetScore
+from schemas.answers import Answer, CaseScores, ItemScore, TargetScore
 
 
 def test_log_probability_per_token_or_in_all() -> None:
     score = TargetScore(text="Lima", logprob=-6.0, tokens=4)
     assert score.value("mean") == -1.5 and score.value("sum") == -6.0
+
+
+def test_what_was_stored_before_greedy_reads_is_written_as_it_was() -> None:
+    stored = '{"text":"Lima","logprob":-6.0,"tokens":4}'
+    assert TargetScore.model_validate_json(stored).model_dump_json() == stored
+    answer = Answer(probe="p", targets=(TargetScore.model_validate_json(stored),))
+    assert "greedy" not in answer.model_dump_json() and "greedy" not in answer.model_dump(mode="json")["targets"][0]
+
+
+@pytest.mark.parametrize("greedy", [True, False])
+def test_a_greedy_read_comes_back(greedy: bool) -> None:
+    score = TargetScore(text="Lima", logprob=-6.0, tokens=4, greedy=greedy)
+    assert TargetScore.model_validate_json(score.model_dump_json()) == score
 
 
 @pytest.mark.parametrize(("values", "mean"), [((), None), ((None, None), None), ((1.0, None, 0.0), 0.5), ((0.0,), 0.0)])

@@ -15,7 +15,7 @@ class UneditedBaseline(Editor):
 
     name: ClassVar[str] = "none"
     version: ClassVar[int] = 1
-    takes: ClassVar[tuple[str, ...]] = ("fact", "event")
+    takes: ClassVar[tuple[str, ...]] = ("fact", "event", "document")
     about: ClassVar[str] = "the unedited model"
 
     def edit(self, requests: Sequence[EditRequest]) -> Edit:

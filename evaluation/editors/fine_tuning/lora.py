@@ -18,10 +18,12 @@ from evaluation.edits.weight_deltas import LowRankDelta
 from evaluation.inference.batching import TokenBudget, default_budget, in_batches
 from evaluation.inference.passes import logits_at
 from evaluation.models.device_memory import least_free_bytes
+from evaluation.models.language_model import LM
 from evaluation.models.linear_maps import linear_shape, maps_beside_experts
 from evaluation.models.tokenization import EncodedPrompt
 from schemas.core.config import Options
 from schemas.core.errors import MissingPackage, UserError
+from schemas.documents.document import Document
 from schemas.facts import Fact
 
 ADAPTER = "edit"
@@ -40,12 +42,13 @@ SHORT = 12
 class Lora(Editor):
     """Trains adapters beside linear maps until the new objects are likely after their fact prompts.
 
-    The loss is that of language modelling on the new object's tokens, the prompt masked. Adapters stand in the model
-    only while they are trained; the edit is their product as data.
+    The loss is that of language modelling on the new object's tokens, the prompt masked; of a document on all its
+    tokens but the first. Adapters stand in the model only while they are trained; the edit is their product as data.
     """
 
     name: ClassVar[str] = "lora"
     version: ClassVar[int] = 1
+    takes: ClassVar[tuple[str, ...]] = ("fact", "document")
     about: ClassVar[str] = "low-rank adapters trained on the new fact (LoRA, by peft)"
     needs: ClassVar[str] = "the package peft"
     costs: ClassVar[str] = "a forward and backward pass through the model for every step"
@@ -93,10 +96,10 @@ class Lora(Editor):
         weights = [self.lm.module(name) for name in self._names()]
         return 2 * 4 * self.params.rank * sum(sum(linear_shape(w) or ()) for w in weights)
 
-    def edit(self, requests: Sequence[Fact]) -> Edit:
+    def edit(self, requests: Sequence[Fact | Document]) -> Edit:
         """One edit, trained on all requests together."""
         lm, p = self.lm, self.params
-        texts = [lm.encode(fact.fact_prompt, fact.new_object.text) for fact in asked(requests)]
+        texts = [_encoded(lm, request) for request in asked(requests)]
         ids, mask = lm.pad([t.ids[:-1] for t in texts])
         rows = [r for r, t in enumerate(texts) for _ in t.target]
         places = [i - 1 for t in texts for i in range(t.first, len(t.ids))]
@@ -120,11 +123,11 @@ class Lora(Editor):
         ratio = max(d.norm() / size for d, size in zip(deltas, sizes, strict=True))
         return WeightEdit(deltas, _notes(float(loss.detach()), steps, ratio))
 
-    def edit_each(self, requests: Sequence[Fact]) -> list[Edit]:
+    def edit_each(self, requests: Sequence[Fact | Document]) -> list[Edit]:
         """Independent edits that train side by side, as many as memory holds; equal to one at a time."""
         if not requests:
             return []
-        texts = [self.lm.encode(fact.fact_prompt, fact.new_object.text) for fact in asked(requests)]
+        texts = [_encoded(self.lm, request) for request in asked(requests)]
         names = self._names()
         with self._adapters() as adapters:
             start = {name: _start(adapter) for name, adapter in adapters.items()}
@@ -214,6 +217,21 @@ class Lora(Editor):
             for name in set(vars(model)) - before:
                 delattr(model, name)
             model.requires_grad_(False)
+
+
+def _encoded(lm: LM, request: Fact | Document) -> EncodedPrompt:
+    """A fact's prompt with its new object as target; a document with all its tokens but the first as target.
+
+    Raises:
+        UserError: a document of one token.
+    """
+    if isinstance(request, Fact):
+        return lm.encode(request.fact_prompt, request.new_object.text)
+    (ids,) = lm.encodings.texts([request.text])
+    if len(ids) < 2:
+        raise UserError("a document of one token leaves nothing to learn", where=request.key)
+    kept = tuple(ids[: lm.limit] if lm.limit else ids)
+    return EncodedPrompt(kept, 1, 0, False)
 
 
 def _notes(loss: float, steps: int, ratio: float) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from evaluation.editors.in_context.retrieval import said_before, statement
 from evaluation.edits.edit import Edit, PromptEdit
 from schemas.cases import EditRequest
 from schemas.core.config import Options
+from schemas.documents.document import Document
 from schemas.events.event import Event
 
 
@@ -19,12 +20,13 @@ class InContextEditor(Editor):
     """Puts an instruction with the new facts before every prompt.
 
     Cohen et al. (2024, "Evaluating the Ripple Effects of Knowledge Editing") write "Imagine that" before the fact; the
-    sentence after it is ours. The template is an option. Events stand on a line each instead (ELKEN, Table 13).
+    sentence after it is ours. The template is an option. Events stand on a line each instead (ELKEN, Table 13),
+    documents in a paragraph each (MULFE, Example 7).
     """
 
     name: ClassVar[str] = "ice"
     version: ClassVar[int] = 1
-    takes: ClassVar[tuple[str, ...]] = ("fact", "event")
+    takes: ClassVar[tuple[str, ...]] = ("fact", "event", "document")
     about: ClassVar[str] = "an instruction to take the new fact as true stands before every prompt (in context)"
     costs: ClassVar[str] = "no search; longer prompts"
 
@@ -33,7 +35,7 @@ class InContextEditor(Editor):
 
         Attributes:
             template: What stands before a prompt; ``{facts}`` is replaced by the new facts, joined by "; ". Not for
-                events.
+                events and documents.
         """
 
         template: str = Field(default="Imagine that {facts}. Answer accordingly, whatever you remember.\n")
@@ -48,8 +50,8 @@ class InContextEditor(Editor):
     params: Params
 
     def edit(self, requests: Sequence[EditRequest]) -> Edit:
-        """One instruction with all new facts, or all events."""
-        if all(isinstance(request, Event) for request in asked(requests)):
+        """One instruction with all new facts, or all events, or all documents."""
+        if all(isinstance(request, Event | Document) for request in asked(requests)):
             return PromptEdit(prefix="".join(map(said_before, requests)))
         facts = "; ".join(map(statement, requests))
         return PromptEdit(prefix=self.params.template.replace("{facts}", facts))

@@ -13,6 +13,7 @@ from evaluation.edits.edit import NoEdit
 from schemas.cases import Case, EditRequest
 from schemas.core.errors import UserError
 from schemas.core.ids import seed
+from schemas.documents.document import Document
 from schemas.events.event import Event
 from schemas.facts import Fact
 
@@ -24,18 +25,23 @@ Similarity = Literal["embedding", "tfidf"]
 
 
 def statement(request: EditRequest) -> str:
-    """The edit in words. Of a fact: fact prompt, one space, new object. Of an event: its text.
+    """The edit in words. Of a fact: fact prompt, one space, new object. Of an event or a document: its text.
 
     Raises:
         UserError: a fact has no new object.
     """
-    if isinstance(request, Event):
+    if isinstance(request, Event | Document):
         return request.statement
     return f"{request.fact_prompt} {request.new_object.text}"
 
 
 def said_before(request: EditRequest) -> str:
-    """The edit as it stands before a prompt: a fact as a sentence, an event on a line of its own (ELKEN, Table 13)."""
+    """The edit as it stands before a prompt: a fact as a sentence, an event on a line of its own (ELKEN, Table 13).
+
+    A document stands there with a blank line after it, between instruction and question (MULFE, Example 7).
+    """
+    if isinstance(request, Document):
+        return f"{request.text}\n\n"
     return f"Event: {statement(request)}\n" if isinstance(request, Event) else f"{statement(request)}. "
 
 

@@ -35,7 +35,7 @@ class Collapse(CaseMean):
     title: ClassVar[str] = "Collapse"
     about: ClassVar[str] = f"Share of edits that raise the perplexity of a fixed text {FACTOR:.0f} times"
     better: ClassVar[Literal["higher", "lower"]] = "lower"
-    takes: ClassVar[tuple[str, ...]] = ("fact", "event")
+    takes: ClassVar[tuple[str, ...]] = ("fact", "event", "document")
 
     def probes(self, case: AnyCase) -> Sequence[ScoreProbe]:
         """The fixed text: the same for every case."""

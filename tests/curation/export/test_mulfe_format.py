@@ -71,7 +71,7 @@ def test_the_published_file_comes_back_row_by_row(shared: Path, tmp_path: Path, 
     assert after == before
 
 
-@pytest.mark.parametrize("strategy", ["lmqg_ner", "stanford_openie"])
+@pytest.mark.parametrize("strategy", ["lmqg_ner", "doc_openie"])
 def test_a_published_simplification_comes_back(shared: Path, strategy: str) -> None:
     source = shared / f"data/mulfe/mulfe_test.json.{strategy}"
     loaded = load(source)

@@ -15,6 +15,7 @@ from evaluation.inference.request import EditedProbes
 from evaluation.models.language_model import LM
 from schemas.answers import Answer
 from tests.support.evaluation.batched_probes import TEXTS, changes, probes, same, slowly
+from tests.support.evaluation.slow_scoring import asking, greedy_probe
 from tests.support.tiny import CONFIGS, make
 
 
@@ -47,6 +48,18 @@ def test_equals_one_edit_after_the_other(kind: str, kept: bool) -> None:
     assert min(moved) > 1e-3, "the edits do something"
     assert lm.weights_digest() == digest
     assert not any(m._forward_hooks or m._forward_pre_hooks for m in lm.model.modules())
+
+
+@pytest.mark.parametrize("kind", ["llama", "gpt2"])
+def test_greedy_is_that_of_every_edit(kind: str) -> None:
+    lm = make(kind)
+    asked = [asking(p, greedy=True) for p in (greedy_probe(lm), *probes(TEXTS[:3]))]
+    edits = [*changes(lm)[:3], changes(lm)[3]]
+    got = EditScorer(lm, budget=TokenBudget(300)).score([EditedProbes(deltas, None, asked) for deltas in edits])
+    want = slowly(lm, [EditedProbes(deltas, None, asked) for deltas in edits])
+    said = [[[t.greedy for t in a.targets] for a in answers] for answers in got]
+    assert said == [[[t.greedy for t in a.targets] for a in answers] for answers in want]
+    assert said[0][0] == [True, True, False] and said[3] != said[0], "the edits change what is most probable"
 
 
 @pytest.mark.parametrize("kind", ["llama", "gpt2"])

@@ -7,7 +7,7 @@ import torch
 
 from evaluation.inference import scoring
 from evaluation.inference.scoring import score
-from tests.support.evaluation.slow_scoring import PROBES, probe, slow
+from tests.support.evaluation.slow_scoring import PROBES, asking, greedy_probe, probe, slow, slow_answer
 from tests.support.tiny import CONFIGS, make
 
 
@@ -21,6 +21,21 @@ def test_equals_the_slow_twin(kind: str, batch_tokens: int) -> None:
         for got, (total, tokens), text in zip(answer.targets, slow(lm, asked), asked.targets, strict=True):
             assert got.text == text and got.tokens == tokens
             assert got.logprob == pytest.approx(total, abs=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["llama", "gpt2"])
+def test_greedy_equals_the_slow_twin_and_what_the_model_writes(kind: str) -> None:
+    lm = make(kind)
+    asked = [asking(p, greedy=True) for p in (greedy_probe(lm), *PROBES)]
+    answers = score(lm, asked)
+    said = [[t.greedy for t in a.targets] for a in answers]
+    assert said == [[t.greedy for t in slow_answer(lm, lm.model, p).targets] for p in asked]
+    assert said[0] == [True, True, False] and not all(map(any, said[1:]))
+    plain = score(lm, [asking(p, greedy=False) for p in asked])
+    assert {t.greedy for a in plain for t in a.targets} == {None}
+    for one, other in zip(answers, plain, strict=True):
+        assert [t.logprob for t in one.targets] == [t.logprob for t in other.targets]
+        assert one.probe != other.probe
 
 
 def test_models_without_positions_or_plain_head_score_alike() -> None:

@@ -10,9 +10,12 @@ from curation.stats.intervals import NO_SPREAD
 from evaluation.metrics.pooled import (
     POOLED,
     POOLED_STUDENT,
+    RATIO,
     PooledMean,
+    PooledPerplexity,
     common_questions,
     contributions,
+    exponential,
     pooled_difference,
     pooled_interval,
 )
@@ -119,3 +122,47 @@ def test_contributions_have_the_pooled_value_as_their_plain_mean() -> None:
     gap = [found["one"][k] - found["two"][k] for k in "abc"]
     assert np.mean(gap) == pytest.approx(pooled_difference(ONE, TWO).mean or 0)
     assert contributions({}) == {}
+
+
+def weighted(case: str, *items: tuple[float, float]) -> CaseScores:
+    made = [ItemScore(probe=f"{case}{n}", item=f"{case}{n}", value=v, weight=w) for n, (v, w) in enumerate(items)]
+    return CaseScores(case=case, metric="m", items=tuple(made))
+
+
+NATS = {"a": weighted("a", (0.5, 4), (3.0, 1)), "b": weighted("b", (1.0, 2)), "c": weighted("c", (2.0, 1), (1.0, 2))}
+
+
+class Perplexity(PooledPerplexity):
+    """Items as they are."""
+
+    name = "perplexity"
+
+
+def test_a_perplexity_is_pooled_over_tokens_and_its_interval_stands_on_the_log_scale() -> None:
+    """(0.5·4 + 3 + 1·2 + 2 + 1·2) nats over 10 tokens."""
+    found = Perplexity().summarise(list(NATS.values())).interval
+    logs = pooled_interval([(5.0, 5.0), (2.0, 2.0), (4.0, 3.0)], None)
+    assert found.mean == pytest.approx(np.exp(1.1)) and found.unit == "perplexity" and found.half is None
+    assert found.ends == pytest.approx(tuple(np.exp(logs.ends)))  # type: ignore[arg-type]
+    assert found.ends[0] * found.ends[1] == pytest.approx(found.mean**2), "even on the log scale"  # type: ignore[index]
+    assert NATS["a"].mean == pytest.approx(1.0)
+
+
+def test_two_perplexities_differ_by_their_ratio_on_the_same_tokens() -> None:
+    halved = {k: weighted(k, *((i.value - np.log(2), i.weight) for i in s.items)) for k, s in NATS.items()}
+    gap = exponential(pooled_difference(halved, NATS, None), RATIO)
+    assert gap.mean == pytest.approx(0.5) and gap.unit == RATIO and gap.n == 3 and gap.ends is None
+    mixed = {**halved, "c": NATS["c"]}
+    gap = exponential(pooled_difference(mixed, NATS, None), RATIO)
+    assert gap.mean == pytest.approx(np.exp(-np.log(2) * 7 / 10)) and gap.ends is not None
+    assert gap.ends[0] < gap.mean < gap.ends[1] and gap.holds_no_difference is (gap.ends[1] >= 1)
+
+
+def test_contributions_of_weighted_items_have_the_pooled_logarithm_as_their_plain_mean() -> None:
+    found = contributions({"x": NATS, "y": {"a": NATS["a"], "b": NATS["b"]}})
+    assert np.mean(list(found["x"].values())) == pytest.approx(7 / 7) and set(found["y"]) == {"a", "b"}
+
+
+def test_a_hopeless_perplexity_is_infinite_and_no_fault() -> None:
+    found = Perplexity().summarise([weighted("a", (800.0, 2)), weighted("b", (900.0, 2))])
+    assert found.mean == np.inf

@@ -36,8 +36,8 @@ def document_records() -> list[Document | DocumentProbe]:
         make_probe("In which year was the Orla Bridge inaugurated?", "1931", level=2),
         make_probe("Who is the author of the Orla Bridge's plans?", "Ada Brun", level=2, accepted=("Brun",)),
         make_probe("What did Ada Brun design?", "the Orla Bridge", level=3, tags=("reverse",)),
-        make_document(TRAM, "Line 9 runs to Vell.", entity=None),
-        make_probe("Line 9 runs to ___.", "Vell", document=TRAM),
+        make_document(TRAM, "Line 9 runs to Rovo.", entity=None),
+        make_probe("Line 9 runs to ___.", "Rovo", document=TRAM),
     ]
 
 

@@ -28,6 +28,24 @@ PROBES = [
 ]
 
 
+def asking(asked: ScoreProbe, *, greedy: bool) -> ScoreProbe:
+    return ScoreProbe.model_validate({**asked.model_dump(), "greedy": greedy})
+
+
+def greedy_probe(lm: LM) -> ScoreProbe:
+    """What the model writes after a text, its beginning, and that with another ending."""
+    for prompt in (f"The capital of Peru is{' so' * n}" for n in range(40)):
+        start = lm.tokenizer(prompt)["input_ids"]
+        ids = list(start)
+        for _ in range(3):
+            logits = lm.model(input_ids=torch.tensor([ids])).logits[0, -1]
+            ids.append(int(logits.argmax()))
+        told = [lm.tokenizer.decode(ids[len(start) :][:n]) for n in (3, 2)]
+        if [lm.tokenizer(prompt + target)["input_ids"] for target in told] == [ids, ids[:-1]] and all(told):
+            return probe(prompt, told[0], told[1], f"{told[1]} no", separator="")
+    raise AssertionError("what this model writes is never read as the same tokens")
+
+
 def slow(lm: LM, asked: ScoreProbe) -> list[tuple[float, int]]:
     """(log-probability, tokens) of every target; see ``slow_answer``."""
     answer = slow_answer(lm, lm.model, asked)
@@ -57,6 +75,9 @@ def slow_answer(lm: LM, model: Any, asked: ScoreProbe, prompt: str | None = None
         start = 1 if ids[0] in lm.tokenizer.all_special_ids else 0
         ids, first = ids[:start] + ids[start + over :], first - over
         probabilities = model(input_ids=torch.tensor([ids])).logits[0].double().softmax(-1)
-        total = sum(math.log(probabilities[place - 1, ids[place]]) for place in range(first, len(ids)))
-        scores.append(TargetScore(text=target, logprob=total, tokens=len(ids) - first))
+        places = range(first, len(ids))
+        total = sum(math.log(probabilities[place - 1, ids[place]]) for place in places)
+        greedy = all(int(probabilities[place - 1].argmax()) == ids[place] for place in places)
+        wanted = greedy if asked.greedy else None
+        scores.append(TargetScore(text=target, logprob=total, tokens=len(ids) - first, greedy=wanted))
     return Answer(probe=asked.id, targets=tuple(scores), truncated=over > 0)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from curation.loaders.base import FileNotes, FormatReader, Loader, Problem, Row, RowItem
-from curation.loaders.fields import FieldValueError, rest, strings, text_of
+from curation.loaders.fields import FieldValueError, kind_of, rest, strings, text_of
 from curation.loaders.formats.mulfe.tags import read_tags
 from curation.loaders.sources import MULFE
 from schemas.documents.document import Document, DocumentProbe, Level, holds_answer, is_literal
@@ -99,16 +99,21 @@ class Mulfe(FormatReader):
             self._probes.add("the query holds its answer", row)
 
     def _statement(self, document: Document, place: int, told: dict[str, Any], row: Row) -> Iterator[RowItem]:
+        target = told["target"]
+        if not isinstance(target, str):
+            raise FieldValueError("target", f"must be a text, it is {kind_of(target)}")
         fact = SimplifiedFact(
             key=f"{document.key}/{self._strategy}/{place}",
             document=document.key,
             strategy=self._strategy,
             subject=text_of(told, "subject"),
             prompt=text_of(told, "prompt"),
-            target=text_of(told, "target"),
+            target=target.strip(),
         )
         yield fact
-        if told["target"] != fact.target:
+        if not fact.target:
+            self._statements.add("its target is empty", row)
+        elif target != fact.target:
             self._statements.add("its target begins with a space", row)
         carried = {"subject", "prompt", "target"}
         if told.get("input") in (None, fact.filled_prompt):

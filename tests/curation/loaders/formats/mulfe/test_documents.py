@@ -105,11 +105,12 @@ def test_a_probe_without_a_level_has_none_and_keeps_its_odd_field(tmp_path: Path
     ("change", "message"),
     [
         ({"doc": " "}, "'doc' must be a text with something in it"),
-        (with_probe(level="4"), "'probes.level' must be 1, 2 or 3, it is '4'"),
+        (with_probe(level="4"), r"'probes\[0\].level' must be 1, 2 or 3, it is '4'"),
         (with_probe(level=0), "must be 1, 2 or 3"),
-        (with_probe(answer=""), "'probes.answer' must be a text"),
-        ({"probes": [{"query": "Who?"}]}, "'probes.id' is missing"),
+        (with_probe(answer=""), r"'probes\[0\].answer' must be a text"),
+        ({"probes": [{"query": "Who?"}]}, r"'probes\[0\].id' is missing"),
         ({"simplification": [{**STATED, "prompt": "no gap"}]}, "exactly one {}"),
+        ({"simplification": [{**STATED, "target": None}]}, "target' must be a text, it is null"),
     ],
 )
 def test_a_bad_record_is_named_and_takes_nothing_with_it(tmp_path: Path, change: dict[str, Any], message: str) -> None:
@@ -174,4 +175,7 @@ def test_our_copies_of_the_simplifications_load_whole(
     loaded = load(shared / f"data/mulfe/mulfe_test.json.{strategy}")
     facts = of(loaded, SimplifiedFact)
     assert len(facts) == statements and {f.strategy for f in facts} == {strategy} and len(loaded.documents) == 228
+    assert [q for q in quirks(loaded) if "target is empty" in q] == (
+        ["43 statements: its target is empty"] if strategy == "doc_openie" else []
+    )
     assert any(f"{unequal} statements: its prompt" in q for q in quirks(loaded)) == bool(unequal)

@@ -1,0 +1,1 @@
+"""Metrics over the probes of documents: exact match, perplexity, written answers (MULFE)."""

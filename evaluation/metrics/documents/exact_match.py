@@ -1,0 +1,88 @@
+"""Exact match (MULFE §5.1): every token of the answer is the most probable one after those before it.
+
+So the text that the model writes greedily *begins* with the answer, in one tokenisation of one spelling; that is how
+the published figures were computed. ``em_text`` reads what the model writes instead.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from evaluation.metrics.base import Answers
+from evaluation.metrics.documents.base import Better, DocumentMetric, read_answer
+from evaluation.metrics.documents.probes import answer_probe
+from evaluation.metrics.pooled import PooledMean
+from schemas.answers import ItemScore
+from schemas.documents.document import DocumentProbe, Level
+
+
+class ExactMatch(DocumentMetric, PooledMean):
+    """Is the answer what the model would write (Table 2, EM)? Pooled over probes."""
+
+    name: ClassVar[str] = "em"
+    title: ClassVar[str] = "EM"
+    about: ClassVar[str] = "Share of probes whose answer's tokens are all the most probable ones (MULFE Table 2, EM)"
+    better: ClassVar[Better] = "higher"
+
+    def value(self, probe: DocumentProbe, after: Answers, before: Answers) -> ItemScore | None:
+        """1 where all tokens of the answer are the most probable ones, else 0."""
+        asked = answer_probe(probe, self.choice)
+        read, why = read_answer(asked, after)
+        greedy = None if read is None else read.greedy
+        if read is not None and greedy is None:
+            why = "the answer does not say which tokens are the most probable ones"
+        value = None if greedy is None else float(greedy)
+        return ItemScore(probe=asked.id, item=probe.key, value=value, reason=why)
+
+
+class ExactMatchLevel1(ExactMatch):
+    """The same of level 1: literal."""
+
+    name: ClassVar[str] = "em_1"
+    title: ClassVar[str] = "EM, level 1"
+    about: ClassVar[str] = "EM of level-1 probes, which ask for the document's own words (MULFE Table 2)"
+    level: ClassVar[Level | None] = 1
+
+
+class ExactMatchLevel2(ExactMatch):
+    """The same of level 2: paraphrase."""
+
+    name: ClassVar[str] = "em_2"
+    title: ClassVar[str] = "EM, level 2"
+    about: ClassVar[str] = "EM of level-2 probes, which ask in other words (MULFE Table 2)"
+    level: ClassVar[Level | None] = 2
+
+
+class ExactMatchLevel3(ExactMatch):
+    """The same of level 3: reasoning."""
+
+    name: ClassVar[str] = "em_3"
+    title: ClassVar[str] = "EM, level 3"
+    about: ClassVar[str] = "EM of level-3 probes, which ask for reasoning or a summary (MULFE Table 2)"
+    level: ClassVar[Level | None] = 3
+
+
+class ExactMatchLiteral(ExactMatchLevel1):
+    """The same of level 1, where it is literal as its definition says."""
+
+    name: ClassVar[str] = "em_1_literal"
+    title: ClassVar[str] = "EM, level 1, literal"
+    about: ClassVar[str] = "EM of level-1 probes that stand in their document word for word"
+    literal: ClassVar[bool] = True
+
+
+class ExactMatchNew(ExactMatch):
+    """The same of what the unedited model does not answer."""
+
+    name: ClassVar[str] = "em_new"
+    title: ClassVar[str] = "EM, not known before"
+    about: ClassVar[str] = "EM of probes that the unedited model does not answer"
+
+    def value(self, probe: DocumentProbe, after: Answers, before: Answers) -> ItemScore | None:
+        """As for all probes; None where the unedited model answers it, unscored where that is not known."""
+        then = super().value(probe, before, before)
+        if then is None or then.value == 1.0:
+            return None
+        if then.value is None:
+            return then.model_copy(update={"reason": f"before the edit: {then.reason}"})
+        return super().value(probe, after, before)

@@ -1,0 +1,80 @@
+"""Perplexity of answers and of documents (MULFE §5.1): per token, over all tokens of all documents."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from evaluation.metrics.base import Answers, Normalisation
+from evaluation.metrics.documents.base import DocumentMetric, read_answer
+from evaluation.metrics.documents.probes import answer_probe, text_probe
+from evaluation.metrics.pooled import PooledPerplexity
+from schemas.answers import CaseScores, ItemScore
+from schemas.cases import DocumentCase
+from schemas.documents.document import DocumentProbe, Level
+from schemas.probes import Probe, ScoreProbe
+
+
+def _item(asked: ScoreProbe, item: str, answers: Answers) -> ItemScore:
+    """Negative log-probability per token of a probe's target, weighted with its tokens."""
+    read, why = read_answer(asked, answers)
+    if read is None:
+        return ItemScore(probe=asked.id, item=item, value=None, reason=why)
+    return ItemScore(probe=asked.id, item=item, value=-read.value("mean"), weight=read.tokens, reason=why)
+
+
+class AnswerPerplexity(DocumentMetric, PooledPerplexity):
+    """How surprising the answers are (Table 2, PPL)."""
+
+    name: ClassVar[str] = "ppl"
+    title: ClassVar[str] = "PPL"
+    about: ClassVar[str] = "Perplexity of the answers, per token over all probes (MULFE Table 2, PPL)"
+
+    def value(self, probe: DocumentProbe, after: Answers, before: Answers) -> ItemScore | None:
+        """Negative log-probability per token, weighted with the answer's tokens."""
+        return _item(answer_probe(probe, self.choice), probe.key, after)
+
+
+class AnswerPerplexityLevel1(AnswerPerplexity):
+    """The same of level 1: literal."""
+
+    name: ClassVar[str] = "ppl_1"
+    title: ClassVar[str] = "PPL, level 1"
+    about: ClassVar[str] = "Perplexity of the answers of level-1 probes (MULFE Table 2)"
+    level: ClassVar[Level | None] = 1
+
+
+class AnswerPerplexityLevel2(AnswerPerplexity):
+    """The same of level 2: paraphrase."""
+
+    name: ClassVar[str] = "ppl_2"
+    title: ClassVar[str] = "PPL, level 2"
+    about: ClassVar[str] = "Perplexity of the answers of level-2 probes (MULFE Table 2)"
+    level: ClassVar[Level | None] = 2
+
+
+class AnswerPerplexityLevel3(AnswerPerplexity):
+    """The same of level 3: reasoning."""
+
+    name: ClassVar[str] = "ppl_3"
+    title: ClassVar[str] = "PPL, level 3"
+    about: ClassVar[str] = "Perplexity of the answers of level-3 probes (MULFE Table 2)"
+    level: ClassVar[Level | None] = 3
+
+
+class DocumentPerplexity(DocumentMetric, PooledPerplexity):
+    """How surprising the documents themselves are (Table 2, Edit PPL), their first words left out."""
+
+    name: ClassVar[str] = "ppl_edit"
+    title: ClassVar[str] = "PPL, document"
+    about: ClassVar[str] = "Perplexity of the document itself, its first word left out (MULFE Table 2, Edit)"
+
+    def probes(self, case: DocumentCase) -> list[Probe]:
+        """The document; nothing where it has one word."""
+        asked = text_probe(case.document)
+        return [] if asked is None else [asked]
+
+    def score(self, case: DocumentCase, after: Answers, before: Answers, normalisation: Normalisation) -> CaseScores:
+        """One item: negative log-probability per token, weighted with the document's tokens."""
+        asked = text_probe(case.document)
+        items = () if asked is None else (_item(asked, case.document.key, after),)
+        return CaseScores(case=case.key, metric=self.name, items=items)

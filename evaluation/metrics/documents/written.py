@@ -1,0 +1,80 @@
+"""Written answers of document probes against all that are accepted: equal words, and overlap of words."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import ClassVar
+
+from evaluation.metrics.base import Answers
+from evaluation.metrics.documents.base import Better, DocumentMetric
+from evaluation.metrics.documents.probes import written_probe
+from evaluation.metrics.pooled import PooledMean
+from schemas.answers import ItemScore
+from schemas.documents.document import DocumentProbe, plain_words
+from schemas.probes import Probe
+
+_ARTICLES = re.compile(r"\b(a|an|the)\b")
+
+
+def answer_words(text: str) -> list[str]:
+    """The words of an answer; case, accents, punctuation and English articles are folded away.
+
+    Example:
+        >>> answer_words("The Orla Bridge."), answer_words("an '80s hit")
+        (['orla', 'bridge'], ['80s', 'hit'])
+    """
+    return _ARTICLES.sub(" ", plain_words(text)).split()
+
+
+def overlap(said: str, right: str) -> float:
+    """F1 of the words of two answers (as SQuAD's): 1 for the same words, 0 for none in common.
+
+    Example:
+        >>> round(overlap("Ada Brun of Rovo", "Ada Brun"), 3), overlap("Rovo", "Ada Brun"), overlap("", "the")
+        (0.667, 0.0, 1.0)
+    """
+    mine, theirs = Counter(answer_words(said)), Counter(answer_words(right))
+    if not mine or not theirs:
+        return float(mine == theirs)
+    common = (mine & theirs).total()
+    return 2 * common / (mine.total() + theirs.total())
+
+
+class WrittenMatch(DocumentMetric, PooledMean):
+    """Is what the model writes up to the end of its line an accepted answer?"""
+
+    name: ClassVar[str] = "em_text"
+    title: ClassVar[str] = "Written EM"
+    about: ClassVar[str] = "Share of probes whose written answer is an accepted one; case, articles, punctuation aside"
+    better: ClassVar[Better] = "higher"
+
+    def probe_of(self, probe: DocumentProbe) -> Probe:
+        """Ask for a text."""
+        return written_probe(probe, self.choice)
+
+    def value(self, probe: DocumentProbe, after: Answers, before: Answers) -> ItemScore | None:
+        """The written answer against all accepted ones: the best counts."""
+        asked = written_probe(probe, self.choice)
+        answer = after.get(asked.id)
+        if answer is None or answer.written is None:
+            why = "no answer" if answer is None else answer.error or "no text"
+            return ItemScore(probe=asked.id, item=probe.key, value=None, reason=why)
+        said = answer.written.text.partition("\n")[0]
+        return ItemScore(probe=asked.id, item=probe.key, value=max(self.likeness(said, a) for a in probe.answers))
+
+    def likeness(self, said: str, right: str) -> float:
+        """1 where the words are the same, else 0."""
+        return float(answer_words(said) == answer_words(right))
+
+
+class WrittenOverlap(WrittenMatch):
+    """How many words of the written answer and the best accepted one are the same?"""
+
+    name: ClassVar[str] = "f1"
+    title: ClassVar[str] = "F1"
+    about: ClassVar[str] = "Overlap of words (F1) of the written answer with the best accepted one"
+
+    def likeness(self, said: str, right: str) -> float:
+        """F1 of the words."""
+        return overlap(said, right)

@@ -1,0 +1,46 @@
+"""The page on documents: its commands and its Python, as they stand there."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from scedit import cli
+from tests.docs.pages import DOCS, blocks
+
+PAGE = DOCS / "documents.md"
+
+
+@pytest.fixture
+def folder(shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "mulfe").symlink_to(shared / "data/mulfe")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.slow
+def test_from_the_published_files_to_a_dry_run(folder: Path) -> None:
+    first, second = (block.text for block in blocks(PAGE, "bash"))
+    said = {}
+    for line in first.strip().splitlines():
+        done = CliRunner().invoke(cli, shlex.split(line)[1:], catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+        said[line.split()[2]] = done.output
+    assert "228 cases, 1,844 probes, digest" in said["freeze"] and "IN, in 'case/mulfe/" in said["explain"]
+    assert len(json.loads((folder / "out.json").read_text(encoding="utf-8"))) == 228
+    config = next(block for block in blocks(PAGE, "toml") if "# documents.toml" in block.text)
+    (folder / "documents.toml").write_text(config.text, encoding="utf-8")
+    dry, *_ = second.strip().splitlines()
+    done = CliRunner().invoke(cli, shlex.split(dry)[1:], catch_exceptions=False)
+    assert done.exit_code == 0 and "8 of 228 cases" in done.output and "lora: 8 cases" in done.output
+
+
+def test_the_python_of_the_page(folder: Path) -> None:
+    (block,) = blocks(PAGE, "python")
+    names: dict[str, object] = {}
+    exec(block.text, names)
+    assert names["split"].type == "document" and names["literal"]  # type: ignore[attr-defined]

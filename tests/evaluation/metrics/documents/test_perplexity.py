@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from evaluation.metrics.documents.perplexity import AnswerPerplexity, AnswerPerplexityLevel1, DocumentPerplexity
+from evaluation.metrics.documents.probes import text_probe
+from schemas.answers import Answer, TargetScore
+from tests.support.documents.answers import answered
+from tests.support.documents.records import document_case, make_document, make_probe
+
+ONE = document_case()
+TWO = document_case("case/two", probes=(make_probe("Two ___"),))
+OPENED, YEAR, WHO, WHAT = (p.query for p in ONE.probes)
+TOLD = {OPENED: (-2.0, 4, True), YEAR: (-1.0, 1, False), WHO: (-6.0, 2, False), WHAT: (-1.0, 2, False)}
+AFTER = answered(ONE, TOLD) | answered(TWO, {"Two ___": (-2.0, 1, False)})
+
+
+def test_per_token_over_all_probes_of_all_documents() -> None:
+    """-(−2 −1 −6 −1 −2) over 4 + 1 + 2 + 2 + 1 tokens: no mean of means."""
+    made = AnswerPerplexity()
+    summary = made.summarise([made.score(case, AFTER, {}, "mean") for case in (ONE, TWO)])
+    assert summary.mean == pytest.approx(math.exp(12 / 10)) and summary.unit == "perplexity" and summary.half is None
+    assert summary.ends is not None and summary.ends[0] < summary.mean < summary.ends[1]
+    one = AnswerPerplexityLevel1()
+    assert one.summarise([one.score(c, AFTER, {}, "sum") for c in (ONE, TWO)]).mean == pytest.approx(math.exp(4 / 5))
+
+
+def test_a_document_is_one_item_and_one_of_one_word_is_none() -> None:
+    metric = DocumentPerplexity()
+    asked = text_probe(ONE.document)
+    assert asked is not None and metric.probes(ONE) == [asked]
+    score = TargetScore(text=asked.targets[0], logprob=-18.0, tokens=12)
+    scores = metric.score(ONE, {asked.id: Answer(probe=asked.id, targets=(score,))}, {}, "mean")
+    assert [(i.value, i.weight) for i in scores.items] == [(1.5, 12.0)]
+    short = document_case(document=make_document(text="Orla"))
+    assert not metric.probes(short) and not metric.score(short, {}, {}, "mean").items
+
+
+def test_an_answer_that_is_missing_is_unscored() -> None:
+    (first, *_) = AnswerPerplexity().score(ONE, {}, {}, "mean").items
+    assert first.value is None and first.reason == "no answer"

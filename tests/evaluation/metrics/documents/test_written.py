@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import pytest
+
+from evaluation.metrics.documents.written import WrittenMatch, WrittenOverlap, answer_words, overlap
+from schemas.answers import Answer
+from tests.support.documents.answers import wrote
+from tests.support.documents.records import document_case
+
+CASE = document_case()
+OPENED, YEAR, WHO, WHAT = (p.query for p in CASE.probes)
+SAID = {OPENED: " 1931.", YEAR: " in 1931\nQuestion:", WHO: " brun", WHAT: " An ORLA bridge, of steel"}
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [("The U.S.", ["u", "s"]), (" a bridge\u2014an arch", ["bridge", "arch"]), ("the", []), ("Ólafur", ["olafur"])],
+)
+def test_case_articles_and_punctuation_are_folded(said: str, words: list[str]) -> None:
+    assert answer_words(said) == words
+
+
+def test_the_first_line_counts_and_the_best_accepted_answer() -> None:
+    answers = wrote(CASE, SAID)
+    exact = [i.value for i in WrittenMatch().score(CASE, answers, {}, "mean").items]
+    assert exact == [1.0, 0.0, 1.0, 0.0]
+    shared = [i.value for i in WrittenOverlap().score(CASE, answers, {}, "mean").items]
+    assert shared == pytest.approx([1.0, 2 / 3, 1.0, 2 * 2 / (4 + 2)])
+
+
+def test_overlap_counts_words_as_often_as_they_stand_there() -> None:
+    assert overlap("no no no", "no") == pytest.approx(2 * 1 / 4) and overlap("", "no") == 0.0
+
+
+def test_no_text_is_unscored() -> None:
+    assert WrittenMatch().score(CASE, {}, {}, "mean").items[0].reason == "no answer"
+    asked = WrittenMatch().probe_of(CASE.probes[0]).id
+    failed = WrittenMatch().score(CASE, {asked: Answer(probe=asked, error="too long")}, {}, "mean").items[0]
+    assert failed.value is None and failed.reason == "too long"

@@ -1,0 +1,36 @@
+"""Answers to probes of documents, as a model could give them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from evaluation.metrics.document_choice import DocumentChoice
+from evaluation.metrics.documents.probes import answer_probe, written_probe
+from schemas.answers import Answer, GeneratedText, TargetScore
+from schemas.cases import DocumentCase
+
+CHOICE = DocumentChoice()
+
+
+def answered(
+    case: DocumentCase, told: Mapping[str, tuple[float, int, bool]], *, greedy: bool = False
+) -> dict[str, Answer]:
+    """Answers by probe: (log-probability, tokens, greedy) by query; -1 of one token where nothing is said."""
+    out = {}
+    for probe in case.probes:
+        logprob, tokens, right = told.get(probe.query, (-1.0, 1, greedy))
+        asked = answer_probe(probe, CHOICE)
+        score = TargetScore(text=probe.answer, logprob=logprob, tokens=tokens, greedy=right)
+        out[asked.id] = Answer(probe=asked.id, targets=(score,))
+    return out
+
+
+def wrote(case: DocumentCase, texts: Mapping[str, str]) -> dict[str, Answer]:
+    """Written answers by probe, by query."""
+    out = {}
+    for probe in case.probes:
+        if probe.query in texts:
+            asked = written_probe(probe, CHOICE)
+            text = GeneratedText(text=texts[probe.query], tokens=3, ended="stop")
+            out[asked.id] = Answer(probe=asked.id, written=text)
+    return out
