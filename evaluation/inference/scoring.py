@@ -119,7 +119,7 @@ def score(
         straddled += sum(t.straddles for t in targets)
         if truncated:
             cut.add(i)
-        placed = [_Target((i, j), t.ids, t.first, asked[key].greedy) for j, t in enumerate(targets)]
+        placed = [_Target((i, j), t.ids, t.first, by_id[key].greedy) for j, t in enumerate(targets)]
         counts.update({t.slot: len(t.ids) - t.first for t in placed})
         groups.append(placed)
     if straddled:

@@ -14,6 +14,7 @@ from evaluation.runs.plan import load_metrics
 from schemas.cases import AnyCase
 from schemas.probes import Probe
 from tests.support.arithmetic import ArithmeticLM, make_case
+from tests.support.documents.records import document_case
 from tests.support.events import event_case, make_fact_question
 
 FACTS = [make_case("Land1"), make_case("Land2"), make_case("Club1", change="temporal")]
@@ -28,9 +29,13 @@ EVENTS = [
 ]
 
 
+DOCUMENTS = [document_case()]
+
+
 def cases_of(metric: Metric) -> list[AnyCase]:
     """Cases of every type that the metric takes."""
-    return [*(FACTS if "fact" in takes(metric) else ()), *(EVENTS if "event" in takes(metric) else ())]
+    known = {"fact": FACTS, "event": EVENTS, "document": DOCUMENTS}
+    return [case for kind in takes(metric) for case in known[kind]]
 
 
 @pytest.fixture(params=METRICS.names())
@@ -70,6 +75,8 @@ def test_is_pure_and_values_are_fractions(metric, normalisation):
         asked = {p.id for p in probes}
         if "event" in takes(metric):  # a question may be asked by several probes, and an event is one item
             assert len({i.probe for i in first.items}) == len(first.items) and bool(first.items) == bool(asked)
+        elif "document" in takes(metric):  # what was known before may be no item
+            assert {i.probe for i in first.items} <= asked and len({i.probe for i in first.items}) == len(first.items)
         else:
             assert len(first.items) == len(probes) and {i.probe for i in first.items} == asked
 

@@ -110,7 +110,8 @@ class ArithmeticLM:
         scores = []
         for text in probe.targets:
             value = -2 - 3 * noise(prompt, text) + self.lift.get(text, 0.0) * noise("lift", prompt)
-            scores.append(TargetScore(text=text, logprob=value * 2, tokens=2))
+            greedy = noise("greedy", prompt, text) > 0.5 if probe.greedy else None
+            scores.append(TargetScore(text=text, logprob=value * 2, tokens=2, greedy=greedy))
         return Answer(probe=probe.id, targets=tuple(scores))
 
 

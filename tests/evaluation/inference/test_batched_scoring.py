@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from evaluation.edits.per_row import PerRow
+from evaluation.edits.weight_deltas import DenseDelta
 from evaluation.inference.batched_scoring import EditScorer
 from evaluation.inference.batching import TokenBudget
 from evaluation.inference.request import EditedProbes
@@ -54,7 +55,9 @@ def test_equals_one_edit_after_the_other(kind: str, kept: bool) -> None:
 def test_greedy_is_that_of_every_edit(kind: str) -> None:
     lm = make(kind)
     asked = [asking(p, greedy=True) for p in (greedy_probe(lm), *probes(TEXTS[:3]))]
-    edits = [*changes(lm)[:3], changes(lm)[3]]
+    (dense,) = changes(lm)[3]
+    assert isinstance(dense, DenseDelta)
+    edits = [*changes(lm)[:3], [DenseDelta(dense.weight, 100 * dense.value)]]
     got = EditScorer(lm, budget=TokenBudget(300)).score([EditedProbes(deltas, None, asked) for deltas in edits])
     want = slowly(lm, [EditedProbes(deltas, None, asked) for deltas in edits])
     said = [[[t.greedy for t in a.targets] for a in answers] for answers in got]

@@ -37,10 +37,10 @@ def greedy_probe(lm: LM) -> ScoreProbe:
     for prompt in (f"The capital of Peru is{' so' * n}" for n in range(40)):
         start = lm.tokenizer(prompt)["input_ids"]
         ids = list(start)
-        for _ in range(3):
+        for _ in range(2):
             logits = lm.model(input_ids=torch.tensor([ids])).logits[0, -1]
             ids.append(int(logits.argmax()))
-        told = [lm.tokenizer.decode(ids[len(start) :][:n]) for n in (3, 2)]
+        told = [lm.tokenizer.decode(ids[len(start) :][:n]) for n in (2, 1)]
         if [lm.tokenizer(prompt + target)["input_ids"] for target in told] == [ids, ids[:-1]] and all(told):
             return probe(prompt, told[0], told[1], f"{told[1]} no", separator="")
     raise AssertionError("what this model writes is never read as the same tokens")

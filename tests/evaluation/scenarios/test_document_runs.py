@@ -1,0 +1,127 @@
+"""A whole run on two documents with a tiny model: every method, EM against greedy writing, PPL against its formula."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from curation.files.artifact_cache import Cache
+from curation.splits.split_file import Split, make_split
+from evaluation.analysis.comparison import compare, score_run
+from evaluation.editors.presets import make_editor
+from evaluation.engines.fast import FastEngine
+from evaluation.inference.answering import ModelScorer, answer
+from evaluation.inference.generation import PromptToContinue, Sampling, generate
+from evaluation.metrics import METRICS
+from evaluation.metrics.base import takes
+from evaluation.metrics.document_choice import DocumentChoice
+from evaluation.metrics.documents.probes import answer_probe
+from evaluation.report.write import write_report
+from evaluation.runs.plan import metrics_of
+from evaluation.runs.results import load_run
+from evaluation.runs.runner import EditorOutcome, Runner
+from schemas.cases import DocumentCase
+from schemas.probes import ScoreProbe, instructed
+from tests.evaluation.scenarios.test_killed import lines, nearly, numbers
+from tests.support.arithmetic import make_config
+from tests.support.documents.records import document_case, document_records, make_probe
+from tests.support.tiny import make
+
+METHODS = [
+    "ice",
+    {"name": "lora", "params": {"steps": 4, "lr": 1e-2}},
+    {"name": "ft_lm", "params": {"lr": 1e-3, "scope": "mlps"}},
+]
+NAMES = [name for name in METRICS.names() if takes(METRICS.get(name)) == ("document",)]
+MODEL: dict[str, Any] = {"max_position_embeddings": 512}
+
+
+def documents() -> Split:
+    *_, document, probe = document_records()
+    several = make_probe("From ___ to ___.", "Rovo", level=2, document=document.key)
+    return make_split(
+        "documents",
+        [document_case(), DocumentCase(key="case/d/tram", document=document, probes=(probe, several))],  # type: ignore[arg-type]
+    )
+
+
+def run(out: Path, **more: Any) -> list[EditorOutcome]:
+    """All methods under all metrics of documents."""
+    lm, cache = make("llama", **MODEL), Cache(out / "cache")
+    table = {"answer_tokens": 4}
+    config = make_config(out, **{"editors": METHODS, "metrics": NAMES, "documents": table, **more})
+    engine = FastEngine(lm, group=2) if config.engine == "fast" else None
+    make_one = lambda n, p: make_editor(n, lm, cache, p)  # noqa: E731
+    return Runner(config, documents(), scorer=ModelScorer(lm), make=make_one, engine=engine).run()
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("documents") / "whole"
+    assert not any(outcome.failed for outcome in run(out))
+    return out
+
+
+def test_every_method_has_every_answer_and_perplexity_is_that_of_its_formula(whole: Path) -> None:
+    read = load_run(whole)
+    metrics = metrics_of(read.about)
+    table = compare(read, score_run(read, metrics, "mean"), metrics)[0]
+    assert [row.label for row in table.rows] == ["none", "ice", "lora", "ft_lm"]
+    wanted = {answer_probe(p, DocumentChoice()).id for c in documents().all_cases for p in c.probes if p.blanks < 2}  # type: ignore[union-attr]
+    for row, editor in zip(table.rows, read.editors, strict=True):
+        assert {m: s.unscored for m, s in row.summaries.items() if s.unscored} == {
+            **dict.fromkeys(("em", "em_2", "em_text", "f1", "ppl", "ppl_2"), 1),
+            **({"em_new": 1} if "em_new" in row.summaries else {}),
+        }, "the query with two blanks"
+        scores = [
+            t for r in editor.results.values() for a in r.answers if a.probe in wanted for t in a.targets
+        ]  # fmt: skip
+        assert len(scores) == 5 and {t.greedy for t in scores} <= {True, False}
+        value = math.exp(-sum(t.logprob for t in scores) / sum(t.tokens for t in scores))
+        assert row.summaries["ppl"].mean == pytest.approx(value) and row.summaries["ppl"].unit == "perplexity"
+    low = {row.label: row.summaries["ppl_edit"].mean for row in table.rows}
+    assert max(low["lora"], low["ft_lm"]) < low["none"], "what is trained on a document knows it better"
+    gain = table.rows[2].gain["ppl_edit"]
+    assert gain.unit == "ratio" and gain.mean == pytest.approx(low["lora"] / low["none"]) and gain.mean < 1
+
+
+def test_one_at_a_time_gives_the_same_answers(whole: Path, tmp_path: Path) -> None:
+    run(tmp_path / "simple", engine="simple")
+    want, got = lines(whole), lines(tmp_path / "simple")
+    assert {k: numbers(v)["answers"] for k, v in got.items()} == nearly(
+        {k: numbers(v)["answers"] for k, v in want.items()}
+    )
+
+
+def test_exact_match_is_that_greedy_writing_begins_with_the_answers_tokens() -> None:
+    """Answers are what the model writes, its beginning, and another text."""
+    lm, choice, seen = make("llama", **MODEL), DocumentChoice(), Counter[bool]()
+    scorer = ModelScorer(lm)
+    for n in range(24):
+        asked = answer_probe(make_probe(f"What is{' so' * n} in Peru?", "Lima", level=2), choice)
+        text = instructed(asked, None)
+        (wrote,) = generate(lm, [PromptToContinue(text)], sampling=Sampling(4, 0.0, 1.0, ()))
+        said = lm.tokenizer.decode(wrote.ids)
+        targets = dict.fromkeys(t.strip() for t in (said, said[: len(said) // 2], "Lima") if t.strip())
+        probe = ScoreProbe.model_validate({**asked.model_dump(), "targets": tuple(targets)})
+        (got,) = answer(scorer, [probe], rewrite=None)
+        for score in got.targets:
+            read = lm.encode(text, score.text)
+            if len(read.target) > len(wrote.ids) or read.ids[: read.first] != lm.encodings.texts([text])[0]:
+                continue  # longer than what was written, or its space is a token of its own
+            begins = tuple(wrote.ids[: len(read.target)]) == tuple(read.target)
+            assert score.greedy is begins
+            seen[begins] += 1
+    assert seen[True] and seen[False]
+
+
+def test_the_report_prints_perplexities_as_they_are(whole: Path) -> None:
+    files = write_report([whole]).files
+    page = next(f for f in files if f.name == "report.html").read_text(encoding="utf-8")
+    markdown = next(f for f in files if f.suffix == ".md").read_text(encoding="utf-8")
+    row = next(line for line in markdown.splitlines() if line.startswith("| lora"))
+    assert "gain ×" in row and "PPL, document ↓" in markdown and "as a factor" in page and "×" in page
