@@ -19,6 +19,7 @@ from evaluation.report import narrative
 from evaluation.report.csv_tables import ratings_cell
 from evaluation.report.formatting import percent, with_unit
 from evaluation.report.sections import ReportSection, TextSection, main_source
+from schemas.documents.document import Document
 from schemas.events.event import Event
 from schemas.text.counting import counted
 
@@ -72,7 +73,7 @@ def first_screen(part: ReportSection, answers: Sequence[AnsweredQuestion]) -> Fi
 def _example(part: ReportSection) -> str:
     keys = set(part.run.cases)
     fact = next((c.request for c in part.run.split.all_cases if c.key in keys), None)
-    if isinstance(fact, Event):
+    if isinstance(fact, Event | Document):
         return fact.text
     if fact is None or fact.new is None:
         return ""

@@ -43,6 +43,7 @@ from evaluation.report.tradeoff_plot import tradeoff_plot
 from evaluation.runs.results import Run
 from schemas.cases import EditRequest
 from schemas.core.clock import now
+from schemas.documents.document import Document
 from schemas.events.event import Event
 from schemas.text.escaping import escape
 
@@ -263,8 +264,8 @@ def _blow_ups(run: Run) -> list[dict[str, Any]]:
 
 
 def _name_of(request: EditRequest) -> str:
-    """What an edit is called in a list: a fact's subject, an event's words."""
-    return request.text if isinstance(request, Event) else request.subject.text
+    """What an edit is called in a list: a fact's subject, an event's or a document's words."""
+    return request.text if isinstance(request, Event | Document) else request.subject.text
 
 
 def _with_values(metrics: Sequence[Metric], table: Comparison) -> list[Metric]:

@@ -208,7 +208,7 @@ def make_section(
         _correlations(run, metrics, scores, text),
         _text_analysis(run, averaging, text) if facts else TextAnalysis((), (), (), ()),
         tuple(seed_variation(tables[0], metrics)),
-        None if facts else _event_analysis(run, scores, metrics),
+        _event_analysis(run, scores, metrics) if run.split.type == "event" else None,
     )
 
 
