@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from curation.splits.case_stream import FACT
 from evaluation.analysis.written.all_answers import AnsweredQuestion
 from evaluation.report.sections import ReportSection
 
@@ -46,10 +47,10 @@ def contents(part: ReportSection, answers: list[AnsweredQuestion], *, texts_hint
     single = part.run.about["regime"] == "single"
     judged = part.text is not None and part.text.judging is not None
     wrote = bool(part.writing.ladders or part.writing.naming)
-    facts = part.events is None
+    facts = part.run.split.type == FACT
     wanted = [
         ("table", "Results", True, ""),
-        ("events", "Events", not facts, ""),
+        ("events", "Events", part.events is not None, ""),
         ("paired", "Comparisons", bool(part.contests), "add a second method: scedit run CONFIG --editors none,ft,rome"),
         ("seeds", "Variation over seeds", bool(part.repeated), _SEEDS),
         ("ladder", "Where edits fail", wrote, "add s_es_gen and s_es_gen_question to the run's metrics"),

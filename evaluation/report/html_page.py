@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from curation.checks.verdict_counts import VerdictCounts
+from curation.splits.case_stream import FACT
 from curation.stats.estimates import Estimate
 from curation.stats.intervals import TWO_WAY
 from evaluation.analysis.attribution_ladder import KNOWN_CASES
@@ -174,7 +175,9 @@ def errors(run: Run) -> list[dict[str, str]]:
 
 def _answers(part: ReportSection) -> dict[str, Any]:
     """Every answer with what the filter needs: methods and cases in order, and their numbers."""
-    questions = all_answers(part.run, None if part.text is None else part.text.texts) if part.events is None else []
+    questions = (
+        all_answers(part.run, None if part.text is None else part.text.texts) if part.run.split.type == FACT else []
+    )
     labels = list(dict.fromkeys(a.label for q in questions for a in q.answers))
     cases = {q.case.key: q.case for q in questions}
     return {
@@ -220,8 +223,11 @@ def _template_values(part: ReportSection, store: Path | None = None) -> dict[str
         "summary": narrative.summary(part),
         "caveats": narrative.caveats(part),
         "plane": tradeoff_plot(table, part.metrics),
-        "examples": pick_examples(run, part.scores, part.metrics, part.normalisation) if part.events is None else [],
+        "examples": pick_examples(run, part.scores, part.metrics, part.normalisation)
+        if part.run.split.type == FACT
+        else [],
         "events": part.events,
+        "type": run.split.type,
         "errors": errors(run),
         "blow_ups": _blow_ups(run),
         "environment": run.baseline.environment,
