@@ -34,7 +34,7 @@ def test_events_share_their_keys_the_entities_of_their_template_and_what_is_aske
     assert learnt.shares(own) == "the case 'case/e/merger'"
     assert learnt.shares(event_case("another")) == "the event 'e/merger'"
     asked = make_fact_question(event="e/x", subject={"text": "ALBA"})
-    other = EventCase(key="x", event=make_event("e/x"), facts=(asked,))
+    other = EventCase(key="x", event=make_event("e/x", text="Corvo Foods moved."), facts=(asked,))
     assert learnt.shares(other) == "the subject 'ALBA'"
     outside = other.model_copy(update={"facts": (asked.model_copy(update={"scope": "out"}),)})
     assert learnt.shares(outside) is None
