@@ -1,0 +1,118 @@
+"""Routers at work: the null router on ELKEN as measured, the shipped head on the shipped events."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from curation.files.artifact_cache import Cache
+from curation.loaders import load
+from curation.shipped import events_split
+from curation.splits.split_file import make_split
+from evaluation.analysis.events.routing import Routing, routings, routings_by
+from evaluation.editors.presets import make_editor
+from evaluation.editors.routed.serac import Serac
+from evaluation.editors.routed.wording import ScopeByWording, WordingRouter
+from evaluation.inference.answering import ModelScorer
+from evaluation.runs.results import load_run
+from evaluation.runs.runner import Runner
+from evaluation.runs.support import Support
+from schemas.cases import EventCase
+from schemas.core.errors import ModelError
+from tests.support.arithmetic import make_config
+from tests.support.evaluation.routed_events import TOWNS, HashedVectors, town_cases
+from tests.support.tiny import make
+
+HEAD = "shipped:serac-fact-events.safetensors"
+
+
+def elken_cases(path: Path) -> list[EventCase]:
+    """The events of a file that have a question."""
+    loaded = load(str(path))
+    asked: dict[str, dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
+    for record in loaded.records:
+        if record.kind in ("fact_question", "tendency_question"):
+            asked[record.event][record.kind].append(record)  # type: ignore[attr-defined]
+    return [
+        EventCase(
+            key=f"case/{event.key}",
+            event=event,
+            facts=tuple(asked[event.key]["fact_question"]),
+            tendencies=tuple(asked[event.key]["tendency_question"]),
+        )
+        for event in loaded.events
+        if event.key in asked
+    ]
+
+
+@pytest.mark.slow
+def test_the_null_router_reaches_what_was_measured(shared: Path) -> None:
+    """.79 of facts and .50 of tendencies, without ever comparing a question with an event; SERAC: .69, .54."""
+    train, test = (elken_cases(shared / f"data/elken/{part}.json") for part in ("train", "test"))
+    router = WordingRouter([case.event.text for case in test], ScopeByWording(train), 0.5)
+
+    def route(question: str, kind: str) -> int | None:
+        return router.route(f"Question: {question}{' (A) a (B) b (C) c' if kind == 'tendencies' else ''}\nAnswer:").item
+
+    facts, tendencies = routings_by("wording", test, route)
+    assert facts.accuracy.mean == pytest.approx(0.79, abs=0.01)
+    assert tendencies.accuracy.mean == pytest.approx(0.50, abs=0.01)
+    assert facts.outside.none / facts.outside.questions > 0.97
+
+
+def test_the_shipped_head_says_what_it_learnt_from_and_shares_nothing_with_the_shipped_events() -> None:
+    data = Serac.training_data({"checkpoint": HEAD})
+    assert data is not None and data.name == "events_from_facts" and len(data.texts) > 60
+    assert [shared for case in events_split().all_cases if (shared := data.shares(case))] == []
+
+
+def test_a_run_with_both_routers_and_its_routing_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Learnt on the run's support, with all events of the split in memory though the run takes four of them."""
+    monkeypatch.setattr("evaluation.editors.routed.serac.Vectors", lambda encoder, device: HashedVectors())
+    split, support = make_split("towns", town_cases(TOWNS[8:20])), tuple(town_cases(TOWNS[:8]))
+    lm, cache = make("llama", max_position_embeddings=512), Cache(tmp_path / "cache")
+    editors = ["wording", {"name": "serac", "params": {"epochs": 1, "threshold": 0.0}}]
+    config = make_config(tmp_path / "out", editors=editors, metrics=["ev_fact"], limit=4, events={"answer_tokens": 2})
+    outcomes = Runner(
+        config,
+        split,
+        scorer=ModelScorer(lm),
+        make=lambda name, params: make_editor(name, lm, cache, params),
+        support=Support(support, "digest", "towns"),
+    ).run()
+    assert not any(outcome.failed for outcome in outcomes)
+    run = load_run(tmp_path / "out")
+    found = {r.label: r for r in routings(run)}
+    assert found["serac"].inside.none == 0 and found["serac"].inside.questions == 4, "all pass a threshold of 0"
+    assert set(found) <= {"wording", "serac"}
+    notes = [r.notes for e in run.editors if e.label == "serac" for r in e.results.values()]
+    assert all(note["memory"] == 12 and note["edited"] == 1 for note in notes)
+    assert {e.label: "support" in e.manifest.components for e in run.editors} == {
+        "none": False,
+        "wording": True,
+        "serac": True,
+    }
+
+
+@pytest.mark.slow
+def test_the_shipped_head_routes_shipped_events_better_than_chance(tmp_path: Path) -> None:
+    from curation.files.model_packages import minilm_folder
+
+    try:
+        minilm_folder()
+    except ModelError as error:
+        pytest.skip(str(error))
+    editor = Serac(Serac.Params(checkpoint=HEAD), None, Cache(tmp_path))  # type: ignore[arg-type] - no model is needed
+    editor.prepare([])
+    cases: list[Any] = list(events_split().all_cases)
+    router = editor.router([case.event.text for case in cases])
+    found: dict[str, Routing] = {
+        r.kind: r for r in routings_by("serac", cases, lambda question, kind: router.route(question).item)
+    }
+    for routing in found.values():
+        inside, outside = routing.inside, routing.outside
+        assert inside.own > inside.other, "an event that passes is mostly the right one"
+        assert inside.own / inside.questions > (outside.own + outside.other) / outside.questions
