@@ -124,6 +124,7 @@ def _prepare(options: ApiCommandOptions, access: Access) -> tuple[Any, dict[str,
     from evaluation.runs.plan import choose
     from evaluation.runs.session import open_split
     from evaluation.runs.support import SHIPPED, SupportChoice, open_support
+    from schemas.cases import Case
     from schemas.core.config import override
 
     labels, name = list(options.editors), options.name
@@ -138,7 +139,7 @@ def _prepare(options: ApiCommandOptions, access: Access) -> tuple[Any, dict[str,
         raise UserError(f"--set speaks of '{unknown[0]}', which is not among --editors", allowed=", ".join(labels))
     known = options.support in SHIPPED
     choice = SupportChoice(name=options.support) if known else SupportChoice(file=Path(options.support))
-    shown = open_support(choice, split).cases
+    shown = [case for case in open_support(choice, split).cases if isinstance(case, Case)]
     cache = Cache(cache_dir())
     return cases, {n: make_editor(n, access.label, cache, settings.get(n), support=shown) for n in labels}
 

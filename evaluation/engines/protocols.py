@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from schemas.answers import Answer
-from schemas.cases import Case
 from schemas.probes import GenerateProbe, ScoreProbe
 
 
@@ -112,7 +111,7 @@ class EditorLike(Protocol):
         """Told all edits of the split, before any is made."""
         return None
 
-    def prepare(self, support: Sequence[Case]) -> None:
+    def prepare(self, support: Sequence[Any]) -> None:
         """Whatever is needed once."""
         ...
 

@@ -69,7 +69,10 @@ class TrainingStep(NamedTuple):
     seconds: float
     left: float
 
-    held_out_is = "held-out losses"
+    @property
+    def held_out_is(self) -> str:
+        """What ``held_out`` holds, in words."""
+        return "held-out losses"
 
 
 class TrainingResult(NamedTuple):

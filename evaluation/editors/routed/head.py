@@ -62,7 +62,7 @@ class ScopeHead(nn.Module):
         hidden = self.drop(nn.functional.gelu(self.first(self.drop(read))))
         counts = (pairs.words < BUCKETS).sum(dim=1, keepdim=True).clamp(min=1)
         worded = self.words(pairs.words) / counts.to(read.dtype).sqrt()
-        scores = self.second(hidden)[..., 0] + self.direct(pairs.measures)[..., 0] + worded
+        scores: Tensor = self.second(hidden)[..., 0] + self.direct(pairs.measures)[..., 0] + worded
         return scores.masked_fill(~pairs.there, float("-inf"))
 
 

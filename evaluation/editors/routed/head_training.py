@@ -16,9 +16,11 @@ from evaluation.editors.routed.pairs import EventMemory, Pairs
 from schemas.cases import EventCase
 from schemas.core.errors import UserError
 from schemas.core.ids import seed
+from schemas.events.questions import FactQuestion, TendencyQuestion
 
 KINDS = ("facts", "tendencies")
 WORD_RATE = 20  # words are met seldom: their weights move so many times as fast
+Question = FactQuestion | TendencyQuestion
 MISSED = -1  # place of an event that is not among those looked at
 FEWEST = 4  # events that anything can be learnt from
 
@@ -63,7 +65,10 @@ class HeadStep(NamedTuple):
     seconds: float
     left: float
 
-    held_out_is = "held-out accuracy"
+    @property
+    def held_out_is(self) -> str:
+        """What ``held_out`` holds, in words."""
+        return "held-out accuracy"
 
 
 class TrainedHead(NamedTuple):
@@ -114,7 +119,7 @@ class HeadTrainer:
         held = _held_out(cases, settings)
         cases = sorted(cases, key=lambda case: (case.key in held, case.key))  # those to learn from stand first
         learnt = [case for case in cases if case.key not in held]
-        vectors.of([t for c in cases for t in (c.event.text, *(q.text for q in (*c.facts, *c.tendencies)))])
+        vectors.of([text for case in cases for text in (case.event.text, *(q.text for q in questions_of(case)))])
         memory, whole = (
             EventMemory([c.event.text for c in some], vectors, names_apart=settings.names_apart)
             for some in (learnt, cases)
@@ -161,7 +166,8 @@ class HeadTrainer:
     def _lessons(self, number: int, case: EventCase, memory: EventMemory, *, train: bool) -> list[_Lesson]:
         """The questions of one case: beside near events and, in training, its own and some drawn ones."""
         p, out = self.settings, []
-        for kind, questions in enumerate((case.facts, case.tendencies)):
+        asked: tuple[Sequence[Question], ...] = (case.facts, case.tendencies)
+        for kind, questions in enumerate(asked):
             for question in questions:
                 draw = random.Random(seed(str(p.seed), case.key, question.key, "negatives"))
                 far = [draw.randrange(len(memory.rows)) for _ in range(p.far)]
@@ -207,6 +213,11 @@ class HeadTrainer:
             for lesson, place in zip(lessons, self._scores(lessons).argmax(dim=1).tolist(), strict=True):
                 right[lesson.kind].append(lesson.goal == place)
         return RoutingAccuracy(*(sum(row) / len(row) if row else None for row in right))
+
+
+def questions_of(case: EventCase) -> list[Question]:
+    """All questions of a case, facts first."""
+    return [*case.facts, *case.tendencies]
 
 
 def _held_out(cases: Sequence[EventCase], settings: HeadSettings) -> set[str]:

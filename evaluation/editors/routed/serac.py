@@ -20,7 +20,7 @@ from evaluation.editors.in_context.retrieval import Vectors
 from evaluation.editors.routed.base import Router, RoutingEditor
 from evaluation.editors.routed.head import HeadRouter
 from evaluation.editors.routed.head_file import RETRAIN, HeadFile, trained_on, write_head
-from evaluation.editors.routed.head_training import HeadSettings, HeadStep, HeadTrainer, TrainedHead
+from evaluation.editors.routed.head_training import HeadSettings, HeadStep, HeadTrainer, TrainedHead, questions_of
 from evaluation.editors.training_data import TrainingData, text_digest
 from schemas.cases import AnyCase, EventCase
 from schemas.core.errors import UserError
@@ -163,7 +163,7 @@ class Serac(RoutingEditor):
         told = self.params.model_dump(include=set(HeadSettings._fields))
         trained = HeadTrainer(events, self._encoder(), HeadSettings(**told), device=self.device).run(on_step, minutes)
         data = TrainingData.of(name, events)
-        questions = sorted({text_digest(q.text) for c in events for q in (*c.facts, *c.tendencies)})
+        questions = sorted({text_digest(q.text) for c in events for q in questions_of(c)})
         write_head(out, trained, identity=self._identity(data.digest), data=data, questions=questions)
         return trained
 
