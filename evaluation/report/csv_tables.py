@@ -12,6 +12,7 @@ from evaluation.analysis.correlations import Correlations
 from evaluation.analysis.pairwise_tests import ComparisonFamily
 from evaluation.analysis.text_ratings import ASPECTS, SHORT, RatingSource
 from evaluation.report.sections import ReportSection, TextSection
+from schemas.text.escaping import escape_line
 from schemas.text.spreadsheet_cells import safe_cell
 
 _RATED = (
@@ -155,7 +156,9 @@ def more_markdown(
             better, worse = (c.first, c.second) if c.verdict == "first" else (c.second, c.first)
             far = abs(c.difference or 0.0)
             gap = f"×{far:.2f}" if f.ratio else f"{100 * far:.1f} pp" if f.share else f"{far:.2f}"
-            parts.append(f"| {f.metric} | {_cell(better)} | {_cell(worse)} | {gap} | {c.p_holm:.3g} | {c.cases} |")
+            parts.append(
+                f"| {_cell(f.metric)} | {_cell(better)} | {_cell(worse)} | {gap} | {c.p_holm:.3g} | {c.cases} |"
+            )
         parts.append("")
     for view in correlations:
         decided_pairs = [p for p in view.pairs if p.kept]
@@ -190,4 +193,4 @@ def _rated_rows(source: RatingSource, model: str) -> list[str]:
 
 
 def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+    return escape_line(text).replace("|", "\\|").replace("<", "&lt;")

@@ -9,6 +9,7 @@ from evaluation.analysis.comparison import Comparison
 from evaluation.analysis.text_ratings import ASPECTS, SHORT, RatingSource, ranked_aspects
 from evaluation.metrics.base import Metric
 from evaluation.report.formatting import SMALL, group_title
+from schemas.text.escaping import escape_line
 
 _ARROWS = {"higher": r"$\uparrow$", "lower": r"$\downarrow$"}
 _SPECIAL = {
@@ -26,13 +27,13 @@ HEAD = "% \\usepackage{booktabs}; \\textquotedbl needs \\usepackage[T1]{fontenc}
 
 
 def escape(text: str) -> str:
-    r"""Text as LaTeX shows it.
+    r"""Text as LaTeX shows it, control and direction characters written out.
 
     Example:
-        >>> escape("ft_l & 50 %")
-        'ft\\_l \\& 50 \\%'
+        >>> escape("ft_l & 50 %"), escape("a\x1b")
+        ('ft\\_l \\& 50 \\%', 'a\\textbackslash{}u001b')
     """
-    return " ".join("".join(_SPECIAL.get(c, c) for c in text).split())
+    return "".join(_SPECIAL.get(c, c) for c in escape_line(text))
 
 
 def figure(interval: Interval, *, scale: float = 100.0, mark: str = "") -> str:

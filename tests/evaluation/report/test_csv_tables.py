@@ -48,3 +48,14 @@ def test_tables_of_ratings_say_which_estimator_and_do_not_make_agreement_certain
         assert "Integer ratings" in files[name]
     assert "integer ratings" in files["results.tex"]
     assert {row["estimator"] for row in csv.DictReader(io.StringIO(files["ratings.csv"]))} == {"integer"}
+
+
+def test_names_of_raters_are_inert_in_markdown_and_latex(tmp_path):
+    """Only the page and the CSV files wrote them out."""
+    out = finished(tmp_path / "run")
+    rated_store(out / "s.duckdb", load_run(out), ("judge:a\N{RIGHT-TO-LEFT OVERRIDE}b<script>\x1b[31m",))
+    for path in write_report([out], store=out / "s.duckdb").files[1:]:
+        text = path.read_text()
+        if path.suffix in (".md", ".tex"):
+            assert "u202e" in text and not {"\N{RIGHT-TO-LEFT OVERRIDE}", "\x1b"} & set(text), path.name
+        assert path.suffix != ".md" or "<script>" not in text
