@@ -17,7 +17,7 @@ from evaluation.metrics.base import Normalisation, is_pooled
 from evaluation.report.csv_tables import comparisons_csv, correlations_csv, intervals_csv, more_markdown, ratings_csv
 from evaluation.report.formatting import as_published, by_case, flat, to_csv, to_markdown
 from evaluation.report.html_page import answers_page, errors, page
-from evaluation.report.judge_calibration import calibrations
+from evaluation.report.judge_calibration import JudgeCalibration, calibrations
 from evaluation.report.latex import HEAD, escape, text_table, token_table
 from evaluation.report.narrative import model_name
 from evaluation.report.sections import ReportSection, TextSection, make_sections, null_labels
@@ -77,8 +77,7 @@ def write_report(
     target, name = Path(out) if out is not None else Path(folders[0]), HTML
     if target.suffix.casefold() in (".html", ".htm"):
         target, name = target.parent, target.name
-    unranked = NULL_METHODS.union(*(null_labels(p.run) for p in parts))
-    page_data: dict[str, Any] = {"calibrations": calibrations(stores, unranked), "published": intervals == "published"}
+    page_data: dict[str, Any] = {"calibrations": _calibrations(stores, parts), "published": intervals == "published"}
     drawn = partial(page, parts, others, built, store=store, against=against, **page_data)
     files = {name: drawn()}
     if len(files[name].encode()) > LARGEST:
@@ -94,6 +93,11 @@ def _read_runs(folders: Sequence[Path], stores: Sequence[Path]) -> list[Run]:
     """The runs, with the ratings that the stores hold of their open answers."""
     ratings = read_answer_ratings(stores)
     return [with_ratings(load_run(Path(f)), ratings) for f in folders]
+
+
+def _calibrations(stores: Sequence[Path], parts: Sequence[ReportSection]) -> list[JudgeCalibration]:
+    """Of every judge of the stores; runs know their null methods under other labels, too."""
+    return calibrations(stores, NULL_METHODS.union(*(null_labels(p.run) for p in parts)))
 
 
 def _tables(parts: Sequence[ReportSection], others: Sequence[TextSection]) -> dict[str, str]:
