@@ -36,9 +36,9 @@ class Mulfe(FormatReader):
 
     def end(self) -> Iterator[Problem]:
         """The quirks of the file, counted."""
-        yield from self._documents.told(str(self.path), "quirk", "document")
-        yield from self._probes.told(str(self.path), "quirk", "probe")
-        yield from self._statements.told(str(self.path), "quirk", "statement")
+        yield from self._documents.problems(str(self.path), "quirk", "document")
+        yield from self._probes.problems(str(self.path), "quirk", "probe")
+        yield from self._statements.problems(str(self.path), "quirk", "statement")
 
     def make(self, row: Row) -> Iterator[RowItem]:
         """The document, its probes, its statements, and extras."""
