@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from curation.export.columns import Column
-from curation.export.event_summary import EventSummary
+from curation.export.events.event_summary import EventSummary
 from curation.export.parquet import EXTRAS, tables_of_type
 from curation.export.summary import SplitSummary
 from curation.splits.split_file import Split

@@ -7,8 +7,8 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from curation.export.event_card import TAGS, USE, count_lines, count_rows, limit_lines, opening_text
-from curation.export.event_summary import EventSummary
+from curation.export.events.event_card import TAGS, USE, count_lines, count_rows, limit_lines, opening_text
+from curation.export.events.event_summary import EventSummary
 from curation.export.judged_summary import HumanJudgements, JudgedSummary
 from curation.export.parquet import tables_of
 from curation.export.summary import SplitSummary

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from curation.export.columns import Column, text_column
-from curation.export.event_tables import EVENT_ROWS, EVENT_TABLES
+from curation.export.events.event_tables import EVENT_ROWS, EVENT_TABLES
 from curation.files.atomic import atomic_folder
 from curation.splits.case_stream import FACT
 from curation.splits.split_file import Split

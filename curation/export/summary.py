@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from curation.export.event_summary import EventSummary, event_numbers
+from curation.export.events.event_summary import EventSummary, event_numbers
 from curation.export.judged_summary import HumanJudgements, ItemOrigin, JudgedSummary
 from curation.files.disk_map import DiskMap
 from curation.splits.case_stream import FACT

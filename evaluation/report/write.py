@@ -69,11 +69,6 @@ def write_report(
     if intervals == "published":
         parts, others = as_published(parts), as_published(others)
     built = None if store is None else count_verdicts(store)
-    figures = [
-        {"model": p.run.about["model"], "split": p.run.split.name, "normalisation": p.normalisation, **line}
-        for p in parts
-        for line in flat(p.tables, p.metrics)
-    ]
     target, name = Path(out) if out is not None else Path(folders[0]), HTML
     if target.suffix.casefold() in (".html", ".htm"):
         target, name = target.parent, target.name
@@ -86,7 +81,16 @@ def write_report(
     files |= _tables(parts, others)
     if texts is not None and texts.ratings:
         files["ratings.csv"] = ratings_csv(parts, others)
-    return ReportFiles(_write_files(target, files), figures)
+    return ReportFiles(_write_files(target, files), _figures(parts))
+
+
+def _figures(parts: Sequence[ReportSection]) -> list[dict[str, Any]]:
+    """One entry for each figure of the tables."""
+    return [
+        {"model": p.run.about["model"], "split": p.run.split.name, "normalisation": p.normalisation, **line}
+        for p in parts
+        for line in flat(p.tables, p.metrics)
+    ]
 
 
 def _read_runs(folders: Sequence[Path], stores: Sequence[Path]) -> list[Run]:

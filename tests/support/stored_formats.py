@@ -196,7 +196,7 @@ def exported(folder: Path) -> dict[str, str]:
 
     found = {"mini": mini_split().digest}
     for name in EXPORTERS if isinstance(EXPORTERS, dict) else EXPORTERS.names():
-        if name in ("datasets", "parquet", "elken"):
+        if name in ("datasets", "parquet", "elken", "mulfe", "mulfe-dev"):
             continue  # their bytes hold the versions of other packages, or they came later and hold no facts
         path = folder / f"mini.{name}"
         try:

@@ -12,14 +12,16 @@ from curation.files.leftovers import clean
 from curation.shipped import mini_path, mini_split
 from curation.splits.split_file import Split, make_split
 from schemas.core.errors import UserError
+from tests.support.documents.records import document_case
 from tests.support.events import event_case
 
 EVENTS = make_split("events", [event_case(f"case/{n:03}") for n in range(100)])
+DOCUMENTS = make_split("documents", [document_case(f"case/{n:03}") for n in range(100)])
 
 
 def split_for(name: str) -> Split:
     """A split that a format can hold."""
-    return mini_split() if EXPORTERS.get(name).holds(mini_split()) else EVENTS
+    return next(split for split in (mini_split(), EVENTS, DOCUMENTS) if EXPORTERS.get(name).holds(split))
 
 
 FILES = [n for n in EXPORTERS.names() if n not in ("parquet", "datasets")]

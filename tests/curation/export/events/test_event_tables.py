@@ -8,7 +8,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from curation.export.event_tables import EVENT_ROWS, EVENT_TABLES
+from curation.export.events.event_tables import EVENT_ROWS, EVENT_TABLES
 from curation.export.parquet import write_parquet
 from curation.splits.split_file import make_split
 from tests.support.events import event_case, make_event, make_fact_question

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from curation.export.event_summary import EventSummary
+from curation.export.events.event_summary import EventSummary
 from curation.splits.split_file import Split
 from schemas.text.counting import counted
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from curation.export.event_card import limit_lines
-from curation.export.event_summary import event_numbers
+from curation.export.events.event_card import limit_lines
+from curation.export.events.event_summary import event_numbers
 from curation.export.publish import DEFAULT_OF_EVENTS, publish
 from curation.loaders.importer import import_split
 from curation.shipped import events_split

@@ -1,0 +1,1 @@
+"""Splits of events as releases: tables, summary, card."""
