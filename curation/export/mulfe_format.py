@@ -28,7 +28,7 @@ def evaluation_rows(cases: Iterable[DocumentCase], extras: Extras = NONE) -> Ite
     """
     for case in cases:
         document, more = case.document, _more(case, extras)
-        row = {"doc": document.text, "meta": {"entity": document.entity} if document.entity else {}}
+        row: dict[str, Any] = {"doc": document.text, "meta": {"entity": document.entity} if document.entity else {}}
         row |= {"id": _name(case), "probes": [_probe(case, probe, more, "tags") for probe in _in_order(case.probes)]}
         yield row | {k: v for k, v in more[document.key].items() if k not in row}
 

@@ -44,7 +44,8 @@ def read_rule(table: Mapping[str, Any], where: str) -> SplitRule:
     Raises:
         UserError: an unknown name or an impossible value.
     """
-    other = {"event": EventRule, "document": DocumentRule}.get(str(table.get("edits")))
+    others: dict[str, type[SplitRule]] = {"event": EventRule, "document": DocumentRule}
+    other = others.get(str(table.get("edits")))
     if other is not None:
         return validate(other, dict(table), where=where)
     return validate(SplitRule, {k: v for k, v in table.items() if k != "edits" or v != "fact"}, where=where)

@@ -37,7 +37,8 @@ class RequestRuling(Generic[Rule]):
     def __init__(
         self, store: Store, rule: Rule, errata: Errata | None = None, *, items: Iterable[str] | None = None
     ) -> None:
-        self.rule, self._ruling = rule, Ruling(store, rule, errata=errata, items=items)
+        self.rule: Rule = rule
+        self._ruling = Ruling(store, rule, errata=errata, items=items)
 
     def over(self, items: Iterable[str]) -> RequestRuling[Rule]:
         """The same with the verdicts on other items."""
@@ -74,7 +75,8 @@ class RequestSelectionStream(Generic[C, Rule]):
     edit: ClassVar[str]
 
     def __init__(self, store: Store, rule: Rule, *, errata: Errata | None = None, block: int = BLOCK) -> None:
-        self._store, self._rule, self._size = store, rule, block
+        self._store, self._size = store, block
+        self._rule: Rule = rule
         self._ruling: RequestRuling[Rule] = RequestRuling(store, rule, errata)
         self._counts: Counter[str] = Counter()
         self.unprompted: Counter[str] = Counter()

@@ -12,7 +12,7 @@ import itertools
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -114,8 +114,9 @@ def as_ratios(family: ComparisonFamily) -> ComparisonFamily:
     fields = ("difference", "low", "high", "detectable")
 
     def of(contest: PairwiseTest) -> PairwiseTest:
-        told = {name: getattr(contest, name) for name in fields}
-        return contest._replace(**{name: None if v is None else math.exp(v) for name, v in told.items()})
+        logarithms = {name: getattr(contest, name) for name in fields}
+        factors: dict[str, Any] = {name: None if v is None else math.exp(v) for name, v in logarithms.items()}
+        return contest._replace(**factors)
 
     return family._replace(contests=tuple(map(of, family.contests)), share=False, ratio=True)
 

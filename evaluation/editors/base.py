@@ -143,7 +143,7 @@ class Editor(ABC):
         return [self.edit([request]) for request in requests]
 
 
-Request = TypeVar("Request", Fact, EditRequest)
+Request = TypeVar("Request", bound=EditRequest)
 
 
 def asked(requests: Sequence[Request]) -> Sequence[Request]:

@@ -286,8 +286,8 @@ def gather_on_device(
     for n, wanted in enumerate(chunks):
         chunk = places[n * CHUNK : (n + 1) * CHUNK]
         rows, positions = send(list(zip(*chunk, strict=True)), hidden.device)
-        read = hidden[rows, positions]
-        logits = lm.module(lm.layout.head)(read) if lm.layout.plain_head else read
+        states = hidden[rows, positions]
+        logits = lm.module(lm.layout.head)(states) if lm.layout.plain_head else states
         logprobs = torch.log_softmax(logits.float(), dim=-1)
         at, tokens = send(
             [[index[r.row, r.position] - n * CHUNK for r in wanted], [r.token for r in wanted]], logprobs.device

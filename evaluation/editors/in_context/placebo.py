@@ -13,6 +13,7 @@ from schemas.core.config import Options
 from schemas.core.errors import UserError
 from schemas.core.ids import seed
 from schemas.events.event import Event
+from schemas.facts import Fact
 
 
 class Placebo(Editor):
@@ -73,4 +74,6 @@ def _text(request: EditRequest) -> str:
 
 
 def _group(request: EditRequest) -> str:
-    return request.type if isinstance(request, Event) else request.relation.id
+    if isinstance(request, Event):
+        return request.type
+    return request.relation.id if isinstance(request, Fact) else request.source.name

@@ -38,7 +38,7 @@ def test_a_record_has_the_published_fields() -> None:
 def test_only_events_go_into_the_shape_and_only_our_own_takes_both(tmp_path: Path) -> None:
     events, facts = make_split("e", [CASE]), make_split("f", mini_split().cases[:2])
     for name in EXPORTERS.names():
-        assert EXPORTERS.get(name).holds(events) == (name in ("split", "elken", "parquet")), name
+        assert EXPORTERS.get(name).holds(events) == (name in ("split", "elken", "parquet", "datasets")), name
     assert not EXPORTERS.get("elken").holds(facts)
     with pytest.raises(UserError, match="'e' has no case that counterfact can hold"):
         export(events, tmp_path / "x.json", "counterfact")
