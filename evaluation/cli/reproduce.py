@@ -61,6 +61,10 @@ def reproduce(
             click.echo(json.dumps(line, ensure_ascii=False) if as_json else f"{known}  {what.title} ({what.where})")
         return
     what = published_table(name)
+    if small and what.kind == "events":
+        raise UserError(
+            f"the small run is about facts, {name} about events", fix="run a split of events, then name its folder"
+        )
     if small:
         _run_small(limit, out)
         folders = (*folders, out)
@@ -90,6 +94,7 @@ def _data_files(what: PublishedTable, folder: Path | None) -> dict[str, Publishe
 
 
 def _our_results(folders: tuple[Path, ...], store: Path | None, data: dict[str, PublishedData]) -> OurResults:
+    from evaluation.analysis.events.open_ratings import read_answer_ratings, with_ratings
     from evaluation.analysis.text_ratings import join_texts, read_texts, stores_of
     from evaluation.report.sections import make_sections
     from evaluation.reproduction.our_figures import OurResults
@@ -97,7 +102,8 @@ def _our_results(folders: tuple[Path, ...], store: Path | None, data: dict[str, 
 
     places = stores_of(folders, store)
     texts = join_texts([read_texts(place) for place in places])
-    parts, others = make_sections([load_run(f) for f in folders], None, texts)
+    ratings = read_answer_ratings(places)
+    parts, others = make_sections([with_ratings(load_run(f), ratings) for f in folders], None, texts)
     keys = {s.case for text in others for s in text.texts.scripts}
     return OurResults(parts, others, data, {c.key: c for place in places for c in _stored_cases(place, keys)})
 
@@ -131,10 +137,10 @@ def _run_small(limit: int, out: Path) -> None:
 def _print_comparison(
     what: PublishedTable, wanted: list[Requirement], rows: list[FigureComparison], *, with_ours: bool
 ) -> None:
-    from evaluation.reproduction.published import SOURCE, short, unit
+    from evaluation.reproduction.published import short, unit
 
     click.secho(f"{what.title}, in {unit(what)}", bold=True)
-    click.echo(f"{SOURCE}; {what.where}")
+    click.echo(f"{what.data['source']}; {what.where}")
     click.secho("\nNeeded for the published figures", bold=True)
     for need in wanted:
         click.echo(f"  {'here   ' if need.here else 'MISSING'}  {need.what}" + ("" if need.here else f": {need.fix}"))
@@ -153,7 +159,7 @@ def _print_comparison(
             (
                 who,
                 short(p.metric),
-                _figure(p.value, p.half),
+                _figure(p.value, p.half, places=1 if what.kind == "events" else 2),
                 _figure(row.ours, row.half),
                 tolerance,
                 row.verdict,
@@ -171,7 +177,8 @@ def _print_comparison(
     if counts["not comparable"]:
         click.echo("Not comparable (another model, data or rater): such figures only show that the pipeline runs.")
     if not with_ours:
-        click.echo(f"Ours: scedit results reproduce {what.name} RUN [--store S], or --run for a small run here.")
+        small = "" if what.kind == "events" else ", or --run for a small run here"
+        click.echo(f"Ours: scedit results reproduce {what.name} RUN [--store S]{small}.")
 
 
 def _tolerance(row: FigureComparison) -> str:
@@ -180,7 +187,7 @@ def _tolerance(row: FigureComparison) -> str:
     return f"{row.tolerance:.2f}" if row.paired == row.tolerance else f"{row.paired:.2f} to {row.tolerance:.2f}"
 
 
-def _figure(value: float | None, half: float | None) -> str:
+def _figure(value: float | None, half: float | None, *, places: int = 2) -> str:
     if value is None:
         return "–"
-    return f"{value:.2f}" + ("" if half is None else f" ± {half:.2f}")
+    return f"{value:.{places}f}" + ("" if half is None else f" ± {half:.2f}")

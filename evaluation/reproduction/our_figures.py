@@ -8,13 +8,14 @@ from typing import NamedTuple
 from evaluation.analysis.comparison import Comparison, MethodRow
 from evaluation.analysis.text_ratings import PEOPLE, PROGRAMS, SHORT, RatingSource
 from evaluation.metrics.base import Role, metric_of
+from evaluation.metrics.events.open_answers import RatedAnswer
 from evaluation.report.sections import ReportSection, TextSection, main_source
 from evaluation.reproduction.published import PrintedFigure, PublishedTable
 from evaluation.reproduction.published_data import PublishedData, data_difference
 from evaluation.reproduction.table_2_check import CASES
 from evaluation.runs.results import cases_by_key
 from evaluation.runs.validity_variants import COMPONENT
-from schemas.cases import Case
+from schemas.cases import Case, EventCase
 from schemas.text.counting import counted
 
 _ROLES: dict[str, Role] = {"ES": "efficacy", "S-ES": "script_efficacy", "S-NS": "script_locality", "S-BO": "bleed_over"}
@@ -59,7 +60,7 @@ def our_figures(what: PublishedTable, entry: PrintedFigure, ours: OurResults) ->
 
 
 def _model_and_cases(
-    what: PublishedTable, entry: PrintedFigure, model: str, cases: Iterable[Case], ours: OurResults
+    what: PublishedTable, entry: PrintedFigure, model: str, cases: Iterable[Case | EventCase], ours: OurResults
 ) -> Iterator[str]:
     """In what model (by the last part of its name) and cases are not the published ones."""
     hub = what.data["models"].get(entry.model, "")
@@ -67,7 +68,7 @@ def _model_and_cases(
     if mine != theirs:
         yield f"another model than {entry.model}"
     listed, part = list(cases), "cases" in what.data
-    count = what.data.get("cases", CASES.get(entry.split, -1))
+    count = what.data.get("cases", CASES.get(entry.split, len(listed)))  # of events: see the data
     if len(listed) != count:
         yield f"{len(listed):,} cases, not {count:,}"
     if mine == theirs and len(listed) == count and (why := data_difference(entry.split, listed, ours.data, part=part)):
@@ -110,6 +111,46 @@ def _table(part: ReportSection, kind: str, cases: int) -> Comparison | None:
     """The table over the cases of one kind: its own, or that of all cases where there is no other kind."""
     of_kind = next((t for t in part.tables if t.group == kind), None)
     return of_kind or (part.tables[0] if part.tables[0].cases == cases else None)
+
+
+def _events(what: PublishedTable, entry: PrintedFigure, ours: OurResults) -> list[OurFigure]:
+    out = []
+    for part in ours.parts:
+        chosen = set(part.run.cases)
+        cases = [c for c in part.run.split.all_cases if isinstance(c, EventCase) and c.key in chosen]
+        table = _table(part, "", len(cases))
+        if table is None or not cases:
+            continue
+        model = str(part.run.about["model"])
+        for row in table.rows:
+            summary = row.summaries.get(entry.metric)
+            if row.editor != what.data["methods"][entry.method] or summary is None or summary.mean is None:
+                continue
+            differs = [*_model_and_cases(what, entry, model, cases, ours), *_event_set_up(what, entry, part, row)]
+            basis = f"{model}, {part.run.split.name} ({part.run.split.digest[:12]}), {summary.items} questions of "
+            basis += f"{summary.cases} events, {row.label}"
+            half = None if summary.ends is None else 50 * (summary.ends[1] - summary.ends[0])
+            out.append(OurFigure(100 * summary.mean, half, tuple(differs), basis))
+    return out
+
+
+def _event_set_up(what: PublishedTable, entry: PrintedFigure, part: ReportSection, row: MethodRow) -> Iterator[str]:
+    """In what a method's row was not made as ELKEN's: instruction, edits in force, judge."""
+    if part.run.about["config"].get("events", {}).get("instruction") != "paper":
+        yield "one instruction for all methods, not the published two"
+    regime = str(part.run.about["regime"])
+    if (entry.method == "FT") != (regime != "single"):
+        yield f"regime {regime}, not {'all events at once' if entry.method == 'FT' else 'each event alone'}"
+    if row.failed or row.pending:
+        yield f"{counted(row.failed + row.pending, 'case')} without answers"
+    if entry.metric.startswith(("ev_open", "ev_all")) and (judge := what.data["judge"]) not in _judges(part):
+        yield f"not rated by {judge}"
+
+
+def _judges(part: ReportSection) -> set[str]:
+    """Who rated the open answers that count."""
+    answers = (a for e in part.run.editors for result in e.results.values() for a in result.answers)
+    return {a.source for a in answers if isinstance(a, RatedAnswer)}
 
 
 class _Texts(NamedTuple):
@@ -203,6 +244,7 @@ def _half(low: float | None, high: float | None) -> float | None:
 
 _KINDS: dict[str, Callable[[PublishedTable, PrintedFigure, OurResults], list[OurFigure]]] = {
     "token": _token,
+    "events": _events,
     "text": _text,
     "agreement": _agreement,
     "correlation": _correlation,

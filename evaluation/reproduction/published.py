@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -14,10 +15,11 @@ from schemas.core.errors import UserError
 from schemas.core.registry import suggest
 
 SOURCE = "Li et al., ScEdit, Findings of ACL 2025, arXiv 2505.23291"
+_ROUNDING = 0.11  # of a mean of two figures with one decimal, against a third one
 
 
 class PublishedTable(NamedTuple):
-    """One published table: its name, what and where it is, and its part of ``scedit.toml``."""
+    """One published table: its name, what and where it is, and its part of a file of published figures."""
 
     name: str
     title: str
@@ -43,15 +45,21 @@ class PrintedFigure(NamedTuple):
 
 @cache
 def _tables() -> dict[str, Any]:
-    return tomllib.loads((files("evaluation.reproduction") / "scedit.toml").read_text(encoding="utf-8"))
+    """The tables of both papers; what a file says of all of its tables stands in ``all``."""
+    tables: dict[str, Any] = {}
+    for name in ("scedit.toml", "elken.toml"):
+        data = tomllib.loads((files("evaluation.reproduction") / name).read_text(encoding="utf-8"))
+        shared = data.pop("all", {"source": SOURCE})
+        tables |= {table: shared | fields for table, fields in data.items()}
+    return tables
 
 
 def published_tables() -> tuple[str, ...]:
     """Names of what can be reproduced.
 
     Example:
-        >>> published_tables()
-        ('scedit-table2', 'scedit-table3', 'scedit-table5', 'scedit-table6', 'scedit-table8')
+        >>> published_tables()[-5:]
+        ('scedit-table8', 'elken-table2', 'elken-table3', 'elken-table4', 'elken-table15')
     """
     return tuple(_tables())
 
@@ -86,6 +94,8 @@ def printed_figures(what: PublishedTable) -> tuple[PrintedFigure, ...]:
             note = "" if checked.verdict != "impossible" else f"impossible interval, should be {checked.half:.2f}"
             out.append(PrintedFigure(e.model, e.method, e.split, e.metric, e.value, e.half, note))
         return tuple(out)
+    if what.kind == "events":
+        return tuple(_of_events(what))
     if what.kind == "text":
         return tuple(
             PrintedFigure(model, method, "ScEdit-CF", aspect, cell[0], cell[1] if len(cell) > 1 else None)
@@ -97,9 +107,32 @@ def printed_figures(what: PublishedTable) -> tuple[PrintedFigure, ...]:
     return tuple(PrintedFigure("Llama-3", "", "ScEdit-CF", f"{a}, {b}", v, None) for a, b, v in what.data["pairs"])
 
 
+def _of_events(what: PublishedTable) -> Iterator[PrintedFigure]:
+    """Shares by method; those that no whole number of events gives, or not the data's shares, are marked."""
+    for model, method, *values in what.data["rows"]:
+        row = dict(zip(what.data["metrics"], values, strict=True))
+        for metric, value in row.items():
+            if math.isnan(value):
+                continue
+            numbers = what.data.get("events", {}).get(metric, ())
+            note = ""
+            if numbers and not any(_is_share_of(value, n) for n in numbers):
+                note = f"no whole number of {' or '.join(map(str, numbers))} events"
+            if metric == "ev_fact" and (share := what.data.get("unknown_share")):
+                mean = share * row["ev_unknown"] + (1 - share) * row["ev_known"]
+                note = f"{mean:.1f} by the shares of the released data" if abs(mean - value) > _ROUNDING else ""
+            yield PrintedFigure(model, method, "elken-test", metric, value, None, note)
+
+
+def _is_share_of(percent: float, number: int) -> bool:
+    """Whether a count out of ``number`` is this percentage, printed with one decimal."""
+    return abs(100 * round(percent * number / 100) / number - percent) <= 0.05 + 1e-9
+
+
 def unit(what: PublishedTable) -> str:
     """What the figures of a table are."""
-    return {"token": "percent", "text": "points of 7", "agreement": "alpha", "correlation": "rho"}[what.kind]
+    units = {"text": "points of 7", "agreement": "alpha", "correlation": "rho"}
+    return units.get(what.kind, "percent")
 
 
 def short(metric: str) -> str:

@@ -9,15 +9,19 @@ from typing import NamedTuple
 
 from curation.files.checksums import sha256
 from curation.loaders import load
-from schemas.cases import Case
+from schemas.cases import Case, EventCase
 from schemas.core.errors import UserError
 from schemas.core.ids import canonical_json, digest
+from schemas.events.event import Event
+from schemas.events.questions import FactQuestion, TendencyQuestion
 from schemas.facts import Fact, Neighbour
 from schemas.scripts import ScriptPrompt
 from schemas.text.counting import counted
 
 FILES = {"ScEdit-CF": ("ScEdit-CF.json", "scedit-cf"), "ScEdit-T": ("ScEdit-T.json", "scedit-t")}
-"""Name and format of the published file of each data set. The authors publish no digests."""
+FILES["elken-test"] = ("elken-test.json", "elken")
+"""Name and format of the published file of each data set. The authors publish no digests; those of ELKEN publish the
+test part as two files, of facts and of tendencies, which are to be joined by the event's text."""
 
 
 class PublishedData(NamedTuple):
@@ -65,6 +69,10 @@ def published_data(names: Iterable[str], folder: Path) -> dict[str, PublishedDat
 
 def _contents_of_file(path: Path, format: str) -> list[str]:
     loaded = load(path, format)
+    if loaded.events:
+        asked = [r for r in loaded.records if isinstance(r, FactQuestion | TendencyQuestion)]
+        by_event = {e.key: [q for q in asked if q.event == e.key] for e in loaded.events}
+        return [_content_of_event(e, by_event[e.key]) for e in loaded.events if by_event[e.key]]
     facts = loaded.require()
     prompts: dict[str, list[ScriptPrompt]] = defaultdict(list)
     near: dict[str, list[str]] = defaultdict(list)
@@ -76,8 +84,13 @@ def _contents_of_file(path: Path, format: str) -> list[str]:
     return [_content(f, prompts[f.key], [p for n in near[f.key] for p in prompts[n]]) for f in facts]
 
 
-def content_of(case: Case) -> str:
-    """Digest of what a case edits and asks: the edit, its script prompts and its neighbours', keys and order aside."""
+def content_of(case: Case | EventCase) -> str:
+    """Digest of what a case edits and asks: the edit, its script prompts and its neighbours', keys and order aside.
+
+    Of an event: its text, and the texts, options and right answers of its questions.
+    """
+    if isinstance(case, EventCase):
+        return _content_of_event(case.event, [*case.facts, *case.tendencies])
     return _content(case.fact, case.prompts, [p for n in case.neighbours for p in n.prompts])
 
 
@@ -87,7 +100,20 @@ def _content(fact: Fact, prompts: Iterable[ScriptPrompt], near: Iterable[ScriptP
     return digest([canonical_json([edit, *side_prompts])])
 
 
-def data_difference(name: str, cases: Iterable[Case], files: Mapping[str, PublishedData], *, part: bool = False) -> str:
+def _content_of_event(event: Event, questions: Iterable[FactQuestion | TendencyQuestion]) -> str:
+    asked = sorted(canonical_json([q.scope, q.text, *_right(q)]) for q in questions)
+    return digest([canonical_json([event.text, asked])])
+
+
+def _right(question: FactQuestion | TendencyQuestion) -> list[str]:
+    if isinstance(question, TendencyQuestion):
+        return [*question.options, question.answer]
+    return [question.answer.text, *sorted(question.answer.aliases)]
+
+
+def data_difference(
+    name: str, cases: Iterable[Case | EventCase], files: Mapping[str, PublishedData], *, part: bool = False
+) -> str:
     """In what cases differ from the published ones; empty where they are the same.
 
     Args:

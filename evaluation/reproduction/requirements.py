@@ -8,7 +8,13 @@ from typing import NamedTuple
 
 from evaluation.reproduction.published import PublishedTable
 
-_BYTES = {"GPT2-XL": 6.2, "GPT-J": 24.2, "Llama-3": 32.1}  # GB of the weights in float32
+_BYTES = {
+    "GPT2-XL": 6.2,
+    "GPT-J": 24.2,
+    "Llama-3": 32.1,
+    "Mistral-7B": 29.0,
+    "Llama-3-8B": 32.1,
+}  # GB of the weights in float32
 
 
 class Requirement(NamedTuple):
@@ -34,7 +40,7 @@ def requirements(what: PublishedTable, *, data: Path | None = None) -> list[Requ
         )
         out.append(Requirement(f"data: {name}", (folder / name).is_file(), fix))
     for name, hub in what.data["models"].items():
-        if what.data.get("endpoint"):
+        if what.data.get("endpoint") or name not in _BYTES:  # closed models
             continue
         out.append(Requirement(f"model: {hub}", _cached(hub), f"huggingface-cli download {hub}, or --set model=FOLDER"))
         size = _BYTES[name]
@@ -48,7 +54,7 @@ def requirements(what: PublishedTable, *, data: Path | None = None) -> list[Requ
             Requirement("a key for the closed models", bool(os.environ.get("OPENAI_API_KEY")), "export OPENAI_API_KEY")
         )
     if judge := what.data.get("judge"):
-        fix = f"export OPENAI_API_KEY and judge with --model {judge}, or another judge (then Table 3 is not the same)"
+        fix = f"export OPENAI_API_KEY and judge with --model {judge}, or another judge (then the table is another)"
         out.append(Requirement(f"judge: {judge}", bool(os.environ.get("OPENAI_API_KEY")), fix))
     if people := what.data.get("people"):
         out.append(

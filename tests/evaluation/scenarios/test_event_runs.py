@@ -12,22 +12,27 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from curation.export.formats import export
 from curation.files.artifact_cache import Cache
 from curation.splits.split_file import Split, make_split
 from evaluation.analysis.comparison import Comparison, compare, score_run
 from evaluation.analysis.events.open_ratings import read_answer_ratings, with_ratings
 from evaluation.cli.judge import judge
+from evaluation.cli.reproduce import reproduce
 from evaluation.editors.presets import make_editor
 from evaluation.engines.fast import FastEngine
 from evaluation.inference.answering import ModelScorer
 from evaluation.metrics import METRICS
 from evaluation.metrics.base import takes
 from evaluation.report.write import write_report
+from evaluation.reproduction.published_data import data_difference, published_data
 from evaluation.runs.plan import metrics_of
 from evaluation.runs.results import load_run
 from evaluation.runs.runner import EditorOutcome, Runner
 from evaluation.runs.session import size
 from schemas.cases import EventCase
+from schemas.core.errors import UserError
+from schemas.facts import Entity
 from tests.evaluation.scenarios.test_killed import finished, lines, nearly, numbers
 from tests.support import forked_programs as programs
 from tests.support.arithmetic import make_config
@@ -200,6 +205,39 @@ def test_open_answers_are_judged_and_reported(whole: Path, tmp_path: Path) -> No
         {label: (mean - 1) / 4 for label, mean in said.items()}
     ), "this judge says 5 or 1, so the mean rating gives the share of full marks"
     assert rows["none"]["ev_open_local"].mean == 1.0
+
+
+def test_published_figures_say_why_ours_are_not_comparable(whole: Path, tmp_path: Path) -> None:
+    """The published file is the run's own split here, so the data agree until a question of the file is another."""
+    cases = [case for case in events().all_cases if isinstance(case, EventCase)]
+    named = [
+        case.model_copy(
+            update={"facts": tuple(q.model_copy(update={"subject": Entity(text="it")}) for q in case.facts)}
+        )
+        for case in cases
+    ]
+    export(make_split("published", named), path := tmp_path / "elken-test.json", "elken")
+    words = ["elken-table2", str(whole), "--data", str(tmp_path), "--json"]
+
+    def ours() -> dict[tuple[str, str], str]:
+        done = CliRunner().invoke(reproduce, words, catch_exceptions=False)
+        rows = [row for row in json.loads(done.stdout) if "printed" in row and row["printed"]["model"] == "GPT-J"]
+        assert {row["verdict"] for row in rows} == {"not comparable", "no figure"}
+        return {(row["printed"]["method"], row["printed"]["metric"]): row["told"] for row in rows if row["told"]}
+
+    reasons = ours()
+    assert {method for method, _ in reasons} == {"FT", "BM25", "ICE"}
+    assert "another model than GPT-J; one instruction for all methods" in reasons["ICE", "ev_fact"]
+    assert "6 questions of 3 events, ice" in reasons["ICE", "ev_fact"] and "regime" not in reasons["ICE", "ev_fact"]
+    assert "regime single, not all events at once" in reasons["FT", "ev_fact"]
+    assert ("ICE", "ev_open") not in reasons, "nobody has rated the open answers"
+    assert data_difference("elken-test", cases, published_data(["elken-test"], tmp_path)) == ""
+    path.write_text(path.read_text().replace("Who leads Alba", "Who led Alba"))
+    assert data_difference("elken-test", cases, published_data(["elken-test"], tmp_path)) == (
+        "other data than elken-test.json: 1 case of 4 is not in the file, 1 case of the file is not here"
+    )
+    refused = CliRunner().invoke(reproduce, ["elken-table2", "--run"])
+    assert isinstance(refused.exception, UserError) and "is about facts" in str(refused.exception)
 
 
 @pytest.mark.parametrize("regime", [{"name": "batch", "size": 4}, {"name": "sequential", "size": [2, 4]}])
