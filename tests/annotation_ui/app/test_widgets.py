@@ -111,7 +111,10 @@ def test_no_fault_that_a_rater_can_cause_names_a_field(name: str) -> None:
     """Everything the app can hand to the form: open questions, and a no without what it needs."""
     form = make_task(name).form
     fields = [f.name for f in form.fields]
-    asked = {f.name: {"yes_no": "no", "one": "cannot_judge"}.get(f.kind, 4) for f in form.asked_fields()}
+    asked = {
+        f.name: {"yes_no": "no", "one": f.choices[-1].value if f.choices else ""}.get(f.kind, 4)
+        for f in form.asked_fields()
+    }
     cases: list[dict[str, Any]] = [{}, asked]
     if form.reasons and form.comment_for:
         cases.append({**asked, form.reasons: [form.comment_for]})

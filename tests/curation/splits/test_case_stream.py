@@ -50,7 +50,7 @@ def test_cases_of_one_split_are_of_one_type() -> None:
 
 def test_a_header_without_a_type_is_of_facts() -> None:
     assert header_type({}, "h") == "fact" and header_type({"type": "event"}, "h") == "event"
-    with pytest.raises(DataError, match="h: cases of the type 'poem' are not known; .*fact, event; upgrade"):
+    with pytest.raises(DataError, match="h: cases of the type 'poem' are not known; .*fact, event, document; upgrade"):
         header_type({"type": "poem"}, "h")
 
 

@@ -39,7 +39,7 @@ def refusal(words: str, *line: str) -> str:
     done = CliRunner().invoke(command(words), list(line))
     assert isinstance(done.exception, UserError), (words, line, done.output, done.exception)
     text = str(done.exception)
-    assert "\n" not in text and len(text) < 600
+    assert "\n" not in text and len(text) < 800
     return text
 
 
