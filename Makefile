@@ -36,10 +36,10 @@ demo: $(READY)
 	@$(BIN)/scedit demo --out $(OUT) --model $(AUTHOR)
 
 test: $(READY)
-	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --durations=10 -m "not slow and not gpu and not api"
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist loadfile --durations=10 -m "not slow and not gpu and not api"
 
 test-slow: $(READY)
-	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m "slow and not gpu and not api"
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist loadfile -m "slow and not gpu and not api"
 
 lint: $(READY)
 	@$(BIN)/ruff check .
@@ -52,7 +52,7 @@ format: $(READY)
 
 coverage: $(READY)
 	@$(BIN)/coverage erase
-	@OMP_NUM_THREADS=1 $(BIN)/coverage run -m pytest -n 2 --dist loadfile -m "not slow and not gpu and not api" $(TESTS)
+	@OMP_NUM_THREADS=1 $(BIN)/coverage run -m pytest -n 3 --dist loadfile -m "not slow and not gpu and not api" $(TESTS)
 	@$(BIN)/coverage combine --quiet
 	@$(BIN)/coverage report
 

@@ -55,10 +55,7 @@ def reproduce(
     from evaluation.reproduction.requirements import requirements
 
     if name is None:
-        for known in published_tables():
-            what = published_table(known)
-            line = {"name": known, "title": what.title, "where": what.where}
-            click.echo(json.dumps(line, ensure_ascii=False) if as_json else f"{known}  {what.title} ({what.where})")
+        _list_tables([published_table(known) for known in published_tables()], as_json=as_json)
         return
     what = published_table(name)
     if small and what.kind == "events":
@@ -84,6 +81,12 @@ def reproduce(
     _print_comparison(what, wanted, rows, with_ours=bool(folders or store))
     for file in published.values():
         click.echo(f"Data: {file.path}, {file.cases:,} cases, SHA-256 {file.sha256} (the authors print none).")
+
+
+def _list_tables(tables: list[PublishedTable], *, as_json: bool) -> None:
+    for what in tables:
+        line = {"name": what.name, "title": what.title, "where": what.where}
+        click.echo(json.dumps(line, ensure_ascii=False) if as_json else f"{what.name}  {what.title} ({what.where})")
 
 
 def _data_files(what: PublishedTable, folder: Path | None) -> dict[str, PublishedData]:
