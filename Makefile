@@ -1,4 +1,6 @@
 # make demo      the full pipeline in a few minutes: construct, curate, run, report (AUTHOR=local: a 1.5B model writes)
+# make demo-events  the same for events, in under ten minutes: templates and topics, routers, the report
+# make demo-documents  the same for documents, in some minutes: probes, specificity, methods by level, the report
 # make test      all quick tests; ends with pytest's own line (N passed, N failed, N skipped)
 # make check     lint, types, import contracts, tests
 # make format    lay out and tidy the code in place
@@ -18,7 +20,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 OUT ?= demo
 AUTHOR ?= embedded
 
-.PHONY: demo test test-slow check lint types imports format coverage bench docs wheel build label-studio setup clean
+.PHONY: demo demo-events demo-documents test test-slow check lint types imports format coverage bench docs wheel build label-studio setup clean
 .DEFAULT_GOAL := check
 
 setup: $(READY)
@@ -34,6 +36,12 @@ $(READY): pyproject.toml constraints.txt requirements-models.txt
 
 demo: $(READY)
 	@$(BIN)/scedit demo --out $(OUT) --model $(AUTHOR)
+
+demo-events: $(READY)
+	@$(BIN)/scedit demo --events --model $(AUTHOR) --out $(if $(filter file,$(origin OUT)),demo-events,$(OUT))
+
+demo-documents: $(READY)
+	@$(BIN)/scedit demo --documents --model $(AUTHOR) --out $(if $(filter file,$(origin OUT)),demo-documents,$(OUT))
 
 test: $(READY)
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist loadfile --durations=10 -m "not slow and not gpu and not api"

@@ -26,6 +26,14 @@ COMMANDS: dict[str, Command | Group] = {
         "construction.cli.construct_events:construct_events",
         "Build events and questions from templates and topics.",
     ),
+    "data construct-documents": Command(
+        "construction.cli.construct_documents:construct_documents",
+        "Have a model write probes of three levels about documents.",
+    ),
+    "data specificity": Command(
+        "evaluation.cli.specificity:specificity",
+        "Draw questions that a model answers before any edit.",
+    ),
     "data formats": Command("curation.cli.data:formats", "List the file formats that can be read."),
     "data audit": Command("curation.cli.data:audit", "Load files and count what is wrong with them."),
     "data convert": Command("curation.cli.data:convert", "Write a file's records as JSONL of this toolkit."),
@@ -115,13 +123,17 @@ COMMANDS: dict[str, Command | Group] = {
         "evaluation.cli.calibrate:calibrate", "Estimate human ratings from a judge and a human-rated sample."
     ),
     "results forgetting": Command(
-        "evaluation.cli.forgetting:forgetting", "Show how much earlier edits are forgotten in a sequence."
+        "evaluation.cli.results.forgetting:forgetting", "Show how much earlier edits are forgotten in a sequence."
+    ),
+    "results item-analysis": Command(
+        "evaluation.cli.results.item_analysis:item_analysis", "Show whether a run's cases tell its methods apart."
     ),
     "results reproduce": Command("evaluation.cli.reproduce:reproduce", "Compare runs with published tables."),
     "model": Group("Inspect models and editing methods, and prepare them.", "model doctor embedded"),
     "model fetch": Command("curation.cli.model_files:fetch", "Fetch a language model's file, once, and check it."),
     "model doctor": Command("evaluation.cli.doctor:doctor", "Report what works with a model, and what cannot and why."),
     "model editors": Command("evaluation.cli.run:editors", "List the editing methods and their settings."),
+    "model metrics": Command("evaluation.cli.run:metrics", "List the metrics and what each measures."),
     "model covariance": Group(
         "Measure, pack, load and show the covariances of keys that locate-and-edit methods need.",
         "model covariance compute --model embedded --layers 4-8",
@@ -152,6 +164,7 @@ MOVED = {
     **{name: f"store {name}" for name in ("backup", "restore", "dump", "rebuild")},
     **{name: f"split {name}" for name in ("overlap", "diff", "errata", "sample", "release", "publish")},
     **{"separate": "split partition", "closed": "run-api", "construct-events": "data construct-events"},
+    "construct-documents": "data construct-documents",
     **{"scripts": "results extract-scripts", "ability": "model general-ability", "moments": "model covariance"},
     **{name: f"results {name}" for name in ("calibrate", "forgetting", "reproduce")},
     **{name: f"model {name}" for name in ("doctor", "train", "tune", "editors")},

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.neighbours import neighbours
+from benchmarks.facts.neighbours import neighbours
 from benchmarks.support.fake_endpoint import serving
 
 LATENCY, CONCURRENCY, CALLS = 0.5, 64, 4096

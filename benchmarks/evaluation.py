@@ -207,7 +207,7 @@ def workers(lm: LM, cache: Cache, *, count: int, edits: int = EDITS) -> dict[str
         return {"what": "Ray workers", "skipped": "Ray is not installed"}
     from evaluation.engines.base import Job
     from evaluation.runs.config import RunConfig
-    from evaluation.runs.ray_engine import RayEngine
+    from evaluation.runs.distributed.ray_engine import RayEngine
     from evaluation.runs.support import Support
     from schemas.cases import Case
 

@@ -225,16 +225,16 @@ def figures(store: Store, split: Split) -> str:
     return "\n\n".join(f"### {title}\n\n{text}" for title, text in parts.items())
 
 
-def put_between(page: str, text: str) -> str:
+def put_between(page: str, text: str, *, marks: tuple[str, str] = MARKS) -> str:
     """A page with the text between its markers.
 
     Example:
         >>> put_between("a <!-- figures -->old<!-- end of the figures --> b", "new").split("\\n")[2]
         'new'
     """
-    before, _, rest = page.partition(MARKS[0])
-    _, _, after = rest.partition(MARKS[1])
-    return f"{before}{MARKS[0]}\n\n{text}\n\n{MARKS[1]}{after}"
+    before, _, rest = page.partition(marks[0])
+    _, _, after = rest.partition(marks[1])
+    return f"{before}{marks[0]}\n\n{text}\n\n{marks[1]}{after}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

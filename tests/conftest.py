@@ -50,8 +50,8 @@ _ROOT = Path(__file__).resolve().parent.parent
 
 def shared_folder() -> Path | None:
     """The folder of real test data: SCEDIT_SHARED, or ../shared beside the repository."""
-    named = os.environ.get("SCEDIT_SHARED")
-    folder = Path(named) if named else _ROOT.parent / "shared"
+    location = os.environ.get("SCEDIT_SHARED")
+    folder = Path(location) if location else _ROOT.parent / "shared"
     return folder if (folder / "data").is_dir() else None
 
 

@@ -22,7 +22,7 @@ class Judgement(NamedTuple):
         item: Content id. ``case``: the cluster of intervals.
         rater: Who answered.
         aspect: Name of the form's field.
-        value: ``yes``, ``no``, or the number on the scale.
+        value: ``yes``, ``no``, the number on the scale, or the choices of a set (``task.sets``), divided by commas.
         at: When it was saved. ``seconds``: time that the whole item took.
         part: Of the items, where agreement is reported apart for each ("in scope"); empty: none.
     """
@@ -51,10 +51,15 @@ def live_judgements(db: RatingsDB, name: str) -> list[Judgement]:
         if placed is None or placed.purpose != "real" or not r.answers or r.form != task.form.label:
             continue
         rater, part = Rater.person(r.person), task.part(placed.item)
+        base = Judgement(r.item, placed.item.case, rater, "", "", r.saved_at, r.seconds, part)
         for field in task.form.asked_fields():
             value = r.answers.get(field.name)
-            if field.name in r.answers and not field.fault(value):
-                out.append(Judgement(r.item, placed.item.case, rater, field.name, value, r.saved_at, r.seconds, part))  # type: ignore[arg-type]
+            if field.name in r.answers and value is not None and not field.fault(value):
+                out.append(base._replace(aspect=field.name, value=value))
+        for name in task.sets:
+            chosen = r.answers.get(name) or ()
+            if not task.form.field(name).fault(chosen):
+                out.append(base._replace(aspect=name, value=", ".join(chosen)))
     return out
 
 

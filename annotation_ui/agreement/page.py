@@ -78,6 +78,9 @@ def page_body(report: TaskReport, judgements: Sequence[Judgement], task: RatingT
     parts.append(_summary(report))
     for a in report.aspects:
         parts.append(_aspect(a, [m for m in judgements if m.aspect == a.aspect], task))
+    if report.sets:
+        rows = [[_escape(f"{name}, {e.name}"), _escape(e.text())] for name, e in report.sets.items()]
+        parts.append(_table(["sets of choices", "value"], rows))
     parts.append(_parts_table(report))
     parts.append(_pooled_row(report))
     parts.append(_outlook(report))
@@ -216,6 +219,6 @@ def _outlook(report: TaskReport) -> str:
     rows = [r for r in projected_widths(report) if r["now"] is not None]
     if not rows:
         return ""
-    head = ["aspect", "now", *(f"{n} more cases" for n in rows[0] if n not in ("aspect", "now"))]
+    head = ["aspect", "now", *(f"+{n} cases" for n in rows[0] if n not in ("aspect", "now"))]
     table = [[_escape(r["aspect"]), *(f"{w:.2f}" for k, w in r.items() if k != "aspect")] for r in rows]
     return "<h2>Width of alpha's interval with more cases</h2>" + _table(head, table)

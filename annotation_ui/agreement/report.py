@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from annotation_ui.agreement.judgements import Judgement, judgement_table
+from annotation_ui.agreement.set_overlap import jaccard, set_of
 from annotation_ui.tasks.base import RatingTask
 from curation.stats.agreement import alpha, exact_agreement
 from curation.stats.bootstrap import DEFAULT, Resampling
@@ -85,6 +86,7 @@ class TaskReport(NamedTuple):
             their means differ, so it is never more than a footnote. None for a single aspect.
         seconds: Median seconds an item, by person.
         parts: The same for each part of the items, where the task has parts.
+        sets: Agreement on sets of choices (tags), by field.
     """
 
     task: str
@@ -96,6 +98,7 @@ class TaskReport(NamedTuple):
     pooled: Estimate | None
     seconds: Mapping[str, float | None]
     parts: Mapping[str, TaskReport] = {}
+    sets: Mapping[str, Estimate] = {}
 
 
 def agreement_report(
@@ -130,6 +133,10 @@ def agreement_report(
         pooled=_pooled_estimate(human_judgements, task, resampling) if len(aspects) > 1 else None,
         seconds={n: _median([m for m in human_judgements if m.name == n]) for n in names},
         parts={part: agreement_report(some, task, resampling=resampling) for part, some in by_part.items()},
+        sets={
+            name: jaccard([m for m in human_judgements if m.aspect == name], resampling=resampling)
+            for name in task.sets
+        },
     )
 
 
@@ -137,14 +144,14 @@ def _parts(judgements: Sequence[Judgement]) -> list[str]:
     return sorted({m.part for m in judgements if m.part})
 
 
-def _level(task: RatingTask) -> Level:
-    return "ordinal" if task.level == "ordinal" else "nominal"
+def _level(task: RatingTask, aspect: str) -> Level:
+    return "ordinal" if task.level == "ordinal" or task.form.field(aspect).kind == "scale" else "nominal"
 
 
 def _aspect(
     aspect: str, people: Sequence[Judgement], judges: Sequence[Judgement], task: RatingTask, resampling: Resampling
 ) -> AspectReport:
-    table, level = judgement_table(people, task, aspect), _level(task)
+    table, level = judgement_table(people, task, aspect), _level(task, aspect)
 
     def its_alpha(some: RatingTable) -> Estimate:
         return alpha(some, level=level, resampling=resampling)
@@ -225,13 +232,16 @@ def _judges(
     return tuple(out)
 
 
-def _pooled_estimate(judgements: Sequence[Judgement], task: RatingTask, resampling: Resampling) -> Estimate:
+def _pooled_estimate(judgements: Sequence[Judgement], task: RatingTask, resampling: Resampling) -> Estimate | None:
+    """Alpha over all aspects; None where they have different answers (yes or no beside a scale)."""
     fields = {f.name: f for f in task.form.asked_fields()}
-    first = next(iter(fields.values()))
-    scale: tuple[Any, ...] = first.categories
-    rows = [(f"{m.item}/{m.aspect}", m.name, m.value) for m in judgements]
+    scale: tuple[Any, ...] = next(iter(fields.values())).categories
+    if any(field.categories != scale for field in fields.values()):
+        return None
+    rows = [(f"{m.item}/{m.aspect}", m.name, m.value) for m in judgements if m.aspect in fields]
     cases = {f"{m.item}/{m.aspect}": m.case for m in judgements}
-    estimate = alpha(rating_table(rows, cases=cases, scale=scale), level=_level(task), resampling=resampling)
+    level = _level(task, next(iter(fields)))
+    estimate = alpha(rating_table(rows, cases=cases, scale=scale), level=level, resampling=resampling)
     return estimate._replace(name=f"{estimate.name}, pooled over aspects")
 
 
@@ -250,7 +260,7 @@ class ItemDisagreement(NamedTuple):
 
 
 def disagreements(judgements: Sequence[Judgement], task: RatingTask) -> list[ItemDisagreement]:
-    """Items by how far people are apart, most first: the widest gap on a scale over its length, or 1 for yes and no.
+    """Items by how far people are apart, most first: the widest gap on a scale over its length, else 0 or 1.
 
     An item's spread is the mean over its aspects; items that everybody judged alike are left out.
     """
@@ -270,6 +280,9 @@ def disagreements(judgements: Sequence[Judgement], task: RatingTask) -> list[Ite
                 continue
             wide = max(values) - min(values) if field.kind == "scale" else float(len(set(values)) > 1)
             gaps.append(wide / (field.high - field.low) if field.kind == "scale" else wide)
+        for name in task.sets:
+            sets = {set_of(answers[name]) for answers in answers_by_person.values() if name in answers}
+            gaps += [float(len(sets) > 1)] if sets else []
         spread = sum(gaps) / len(gaps) if gaps else 0.0
         if spread > 0:
             out.append(ItemDisagreement(item, cases[item], spread, answers_by_person))

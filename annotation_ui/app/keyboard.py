@@ -32,7 +32,14 @@ def keyboard_shortcuts(form: Form, keys: Mapping[str, str], save: str, *, auto_s
     """
     st.session_state["runs"] = st.session_state.get("runs", 0) + 1  # so that every run of the page is noticed
     data = {
-        "fields": [{"kind": f.kind, "place": class_of(keys[f.name]), **_explained(form, f)} for f in form.fields],
+        "fields": [
+            {
+                "kind": "set" if is_set(form, f) else f.kind,
+                "place": class_of(keys[f.name]),
+                **_explained(form, f),
+            }
+            for f in form.fields
+        ],
         "save": class_of(save),
         "auto": auto_save,
         "explains": bool(form.reasons or form.comment_on_no),
@@ -40,6 +47,11 @@ def keyboard_shortcuts(form: Form, keys: Mapping[str, str], save: str, *, auto_s
     }
     script = Path(__file__).with_name("assets").joinpath("keyboard.js").read_text(encoding="utf-8")
     st.components.v2.component("scedit_keys", js=script)(data=json.dumps(data), key="keys")
+
+
+def is_set(form: Form, field: Field) -> bool:
+    """Whether several choices of a field are an answer of their own (tags), not the reasons of a no."""
+    return field.kind == "many" and form.reasons is not None and field.name != form.reasons
 
 
 def places_to_explain(form: Form, field: Field) -> list[int]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from annotation_ui.campaigns.campaign import campaign_task, form_task
+from annotation_ui.campaigns.settled_items import SettledItem, settled_answers
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.records import Adjudication, CampaignItem, Revision
 from annotation_ui.tasks.base import RatingTask, TaskItem
@@ -85,7 +86,10 @@ def import_campaign(db: RatingsDB, store: Store, name: str) -> ImportResult:
             answers_to_import.append(answer._replace(grown_at=grown if r.saved_at < grown else ""))
     result = import_answers(store, task, answers_to_import)
     result = result._replace(rejected=(*result.rejected, *stray))
-    result = _add_decisions(db.adjudications(name), items, store, task, result)
+    decisions = db.adjudications(name)
+    result = _add_decisions(decisions, items, store, task, result)
+    settled = settled_answers(task, items, current=current, assigned=db.assignments(name), decisions=decisions)
+    result = _add_corrections(settled, store, task, result)
     history = len(db.history(name)) - len(current)
     return ImportResult(result.answers, result.new, result.rejected, history)
 
@@ -126,6 +130,34 @@ def _add_decisions(
     chosen = [(r, x) for r, x in zip(records, lines, strict=True) if x.parents[0] in known]
     put = store.put([r for r, _ in chosen], [x for _, x in chosen])
     return result._replace(new=result.new + put.new, rejected=(*result.rejected, *rejected))
+
+
+def _add_corrections(
+    settled: Sequence[SettledItem], store: Store, task: RatingTask, result: ImportResult
+) -> ImportResult:
+    """Adds new versions of what people corrected, with their verdicts on these; again it adds nothing."""
+    records: list[Record] = []
+    lines: list[Lineage] = []
+    for one in settled:
+        corrected = task.corrections(store, one.item, one.answers)
+        if one.lead:
+            corrected = [_adjudicated(r, task) if isinstance(r, Verdict) else r for r in corrected]
+        detail = {"form": task.form.label, "origin": "correction", "case": one.item.case}
+        request = f"correction/{one.settled_at}"
+        records += corrected
+        lines += [
+            Lineage(
+                item_id=record.id,
+                stage=STAGE,
+                made_at=one.settled_at,
+                parents=(one.item.id,),
+                detail=detail,
+                request=request,
+            )
+            for record in corrected
+        ]
+    put = store.put(records, lines)
+    return result._replace(new=result.new + put.new)
 
 
 def _adjudicated(record: Record, task: RatingTask) -> Record:

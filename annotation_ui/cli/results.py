@@ -232,6 +232,15 @@ def _part_lines(part: str, report: TaskReport) -> list[str]:
     return lines
 
 
+def _set_and_part_lines(report: TaskReport) -> list[str]:
+    lines = []
+    for name, estimate in report.sets.items():
+        lines += ["", f"{name}, {estimate.name} of two people's sets: {estimate.text()}"]
+    for part, its_report in report.parts.items():
+        lines += _part_lines(part, its_report)
+    return lines
+
+
 def _lines(report: TaskReport) -> list[str]:
     from annotation_ui.agreement.report import PUBLISHED_JUDGE, PUBLISHED_MEAN, PUBLISHED_POOLED, projected_widths
 
@@ -261,8 +270,7 @@ def _lines(report: TaskReport) -> list[str]:
         for p in a.judges:
             same = "" if p.alpha is None else f", {p.alpha.name} {p.alpha.text()}"
             lines.append(f"  {p.first} against the mean of people: Spearman {p.spearman.text()}{same}")
-    for part, its_report in report.parts.items():
-        lines += _part_lines(part, its_report)
+    lines += _set_and_part_lines(report)
     if any(a.judges for a in report.aspects):
         lines.append(
             f"  (ScEdit prints alpha {PUBLISHED_JUDGE['alpha']} and Spearman {PUBLISHED_JUDGE['spearman']} between "

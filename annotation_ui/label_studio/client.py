@@ -7,6 +7,8 @@ refused reaches the answers, and nothing that is refused goes unsaid.
 
 from __future__ import annotations
 
+import hashlib
+import re
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -31,10 +33,13 @@ from annotation_ui.ratings.raters import get_rater, list_raters
 from annotation_ui.ratings.records import Campaign
 from annotation_ui.tasks.base import RatingTask
 from schemas.core.errors import UserError
+from schemas.core.ids import slug
 from schemas.verdicts import Verdict
 
 CHUNK = 1000
 _EVERYBODY = "*"
+_ADDRESS = re.compile(r"[A-Za-z0-9_+-]+(\.[A-Za-z0-9_+-]+)*")
+_LONGEST_ADDRESS = 40
 
 
 class AnnotatorAccount(NamedTuple):
@@ -52,6 +57,21 @@ class PushResult(NamedTuple):
     projects: dict[str, int]
     new: int
     known: int
+
+
+def account_email(person: str) -> str:
+    """The address that stands for a person there; nothing is ever sent to it.
+
+    Label Studio takes what Django takes for an address: names with other letters or signs get plain ones and a digest.
+
+    Example:
+        >>> account_email("ann.b"), account_email("Zo\N{LATIN SMALL LETTER E WITH DIAERESIS}")
+        ('ann.b@scedit.invalid', 'zoe-c6a126@scedit.invalid')
+    """
+    if _ADDRESS.fullmatch(person) and len(person) <= _LONGEST_ADDRESS:
+        return f"{person}@scedit.invalid"
+    plain = re.sub(r"[^a-z0-9]+", "-", slug(person)).strip("-")[:_LONGEST_ADDRESS] or "rater"
+    return f"{plain}-{hashlib.sha256(person.encode()).hexdigest()[:6]}@scedit.invalid"
 
 
 class LabelStudioSite:
@@ -96,7 +116,7 @@ class LabelStudioSite:
         get_rater(db, person)
         if person in db.remote_names(self.url, "person"):
             raise UserError(f"'{person}' has an account already", where=self.url, fix="reset the password there")
-        email, password = f"{person}@scedit.invalid", secrets.token_urlsafe(12)
+        email, password = account_email(person), secrets.token_urlsafe(12)
         answer = self.sdk._client_wrapper.httpx_client.request("api/invite", method="GET")
         link = answer.json().get("invite_url") if answer.status_code == 200 else None
         if not link:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
-from annotation_ui.label_studio.client import LabelStudioSite
+from annotation_ui.label_studio.client import LabelStudioSite, account_email
 from annotation_ui.label_studio.push_rules import refuse_push
 from annotation_ui.label_studio.server import start_server, stop_server
 from annotation_ui.label_studio.validation import PullResult
@@ -51,7 +51,7 @@ def push_isolated(db: RatingsDB, name: str, folder: Path) -> list[IsolatedPush]:
         account = None if known else site.invite(db, person)
         pushed = site.push(db, name, person=person)
         project = next(iter(pushed.projects.values()), "")
-        url, email = f"{site.url}/projects/{project}/data?labeling=1", f"{person}@scedit.invalid"
+        url, email = f"{site.url}/projects/{project}/data?labeling=1", account_email(person)
         out.append(IsolatedPush(person, url, email, account and account.password, pushed.new, pushed.known))
     return out
 

@@ -21,6 +21,8 @@ TASKS = Registry(
         "review_paraphrase",
         "rate_answer",
         "rate_answer_pair",
+        "curate_probe",
+        "review_level",
     ),
 )
 """Every task by name. Ratings are two tasks, because Executability is judged from the script and nothing else."""

@@ -48,6 +48,7 @@ class RatingTask(ABC):
         after: Tasks that come before it where both are asked of the same items: it shows what would bias them.
         same_people: Campaigns of one group share items out alike, so that one person answers all of them.
         source_hint: What to do where a store has nothing for it.
+        sets: Fields of several choices whose sets are compared, too (Jaccard index).
     """
 
     form: Form
@@ -57,6 +58,7 @@ class RatingTask(ABC):
     level: ClassVar[str] = "nominal"
     after: ClassVar[tuple[str, ...]] = ()
     same_people: ClassVar[bool] = False
+    sets: ClassVar[tuple[str, ...]] = ()
     source_hint: ClassVar[str] = "construct or import script prompts first: scedit construct"
 
     def with_form(self, label: str) -> RatingTask:
@@ -99,6 +101,16 @@ class RatingTask(ABC):
         Raises:
             DataError: the answers do not pass the form.
         """
+
+    def corrections(self, store: Store, item: TaskItem, answers: Mapping[str, Answers]) -> list[Record]:
+        """New versions of what was judged, as all who judged it want them, and their verdicts on these.
+
+        Args:
+            store: Holds the judged record, and maybe a later version of it, which is then left alone.
+            item: What was judged.
+            answers: By person, those that the form passes: of all who were to judge it, or of the lead who decided.
+        """
+        return []
 
     def faults(self, item: TaskItem, answers: Answers) -> list[str]:
         """Everything that is wrong with answers to an item: by the form, and beside the item's texts."""

@@ -1,10 +1,11 @@
 """How often the 95 % intervals hold the truth, and how often tests find what is not there: docs/coverage.md.
 
-    python -m benchmarks.coverage --write            the page, made anew (some 25 minutes on one idle core)
+    python -m benchmarks.coverage --write            the page, made anew (some 5 minutes on one idle core)
     python -m benchmarks.coverage --check --runs 200 the promises only; ends with 1 where one is broken
 
 Every row is a design (how the data came about) under one method for several numbers of cases, with what it promises.
-``--only WORDS`` takes the rows whose name holds these words.
+``--jobs N`` spreads the page over processes. ``--only WORDS`` takes the rows whose name holds these words. The page
+says which code made it; ``--check`` says where that is no longer the present one.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from benchmarks.coverage.page import RUNS, all_rows, broken_promises, page
+from benchmarks.coverage.page import RUNS, all_rows, broken_promises, made_by, page
 
 PAGE = Path("docs/coverage.md")
 
@@ -23,6 +24,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=RUNS)
     parser.add_argument("--only", default="", help="rows whose name holds these words")
+    parser.add_argument("--jobs", type=int, default=1, help="processes for the page; the draws are the same")
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--write", action="store_true", help=f"write {PAGE} (repository root)")
     what.add_argument("--check", action="store_true", help="check the promises")
@@ -33,10 +35,12 @@ def main(arguments: list[str] | None = None) -> int:
     if options.check:
         broken = broken_promises(rows, runs=options.runs)
         print("\n".join(broken) or f"{len(rows)} rows keep their promises")
+        if made_by() not in PAGE.read_text(encoding="utf-8"):
+            print(f"{PAGE} was made by other code ({made_by()} now): make it anew with --write")
         return 1 if broken else 0
     if options.write and options.only:
         parser.error("--write makes the whole page: leave out --only")
-    text = page(rows, runs=options.runs)
+    text = page(rows, runs=options.runs, jobs=options.jobs)
     if options.write:
         PAGE.write_text(text, encoding="utf-8")
     else:

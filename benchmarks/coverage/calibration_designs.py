@@ -45,7 +45,7 @@ def grown(rng: Rng, judge: Array, rated: int) -> dict[int, float]:
     return {int(k): more.chances[k] for k in drawn}
 
 
-def _row(design: str, sample: Sampled, usage: str = "middling", *, of: int = 2, promise: float = 0.93) -> Row:
+def _row(design: str, sample: Sampled, usage: str = "middling", *, of: int = 2) -> Row:
     chance = np.array(LIKERT[usage]) / sum(LIKERT[usage])
     truth = float(chance @ np.arange(1, 8))
 
@@ -59,7 +59,7 @@ def _row(design: str, sample: Sampled, usage: str = "middling", *, of: int = 2, 
         estimate = calibrate(units).powered
         return covers((estimate.low, estimate.high), truth)
 
-    return Row("calibration", design, "calibrated mean", once, promise)
+    return Row("calibration", design, "calibrated mean", once, 0.93)
 
 
 def _scripts(rng: Rng, n: int) -> Outcome:
@@ -101,7 +101,7 @@ def calibration_rows() -> list[Row]:
         _row("half rated, 80 % sevens", equal_chances, "80 % sevens"),
         _row("half rated, 94 % sevens", equal_chances, "94 % sevens"),
         _row("unequal probabilities (low ones three times as often), a third rated", unequal_chances, of=3),
-        _row("unequal probabilities, 80 % sevens", unequal_chances, "80 % sevens", of=3, promise=0.9),
+        _row("unequal probabilities, 80 % sevens", unequal_chances, "80 % sevens", of=3),
         _row("a sample that grew to twice its size, two strata", grown, of=4),
         Row("calibration", "one of three scripts rated in half of the cases", "calibrated mean", _scripts, 0.93),
         Row("calibration", "two methods, the same cases rated", "calibrated difference", _paired, 0.93),

@@ -15,7 +15,7 @@ from curation.stats.bounded import (
     clustered_interval,
     difference_interval,
 )
-from curation.stats.intervals import mean_interval
+from curation.stats.intervals import STUDENT, mean_interval
 
 Draw = Callable[[Rng, int], Array]
 
@@ -89,9 +89,19 @@ def _published_row(share: float) -> Row:
     return Row("means", f"rate {share}, 1 prompt a case", "published", once, None)
 
 
+def rare_losses(rng: Rng, n: int) -> Array:
+    """2 % of the cases lose everything, the others hardly vary."""
+    return np.where(rng.random(n) < 0.02, 0.0, 1 - 0.02 * rng.random(n))
+
+
 def _lognormal(rng: Rng, n: int) -> Outcome:
     interval = bounded_interval(rng.lognormal(0, 1, n).tolist(), None)
     return covers((interval.low, interval.high), float(np.exp(0.5)))
+
+
+def _exponential(rng: Rng, n: int) -> Outcome:
+    interval = bounded_interval(rng.exponential(size=n).tolist(), None)
+    return covers((interval.low, interval.high), 1.0)
 
 
 def _severity(rng: Rng, n: int) -> Outcome:
@@ -130,9 +140,8 @@ def mean_rows() -> list[Row]:
         design = f"rate {share}, {each} prompt{'s' if each > 1 else ''} a case" + (f", ICC {icc}" if icc else "")
         out.append(_mean_row(design, rates(share, each, icc), share, (0.0, 1.0), 0.93))
     for name in LIKERT:
-        out.append(
-            _mean_row(f"ratings 1 to 7, {name}", *ratings(name), (1.0, 7.0), 0.9 if name.startswith("94") else 0.93)
-        )
+        out.append(_mean_row(f"ratings 1 to 7, {name}", *ratings(name), (1.0, 7.0), 0.93))
+    out.append(_mean_row("shares, 2 % of the cases lose everything", rare_losses, 0.98 * 0.99, (0.0, 1.0), 0.93))
     recur = "neighbours recur and bring most variance"
     return [
         *out,
@@ -143,5 +152,6 @@ def mean_rows() -> list[Row]:
         Row("means", recur, "by case only", _neighbours(False), None),
         _published_row(0.9),
         _published_row(0.97),
-        Row("means", "skewed values without a scale (log-normal)", "Student's t", _lognormal, None),
+        Row("means", "skewed values without a scale (exponential)", "Student's t", _exponential, None, STUDENT),
+        Row("means", "strongly skewed values without a scale (log-normal)", "Student's t", _lognormal, None, STUDENT),
     ]

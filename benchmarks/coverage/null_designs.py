@@ -12,7 +12,7 @@ from curation.stats.bootstrap import Resampling
 from curation.stats.bounded import SHARE, PairedItem, Scale
 from curation.stats.correlation import spearman
 from curation.stats.paired import sign_flip
-from evaluation.analysis.pairwise_tests import comparison_families
+from evaluation.analysis.pairwise_tests import NO_SCALE, comparison_families
 
 _PLAN = Resampling(400)
 Sides = tuple[Mapping[str, float], Mapping[str, float]]
@@ -79,6 +79,11 @@ def exponential(rng: Rng, n: int) -> Sides:
     return _named(rng.exponential(size=n) - 1, np.zeros(n))
 
 
+def lognormal(rng: Rng, n: int) -> Sides:
+    """Strongly skewed differences with mean 0 and no scale."""
+    return _named(rng.lognormal(0, 1, n) - np.exp(0.5), np.zeros(n))
+
+
 def rare_losses(chance: float) -> Callable[[Rng, int], Sides]:
     """Small gains in most cases, and in few the loss of everything: mean 0."""
     return lambda rng, n: _named((rng.random(n) >= chance).astype(float), np.full(n, 1 - chance))
@@ -86,18 +91,20 @@ def rare_losses(chance: float) -> Callable[[Rng, int], Sides]:
 
 def null_rows() -> list[Row]:
     """Tests as the report decides, then single tests that must not decide alone."""
-    decided = "as decided, on a scale"
+    on_scale, no_scale = "as decided, on a scale", "as decided, no scale"
+    skewed, rare = "mean 0, skewed (exponential), no scale", "mean 0, rare large losses (5 %)"
+    few = _decided(rare_losses(0.05), None)
     return [
-        Row("tests", "no difference, many ties (yes or no)", decided, _decided(tied, SHARE), 0.06),
-        Row("tests", "rates of 0.9, five prompts a case", decided, _decided(same_rates, SHARE), 0.06),
-        Row("tests", "mean 0, rare large losses (5 %)", decided, _decided(rare_losses(0.05), SHARE), 0.06),
-        Row("tests", "mean 0, rare large losses (20 %)", decided, _decided(rare_losses(0.2), SHARE), 0.06),
+        Row("tests", "no difference, many ties (yes or no)", on_scale, _decided(tied, SHARE), 0.06),
+        Row("tests", "rates of 0.9, five prompts a case", on_scale, _decided(same_rates, SHARE), 0.06),
+        Row("tests", rare, on_scale, _decided(rare_losses(0.05), SHARE), 0.06),
+        Row("tests", "mean 0, rare large losses (20 %)", on_scale, _decided(rare_losses(0.2), SHARE), 0.06),
         Row("tests", "no difference, neighbours recur", "as decided, two-way", _crossed, 0.06),
-        Row("tests", "no difference, symmetric, no scale", "as decided, no scale", _decided(normal, None), 0.06),
-        Row(
-            "tests", "mean 0, skewed (exponential), no scale", "as decided, no scale", _decided(exponential, None), 0.1
-        ),
+        Row("tests", "no difference, symmetric, no scale", no_scale, _decided(normal, None), 0.06),
+        Row("tests", skewed, no_scale, _decided(exponential, None), 0.06),
+        Row("tests", "mean 0, strongly skewed (log-normal)", no_scale, _decided(lognormal, None), None, NO_SCALE),
+        Row("tests", rare, no_scale, few, None, NO_SCALE),
         Row("tests", "no correlation of ratings", "Spearman, permutation p", _uncorrelated, 0.06),
-        Row("tests", "mean 0, skewed (exponential), no scale", "sign-flip alone", _flipped(exponential), None),
-        Row("tests", "mean 0, rare large losses (5 %)", "sign-flip alone", _flipped(rare_losses(0.05)), None),
+        Row("tests", skewed, "sign-flip alone", _flipped(exponential), None),
+        Row("tests", rare, "sign-flip alone", _flipped(rare_losses(0.05)), None),
     ]

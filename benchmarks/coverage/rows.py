@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 SIZES = (5, 6, 12, 20, 40, 100)
 PROMISED_FROM = 6  # cases
+SEED = 15
 ENOUGH = 30  # intervals that were given, below which a share of them says nothing
 LIKERT = {
     "middling": [5, 10, 20, 30, 20, 10, 5],
@@ -31,6 +32,7 @@ class Row(NamedTuple):
         design: How the data came about. ``method``: what is judged.
         once: One run with n cases: whether the interval holds the truth (or the test rejects); None: it is refused.
         promise: Least coverage of the intervals that are given (or most rejections); None: a warning, no promise.
+        printed: Of a row without a promise: what tables print beside such an interval; empty where no table has it.
     """
 
     part: Part
@@ -38,6 +40,7 @@ class Row(NamedTuple):
     method: str
     once: Callable[[Rng, int], Outcome]
     promise: float | None
+    printed: str = ""
 
     @property
     def name(self) -> str:
@@ -75,7 +78,7 @@ def covers(ends: IntervalEnds, truth: float) -> Outcome:
 
 def cell(row: Row, cases: int, *, runs: int) -> Cell:
     """Simulate one number of cases."""
-    rng = np.random.default_rng([cases, 15])
+    rng = np.random.default_rng([cases, SEED])
     outcomes = [row.once(rng, cases) for _ in range(runs)]
     decided = [one for one in outcomes if one is not None]
     return Cell(cases, sum(decided), len(decided), runs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from curation.similarity.prefix_join import row_blocks
 from curation.similarity.rouge import EPSILON, SimilarPairs, TokenRows, check_threshold, measured, require
 
 WORK, _PART = 4_000_000, 20_000
@@ -37,7 +38,7 @@ def similar_pairs(
         met[prefix.indices] = True
         postings = _prefixes(rows, threshold, between, count, only=met).T.tocsr()
     cost = prefix @ np.asarray(np.diff(postings.indptr), dtype=np.int64)
-    for start, stop in _blocks(np.cumsum(cost[:last]), work):
+    for start, stop in row_blocks(np.cumsum(cost[:last]), work):
         met = (prefix[start:stop] @ postings).tocoo()
         first, second = met.row.astype(np.int64) + start, met.col.astype(np.int64) + (between or 0)
         later = second > first
@@ -66,14 +67,3 @@ def _prefixes(rows: TokenRows, threshold: float, first: int, last: int, *, only:
     indptr = np.concatenate([np.zeros(1, dtype=np.int64), *counts]).cumsum()
     ones = np.ones(len(indices), dtype=np.int32)
     return sparse.csr_matrix((ones, indices, indptr), shape=(last - first, rows.matrix.shape[1]), copy=False)
-
-
-def _blocks(cumulated: Ints, work: int) -> Iterator[tuple[int, int]]:
-    """Row ranges of about ``work`` products each, at least one row."""
-    np, _ = require()
-    start = 0
-    while start < len(cumulated):
-        done = cumulated[start - 1] if start else 0
-        stop = max(int(np.searchsorted(cumulated, done + work, side="right")), start + 1)
-        yield start, stop
-        start = stop

@@ -15,7 +15,7 @@ from construction.checks.script_format import complaint
 from construction.llm.call_lineage import lineage_of_call
 from construction.llm.client import Client, Reply, gather_all
 from construction.mentions.rules import RULES, Rules
-from construction.prompts.prompt_file import shipped
+from construction.prompts.prompt_file import WriterPrompt, shipped
 from construction.scripts.prompt_file_step import PromptFileStep
 from construction.scripts.question_step import QuestionAsk, QuestionStep, relation_words
 from construction.scripts.script_step import Draft, ScriptAsk, ScriptStep, script_of
@@ -81,7 +81,7 @@ class Author:
         self._dropped = dropped or {}
         self._rules: Rules = rules
         self._client, self._questions, self._writers, self._reader = client, questions, tuple(writers), reader
-        steps: list[PromptFileStep[Any, Any]] = [questions, *(w.step for w in writers)]
+        steps: list[PromptFileStep[Any, Any, WriterPrompt]] = [questions, *(w.step for w in writers)]
         self._foreign = {s.label: s.wording.digest for s in steps if not shipped(s.wording)}
 
     async def make(
@@ -221,7 +221,7 @@ class Author:
         item: Record,
         stage: str,
         client: Client,
-        step: PromptFileStep[Any, Any],
+        step: PromptFileStep[Any, Any, WriterPrompt],
         reply: Reply,
         sample: int,
         *parents: str,
@@ -237,7 +237,7 @@ class Author:
         item: Record,
         of: str,
         client: Client,
-        step: PromptFileStep[Any, Any],
+        step: PromptFileStep[Any, Any, WriterPrompt],
         reply: Reply,
         sample: int,
         why: str,
@@ -258,7 +258,9 @@ class Author:
         return [line, cut]
 
 
-async def _ask(client: Client, step: PromptFileStep[Any, Any], item: Any, *names: str, sample: int) -> Reply:
+async def _ask(
+    client: Client, step: PromptFileStep[Any, Any, WriterPrompt], item: Any, *names: str, sample: int
+) -> Reply:
     reply = await client.ask(step.sample(item, *names, attempt=sample))
     if reply.status == "unanswered":
         raise UnansweredCall(reply.message)

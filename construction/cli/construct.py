@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from construction.cli.closing import resumable
 from construction.llm.cli_options import journal_option, model_options
 from curation.cli.options import (
     identity_options_beside,
@@ -135,16 +136,12 @@ def construct(*, dry_run: bool, as_json: bool, **options: Any) -> None:
 
 def _run(prepared: PreparedJob, *, origin: str) -> ConstructionCounts:
     """Construct; a person who stops it is told how to go on."""
-    from construction.llm.session import StoppedEarly
     from construction.pipeline.progress import ProgressDisplay
     from construction.pipeline.session import run
 
     live = ProgressDisplay(expected=prepared.expected_calls())
-    try:
+    with resumable():
         return run(prepared.session, prepared.work, prepared.plan, origin=origin, live=live)
-    except StoppedEarly as stopped:
-        click.echo(f"{str(stopped)[0].upper()}{str(stopped)[1:]}.", err=True)
-        raise SystemExit(stopped.exit_status) from None
 
 
 def _table(y: ConstructionCounts, store: Path) -> str:

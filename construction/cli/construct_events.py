@@ -7,9 +7,11 @@ from typing import Any
 
 import click
 
+from construction.cli.closing import resumable, show_counts, show_estimate
 from construction.events.defaults import CAP, EVENTS, EVENTS_PER_TOPIC, INSIDE, OUTSIDE, THRESHOLD, UNTOUCHED
-from construction.llm.cli_options import calls_in_words, journal_option, model_options, refuse_unanswered
+from construction.llm.cli_options import journal_option, model_options
 from curation.cli.options import json_option, shared_option, store_option
+from schemas.text.counting import counted
 
 _FACTS = "File of facts that answer paths and out-of-scope questions, or 'shipped'; repeatable."
 _TOPIC = "Also have events of this topic written, such as Energy; repeatable."
@@ -83,41 +85,16 @@ def construct_events(*, dry_run: bool, as_json: bool, **options: Any) -> None:
       scedit data construct-events --topic Energy --topic Law --store events.duckdb --model gpt-4o-mini
     """  # noqa: D301 - click needs the real backspace
     from construction.events.job import EventJob, prepare_events, run_events
-    from construction.llm.session import StoppedEarly
     from construction.pipeline.progress import ProgressDisplay
 
     prepared = prepare_events(EventJob(**options))
     expected = prepared.estimate()
     if dry_run:
-        _show_estimate(len(prepared.drawn), expected, as_json=as_json)
+        drawn = len(prepared.drawn)
+        show_estimate({"events": drawn}, f"{counted(drawn, 'event')} of templates", expected, as_json=as_json)
         return
-    try:
+    with resumable():
         access = prepared.job.access
         live = ProgressDisplay(expected={access.label: expected.calls} if prepared.asks else {})
         counts = run_events(prepared, live=live)
-    except StoppedEarly as stopped:
-        click.echo(f"{str(stopped)[0].upper()}{str(stopped)[1:]}.", err=True)
-        raise SystemExit(stopped.exit_status) from None
-    if as_json:
-        click.echo(counts.model_dump_json())
-    else:
-        from construction.report.text import quality_sentence
-
-        click.echo("\n".join(counts.lines()))
-        if counts.quality:
-            click.echo(quality_sentence(counts.quality))
-        click.echo(f"Stored in {prepared.job.store}. Next: scedit split freeze NAME --store {prepared.job.store}")
-    refuse_unanswered(counts.unfinished, "call")
-
-
-def _show_estimate(drawn: int, expected: Any, *, as_json: bool) -> None:
-    """What would be done."""
-    import json
-
-    if as_json:
-        click.echo(json.dumps({"events": drawn, **expected._asdict()}))
-        return
-    from schemas.text.counting import counted
-
-    calls = calls_in_words(expected.calls, expected.tokens_in, expected.tokens_out, expected.cost)
-    click.echo(f"{counted(drawn, 'event')} of templates; {calls}. Nothing was asked or written.")
+    show_counts(counts, prepared.job.store, as_json=as_json)

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from curation.cli.options import json_option, store_option, writes
 from schemas.core.errors import UserError
+
+if TYPE_CHECKING:
+    from construction.documents.people import ProbeCuration
+    from construction.documents.tally import ProbeCounts
+    from construction.events.tally import EventCounts
 
 
 @click.command()
@@ -20,6 +27,8 @@ def funnel(store_path: Path, page: Path | None, prices: Path | None, as_json: bo
     """Count what became of the facts: the funnel to prompts, reasons with examples, Table 1, cost by stage and model.
 
     Of constructed events: events, questions by scope, what checks and people keep, and why the rest is out.
+    Of probes written about documents: probes by level, what is dropped, waits for people or is kept, and why.
+    Of probes that people curated: dropped, levels corrected, levels approved, beside the published shares.
 
     \b
     Examples:
@@ -27,13 +36,18 @@ def funnel(store_path: Path, page: Path | None, prices: Path | None, as_json: bo
       scedit store funnel --store my.duckdb --page yield.html
       scedit store funnel --store my.duckdb --json
     """  # noqa: D301 - click needs the real backspace
+    from construction.documents.store_funnel import stored_curation, stored_probe_counts
     from construction.events.store_funnel import stored_event_counts
     from construction.report.store_funnel import store_yield
 
-    if (events := stored_event_counts(store_path)) is not None and not _asked_of_facts(store_path):
+    events = stored_event_counts(store_path)
+    probes = stored_probe_counts(store_path) or stored_curation(store_path)
+    others: dict[str, EventCounts | ProbeCounts | ProbeCuration] = {"events": events} if events is not None else {}
+    others |= {"documents": probes} if probes is not None else {}
+    if others and not _asked_of_facts(store_path):
         if page is not None:
-            raise UserError("there is no page of events", where=str(store_path), fix="leave out --page")
-        click.echo(events.model_dump_json() if as_json else "\n".join(events.lines(stored=True)))
+            raise UserError(f"there is no page of {min(others)}", where=str(store_path), fix="leave out --page")
+        _show_others(others, as_json=as_json)
         return
     yields = store_yield(store_path, prices=prices)
     if page is not None:
@@ -48,10 +62,20 @@ def funnel(store_path: Path, page: Path | None, prices: Path | None, as_json: bo
 
     for line in text(yields):
         click.echo(line)
-    if events is not None:
-        click.echo("\n".join(["", "Events", *events.lines(stored=True)]))
+    for what, counts in others.items():
+        click.echo("\n".join(["", what.capitalize(), *counts.lines(stored=True)]))
     if page is not None:
         click.echo(f"\nWrote {page}")
+
+
+def _show_others(others: Mapping[str, EventCounts | ProbeCounts | ProbeCuration], *, as_json: bool) -> None:
+    """The funnels of a store without facts: alone as they are, together with their names."""
+    for what, counts in others.items():
+        if as_json:
+            click.echo(counts.model_dump_json())
+        else:
+            heading = [] if len(others) == 1 else [what.capitalize()]
+            click.echo("\n".join([*heading, *counts.lines(stored=True)]))
 
 
 def _asked_of_facts(store: Path) -> bool:

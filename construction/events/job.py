@@ -16,11 +16,9 @@ from construction.events.questions import ask_facts
 from construction.events.steps import ParaphraseStep, TendencyAsk, TendencyStep, TopicStep
 from construction.events.tally import EventCounts, EventTally
 from construction.events.templates import read_templates
-from construction.llm.attempts import attempts_of, note_attempts
 from construction.llm.cli_options import journal_of
 from construction.llm.connection import Access
 from construction.llm.cost.estimates import CallCounter, CallEstimate
-from construction.llm.reply_cache import ReplyCache
 from construction.llm.session import ModelSession, model_session
 from construction.pipeline.author_models import profile_of
 from construction.pipeline.progress import ProgressDisplay
@@ -170,10 +168,7 @@ def run_events(prepared: PreparedEvents, *, live: ProgressDisplay) -> EventCount
         model_session(job.journal, job.access, fsync=job.fsync) as session,
         Store.open(job.store, create=True) as store,
     ):
-        cache = ReplyCache(session.journal)
-        attempts = attempts_of(cache, job.access.attempts)
-        note_attempts(cache, attempts)
-        session = session._replace(access=job.access.model_copy(update={"attempts": attempts}))
+        session = session.with_attempts()
         try:
             return session.run(_construct(prepared, session, store, live))
         finally:

@@ -8,9 +8,8 @@ from typing import Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
-from construction.llm.prompt_file import PromptFile, PromptFolder
+from construction.llm.prompt_file import ProfilePrompt, PromptFolder
 from construction.llm.prompt_text import places
-from construction.llm.text_quality import text_quality
 
 TASKS: Mapping[str, frozenset[str]] = {
     "paraphrase": frozenset({"event", "names"}),
@@ -19,17 +18,15 @@ TASKS: Mapping[str, frozenset[str]] = {
 }
 
 
-class EventPrompt(PromptFile):
+class EventPrompt(ProfilePrompt):
     """One prompt file.
 
     Attributes:
         task: ``paraphrase``, ``topic_events`` or ``tendency_questions``.
-        profile: Kind of model it is written for.
         attempts: Samples taken at most, until one passes the checks (paraphrases).
     """
 
     task: Literal["paraphrase", "topic_events", "tendency_questions"]
-    profile: str
     attempts: int = Field(default=1, ge=1, le=10)
 
     @model_validator(mode="after")
@@ -39,10 +36,6 @@ class EventPrompt(PromptFile):
         if missing := sorted(TASKS[self.task] - places(self.user)):
             raise ValueError(f"user: the placeholder {{{missing[0]}}} is missing, the model would not be told it")
         return self
-
-    def quality_of(self, model: str) -> str | None:
-        """What to call a text that a model writes with this prompt; None where nothing is to be said."""
-        return text_quality(model, self.profile, named=self.quality)
 
 
 class EventPrompts(NamedTuple):
@@ -68,6 +61,4 @@ def load_event_prompts(profile: str, folder: Path | None = None) -> EventPrompts
     Raises:
         UserError: no such profile or folder, or a broken file.
     """
-    fix = f"begin with copies of the files in {FILES.path()}"
-    custom = {} if folder is None else FILES.custom(folder, fix=fix)
-    return EventPrompts(*(custom[task][0] if task in custom else FILES.load(task, profile) for task in TASKS))
+    return EventPrompts(**FILES.load_all(profile, folder))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import random
-from typing import Annotated, Literal, NamedTuple, TypeVar
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, field_validator
 
 from construction.events.prompt_file import EventPrompt
-from construction.llm.prompt_text import tidy
-from construction.llm.step import Message, PromptStep, Request
-from construction.scripts.prompt_file_step import SAMPLES
+from construction.llm.prompt_text import line_up_to
+from construction.llm.step import Message
+from construction.scripts.prompt_file_step import PromptFileStep
 from curation.loaders.formats.elken import question_key
 from schemas.core.config import explain
 from schemas.core.ids import digest, seed, slug
@@ -18,21 +18,10 @@ from schemas.events.event import Event, EventRole
 from schemas.events.questions import LETTERS, Scope, TendencyQuestion
 from schemas.facts import Entity, Source
 
-R = TypeVar("R")
-W = TypeVar("W")
-
 LONGEST = 2000  # characters of a text in a reply; a longer one is no event and no question
 
 
-def _short(text: str) -> str:
-    if not tidy(text):
-        raise ValueError("must not be empty")
-    if len(text) > LONGEST:
-        raise ValueError(f"has at most {LONGEST} characters")
-    return tidy(text)
-
-
-ReplyText = Annotated[str, AfterValidator(_short)]
+ReplyText = Annotated[str, AfterValidator(line_up_to(LONGEST))]
 """One line of text that is neither empty nor endless; the limits are not in the JSON schema."""
 
 
@@ -97,19 +86,7 @@ class TendencyReply(BaseModel):
         return questions
 
 
-class EventStep(PromptStep[R, W]):
-    """A step with a prompt file; its name, version and sampling parameters come from there."""
-
-    def __init__(self, prompt: EventPrompt) -> None:
-        self.wording, self.name, self.version = prompt, prompt.name, prompt.version
-
-    def sample(self, item: R, *names: str, attempt: int) -> Request:
-        """The request for one attempt; its sample number holds the prompt's version, as of every step with a file."""
-        parameters = self.wording.sampling(*names, str(attempt))
-        return self.request(item, parameters=parameters, sample=SAMPLES * (self.version - 1) + attempt)
-
-
-class ParaphraseStep(EventStep[Event, Event]):
+class ParaphraseStep(PromptFileStep[Event, Event, EventPrompt]):
     """Words an event anew."""
 
     reply = ParaphraseReply
@@ -133,7 +110,7 @@ class TopicAsk(NamedTuple):
     call: int
 
 
-class TopicStep(EventStep[TopicAsk, Event]):
+class TopicStep(PromptFileStep[TopicAsk, Event, EventPrompt]):
     """Writes events of a topic.
 
     Args:
@@ -182,7 +159,7 @@ class WrittenTendencies(NamedTuple):
     refused: tuple[str, ...]
 
 
-class TendencyStep(EventStep[TendencyAsk, WrittenTendencies]):
+class TendencyStep(PromptFileStep[TendencyAsk, WrittenTendencies, EventPrompt]):
     """Writes tendency questions; the order of options is drawn anew, so that no letter hangs on the scope."""
 
     reply = TendencyReply

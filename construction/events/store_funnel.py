@@ -64,7 +64,7 @@ def _lose(tally: EventTally, judged: JudgedItems, item: str, stage: str) -> None
     """Count an item that is out, or waits, by what decided it."""
     standing, verdict = judged.of(item)
     if standing != "keep" and verdict is not None:
-        tally.lose(stage, f"{standing} by {_judge_of(verdict)}")  # type: ignore[arg-type]
+        tally.lose(stage, f"{standing} by {_judge_of(verdict)}")
 
 
 def _judge_of(verdict: Verdict) -> str:

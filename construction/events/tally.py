@@ -4,27 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Literal
 
+from construction.authoring.losses import CountedLoss, LossTally, closing_lines, percent_of
 from construction.authoring.standing import standing
 from schemas.core.records import Frozen
 from schemas.events.questions import FactQuestion, TendencyQuestion
-from schemas.text.counting import counted
 from schemas.verdicts import Verdict
 
 PAPER_EVENTS = 841  # events of templates (ELKEN, Table 1)
 PAPER_TOPICS = (674, 1800)  # events of topics that stayed, of those written
 PAPER_KEPT = (78.4, 55.7)  # % of tendency questions that two people kept, in and out of scope
 
-Stage = Literal["draw", "facts", "paraphrase", "topics", "tendencies", "checks"]
-
-
-class EventLoss(Frozen):
-    """How often something was lost at a stage, for one reason."""
-
-    stage: Stage
-    reason: str
-    count: int
+STAGES = ("draw", "facts", "paraphrase", "topics", "tendencies", "checks")
 
 
 class EventCounts(Frozen):
@@ -58,7 +49,7 @@ class EventCounts(Frozen):
     unfinished: int
     calls: int
     quality: str | None
-    losses: tuple[EventLoss, ...]
+    losses: tuple[CountedLoss, ...]
 
     def lines(self, *, stored: bool = False) -> list[str]:
         """The funnel as text, the paper's figures beside it.
@@ -70,14 +61,14 @@ class EventCounts(Frozen):
         rows = [
             ("draws of entities", self.drawn, ""),
             ("events of templates", self.events, f"the paper: {PAPER_EVENTS}"),
-            ("  with a paraphrase", self.paraphrased, _percent(self.paraphrased, self.events)),
+            ("  with a paraphrase", self.paraphrased, percent_of(self.paraphrased, self.events)),
             ("  factual questions in scope", self.facts_in, f"{self.unknown} unknown, {self.background} background"),
             ("  factual questions out of scope", self.facts_out, ""),
             ("events of topics written", self.topic_events, ""),
             (
                 "  like no earlier one",
                 self.topic_kept,
-                f"{_percent(self.topic_kept, self.topic_events)} (the paper: {stayed} of {written:,})".strip(),
+                f"{percent_of(self.topic_kept, self.topic_events)} (the paper: {stayed} of {written:,})".strip(),
             ),
             ("tendency questions in scope", self.tendencies_in, ""),
             ("  pass every check", self.kept_in, _beside(self.kept_in, self.tendencies_in, PAPER_KEPT[0])),
@@ -86,30 +77,19 @@ class EventCounts(Frozen):
         ]
         rows = rows[stored:]
         lines = [f"  {name:34s} {count:7,d}  {note}".rstrip() for name, count, note in rows]
-        lines += ["", "Lost, by reason:"] if self.losses else []
-        lines += [f"  {loss.count:6,d}  {loss.stage:11s} {loss.reason}" for loss in self.losses]
-        return [*lines, "", f"{counted(self.calls, 'call')} {'on record' if stored else 'made'}."]
-
-
-def _percent(part: int, whole: int) -> str:
-    return f"{100 * part / whole:.1f} %" if whole else ""
+        return [*lines, *closing_lines(self.losses, self.calls, stored=stored)]
 
 
 def _beside(part: int, whole: int, paper: float) -> str:
-    return f"{_percent(part, whole)} (people in the paper: {paper:g} %)".strip()
+    return f"{percent_of(part, whole)} (people in the paper: {paper:g} %)".strip()
 
 
-class EventTally:
+class EventTally(LossTally):
     """Counts while events are made."""
 
     def __init__(self) -> None:
+        super().__init__(STAGES)
         self.n: Counter[str] = Counter()
-        self._losses: Counter[tuple[Stage, str]] = Counter()
-
-    def lose(self, stage: Stage, reason: str, count: int = 1) -> None:
-        """Something was lost, so often."""
-        if count:
-            self._losses[stage, reason] += count
 
     def facts(self, questions: Iterable[FactQuestion]) -> None:
         """Factual questions of an event."""
@@ -131,9 +111,4 @@ class EventTally:
     def result(self, *, calls: int, quality: str | None) -> EventCounts:
         """The counts so far."""
         names = [n for n, f in EventCounts.model_fields.items() if f.annotation is int and n != "calls"]
-        order = sorted(self._losses.items(), key=lambda item: (_STAGES.index(item[0][0]), -item[1], item[0][1]))
-        losses = tuple(EventLoss(stage=stage, reason=reason, count=count) for (stage, reason), count in order)
-        return EventCounts(**{n: self.n[n] for n in names}, calls=calls, quality=quality, losses=losses)
-
-
-_STAGES: tuple[Stage, ...] = ("draw", "facts", "paraphrase", "topics", "tendencies", "checks")
+        return EventCounts(**{n: self.n[n] for n in names}, calls=calls, quality=quality, losses=self.listed())

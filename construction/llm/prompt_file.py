@@ -20,6 +20,7 @@ from pydantic import Field
 
 from construction.llm.prompt_text import fill
 from construction.llm.step import Message
+from construction.llm.text_quality import text_quality
 from schemas.core.config import Options, read_toml, validate
 from schemas.core.errors import UserError
 from schemas.core.ids import content_id, seed
@@ -89,6 +90,20 @@ class PromptFile(Options):
         return parameters
 
 
+class ProfilePrompt(PromptFile):
+    """A prompt file of a writer, made for one kind of model.
+
+    Attributes:
+        profile: Kind of model it is written for.
+    """
+
+    profile: str
+
+    def quality_of(self, model: str) -> str | None:
+        """What to call a text that a model writes with this prompt; None where nothing is to be said."""
+        return text_quality(model, self.profile, named=self.quality)
+
+
 P = TypeVar("P", bound=PromptFile)
 
 
@@ -153,6 +168,16 @@ class PromptFolder(Generic[P]):
             UserError: no such profile or version, or a broken file.
         """
         return read_prompt(self._model, self.file(task, profile))
+
+    def load_all(self, profile: str, folder: Path | None = None) -> dict[str, P]:
+        """The prompt of every task in a profile, replaced by what a folder of the user's own holds: ``TASK.toml``.
+
+        Raises:
+            UserError: no such profile or folder, or a broken file.
+        """
+        fix = f"begin with copies of the files in {self.path()}"
+        custom = {} if folder is None else self.custom(folder, fix=fix)
+        return {task: custom[task][0] if task in custom else self.load(task, profile) for task in self._tasks}
 
     def every_version(self, task: str) -> list[P]:
         """The shipped prompts of a task, of all profiles and versions."""

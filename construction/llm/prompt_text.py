@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from schemas.text.folding import fold
 from schemas.verdicts import Span
@@ -50,6 +50,26 @@ def tidy(text: str) -> str:
         " " if c.isspace() else c for c in text if c.isspace() or unicodedata.category(c) not in ("Cc", "Cs")
     )
     return " ".join(printable.split())
+
+
+def line_up_to(longest: int) -> Callable[[str], str]:
+    r"""A validator of a text in a reply: one tidy line that is neither empty nor longer than so many characters.
+
+    Example:
+        >>> line_up_to(9)("How to\n go?")
+        Traceback (most recent call last):
+        ...
+        ValueError: has at most 9 characters
+    """
+
+    def line(text: str) -> str:
+        if not tidy(text):
+            raise ValueError("must not be empty")
+        if len(text) > longest:
+            raise ValueError(f"has at most {longest} characters")
+        return tidy(text)
+
+    return line
 
 
 def fenced(text: str) -> str:

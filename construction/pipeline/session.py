@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from construction.authoring.tally import ConstructionCounts
-from construction.llm.attempts import attempts_of, note_attempts
 from construction.llm.connection import Access
 from construction.llm.cost.budget import Budget
 from construction.llm.reply_cache import ReplyCache
@@ -86,18 +85,15 @@ def run(
 
 def _with_attempts(session: Session, models: ModelSession) -> tuple[Session, ModelSession]:
     """Both with the number of attempts at a call, which stays that of their journal."""
-    cache = ReplyCache(models.journal)
-    attempts = attempts_of(cache, session.access.attempts)
-    note_attempts(cache, attempts)
+    models = models.with_attempts()
 
     def bounded(access: Access) -> Access:
-        return access.model_copy(update={"attempts": attempts})
+        return access.model_copy(update={"attempts": models.access.attempts})
 
     authors = tuple(a._replace(access=bounded(a.access)) for a in session.authors)
     reader = session.reader and session.reader._replace(access=bounded(session.reader.access))
-    bounded_access = bounded(session.access)
-    session = session.model_copy(update={"access": bounded_access, "authors": authors, "reader": reader})
-    return session, models._replace(access=bounded_access)
+    session = session.model_copy(update={"access": models.access, "authors": authors, "reader": reader})
+    return session, models
 
 
 async def _construct(

@@ -8,10 +8,9 @@ from typing import Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
-from construction.llm.prompt_file import PromptFile, PromptFolder
+from construction.llm.prompt_file import ProfilePrompt, PromptFolder
 from construction.llm.prompt_text import places
 from construction.llm.step import Message
-from construction.llm.text_quality import text_quality
 from schemas.core.ids import content_id
 
 TASKS: Mapping[str, frozenset[str]] = {
@@ -33,12 +32,11 @@ MOST_CANDIDATES = 15
 MOST_QUESTIONS = 20
 
 
-class WriterPrompt(PromptFile):
+class WriterPrompt(ProfilePrompt):
     """One prompt file of construction.
 
     Attributes:
         task: ``questions`` or ``scripts``.
-        profile: Kind of model it is written for.
         shape: Form of the reply: ``list``, ``why_list`` (a thought first) or ``one`` (questions), ``steps``,
             ``why_steps``, ``slots`` or ``object_last`` (scripts).
         attempts: Samples taken at most, until one passes the checks; rejected ones are kept with their verdicts.
@@ -50,7 +48,6 @@ class WriterPrompt(PromptFile):
     """
 
     task: Literal["questions", "scripts"]
-    profile: str
     shape: Literal["list", "why_list", "one", "steps", "why_steps", "slots", "object_last"]
     attempts: int = Field(default=1, ge=1, le=MOST_ATTEMPTS)
     questions: int = Field(default=4, ge=1, le=MOST_QUESTIONS)
@@ -93,10 +90,6 @@ class WriterPrompt(PromptFile):
             name for name in ("questions", "candidates", "again") if data[name] == type(self).model_fields[name].default
         }
         return content_id("wording", {k: v for k, v in data.items() if k not in unset})
-
-    def quality_of(self, model: str) -> str | None:
-        """What to call a text that a model writes with this prompt; None where nothing is to be said."""
-        return text_quality(model, self.profile, named=self.quality)
 
     def messages(self, values: Mapping[str, str], *, edited: bool = True) -> list[Message]:
         """The chat: system, examples, then the filled-in question.

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Generic, TypeVar
 
+from construction.llm.prompt_file import PromptFile
 from construction.llm.step import PromptStep, Request
-from construction.prompts.prompt_file import WriterPrompt
 
 R = TypeVar("R")
 W = TypeVar("W")
+P = TypeVar("P", bound=PromptFile)
 
 
 SAMPLES = 1000  # samples of one version: a raised version asks anew, and what version 1 asked keeps its journal keys
 
 
-class PromptFileStep(PromptStep[R, W]):
+class PromptFileStep(PromptStep[R, W], Generic[R, W, P]):
     """A step with a prompt file; its name, version and sampling parameters come from there."""
 
-    def __init__(self, prompt: WriterPrompt) -> None:
+    def __init__(self, prompt: P) -> None:
         self.wording, self.name, self.version = prompt, prompt.name, prompt.version
 
     def sample(self, item: R, *names: str, attempt: int) -> Request:

@@ -105,7 +105,7 @@ def question_key(fact: Fact, text: str) -> str:
     return f"{fact.key}/q-{content_id('words', tidy(text).casefold())[:8]}"
 
 
-class QuestionStep(PromptFileStep[QuestionAsk, ScriptQuestion]):
+class QuestionStep(PromptFileStep[QuestionAsk, ScriptQuestion, WriterPrompt]):
     """Asks for script questions.
 
     Args:

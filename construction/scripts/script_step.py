@@ -104,7 +104,7 @@ def script_of(question: ScriptQuestion, draft: Draft) -> Script:
     return Script(key=script_key(question, draft), question=question.key, steps=tuple(draft))
 
 
-class ScriptStep(PromptFileStep[ScriptAsk, Draft]):
+class ScriptStep(PromptFileStep[ScriptAsk, Draft, WriterPrompt]):
     """Asks for a script.
 
     Args:

@@ -47,6 +47,14 @@ STORE_CHECKS = Registry(
         "stands_alone",
         "repeats_sibling",
         "subject_named",
+        "level_literal",
+        "one_blank",
+        "answer_in_query",
+        "answer_short",
+        "answer_supported",
+        "probe_stands_alone",
+        "probe_repeats",
+        "tag_known",
     ),
 )
 

@@ -32,7 +32,7 @@ TEXTS = {
     "--jsonl": "Print JSON lines instead of text.",
     "--set": "Override a setting; repeatable.",
     "--device": "Where to compute: auto, cpu, cuda, cuda:1 ...",
-    "--dtype": "Precision of the weights: float32, bfloat16 or float16.",
+    "--dtype": "Precision: float32, tf32 (float32 whose products a CUDA device rounds), bfloat16 or float16.",
     "--dry-run": "Only count what would be done; write nothing.",
     "--format": "Format of the file.",
     "--split-file": "A frozen split file.",

@@ -13,6 +13,7 @@ from schemas.core.clock import today
 from schemas.text.counting import counted
 
 if TYPE_CHECKING:
+    from curation.export.publish import PublishResult
     from curation.splits.split_file import Split
     from curation.store.store import Store
 
@@ -72,6 +73,7 @@ def publish(
         done = write(
             split, out_dir, store=store, formats=chosen, publisher=details, replace=force, knowedit_lists=knowedit_lists
         )
+        _note_gaps(split, knowedit_lists)
     if store_path and split_file is None:
         note_published(store_path, split)
     if as_json:
@@ -80,10 +82,23 @@ def publish(
         return
     size = counted(len(split.all_cases), "case")
     click.echo(f"{out_dir}: {split.name}@{split.version} ({split.digest[:12]}), {size}")
+    _list_formats(done)
+
+
+def _list_formats(done: PublishResult) -> None:
+    """Say how many cases each format holds."""
     for format_name, cases in done.cases.items():
         click.echo(f"{cases:>7}  {format_name}")
     if done.skipped:
         click.echo(f"hold no case of this split and were passed over: {', '.join(done.skipped)}")
+
+
+def _note_gaps(split: Split, knowedit_lists: bool) -> None:
+    """Say what EasyEdit's classes look for in vain, where a file is written for them."""
+    from curation.export.formats import chosen_exporter
+
+    for gap in chosen_exporter("easyedit", knowedit_lists=True).gaps(split) if knowedit_lists else ():
+        click.echo(f"Note: {gap}", err=True)
 
 
 def _split(name: str, store: Store | None, file: Path | None) -> Split:

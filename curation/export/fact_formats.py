@@ -24,6 +24,12 @@ EASYEDIT_LISTS = {
     "locality": ("Relation_Specificity", "Forgetfulness"),
 }
 """The lists of probes that EasyEdit's KnowEdit reader looks for."""
+COUNTERFACT_FIELDS = ("rephrase_prompt", "locality_prompt", "locality_ground_truth")
+"""What a batch of EasyEdit's flat CounterFact reader needs beside the edit."""
+_LONG_TEXTS = (
+    "the later CounterFactDataset needs requested_rewrite with prompt_full and fact_new_uns, a long text about the new "
+    "fact, which our cases do not hold"
+)
 
 _FIELDS = {"attribute_prompts": list, "generation_prompts": list, "pararel_idx": int}
 _NUMBERED = re.compile(r"counterfact/(0|[1-9]\d{0,17})")
@@ -171,15 +177,42 @@ def easyedit_rows(cases: Iterable[Case], knowedit_lists: bool = False) -> Iterat
         yield record
 
 
-def knowedit_gaps(split: Split) -> tuple[str, ...]:
-    """What EasyEdit's reader looks for and the cases do not say: a sentence, or none where every record is filled."""
-    filled = Counter(
-        f"{part}/{name}" for row in easyedit_rows(split.cases, True) for part in EASYEDIT_LISTS for name in row[part]
+def easyedit_gaps(split: Split) -> tuple[str, ...]:
+    """What EasyEdit's dataset classes look for and the records under our names do not say, a sentence each."""
+    first = (
+        "EasyEdit's KnowEditDataset sees no portability and locality under our names, and its batches fail: "
+        "add --knowedit-lists for it"
     )
+    return (first, *_unfilled_fields(split), _LONG_TEXTS)
+
+
+def knowedit_gaps(split: Split) -> tuple[str, ...]:
+    """What EasyEdit's dataset classes look for and the cases do not say, a sentence each."""
     wanted = [f"{part}/{name}" for part, names in EASYEDIT_LISTS.items() for name in names]
-    number = len(split.cases)
-    gaps = [f"{name} ({filled[name]:,} of {counted(number, 'case')})" for name in wanted if filled[name] < number]
-    return (f"EasyEdit's reader looks for lists that not every case fills: {', '.join(gaps)}",) if gaps else ()
+    filled: Counter[str] = Counter()
+    without_locality = 0
+    for row in easyedit_rows(split.cases, True):
+        filled.update(f"{part}/{name}" for part in EASYEDIT_LISTS for name in row[part])
+        without_locality += row["locality"].keys().isdisjoint(EASYEDIT_LISTS["locality"])
+    gaps = _shares(wanted, filled, len(split.cases))
+    lists = f"EasyEdit's KnowEditDataset looks for lists that not every case fills: {gaps}"
+    batches = f"its batches fail with {counted(without_locality, 'case')} that have no neighbour"
+    sentence = f"{lists}; {batches}" if without_locality else lists
+    return (*([sentence] if gaps else []), *_unfilled_fields(split), _LONG_TEXTS)
+
+
+def _unfilled_fields(split: Split) -> tuple[str, ...]:
+    """The fields of a batch of the flat ``CounterFactDataset`` that some records do not fill: a sentence, or none."""
+    filled = Counter(name for row in easyedit_rows(split.cases) for name in COUNTERFACT_FIELDS if row.get(name))
+    gaps = _shares(COUNTERFACT_FIELDS, filled, len(split.cases))
+    return (f"EasyEdit's CounterFactDataset needs fields that not every case fills: {gaps}",) if gaps else ()
+
+
+def _shares(names: Iterable[str], filled: Counter[str], number: int) -> str:
+    """Those of the names that less than all cases fill, each with how many do."""
+    return ", ".join(
+        f"{name} ({filled[name]:,} of {counted(number, 'case')})" for name in names if filled[name] < number
+    )
 
 
 def _probes(**lists: list[tuple[str, str]]) -> dict[str, list[dict[str, str]]]:

@@ -7,7 +7,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from curation.export.fact_formats import knowedit_gaps, write_counterfact, write_easyedit, write_facts, write_knowedit
+from curation.export.fact_formats import (
+    easyedit_gaps,
+    knowedit_gaps,
+    write_counterfact,
+    write_easyedit,
+    write_facts,
+    write_knowedit,
+)
 from curation.export.parquet import write_parquet
 from curation.export.scedit_format import scedit_cf, scedit_t, write_cf, write_t
 from curation.splits.case_stream import FACT
@@ -118,6 +125,10 @@ COUNTERFACT = Exporter(
         "repetitions among the generation prompts",
     ),
     "counterfactual",
+    lambda split: (
+        "EasyEdit's CounterFactDataset does not read this shape: export as easyedit for its flat records; "
+        "the later one needs prompt_full and fact_new_uns, a long text about the new fact, which our cases do not hold",
+    ),
 )
 FACTS = Exporter(
     write_facts,
@@ -130,10 +141,7 @@ EASYEDIT = Exporter(
     "{name}.easyedit.json",
     "EasyEdit-style records; script prompts stand under portability/Script and locality/Script_Neighbour",
     (*_SHARED_LOSSES, "the relation, the date and kind of the change, the questions, the step that was cut"),
-    gaps=lambda split: (
-        "EasyEdit's KnowEdit reader sees no portability and locality under our names: add --knowedit-lists for it",
-        "the later CounterFactDataset reads long texts about the new fact (fact_new_uns), which our cases do not hold",
-    ),
+    gaps=easyedit_gaps,
 )
 KNOWEDIT = replace(EASYEDIT, write=write_knowedit, gaps=knowedit_gaps)
 PARQUET = Exporter(

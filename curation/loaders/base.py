@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -13,6 +12,7 @@ from pydantic import ValidationError
 
 from curation.loaders.field_paths import explain_field
 from curation.loaders.fields import template
+from curation.loaders.file_notes import FileNotes
 from curation.loaders.reading.json_array import array
 from curation.loaders.reading.json_reader import rows
 from curation.loaders.reading.raw_records import Problem, Row
@@ -32,7 +32,6 @@ from schemas.scripts import ScriptPrompt, ScriptQuestion
 from schemas.text.counting import counted
 
 __all__ = [
-    "FileNotes",
     "FormatReader",
     "InvalidRecord",
     "LoadResult",
@@ -130,20 +129,23 @@ class FormatReader:
         path: The file.
         named: The file after whose name keys and relations are called, where records have none of their own: ``path``,
             but for a corrected file the one that its source came from first.
+        note_kind: Kind of problem as which ``_tally``, what is said once for the file, is reported.
     """
 
     upstream: ClassVar[Upstream] = OWN
+    note_kind: ClassVar[str] = "left"
 
     def __init__(self, path: Path) -> None:
         self.path = self.named = path
+        self._tally = FileNotes()
 
     def make(self, row: Row) -> Iterator[RowItem]:
         """Records of one row: the edit first. KeyError, ValueError, TypeError: a bad record."""
         raise NotImplementedError
 
     def end(self) -> Iterator[Problem]:
-        """What is to be said when all rows are read."""
-        return iter(())
+        """What is to be said when all rows are read: the notes."""
+        return self._tally.problems(str(self.path), self.note_kind)
 
 
 class Loader:
@@ -282,31 +284,6 @@ def _with_renamed_keys(record: Record, renamed: Mapping[str, str]) -> Record:
     longest_first = "|".join(re.escape(key) for key in sorted(named, key=len, reverse=True))
     update["key"] = re.sub(f"~({longest_first})", lambda match: f"~{moved[match[1]]}", record.key)
     return record.model_copy(update=update)
-
-
-class FileNotes:
-    """Counts of what is said once for a whole file, with the first place of each.
-
-    Example:
-        >>> tally = FileNotes()
-        >>> tally.add("have no old object", Row("f, line 3", {}))
-        >>> next(tally.problems("f")).what
-        '1 record: have no old object (first: f, line 3)'
-    """
-
-    def __init__(self) -> None:
-        self._count: Counter[str] = Counter()
-        self._first: dict[str, str] = {}
-
-    def add(self, reason: str, row: Row) -> None:
-        """Count one more record."""
-        self._count[reason] += 1
-        self._first.setdefault(reason, row.where)
-
-    def problems(self, where: str, kind: str = "left", of: str = "record") -> Iterator[Problem]:
-        """One problem for each reason; ``of``: what was counted."""
-        for reason, n in self._count.items():
-            yield Problem(where, kind, f"{counted(n, of)}: {reason} (first: {self._first[reason]})")
 
 
 def read_text(path: Path) -> str:

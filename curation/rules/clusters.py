@@ -17,6 +17,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
 from curation.rules.rule import Decision, SplitRule, Verdicts, counts
+from curation.store.block_reader import FactHead
 from schemas.core.records import Record
 from schemas.facts import Fact
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
@@ -45,13 +46,13 @@ class Decisions(Protocol):
     def over(self, items: Iterable[str]) -> Decisions:
         """The same with the verdicts on other items."""
 
-    def of(self, record: Record, *related: str) -> Decision:
+    def of(self, record: Record | FactHead, *related: str) -> Decision:
         """The outcome for one record by itself."""
 
-    def of_fact(self, fact: Fact) -> Decision:
+    def of_fact(self, fact: Fact | FactHead) -> Decision:
         """The outcome for a fact."""
 
-    def in_scope(self, fact: Fact) -> bool:
+    def in_scope(self, fact: Fact | FactHead) -> bool:
         """Whether the rule looks at a fact as an edit."""
 
 
@@ -144,27 +145,27 @@ class _ClusterBlock:
         question_keys = [*(p.question for p in prompts), *(s.question for s in (*scripts, *above))]
         self._questions = {q.key: q for q in store.by_keys(ScriptQuestion, question_keys)}
         questions = [*self._questions.values(), *(r for r in self._members if isinstance(r, ScriptQuestion))]
-        facts = store.by_keys(Fact, [*(p.fact for p in prompts), *(q.fact for q in questions)])
+        facts = store.fact_heads([*(p.fact for p in prompts), *(q.fact for q in questions)])
         self._facts = {f.key: f for f in facts}
-        judged: list[Record] = [*self._members, *above, *self._questions.values(), *facts]
-        self.ruling = ruling.over([*ids, *(r.id for r in judged)])
-        looked = [*facts, *(r for r in self._members if isinstance(r, Fact))]
+        judged: list[Record] = [*self._members, *above, *self._questions.values()]
+        self.ruling = ruling.over([*ids, *(r.id for r in judged), *(f.id for f in facts)])
+        looked: list[Fact | FactHead] = [*facts, *(r for r in self._members if isinstance(r, Fact))]
         self._beside = store.beside({f.key for f in looked if not ruling.in_scope(f)})
 
     def standing(self) -> dict[str, str]:
         """Keys of the members that are not out, by id."""
         return {r.id: r.key for r in self._members if not self._is_out(r)}
 
-    def _is_out(self, record: Record | None) -> bool:
+    def _is_out(self, record: Record | FactHead | None) -> bool:
         """Whether a record, or what it hangs on, is out; what is not in the store takes nothing out."""
         if record is None:
             return False
-        if isinstance(record, Fact):
+        if isinstance(record, Fact | FactHead):
             seen = self.ruling.in_scope(record) or record.key in self._beside
             return not seen or self.ruling.of_fact(record).outcome != "keep"
         return self.ruling.of(record).outcome != "keep" or any(self._is_out(above) for above in self._ancestors(record))
 
-    def _ancestors(self, record: Record) -> Iterator[Record | None]:
+    def _ancestors(self, record: Record) -> Iterator[Record | FactHead | None]:
         if isinstance(record, ScriptQuestion):
             yield self._facts.get(record.fact)
         elif isinstance(record, Script):

@@ -16,7 +16,7 @@ from curation.rules.clusters import resolve_clusters
 from curation.rules.plain_verdicts import DecidedItems, plain_verdicts
 from curation.rules.rule import KEPT, Decision, SplitRule, Threshold, Verdicts, check_units, matches, worst
 from curation.splits.errata import Errata, Erratum
-from curation.store.block_reader import KeyRange
+from curation.store.block_reader import FactHead, KeyRange
 from curation.store.store import Store
 from schemas.cases import Case, CaseNeighbour
 from schemas.core.records import Record
@@ -93,13 +93,13 @@ class Ruling:
         verdicts = self._store.verdicts(wanted) if wanted else ()
         return Verdicts(verdicts, self.rule, several=self._several, units=self._units, settled=self.settled)
 
-    def of(self, record: Record, *related: str) -> Decision:
+    def of(self, record: Record | FactHead, *related: str) -> Decision:
         """The outcome for one record by itself (or for a pair)."""
         if not related and (erratum := self.errata.of(record.key, record.id)):
             return decision_of_erratum(erratum)
         return self.verdicts.judge(record.kind, record.id, *related)
 
-    def of_fact(self, fact: Fact) -> Decision:
+    def of_fact(self, fact: Fact | FactHead) -> Decision:
         """The outcome for a fact; an erratum on its case is one on the fact."""
         if erratum := self.errata.of(f"case/{fact.key}", fact.id):
             return decision_of_erratum(erratum)
@@ -110,7 +110,7 @@ class Ruling:
         erratum = self.errata.of(fact.key, fact.id) or self.errata.of(f"case/{fact.key}", fact.id)
         return decision_of_erratum(erratum) if erratum else self.verdicts.by_people(fact.id) or KEPT
 
-    def in_scope(self, fact: Fact) -> bool:
+    def in_scope(self, fact: Fact | FactHead) -> bool:
         """Whether the rule looks at a fact as an edit."""
         return fact.change in self.rule.changes and fact.key.startswith(self.rule.prefix)
 

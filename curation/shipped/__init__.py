@@ -6,15 +6,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from curation.splits.split_file import Split, load_split, open_split
+from curation.splits.split_file import Split, load_split, open_split, read_split
 from schemas.core.config import read_toml
 from schemas.core.errors import UserError
 
 _HERE = Path(__file__).parent
 
-SPLITS = ("mini", "open", "open:dev", "open:test", "events")
+SPLITS = ("mini", "open", "open:dev", "open:test", "events", "documents")
 """Names of the frozen splits that come with the program."""
-SHIPPED_NAMES = "mini, open, open:dev, open:test, events"
+SHIPPED_NAMES = "mini, open, open:dev, open:test, events, documents"
 
 
 def facts_path() -> Path:
@@ -103,6 +103,23 @@ def events_path() -> Path:
     return _HERE / "events" / "events.jsonl"
 
 
+def documents_path() -> Path:
+    """The frozen split ``documents``: hand-written documents with probes of three levels; its SHA-256 stands beside."""
+    return _HERE / "documents" / "documents.jsonl"
+
+
+@lru_cache(maxsize=1)
+def documents_split() -> Split:
+    """The hand-written split ``documents``: twelve documents about invented things, twelve that change known ones.
+
+    Raises:
+        DataError: the shipped file was changed.
+    """
+    from curation.shipped.open_cases import verified_text
+
+    return read_split(enumerate(verified_text(documents_path()).split("\n"), 1), documents_path())
+
+
 @lru_cache(maxsize=1)
 def events_split() -> Split:
     """The hand-written split ``events``: sixteen events of eight templates and eight tendency events."""
@@ -130,8 +147,9 @@ def shipped_split(name: str) -> Split:
 
     if name not in SPLITS:
         raise UserError(f"no split '{name}' comes with the program", allowed=SHIPPED_NAMES)
-    if name in ("mini", "events"):
-        return mini_split() if name == "mini" else events_split()
+    written = {"mini": mini_split, "events": events_split, "documents": documents_split}
+    if name in written:
+        return written[name]()
     part = name.partition(":")[2]
     return open_part(part) if part else open_release()
 

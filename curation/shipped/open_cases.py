@@ -25,14 +25,14 @@ def open_path() -> Path:
 
 
 def verified_text(path: Path) -> str:
-    """What a compressed file of the release holds, once its SHA-256 is that of ``checksums.sha256`` beside it.
+    """What a file of a release holds, compressed or not, once its SHA-256 is that of ``checksums.sha256`` beside it.
 
     Raises:
         DataError: the file or the list is missing, damaged or changed.
     """
     name = path.name.removesuffix(".gz")
     try:
-        data = gzip.decompress(path.read_bytes())
+        data = path.read_bytes() if path.suffix != ".gz" else gzip.decompress(path.read_bytes())
         lines = path.with_name("checksums.sha256").read_text(encoding="utf-8").splitlines()
     except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
         raise DataError(f"the shipped split cannot be read: {error}", where=str(path), fix=_AGAIN) from None

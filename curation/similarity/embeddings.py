@@ -48,6 +48,9 @@ class Embedder:
         device: ``cpu``, ``cuda``, ``cuda:1`` ... as torch names them.
         batch: Texts a forward pass.
 
+    Attributes:
+        model, tokenizer: The encoder, as transformers has it.
+
     Raises:
         ModelError: the model package is not installed.
         MissingPackage: torch or transformers is not installed.
@@ -66,14 +69,14 @@ class Embedder:
             raise UserError(f"there is no device '{device}' here", allowed="cpu", fix="leave --device out")
         self.batch, self.device = batch, device
         self._torch: Any = torch
-        self._tokenizer: Any = AutoTokenizer.from_pretrained(folder)
-        self._model: Any = AutoModel.from_pretrained(folder).to(device).eval()
+        self.tokenizer: Any = AutoTokenizer.from_pretrained(folder)
+        self.model: Any = AutoModel.from_pretrained(folder).to(device).eval()
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Unit vectors, shape (texts, 384), float32, in the order of the texts; long texts are cut at 256 tokens."""
         np, _ = require()
         order = sorted(range(len(texts)), key=lambda i: len(texts[i]))  # equal lengths together: less padding
-        out = np.zeros((len(texts), int(self._model.config.hidden_size)), dtype=np.float32)
+        out = np.zeros((len(texts), int(self.model.config.hidden_size)), dtype=np.float32)
         for start in range(0, len(order), self.batch):
             chosen = order[start : start + self.batch]
             out[chosen] = self._forward([texts[i] for i in chosen])
@@ -81,10 +84,10 @@ class Embedder:
 
     def _forward(self, texts: list[str]) -> Any:
         torch = self._torch
-        tokens = self._tokenizer(texts, padding=True, truncation=True, max_length=256, return_tensors="pt")
+        tokens = self.tokenizer(texts, padding=True, truncation=True, max_length=256, return_tensors="pt")
         tokens = tokens.to(self.device)
         with torch.inference_mode():
-            hidden = self._model(**tokens).last_hidden_state  # (texts, tokens, 384)
+            hidden = self.model(**tokens).last_hidden_state  # (texts, tokens, 384)
             mask = tokens["attention_mask"].unsqueeze(-1).to(hidden.dtype)
             mean = (hidden * mask).sum(1) / mask.sum(1).clamp(min=1e-9)
             return torch.nn.functional.normalize(mean, dim=1).float().cpu().numpy()

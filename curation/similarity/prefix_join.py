@@ -91,7 +91,7 @@ def _meetings(rows: TokenRows, left: _Group, right: _Group, needed: int, work: i
     here, there, posted = _combinations(rows, left, right, needed)
     cost = here @ posted
     postings = there.T.tocsr()
-    for start, stop in _blocks(np.cumsum(cost), work):
+    for start, stop in row_blocks(np.cumsum(cost), work):
         met = (here[start:stop] @ postings).tocoo()
         a, b = left.rows[met.row + start], right.rows[met.col]
         if left is right:
@@ -148,7 +148,7 @@ def _matrix(places: Any, use: Any, number: Ints) -> Any:
     )
 
 
-def _blocks(cumulated: Ints, work: int) -> Iterator[tuple[int, int]]:
+def row_blocks(cumulated: Ints, work: int) -> Iterator[tuple[int, int]]:
     """Row ranges of about ``work`` meetings each, at least one row."""
     np, _ = require()
     start = 0

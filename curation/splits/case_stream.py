@@ -13,10 +13,11 @@ from schemas.core.errors import DataError, UserError
 C = TypeVar("C", bound=AnyCase)
 
 FACT = "fact"
+DOCUMENT = "document"
 CASE_TYPES: Mapping[str, type[Case] | type[EventCase] | type[DocumentCase]] = {
     FACT: Case,
     "event": EventCase,
-    "document": DocumentCase,
+    DOCUMENT: DocumentCase,
 }
 """What a split's edits can be, as its header's ``type`` says it; a header without one is of facts."""
 

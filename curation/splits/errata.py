@@ -60,7 +60,9 @@ class Errata:
 
     def of(self, key: str, item_id: str) -> Erratum | None:
         """The erratum that applies to an item: drop before hold; a ``note`` applies to nothing."""
-        entries = [e for e in self._of.get(key, ()) if e.action != "note" and e.id in (None, item_id)]
+        if key not in self._of:
+            return None
+        entries = [e for e in self._of[key] if e.action != "note" and e.id in (None, item_id)]
         return min(entries, key=lambda e: (e.action != "drop", e.date), default=None)
 
     def on(self, key: str) -> tuple[Erratum, ...]:

@@ -5,6 +5,10 @@ interval of as many independent yes-or-no answers as would vary like the mean do
 the scale and stays inside; where every case is a single yes or no it is the exact one. The variance seen is drawn a
 little towards the largest possible one, by the weight of one case: few cases that agree say little of how cases vary.
 Two clusterings at once (cases and neighbours) only change the variance and the number of independent units.
+
+Where nearly all cases agree and a rare one lies far away, a sample that missed it looks certain. So no end is nearer
+than the one that a further case, as far away as the scale allows, would leave (Gaffke 2005; Learned-Miller and Thomas
+2020), with a beta distribution of the same mean and variance, at twice the chance left out: chosen by simulation.
 """
 
 from __future__ import annotations
@@ -18,7 +22,8 @@ import numpy as np
 
 from curation.stats.bootstrap import case_means
 from curation.stats.estimates import Estimate, Floats, grouped, undefined
-from curation.stats.intervals import BY_CASE, NO_SPREAD, STUDENT, TWO_WAY, Interval, mean_interval, varies
+from curation.stats.intervals import BY_CASE, NO_SPREAD, STUDENT, TWO_WAY, Interval, mean_interval, skew_shift, varies
+from curation.stats.proportions import end_with_unseen_case
 
 Scale = tuple[float, float]
 SHARE: Scale = (0.0, 1.0)
@@ -30,12 +35,16 @@ _LEAST_P, _MOST_P = 1e-9, 0.999
 
 
 class Spread(NamedTuple):
-    """A mean, its variance, and the number of independent units behind both; ``crossed``: neighbours recur."""
+    """A mean, its variance, and the number of independent units behind both.
+
+    ``crossed``: neighbours recur. ``third``: third central moment of the mean; 0 where it is not known.
+    """
 
     mean: float
     variance: float
     units: int
     crossed: bool = False
+    third: float = 0.0
 
 
 class PairedItem(NamedTuple):
@@ -52,7 +61,8 @@ def spread_of(values: Sequence[float]) -> Spread:
     n = len(values)
     mean = math.fsum(values) / n
     variance = math.fsum((v - mean) ** 2 for v in values) / max(n - 1, 1) / n
-    return Spread(mean, variance, n)
+    third = math.fsum((v - mean) ** 3 for v in values) / max(n - 1, 1) / max(n - 2, 1) / n
+    return Spread(mean, variance, n, third=third)
 
 
 def recurs(cases: Sequence[str], neighbours: Sequence[str | None]) -> bool:
@@ -87,19 +97,16 @@ def _clustered(influence: Floats, index: np.ndarray[tuple[int], np.dtype[np.int6
     return float((totals**2).sum() * groups / max(groups - 1, 1))
 
 
-def beta_ends(spread: Spread, scale: Scale = SHARE, *, tail: float = _TAIL) -> Scale | None:
+def beta_ends(spread: Spread, scale: Scale = SHARE, *, tail: float = _TAIL, unseen: bool = True) -> Scale | None:
     """Ends of the interval of a mean on a scale; None where there is a single unit.
 
-    Args:
-        spread: The mean, its variance, and the independent units behind both.
-        scale: Lowest and highest possible value.
-        tail: Chance left out at each end: 0.025 for 95 %.
+    ``tail`` is the chance left out at each end: 0.025 for 95 %. ``unseen``: allow for a case that was not drawn.
 
     Example:
         >>> [round(end, 3) for end in beta_ends(spread_of([1.0] * 12))]
         [0.735, 1.0]
         >>> [round(end, 2) for end in beta_ends(spread_of([7.0, 7.0, 7.0, 7.0, 6.0, 7.0]), (1.0, 7.0))]
-        [5.07, 7.0]
+        [4.56, 7.0]
     """
     from scipy.special import betaincinv, ndtri, stdtrit  # type: ignore[import-untyped]
 
@@ -116,26 +123,27 @@ def beta_ends(spread: Spread, scale: Scale = SHARE, *, tail: float = _TAIL) -> S
     hits = share * worth
     low = float(betaincinv(hits, worth - hits + 1, tail)) if share > 0 else 0.0
     high = float(betaincinv(hits + 1, worth - hits, 1 - tail)) if share < 1 else 1.0
+    if unseen:
+        ends = [end_with_unseen_case(share, spread.variance / wide**2, units, end, 2 * tail) for end in (0, 1)]
+        low, high = min(low, ends[0]), max(high, ends[1])
     return scale[0] + wide * min(low, share), scale[0] + wide * max(high, share)
 
 
 def student_ends(spread: Spread) -> Scale | None:
-    """Ends of Student's interval for values without a scale; None for a single unit, and where all units agree."""
+    """Student's interval, its end on the longer tail's side moved out by the skewness; None where nothing varies."""
     from scipy import stats  # type: ignore[import-untyped]
 
     if spread.units < 2 or not varies(spread.variance, spread.mean):
         return None
-    half = float(stats.t.ppf(1 - _TAIL, spread.units - 1)) * math.sqrt(spread.variance)
-    return spread.mean - half, spread.mean + half
+    t, error = float(stats.t.ppf(1 - _TAIL, spread.units - 1)), math.sqrt(spread.variance)
+    shift = skew_shift(spread.third, error, t)
+    return spread.mean - t * error + min(shift, 0.0), spread.mean + t * error + max(shift, 0.0)
 
 
 def bounded_interval(values: Sequence[float], scale: Scale | None = SHARE, *, tail: float = _TAIL) -> Interval:
     """Mean of independent values (one a case) with the default 95 % interval; ``half`` stays the published one.
 
-    Args:
-        values: One value a case.
-        scale: Lowest and highest possible value; None where there are none (then Student's t).
-        tail: Chance left out at each end where there is a scale: 0.025 for 95 %.
+    Where there is no scale it is Student's t, else ``tail`` is the chance left out at each end: 0.025 for 95 %.
 
     Example:
         >>> [round(end, 3) for end in bounded_interval([1.0, 0.0, 1.0, 1.0, 1.0, 1.0]).ends]
@@ -160,7 +168,7 @@ def clustered_interval(
         cases: The case of each value.
         neighbours: The neighbour of each value, None where it has none; empty where no value has one.
         scale: Lowest and highest possible value; None where there are none.
-        tail: Chance left out at each end where there is a scale: 0.025 for 95 %.
+        tail: Chance left out at each end where there is a scale.
     """
     by_case: dict[str, list[float]] = defaultdict(list)
     for value, case in zip(values, cases, strict=True):
@@ -177,7 +185,7 @@ def case_mean_estimate(name: str, values: Sequence[float], cases: Sequence[str])
 
     Example:
         >>> case_mean_estimate("gap", [1.0, 3.0, 2.0, 2.5], ["a", "a", "b", "c"]).text(2)
-        '2.17 [1.45, 2.88]'
+        '2.17 [1.45, 3.94]'
     """
     if not values:
         return undefined(name, "there is no value")
@@ -185,7 +193,7 @@ def case_mean_estimate(name: str, values: Sequence[float], cases: Sequence[str])
     interval = bounded_interval(means, None)
     known = interval.ends is not None
     note = "" if known else "a single case has no spread" if len(means) < 2 else NO_SPREAD
-    method = f"{interval.kind}, 95 %" if known else ""
+    method = f"95 %: {interval.kind}" if known else ""
     low, high = interval.ends or (None, None)
     return Estimate(name, interval.mean, low, high, len(values), len(means), method, note=note)
 
@@ -247,7 +255,7 @@ def difference_p(
         first: Value by case.
         second: The same of the other side.
         scale: Lowest and highest possible value.
-        items: The prompts behind the values, as for ``difference_interval``.
+        items: The prompts behind the values.
 
     Example:
         >>> ones, noughts = (dict.fromkeys("abcdef", v) for v in (1.0, 0.0))
@@ -280,15 +288,7 @@ def difference_reach(
 ) -> float | None:
     """How far the interval of a difference reaches to its longer side: a smaller difference would not exclude 0.
 
-    Args:
-        first: Value by case.
-        second: The same of the other side.
-        level: Two-sided; 0.05 for a 95 % interval.
-        scale: Lowest and highest possible value.
-        items: The prompts behind the values, as for ``difference_interval``.
-
-    Returns:
-        The distance in the unit of the values, or None where there is no such interval.
+    ``level`` is two-sided, 0.05 for a 95 % interval; the rest is as for ``difference_p``. None where there is none.
 
     Example:
         >>> ones, noughts = (dict.fromkeys("abcdef", v) for v in (1.0, 0.0))
@@ -337,7 +337,7 @@ def _difference_ends(sides: PairedSpreads, gap: float, scale: Scale, *, tail: fl
 def ends_of_difference(sides: PairedSpreads, scale: Scale, tail: float) -> Scale | None:
     """Ends of a difference of means from those of both, by how they vary together."""
     one, two, variance = sides.one, sides.two, sides.gap.variance
-    left, right = (beta_ends(side, scale, tail=tail) for side in (one, two))
+    left, right = (beta_ends(side, scale, tail=tail, unseen=False) for side in (one, two))
     if left is None or right is None:
         return None
     r = 0.0

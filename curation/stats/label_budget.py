@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from curation.stats.intervals import skew_shift
 from curation.stats.prediction_powered import LEAST, Contributions, Unit, agree, agreement_note, check, contributions
 from schemas.text.counting import counted
 
@@ -26,7 +28,7 @@ class LabelBudget(NamedTuple):
 
 
 def needed(units: Sequence[Unit], half_width: float, *, confidence: float = 0.95) -> LabelBudget:
-    """How many scripts people have to rate until the interval is ``value +- half_width``, the judge being as now.
+    """How many scripts people have to rate until the interval is twice ``half_width`` wide, the judge being as now.
 
     With n rated scripts the variance is a part that stays plus a part that falls as 1/n; both are read off the present
     sample, so the answer is as rough as that is.
@@ -60,10 +62,12 @@ def _smallest_number(half: float, contributions: Contributions, scripts: int, co
     """The smallest number of rated scripts that is enough, or None."""
     from scipy import stats  # type: ignore[import-untyped]
 
+    third = float((contributions.influence**3).sum()) / len(contributions.cases) ** 3
     for n in range(LEAST, scripts + 1):
         cases = min(len(contributions.cases), max(2, round(n * contributions.labelled / contributions.units)))
         quantile = float(stats.t.ppf((1 + confidence) / 2, cases - 1))
         spread = (contributions.steady + contributions.sampling * contributions.units / n) * cases / (cases - 1)
-        if quantile**2 * spread <= half**2:
+        shift = skew_shift(third * (contributions.units / n) ** 2, math.sqrt(spread), quantile) if spread > 0 else 0.0
+        if quantile * math.sqrt(spread) + abs(shift) / 2 <= half:
             return n
     return None

@@ -23,7 +23,7 @@ import numpy as np
 
 from curation.stats.bounded import Scale, clustered_interval
 from curation.stats.estimates import Estimate, Floats, Ints, grouped, undefined
-from curation.stats.intervals import NO_SPREAD, not_excluded, unsupported, varies
+from curation.stats.intervals import NO_SPREAD, not_excluded, skew_shift, unsupported, varies
 from schemas.core.ids import seed
 from schemas.text.counting import counted
 
@@ -145,7 +145,7 @@ def difference(
         first: Units of the one.
         second: Units of the other; each may have a sample of its own.
         confidence: Of the interval.
-        scale: Lowest and highest possible rating; the interval stays within what they allow.
+        scale: Lowest and highest possible rating.
     """
     name = "prediction-powered difference"
     check([*first, *second])
@@ -276,16 +276,17 @@ def _estimate(name: str, contributions: Contributions, confidence: float) -> Est
     if cases < 2:
         return Estimate(name, value, None, None, units, cases, note="a single case has no spread")
     if agree(contributions):
-        note = agreement_note(contributions)
-        return Estimate(name, contributions.value, None, None, contributions.units, cases, note=note)
+        return Estimate(name, value, None, None, units, cases, note=agreement_note(contributions))
     if contributions.refused:
         return Estimate(name, value, None, None, units, cases, note=contributions.refused)
     from scipy import stats  # type: ignore[import-untyped]
 
-    freedom = contributions.labelled - 1
-    half = float(stats.t.ppf((1 + confidence) / 2, max(freedom, 1))) * math.sqrt(variance(contributions))
+    freedom, error = contributions.labelled - 1, math.sqrt(variance(contributions))
+    t, third = float(stats.t.ppf((1 + confidence) / 2, max(freedom, 1))), (contributions.influence**3).sum() / cases**3
+    shift = skew_shift(float(third), error, t)
     method = f"clustered by case, t with {freedom} degrees of freedom, {100 * confidence:g} %"
-    return Estimate(name, value, value - half, value + half, units, cases, method)
+    low, high = min(value - t * error, value - t * error + shift), max(value + t * error, value + t * error + shift)
+    return Estimate(name, value, low, high, units, cases, method)
 
 
 def _judge_alone(units: Sequence[Unit], confidence: float, scale: Scale | None) -> Estimate:

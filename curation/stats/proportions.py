@@ -1,10 +1,12 @@
-"""Intervals of a share of independent yes-or-no outcomes."""
+"""Intervals of a share of independent yes-or-no outcomes, and the bound of any mean on a scale that extends them."""
 
 from __future__ import annotations
 
 from math import sqrt
 
 from curation.stats.estimates import Estimate, undefined
+
+_ROUNDING = 1e-12
 
 
 def binomial_interval(hits: int, n: int, *, confidence: float = 0.95) -> Estimate:
@@ -48,3 +50,30 @@ def wilson_interval(hits: int, n: int) -> Estimate:
     half = z / (1 + z * z / n) * sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     low, high = (0.0 if hits == 0 else middle - half), (1.0 if hits == n else middle + half)
     return Estimate("share", share, low, high, n, n, "Wilson score, 95 %")
+
+
+def end_with_unseen_case(share: float, variance: float, n: int, end: int, tail: float) -> float:
+    """Where the mean of values from 0 to 1 may still lie if one more case lay at an end of that scale.
+
+    The cases weigh as the spacings of uniform draws (Gaffke 2005; Learned-Miller and Thomas 2020). Of their weighted
+    mean this is the quantile, by a beta of its mean and variance; the Clopper-Pearson end for yes or no.
+
+    Args:
+        share: Mean of the values.
+        variance: Of that mean.
+        n: Independent values.
+        end: End of the scale, 0 or 1.
+        tail: Chance left out at that end.
+
+    Example:
+        >>> [round(end_with_unseen_case(share, share * (1 - share) / 9, 10, 0, 0.025), 3) for share in (0.9, 1.0)]
+        [0.555, 0.692]
+    """
+    from scipy.special import betaincinv
+
+    mean = (n * share + end) / (n + 1)
+    squares = variance * n * (n - 1) + n * (share - mean) ** 2 + (end - mean) ** 2
+    if squares <= _ROUNDING:
+        return share
+    mass = max(mean * (1 - mean) * (n + 1) * (n + 2) / squares - 1, _ROUNDING)
+    return float(betaincinv(mean * mass, (1 - mean) * mass, tail if end == 0 else 1 - tail))

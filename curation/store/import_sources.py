@@ -149,7 +149,7 @@ def finish_import(
     )
     gone = _retire(db, source.name) if whole else 0
     shown = tuple(key for (key,) in db.execute(f"SELECT key FROM retired ORDER BY ALL LIMIT {SHOWN}").fetchall())
-    _remember(db, source, whole=whole)
+    _remember(db, source, whole=whole, repeated=rows.met)
     changed = count(db, "SELECT count(DISTINCT (kind, key)) FROM superseded")
     known = count(db, "SELECT count(DISTINCT (kind, key)) FROM superseded WHERE known")
     new = put.new - (changed - known) + rows.revived
@@ -271,7 +271,7 @@ def _retire(db: Connection, name: str) -> int:
     return count(db, "SELECT count(*) FROM gone")
 
 
-def _remember(db: Connection, source: ImportSource, *, whole: bool) -> None:
+def _remember(db: Connection, source: ImportSource, *, whole: bool, repeated: bool) -> None:
     """Keep what the source holds now; the same file under a made name gives way to the name a person gave."""
     source = source._replace(file=first_file(db, source) or source.file)
     if source.named and whole:
@@ -282,7 +282,8 @@ def _remember(db: Connection, source: ImportSource, *, whole: bool) -> None:
     db.execute("INSERT INTO sources VALUES (?, ?, ?, ?, ?)", [*_source_values(source), now()])
     unless = "" if whole else " AND EXISTS (SELECT 1 FROM arrived a WHERE a.kind = i.kind AND a.key = i.key)"
     db.execute(f"DELETE FROM source_items i WHERE source = ?{unless}", [source.name])
-    db.execute("INSERT INTO source_items SELECT DISTINCT ?, kind, key, id FROM arrived", [source.name])
+    once = "DISTINCT" if repeated else ""
+    db.execute(f"INSERT INTO source_items SELECT {once} ?, kind, key, id FROM arrived", [source.name])
 
 
 def _source_values(source: ImportSource) -> list[object]:

@@ -54,10 +54,11 @@ class PendingRows:
 
     Attributes:
         revived: Records that were there, of keys that had no current version.
+        met: Whether a record, or another of its key, was there when it came: then one can have come twice.
     """
 
     def __init__(self, db: Connection, *, watch: bool = False, act: Lineage | None = None) -> None:
-        self._db, self._watch, self._act, self.revived = db, watch, act, 0
+        self._db, self._watch, self._act, self.revived, self.met = db, watch, act, 0, False
         if watch:
             for name, columns in _WATCHED.items():
                 db.execute(f"CREATE OR REPLACE TEMP TABLE {name} ({columns})")
@@ -123,6 +124,8 @@ class PendingRows:
             "SELECT count(*) FROM records r JOIN batch b ON r.key = b.key AND r.kind = b.kind "
             "WHERE r.current AND r.id <> b.id",
         )
+        known = self._any("FROM known")
+        self.met |= known or bool(changed)
         if self._watch:
             self._note(changed)
         if changed:
@@ -133,10 +136,10 @@ class PendingRows:
         if back:
             db.execute("UPDATE records SET current = true FROM batch b WHERE records.id = b.id AND NOT records.current")
         if new:
+            unknown = "WHERE id NOT IN (SELECT id FROM known) ORDER BY rowid" if known else ""  # else as they lie
             db.execute(
                 "INSERT INTO records (id, kind, key, parent, current, body) "
-                "SELECT id, kind, key, parent, true, body FROM batch WHERE id NOT IN (SELECT id FROM known) "
-                "ORDER BY rowid"
+                f"SELECT id, kind, key, parent, true, body FROM batch {unknown}"
             )
         self._new, self._changed = self._new + new, self._changed + changed
 
@@ -177,13 +180,18 @@ class PendingRows:
         _, begin, rest = json_of(act).partition(f'{{"item_id":{json.dumps(act.item_id)}')
         assert begin, "the id comes first in a line of lineage"
         plain = [act.stage, act.made_at, act.model, act.prompt, act.request, act.tokens_in, act.tokens_out, act.cost]
+        acted = "FROM lineage WHERE stage = $1 AND request IS NOT DISTINCT FROM $2"
+        again = self._any(f"{acted} AND item_id IN (SELECT id FROM batch)", [act.stage, act.request])
+        unknown = f"WHERE id NOT IN (SELECT item_id {acted.replace('$2', '$5')})" if again else ""
+        order = "ORDER BY n" if again or ids != _ALL_ACTED else ""  # else they come as they lie, which costs nothing
         self._db.execute(
             "INSERT INTO lineage SELECT id, $1, $2, $3, $4, $5, $6, $7, $8, "
-            f"""'{{"item_id":"' || id || '"' || $9 FROM ({ids}) """
-            "WHERE id NOT IN (SELECT item_id FROM lineage WHERE stage = $1 "
-            "AND request IS NOT DISTINCT FROM $5) ORDER BY n",
+            f"""'{{"item_id":"' || id || '"' || $9 FROM ({ids}) {unknown} {order}""",
             [*plain, rest],
         )
+
+    def _any(self, rows: str, values: Sequence[object] = ()) -> bool:
+        return self._db.execute(f"SELECT 1 {rows} LIMIT 1", list(values)).fetchone() is not None
 
 
 _ALL_ACTED = "SELECT id, rowid AS n FROM batch"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -12,12 +13,14 @@ from curation.stats.intervals import Interval, mean_interval
 from evaluation.analysis.two_way_intervals import TwoWayInterval, paired_items, score_difference, two_way_intervals
 from evaluation.editors.baselines import NULL_METHODS
 from evaluation.metrics import METRICS
-from evaluation.metrics.base import Metric, Normalisation, Summary, is_pooled, scale_of
+from evaluation.metrics.base import Metric, Normalisation, Summary, scale_of
 from evaluation.metrics.generation import Generation
 from evaluation.metrics.pooled import PERPLEXITY, RATIO, contributions, exponential, pooled_difference
+from evaluation.regimes.config import regime_title
 from evaluation.runs.results import EditorRun, Run, all_cases_by_key, answers_by_probe
 from evaluation.runs.validity_variants import COMPONENT, asked_case
 from schemas.answers import CaseScores
+from schemas.runs import CaseResult
 
 ALL = "all"
 
@@ -28,6 +31,8 @@ class MethodRow(NamedTuple):
     ``finished`` counts cases with answers, ``failed`` those that ended in an error (in no mean), ``pending`` those not
     yet run. ``blow_ups`` are diverged edits, as the method itself reports. ``two_way`` has the metrics whose
     neighbour facts can recur, where it was asked for. ``variant``: the validity variant of the row, empty for none.
+    ``edits``: the fewest and the most edits in force when a case was asked: in the weights, in the prompt or in a
+    memory; 0 without an edit.
     """
 
     label: str
@@ -45,6 +50,7 @@ class MethodRow(NamedTuple):
     blow_ups: tuple[str, ...]
     two_way: Mapping[str, TwoWayInterval] = MappingProxyType({})
     variant: str = ""
+    edits: tuple[int, int] = (1, 1)
 
     @property
     def null(self) -> bool:
@@ -71,12 +77,13 @@ class Ranking(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """All rows over one group of cases: ``all``, or one kind of edit."""
+    """All rows over one group of cases: ``all``, or one group; ``kind`` is what its cases edit."""
 
     group: str
     cases: int
     rows: tuple[MethodRow, ...]
     leads: dict[str, Ranking]
+    kind: str = "fact"
 
 
 class Scores(NamedTuple):
@@ -90,7 +97,7 @@ class Scores(NamedTuple):
 
     def tested(self, metric: Metric, labels: Sequence[str]) -> dict[str, dict[str, float]]:
         """Label -> case -> value, whose means over cases are the metric's values: what tests by case compare."""
-        if is_pooled(metric):
+        if metric.pooled:
             values = contributions({label: self.by_editor[label][metric.name] for label in labels})
             return {label: values.get(label, {}) for label in labels}
         return {label: self.means(label, metric.name) for label in labels}
@@ -107,7 +114,7 @@ class Scores(NamedTuple):
         mine = self.by_editor[first][metric.name]
         common_values = {k: mine[k] for k in keys if k in mine}
         theirs = self.by_editor[second][metric.name]
-        if is_pooled(metric):
+        if metric.pooled:
             gap = pooled_difference(common_values, theirs, scale_of(metric))
             return exponential(gap, RATIO) if metric.unit == PERPLEXITY else gap._replace(unit=metric.unit)
         return score_difference(common_values, theirs, scale_of(metric))._replace(unit=metric.unit)
@@ -144,7 +151,8 @@ def compare(
     groups: dict[str, list[str]] = {ALL: list(cases)}
     if len(kinds) > 1:
         groups |= {kind: [k for k, c in cases.items() if c.group == kind] for kind in sorted(kinds)}
-    return [_group(name, keys, run, scores, metrics, resampling) for name, keys in groups.items()]
+    tables = [_group(name, keys, run, scores, metrics, resampling) for name, keys in groups.items()]
+    return [t._replace(kind=cases[groups[t.group][0]].request.kind) if groups[t.group] else t for t in tables]
 
 
 def _group(
@@ -185,7 +193,14 @@ def _row(editor: EditorRun, keys: Sequence[str], run: Run, scores: Scores, metri
         peak_bytes=max(peaks, default=None),
         blow_ups=tuple(k for k in mine if mine[k].notes.get("blow_up")),
         variant=editor.manifest.components.get(COMPONENT, ""),
+        edits=(0, 0) if editor.label == base else _edits_in_force(good),
     )
+
+
+def _edits_in_force(results: Sequence[CaseResult]) -> tuple[int, int]:
+    """The fewest and the most edits that stood when a case was asked: in a memory, else in the model, else its own."""
+    counts = [int(r.notes.get("memory") or r.after or 1) for r in results]
+    return (min(counts), max(counts)) if counts else (1, 1)
 
 
 def _two_way(
@@ -238,19 +253,43 @@ def _summaries_of_common_cases(
 
 
 def merge_runs(runs: Sequence[Run]) -> list[Run]:
-    """Runs of the same model, dtype, split and regime as one; the same method with the same parameters counts once.
+    """Runs of the same model, dtype and split as one; the same method with the same parameters counts once.
 
-    What differs in one of these, or in how texts were written, is not comparable and stays a run of its own.
+    Runs in one regime may have other cases each; runs in several regimes are one where they have the same cases. What
+    differs in one of these, or in how texts were written, is not comparable and stays a run of its own.
     """
-    groups: dict[tuple[str, ...], list[Run]] = {}
+    of_regime: dict[tuple[str, ...], list[Run]] = {}
     for run in runs:
-        description = run.about
-        generation = Generation.from_description(description)
-        parts = (generation.choice, generation.events, generation.documents)
-        texts = "".join(part.model_dump_json() for part in parts)
-        identity = (description["model_revision"], description["dtype"], run.split.digest, description["regime"], texts)
-        groups.setdefault(identity, []).append(run)
-    return [_merge_runs(group) for group in groups.values()]
+        of_regime.setdefault((*_identity(run), run.about["regime"]), []).append(run)
+    groups: dict[tuple[Any, ...], list[Run]] = {}
+    for run in map(_merge_runs, of_regime.values()):
+        groups.setdefault((*_identity(run), frozenset(run.cases)), []).append(run)
+    return [_merge_runs(_told_apart(group)) for group in groups.values()]
+
+
+def _identity(run: Run) -> tuple[str, ...]:
+    """What runs have in common whose figures can stand in one table."""
+    generation = Generation.from_description(run.about)
+    texts = "".join(x.model_dump_json() for x in (generation.choice, generation.events, generation.documents))
+    shared = "" if generation.shared is None else str(generation.shared.description())
+    return run.about["model_revision"], run.about["dtype"], run.split.digest, texts + shared
+
+
+def _told_apart(runs: Sequence[Run]) -> list[Run]:
+    """Runs in several regimes, with the regime in the label of every method that is in more than one of them."""
+    counts = Counter(e.label for run in runs for e in run.editors[1:])
+    return [
+        run._replace(
+            editors=(
+                run.baseline,
+                *(
+                    e._replace(label=f"{e.label} ({regime_title(e.manifest.regime)})") if counts[e.label] > 1 else e
+                    for e in run.editors[1:]
+                ),
+            )
+        )
+        for run in runs
+    ]
 
 
 def _merge_runs(runs: Sequence[Run]) -> Run:
@@ -269,5 +308,6 @@ def _merge_runs(runs: Sequence[Run]) -> Run:
         results = {**editor.results, **{k: v for k, v in known.results.items() if v.error is None}}
         editors[editor.manifest.key] = known._replace(results={k: results[k] for k in cases if k in results})
     metrics = list(METRICS.distinct(m for r in runs for m in r.about["metrics"]))
-    description = {**first.about, "metrics": metrics}
+    regimes = dict.fromkeys(regime for r in runs for regime in r.regimes)
+    description = {**first.about, "metrics": metrics, "regime": ", ".join(regimes)}
     return first._replace(cases=cases, editors=tuple(editors.values()), about=description)

@@ -9,9 +9,9 @@ from curation.stats.bounded import clustered_interval
 from curation.stats.intervals import Interval
 from evaluation.analysis.two_way_intervals import score_difference
 from evaluation.metrics.base import Metric, Normalisation, scale_of, scored_items
-from evaluation.runs.results import Run, answers_by_probe, cases_by_key
+from evaluation.runs.results import Run, all_cases_by_key, answers_by_probe
 from schemas.answers import Answer, CaseScores
-from schemas.cases import Case
+from schemas.cases import AnyCase
 from schemas.core.errors import UserError
 from schemas.runs import CaseResult
 
@@ -45,7 +45,7 @@ def forgetting_curve(run: Run, metrics: Sequence[Metric], normalisation: Normali
     Raises:
         UserError: the run was of another regime.
     """
-    if run.about["regime"] != "sequential":
+    if "sequential" not in run.regimes:
         raise UserError(
             f"the run's regime is '{run.about['regime']}': edits are forgotten only where they follow each other",
             where=str(run.folder),
@@ -55,11 +55,13 @@ def forgetting_curve(run: Run, metrics: Sequence[Metric], normalisation: Normali
 
 
 def forgetting_points(run: Run, metrics: Sequence[Metric], normalisation: Normalisation) -> list[ForgettingPoint]:
-    """``forgetting_curve`` without the question whether the run's edits follow each other."""
+    """The points of all methods whose edits follow each other; of others there is none."""
     out: list[ForgettingPoint] = []
-    cases = cases_by_key(run)
+    cases = all_cases_by_key(run)
     before = {k: answers_by_probe(r.answers) for k, r in run.baseline.results.items() if r.error is None}
     for editor in run.editors[1:]:
+        if editor.manifest.regime != "sequential":
+            continue
         results = editor.folder.units().values() if editor.folder is not None else ()
         units = [u for u in results if u.case in cases]
         whole = _complete_lengths(units)
@@ -81,7 +83,7 @@ Values = dict[tuple[int, int], CaseScores]
 
 
 def _values(
-    cases: Mapping[str, Case],
+    cases: Mapping[str, AnyCase],
     before: Mapping[str, Mapping[str, Answer]],
     units: Iterable[CaseResult],
     metric: Metric,

@@ -36,7 +36,7 @@ class ForgettingSeries(NamedTuple):
 
 def forgetting_series(run: Run, metrics: Sequence[Metric], normalisation: Normalisation) -> list[ForgettingSeries]:
     """Curves of every metric with a value; empty for runs whose edits do not follow each other."""
-    if run.about["regime"] != "sequential":
+    if "sequential" not in run.regimes:
         return []
     points = forgetting_points(run, metrics, normalisation)
     out = []

@@ -59,6 +59,9 @@ class PromptOnlyModel:
 
     def __init__(self, name: str) -> None:
         self.name = name
+        import torch
+
+        self.device = torch.device("cpu")  # where a method's own encoder computes
 
     def __getattr__(self, what: str) -> Any:
         if what.startswith("__"):

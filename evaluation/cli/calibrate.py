@@ -58,7 +58,7 @@ def calibrate(
     """
     from curation.store.store import Store
     from evaluation.judge.answers.inputs import texts_to_rate
-    from evaluation.judge.inputs import rated_scripts
+    from evaluation.judge.inputs import null_labels, rated_scripts
     from evaluation.judge.reliability.calibration import CalibrationRequest, calibrate_judge
     from evaluation.judge.reliability.calibration_tables import as_data, as_text
     from evaluation.judge.script_sources import scripts_store
@@ -69,6 +69,7 @@ def calibrate(
         asks = texts_to_rate(opened, rubric)
         name = rubric or (SCRIPT.name if asks and isinstance(asks[0], JudgeInput) else TENDENCY.name)
         ratings = rated_scripts(opened, [a.item for a in asks], estimator=estimator)
-    request = CalibrationRequest(judge, quorum, people, width, against, estimator, RUBRICS[name])
+        nulls = null_labels(opened, asks)
+    request = CalibrationRequest(judge, quorum, people, width, against, estimator, RUBRICS[name], *nulls)
     calibration = calibrate_judge(ratings, asks, request)
     click.echo(json.dumps(as_data(calibration), ensure_ascii=False) if as_json else as_text(calibration))

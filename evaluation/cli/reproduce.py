@@ -58,9 +58,10 @@ def reproduce(
         _list_tables([published_table(known) for known in published_tables()], as_json=as_json)
         return
     what = published_table(name)
-    if small and what.kind == "events":
+    if small and what.kind in ("events", "documents"):
         raise UserError(
-            f"the small run is about facts, {name} about events", fix="run a split of events, then name its folder"
+            f"the small run is about facts, {name} about {what.kind}",
+            fix=f"run a split of {what.kind}, then name its folder",
         )
     if small:
         _run_small(limit, out)
@@ -180,7 +181,7 @@ def _print_comparison(
     if counts["not comparable"]:
         click.echo("Not comparable (another model, data or rater): such figures only show that the pipeline runs.")
     if not with_ours:
-        small = "" if what.kind == "events" else ", or --run for a small run here"
+        small = "" if what.kind in ("events", "documents") else ", or --run for a small run here"
         click.echo(f"Ours: scedit results reproduce {what.name} RUN [--store S]{small}.")
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 import click
 
 from curation.cli.options import editors_option, json_options, limit_option, shared_option, store_option, writes
+from evaluation.cli.results.options import normalisation_option
 from schemas.core.errors import UserError
 from schemas.text.counting import counted
 
@@ -142,7 +143,6 @@ def _tell_size(size: Size, config: RunConfig, *, as_json: bool) -> None:
 
 def _tell_outcomes(outcomes: list[EditorOutcome], config: RunConfig, *, as_json: bool) -> None:
     from evaluation.analysis.comparison import compare, score_run
-    from evaluation.metrics.base import is_pooled
     from evaluation.report.formatting import ARROWS, seconds, spread
     from evaluation.runs.plan import metrics_of
     from evaluation.runs.results import load_run
@@ -166,7 +166,7 @@ def _tell_outcomes(outcomes: list[EditorOutcome], config: RunConfig, *, as_json:
         cells = [spread(row.summaries[m.name].interval).rjust(22) for m in metrics]
         failed = f"  {row.failed} failed" if row.failed else ""
         click.echo(label.ljust(wide) + "".join(cells) + seconds(row.seconds_edit).rjust(9) + failed)
-    over = ", ".join(m.title for m in metrics if is_pooled(m))
+    over = ", ".join(m.title for m in metrics if m.pooled)
     pooled = f" {over}: over all questions, the interval by case." if over else ""
     click.echo(f"Percent [95 % interval] over {counted(table.cases, 'case')}.{pooled} Next: scedit report {config.out}")
 
@@ -177,11 +177,7 @@ def _tell_outcomes(outcomes: list[EditorOutcome], config: RunConfig, *, as_json:
     "--out", type=_FILE, help="Folder for the report, or its name (*.html); the first run's folder otherwise."
 )
 @store_option("store", required=False, also="Its generated scripts, ratings and construction are shown too.")
-@click.option(
-    "--normalisation",
-    type=click.Choice(["mean", "sum"]),
-    help="Normalisation, if not that of the run.",
-)
+@normalisation_option
 @writes(folders=("out",))
 @click.option(
     "--intervals",
@@ -203,8 +199,9 @@ def report(
 ) -> None:
     """Write report.html from the run FOLDERS, finished or not, and its tables as CSV, Markdown, LaTeX and JSON.
 
-    Runs with the same model, precision, split and regime are compared; others get sections of their own. A
-    comparison is corrected for all others of its question: --against keeps the question to one method.
+    Runs with the same model, precision and split are compared where they have the same regime or the same cases (a
+    column then says how many edits were in force); others get sections of their own. A comparison
+    is corrected for all others of its question: --against keeps the question to one method.
     """
     from evaluation.report.write import write_report
 
@@ -237,11 +234,32 @@ def editors(name: str | None, as_json: bool) -> None:
             click.echo(json.dumps(data, ensure_ascii=False))
             continue
         click.echo(f"{known}  {kind.about} (version {kind.version})")
-        click.echo(f"    takes {' and '.join(f'{one}s' for one in kind.takes)}; needs {kind.needs}; costs {kind.costs}")
+        click.echo(f"    takes {_edits(kind.takes)}; needs {kind.needs}; costs {kind.costs}")
         for setting, description in settings.items():
             click.echo(f"    {setting} = {description['default']}  [{description['type']}]")
     if not name and not as_json:
         click.echo("Presets for known models stand above these defaults. Set one: --set editors.rome.params.layer=17")
+
+
+@click.command(epilog="Example: scedit model metrics s_es")
+@click.argument("name", required=False)
+@json_options
+def metrics(name: str | None, as_json: bool) -> None:
+    """List the metrics, or one (NAME), with what each measures."""
+    from evaluation.metrics import METRICS
+
+    for known in [name] if name else METRICS.names():
+        kind = METRICS.get(known)
+        if as_json:
+            data = {"name": known, "version": kind.version, "about": kind.about, "takes": list(kind.takes)}
+            click.echo(json.dumps({**data, "better": kind.better, "unit": kind.unit}, ensure_ascii=False))
+        else:
+            click.echo(f"{known}  {kind.about} (version {kind.version}; {kind.better} is better; {_edits(kind.takes)})")
+
+
+def _edits(kinds: tuple[str, ...]) -> str:
+    """Kinds of edits in words."""
+    return " and ".join(f"{kind}s" for kind in kinds)
 
 
 def _type(annotation: Any) -> str:

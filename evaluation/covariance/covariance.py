@@ -17,7 +17,8 @@ from torch import Tensor
 
 from curation.files.artifact_cache import Cache
 from evaluation.covariance.corpus import Corpus, TextSource, open_corpus
-from evaluation.covariance.estimation import PassProgress, measure
+from evaluation.covariance.estimation import CovarianceSums, PassProgress, measure
+from evaluation.covariance.running_sums import layers_a_pass
 from evaluation.models.language_model import LM
 from schemas.core.errors import DataError
 
@@ -77,6 +78,8 @@ def key_covariances(
 ) -> dict[int, KeyCovariance]:
     """Second moments of several layers' keys, from the cache or measured in one pass over the corpus.
 
+    Where the sums of all layers are too large for the memory of device or host, in as few passes as they fit into.
+
     Args:
         lm: The unedited model.
         layers: Which layers, counted from 0.
@@ -92,12 +95,28 @@ def key_covariances(
     missing = sorted({*layers} - {*moments})
     if not missing:
         return moments
-    most = _cap(lm, cap)
     log.info("measuring keys of layers %s over %s", missing, corpus.name)
-    setting = {"model": lm.revision, "dtype": str(lm.dtype), "corpus": corpus.digest, "cap": most}
-    sums = measure(
-        lm, missing, corpus, cap=most, batch_tokens=batch_tokens, cache=cache, identity=setting, on_progress=on_progress
-    )  # fmt: skip
+    for some in layers_a_pass(lm, missing):
+        sums = measure(
+            lm, some, corpus, cap=_cap(lm, cap), batch_tokens=batch_tokens, cache=cache,
+            identity=_identity_of_pass(lm, corpus, cap), on_progress=on_progress,
+        )  # fmt: skip
+        moments |= _kept(lm, sums, corpus, cache=cache, cap=cap)
+    return moments
+
+
+def _identity_of_pass(lm: LM, corpus: TextSource, cap: int | None) -> dict[str, Any]:
+    return {"model": lm.revision, "dtype": str(lm.dtype), "corpus": corpus.digest, "cap": _cap(lm, cap)}
+
+
+def _kept(
+    lm: LM, sums: CovarianceSums, corpus: TextSource, *, cache: Cache, cap: int | None
+) -> dict[int, KeyCovariance]:
+    """Means of the sums of a pass, which are put into the cache.
+
+    Raises:
+        DataError: the corpus gave no tokens.
+    """
     if not sums.tokens:
         raise DataError("the statistics corpus gives no tokens", where=corpus.name)
     facts = {
@@ -107,8 +126,9 @@ def key_covariances(
         "corpus": corpus.name,
         "torch": str(torch.__version__),
     }
+    moments = {}
     for layer, value in sums.layers.items():
-        moments[layer] = KeyCovariance((value / sums.tokens).float().cpu(), sums.tokens)
+        moments[layer] = KeyCovariance((value / sums.tokens).float(), sums.tokens)
         tensors = {"second": moments[layer].second, "tokens": torch.tensor(sums.tokens)}
         cache.save_tensors(KIND, identity(lm, layer, corpus, cap), tensors, facts=facts)
     return moments

@@ -14,8 +14,10 @@ from torch import Tensor
 
 from curation.files.artifact_cache import Cache
 from evaluation.covariance.corpus import TextSource
+from evaluation.covariance.running_sums import RunningSums
 from evaluation.models.hooks import ModuleActivations, reading
 from evaluation.models.language_model import LM
+from evaluation.models.loading import exact_products
 
 log = logging.getLogger(__name__)
 
@@ -43,12 +45,17 @@ class PassProgress(NamedTuple):
 
 
 class CovarianceSums(NamedTuple):
-    """Sums of k kᵀ by layer, float64 [inner, inner], over ``tokens`` keys of the first ``documents`` documents."""
+    """Sums of k kᵀ by layer, float64 [inner, inner] on the CPU, over ``tokens`` keys of the first ``documents``."""
 
     layers: dict[int, Tensor]
     documents: int
     tokens: int
     characters: int
+
+    def after(self, window: Sequence[str], tokens: int) -> CovarianceSums:
+        """The same sums when a window of documents, of so many tokens, has been added to them."""
+        read = self.documents + len(window), self.tokens + tokens, self.characters + sum(map(len, window))
+        return CovarianceSums(self.layers, *read)
 
 
 def measure(
@@ -74,39 +81,42 @@ def measure(
         identity: What they are kept under: model, dtype, corpus, cap.
         on_progress: Called after every window of documents, and once at the beginning.
 
-    The result is the same to the last bit whether or not the pass was broken off, since states end with whole windows.
+    The result is the same to the last bit whether or not the pass was broken off, since states end with whole windows,
+    and on a CUDA device with whole stretches of float32 sums.
     """
     identity = {**identity, "layers": list(layers), "batch_tokens": batch_tokens, "window": WINDOW}
     sums = _resume_sums(lm, cache, identity, layers)
+    running = RunningSums(sums.layers)
     report = _Teller(corpus, sums, on_progress or _log)
     saved_at, pause, slot = time.monotonic(), EVERY, 0
     texts = corpus.stream(sums.documents)
-    with ExitStack() as hooks:
+    with exact_products(), ExitStack() as hooks:
         seen = {n: hooks.enter_context(reading(lm.projection(n))) for n in layers}
         while window := list(islice(texts, WINDOW)):
-            tokens = _add(lm, seen, sums.layers, window, cap=cap, batch_tokens=batch_tokens)
-            sums = CovarianceSums(
-                sums.layers,
-                sums.documents + len(window),
-                sums.tokens + tokens,
-                sums.characters + sum(map(len, window)),
-            )
+            tokens = _add(lm, seen, running, window, cap=cap, batch_tokens=batch_tokens)
+            running.count(tokens)
+            sums = sums.after(window, tokens)
             report(sums)
-            if time.monotonic() - saved_at > pause:
+            if not running.stretch and time.monotonic() - saved_at > pause:
                 began = time.monotonic()
                 _keep(cache, identity, sums, slot=slot)
                 saved_at, slot = time.monotonic(), 1 - slot
                 pause = max(EVERY, SPARING * (saved_at - began))
+    running.settle()
+    _forget(cache, identity)
+    return sums
+
+
+def _forget(cache: Cache, identity: Mapping[str, Any]) -> None:
     for slot in SLOTS:
         cache.forget(PARTIAL, {**identity, "slot": slot})
-    return sums
 
 
 @torch.no_grad()
 def _add(
     lm: LM,
     seen: Mapping[int, ModuleActivations],
-    sums: Mapping[int, Tensor],
+    running: RunningSums,
     window: list[str],
     *,
     cap: int,
@@ -119,9 +129,8 @@ def _add(
         ids, mask = lm.pad(batch)
         lm.run_to(lm.projection(max(seen)), ids, mask)
         real = mask.bool()
-        for layer, total in sums.items():
-            keys = seen[layer].input[real].float()
-            total += (keys.T @ keys).to(total.device)
+        for layer in running.totals:
+            running.add(layer, seen[layer].input[real])
     return sum(map(len, rows))
 
 
@@ -145,13 +154,12 @@ def _resume_sums(lm: LM, cache: Cache, identity: Mapping[str, Any], layers: Sequ
     tensors = next(
         (loaded for slot_identity in slots if (loaded := cache.load_tensors(PARTIAL, slot_identity)) is not None), None
     )
-    places: dict[int, Any] = {layer: lm.projection(layer).weight.device for layer in layers}
     if tensors is None:
-        empty = {n: torch.zeros(size, size, dtype=torch.float64, device=places[n]) for n in layers}
+        empty = {n: torch.zeros(size, size, dtype=torch.float64) for n in layers}
         return CovarianceSums(empty, 0, 0, 0)
     documents, tokens, characters = (int(n) for n in tensors["done"])
     log.warning("going on after %d documents (%d tokens) of an unfinished pass", documents, tokens)
-    return CovarianceSums({n: tensors[f"layer.{n}"].to(places[n]) for n in layers}, documents, tokens, characters)
+    return CovarianceSums({n: tensors[f"layer.{n}"] for n in layers}, documents, tokens, characters)
 
 
 def _documents_of(manifest: dict[str, Any] | None) -> int:

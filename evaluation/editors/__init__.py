@@ -24,5 +24,6 @@ EDITORS = Registry(
         "mend",
         "boost",
     ),
+    listing="scedit model editors",
 )
 """Methods by name; others add theirs through the entry-point group ``scedit.editor``."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from evaluation.edits.edit import Edit
@@ -71,6 +71,14 @@ class Editor(ABC):
     @classmethod
     def wants_split(cls, options: Mapping[str, Any]) -> bool:
         """Whether edits with these options depend on all edits of the split; ``read_split`` is then called first."""
+        return False
+
+    @classmethod
+    def wants_statements(cls, options: Mapping[str, Any]) -> bool:
+        """Whether edits of documents with these options read statements made of them (``simplify``) beside the text.
+
+        Their requests are then ``StatedDocument``; a run that names no simplification is refused.
+        """
         return False
 
     def read_split(self, requests: Sequence[EditRequest]) -> None:  # noqa: B027 - optional, not forgotten
@@ -142,11 +150,32 @@ class Editor(ABC):
         """Independent edits, one a request; methods override it where many at once are faster."""
         return [self.edit([request]) for request in requests]
 
+    def edit_groups(self, groups: Sequence[Sequence[Any]]) -> list[Edit]:
+        """Independent edits, one a group of requests that it makes true together; none of the groups is empty.
+
+        Equal to ``edit`` of each; methods override it where many at once are faster.
+        """
+        return [self.edit(group) for group in groups]
+
+
+def by_size(groups: Sequence[Sequence[Any]], make: Callable[[list[list[Any]]], list[Edit]]) -> list[Edit]:
+    """Edits of groups in their order, made of all groups of one size together.
+
+    Args:
+        groups: Requests, those of an edit in a group.
+        make: Makes edits of groups that are of one size.
+    """
+    edits: dict[int, Edit] = {}
+    for size in sorted({len(group) for group in groups}):
+        places = [n for n, group in enumerate(groups) if len(group) == size]
+        edits.update(zip(places, make([list(check_requests(groups[n])) for n in places]), strict=True))
+    return [edits[n] for n in range(len(groups))]
+
 
 Request = TypeVar("Request", bound=EditRequest)
 
 
-def asked(requests: Sequence[Request]) -> Sequence[Request]:
+def check_requests(requests: Sequence[Request]) -> Sequence[Request]:
     """The requests; facts among them have a new object.
 
     Raises:

@@ -120,6 +120,12 @@ def check_options(
         tuned = preset(method, model)
     except UserError:
         tuned = _scale_layers(method, ask() or STAND_IN_DEPTH)
+    if "stabilise" in changes and "stabilise" not in kind.Params.model_fields:
+        raise UserError(
+            f"'{method}' has no stabilisers, which are for changes that are solved for",
+            where=f"{where}.stabilise",
+            allowed=", ".join(n for n in EDITORS.names() if "stabilise" in EDITORS.get(n).Params.model_fields),
+        )
     params = validate(kind.Params, _without_alternatives(kind, tuned, changes), where=where)
     if layers := kind.layers_of(params):
         refuse_missing_layers(layers, ask(), where=where)

@@ -70,8 +70,8 @@ def _subjects(case: AnyCase) -> list[tuple[str, tuple[Entity, ...]]]:
         return [(case.document.key, tuple(Entity(text=name) for name in case.document.names))]
     if isinstance(case, Case):
         return [(fact.key, (fact.subject,)) for fact in _facts(case)]
-    asked = tuple(q.subject for q in case.facts if q.subject is not None and q.scope == "in")
-    return [(case.event.key, (*(filled.entity for filled in case.event.roles), *asked))]
+    question_subjects = tuple(q.subject for q in case.facts if q.subject is not None and q.scope == "in")
+    return [(case.event.key, (*(filled.entity for filled in case.event.roles), *question_subjects))]
 
 
 def _facts(case: Case) -> list[Fact]:

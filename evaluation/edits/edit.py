@@ -39,9 +39,33 @@ class Edit(Protocol):
         """Put the edit on the model for the time of a ``with`` block; always undone, bit for bit."""
         ...
 
+    def answers(self, probes: Sequence[Probe]) -> list[Answer] | None:
+        """The answers of an edit that answers itself; None where the model is to be asked."""
+        ...
+
+    def expect(self, prompts: Sequence[str]) -> None:
+        """Told the prompts that will be asked, so that what looks something up for them may look at all at once."""
+        ...
+
+
+class PlainPrompts:
+    """What most edits say of prompts: they stay as they are, the model answers them, nothing is looked up."""
+
+    def rewrite(self, prompt: str) -> str:
+        """The prompt itself."""
+        return prompt
+
+    def answers(self, probes: Sequence[Probe]) -> list[Answer] | None:
+        """None: the model is asked."""
+        return None
+
+    def expect(self, prompts: Sequence[str]) -> None:
+        """Nothing is prepared."""
+        return
+
 
 @dataclass(frozen=True)
-class NoEdit:
+class NoEdit(PlainPrompts):
     """Nothing is changed: the unedited model, the baseline of every comparison.
 
     Example:
@@ -55,10 +79,6 @@ class NoEdit:
     def deltas(self) -> tuple[Delta, ...]:
         """None of them."""
         return ()
-
-    def rewrite(self, prompt: str) -> str:
-        """The prompt itself."""
-        return prompt
 
     @contextmanager
     def on(self, lm: LM) -> Iterator[LM]:
@@ -112,20 +132,16 @@ class ConstantAnswer(NoEdit):
 
 def own_answers(edits: Sequence[Any], probes: Sequence[Probe]) -> list[Answer] | None:
     """The answers of the newest edit, where it answers itself; None where the model is to be asked."""
-    answers = getattr(edits[-1], "answers", None) if edits else None
-    return None if answers is None else list(answers(probes))
+    answers: list[Answer] | None = edits[-1].answers(probes) if edits else None
+    return answers
 
 
 @dataclass(frozen=True)
-class WeightEdit:
+class WeightEdit(PlainPrompts):
     """Changes of weights; prompts stay as they are."""
 
     deltas: tuple[Delta, ...]
     notes: Mapping[str, Any] = field(default_factory=dict)
-
-    def rewrite(self, prompt: str) -> str:
-        """The prompt itself."""
-        return prompt
 
     @contextmanager
     def on(self, lm: LM) -> Iterator[LM]:

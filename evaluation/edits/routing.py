@@ -51,12 +51,18 @@ class RoutedEdit(NoEdit):
     Attributes:
         texts: What stands before a prompt that is sent to an item, one an item.
         decide: Sends a prompt to an item; asked once a prompt.
+        look_up: Told prompts that will be decided on, so that what is costly is done for all of them at once.
     """
 
     notes: Mapping[str, Any] = field(default_factory=dict)
     texts: Sequence[str] = ()
     decide: Callable[[str], Route] = field(default=lambda prompt: Route(None, float("-inf")))
+    look_up: Callable[[Sequence[str]], None] = field(default=lambda prompts: None)
     _routes: dict[str, Route] = field(default_factory=dict, repr=False, compare=False)
+
+    def expect(self, prompts: Sequence[str]) -> None:
+        """Told the prompts that will be asked: those that are not decided yet are looked up together."""
+        self.look_up([prompt for prompt in dict.fromkeys(prompts) if prompt not in self._routes])
 
     def route(self, prompt: str) -> Route:
         """Where a prompt is sent."""

@@ -109,6 +109,9 @@ class FastEngine:
     def _score(self, edits: list[tuple[Job, Any]]) -> list[list[Answer] | Exception]:
         """Answers under every edit; edits that cannot share a batch are put on the model one at a time."""
         outcomes: dict[str, list[Answer] | Exception] = {}
+        for job, edit in edits:
+            prompts = [probe.prompt for probe in job.probes]
+            _value_or_error(partial(edit.expect, prompts))  # a fault shows again when the prompt is asked
         sharing = [(job, edit) for job, edit in edits if _shares(edit)]
         edited = [EditedProbes(edit.deltas, edit.rewrite, job.probes) for job, edit in sharing]
         together: Sequence[list[Answer]] | None = None

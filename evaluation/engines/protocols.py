@@ -70,6 +70,14 @@ class EditLike(Protocol):
         """The prompt as the edit wants it."""
         ...
 
+    def answers(self, probes: Sequence[Any]) -> list[Answer] | None:
+        """Its own answers; None where the model is asked."""
+        ...
+
+    def expect(self, prompts: Sequence[str]) -> None:
+        """Told the prompts that will be asked."""
+        ...
+
 
 class EditorLike(Protocol):
     """An editing method, set up for one model (``evaluation.editors.base.Editor``, or another).

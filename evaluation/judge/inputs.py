@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
 
+from evaluation.editors.baselines import NULL_METHODS
 from evaluation.judge.judging import STAGE, RatedText
 from evaluation.judge.steps import JudgeInput
 from schemas.cases import Case
@@ -30,7 +31,22 @@ ESTIMATORS: dict[Estimator, str] = {
 """What a judge's score of a script is; people's ratings are the same under both."""
 
 T = TypeVar("T", bound=RatedText)
+GENERATED_STAGE = "generate"  # of the lineage that generated texts come with
 PEOPLE_STAGE = "annotation"  # of the lineage that people's ratings come with
+
+
+class LabelledText(Protocol):
+    """A text with the label of the method that was in force."""
+
+    @property
+    def item(self) -> str:
+        """Content id of the text."""
+        ...
+
+    @property
+    def editor(self) -> str:
+        """The label."""
+        ...
 
 
 def judge_inputs(store: Store) -> list[JudgeInput]:
@@ -91,6 +107,31 @@ def sample_inputs(asks: Sequence[T], limit: int | None, *, number: int = 0) -> l
         return list(asks)
     chosen = {a.item for a in sorted(asks, key=lambda a: (seed("judge", str(number), a.item), a.item))[:limit]}
     return [a for a in asks if a.item in chosen]
+
+
+class NullLabels(NamedTuple):
+    """Labels of null methods among some texts; ``unknown``: labels whose method the store does not know."""
+
+    labels: frozenset[str]
+    unknown: tuple[str, ...]
+
+
+def null_labels(store: Store, texts: Iterable[LabelledText]) -> NullLabels:
+    """Which labels stand for a null method: by the method on record, else by the label itself.
+
+    Texts that earlier versions (up to 0.1.0) put into a store have no method on record.
+
+    Args:
+        store: Where the texts are.
+        texts: Scripts or open answers, as they are judged.
+    """
+    editors = {text.item: text.editor for text in texts}
+    methods: dict[str, set[str]] = {label: set() for label in editors.values()}
+    for line in store.lineages(stage=GENERATED_STAGE):
+        if line.item_id in editors and (method := line.detail.get("method")):
+            methods[editors[line.item_id]].add(method)
+    nulls = frozenset(label for label, known in methods.items() if (known or {label}) & NULL_METHODS)
+    return NullLabels(nulls, tuple(sorted(label for label, known in methods.items() if not known)))
 
 
 class RatedScript(NamedTuple):

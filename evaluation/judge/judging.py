@@ -111,14 +111,14 @@ async def judge_aspect(step: JudgeStep, ask: JudgeInput, client: Client, options
     if why := step.cannot(ask):
         rating = step.unscored(ask, why)
         return JudgeRating(rating, unasked_lineage(rating, step, client, ask), 0)
-    again = options.again(ask)
+    retest = options.again(ask)
     request = judge_request(step, ask, options)
-    replies = await client.samples(request, options.samples + again)
+    replies = await client.samples(request, options.samples + retest)
     if any(r.status == "unanswered" for r in replies):
         return None
     looks = [read_sample(step, ask, r) for r in replies]
     rating, detail = aggregate_samples(step, ask, looks[: options.samples])
-    if again:
+    if retest:
         detail["retest"] = looks[-1].value
     if step.wording.quality:
         detail["quality"] = step.wording.quality
@@ -143,25 +143,29 @@ async def judge_all(
 def read_sample(step: JudgeStep, ask: JudgeInput, reply: Reply) -> JudgeSample:
     """What one reply comes to."""
     if reply.value is None:
-        if reply.status == "unparseable" and step.wording.shape == "paper" and (alone := rating_alone(reply.raw)).data:
-            found = weighted_rating(reply.logprobs, alone.data)
-            score, mass = (found.score, found.mass) if found else (None, None)
-            return JudgeSample(alone.data, "", score, mass, read=alone.read)
+        if (
+            reply.status == "unparseable"
+            and step.wording.shape == "paper"
+            and (bare_reply := rating_alone(reply.raw)).data
+        ):
+            weighted = weighted_rating(reply.logprobs, bare_reply.data)
+            score, mass = (weighted.score, weighted.mass) if weighted else (None, None)
+            return JudgeSample(bare_reply.data, "", score, mass, read=bare_reply.read)
         return JudgeSample(None, why_unusable(reply), None, None)
     (rating,) = step.parse(ask, reply.value)
     decides = partial(_is_reply, type(reply.value))
-    found = weighted_rating(reply.logprobs, rating.value, decides) if rating.value is not None else None
-    score, mass = (found.score, found.mass) if found else (None, None)
-    shown = quoted_spans(step.script(ask), reply.value) if rating.value is not None else []
-    read = reply.value.read_as if isinstance(reply.value, JudgeReply) else ""
-    return JudgeSample(rating.value, rating.reason, score, mass, shown, read)
+    weighted = weighted_rating(reply.logprobs, rating.value, decides) if rating.value is not None else None
+    score, mass = (weighted.score, weighted.mass) if weighted else (None, None)
+    spans = quoted_spans(step.script(ask), reply.value) if rating.value is not None else []
+    note = reply.value.read_as if isinstance(reply.value, JudgeReply) else ""
+    return JudgeSample(rating.value, rating.reason, score, mass, spans, note)
 
 
 def why_unusable(reply: Reply) -> str:
     """Why a reply without a value gives no rating: its kind, and what was said."""
     status = "refused" if reply.status == "unparseable" and is_refusal(reply.raw) else reply.status
-    told = reply.raw if status != reply.status else reply.message
-    return f"no usable reply: {status}: {escape_line(told[:200])}"
+    text = reply.raw if status != reply.status else reply.message
+    return f"no usable reply: {status}: {escape_line(text[:200])}"
 
 
 def _is_reply(shape: type[BaseModel], data: dict[str, Any]) -> bool:
@@ -181,24 +185,24 @@ def aggregate_samples(step: RatingMaker, ask: RatedText, looks: Sequence[JudgeSa
     """
     scored = [x for x in looks if x.value is not None]
     detail: dict[str, Any] = {"samples": [x.value for x in looks], "case": ask.case}
-    if read := [x.read for x in looks if x.read]:
-        detail["read"] = read
+    if notes := [x.read for x in looks if x.read]:
+        detail["read"] = notes
     if len(scored) * 2 <= len(looks):
         why = next(x.why for x in looks if x.value is None)
-        told = why if len(looks) == 1 else f"{len(looks) - len(scored)} of {len(looks)} samples unscored: {why}"
-        return step.unscored(ask, told), detail
+        reason = why if len(looks) == 1 else f"{len(looks) - len(scored)} of {len(looks)} samples unscored: {why}"
+        return step.unscored(ask, reason), detail
     values = sorted(x.value for x in scored if x.value is not None)
     median = values[(len(values) - 1) // 2]
     weights = [x.score for x in scored if x.score is not None]
-    whole = len(weights) == len(scored)
-    detail["score"] = round(fmean(weights) if whole else fmean(values), 6)
-    detail["weighted"] = whole
-    if whole:
+    all_weighted = len(weights) == len(scored)
+    detail["score"] = round(fmean(weights) if all_weighted else fmean(values), 6)
+    detail["weighted"] = all_weighted
+    if all_weighted:
         detail["mass"] = round(min(x.mass for x in scored if x.mass is not None), 6)
-    chosen = next(x for x in scored if x.value == median)
-    if chosen.evidence:
-        detail["evidence"] = [s.model_dump(include={"start", "end", "text"}) for s in chosen.evidence]
-    return step.rating(ask, median, chosen.why), detail
+    sample = next(x for x in scored if x.value == median)
+    if sample.evidence:
+        detail["evidence"] = [s.model_dump(include={"start", "end", "text"}) for s in sample.evidence]
+    return step.rating(ask, median, sample.why), detail
 
 
 def rating_lineage(
@@ -235,5 +239,5 @@ def unasked_lineage(rating: Rating, step: PromptStep[Any, Rating], client: Clien
 
 
 def _sum(values: Sequence[Any]) -> Any:
-    known = [v for v in values if v is not None]
-    return sum(known) if known else None
+    numbers = [v for v in values if v is not None]
+    return sum(numbers) if numbers else None

@@ -35,13 +35,13 @@ def families_of(model: str) -> set[str]:
     """
     name = model.rsplit("/", 1)[-1].strip().casefold()
     beginnings = [(b, who) for who, some in _table().families.items() for b in some]
-    own = family_of(model)
-    found = set() if own is None else {own}
+    family = family_of(model)
+    families = set() if family is None else {family}
     for place in re.finditer(r"[-_.+: ](?=[a-z])", name):
         part = name[place.end() :]
         fits = [(len(b), who) for b, who in beginnings if len(b) >= LONG and part.startswith(b)]
-        found |= {max(fits)[1]} if fits else set()
-    return found
+        families |= {max(fits)[1]} if fits else set()
+    return families
 
 
 def family_of(model: str) -> str | None:
@@ -68,13 +68,13 @@ def family_conflicts(judge: str, *, writers: Iterable[str], authors: Iterable[st
         >>> family_conflicts("gpt-4o", writers=["gpt2-xl", "claude-3"])
         ['gpt-4o judges scripts of gpt2-xl, both of OpenAI: judges favour their own family, ask another one too']
     """
-    own, out = families_of(judge), []
-    if not own:
+    families, out = families_of(judge), []
+    if not families:
         return [f"The family of {judge} is not known, so it may be rating scripts of its own family"]
     for what, models in (("scripts", writers), ("answers to questions", authors)):
-        same = [m for m in sorted(set(models)) if families_of(m) & own]
-        if same:
-            shared = sorted(set().union(*(families_of(m) & own for m in same)))
-            told = f"{judge} judges {what} of {', '.join(same)}, both of {' and '.join(shared)}"
-            out.append(f"{told}: judges favour their own family, ask another one too")
+        relatives = [m for m in sorted(set(models)) if families_of(m) & families]
+        if relatives:
+            shared_families = sorted(set().union(*(families_of(m) & families for m in relatives)))
+            sentence = f"{judge} judges {what} of {', '.join(relatives)}, both of {' and '.join(shared_families)}"
+            out.append(f"{sentence}: judges favour their own family, ask another one too")
     return out

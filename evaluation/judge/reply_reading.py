@@ -19,6 +19,10 @@ _REFUSAL = re.compile(
 )
 _RATING = re.compile(r'"rating"\s*:\s*"?\s*([1-7])')
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_CUT_OFF = re.compile(
+    r'\{\s*"rating"\s*:\s*([^,{}\[\]"]+|"[^",{}\[\]]*")\s*,\s*(?:"(?:[^"\\]|\\.)*(?:"\s*:?\s*(?:"(?:[^"\\]|\\.)*\\?)?)?)?',
+    re.DOTALL,
+)  # an object that ends in its second field
 _THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 
 
@@ -39,8 +43,8 @@ def points(value: Any, *, highest: int = 7) -> int | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
-        whole = 1 <= value <= highest and value == int(value)  # infinite and NaN are no integers
-        return int(value) if whole else None
+        is_whole = 1 <= value <= highest and value == int(value)  # infinite and NaN are no integers
+        return int(value) if is_whole else None
     match = _POINTS.fullmatch(value) if isinstance(value, str) else None
     if match is None or int(match[1]) > highest or match[2] not in (None, str(highest)):
         return None
@@ -58,20 +62,20 @@ def plain_reply(data: Any, fields: tuple[str, ...]) -> PlainReply:
         return PlainReply({"rating": points(data)}, f"the bare rating {data!r}")
     if not isinstance(data, dict):
         return PlainReply(data, "")
-    told = []
+    notes = []
     extra = [k for k in data if k not in fields]
     if extra:
-        told.append(f"passed over: {', '.join(map(str, extra))[:80]}")
+        notes.append(f"passed over: {', '.join(map(str, extra))[:80]}")
     clean = {k: v for k, v in data.items() if k in fields}
-    given = clean.get("rating")
-    value = points(given)
+    rating = clean.get("rating")
+    value = points(rating)
     if "rating" in clean:
-        if isinstance(given, bool):
-            clean["rating"] = str(given).casefold()  # a truth value is no 1
-        elif value is not None and type(given) is not int:
-            told.append(f"rating {given!r} read as {value}")
+        if isinstance(rating, bool):
+            clean["rating"] = str(rating).casefold()  # a truth value is no 1
+        elif value is not None and type(rating) is not int:
+            notes.append(f"rating {rating!r} read as {value}")
             clean["rating"] = value
-    return PlainReply(clean, "; ".join(told))
+    return PlainReply(clean, "; ".join(notes))
 
 
 def is_refusal(text: str) -> bool:
@@ -85,21 +89,29 @@ def is_refusal(text: str) -> bool:
 
 
 def rating_alone(text: str) -> PlainReply:
-    """A reply that is a rating and nothing else, bare or in an object; ``data`` is None for any other.
+    """A reply that is a rating and nothing else, bare or in an object, or breaks off in the reason after it.
 
-    A judge that leaves the reason out and does so again when told has still rated.
+    A judge that leaves the reason out, or does not get to its end, and does so again when told has still rated.
+    ``data`` is None for any other reply.
 
     Example:
         >>> [rating_alone(t).data for t in ("5/7", '"5"', '{"rating": 5}', '{"rating": true}', "5 or 6")]
         [5, 5, 5, None, None]
+        >>> rating_alone('{"rating": 5, "reason": "The script names')
+        PlainReply(data=5, read='the rating of a reply that breaks off in its reason')
     """
     bare = _THOUGHT.sub("", text).strip()
+    if cut := _CUT_OFF.fullmatch(bare):
+        try:
+            return PlainReply(points(json.loads(cut[1])), "the rating of a reply that breaks off in its reason")
+        except ValueError:
+            return PlainReply(None, "")
     try:
         data = json.loads(bare)
     except (ValueError, RecursionError):
         data = bare
-    alone = isinstance(data, dict) and list(data) == ["rating"]
-    return PlainReply(points(data["rating"] if alone else data), f"the rating {bare[:80]!r} without a reason")
+    has_rating_only = isinstance(data, dict) and list(data) == ["rating"]
+    return PlainReply(points(data["rating"] if has_rating_only else data), f"the rating {bare[:80]!r} without a reason")
 
 
 def rating_place(text: str, rating: int, decides: Callable[[dict[str, Any]], bool] | None = None) -> int | None:
@@ -127,8 +139,10 @@ def rating_place(text: str, rating: int, decides: Callable[[dict[str, Any]], boo
             continue
         fits = isinstance(value, dict) and points(value.get("rating")) == rating
         if fits and (decides is None or decides(value)):
-            own = [m for m in _RATING.finditer(text, start, end) if _depth(text[start : m.start()]) == 1]
-            return own[-1].start(1) if own else None  # of a key that stands twice the last one counts, as in JSON
+            matches = [m for m in _RATING.finditer(text, start, end) if _depth(text[start : m.start()]) == 1]
+            return (
+                matches[-1].start(1) if matches else None
+            )  # of a key that stands twice the last one counts, as in JSON
         start = text.find("{", end)
     return None
 

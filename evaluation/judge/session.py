@@ -95,38 +95,6 @@ class JudgeResult(NamedTuple):
     controls: ControlResult | None
 
 
-def run_judge(
-    store: Path,
-    journal: Path,
-    asks: Sequence[JudgeInput],
-    options: JudgeOptions,
-    model: Access,
-    *,
-    with_controls: bool = True,
-    on_progress: Callable[[JudgeProgress], None] = lambda progress: None,
-) -> JudgeResult:
-    """Judge scripts and keep the ratings; what is finished stays whatever happens.
-
-    Raises:
-        UserError: store or journal in use, no key, endpoint away, embedded model not installed.
-        StoppedEarly: Ctrl-C or SIGTERM.
-        BudgetReached: the next call does not fit the budget.
-    """
-
-    def plan(session: ModelSession) -> JudgePlan:
-        recorded = options_on_record(ReplyCache(session.journal), options, asks, model=session.access.label)
-        steps = judge_steps(recorded, model=session.access.label)
-        return JudgePlan(
-            rater=steps[0].rater,
-            asks=asks,
-            total=len(asks) * len(steps),
-            judge=lambda some, client: judge_all(steps, some, client, recorded),
-            controls=lambda opened, client: _ask_controls(opened, steps, client, recorded),
-        )
-
-    return run_plan(store, journal, model, plan, with_controls=with_controls, on_progress=on_progress)
-
-
 class JudgePlan(NamedTuple):
     """What one judging asks, whatever is rated.
 
@@ -144,18 +112,51 @@ class JudgePlan(NamedTuple):
     controls: Callable[[Store, Client], Awaitable[ControlResult]]
 
 
-def run_plan(
+def script_plan(asks: Sequence[JudgeInput], options: JudgeOptions, session: ModelSession) -> JudgePlan:
+    """What judging scripts asks, with the options on record."""
+    recorded = options_on_record(ReplyCache(session.journal), options, asks, model=session.access.label)
+    steps = judge_steps(recorded, model=session.access.label)
+    return JudgePlan(
+        rater=steps[0].rater,
+        asks=asks,
+        total=len(asks) * len(steps),
+        judge=lambda some, client: judge_all(steps, some, client, recorded),
+        controls=lambda opened, client: _ask_controls(opened, steps, client, recorded),
+    )
+
+
+def run_judge(
     store: Path,
     journal: Path,
+    asks: Sequence[Any],
+    options: JudgeOptions,
     model: Access,
-    plan: Callable[[ModelSession], JudgePlan],
     *,
-    with_controls: bool,
-    on_progress: Callable[[JudgeProgress], None],
+    plan: Callable[[Sequence[Any], JudgeOptions, ModelSession], JudgePlan] = script_plan,
+    with_controls: bool = True,
+    on_progress: Callable[[JudgeProgress], None] = lambda progress: None,
 ) -> JudgeResult:
-    """Carry out a judging: replies are journaled before they are used, ratings go into the store in portions."""
+    """Judge texts and keep the ratings; what is finished stays whatever happens.
+
+    Replies are journaled before they are used, ratings go into the store in portions.
+
+    Args:
+        store: Where the texts are, and where ratings go.
+        journal: The replies on record.
+        asks: The texts: scripts, or what ``plan`` takes.
+        options: How they are judged.
+        model: The judge.
+        plan: What is asked about them.
+        with_controls: Ask about the control items first.
+        on_progress: Called after every portion.
+
+    Raises:
+        UserError: store or journal in use, no key, endpoint away, embedded model not installed.
+        StoppedEarly: Ctrl-C or SIGTERM.
+        BudgetReached: the next call does not fit the budget.
+    """
     with model_session(journal, model) as session, Store.open(store, write=True) as opened:
-        return session.run(_ask_all(opened, session, plan(session), with_controls, on_progress))
+        return session.run(_ask_all(opened, session, plan(asks, options, session), with_controls, on_progress))
 
 
 async def _ask_all(

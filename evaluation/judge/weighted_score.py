@@ -47,10 +47,10 @@ def weighted_rating(
     if not logprobs:
         return None
     text = "".join(str(t.get("token", "")) for t in logprobs)
-    found = list(_RATING.finditer(text))
-    if not found:
+    matches = list(_RATING.finditer(text))
+    if not matches:
         return None
-    place = found[-1].start(1) if rating is None else rating_place(text, rating, decides)
+    place = matches[-1].start(1) if rating is None else rating_place(text, rating, decides)
     if place is None:
         return None
     digit, at = place, 0
@@ -68,9 +68,9 @@ def _mean(piece: str, place: int, token: dict[str, Any]) -> WeightedRating | Non
     chances: dict[int, float] = {}
     alternatives = token.get("top_logprobs")
     for other in alternatives if isinstance(alternatives, list) else []:
-        said, logprob = str(other.get("token", "")).strip(), other.get("logprob")
-        middle = said.removeprefix(before).removesuffix(after).strip()
-        fits = said.startswith(before) and said.endswith(after) and re.fullmatch("[1-7]", middle)
+        text, logprob = str(other.get("token", "")).strip(), other.get("logprob")
+        middle = text.removeprefix(before).removesuffix(after).strip()
+        fits = text.startswith(before) and text.endswith(after) and re.fullmatch("[1-7]", middle)
         if fits and isinstance(logprob, int | float) and logprob <= 0:
             chances[int(middle)] = chances.get(int(middle), 0.0) + math.exp(logprob)
     mass = math.fsum(chances.values())

@@ -29,6 +29,7 @@ METRICS = Registry(
         "script_loops": "repetition_rate",
         "script_refused": "refusal_rate",
     },
+    listing="scedit model metrics",
 )
 """Registered metrics; others add theirs through the entry-point group ``scedit.metric``.
 

@@ -80,6 +80,9 @@ class Metric(Protocol):
         unit: What its values are: ``fraction`` (0 to 1), ``perplexity`` (its items are in nats per token, and two
             values differ by a ratio) or another unit without bounds, such as ``bits``.
         asks_for_texts: Whether it asks for texts; it is then made with a ``Generation``.
+        takes: Types of case that it asks something of: ``fact``, ``event``, ``document``.
+        pooled: Whether its value is a mean over questions, not over cases (``evaluation.metrics.pooled``).
+        shared: Whether its questions are those of the whole run, asked once a state of the model.
     """
 
     name: ClassVar[str]
@@ -90,6 +93,9 @@ class Metric(Protocol):
     role: ClassVar[Role]
     unit: ClassVar[str]
     asks_for_texts: ClassVar[bool]
+    takes: ClassVar[tuple[str, ...]]
+    pooled: ClassVar[bool]
+    shared: ClassVar[bool]
 
     def probes(self, case: Any) -> Sequence[Probe]:
         """What the model is asked for this case, which is of a type that the metric takes."""
@@ -109,12 +115,6 @@ def metric_of(metrics: Iterable[Metric], role: Role) -> Metric | None:
     return next((m for m in metrics if m.role == role), None)
 
 
-def takes(metric: Metric | type[Metric]) -> tuple[str, ...]:
-    """Types of case that a metric asks something of; one that does not say so is about facts."""
-    case_types: tuple[str, ...] = getattr(metric, "takes", ("fact",))
-    return case_types
-
-
 def scale_of(metric: Metric) -> Scale | None:
     """Lowest and highest possible value of a metric's cases; None where its values are no fractions."""
     return scale_of_unit(metric.unit)
@@ -123,11 +123,6 @@ def scale_of(metric: Metric) -> Scale | None:
 def scale_of_unit(unit: str) -> Scale | None:
     """The same of a metric's unit."""
     return SHARE if unit == "fraction" else None
-
-
-def is_pooled(metric: Metric) -> bool:
-    """Whether a metric's value is a mean over questions, not over cases."""
-    return bool(getattr(metric, "pooled", False))
 
 
 def scored_items(scores: Iterable[CaseScores]) -> tuple[list[float], list[str], list[str | None]]:
@@ -139,9 +134,7 @@ def scored_items(scores: Iterable[CaseScores]) -> tuple[list[float], list[str], 
 class CaseMean:
     """The usual summary: every case counts once, whatever its number of prompts.
 
-    ``unit`` says what its values are: fractions from 0 to 1, or something else. ``takes``: types of case that it asks
-    something of, ``fact``, ``event`` or ``document``. ``pooled``: the value is a mean over questions
-    (``evaluation.metrics.pooled``).
+    Unless it says otherwise, a metric is about facts, and its values are fractions from 0 to 1.
     """
 
     name: ClassVar[str]
@@ -150,6 +143,7 @@ class CaseMean:
     asks_for_texts: ClassVar[bool] = False
     takes: ClassVar[tuple[str, ...]] = ("fact",)
     pooled: ClassVar[bool] = False
+    shared: ClassVar[bool] = False
 
     def summarise(self, scores: Sequence[CaseScores]) -> Summary:
         """Mean of case means, its published and its default interval, and the counts."""

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from evaluation.metrics.document_choice import DocumentChoice
 from evaluation.metrics.event_choice import EventChoice
+from evaluation.metrics.shared_questions import SharedQuestions
 from schemas.core.config import Options
 from schemas.core.ids import seed
 
@@ -48,22 +49,28 @@ class GenerationChoice(Options):
 
 
 class Generation(NamedTuple):
-    """The choice, the digest of the split that seeds are drawn from, and how events and documents are asked about."""
+    """The choice, the digest of the split that seeds are drawn from, and how events and documents are asked about.
+
+    ``shared``: questions that all cases share, where the run has some.
+    """
 
     choice: GenerationChoice = GenerationChoice()
     digest: str = ""
     events: EventChoice = EventChoice()
     documents: DocumentChoice = DocumentChoice()
+    shared: SharedQuestions | None = None
 
     @classmethod
     def from_description(cls, description: Mapping[str, Any]) -> Generation:
         """As a finished run's ``run.json`` says."""
         config = description.get("config", {})
+        documents, shared = DocumentChoice.model_validate(config.get("documents") or {}), description.get("specificity")
         return cls(
             GenerationChoice.model_validate(config.get("generation") or {}),
             description["split_digest"],
             EventChoice.model_validate(config.get("events") or {}),
-            DocumentChoice.model_validate(config.get("documents") or {}),
+            documents,
+            None if shared is None else SharedQuestions.from_description(shared, documents),
         )
 
     def seed(self, case: str, purpose: str, item: str, sample: int = 0) -> int:

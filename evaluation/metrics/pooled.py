@@ -22,7 +22,7 @@ from evaluation.metrics.base import CaseMean, Summary, scale_of_unit
 from schemas.answers import CaseScores
 
 POOLED = "beta, questions pooled, bootstrap by case"
-POOLED_STUDENT = "Student's t, questions pooled, bootstrap by case"
+POOLED_STUDENT = "Student's t, questions pooled, bootstrap by case; less where strongly skewed"
 PERPLEXITY = "perplexity"
 RATIO = "ratio"
 """Units of values that stand on a log scale, and of what two of them differ by."""

@@ -9,11 +9,21 @@ import torch
 
 _TEXTS = (
     "not enough memory",  # the CPU allocator
+    "allocate memory",  # "can't allocate memory" of the same, "Cannot allocate memory" of the system (ENOMEM)
+    "bad_alloc",  # C++
+    "bad allocation",
     "out of memory",  # "CUDA error: out of memory", "HIP out of memory"
     "CUBLAS_STATUS_ALLOC_FAILED",
     "CUSOLVER_STATUS_ALLOC_FAILED",
     "CUDNN_STATUS_ALLOC_FAILED",
-    "CUBLAS_STATUS_NOT_INITIALIZED",  # its handle is made at the first product and needs memory too
+    "CUSPARSE_STATUS_ALLOC_FAILED",
+    "CUFFT_ALLOC_FAILED",
+    "HIPBLAS_STATUS_ALLOC_FAILED",
+    "HIPSOLVER_STATUS_ALLOC_FAILED",
+    "hipErrorOutOfMemory",
+    "cudaErrorMemoryAllocation",
+    "CUSOLVER_STATUS_NOT_INITIALIZED",
+    "CUBLAS_STATUS_NOT_INITIALIZED",  # their handles are made at first use and need memory too
 )
 _FAULTS = (
     "CUDA error",

@@ -55,20 +55,31 @@ class LM:
         self.limit = _limit(model, tokenizer)
 
     @classmethod
-    def load(cls, name: str, *, device: str = "auto", dtype: str = "float32", trust_remote_code: bool = False) -> LM:
+    def load(
+        cls,
+        name: str,
+        *,
+        device: str = "auto",
+        dtype: str = "float32",
+        attention: loading.Attention | None = None,
+        trust_remote_code: bool = False,
+    ) -> LM:
         """Load ``embedded`` (SmolLM2-135M-Instruct, converted once from its GGUF), a folder, a GGUF file, a hub name.
 
         Args:
             name: Which model; weights are read from safetensors only.
             device: ``auto``, ``cpu``, ``cuda``, ``cuda:1`` ..., or ``map``: blocks spread over all devices.
-            dtype: ``float32``, ``bfloat16`` or ``float16``.
+            dtype: ``float32``, ``bfloat16``, ``float16``, or ``tf32``: float32 weights, products rounded by a CUDA
+                device, in all of this process until the next model is loaded.
+            attention: ``eager`` or ``sdpa``; as transformers chooses where it is not given.
             trust_remote_code: Run code that the model brings along; off unless asked for.
 
         Raises:
             ModelError: unknown model, device or dtype, or not a decoder.
         """
         place, kind = loading.pick_device(device), loading.pick_dtype(dtype)
-        got = loading.load(name, device=place, dtype=kind, trust_remote_code=trust_remote_code)
+        loading.set_product_precision(dtype, place)
+        got = loading.load(name, device=place, dtype=kind, attention=attention, trust_remote_code=trust_remote_code)
         layout = cached_architecture(got.model)
         lm = cls(got.model, got.tokenizer, name=name, revision=got.revision or "", layout=layout)
         lm.revision = lm.revision or lm.weights_digest()[:20]

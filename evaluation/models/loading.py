@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import torch
 
@@ -25,7 +25,11 @@ log = logging.getLogger(__name__)
 CONVERTER = 1  # raise it when a converted model would come out otherwise
 SPREAD = "map"
 """The device that means: over all that this machine has, block by block."""
-DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+TF32 = "tf32"
+"""The precision that means: weights in float32, products of a CUDA device rounded to 10 bits of mantissa."""
+DTYPES = {"float32": torch.float32, TF32: torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+Attention = Literal["eager", "sdpa"]
+"""How attention is computed: matrix products one after the other, or PyTorch's fused kernels."""
 
 
 class LoadedModel(NamedTuple):
@@ -36,13 +40,21 @@ class LoadedModel(NamedTuple):
     revision: str | None
 
 
-def load(name: str, *, device: torch.device | str, dtype: torch.dtype, trust_remote_code: bool = False) -> LoadedModel:
+def load(
+    name: str,
+    *,
+    device: torch.device | str,
+    dtype: torch.dtype,
+    attention: Attention | None = None,
+    trust_remote_code: bool = False,
+) -> LoadedModel:
     """Load a decoder: ``embedded``, ``local``, a folder, a GGUF file, or the name of a model on the hub.
 
     Args:
         name: Which model; weights are read from safetensors only (GGUF files are converted to them once).
         device: A device, or ``map``: blocks are spread over the devices at hand (accelerate).
         dtype: Type of the weights.
+        attention: How attention is computed; as transformers chooses where it is not given.
         trust_remote_code: Run code that the model brings along.
 
     Raises:
@@ -52,6 +64,8 @@ def load(name: str, *, device: torch.device | str, dtype: torch.dtype, trust_rem
 
     source = source_of(name)
     kind: dict[str, Any] = {"trust_remote_code": trust_remote_code}
+    if attention is not None:
+        kind["attn_implementation"] = attention
     spread: dict[str, Any] = {"device_map": "auto"} if device == SPREAD else {}
     if isinstance(device, torch.device) and device.type == "cuda":
         spread = {"device_map": {"": device}}  # read straight to the card, not through the memory of the host
@@ -68,7 +82,7 @@ def load(name: str, *, device: torch.device | str, dtype: torch.dtype, trust_rem
     else:
         model.to(device)
     folder = Path(source)
-    revision = _folder_revision(folder) if folder.is_dir() else getattr(model.config, "_commit_hash", None)
+    revision = folder_revision(folder) if folder.is_dir() else getattr(model.config, "_commit_hash", None)
     return LoadedModel(model, tokenizer, revision)
 
 
@@ -141,6 +155,29 @@ def pick_dtype(dtype: str) -> torch.dtype:
     if dtype not in DTYPES:
         raise ModelError(f"unknown dtype '{dtype}'", allowed=", ".join(DTYPES))
     return DTYPES[dtype]
+
+
+def set_product_precision(dtype: str, device: torch.device | str) -> None:
+    """Have this process's float32 products on CUDA devices rounded (``tf32``), or exact (any other precision).
+
+    Raises:
+        ModelError: ``tf32`` without a CUDA device.
+    """
+    on_cuda = device == SPREAD or (isinstance(device, torch.device) and device.type == "cuda")
+    if dtype == TF32 and not (on_cuda and torch.cuda.is_available()):
+        raise ModelError("tf32 is a precision of CUDA devices", where=f"device {device}", fix="use dtype = 'float32'")
+    torch.set_float32_matmul_precision("high" if dtype == TF32 else "highest")
+
+
+@contextmanager
+def exact_products() -> Iterator[None]:
+    """Float32 products are exact inside the block, whatever the model was loaded with."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("highest")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
 
 
 def _explain(name: str, error: Exception) -> ModelError:
@@ -221,7 +258,7 @@ def _convert(gguf: Path, target: Path) -> None:
     tokenizer.save_pretrained(target)
 
 
-def _folder_revision(folder: Path) -> str:
+def folder_revision(folder: Path) -> str:
     """Digest of configuration, weights and tokenizer in a folder."""
     parts = [
         f"{path.name} {remembered_sha256(path)}"

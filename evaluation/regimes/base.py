@@ -28,6 +28,11 @@ class WorkUnit(NamedTuple):
     after: int | None = None
     position: int | None = None
 
+    @property
+    def state(self) -> str:
+        """What names the edits that stand in the model: units of one state are asked of the same weights."""
+        return self.key if self.after is None else self.key.rpartition("@")[2]
+
 
 class RegimeContext(NamedTuple):
     """What a regime works with.
@@ -54,6 +59,18 @@ class Regime(ABC):
     @abstractmethod
     def units(self, cases: Sequence[AnyCase]) -> list[WorkUnit]:
         """All units of work, in order."""
+
+    def leaders(self, units: Sequence[WorkUnit], cases: Sequence[AnyCase]) -> dict[str, str]:
+        """Units that also ask what all cases share, one a state of the model: key of the unit -> state.
+
+        Args:
+            units: All units of the run.
+            cases: Its cases.
+        """
+        first: dict[str, str] = {}
+        for unit in units:
+            first.setdefault(unit.state, unit.key)
+        return {key: state for state, key in first.items()}
 
     @abstractmethod
     def run(

@@ -61,3 +61,14 @@ class RegimeChoice(Options):
     def text(self) -> str:
         """The regime as a run's identity has it: lengths of a sequence only say where it is scored."""
         return f"batch:{self.size}" if self.name == "batch" else self.name
+
+
+def regime_title(text: str) -> str:
+    """A regime of a run's identity as people read it.
+
+    Example:
+        >>> regime_title("single"), regime_title("batch:709")
+        ('single', 'batch of 709')
+    """
+    name, _, size = text.partition(":")
+    return f"{name} of {size}" if size else name

@@ -35,6 +35,11 @@ class SequentialRegime(Regime):
                 out[key] = WorkUnit(key, case, n, position)
         return list(out.values())
 
+    def leaders(self, units: Sequence[WorkUnit], cases: Sequence[AnyCase]) -> dict[str, str]:
+        """A unit a length: what all cases share is not asked after every single edit."""
+        lengths = self._lengths(cases)
+        return super().leaders([unit for unit in units if unit.after in lengths], cases)
+
     def _lengths(self, cases: Sequence[AnyCase]) -> set[int]:
         """Lengths that there are cases for; all cases, where there are fewer than the smallest length."""
         return {n for n in self.choice.sizes if n <= len(cases)} or {len(cases)}

@@ -31,6 +31,9 @@ class Contents(NamedTuple):
 ANY_TYPE = ("paired", "seeds", "correlations", "forgetting")
 """Sections that a run on edits of any type can have; the others that can be absent are about facts."""
 
+OWN_TYPE = ("events", "documents")
+"""Sections about edits of one type; other runs do not miss them."""
+
 _SEQUENTIAL = """scedit run CONFIG --set 'regime={name = "sequential", size = [1, 10, 100]}' --out runs/sequential"""
 _SEEDS = "run a method again with another seed (editors.NAME.params.seed), and report both folders together"
 
@@ -44,13 +47,14 @@ def contents(part: ReportSection, answers: list[AnsweredQuestion], *, texts_hint
         texts_hint: What to do where there are no texts.
         ratings_hint: What to do where there are no ratings.
     """
-    single = part.run.about["regime"] == "single"
+    single = part.run.regimes == ("single",)
     judged = part.text is not None and part.text.judging is not None
     wrote = bool(part.writing.ladders or part.writing.naming)
     facts = part.run.split.type == FACT
     wanted = [
         ("table", "Results", True, ""),
         ("events", "Events", part.events is not None, ""),
+        ("documents", "Documents", part.documents is not None, ""),
         ("paired", "Comparisons", bool(part.contests), "add a second method: scedit run CONFIG --editors none,ft,rome"),
         ("seeds", "Variation over seeds", bool(part.repeated), _SEEDS),
         ("ladder", "Where edits fail", wrote, "add s_es_gen and s_es_gen_question to the run's metrics"),
@@ -79,7 +83,7 @@ def contents(part: ReportSection, answers: list[AnsweredQuestion], *, texts_hint
     ]
     menu = tuple((anchor, title) for anchor, title, there, _ in wanted if there)
     missing = [one for one in wanted if not one[2] and (facts or one[0] in ANY_TYPE)]
-    absent = tuple(AbsentSection(title, hint) for anchor, title, _, hint in missing if anchor != "events")
+    absent = tuple(AbsentSection(title, hint) for anchor, title, _, hint in missing if anchor not in OWN_TYPE)
     return Contents(menu, absent)
 
 

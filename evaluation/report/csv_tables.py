@@ -11,6 +11,7 @@ from curation.stats.intervals import NO_SPREAD, Interval
 from evaluation.analysis.correlations import Correlations
 from evaluation.analysis.pairwise_tests import ComparisonFamily
 from evaluation.analysis.text_ratings import ASPECTS, SHORT, RatingSource
+from evaluation.report.formatting import visible
 from evaluation.report.sections import ReportSection, TextSection
 from schemas.text.escaping import escape_line
 from schemas.text.spreadsheet_cells import safe_cell
@@ -193,4 +194,4 @@ def _rated_rows(source: RatingSource, model: str) -> list[str]:
 
 
 def _cell(text: str) -> str:
-    return escape_line(text).replace("|", "\\|").replace("<", "&lt;")
+    return escape_line(visible(text)).replace("|", "\\|").replace("<", "&lt;")

@@ -15,10 +15,12 @@ from evaluation.analysis.written.all_answers import (
     without_methods,
 )
 from evaluation.metrics.base import Metric, Role, metric_of
+from evaluation.regimes.config import regime_title
 from evaluation.report import narrative
 from evaluation.report.csv_tables import ratings_cell
 from evaluation.report.formatting import percent, with_unit
 from evaluation.report.sections import ReportSection, TextSection, main_source
+from evaluation.runs.results import Run
 from schemas.documents.document import Document
 from schemas.events.event import Event
 from schemas.text.counting import counted
@@ -31,6 +33,11 @@ _REGIMES = {
     "sequential": "one after the other, all staying in the model",
     "batch": "many at once",
 }
+_EVENT_FINDINGS = (
+    ("Do facts follow the event?", "ev_fact"),
+    ("Do tendencies?", "ev_choice"),
+    ("What else moved?", "ev_fact_local"),
+)
 _MEANS: Mapping[Role, str] = {
     "script_efficacy": "where a script was about to name the old object, the new one is more probable",
     "script_locality": "in scripts about other subjects, the object that was there stays more probable",
@@ -64,10 +71,19 @@ def first_screen(part: ReportSection, answers: Sequence[AnsweredQuestion]) -> Fi
     edited = (
         f"{counted(table.cases, run.split.type)}{f' ({kinds})' if kinds else ''} of the split {split} "
         f"{'was' if table.cases == 1 else 'were'} edited in {model} with {names}; "
-        f"{_REGIMES.get(str(run.about['regime']), str(run.about['regime']))}. \u201c{run.baseline.label}\u201d is the "
+        f"{_regimes(run)}. \u201c{run.baseline.label}\u201d is the "
         "model without an edit."
     )
     return FirstScreen(edited, _example(part), tuple(_findings(part, answers)))
+
+
+def _regimes(run: Run) -> str:
+    """How many edits stood at once, in words."""
+    words = [_REGIMES.get(regime.partition(":")[0], regime) for regime in run.regimes]
+    if len(words) == 1:
+        return words[0]
+    named = "; ".join(f"{text} ({regime_title(regime)})" for text, regime in zip(words, run.regimes, strict=True))
+    return f"in {len(words)} regimes: {named}"
 
 
 def _example(part: ReportSection) -> str:
@@ -84,7 +100,10 @@ def _findings(part: ReportSection, answers: Sequence[AnsweredQuestion]) -> list[
     table, metrics, out = part.tables[0], part.metrics, []
     efficacy = metric_of(metrics, "script_efficacy") or metric_of(metrics, "efficacy")
     locality = metric_of(metrics, "script_locality") or metric_of(metrics, "locality")
-    for title, metric in (("Did the edit take?", efficacy), ("What else moved?", locality)):
+    by_name = {m.name: m for m in metrics}
+    asked = [("Did the edit take?", efficacy), ("What else moved?", locality)]
+    asked += [(title, by_name.get(name)) for title, name in _EVENT_FINDINGS]
+    for title, metric in asked:
         if metric is not None and (text := _by_method(table, metric)):
             out.append(HeadlineFinding(title, text))
     if text := _text_finding(part, answers):

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from curation.stats.intervals import NO_SPREAD, PUBLISHED, TWO_WAY, Interval
 from evaluation.analysis.comparison import Comparison, MethodRow, Scores
 from evaluation.metrics.base import Metric, Summary
-from evaluation.runs.plan import FACT_KINDS
 from schemas.text.counting import counted
 from schemas.text.spreadsheet_cells import safe_cell
 
+_INVISIBLE = re.compile("[\u00ad\u200b\u2060-\u2064\ufeff]")
 SMALL = 0.01  # below this share a second digit is shown (S-BO is often a few thousandths)
 ARROWS = {"higher": "↑", "lower": "↓"}
 _COLUMNS = (
@@ -22,6 +23,16 @@ _COLUMNS = (
     *("seconds_edit", "seconds_score", "peak_bytes", "blow_ups", "interval_level"),
     *("two_way_low_95", "two_way_high_95", "two_way_half_width_95", "neighbours", "neighbours_recurring"),
 )
+
+
+def visible(text: str) -> str:
+    r"""A text with what has no width written out. Zero-width joiners stay: some scripts are written with them.
+
+    Example:
+        >>> visible("R\u200bome")
+        'R\\u200bome'
+    """
+    return _INVISIBLE.sub(lambda m: f"\\u{ord(m.group()):04x}", text)
 
 
 def percent(value: float | None, *, signed: bool = False, digits: int = 1) -> str:
@@ -217,15 +228,17 @@ def to_markdown(comparisons: Iterable[Comparison], metrics: Sequence[Metric], *,
     for table in comparisons:
         parts += [f"## {group_title(table)}", ""]
         titles = [f"{m.title} {ARROWS[m.better]}" for m in metrics]
-        parts.append("| method | " + " | ".join(titles) + " | s/edit | s/scoring | peak | failed |")
-        parts.append("| --- |" + " ---: |" * (len(metrics) + 4))
-        parts += [_markdown_row(row, metrics) for row in table.rows]
+        many = holds_many_edits(table)
+        head = ["method", *(["edits in force"] if many else []), *titles, "s/edit", "s/scoring", "peak", "failed"]
+        parts.append(f"| {' | '.join(head)} |")
+        parts.append("| --- |" + " ---: |" * (len(head) - 1))
+        parts += [_markdown_row(row, metrics, many) for row in table.rows]
         parts.append("")
     return "\n".join(parts)
 
 
-def _markdown_row(row: MethodRow, metrics: Sequence[Metric]) -> str:
-    cells = []
+def _markdown_row(row: MethodRow, metrics: Sequence[Metric], many: bool) -> str:
+    cells = [edits_in_force(row)] if many else []
     for m in metrics:
         s = row.summaries[m.name]
         text = f"{spread(s.interval)} ({sample_size(s)})" if s.mean is not None else "–"
@@ -239,11 +252,30 @@ def _markdown_row(row: MethodRow, metrics: Sequence[Metric]) -> str:
     return f"| {label} | " + " | ".join([*cells, *tail]) + " |"
 
 
+def edits_in_force(row: MethodRow) -> str:
+    """How many edits a method held when a case was asked.
+
+    Example:
+        >>> from types import SimpleNamespace
+        >>> edits_in_force(SimpleNamespace(edits=(1, 1))), edits_in_force(SimpleNamespace(edits=(3, 1200)))
+        ('1', '3 to 1,200')
+    """
+    low, high = row.edits
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def holds_many_edits(table: Comparison) -> bool:
+    """Whether some method of a table held more than one edit, so that the table says how many each held."""
+    return any(row.edits[1] > 1 for row in table.rows)
+
+
 def group_title(table: Comparison) -> str:
     """A table's heading."""
-    if table.group in FACT_KINDS:
+    if table.group == "all":
+        return f"All cases ({table.cases})"
+    if table.kind == "fact":
         return f"{table.group.capitalize()} changes ({table.cases})"
-    return f"{'All cases' if table.group == 'all' else f'Events: {table.group}'} ({table.cases})"
+    return f"{table.kind.capitalize()}s: {table.group} ({table.cases})"
 
 
 def by_case(scores: Scores) -> list[dict[str, Any]]:

@@ -20,6 +20,7 @@ from evaluation.analysis.example_cases import PURPOSES, pick_examples, probabili
 from evaluation.analysis.text_ratings import ASPECTS, SHORT, RatingSource, ranked_aspects
 from evaluation.analysis.written.all_answers import all_answers
 from evaluation.metrics.base import NORMALISATIONS, Metric
+from evaluation.regimes.config import regime_title
 from evaluation.report import narrative
 from evaluation.report.contents import contents
 from evaluation.report.correlation_heatmap import heat_map
@@ -29,13 +30,16 @@ from evaluation.report.forgetting_plot import forgetting_plot
 from evaluation.report.formatting import (
     ARROWS,
     certain,
+    edits_in_force,
     group_title,
+    holds_many_edits,
     memory,
     p_value,
     percent,
     sample_size,
     seconds,
     spread,
+    visible,
 )
 from evaluation.report.harmonic_score import harmonic_scores
 from evaluation.report.judge_calibration import JudgeCalibration
@@ -55,7 +59,6 @@ NO_TEXTS = "Name the store that has them: scedit report RUN --store S."
 NO_TEXTS_THERE = "The store has none that fit: generate them with the run, then report again."
 NO_RATINGS = "Rate the scripts first: scedit annotate new NAME --task rate_script, or scedit judge."
 _WITHOUT_NUMBERS = re.compile(r" \(.*\)$")
-_INVISIBLE = re.compile("[\u00ad\u200b\u2060-\u2064\ufeff]")
 _TEMPLATES = Path(__file__).with_name("templates")
 
 
@@ -125,7 +128,7 @@ def revealed(text: str) -> str:
         >>> revealed("R\u202eome\u200b\x1b[2J")
         'R\\u202eome\\u200b\\u001b[2J'
     """
-    return escape(_INVISIBLE.sub(lambda m: f"\\u{ord(m.group()):04x}", text))
+    return escape(visible(text))
 
 
 def _environment() -> Environment:
@@ -149,6 +152,9 @@ def _environment() -> Environment:
         "group_title": group_title,
         "sample_size": sample_size,
         "certain": certain,
+        "edits_in_force": edits_in_force,
+        "holds_many_edits": holds_many_edits,
+        "regime_title": regime_title,
         "no_variance_note": narrative.no_variance_note,
         "common_cases_note": narrative.common_cases_note,
         "shown": _with_values,
@@ -193,9 +199,8 @@ def _answers(part: ReportSection) -> dict[str, Any]:
 def _harmonic(part: ReportSection) -> dict[str, Any]:
     """The harmonic means by method, and their names."""
     scores = harmonic_scores(part.tables[0], part.metrics, part.scores)
-    names = list(dict.fromkeys(s.name for s in scores))
     by = {label: [s for s in scores if s.label == label] for label in dict.fromkeys(s.label for s in scores)}
-    return {"harmonic": by, "harmonic_names": names}
+    return {"harmonic": by, "harmonic_names": list(dict.fromkeys(s.name for s in scores))}
 
 
 def _template_values(part: ReportSection, store: Path | None = None) -> dict[str, Any]:
@@ -227,6 +232,7 @@ def _template_values(part: ReportSection, store: Path | None = None) -> dict[str
         if part.run.split.type == FACT
         else [],
         "events": part.events,
+        "documents": part.documents,
         "type": run.split.type,
         "errors": errors(run),
         "blow_ups": _blow_ups(run),
@@ -238,8 +244,8 @@ def _template_values(part: ReportSection, store: Path | None = None) -> dict[str
         "curves": [forgetting_plot(f) for f in part.forgetting],
         "text": part.text,
         "writing": part.writing,
-        "by_text": [m for m in part.metrics if m.asks_for_texts],
-        "by_token": [m for m in part.metrics if not m.asks_for_texts],
+        "by_text": [m for m in part.metrics if run.split.type == FACT and m.asks_for_texts],
+        "by_token": [m for m in part.metrics if run.split.type != FACT or not m.asks_for_texts],
         "correlations": part.correlations,
         "two_way": _recurring_titles(table, part.metrics),
         "maps": [m for m in ((c, heat_map(c)) for c in part.correlations) if m[1] is not None],
@@ -333,9 +339,8 @@ def _glue(text: str) -> str:
 
 def _setting(value: Any) -> str:
     """A parameter's value, long lists by their number."""
-    if isinstance(value, (list, dict)) and len(value) > 4:
-        return f"({len(value)} values)"
-    return json.dumps(value, ensure_ascii=False)
+    text = json.dumps(value, ensure_ascii=False)
+    return f"({len(value)} values)" if isinstance(value, (list, dict)) and len(value) > 4 else text
 
 
 def _version() -> str:

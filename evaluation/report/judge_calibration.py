@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from evaluation.editors.baselines import NULL_METHODS
 from evaluation.judge.answers.inputs import texts_to_rate
 from evaluation.judge.control_items import ControlResult, stored_controls
-from evaluation.judge.inputs import RatedScript, question_authors, rated_scripts
+from evaluation.judge.inputs import RatedScript, null_labels, question_authors, rated_scripts
 from evaluation.judge.model_families import family_conflicts
 from evaluation.judge.reliability.calibration import ESTIMAND, Calibration, CalibrationRequest, calibrate_judge
 from evaluation.judge.reliability.summary import JudgeReliability, JudgeSummary, summarise_ratings
@@ -77,7 +77,7 @@ def _of_store(path: Path, rubric: Rubric, unranked: Collection[str]) -> list[Jud
             return [JudgeCalibration(f"judges in {path.name}", None, str(error), ())]
         ratings = rated_scripts(store, [a.item for a in asks]) if asks else []
         ratings = [g for g in ratings if g.rating.rubric == rubric.name]
-        authors, controls = question_authors(store), stored_controls(store)
+        authors, controls, nulls = question_authors(store), stored_controls(store), null_labels(store, asks)
     writers, out = {a.writer for a in asks}, []
     summary = summarise_ratings([g for g in ratings if g.rater.is_judge], asks, rubric=rubric)
     for judge in sorted({g.source for g in ratings if g.rater.is_judge}):
@@ -85,7 +85,7 @@ def _of_store(path: Path, rubric: Rubric, unranked: Collection[str]) -> list[Jud
         record = _on_record(judge, mine, summary) | {"controls": controls.get(judge), "rubric": rubric.name}
         conflicts = tuple(family_conflicts(Rater.judge(judge).name, writers=writers, authors=authors))
         try:
-            wanted = CalibrationRequest(judge=judge, rubric=rubric, unranked=unranked)
+            wanted = CalibrationRequest(judge=judge, rubric=rubric, unranked=nulls.labels.union(unranked))
             calibration = calibrate_judge(ratings, asks, wanted)
             out.append(JudgeCalibration(judge, calibration, "", conflicts)._replace(**record))
         except UserError as error:

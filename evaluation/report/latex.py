@@ -8,7 +8,7 @@ from curation.stats.intervals import NO_SPREAD, Interval
 from evaluation.analysis.comparison import Comparison
 from evaluation.analysis.text_ratings import ASPECTS, SHORT, RatingSource, ranked_aspects
 from evaluation.metrics.base import Metric
-from evaluation.report.formatting import SMALL, group_title
+from evaluation.report.formatting import SMALL, edits_in_force, group_title, holds_many_edits, visible
 from schemas.text.escaping import escape_line
 
 _ARROWS = {"higher": r"$\uparrow$", "lower": r"$\downarrow$"}
@@ -33,7 +33,7 @@ def escape(text: str) -> str:
         >>> escape("ft_l & 50 %"), escape("a\x1b")
         ('ft\\_l \\& 50 \\%', 'a\\textbackslash{}u001b')
     """
-    return "".join(_SPECIAL.get(c, c) for c in escape_line(text))
+    return "".join(_SPECIAL.get(c, c) for c in escape_line(visible(text)))
 
 
 def figure(interval: Interval, *, scale: float = 100.0, mark: str = "") -> str:
@@ -79,16 +79,17 @@ def token_table(
 
 def _token_table(tables: Sequence[Comparison], shown: Sequence[Metric], *, caption: str, label: str) -> str:
     head = [f"{escape(m.title)} {_ARROWS[m.better]}" for m in shown]
-    body = []
+    body, many = [], any(holds_many_edits(table) for table in tables)
     for n, table in enumerate(tables):
         if len(tables) > 1:
             body += [r"\midrule"] * (n > 0) + [
-                rf"\multicolumn{{{len(shown) + 1}}}{{l}}{{{escape(group_title(table))}}}\\"
+                rf"\multicolumn{{{len(shown) + 1 + many}}}{{l}}{{{escape(group_title(table))}}}\\"
             ]
         for row in table.rows:
             cells = [_token_cell(row.summaries[m.name].interval, row.label, m, table) for m in shown]
-            body.append(" & ".join([escape(row.label), *cells]) + r" \\")
-    return _table(["Method", *head], body, caption=caption, label=label)
+            held = [edits_in_force(row)] if many else []
+            body.append(" & ".join([escape(row.label), *held, *cells]) + r" \\")
+    return _table(["Method", *(["Edits"] if many else []), *head], body, caption=caption, label=label)
 
 
 def _token_cell(interval: Interval, label: str, metric: Metric, table: Comparison) -> str:

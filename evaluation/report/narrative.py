@@ -14,6 +14,7 @@ from evaluation.analysis.comparison import Comparison, Ranking, Scores, mean_bef
 from evaluation.analysis.pairwise_tests import PairwiseTest
 from evaluation.judge.model_families import family_conflicts
 from evaluation.metrics.base import NORMALISATIONS, Metric, metric_of
+from evaluation.regimes.config import regime_title
 from evaluation.report.formatting import certain, p_value, percent, spread
 from evaluation.runs.results import Run
 from schemas.text.counting import counted
@@ -177,11 +178,13 @@ def _describe_metrics(run: Run, metrics: Sequence[Metric], normalisation: str) -
             f"Objects are compared by {NORMALISATIONS[normalisation]}. The other normalisation can change individual "
             "outcomes where the two objects differ in length; it needs no new run: scedit report --normalisation."
         )
-    if run.about["regime"] == "single":
+    if run.regimes == ("single",):
         out.append("Each edit is made alone and undone before the next: results with many edits may differ.")
     else:
+        many = ", ".join(regime_title(r) for r in run.regimes if r != "single")
+        who = "Some rows' model" if "single" in run.regimes else "The model"
         out.append(
-            f"The model holds many edits at once ({run.about['regime']}): cases share one model, so they are not "
+            f"{who} holds many edits at once ({many}): cases share one model, so they are not "
             "independent and the intervals by case are too narrow. Repeat with other orders before you rely on them."
         )
     return out

@@ -1,4 +1,4 @@
-"""One model on one split in one regime: everything that a report says of it, as figures."""
+"""One model on one split: everything that a report says of it, as figures."""
 
 from __future__ import annotations
 
@@ -12,10 +12,8 @@ from evaluation.analysis.attribution_ladder import KNOWN_CASES, KnownCases, Stag
 from evaluation.analysis.breakdown import Breakdown, by_relation, by_step
 from evaluation.analysis.comparison import Comparison, Scores, compare, merge_runs, score_run
 from evaluation.analysis.correlations import Correlations, View, correlate
-from evaluation.analysis.events.by_questions import EventsByQuestions, by_questions
-from evaluation.analysis.events.open_ratings import OpenAnswerFigures, open_answer_figures
-from evaluation.analysis.events.routing import Routing, routings
-from evaluation.analysis.events.unknown_answers import UnknownAnswers, unknown_answers
+from evaluation.analysis.documents.figures import DocumentAnalysis, document_analysis
+from evaluation.analysis.events.figures import EventAnalysis, event_analysis
 from evaluation.analysis.forgetting_series import ForgettingSeries, forgetting_series
 from evaluation.analysis.object_mentions import ObjectMentionCounts, count_mentions
 from evaluation.analysis.pairwise_tests import ComparisonFamily, as_ratios, comparison_families
@@ -32,7 +30,7 @@ from evaluation.analysis.text_statistics import (
     text_shapes,
 )
 from evaluation.editors.baselines import NULL_METHODS
-from evaluation.metrics.base import Metric, Normalisation, is_pooled, scale_of
+from evaluation.metrics.base import Metric, Normalisation, scale_of
 from evaluation.metrics.generation import Generation
 from evaluation.metrics.pooled import PERPLEXITY
 from evaluation.runs.generated_scripts import generated, generation_of
@@ -72,17 +70,8 @@ class TextAnalysis(NamedTuple):
     shapes: tuple[TextShape, ...]
 
 
-class EventAnalysis(NamedTuple):
-    """What a run on events shows beside its metrics."""
-
-    routings: tuple[Routing, ...]
-    unknown: tuple[UnknownAnswers, ...]
-    by_questions: tuple[EventsByQuestions, ...]
-    open_answers: tuple[OpenAnswerFigures, ...] = ()
-
-
 class ReportSection(NamedTuple):
-    """One run, or several of the same model, precision, split and regime as one."""
+    """One run, or several of the same model, precision and split, and regime or cases, as one."""
 
     run: Run
     metrics: tuple[Metric, ...]
@@ -97,6 +86,7 @@ class ReportSection(NamedTuple):
     writing: TextAnalysis
     repeated: tuple[RepeatedMethod, ...] = ()
     events: EventAnalysis | None = None
+    documents: DocumentAnalysis | None = None
 
 
 def make_sections(
@@ -184,7 +174,7 @@ def make_section(
                 values,
                 baseline=base,
                 higher=m.better == "higher",
-                scale=None if is_pooled(m) else scale_of(m),
+                scale=None if m.pooled else scale_of(m),
                 items=lambda first, second, name=m.name: scores.paired_items(first, second, name),  # type: ignore[misc]
                 null_methods=nulls,
                 against=against,
@@ -208,13 +198,9 @@ def make_section(
         _correlations(run, metrics, scores, text),
         _text_analysis(run, averaging, text) if facts else TextAnalysis((), (), (), ()),
         tuple(seed_variation(tables[0], metrics)),
-        _event_analysis(run, scores, metrics) if run.split.type == "event" else None,
+        event_analysis(run, scores, metrics) if run.split.type == "event" else None,
+        document_analysis(run, scores, tables[0]) if run.split.type == "document" else None,
     )
-
-
-def _event_analysis(run: Run, scores: Scores, metrics: Sequence[Metric]) -> EventAnalysis:
-    whole = tuple(by_questions(run, scores, metrics))
-    return EventAnalysis(tuple(routings(run)), tuple(unknown_answers(run)), whole, tuple(open_answer_figures(run)))
 
 
 def _correlations(

@@ -13,7 +13,7 @@ from curation.files.atomic import write_text
 from evaluation.analysis.events.open_ratings import read_answer_ratings, with_ratings
 from evaluation.analysis.text_ratings import RatingSource, join_texts, read_texts, stores_of
 from evaluation.editors.baselines import NULL_METHODS
-from evaluation.metrics.base import Normalisation, is_pooled
+from evaluation.metrics.base import Normalisation
 from evaluation.report.csv_tables import comparisons_csv, correlations_csv, intervals_csv, more_markdown, ratings_csv
 from evaluation.report.formatting import as_published, by_case, flat, to_csv, to_markdown
 from evaluation.report.html_page import answers_page, errors, page
@@ -48,8 +48,9 @@ def write_report(
 ) -> ReportFiles:
     """Write ``report.html`` and, beside it, the tables as CSV, Markdown, LaTeX and JSON.
 
-    Runs of the same model, precision, split and regime stand in one table, others in parts of their own. Nothing is
-    asked of a model: the stored answers are scored anew, so the normalisation can be chosen here.
+    Runs of the same model, precision and split stand in one table where regime or cases are the same, others in parts
+    of their own. Nothing is asked of a model: the stored answers are scored anew, so the normalisation can be chosen
+    here.
 
     Args:
         folders: Run folders, finished or not.
@@ -140,7 +141,7 @@ def _heading(part: ReportSection) -> str:
     description = part.run.about
     model = f"{description['model']} ({description['model_revision']}, {description['dtype']})"
     split = f"{description['split']} {description['split_version']}"
-    over = ", ".join(m.title for m in part.metrics if is_pooled(m))
+    over = ", ".join(m.title for m in part.metrics if m.pooled)
     pooled = f" {over}: the mean is over all questions, its interval by case." if over else ""
     return (
         f"# {model} on {split}\n\n{len(part.run.cases):,} of {counted(description['split_cases'], 'case')}, "
@@ -193,6 +194,7 @@ def _json(parts: Sequence[ReportSection]) -> dict[str, Any]:
                 "normalisation": p.normalisation,
                 "interval": "mean of case means ± 1.96·sd/√cases (sample standard deviation), level: case",
                 "figures": flat(p.tables, p.metrics),
+                "edits_in_force": {row.label: row.edits for row in p.tables[0].rows},
                 "leads": [{"group": t.group, **_lead(x)} for t in p.tables for x in t.leads.values()],
                 "editors": [
                     {"label": e.label, "run": e.manifest.key, "params": e.manifest.params, "environment": e.environment}

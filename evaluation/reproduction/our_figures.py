@@ -7,15 +7,16 @@ from typing import NamedTuple
 
 from evaluation.analysis.comparison import Comparison, MethodRow
 from evaluation.analysis.text_ratings import PEOPLE, PROGRAMS, SHORT, RatingSource
-from evaluation.metrics.base import Role, metric_of
+from evaluation.metrics.base import Role, Summary, metric_of
 from evaluation.metrics.events.open_answers import RatedAnswer
+from evaluation.metrics.pooled import PERPLEXITY
 from evaluation.report.sections import ReportSection, TextSection, main_source
 from evaluation.reproduction.published import PrintedFigure, PublishedTable
 from evaluation.reproduction.published_data import PublishedData, data_difference
 from evaluation.reproduction.table_2_check import CASES
 from evaluation.runs.results import cases_by_key
 from evaluation.runs.validity_variants import COMPONENT
-from schemas.cases import Case, EventCase
+from schemas.cases import AnyCase, Case, DocumentCase, EventCase
 from schemas.text.counting import counted
 
 _ROLES: dict[str, Role] = {"ES": "efficacy", "S-ES": "script_efficacy", "S-NS": "script_locality", "S-BO": "bleed_over"}
@@ -60,7 +61,7 @@ def our_figures(what: PublishedTable, entry: PrintedFigure, ours: OurResults) ->
 
 
 def _model_and_cases(
-    what: PublishedTable, entry: PrintedFigure, model: str, cases: Iterable[Case | EventCase], ours: OurResults
+    what: PublishedTable, entry: PrintedFigure, model: str, cases: Iterable[AnyCase], ours: OurResults
 ) -> Iterator[str]:
     """In what model (by the last part of its name) and cases are not the published ones."""
     hub = what.data["models"].get(entry.model, "")
@@ -78,7 +79,7 @@ def _model_and_cases(
 def _set_up(part: ReportSection, row: MethodRow) -> Iterator[str]:
     """In what a method's row was not made as the published ones."""
     run = next(e for e in part.run.editors if e.label == row.label)
-    if (regime := str(part.run.about["regime"])) != "single":
+    if (regime := run.manifest.regime) != "single":
         yield f"regime {regime}, not each edit alone"
     if COMPONENT in run.manifest.components:
         yield f"a validity row ({run.manifest.components[COMPONENT].partition('@')[0]})"
@@ -113,32 +114,47 @@ def _table(part: ReportSection, kind: str, cases: int) -> Comparison | None:
     return of_kind or (part.tables[0] if part.tables[0].cases == cases else None)
 
 
-def _events(what: PublishedTable, entry: PrintedFigure, ours: OurResults) -> list[OurFigure]:
-    out = []
+def _rows(
+    what: PublishedTable, entry: PrintedFigure, ours: OurResults, kind: type[EventCase] | type[DocumentCase]
+) -> Iterator[tuple[ReportSection, MethodRow, Summary, list[str]]]:
+    """Rows over cases of a type that are the printed method, with what differs of model and cases."""
     for part in ours.parts:
         chosen = set(part.run.cases)
-        cases = [c for c in part.run.split.all_cases if isinstance(c, EventCase) and c.key in chosen]
+        cases = [c for c in part.run.split.all_cases if isinstance(c, kind) and c.key in chosen]
         table = _table(part, "", len(cases))
         if table is None or not cases:
             continue
-        model = str(part.run.about["model"])
         for row in table.rows:
             summary = row.summaries.get(entry.metric)
-            if row.editor != what.data["methods"][entry.method] or summary is None or summary.mean is None:
-                continue
-            differs = [*_model_and_cases(what, entry, model, cases, ours), *_event_set_up(what, entry, part, row)]
-            basis = f"{model}, {part.run.split.name} ({part.run.split.digest[:12]}), {summary.items} questions of "
-            basis += f"{summary.cases} events, {row.label}"
-            half = None if summary.ends is None else 50 * (summary.ends[1] - summary.ends[0])
-            out.append(OurFigure(100 * summary.mean, half, tuple(differs), basis))
-    return out
+            if row.editor == what.data["methods"][entry.method] and summary is not None and summary.mean is not None:
+                model = str(part.run.about["model"])
+                yield part, row, summary, list(_model_and_cases(what, entry, model, cases, ours))
+
+
+def _pooled_figure(
+    part: ReportSection, row: MethodRow, summary: Summary, differs: Iterable[str], items: str
+) -> OurFigure:
+    """A figure over ``items`` of the cases, in percent where it is a share."""
+    assert summary.mean is not None
+    run, scale = part.run, 1 if summary.unit == PERPLEXITY else 100
+    basis = f"{run.about['model']}, {run.split.name} ({run.split.digest[:12]}), {summary.items} {items} of "
+    basis += f"{summary.cases} {run.split.type}s, {row.label}"
+    half = None if summary.ends is None else scale * (summary.ends[1] - summary.ends[0]) / 2
+    return OurFigure(scale * summary.mean, half, tuple(differs), basis)
+
+
+def _events(what: PublishedTable, entry: PrintedFigure, ours: OurResults) -> list[OurFigure]:
+    return [
+        _pooled_figure(part, row, summary, [*differs, *_event_set_up(what, entry, part, row)], "questions")
+        for part, row, summary, differs in _rows(what, entry, ours, EventCase)
+    ]
 
 
 def _event_set_up(what: PublishedTable, entry: PrintedFigure, part: ReportSection, row: MethodRow) -> Iterator[str]:
     """In what a method's row was not made as ELKEN's: instruction, edits in force, judge."""
     if part.run.about["config"].get("events", {}).get("instruction") != "paper":
         yield "one instruction for all methods, not the published two"
-    regime = str(part.run.about["regime"])
+    regime = next(e.manifest.regime for e in part.run.editors if e.label == row.label)
     if (entry.method == "FT") != (regime != "single"):
         yield f"regime {regime}, not {'all events at once' if entry.method == 'FT' else 'each event alone'}"
     if row.failed or row.pending:
@@ -151,6 +167,30 @@ def _judges(part: ReportSection) -> set[str]:
     """Who rated the open answers that count."""
     answers = (a for e in part.run.editors for result in e.results.values() for a in result.answers)
     return {a.source for a in answers if isinstance(a, RatedAnswer)}
+
+
+def _documents(what: PublishedTable, entry: PrintedFigure, ours: OurResults) -> list[OurFigure]:
+    figures = []
+    for part, row, summary, differs in _rows(what, entry, ours, DocumentCase):
+        differs += [*_set_up(part, row), *_simplified_otherwise(entry, part, row)]
+        if entry.metric.endswith("_spec") and (part.run.about.get("specificity") or {}).get("number") is not None:
+            differs.append("some specificity questions after each edit, not all 400")
+        figures.append(_pooled_figure(part, row, summary, differs, "probes"))
+    return figures
+
+
+_STRATEGIES = {"Stanford": "stanford_openie", "DOCoR": "doc_openie", "E2EQG": "lmqg", "NERQG": "lmqg_ner"}
+"""Simplifications as printed, and as the released files call them."""
+
+
+def _simplified_otherwise(entry: PrintedFigure, part: ReportSection, row: MethodRow) -> Iterator[str]:
+    """Whether the facts that a document became may be others than the published ones."""
+    if entry.method.partition(" ")[0] not in ("MEMIT", "ROME", "MEND"):
+        return
+    strategy = _STRATEGIES[entry.method.partition(" + ")[2] or "NERQG"]
+    choice = (part.run.about["config"]["editors"].get(row.label) or {}).get("simplify") or {}
+    if not str(choice.get("file", "")).endswith(f".{strategy}"):
+        yield f"not simplified by the released file of {strategy}"
 
 
 class _Texts(NamedTuple):
@@ -244,6 +284,7 @@ def _half(low: float | None, high: float | None) -> float | None:
 
 _KINDS: dict[str, Callable[[PublishedTable, PrintedFigure, OurResults], list[OurFigure]]] = {
     "token": _token,
+    "documents": _documents,
     "events": _events,
     "text": _text,
     "agreement": _agreement,

@@ -10,6 +10,7 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 from evaluation.analysis.text_ratings import ASPECTS, SHORT
+from evaluation.reproduction.mulfe_arithmetic import probes_note
 from evaluation.reproduction.table_2_check import recompute, table_2
 from schemas.core.errors import UserError
 from schemas.core.registry import suggest
@@ -45,9 +46,9 @@ class PrintedFigure(NamedTuple):
 
 @cache
 def _tables() -> dict[str, Any]:
-    """The tables of both papers; what a file says of all of its tables stands in ``all``."""
+    """The tables of all papers; what a file says of all of its tables stands in ``all``."""
     tables: dict[str, Any] = {}
-    for name in ("scedit.toml", "elken.toml"):
+    for name in ("scedit.toml", "elken.toml", "mulfe.toml"):
         data = tomllib.loads((files("evaluation.reproduction") / name).read_text(encoding="utf-8"))
         shared = data.pop("all", {"source": SOURCE})
         tables |= {table: shared | fields for table, fields in data.items()}
@@ -58,8 +59,8 @@ def published_tables() -> tuple[str, ...]:
     """Names of what can be reproduced.
 
     Example:
-        >>> published_tables()[-5:]
-        ('scedit-table8', 'elken-table2', 'elken-table3', 'elken-table4', 'elken-table15')
+        >>> published_tables()[-4:]
+        ('elken-table15', 'mulfe-table2', 'mulfe-table3', 'mulfe-table7')
     """
     return tuple(_tables())
 
@@ -96,6 +97,8 @@ def printed_figures(what: PublishedTable) -> tuple[PrintedFigure, ...]:
         return tuple(out)
     if what.kind == "events":
         return tuple(_of_events(what))
+    if what.kind == "documents":
+        return tuple(_of_documents(what))
     if what.kind == "text":
         return tuple(
             PrintedFigure(model, method, "ScEdit-CF", aspect, cell[0], cell[1] if len(cell) > 1 else None)
@@ -124,6 +127,17 @@ def _of_events(what: PublishedTable) -> Iterator[PrintedFigure]:
             yield PrintedFigure(model, method, "elken-test", metric, value, None, note)
 
 
+def _of_documents(what: PublishedTable) -> Iterator[PrintedFigure]:
+    """Figures by method; exact matches that are no whole number of the published probes are marked."""
+    for model, method, *values in what.data["rows"]:
+        row = dict(zip(what.data["metrics"], values, strict=True))
+        note = probes_note(row)
+        for metric, value in row.items():
+            yield PrintedFigure(
+                model, method, "mulfe_test", metric, value, None, note if metric in ("em", "em_3") else ""
+            )
+
+
 def _is_share_of(percent: float, number: int) -> bool:
     """Whether a count out of ``number`` is this percentage, printed with one decimal."""
     return abs(100 * round(percent * number / 100) / number - percent) <= 0.05 + 1e-9
@@ -132,6 +146,8 @@ def _is_share_of(percent: float, number: int) -> bool:
 def unit(what: PublishedTable) -> str:
     """What the figures of a table are."""
     units = {"text": "points of 7", "agreement": "alpha", "correlation": "rho"}
+    if any(metric.startswith("ppl") for metric in what.data.get("metrics", ())):
+        return "percent, perplexities as they are"
     return units.get(what.kind, "percent")
 
 

@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 from curation.files.checksums import sha256
 from curation.loaders import load
-from schemas.cases import Case, EventCase
+from schemas.cases import AnyCase, DocumentCase, EventCase
 from schemas.core.errors import UserError
 from schemas.core.ids import canonical_json, digest
+from schemas.documents.document import Document, DocumentProbe
 from schemas.events.event import Event
 from schemas.events.questions import FactQuestion, TendencyQuestion
 from schemas.facts import Fact, Neighbour
@@ -20,6 +21,7 @@ from schemas.text.counting import counted
 
 FILES = {"ScEdit-CF": ("ScEdit-CF.json", "scedit-cf"), "ScEdit-T": ("ScEdit-T.json", "scedit-t")}
 FILES["elken-test"] = ("elken-test.json", "elken")
+FILES["mulfe_test"] = ("mulfe_test.json", "mulfe")
 """Name and format of the published file of each data set. The authors publish no digests; those of ELKEN publish the
 test part as two files, of facts and of tendencies, which are to be joined by the event's text."""
 
@@ -73,6 +75,9 @@ def _contents_of_file(path: Path, format: str) -> list[str]:
         asked = [r for r in loaded.records if isinstance(r, FactQuestion | TendencyQuestion)]
         by_event = {e.key: [q for q in asked if q.event == e.key] for e in loaded.events}
         return [_content_of_event(e, by_event[e.key]) for e in loaded.events if by_event[e.key]]
+    if loaded.documents:
+        probes = [r for r in loaded.records if isinstance(r, DocumentProbe)]
+        return [_content_of_document(d, [p for p in probes if p.document == d.key]) for d in loaded.documents]
     facts = loaded.require()
     prompts: dict[str, list[ScriptPrompt]] = defaultdict(list)
     near: dict[str, list[str]] = defaultdict(list)
@@ -84,11 +89,13 @@ def _contents_of_file(path: Path, format: str) -> list[str]:
     return [_content(f, prompts[f.key], [p for n in near[f.key] for p in prompts[n]]) for f in facts]
 
 
-def content_of(case: Case | EventCase) -> str:
+def content_of(case: AnyCase) -> str:
     """Digest of what a case edits and asks: the edit, its script prompts and its neighbours', keys and order aside.
 
-    Of an event: its text, and the texts, options and right answers of its questions.
+    Of an event: its text, and the texts, options and right answers of its questions; of a document likewise.
     """
+    if isinstance(case, DocumentCase):
+        return _content_of_document(case.document, case.probes)
     if isinstance(case, EventCase):
         return _content_of_event(case.event, [*case.facts, *case.tendencies])
     return _content(case.fact, case.prompts, [p for n in case.neighbours for p in n.prompts])
@@ -105,6 +112,11 @@ def _content_of_event(event: Event, questions: Iterable[FactQuestion | TendencyQ
     return digest([canonical_json([event.text, asked])])
 
 
+def _content_of_document(document: Document, probes: Iterable[DocumentProbe]) -> str:
+    questions = sorted(canonical_json([p.level, p.query, p.answer]) for p in probes)
+    return digest([canonical_json([document.text, questions])])
+
+
 def _right(question: FactQuestion | TendencyQuestion) -> list[str]:
     if isinstance(question, TendencyQuestion):
         return [*question.options, question.answer]
@@ -112,7 +124,7 @@ def _right(question: FactQuestion | TendencyQuestion) -> list[str]:
 
 
 def data_difference(
-    name: str, cases: Iterable[Case | EventCase], files: Mapping[str, PublishedData], *, part: bool = False
+    name: str, cases: Iterable[AnyCase], files: Mapping[str, PublishedData], *, part: bool = False
 ) -> str:
     """In what cases differ from the published ones; empty where they are the same.
 

@@ -11,6 +11,8 @@ from evaluation.reproduction.published import PublishedTable
 _BYTES = {
     "GPT2-XL": 6.2,
     "GPT-J": 24.2,
+    "GPT-Neo": 10.6,
+    "Llama-2 7B": 27.0,
     "Llama-3": 32.1,
     "Mistral-7B": 29.0,
     "Llama-3-8B": 32.1,

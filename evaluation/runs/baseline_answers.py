@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from curation.files.journal import Journal
+from curation.files.model_packages import cache_dir
+from evaluation.runs.config import RunConfig
 from evaluation.runs.plan import COMPONENTS
 from schemas.answers import Answer
 from schemas.core.errors import UserError
@@ -38,6 +40,11 @@ class BaselineAnswers:
         scorer = COMPONENTS["scorer"]
         self.path = folder / f"answers-{slug(revision)}-{dtype}-scorer{scorer}.jsonl"
         self._known: dict[str, Answer] | None = None
+
+    @classmethod
+    def of_run(cls, config: RunConfig, revision: str) -> BaselineAnswers:
+        """The file for a run's model and precision, in the program's cache folder."""
+        return cls(cache_dir() / "answers", revision=revision, dtype=config.dtype)
 
     def find(self, probes: Sequence[Probe]) -> list[Answer] | None:
         """Answers to all probes, or None where one is not known."""

@@ -15,9 +15,11 @@ from evaluation.metrics import METRICS
 from evaluation.metrics.document_choice import DocumentChoice
 from evaluation.metrics.event_choice import EventChoice
 from evaluation.metrics.generation import GenerationChoice
+from evaluation.metrics.specificity_choice import SpecificityChoice
 from evaluation.regimes.config import RegimeChoice
 from evaluation.runs.support import SupportChoice
 from evaluation.runs.validity_variants import VARIANTS, Variant
+from evaluation.simplify.choice import SimplifyChoice
 from schemas.core.config import Options, override, validate
 from schemas.core.errors import UserError
 from schemas.core.registry import suggest
@@ -56,11 +58,15 @@ class SplitChoice(Options):
 
 
 class EditorChoice(Options):
-    """An editing method and the parameters that differ from its preset; ``variant`` makes it a validity row."""
+    """An editing method and the parameters that differ from its preset; ``variant`` makes it a validity row.
+
+    ``simplify``: how documents become facts for a method that edits these; a bare string names a strategy.
+    """
 
     name: str
     params: dict[str, Any] = Field(default_factory=dict)
     variant: str | None = None
+    simplify: SimplifyChoice | None = None
 
     @field_validator("variant")
     @classmethod
@@ -87,12 +93,15 @@ class RunConfig(Options):
         model: ``embedded``, a folder, a hub name, or ``endpoint:NAME`` for a model behind an endpoint.
         endpoint: How that endpoint is asked.
         device: ``auto``, ``cpu``, ``cuda``, ``cuda:1`` ...
-        dtype: ``float32``, ``bfloat16`` or ``float16``.
+        dtype: ``float32``, ``bfloat16``, ``float16``, or ``tf32``: float32 whose products a CUDA device rounds.
+        attention: ``eager`` or ``sdpa``; as transformers chooses where it is not given. As the device, it is no part of
+            a run's identity.
         editors: Methods by label, the name the tables show. In TOML a list of names or of tables also serves.
         metrics: Names of metrics; a metric may be added to a finished run, only what it asks anew is computed.
         generation: How texts are written, for metrics that ask for them.
         events: How questions about events are asked and read.
         documents: How probes of documents are asked.
+        specificity: Questions that the model must still answer after every edit, for ``em_spec`` and ``ppl_spec``.
         normalisation: ``mean`` (per token, as the published code) or ``sum`` (as the paper's formula).
         kinds: Kinds of edit to take: how facts change, types and topics of events; all of them where it is not given.
         limit: Take so many cases, or so many of each kind; the first of an order drawn from the split's digest.
@@ -115,12 +124,14 @@ class RunConfig(Options):
     model: str = "embedded"
     endpoint: EndpointChoice | None = None
     device: str = "auto"
-    dtype: Literal["float32", "bfloat16", "float16"] = "float32"
+    dtype: Literal["float32", "tf32", "bfloat16", "float16"] = "float32"
+    attention: Literal["eager", "sdpa"] | None = None
     editors: dict[str, EditorChoice]
     metrics: tuple[str, ...] = DEFAULT_METRICS
     generation: GenerationChoice = GenerationChoice()
     events: EventChoice = EventChoice()
     documents: DocumentChoice = DocumentChoice()
+    specificity: SpecificityChoice | None = None
     normalisation: Literal["mean", "sum"] = "mean"
     kinds: tuple[str, ...] = ("counterfactual", "temporal")
     limit: Annotated[int, Field(ge=1)] | dict[str, Annotated[int, Field(ge=0)]] | None = None
@@ -152,6 +163,8 @@ class RunConfig(Options):
     def _variants_here(self) -> RunConfig:
         if self.engine == "ray" and any(e.variant for e in self.editors.values()):
             raise ValueError("validity rows are not spread over workers: use engine = 'fast'")
+        if self.engine == "ray" and any(e.simplify for e in self.editors.values()):
+            raise ValueError("simplified documents are not spread over workers: use engine = 'fast'")
         if self.engine == "ray" and self.regime.name != "single":
             name = self.regime.name
             raise ValueError(

@@ -31,11 +31,12 @@ CEILING = "hand-written"
 
 
 class GeneratedScriptSource(NamedTuple):
-    """A script with what is known about its making, which is no part of it."""
+    """A script with what is known about its making, which is no part of it; ``method``: name behind the label."""
 
     script: GeneratedScript
     run: str
     written: GeneratedText | None
+    method: str = ""
 
 
 def generation_of(run: Run) -> Generation:
@@ -101,7 +102,7 @@ def _of_case(
             steps=parse(text).steps,
             refused=refused(text),
         )
-        yield GeneratedScriptSource(script, editor.manifest.key, answer.written)
+        yield GeneratedScriptSource(script, editor.manifest.key, answer.written, editor.manifest.editor)
 
 
 def by_hand(run: Run, steps: Mapping[str, Sequence[str]]) -> list[GeneratedScriptSource]:
@@ -199,6 +200,8 @@ def _lineage(wrote: GeneratedScriptSource, made_at: str, generation: Generation)
     if wrote.written is None:
         return Lineage(item_id=wrote.script.id, stage="by_hand", made_at=made_at, detail={"run": wrote.run})
     detail |= {"ended": wrote.written.ended, "chat_template": wrote.written.chat}
+    if wrote.method:
+        detail["method"] = wrote.method
     return Lineage(
         item_id=wrote.script.id,
         stage="generate",

@@ -17,7 +17,7 @@ from schemas.core.config import Options
 from schemas.core.errors import UserError
 from schemas.core.ids import content_id, seed
 from schemas.core.registry import suggest
-from schemas.probes import Probe
+from schemas.probes import Probe, ScoreProbe
 from schemas.runs import RunManifest
 
 FACT_KINDS = ("counterfactual", "temporal")
@@ -83,8 +83,17 @@ def _known_kinds(split: Split, kinds: Iterable[str], *, where: str = "kinds") ->
 
 
 def ask(case: AnyCase, metrics: Iterable[Metric]) -> tuple[Probe, ...]:
-    """All that the metrics ask of a case; equal questions once, in order of first asking."""
-    return tuple({p.id: p for m in metrics for p in m.probes(case)}.values())
+    """All that the metrics ask of a case; equal questions once, in order of first asking.
+
+    What all cases share is left out: ``ask_shared`` has it.
+    """
+    return tuple({p.id: p for m in metrics if not m.shared for p in m.probes(case)}.values())
+
+
+def ask_shared(case: AnyCase, metrics: Iterable[Metric]) -> tuple[ScoreProbe, ...]:
+    """What is asked, of questions that all cases share, where this case's edit is the first in the model."""
+    probes = (p for m in metrics if m.shared for p in m.probes(case))
+    return tuple({p.id: p for p in probes if isinstance(p, ScoreProbe)}.values())
 
 
 def load_metrics(names: Iterable[str], generation: Generation = Generation()) -> tuple[Metric, ...]:  # noqa: B008 - a value

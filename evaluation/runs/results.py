@@ -10,6 +10,9 @@ from curation.files.atomic import write_json
 from curation.files.journal import Journal
 from curation.files.json_files import read_json
 from curation.splits.split_file import Split, load_split, write_split
+from evaluation.metrics.generation import Generation
+from evaluation.metrics.shared_questions import SharedQuestions
+from evaluation.runs.shared_probes.state_answers import read_states
 from schemas.answers import Answer
 from schemas.cases import AnyCase, Case
 from schemas.core.config import validate
@@ -19,6 +22,7 @@ from schemas.runs import CaseResult, RunManifest
 
 FORMAT = 1
 RUN_FILE = "run.json"
+BASELINE_LABEL = "none"
 OTHER_OUT = "name another --out"
 
 
@@ -95,6 +99,11 @@ class Run(NamedTuple):
         """The unedited model."""
         return self.editors[0]
 
+    @property
+    def regimes(self) -> tuple[str, ...]:
+        """The regimes of its methods: one, or several where runs were merged."""
+        return tuple(str(self.about["regime"]).split(", "))
+
 
 def write_run(out: Path, description: Mapping[str, Any], split: Split) -> None:
     """Write what the run as a whole is: ``run.json`` and the frozen split beside it."""
@@ -124,7 +133,10 @@ def load_run(folder: Path) -> Run:
         raise DataError("the run's format is not known", where=str(folder / RUN_FILE), allowed=str(FORMAT))
     split = load_split(folder / split_file(description["split_digest"]))
     cases = tuple(description["cases"])
-    editors = tuple(_editor_run(folder, entry, cases) for entry in description["runs"] if _has_begun(folder, entry))
+    shared = Generation.from_description(description).shared
+    editors = tuple(
+        _editor_run(folder, entry, cases, shared) for entry in description["runs"] if _has_begun(folder, entry)
+    )
     if not any(e.results for e in editors):
         raise UserError("no case of this run is finished", where=str(folder), fix="resume it: scedit run CONFIG")
     return Run(folder, description, split, cases, editors)
@@ -134,12 +146,40 @@ def _has_begun(folder: Path, entry: Mapping[str, str]) -> bool:
     return (folder / entry["folder"] / "manifest.json").is_file()
 
 
-def _editor_run(folder: Path, entry: Mapping[str, str], cases: Iterable[str]) -> EditorRun:
+def _editor_run(
+    folder: Path, entry: Mapping[str, str], cases: Iterable[str], shared: SharedQuestions | None
+) -> EditorRun:
     place = EditorFolder(folder / entry["folder"])
     results_by_case = place.results()
     sessions = read_json(place.sessions)["sessions"]
     results = {k: results_by_case[k] for k in cases if k in results_by_case}
+    if shared is not None:
+        results = with_shared(results, place, shared, everywhere=entry["label"] == BASELINE_LABEL)
     return EditorRun(entry["label"], place.manifest(), results, sessions[-1], place)
+
+
+def with_shared(
+    results: Mapping[str, CaseResult], place: EditorFolder, shared: SharedQuestions, *, everywhere: bool
+) -> dict[str, CaseResult]:
+    """Results with the answers to shared questions, each where its state was asked with that case.
+
+    Args:
+        results: Of a method, by case.
+        place: The method's folder.
+        shared: The run's shared questions.
+        everywhere: Whether the model is in one state throughout: then every case has what is drawn for it.
+    """
+    states = read_states(place.path, shared)
+    known = {a.probe: a for answers in states.values() for a in answers} if everywhere else {}
+    out = {}
+    for case, result in results.items():
+        extra = states.get((case, result.after), ())
+        if everywhere:
+            extra = tuple(known[p.id] for p in shared.drawn(case) if p.id in known)
+        has = {answer.probe for answer in result.answers}
+        new = tuple(answer for answer in extra if answer.probe not in has)
+        out[case] = result.model_copy(update={"answers": (*result.answers, *new)}) if new else result
+    return out
 
 
 def cases_by_key(run: Run) -> dict[str, Case]:

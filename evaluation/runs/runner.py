@@ -8,7 +8,8 @@ only what was never asked.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -24,11 +25,16 @@ from evaluation.regimes.config import RegimeChoice
 from evaluation.regimes.table import make_regime
 from evaluation.runs.baseline_answers import BaselineAnswers
 from evaluation.runs.config import RunConfig
-from evaluation.runs.plan import BASELINE, REGIME, ask, choose, load_metrics, make_manifest, plain_params
+from evaluation.runs.plan import BASELINE, REGIME, ask, ask_shared, choose, load_metrics, make_manifest, plain_params
 from evaluation.runs.results import EditorFolder, write_run
+from evaluation.runs.shared_probes.asking import SharedAsking, of_states, of_unedited
+from evaluation.runs.shared_probes.opening import open_questions, refuse_other_model
+from evaluation.runs.shared_probes.state_answers import FILE, StateAnswers
 from evaluation.runs.support import Support
 from evaluation.runs.validity_variants import requested
+from evaluation.simplify.editor import simplified
 from schemas.answers import Answer
+from schemas.cases import DocumentCase
 from schemas.core.clock import now
 from schemas.probes import Probe
 from schemas.runs import CaseResult, RunManifest
@@ -77,6 +83,7 @@ class Runner:
         support: Cases that methods may learn from.
         engine: How edits are made and scored; one at a time where it is not given.
         answered: Answers of the unedited model from earlier runs.
+        environment: Of the process that computes, where it is not this one.
     """
 
     def __init__(
@@ -91,13 +98,20 @@ class Runner:
         support: Support = Support(),  # noqa: B008 - a value
         engine: Engine | None = None,
         answered: BaselineAnswers | None = None,
+        environment: dict[str, Any] | None = None,
     ) -> None:
         self.config, self.split, self.scorer, self.support = config, split, scorer, support
         self._make, self._on_event, self._retry = make, on_event or (lambda event: None), retry_failed
         self.cases = choose(split, kinds=config.kinds, limit=config.limit)
+        self._shared = open_questions(config.specificity, config.documents, model=scorer.name, metrics=config.metrics)
+        if self._shared is not None:
+            refuse_other_model(self._shared.set, model=scorer.name, revision=scorer.revision)
         metrics = load_metrics(
-            config.metrics, Generation(config.generation, split.digest, config.events, config.documents)
+            config.metrics, Generation(config.generation, split.digest, config.events, config.documents, self._shared)
         )
+        self._shared_probes = {c.key: ask_shared(c, metrics) for c in self.cases}
+        self._asking = SharedAsking()
+        self._simplified: dict[str, dict[str, int]] = {}
         self._variants = {k: v.variant_made for k, v in config.editors.items()}
         self._unit_probes: dict[str, dict[str, tuple[Probe, ...]]] = {}
         plainly = {c.key: ask(c, metrics) for c in self.cases}
@@ -106,13 +120,13 @@ class Runner:
             asks = plainly if variant is None else {c.key: ask(variant.asks(c), metrics) for c in self.cases}
             self._unit_probes[label] = asks
         self._engine = engine or SimpleEngine(scorer, batch_tokens=config.batch_tokens)
-        self._answered = answered
+        self._answered, self._given_environment = answered, environment
 
     def run(self) -> list[EditorOutcome]:
         """Every editor in turn, the baseline first. One that fails too often is stopped; the others go on."""
         labels: dict[str, dict[str, Any]] = {BASELINE: {}} | {k: v.params for k, v in self.config.editors.items()}
         names = {BASELINE: BASELINE} | {k: v.name for k, v in self.config.editors.items()}
-        editors = {label: self._make(names[label], labels[label]) for label in labels}
+        editors = {label: self._made(label, names[label], labels[label]) for label in labels}
         for editor in editors.values():
             if editor.wants_split(plain_params(editor)):
                 editor.read_split([case.request for case in self.split.all_cases])
@@ -134,6 +148,16 @@ class Runner:
         outcomes = [self._run_editor(label, editors[label], plans[label]) for label in editors]
         self._write(plans, started=started, finished=now(zone="Z"))
         return outcomes
+
+    def _made(self, label: str, name: str, params: dict[str, Any]) -> EditorLike:
+        """A method, with the simplification that stands around it."""
+        editor, choice = self._make(name, params), self.config.editors.get(label)
+        if choice is None or choice.simplify is None:
+            return editor
+        documents = [case for case in self.cases if isinstance(case, DocumentCase)]
+        around = simplified(editor, choice.simplify.made(), [case.document for case in documents])
+        self._simplified[label] = around.coverage(documents)._asdict()
+        return around
 
     def _write(self, plans: Mapping[str, RunManifest], *, started: str, finished: str | None) -> None:
         out = self.config.out
@@ -158,12 +182,16 @@ class Runner:
                 for k, m in plans.items()
             ],
         }
+        if self._simplified:
+            description["simplified"] = self._simplified
+        if self._shared is not None:
+            description["specificity"] = self._shared.description()
         write_run(out, description, self.split)
 
     @cached_property
     def _environment(self) -> dict[str, Any]:
         """Asked once for all methods: it starts other programs."""
-        return environment(self.scorer.device, weights=self.scorer.weights)
+        return self._given_environment or environment(self.scorer.device, weights=self.scorer.weights)
 
     def _run_editor(self, label: str, editor: EditorLike, manifest: RunManifest) -> EditorOutcome:
         folder = EditorFolder.of(self.config.out, label=label, run=manifest.key)
@@ -171,7 +199,11 @@ class Runner:
         variant = self._variants.get(label)
         cases = self.cases if variant is None else requested(self.cases, variant)
         units, stopped = regime.units(cases), None
-        with Journal(folder.journal, write=True) as journal:
+        with (
+            Journal(folder.journal, write=True) as journal,
+            self._shared_asking(label, regime, units, folder) as asking,
+        ):
+            self._asking = asking
             known = {u.key: CaseResult.model_validate(journal[u.key]) for u in units if u.key in journal}
             todo = [u for u in units if self._missing_probes(label, u, known)]
             left = {u.key for u in todo}
@@ -189,6 +221,7 @@ class Runner:
             begun, busy = time.perf_counter(), 0.0
             context = RegimeContext(cases, editor, self._engine, self.scorer)
             for unit, done in () if stopped else self._work(label, regime, todo, known, context):
+                done = self._asking.put_aside(unit, done, {p.id for p in self._unit_probes[label][unit.case.key]})
                 result = self._result(unit, done, manifest.key, known.get(unit.key))
                 journal.append(unit.key, result.model_dump(mode="json"))
                 computed, failed = computed + 1, failed + (result.error is not None)
@@ -201,6 +234,20 @@ class Runner:
                 if computed < len(todo) and (stopped := self._too_many(failed, finished_units + computed)):
                     break
         return EditorOutcome(label, manifest, folder, computed, finished_units, failed, stopped)
+
+    @contextmanager
+    def _shared_asking(
+        self, label: str, regime: Regime, units: Sequence[WorkUnit], folder: EditorFolder
+    ) -> Iterator[SharedAsking]:
+        """What all cases share, under one method; nothing where no metric asks it."""
+        if self._shared is None or not any(self._shared_probes.values()):
+            yield SharedAsking()
+            return
+        wanted = self._shared_probes
+        edited = label != BASELINE
+        plan = of_states(regime, units, self.cases, wanted) if edited else of_unedited(units, wanted)
+        with Journal(folder.path / FILE, write=True) as journal:
+            yield SharedAsking(plan, StateAnswers(journal, self._shared), retry=self._retry)
 
     def _work(
         self, label: str, regime: Regime, todo: list[WorkUnit], known: Mapping[str, CaseResult], context: RegimeContext
@@ -234,14 +281,15 @@ class Runner:
         return f"{failed:,} of {counted(done, 'case')} failed"
 
     def _missing_probes(self, label: str, unit: WorkUnit, known: Mapping[str, CaseResult]) -> tuple[Probe, ...]:
-        """Probes to ask of a unit; none where it is finished."""
+        """Probes to ask of a unit, those of its state among them; none where it is finished."""
         probes, before = self._unit_probes[label][unit.case.key], known.get(unit.key)
-        if before is None:
-            return probes
-        if before.error is not None and not self._retry:
-            return ()
-        have = {a.probe for a in before.answers if not (self._retry and a.error is not None)}
-        return tuple(p for p in probes if p.id not in have)
+        if before is not None:
+            if before.error is not None and not self._retry:
+                return ()
+            have = {a.probe for a in before.answers if not (self._retry and a.error is not None)}
+            probes = tuple(p for p in probes if p.id not in have)
+        shared = self._asking.missing(unit)
+        return tuple({p.id: p for p in (*probes, *shared)}.values()) if shared else probes
 
     def _result(self, unit: WorkUnit, done: JobResult, run: str, known: CaseResult | None) -> CaseResult:
         """What is journaled of a unit: new answers beside those that it had."""

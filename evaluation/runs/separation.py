@@ -7,19 +7,21 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from curation.splits.case_stream import FACT
+from curation.splits.case_stream import DOCUMENT, FACT
 from curation.splits.split_file import Split
 from evaluation.editors import EDITORS
 from evaluation.editors.presets import check_options, preset
 from evaluation.editors.training_data import TrainingData
 from evaluation.metrics import METRICS
-from evaluation.metrics.base import takes
 from evaluation.models.depth import model_depth
+from evaluation.runs.config import EditorChoice
 from evaluation.runs.support import Support
 from schemas.core.errors import UserError
 
 
-def check_parameters(editors: Mapping[str, Any], *, model: str, depth: Callable[[], int | None] | None = None) -> bool:
+def check_parameters(
+    editors: Mapping[str, EditorChoice], *, model: str, depth: Callable[[], int | None] | None = None
+) -> bool:
     """Refuse bad parameters of methods before anything is opened or loaded.
 
     Args:
@@ -43,7 +45,7 @@ def check_parameters(editors: Mapping[str, Any], *, model: str, depth: Callable[
 
 
 def check_editors(
-    editors: Mapping[str, Any], *, split: Split, support: Support, model: str, engine: str = "fast"
+    editors: Mapping[str, EditorChoice], *, split: Split, support: Support, model: str, engine: str = "fast"
 ) -> None:
     """Refuse, before a model is loaded, methods that lack support or learnt from evaluated cases.
 
@@ -61,20 +63,25 @@ def check_editors(
     """
     for label, choice in editors.items():
         kind = EDITORS.get(choice.name)
-        _check_takes(f"'{choice.name}'", kind.takes, _editors_for, split, where=f"editors.{label}")
-        if getattr(choice, "variant", None) is not None:
-            _check_takes(f"the validity variant '{choice.variant}'", (FACT,), None, split, where=f"editors.{label}")
         options: dict[str, Any] = {}
         with contextlib.suppress(UserError):  # a method that is scaled to the model's depth
             options = preset(choice.name, model)
         options |= choice.params
+        if (simplify := choice.simplify) is None:
+            _check_takes(f"'{choice.name}'", kind.takes, _editors_for, split, where=f"editors.{label}")
+            _check_statements(choice.name, wanted=kind.wants_statements(options), where=f"editors.{label}")
+        else:
+            takes_them = FACT in kind.takes or kind.wants_statements(options)
+            _check_simplification(choice.name, takes_them, simplify.name, split, where=f"editors.{label}.simplify")
+        if choice.variant is not None:
+            _check_takes(f"the validity variant '{choice.variant}'", (FACT,), None, split, where=f"editors.{label}")
         if engine == "ray" and kind.wants_split(options):
             raise UserError(
                 f"'{choice.name}' with these options reads all edits of the split, which workers are not told",
                 where=f"editors.{label}",
                 fix="use engine = 'fast'",
             )
-        if split.type not in kind.learns_from and kind.wants_support(options):
+        if simplify is None and split.type not in kind.learns_from and kind.wants_support(options):
             raise UserError(
                 f"'{choice.name}' is filled from cases of facts, this split's edits are {split.type}s",
                 where=f"editors.{label}",
@@ -107,7 +114,7 @@ def check_metrics(metrics: Sequence[str], split: Split) -> None:
         UserError: names the first such metric, and those that fit.
     """
     for name in metrics:
-        _check_takes(f"the metric '{name}'", takes(METRICS.get(name)), _metrics_for, split, where="metrics")
+        _check_takes(f"the metric '{name}'", METRICS.get(name).takes, _metrics_for, split, where="metrics")
 
 
 def _check_takes(
@@ -124,12 +131,30 @@ def _check_takes(
     )
 
 
+def _check_statements(method: str, *, wanted: bool, where: str) -> None:
+    """Refuse a method that learns from statements of its documents where nothing makes them."""
+    if wanted:
+        raise UserError(
+            f"'{method}' with these options learns from statements of its documents, and nothing makes them",
+            where=where,
+            fix=f'set simplify = "ner_qg" for it, or the weights of the other terms to 0 ([editors.{method}.params])',
+        )
+
+
+def _check_simplification(method: str, takes_them: bool, strategy: str, split: Split, *, where: str) -> None:
+    """Refuse a simplification of what is no document, or for a method that does not edit facts."""
+    if split.type != DOCUMENT:
+        raise UserError(f"'{strategy}' makes facts of documents, this split's edits are {split.type}s", where=where)
+    if not takes_them:
+        raise UserError(f"'{method}' does not edit facts, so documents are not simplified for it", where=where)
+
+
 def _editors_for(kind: str) -> list[str]:
     return [name for name in EDITORS.names() if kind in EDITORS.get(name).takes]
 
 
 def _metrics_for(kind: str) -> list[str]:
-    return [name for name in METRICS.names() if kind in takes(METRICS.get(name))]
+    return [name for name in METRICS.names() if kind in METRICS.get(name).takes]
 
 
 def refuse_overlap(trained: TrainingData, split: Split, *, where: str) -> None:

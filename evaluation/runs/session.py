@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from construction.llm.cost.estimates import CHARACTERS_PER_TOKEN
-from curation.shipped import SHIPPED_NAMES, SPLITS
+from curation.shipped import SHIPPED_NAMES, SPLITS, shipped_split
 from curation.splits.split_file import Split, load_split
 from evaluation.api_models.endpoint import EndpointChoice, is_endpoint
 from evaluation.editors import EDITORS
@@ -17,10 +18,11 @@ from evaluation.inference.answering import ModelScorer, scored, written
 from evaluation.metrics.generation import Generation
 from evaluation.runs.baseline_answers import BaselineAnswers
 from evaluation.runs.config import RunConfig, SplitChoice
-from evaluation.runs.plan import BASELINE, ask, choose, load_metrics
+from evaluation.runs.plan import BASELINE, ask, ask_shared, choose, load_metrics
 from evaluation.runs.results import RUN_FILE, load_run
 from evaluation.runs.runner import EditorOutcome, EditorProgress, Runner
 from evaluation.runs.separation import check_editors, check_metrics, check_parameters
+from evaluation.runs.shared_probes.opening import open_questions
 from evaluation.runs.support import Support, open_support
 from schemas.cases import AnyCase
 from schemas.core.errors import UserError
@@ -46,8 +48,6 @@ def open_split(choice: SplitChoice) -> Split:
 
         with Store.open(choice.store) as store:
             return store.split(choice.name or "mini")
-    from curation.shipped import shipped_split
-
     return shipped_split(choice.name or "mini")
 
 
@@ -98,6 +98,7 @@ def execute(
     support = open_support(config.support, split)
     check_editors(config.editors, split=split, support=support, model=config.model, engine=config.engine)
     check_metrics(config.metrics, split)
+    open_questions(config.specificity, config.documents, model=config.model, metrics=config.metrics)
     cases = choose(split, kinds=config.kinds, limit=config.limit)
     with _endpoint_parts(config, split, cases) if endpoint else _model_parts(config, support, lm) as parts:
         outcomes = Runner(
@@ -110,6 +111,7 @@ def execute(
             support=support,
             engine=parts.engine,
             answered=parts.answered,
+            environment=parts.environment,
         ).run()
     if target := config.feed or config.split.store:
         write_back(target, split, outcomes)
@@ -123,6 +125,7 @@ class _RunParts(NamedTuple):
     make: Callable[[str, dict[str, Any]], Any]
     engine: Engine
     answered: BaselineAnswers | None = None
+    environment: dict[str, Any] | None = None
 
 
 @contextmanager
@@ -133,15 +136,24 @@ def _model_parts(config: RunConfig, support: Support, lm: LM | None) -> Iterator
     from evaluation.editors.presets import make_editor
     from evaluation.models.language_model import LM
 
-    model = lm or LM.load(config.model, device=config.device, dtype=config.dtype)
     cache = Cache(cache_dir())
+    if config.engine == "ray" and lm is None:
+        from evaluation.runs.distributed.ray_engine import RayEngine
+        from evaluation.runs.distributed.remote_model import RemoteScorer, remote_editor
 
-    def make(name: str, params: dict[str, Any]) -> Any:
+        with RayEngine(config, support=support) as workers:
+            far = workers.model()
+            answered = BaselineAnswers.of_run(config, far.lm.revision)
+            make = partial(remote_editor, far.lm, cache)
+            yield _RunParts(RemoteScorer(far), make, workers, answered, far.environment)
+        return
+    model = lm or LM.load(config.model, device=config.device, dtype=config.dtype, attention=config.attention)
+
+    def make_here(name: str, params: dict[str, Any]) -> Any:
         return make_editor(name, model, cache, params)
 
-    answered = BaselineAnswers(cache_dir() / "answers", revision=model.revision, dtype=config.dtype)
     with make_engine(config, model, support=support) as engine:
-        yield _RunParts(ModelScorer(model), make, engine, answered)
+        yield _RunParts(ModelScorer(model), make_here, engine, BaselineAnswers.of_run(config, model.revision))
 
 
 @contextmanager
@@ -175,7 +187,7 @@ def make_engine(config: RunConfig, lm: LM, *, support: Support) -> Iterator[Engi
         yield SimpleEngine(ModelScorer(lm), batch_tokens=config.batch_tokens)
         return
     if config.engine == "ray":
-        from evaluation.runs.ray_engine import RayEngine
+        from evaluation.runs.distributed.ray_engine import RayEngine
 
         with RayEngine(config, support=support, lm=lm) as engine:
             yield engine
@@ -243,8 +255,11 @@ def size(config: RunConfig) -> Size:
     check_editors(config.editors, split=split, support=support, model=config.model, engine=config.engine)
     check_metrics(config.metrics, split)
     cases = choose(split, kinds=config.kinds, limit=config.limit)
-    metrics = load_metrics(config.metrics, Generation(config.generation, split.digest, config.events, config.documents))
-    probes = [p for c in cases for p in ask(c, metrics)]
+    shared = open_questions(config.specificity, config.documents, model=config.model, metrics=config.metrics)
+    metrics = load_metrics(
+        config.metrics, Generation(config.generation, split.digest, config.events, config.documents, shared)
+    )
+    probes = [p for c in cases for p in (*ask(c, metrics), *ask_shared(c, metrics))]
     kinds = dict(Counter(case.group for case in cases))
     labels = tuple(dict.fromkeys([BASELINE, *config.editors]))
     calls = None

@@ -7,9 +7,17 @@ import json
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_serializer,
+)
 
 from schemas.core.decoding import line_of, why_not_utf8
 from schemas.core.errors import DataError, UserError
@@ -41,6 +49,33 @@ class Options(BaseModel):
         if _holds(str, value) and _takes_numbers(cls, info.field_name, and_no=str):
             raise ValueError("Input should be a number, not a text")
         return value
+
+
+class LaterOptions(Options):
+    """Options of which some came later than the component: at their defaults they are left out when written.
+
+    What is made of the written options (a run's identity) is then what it was before they came.
+
+    Attributes:
+        later: Names of such options.
+
+    Example:
+        >>> class Cut(LaterOptions):
+        ...     later = ("ends",)
+        ...     length: int = 3
+        ...     ends: bool = False
+        >>> Cut().model_dump(), Cut(ends=True).model_dump()
+        ({'length': 3}, {'length': 3, 'ends': True})
+    """
+
+    later: ClassVar[tuple[str, ...]] = ()
+
+    @model_serializer(mode="wrap")
+    def _without_later_defaults(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        written: dict[str, Any] = write(self)
+        fields = type(self).model_fields
+        silent = {n for n in self.later if getattr(self, n) == fields[n].get_default(call_default_factory=True)}
+        return {name: value for name, value in written.items() if name not in silent}
 
 
 O = TypeVar("O", bound=BaseModel)  # noqa: E741

@@ -132,26 +132,49 @@ def _model(cls: type[BaseModel], ordered: bool) -> Writer:
     if "model_dump" in {name for c in cls.__mro__ if c not in BaseModel.__mro__ for name in vars(c)}:
         raise _NoWriter
     names = sorted(cls.model_fields) if ordered else list(cls.model_fields)
-    parts, opening = [], "{"
-    for name in names:
-        parts.append((f"{opening}{encode_basestring(name)}:", name, _field(cls.model_fields[name], ordered)))
-        opening = ","
-    if not parts:
+    if not names:
         raise _NoWriter
-
-    def write(value: Any) -> str:
-        if type(value) is not cls:
-            raise _Unusual
-        held = value.__dict__
-        return "".join([before + field(held[name]) for before, name, field in parts]) + "}"
-
-    return write
+    known: dict[str, Any] = {"cls": cls, "unusual": _Unusual, "nothing": ()}
+    fields = [_field(cls.model_fields[name], f"held[{name!r}]", ordered, known) for name in names]
+    form = "{" + ",".join(f"{encode_basestring(name)}:%s" for name in names) + "}"
+    exec(_FUNCTION.format(form=form, fields=", ".join(fields)), known)
+    return cast(Writer, known["write"])
 
 
-def _field(field: FieldInfo, ordered: bool) -> Writer:
+_FUNCTION = """
+def write(value):
+    if type(value) is not cls:
+        raise unusual
+    held = value.__dict__
+    return {form!r} % ({fields},)
+"""
+"""A writer's text: one expression for all fields takes half the time of a loop over them. It holds names alone."""
+
+
+def _field(field: FieldInfo, value: str, ordered: bool, known: dict[str, Any]) -> str:
     if field.exclude or getattr(field, "exclude_if", None) or not all(map(_keeps_form, field.metadata)):
         raise _NoWriter
-    return _writer_of(field.annotation, ordered)
+    return _expression(field.annotation, value, ordered, known)
+
+
+def _expression(kind: Any, value: str, ordered: bool, known: dict[str, Any]) -> str:
+    """Python for the text of a value of a type; the writers that it calls are entered among the known names."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin is Annotated and all(map(_keeps_form, inner[1:])):
+        return _expression(inner[0], value, ordered, known)
+    if (optional := _optional(kind)) is not None:
+        return f"('null' if {value} is None else {_expression(optional, value, ordered, known)})"
+    name = f"write_{len(known)}"
+    known[name] = _writer_of(kind, ordered)
+    return f"('[]' if {value} is nothing else {name}({value}))" if origin is tuple else f"{name}({value})"
+
+
+def _optional(kind: Any) -> Any:
+    """The type that may be absent; None where a type is no such one."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType) and len(inner) == 2 and NoneType in inner:
+        return next(a for a in inner if a is not NoneType)
+    return None
 
 
 def _keeps_form(metadata: object) -> bool:
@@ -169,8 +192,8 @@ def _writer_of(kind: Any, ordered: bool) -> Writer:
         if not all(map(_keeps_form, inner[1:])):
             raise _NoWriter
         return _writer_of(inner[0], ordered)
-    if origin in (Union, UnionType) and len(inner) == 2 and NoneType in inner:
-        return _optional_writer(_writer_of(next(a for a in inner if a is not NoneType), ordered))
+    if (optional := _optional(kind)) is not None:
+        return _optional_writer(_writer_of(optional, ordered))
     if origin is tuple and len(inner) == 2 and inner[1] is Ellipsis:
         return _tuple(_writer_of(inner[0], ordered))
     if kind is str or (origin is Literal and all(type(a) is str for a in inner)):

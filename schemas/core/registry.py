@@ -73,14 +73,23 @@ class Registry:
             alphabetical order. One that no installed package declares means that the installation is out of date.
         former: Names of earlier versions, each with the present one. They stand in users' files, so they are accepted
             for ever and nobody can register them again; no list shows them.
+        listing: The command that lists them all, where they are too many for a message.
 
     Example:
         >>> "rome" in Registry("editor").names()
         True
     """
 
-    def __init__(self, kind: str, shipped: Sequence[str] = (), *, former: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        kind: str,
+        shipped: Sequence[str] = (),
+        *,
+        former: Mapping[str, str] | None = None,
+        listing: str | None = None,
+    ) -> None:
         self.kind, self._shipped, self.former = kind, tuple(shipped), dict(former or {})
+        self._listing = listing
 
     @cached_property
     def _points(self) -> dict[str, EntryPoint]:
@@ -139,17 +148,12 @@ class Registry:
         """The component itself, by its present or a former name; imports its module.
 
         Raises:
-            UserError: for an unknown name, with the nearest names and the whole list; or what is registered is not
-                where the installed package says.
+            UserError: for an unknown name, with the nearest names, and the whole list or the command that shows it; or
+                what is registered is not where the installed package says.
         """
         name = self.present(name)
         if name not in self._points:
-            near = suggest(name, self.names())
-            raise UserError(
-                f"unknown {self.kind} '{name}'",
-                allowed=", ".join(self._points),
-                fix=f"did you mean '{near}'?" if near else None,
-            )
+            raise self._unknown_error(name)
         point = self._points[name]
         try:
             module = importlib.import_module(point.module)
@@ -161,6 +165,15 @@ class Registry:
             return attrgetter(point.attr)(module)
         except AttributeError:
             raise self._moved_error(point) from None
+
+    def _unknown_error(self, name: str) -> UserError:
+        what, names = f"unknown {self.kind} '{name}'", self.names()
+        if self._listing is None:
+            near = suggest(name, names)
+            return UserError(what, allowed=", ".join(names), fix=f"did you mean '{near}'?" if near else None)
+        nearest = [f"'{n}'" for n in difflib.get_close_matches(name, names, n=3)]
+        fix = f"did you mean {' or '.join(nearest)}? All of them: " if nearest else "all of them: "
+        return UserError(what, fix=fix + self._listing)
 
     def _moved_error(self, point: EntryPoint) -> UserError:
         what = f"{_package(point)} registers the {self.kind} '{point.name}' as {point.value}, which is not there"

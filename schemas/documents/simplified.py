@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from pydantic import field_validator
 
 from schemas.core.records import Key, Record, Text
+from schemas.documents.document import Document
 
 
 class SimplifiedFact(Record):
@@ -46,3 +47,10 @@ class SimplifiedFact(Record):
     def filled_prompt(self) -> str:
         """The prompt with the subject filled in."""
         return self.prompt.replace("{}", self.subject)
+
+
+class StatedDocument(NamedTuple):
+    """A document as an edit, with the statements that were made of it; those without a target are left out."""
+
+    document: Document
+    facts: tuple[SimplifiedFact, ...] = ()

@@ -26,22 +26,22 @@ def answer(n: int) -> dict[str, Any]:
 
 def work(db: RatingsDB, name: str, person: str, count: int = 10**6) -> int:
     """Answer what is open in a person's order; returns how many items were answered."""
-    done = 0
-    while done < count and (a := next_item(db, name, person)) is not None:
+    result = 0
+    while result < count and (a := next_item(db, name, person)) is not None:
         form = db.campaign(name).form
         db.save(name, person, a.item, answer(sum(map(ord, a.item)) + len(person)), form=form, seconds=4.0)
-        done += 1
-    return done
+        result += 1
+    return result
 
 
 def scripts(count: int) -> list[GeneratedScript]:
     """Generated scripts of mini's first cases, two methods each, one of them unedited."""
     out = []
     for case in list(mini_split().cases)[:count]:
-        for editor, edited in (("none", False), ("rome", True)):
+        for editor, edit_flag in (("none", False), ("rome", True)):
             question = case.questions[0]
             assert case.fact.new is not None
-            named = case.fact.new.text if edited else case.fact.old.text
+            object_text = case.fact.new.text if edit_flag else case.fact.old.text
             out.append(
                 GeneratedScript(
                     key=f"generated/{editor}/{question.key}",
@@ -50,9 +50,9 @@ def scripts(count: int) -> list[GeneratedScript]:
                     question=question.key,
                     model="tiny",
                     editor=editor,
-                    edited=edited,
-                    text=f"Step 1: Go to {named}",
-                    steps=(f"Go to {named}",),
+                    edited=edit_flag,
+                    text=f"Step 1: Go to {object_text}",
+                    steps=(f"Go to {object_text}",),
                 )
             )
     return out
@@ -68,20 +68,20 @@ def fill(store: Store, cases: int = 6) -> None:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    with Store.open(tmp_path / "s.duckdb", create=True) as opened:
-        fill(opened)
-        yield opened
+    with Store.open(tmp_path / "s.duckdb", create=True) as db:
+        fill(db)
+        yield db
 
 
 @pytest.fixture
 def db(tmp_path: Path) -> Iterator[RatingsDB]:
-    with RatingsDB(tmp_path / "ratings.sqlite", create=True) as opened:
-        yield opened
+    with RatingsDB(tmp_path / "ratings.sqlite", create=True) as ratings:
+        yield ratings
 
 
 @pytest.fixture
 def events(tmp_path: Path) -> Iterator[Store]:
     """A store with two events and their questions."""
-    with Store.open(tmp_path / "events.duckdb", create=True) as opened:
-        opened.put(event_records())
-        yield opened
+    with Store.open(tmp_path / "events.duckdb", create=True) as store:
+        store.put(event_records())
+        yield store

@@ -26,8 +26,8 @@ def _secrets(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_rating_app_gets_no_secret_and_still_runs() -> None:
     env = environment()
     assert not set(SECRETS) & set(env) and not set(SECRETS.values()) & set(env.values())
-    done = subprocess.run([sys.executable, "-c", "import annotation_ui"], env=env, cwd="/", capture_output=True)
-    assert done.returncode == 0, done.stderr
+    process = subprocess.run([sys.executable, "-c", "import annotation_ui"], env=env, cwd="/", capture_output=True)
+    assert process.returncode == 0, process.stderr
 
 
 def test_label_studio_gets_its_own_token_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,8 +18,8 @@ def parsed(*words: str) -> argparse.Namespace:
 
 
 def test_the_check_is_set_up_as_the_options_say(tmp_path: Path) -> None:
-    said = parsed("--model", "some-model", "--set", "predictability.rivals=3", "--folder", str(tmp_path / "mine"))
-    with options.chosen_check(said) as (check, folder):
+    namespace = parsed("--model", "some-model", "--set", "predictability.rivals=3", "--folder", str(tmp_path / "mine"))
+    with options.chosen_check(namespace) as (check, folder):
         assert (check.model, check.params.rivals) == ("some-model", 3) and folder == tmp_path / "mine"
 
 

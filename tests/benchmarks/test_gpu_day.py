@@ -25,8 +25,8 @@ def pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def measure(section: str, out: Path, pack: Path, *more: str) -> dict[str, Any]:
     words = [section, "--small", "--cases", "2", "--plain", "1", "--out", str(out), "--pack", str(pack), *more]
-    found: dict[str, Any] = gpu_day.main(words)["steps"]
-    return found
+    steps: dict[str, Any] = gpu_day.main(words)["steps"]
+    return steps
 
 
 def test_a_section_on_the_cpu_is_written_as_it_goes_and_resumed(pack: Path, tmp_path: Path) -> None:
@@ -34,20 +34,22 @@ def test_a_section_on_the_cpu_is_written_as_it_goes_and_resumed(pack: Path, tmp_
     assert measure("gpt2-xl", out, pack, "--minutes", "0") == {}, "nothing is begun when the time is up"
     ceilings = measure("ceilings", out, pack)
     assert set(ceilings) == {"copy", "product float32", "product tf32", "product bfloat16"}
-    found = measure("gpt2-xl", out, pack)
-    assert not [s["error"] for s in found.values() if "error" in s]
-    assert {"covariances", "factors", "scoring", "generation", "sequential"} < set(found)
+    measurements = measure("gpt2-xl", out, pack)
+    assert not [s["error"] for s in measurements.values() if "error" in s]
+    assert {"covariances", "factors", "scoring", "generation", "sequential"} < set(measurements)
     for name in ("rome", "memit", "alphaedit", "ft", "lora"):
-        assert found[name]["failed"] == 0 and found[name]["share_of_measured_ceiling"] > 0, found[name]
-    assert found["rome"]["ratio"] > 0 and found["ft"]["minutes_for_1830_cases"] > 0
+        assert measurements[name]["failed"] == 0 and measurements[name]["share_of_measured_ceiling"] > 0, measurements[
+            name
+        ]
+    assert measurements["rome"]["ratio"] > 0 and measurements["ft"]["minutes_for_1830_cases"] > 0
     path = out / "gpt2-xl-float32.json"
-    kept = json.loads(path.read_text())
-    del kept["steps"]["generation"]
-    kept["steps"]["factors"] = {"error": "broken off"}
-    path.write_text(json.dumps(kept))
-    again = measure("gpt2-xl", out, pack)
-    assert again["scoring"] == found["scoring"], "done once"
-    assert again["generation"]["tokens"] and "error" not in again["factors"]
+    data = json.loads(path.read_text())
+    del data["steps"]["generation"]
+    data["steps"]["factors"] = {"error": "broken off"}
+    path.write_text(json.dumps(data))
+    repeat = measure("gpt2-xl", out, pack)
+    assert repeat["scoring"] == measurements["scoring"], "done once"
+    assert repeat["generation"]["tokens"] and "error" not in repeat["factors"]
     with pytest.raises(SystemExit, match="holds another measurement"):
         measure("gpt2-xl", out, pack, "--cases", "3")
 
@@ -55,19 +57,22 @@ def test_a_section_on_the_cpu_is_written_as_it_goes_and_resumed(pack: Path, tmp_
 @pytest.mark.slow
 def test_rehearsed_on_a_pretended_card_in_bfloat16(pack: Path, tmp_path: Path) -> None:
     with pretended() as machine:
-        found = measure("llama-3-8b", tmp_path, pack, "--precision", "bfloat16")
-    assert not machine.counts.refused and not [s["error"] for s in found.values() if "error" in s]
-    assert found["ft"]["peak_gib"] > 0 and found["ft"]["reserved_gib"] >= found["ft"]["peak_gib"]
-    assert found["ft"]["failed"] == 0 and len(found["ft"]["free_gib_at_each_group"]) == 1
+        measurements = measure("llama-3-8b", tmp_path, pack, "--precision", "bfloat16")
+    assert not machine.counts.refused and not [s["error"] for s in measurements.values() if "error" in s]
+    assert measurements["ft"]["peak_gib"] > 0 and measurements["ft"]["reserved_gib"] >= measurements["ft"]["peak_gib"]
+    assert measurements["ft"]["failed"] == 0 and len(measurements["ft"]["free_gib_at_each_group"]) == 1
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("section", "precision"), [("gpt2-xl", "tf32"), ("correctness", "bfloat16")])
 def test_every_section_on_a_pretended_card(section: str, precision: str, pack: Path, tmp_path: Path) -> None:
     with pretended() as machine:
-        found = measure(section, tmp_path, pack, "--precision", precision)
-    assert not machine.counts.refused and not [s["error"] for s in found.values() if "error" in s]
+        measurements = measure(section, tmp_path, pack, "--precision", precision)
+    assert not machine.counts.refused and not [s["error"] for s in measurements.values() if "error" in s]
     if section == "correctness":
         assert all(
-            gap["largest_gap_nats"] < 1e-3 for step in found.values() for gap in step.values() if isinstance(gap, dict)
+            gap["largest_gap_nats"] < 1e-3
+            for step in measurements.values()
+            for gap in step.values()
+            if isinstance(gap, dict)
         )

@@ -33,8 +33,8 @@ def test_shares_of_one_who_keeps_everything_cut_at_the_question() -> None:
     rows = _rows(benchmark.aims_table(SCRIPTS, lax))
     assert all(cell.startswith("0 of 60") for cell in rows["good items kept, cut in the right place"][1:])
     for cell in rows["wrong cuts kept"][1:]:
-        kept, of = cell.split(":")[0].split(" of ")
-        assert kept == of
+        kept_count, of = cell.split(":")[0].split(" of ")
+        assert kept_count == of
     assert all(cell.startswith("0 of ") for cell in rows["derived names found"][1:])
 
 
@@ -47,16 +47,21 @@ def test_the_table_by_kind_adds_up() -> None:
 
 def test_mistakes_are_named_with_the_cut_and_the_reason() -> None:
     script = next(s for s in SCRIPTS if s.kind == "good")
-    told = benchmark.mistakes([script], {script.key: ScriptDecision("drop", None, ("no_mention: nothing",))})
-    assert script.key in told and "no prompt" in told and "no_mention: nothing" in told and script.why in told
+    sentence = benchmark.mistakes([script], {script.key: ScriptDecision("drop", None, ("no_mention: nothing",))})
+    assert (
+        script.key in sentence
+        and "no prompt" in sentence
+        and "no_mention: nothing" in sentence
+        and script.why in sentence
+    )
     assert script.cut is not None
     assert benchmark.mistakes([script], {script.key: ScriptDecision("keep", script.cut.prompt)}) == ""
 
 
 def test_the_documentation_holds_the_tables_of_today() -> None:
     text = PAGE.read_text(encoding="utf-8").partition(benchmark.BEGIN)[2].partition(benchmark.END)[0].strip()
-    fresh = benchmark.tables(SCRIPTS, decisions_by_rules(SCRIPTS))
-    assert text == fresh, "run: python -m benchmarks.labelled_scripts --write docs/leakage.md"
+    tables = benchmark.tables(SCRIPTS, decisions_by_rules(SCRIPTS))
+    assert text == tables, "run: python -m benchmarks.labelled_scripts --write docs/leakage.md"
 
 
 def test_tables_replace_only_what_stands_between_the_marks(tmp_path: Path) -> None:

@@ -25,13 +25,13 @@ def verdict(fact: Fact, ranks: str) -> Verdict:
 
 def test_known_under_the_fact_prompt_and_under_any() -> None:
     facts = [peru_fact(name) for name in ("a", "b", "c", "d")]
-    known = {
+    verdicts = {
         f.id: verdict(f, ranks) for f, ranks in zip(facts, ("1, 1, 2", "4, 1, 9", "2, 2, 2", "3, 2, 11"), strict=True)
     }
-    first, any_ = benchmark.known_cells(facts, known)
+    first, any_ = benchmark.known_cells(facts, verdicts)
     assert first.startswith("1 of 4: 0.25 [") and any_.startswith("2 of 4: 0.50 [")
-    del known[facts[0].id]
-    assert benchmark.known_cells(facts, known) == ("not judged", "not judged")
+    del verdicts[facts[0].id]
+    assert benchmark.known_cells(facts, verdicts) == ("not judged", "not judged")
 
 
 def test_the_page_holds_what_the_sources_say() -> None:
@@ -39,5 +39,10 @@ def test_the_page_holds_what_the_sources_say() -> None:
     assert benchmark.cuts_table(shipped_split("open")) in page
     assert benchmark.funnel_table(FOLDER / "funnel.jsonl") in page
     before, after = page.partition(benchmark.MARKS[0])[0], page.partition(benchmark.MARKS[1])[2]
-    made = benchmark.put_between(page, "new")
-    assert made.startswith(before) and made.endswith(after) and "The funnel" in page and "The funnel" not in made
+    page_text = benchmark.put_between(page, "new")
+    assert (
+        page_text.startswith(before)
+        and page_text.endswith(after)
+        and "The funnel" in page
+        and "The funnel" not in page_text
+    )

@@ -169,9 +169,9 @@ CASES = [(name, case) for name, cases in SEEN.items() for case in cases]
 
 
 def said(name: str, case: str) -> tuple[CheckInputs, Verdict | None, str | None]:
-    given, label = SEEN[name][case]
+    value, label = SEEN[name][case]
     check = CHECKS.get(name)()
-    return given, check.judge_one(given) if check.applies(given) else None, label
+    return value, check.judge_one(value) if check.applies(value) else None, label
 
 
 def test_every_registered_check_is_seen_here() -> None:
@@ -182,23 +182,25 @@ def test_every_registered_check_is_seen_here() -> None:
 
 @pytest.mark.parametrize("name", CHECKS.names())
 def test_a_check_can_say_two_things_at_least(name: str) -> None:
-    found = [said(name, case)[1] for case in SEEN[name]]
-    assert len({(v.label, v.value) for v in found if v is not None}) >= 2, "a check that always says the same is none"
+    result = [said(name, case)[1] for case in SEEN[name]]
+    assert len({(v.label, v.value) for v in result if v is not None}) >= 2, "a check that always says the same is none"
 
 
 @pytest.mark.parametrize(("name", "case"), CASES, ids=[f"{n}: {c}" for n, c in CASES])
 def test_what_a_check_says(name: str, case: str) -> None:
-    given, verdict, label = said(name, case)
+    inputs, verdict, label = said(name, case)
     if label == "none":
         assert verdict is None
         return
     assert verdict is not None and verdict.label == label, verdict
     assert verdict.by == f"{name}@{CHECKS.get(name).version}"
     assert verdict.reason == escape(verdict.reason) and "\n" not in verdict.reason and len(verdict.reason) < 1000
-    texts = {r.id: r for r in (given.question, given.script, given.prompt, given.fact, given.link) if r is not None}
+    texts = {
+        r.id: r for r in (inputs.question, inputs.script, inputs.prompt, inputs.fact, inputs.link) if r is not None
+    }
     assert verdict.item_id in texts
     for span in verdict.spans:
-        assert span.text in TEXTS[type(texts[verdict.item_id])](given)
+        assert span.text in TEXTS[type(texts[verdict.item_id])](inputs)
 
 
 TEXTS: dict[type, Callable[[CheckInputs], str]] = {

@@ -56,7 +56,7 @@ def test_the_table_is_a_tree() -> None:
 
 @pytest.mark.parametrize("words", ["", "store", "annotate", "annotate label-studio", "model covariance"])
 def test_help_of_a_group_imports_no_command(words: str) -> None:
-    done = python(
+    process = python(
         "import sys, scedit\n"
         f"try: scedit.cli({[*words.split(), '--help']!r})\n"
         "except SystemExit: pass\n"
@@ -64,9 +64,9 @@ def test_help_of_a_group_imports_no_command(words: str) -> None:
         "own = [m for m in sys.modules if '.cli.' in m and m != 'curation.cli.command_table']\n"
         "print('HEAVY', sorted(heavy & set(sys.modules)), own)"
     )
-    assert "HEAVY [] []" in done.stdout
+    assert "HEAVY [] []" in process.stdout
     below = [w for w in scedit.COMMANDS if w.rpartition(" ")[0] == words]
-    assert below and all(re.search(rf"^  {w.rpartition(' ')[2]} +\w", done.stdout, re.M) for w in below)
+    assert below and all(re.search(rf"^  {w.rpartition(' ')[2]} +\w", process.stdout, re.M) for w in below)
 
 
 def test_help_is_instant() -> None:
@@ -82,14 +82,14 @@ def test_help_is_instant() -> None:
 
 @pytest.mark.parametrize("name", OLD)
 def test_an_old_name_works_or_says_where_it_went(name: str) -> None:
-    done = CliRunner().invoke(scedit.cli, [name, "whatever", "--json"])
+    result = CliRunner().invoke(scedit.cli, [name, "whatever", "--json"])
     if name in scedit.COMMANDS:
         assert name not in scedit.MOVED
         return
     new = scedit.MOVED[name]
     assert new in scedit.COMMANDS, "the new place exists"
-    assert done.exit_code == 2 and f"'{name}' is now 'scedit {new}'." in done.output
-    assert "Traceback" not in done.output
+    assert result.exit_code == 2 and f"'{name}' is now 'scedit {new}'." in result.output
+    assert "Traceback" not in result.output
 
 
 @pytest.mark.parametrize(
@@ -108,8 +108,8 @@ def test_an_old_name_works_or_says_where_it_went(name: str) -> None:
     ],
 )
 def test_a_wrong_name_is_answered(line: list[str], answer: str) -> None:
-    done = CliRunner().invoke(scedit.cli, line)
-    assert done.exit_code == 2 and answer in " ".join(done.output.split()), done.output
+    result = CliRunner().invoke(scedit.cli, line)
+    assert result.exit_code == 2 and answer in " ".join(result.output.split()), result.output
 
 
 @pytest.mark.parametrize("words", COMMANDS)
@@ -143,11 +143,11 @@ PROSE = {  # words after the name "scedit" that are no command
 
 
 def files() -> list[Path]:
-    found: list[Path] = []
+    results: list[Path] = []
     for name in (*PLACES, *PACKAGES):
         place = ROOT / name
-        found += [place] if place.is_file() else [p for p in place.rglob("*") if p.is_file()]
-    return [p for p in found if p.suffix in SUFFIXES and "__pycache__" not in p.parts]
+        results += [place] if place.is_file() else [p for p in place.rglob("*") if p.is_file()]
+    return [p for p in results if p.suffix in SUFFIXES and "__pycache__" not in p.parts]
 
 
 def unknown(line: str) -> str | None:
@@ -171,9 +171,9 @@ def test_every_command_line_mentioned_exists() -> None:
     dead = []
     for path in files():
         text = path.read_text(encoding="utf-8", errors="replace")
-        for found in MENTION.finditer(text):
-            if (words := unknown(found[1])) and found[1].split()[0] not in PROSE:
-                dead.append(f"{path.relative_to(ROOT)}:{text.count(chr(10), 0, found.start()) + 1}: scedit {words}")
+        for result in MENTION.finditer(text):
+            if (words := unknown(result[1])) and result[1].split()[0] not in PROSE:
+                dead.append(f"{path.relative_to(ROOT)}:{text.count(chr(10), 0, result.start()) + 1}: scedit {words}")
     assert not dead, "\n".join(dead)
 
 
@@ -182,7 +182,7 @@ def test_every_command_line_mentioned_exists() -> None:
 OWN_MEANING = {  # the name is a standard one and each command's help says what it is there
     *("--model", "--out", "--split", "--page", "--profile", "--prompts", "--version", "--port", "--temperature"),
     *("--threshold", "--support", "--examples", "--percent", "--date", "--file", "--quorum", "--neighbours"),
-    *("--control-items", "--replace", "--source", "--licence"),
+    *("--control-items", "--replace", "--source", "--licence", "--events"),
 }
 OTHER_TYPE = {("split partition", "--seed"), ("split sample draw", "--format"), ("store check", "--model")}
 ALLOWED = {("annotate new", "--number")}
@@ -205,12 +205,12 @@ RETIRED = {
 
 
 def options() -> list[tuple[str, str, click.Option]]:
-    found = []
+    results = []
     for words, command in LEAVES.items():
         for option in command.params:
             if isinstance(option, click.Option) and not option.hidden:
-                found.append((words, max(option.opts, key=len), option))
-    return found
+                results.append((words, max(option.opts, key=len), option))
+    return results
 
 
 @pytest.mark.parametrize("words", LEAVES)
@@ -225,13 +225,13 @@ def test_one_idea_has_one_text_and_one_type() -> None:
     by_name: dict[str, list[tuple[str, click.Option]]] = {}
     for words, name, option in options():
         by_name.setdefault(name, []).append((words, option))
-    for name, found in by_name.items():
+    for name, result in by_name.items():
         if name in TEXTS:
-            for words, option in found:
+            for words, option in result:
                 assert option.help.startswith(TEXTS[name]), (words, name, option.help)  # type: ignore[union-attr]
         elif name not in OWN_MEANING:
-            assert len({option.help for _, option in found}) == 1, (name, [(w, o.help) for w, o in found])
-        types = {option.type.name for words, option in found if (words, name) not in OTHER_TYPE}
+            assert len({option.help for _, option in result}) == 1, (name, [(w, o.help) for w, o in result])
+        types = {option.type.name for words, option in result if (words, name) not in OTHER_TYPE}
         assert name in OWN_MEANING or len({t.removesuffix(" range") for t in types}) == 1, (name, types)
 
 
@@ -255,9 +255,9 @@ def test_shared_options_are_there_in_full() -> None:
 )
 def test_json_is_exactly_one_value(line: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SCEDIT_CACHE", str(tmp_path))
-    done = CliRunner().invoke(scedit.cli, [*line, "--json"], catch_exceptions=False)
-    assert done.exit_code == 0
-    value = json.loads(done.stdout)
+    result = CliRunner().invoke(scedit.cli, [*line, "--json"], catch_exceptions=False)
+    assert result.exit_code == 0
+    value = json.loads(result.stdout)
     lines = CliRunner().invoke(scedit.cli, [*line, "--jsonl"], catch_exceptions=False)
     if lines.exit_code == 0:
         assert [json.loads(text) for text in lines.stdout.splitlines()] == value
@@ -270,11 +270,11 @@ def completed(*words: str, incomplete: str = "", shell: str = "bash_complete") -
     line = ["scedit", *words, *([incomplete] if incomplete else [])]
     env = {"COMP_WORDS": " ".join(line), "COMP_CWORD": str(len(words) + 1), "_SCEDIT_COMPLETE": shell}
     code = "import sys; sys.argv = ['scedit']; import scedit; scedit.main()"
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, env=os.environ | env, check=False
     )
-    assert "Traceback" not in done.stderr, done.stderr
-    return done.stdout
+    assert "Traceback" not in process.stderr, process.stderr
+    return process.stdout
 
 
 @pytest.mark.parametrize(
@@ -290,8 +290,8 @@ def completed(*words: str, incomplete: str = "", shell: str = "bash_complete") -
     ],
 )
 def test_the_shell_completes_names(words: list[str], incomplete: str, names: list[str]) -> None:
-    found = completed(*words, incomplete=incomplete)
-    assert [line.removeprefix("plain,") for line in found.split()] == names
+    report = completed(*words, incomplete=incomplete)
+    assert [line.removeprefix("plain,") for line in report.split()] == names
 
 
 def test_a_mistyped_group_completes_without_an_error() -> None:

@@ -23,31 +23,31 @@ from tests.support.tiny import CONFIGS, make
 def test_a_method_on_a_class(method: str, kind: str, tmp_path: Path) -> None:
     lm = make(kind)
     digest, before = lm.weights_digest(), score(lm, PROBES)
-    made = editor(method, lm, tmp_path, ridge=0.01)  # where the first block reads bare tokens, keys are few
+    instance = editor(method, lm, tmp_path, ridge=0.01)  # where the first block reads bare tokens, keys are few
     if issubclass(EDITORS.get(method), ResidualEditor) and not lm.layout.additive:
         with pytest.raises(ModelError, match="a norm follows the MLP of this model"):
-            made.prepare(support_of(method))
+            instance.prepare(support_of(method))
         return
-    made.prepare(support_of(method))
-    one, *_ = each = made.edit_each(requests_of(method)[:2])
-    assert same(one, made.edit(requests_of(method)[:1])) and lm.weights_digest() == digest
-    inside = []
+    instance.prepare(support_of(method))
+    one, *_ = each = instance.edit_each(requests_of(method)[:2])
+    assert same(one, instance.edit(requests_of(method)[:1])) and lm.weights_digest() == digest
+    inner = []
     for edit in each:
         with edit.on(lm):
-            inside.append(score(lm, PROBES, rewrite=edit.rewrite))
+            inner.append(score(lm, PROBES, rewrite=edit.rewrite))
             assert (lm.weights_digest() == digest) == (edit.deltas is not None and not edit.deltas)
-    assert all(answer.error is None for answers in inside for answer in answers)
+    assert all(answer.error is None for answers in inner for answer in answers)
     acts = (
-        one.deltas is None or bool(one.deltas) or one.rewrite("How?") != "How?" or bool(made.wants_support({}))
+        one.deltas is None or bool(one.deltas) or one.rewrite("How?") != "How?" or bool(instance.wants_support({}))
     )  # a memory may stay silent
-    assert acts or inside[0] == before
-    assert not one.deltas or inside[0] != before
+    assert acts or inner[0] == before
+    assert not one.deltas or inner[0] != before
     if one.deltas is None or own_answers([one], PROBES) is not None:  # such edits share no batch
         assert lm.weights_digest() == digest and score(lm, PROBES) == before
         return
-    asked = [EditedProbes(edit.deltas or (), edit.rewrite, PROBES) for edit in each]
-    for got, want in zip(EditScorer(lm).score(asked), inside, strict=True):
-        for a, b in zip(got, want, strict=True):
+    batches = [EditedProbes(edit.deltas or (), edit.rewrite, PROBES) for edit in each]
+    for scores, want in zip(EditScorer(lm).score(batches), inner, strict=True):
+        for a, b in zip(scores, want, strict=True):
             pairs = zip(a.targets, b.targets, strict=True)
             assert all(x.logprob == pytest.approx(y.logprob, abs=1e-4) for x, y in pairs)
     assert lm.weights_digest() == digest and score(lm, PROBES) == before

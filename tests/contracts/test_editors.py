@@ -23,6 +23,7 @@ from schemas.core.config import Options
 from schemas.core.errors import UserError
 from schemas.facts import Entity, Object
 from schemas.probes import ScoreProbe
+from tests.support.documents.records import make_document, stated_document
 from tests.support.evaluation.routed_events import TOWNS, town_cases
 from tests.support.facts import peru_fact
 from tests.support.tiny import make, replace_everywhere, shuffled
@@ -44,6 +45,10 @@ SUPPORT = [*demonstrations_split().cases[:3], *cases_from_facts(load("shipped").
 """What methods that learn from declared cases get."""
 EVENTS, EVENT_SUPPORT = [c.event for c in town_cases(TOWNS[8:11])], town_cases(TOWNS[:8])
 """The same of methods that take events alone."""
+DOCUMENTS = [make_document(f"d/{n}", f"Line {n} runs to Rovo.", entity=None) for n in range(3)]
+"""The same of methods that take documents alone."""
+STATED = [stated_document(document, subject=f"Line {n}", target="Rovo") for n, document in enumerate(DOCUMENTS)]
+"""The same of methods that read statements beside documents."""
 
 both = pytest.mark.parametrize("kind", ["llama", "gpt2"])
 every = pytest.mark.parametrize("method", EDITORS.names())
@@ -51,7 +56,10 @@ every = pytest.mark.parametrize("method", EDITORS.names())
 
 def requests_of(method: str) -> list[Any]:
     """Three edits that a method takes."""
-    return [*FACTS] if "fact" in EDITORS.get(method).takes else [*EVENTS]
+    takes = EDITORS.get(method).takes
+    if EDITORS.get(method).wants_statements({}):
+        return [*STATED]
+    return [*FACTS] if "fact" in takes else [*EVENTS] if "event" in takes else [*DOCUMENTS]
 
 
 def support_of(method: str) -> list[Any]:
@@ -62,14 +70,14 @@ def support_of(method: str) -> list[Any]:
 def editor(method: str, lm: LM, folder: Path, **more: Any) -> Editor:
     corpus = folder / "corpus.txt"
     corpus.write_text("\n\n".join(shuffled(8)), encoding="utf-8")
-    known = EDITORS.get(method).Params.model_fields
-    options = {name: value for name, value in {**QUICK, "corpus": str(corpus), **more}.items() if name in known}
-    made = make_editor(method, lm, Cache(folder / "cache"), options)
-    if made.wants_support(made.params.model_dump()):
-        made.prepare(support_of(method))
-    if made.wants_split(made.params.model_dump()):
-        made.read_split([*requests_of(method), *(case.request for case in support_of(method))])
-    return made
+    option_fields = EDITORS.get(method).Params.model_fields
+    options = {name: value for name, value in {**QUICK, "corpus": str(corpus), **more}.items() if name in option_fields}
+    instance = make_editor(method, lm, Cache(folder / "cache"), options)
+    if instance.wants_support(instance.params.model_dump()):
+        instance.prepare(support_of(method))
+    if instance.wants_split(instance.params.model_dump()):
+        instance.read_split([*requests_of(method), *(case.request for case in support_of(method))])
+    return instance
 
 
 def same(a: Edit, b: Edit) -> bool:
@@ -86,8 +94,8 @@ def test_says_what_it_is(method: str) -> None:
     assert issubclass(kind, Editor) and kind.name == method
     assert isinstance(kind.version, int) and kind.version >= 1
     assert kind.takes and set(kind.takes) <= {"fact", "event", "document"}
-    for told in (kind.about, kind.needs, kind.costs):
-        assert told and "\n" not in told
+    for field in (kind.about, kind.needs, kind.costs):
+        assert field and "\n" not in field
     searches = {"steps", "lr", "moments"} & set(kind.Params.model_fields)
     assert not (searches and kind.costs == Editor.costs), "a method that searches does run the model"
     assert "moments" not in kind.Params.model_fields or "second moments" in kind.needs
@@ -106,15 +114,15 @@ def test_unknown_options_are_refused(method: str, tmp_path: Path) -> None:
 def test_leaves_no_trace(method: str, kind: str, tmp_path: Path) -> None:
     lm = make(kind)
     digest, before, state = lm.weights_digest(), score(lm, PROBES), torch.random.get_rng_state()
-    made = editor(method, lm, tmp_path)
-    made.prepare(support_of(method))
-    edit = made.edit(requests_of(method)[:1])
+    instance = editor(method, lm, tmp_path)
+    instance.prepare(support_of(method))
+    edit = instance.edit(requests_of(method)[:1])
     assert lm.weights_digest() == digest
-    with edit.on(lm) as edited:
-        inside = score(edited, PROBES, rewrite=edit.rewrite)
+    with edit.on(lm) as edited_lm:
+        edited_scores = score(edited_lm, PROBES, rewrite=edit.rewrite)
     assert lm.weights_digest() == digest and score(lm, PROBES) == before
-    with edit.on(lm) as edited:
-        assert score(edited, PROBES, rewrite=edit.rewrite) == inside
+    with edit.on(lm) as edited_lm:
+        assert score(edited_lm, PROBES, rewrite=edit.rewrite) == edited_scores
     for error in (RuntimeError, KeyboardInterrupt):
         with pytest.raises(error), edit.on(lm):
             raise error
@@ -130,8 +138,8 @@ def test_an_interrupted_search_leaves_no_trace(
     method: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lm = make(kind)
-    made, digest = editor(method, lm, tmp_path), lm.weights_digest()
-    made.prepare(support_of(method))
+    instance, digest = editor(method, lm, tmp_path), lm.weights_digest()
+    instance.prepare(support_of(method))
     calls: list[int] = []
 
     def interrupted(*args: Any, **more: Any) -> Any:
@@ -142,7 +150,7 @@ def test_an_interrupted_search_leaves_no_trace(
 
     replace_everywhere(monkeypatch, logits_at, interrupted)
     try:
-        made.edit(requests_of(method))
+        instance.edit(requests_of(method))
     except KeyboardInterrupt:
         assert len(calls) == 6
     assert lm.weights_digest() == digest
@@ -153,12 +161,28 @@ def test_an_interrupted_search_leaves_no_trace(
 @every
 def test_edit_each_is_a_loop_of_edit(method: str, kind: str, tmp_path: Path) -> None:
     lm = make(kind)
-    made = editor(method, lm, tmp_path)
-    each = made.edit_each(requests_of(method))
+    instance = editor(method, lm, tmp_path)
+    each = instance.edit_each(requests_of(method))
     assert len(each) == 3
-    for request, got in zip(requests_of(method), each, strict=True):
-        assert isinstance(got, Edit)
-        assert same(got, made.edit([request]))
+    for request, value in zip(requests_of(method), each, strict=True):
+        assert isinstance(value, Edit)
+        assert same(value, instance.edit([request]))
+
+
+GROUPING = [name for name in EDITORS.names() if EDITORS.get(name).edit_groups is not Editor.edit_groups]
+"""Methods that make many edits of several requests each together; the others make one after the other."""
+
+
+@both
+@pytest.mark.parametrize("method", GROUPING)
+def test_edit_groups_is_a_loop_of_edit(method: str, kind: str, tmp_path: Path) -> None:
+    """Groups of several sizes, one size twice, in an order that sizes do not have."""
+    instance, (first, second, third) = editor(method, make(kind), tmp_path), requests_of(method)
+    groups = [[first, second], [third], [second, third], [first]]
+    together = instance.edit_groups(groups)
+    assert len(together) == len(groups)
+    for group, value in zip(groups, together, strict=True):
+        assert same(value, instance.edit(group))
 
 
 @pytest.mark.gpu
@@ -170,11 +194,11 @@ def test_cuda_makes_the_same_edit(method: str, kind: str, tmp_path: Path) -> Non
     lm = make(kind)
     lm.model.to("cuda")
     digest = lm.weights_digest()
-    got = editor(method, lm, tmp_path).edit(requests_of(method)[:1])
-    for a, b in zip(got.deltas or (), want.deltas or (), strict=True):
+    edit = editor(method, lm, tmp_path).edit(requests_of(method)[:1])
+    for a, b in zip(edit.deltas or (), want.deltas or (), strict=True):
         assert torch.allclose(a.matrix().cpu(), b.matrix(), atol=1e-2)
-    with got.on(lm):
-        assert all(answer.error is None for answer in score(lm, PROBES, rewrite=got.rewrite))
+    with edit.on(lm):
+        assert all(answer.error is None for answer in score(lm, PROBES, rewrite=edit.rewrite))
     assert lm.weights_digest() == digest
 
 

@@ -33,38 +33,38 @@ def breaking(place: Any, name: str, at: int, error: type[BaseException], *, afte
         calls.append(1)
         if len(calls) == at and not after:
             raise error
-        found = real(*args, **more)
+        path = real(*args, **more)
         if len(calls) == at:
             raise error
-        return found
+        return path
 
-    own = name in vars(place)
+    is_instance_attribute = name in vars(place)
     setattr(place, name, broken)
     try:
         yield calls
     finally:
-        setattr(place, name, real) if own else delattr(place, name)
+        setattr(place, name, real) if is_instance_attribute else delattr(place, name)
 
 
 @pytest.mark.parametrize("kind", ["llama", pytest.param("gpt2", marks=pytest.mark.slow)])
 def test_weights_after_200_random_edits(kind: str, tmp_path: Path) -> None:
     lm, draw = make(kind), random.Random(f"restore/{kind}")
     digest, before, state = lm.weights_digest(), score(lm, PROBES), torch.random.get_rng_state()
-    made = {}
+    mapping = {}
     for method in EDITORS.names():
-        made[method] = editor(method, lm, tmp_path)
-        made[method].prepare(support_of(method))
-    seen: Counter[str] = Counter()
+        mapping[method] = editor(method, lm, tmp_path)
+        mapping[method].prepare(support_of(method))
+    counts: Counter[str] = Counter()
     for _ in range(EDITS):
         method, error = draw.choice(EDITORS.names()), draw.choice(ERRORS)
         facts = draw.sample(requests_of(method), draw.randint(1, 3))
         moment = draw.choice(["none", "making", "putting on", "scoring", "inside"])
-        broken = broken_off(lm, made[method], facts, moment, error, draw)
-        seen[moment if broken else "went through"] += 1
+        answer = broken_off(lm, mapping[method], facts, moment, error, draw)
+        counts[moment if answer else "went through"] += 1
         assert lm.weights_digest() == digest, (method, moment, error)
         assert not any(m._forward_hooks or m._forward_pre_hooks for m in lm.model.modules()), (method, moment)
         assert not any(p.requires_grad or p.grad is not None for p in lm.model.parameters()), (method, moment)
-    assert all(seen[m] >= 5 for m in ("making", "putting on", "scoring", "inside", "went through")), seen
+    assert all(counts[m] >= 5 for m in ("making", "putting on", "scoring", "inside", "went through")), counts
     assert score(lm, PROBES) == before and torch.equal(torch.random.get_rng_state(), state)
 
 
@@ -74,10 +74,10 @@ def broken_off(lm: LM, made: Any, facts: Any, moment: str, error: type[BaseExcep
     try:
         with breaking(last, "forward", draw.randint(1, 4) if moment == "making" else 0, error, after=after):
             edit = made.edit(facts)
-        placed = breaking(
+        counts = breaking(
             applying, "apply_delta", draw.randint(1, 3) if moment == "putting on" else 0, error, after=after
         )
-        with placed, edit.on(lm), breaking(last, "forward", int(moment == "scoring"), error, after=after):
+        with counts, edit.on(lm), breaking(last, "forward", int(moment == "scoring"), error, after=after):
             score(lm, PROBES[:1], rewrite=edit.rewrite)
             if moment == "inside":
                 raise error

@@ -15,6 +15,7 @@ from evaluation.inference.generation import PromptToContinue, Sampling, generate
 from evaluation.models.language_model import LM
 from evaluation.runs.plan import ask, load_metrics
 from schemas.core.errors import ModelError
+from tests.support.documents.records import make_document
 from tests.support.editors.saved_edits import FACTS, cases, editor
 from tests.support.evaluation.further_architectures import DENSE, EXPERTS, make_further
 
@@ -28,8 +29,8 @@ def nll(lm: LM) -> float:
     """NLL per token of the first fact's new object, by one plain pass."""
     enc = lm.encode(FACTS[0].fact_prompt, FACTS[0].new_object.text)
     logprobs = lm.model(input_ids=torch.tensor([enc.ids]), use_cache=False).logits[0].float().log_softmax(-1)
-    own = range(enc.first, len(enc.ids))
-    return -sum(float(logprobs[i - 1, enc.ids[i]]) for i in own) / len(own)
+    numbers = range(enc.first, len(enc.ids))
+    return -sum(float(logprobs[i - 1, enc.ids[i]]) for i in numbers) / len(numbers)
 
 
 @pytest.mark.parametrize("kind", EVERY)
@@ -41,8 +42,8 @@ def test_the_layout_and_the_doctor(kind: str) -> None:
         assert lm.layout.projection(1) == DENSE[kind][2]
     assert lm.layout.recurrent is (kind in ("qwen3_5", "lfm2", "lfm2_moe", "qwen3_next"))
     assert lm.layout.flat is (kind == "opt")
-    found = examine(lm)
-    assert found.works, [f for f in found.findings if f.state == "no"]
+    compatibility = examine(lm)
+    assert compatibility.works, [f for f in compatibility.findings if f.state == "no"]
     assert lm.weights_digest() == digest
 
 
@@ -62,19 +63,19 @@ def test_a_run_scores_and_writes(kind: str, tmp_path: Path) -> None:
     lm, metrics = make_further(kind), load_metrics(["es", "ps"])
     digest = lm.weights_digest()
     for method in (*IN_CONTEXT, "lora"):
-        made = editor(method, lm, tmp_path / method, steps=12)
+        instance = editor(method, lm, tmp_path / method, steps=12)
         jobs = [Job(c.key, c, ask(c, metrics)) for c in cases(2)]
-        for done in FastEngine(lm).work(made, jobs):
-            assert done.error is None and all(a.error is None for a in done.answers)
+        for answers in FastEngine(lm).work(instance, jobs):
+            assert answers.error is None and all(a.error is None for a in answers.answers)
         if method == "lora":
-            edit = made.edit(FACTS[:1])
+            edit = instance.edit(FACTS[:1])
             plain = nll(lm)
             with edit.on(lm):
                 assert nll(lm) < plain
     texts = [f.fact_prompt for f in FACTS]
-    written = generate(lm, [PromptToContinue(t) for t in texts], sampling=Sampling(6))
-    for text, got in zip(texts, written, strict=True):
-        assert alone(lm, text, 6)[: len(got.ids)] == list(got.ids)
+    continuations = generate(lm, [PromptToContinue(t) for t in texts], sampling=Sampling(6))
+    for text, value in zip(texts, continuations, strict=True):
+        assert alone(lm, text, 6)[: len(value.ids)] == list(value.ids)
     assert lm.weights_digest() == digest
 
 
@@ -87,8 +88,8 @@ def test_weights_are_edited(kind: str, method: str, tmp_path: Path) -> None:
         with pytest.raises(ModelError, match="a norm follows the MLP"):
             editor(method, lm, tmp_path, templates=("{}",)).edit(FACTS[:1])
         return
-    made = editor(method, lm, tmp_path, templates=("{}",), covariance=False, steps=10, ridge=0.01)
-    edit = made.edit(FACTS[:1])
+    instance = editor(method, lm, tmp_path, templates=("{}",), covariance=False, steps=10, ridge=0.01)
+    edit = instance.edit(FACTS[:1])
     if method == "memit":  # its search is for a state, whose loss has other parts
         assert edit.notes["written"] > 0
     else:
@@ -113,8 +114,19 @@ def test_mixtures_of_experts_refuse_the_rest_by_name(kind: str, tmp_path: Path) 
 def test_every_method_says_whether_it_needs_the_projection(tmp_path: Path) -> None:
     """The others really do without it."""
     lm = make_further("mixtral")
-    learning = {"ike", "script_ike", "bm25", "dense", "placebo", "serac", "wording"}  # need other cases or edits
+    learning = {
+        "ike",
+        "script_ike",
+        "bm25",
+        "dense",
+        "placebo",
+        "serac",
+        "swapped",
+        "wording",
+    }  # need other cases or edits
+    alone = {"side": {"soft_weight": 0.0, "hard_weight": 0.0}}  # without statements of a document
     for method in set(EDITORS.names()) - set(MLP) - learning:
-        edit = editor(method, lm, tmp_path / method, steps=2).edit(FACTS[:1])
+        requests = FACTS[:1] if "fact" in EDITORS.get(method).takes else [make_document()]
+        edit = editor(method, lm, tmp_path / method, steps=2, **alone.get(method, {})).edit(requests)
         with edit.on(lm):
             assert nll(lm) > 0

@@ -29,8 +29,8 @@ methods = pytest.mark.parametrize("method", METHODS)
 
 
 def editor(method: str, lm: LM, folder: Path) -> Editor:
-    known = EDITORS.get(method).Params.model_fields
-    return make_editor(method, lm, Cache(folder), {n: v for n, v in OPTIONS.items() if n in known})
+    option_fields = EDITORS.get(method).Params.model_fields
+    return make_editor(method, lm, Cache(folder), {n: v for n, v in OPTIONS.items() if n in option_fields})
 
 
 @torch.no_grad()
@@ -48,8 +48,8 @@ def nll(lm: LM, *, planted: Delta | None = None) -> float:
     where = lm.module((planted.weight if planted else lm.layout.weight(0)).removesuffix(".weight"))
     with changing(where, plant):
         logprobs = lm.model(input_ids=torch.tensor([enc.ids])).logits[0].float().log_softmax(-1)
-    own = range(enc.first, len(enc.ids))
-    return -sum(float(logprobs[i - 1, enc.ids[i]]) for i in own) / len(own)
+    numbers = range(enc.first, len(enc.ids))
+    return -sum(float(logprobs[i - 1, enc.ids[i]]) for i in numbers) / len(numbers)
 
 
 @kinds
@@ -60,7 +60,7 @@ def test_an_edit_applies_and_weights_come_back_bit_equal(kind: str, method: str,
     edit = editor(method, lm, tmp_path).edit(FACTS[:1])
     assert lm.weights_digest() == digest, "making an edit changes nothing"
     with edit.on(lm):
-        inside = score(lm, PROBES[:1], rewrite=edit.rewrite)
+        edited_scores = score(lm, PROBES[:1], rewrite=edit.rewrite)
         if edit.deltas:
             assert lm.weights_digest() != digest
     # also behind a norm and under a soft cap, where a wrong place would show as a search that gets nowhere
@@ -70,7 +70,7 @@ def test_an_edit_applies_and_weights_come_back_bit_equal(kind: str, method: str,
     elif edit.deltas:
         with edit.on(lm):
             assert nll(lm) < plain
-    assert inside[0].error is None and inside != before[:1]
+    assert edited_scores[0].error is None and edited_scores != before[:1]
     assert lm.weights_digest() == digest and score(lm, PROBES) == before
     for delta in edit.deltas or ():
         assert delta.weight.startswith(lm.layout.blocks) and delta.shape == (lm.layout.width, lm.layout.inner)
@@ -115,8 +115,8 @@ def test_a_device_map_makes_the_same_edit(kind: str, method: str, device: str | 
     dispatch_model(lm.model, {**places, at.head: device}, main_device="cpu", force_hooks=True)
     digest = lm.weights_digest()
     wants, gots = (editor(method, one, tmp_path).edit(FACTS[:1]) for one in (plain, lm))
-    for got, want in zip(gots.deltas or (), wants.deltas or (), strict=True):
-        assert torch.allclose(got.matrix().cpu(), want.matrix(), atol=1e-5 if device == "cpu" else 1e-2)
+    for value, want in zip(gots.deltas or (), wants.deltas or (), strict=True):
+        assert torch.allclose(value.matrix().cpu(), want.matrix(), atol=1e-5 if device == "cpu" else 1e-2)
     with gots.on(lm), wants.on(plain):
         answers = [score(one, PROBES, rewrite=wants.rewrite) for one in (plain, lm)]
     for a, b in zip(*answers, strict=True):

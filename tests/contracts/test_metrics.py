@@ -9,12 +9,14 @@ import pytest
 
 from evaluation.inference.answering import answer
 from evaluation.metrics import METRICS
-from evaluation.metrics.base import Metric, takes
+from evaluation.metrics.base import Metric
+from evaluation.metrics.generation import Generation
 from evaluation.runs.plan import load_metrics
 from schemas.cases import AnyCase
 from schemas.probes import Probe
 from tests.support.arithmetic import ArithmeticLM, make_case
 from tests.support.documents.records import document_case
+from tests.support.documents.shared import make_shared
 from tests.support.events import event_case, make_fact_question
 
 FACTS = [make_case("Land1"), make_case("Land2"), make_case("Club1", change="temporal")]
@@ -34,13 +36,14 @@ DOCUMENTS = [document_case()]
 
 def cases_of(metric: Metric) -> list[AnyCase]:
     """Cases of every type that the metric takes."""
-    known = {"fact": FACTS, "event": EVENTS, "document": DOCUMENTS}
-    return [case for kind in takes(metric) for case in known[kind]]
+    record = {"fact": FACTS, "event": EVENTS, "document": DOCUMENTS}
+    return [case for kind in metric.takes for case in record[kind]]
 
 
 @pytest.fixture(params=METRICS.names())
 def metric(request: pytest.FixtureRequest) -> Metric:
-    return METRICS.get(request.param)()
+    kind = METRICS.get(request.param)
+    return kind(Generation(shared=make_shared())) if getattr(kind, "shared", False) else kind()
 
 
 def answers(probes: Sequence[Probe], lm: ArithmeticLM):
@@ -62,30 +65,31 @@ def test_asks_the_same_every_time(metric):
 @pytest.mark.parametrize("normalisation", ["mean", "sum"])
 def test_is_pure_and_values_are_fractions(metric, normalisation):
     most = 1.0 if metric.unit == "fraction" else float("inf")
-    lm, edited = ArithmeticLM(), ArithmeticLM(lift={"Oslo": 4.0, "Rome": -2.0})
+    lm, edited_lm = ArithmeticLM(), ArithmeticLM(lift={"Oslo": 4.0, "Rome": -2.0})
     for case in cases_of(metric):
         probes = metric.probes(case)
-        before, after = answers(probes, lm), answers(probes, edited)
-        kept = copy.deepcopy((case, before, after))
+        before, after = answers(probes, lm), answers(probes, edited_lm)
+        copies = copy.deepcopy((case, before, after))
         first = metric.score(case, after, before, normalisation)
         assert metric.score(case, after, before, normalisation) == first
-        assert (case, before, after) == kept
+        assert (case, before, after) == copies
         assert (first.case, first.metric) == (case.key, metric.name)
         assert all(i.value is None or 0.0 <= i.value <= most for i in first.items)
-        asked = {p.id for p in probes}
-        if "event" in takes(metric):  # a question may be asked by several probes, and an event is one item
-            assert len({i.probe for i in first.items}) == len(first.items) and bool(first.items) == bool(asked)
-        elif "document" in takes(metric):  # what was known before may be no item
-            assert {i.probe for i in first.items} <= asked and len({i.probe for i in first.items}) == len(first.items)
+        probe = {p.id for p in probes}
+        if "event" in metric.takes:  # a question may be asked by several probes, and an event is one item
+            assert len({i.probe for i in first.items}) == len(first.items) and bool(first.items) == bool(probe)
+        elif "document" in metric.takes:  # what was known before may be no item
+            assert {i.probe for i in first.items} <= probe and len({i.probe for i in first.items}) == len(first.items)
         else:
-            assert len(first.items) == len(probes) and {i.probe for i in first.items} == asked
+            assert len(first.items) == len(probes) and {i.probe for i in first.items} == probe
 
 
 def test_no_answers_are_unscored_not_zero(metric):
     scores = [metric.score(case, {}, {}, "mean") for case in cases_of(metric)]
     summary = metric.summarise(scores)
     assert (summary.mean, summary.half, summary.cases, summary.items) == (None, None, 0, 0)
-    assert summary.unscored == sum(len(one.items) for one in scores) > 0
+    assert summary.unscored == sum(len(one.items) for one in scores)
+    assert (summary.unscored == 0) == metric.shared, "a state that was asked with another case has no item here"
 
 
 def test_summary_of_nothing(metric):
@@ -111,9 +115,9 @@ def test_a_former_name_scores_as_the_present_one_and_is_listed_nowhere(old: str)
     assert old not in METRICS.names()
     then, now = load_metrics([old, FORMER[old]])
     assert (then.name, now.name) == (old, FORMER[old]) and then.title == now.title
-    lm, edited = ArithmeticLM(), ArithmeticLM(lift={"Oslo": 4.0})
+    lm, edited_lm = ArithmeticLM(), ArithmeticLM(lift={"Oslo": 4.0})
     for case in FACTS:
         assert then.probes(case) == now.probes(case)
-        before, after = answers(now.probes(case), lm), answers(now.probes(case), edited)
+        before, after = answers(now.probes(case), lm), answers(now.probes(case), edited_lm)
         a, b = (m.score(case, after, before, "mean") for m in (then, now))
         assert (a.metric, a.items) == (old, b.items) and b.metric == FORMER[old]

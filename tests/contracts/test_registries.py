@@ -14,6 +14,7 @@ import pytest
 
 from annotation_ui.tasks import TASKS
 from construction.checks import CHECKS, RuleCheck, Stage
+from construction.documents.checks import PROBE_CHECKS
 from construction.events.checks import EVENT_CHECKS
 from curation.checks.store_checks import STORE_CHECKS
 from curation.export.formats import EXPORTERS
@@ -21,12 +22,14 @@ from curation.loaders import LOADERS
 from evaluation.editors import EDITORS
 from evaluation.metrics import METRICS
 from evaluation.runs.validity_variants import VARIANTS
+from evaluation.simplify import SIMPLIFIERS
 from schemas.core.errors import UserError
 from schemas.core.registry import Registry
 from tests.support import ROOT
 from tests.support.imports import PACKAGES, parsed, source_files
 
-OURS = (CHECKS, EVENT_CHECKS, STORE_CHECKS, EDITORS, EXPORTERS, LOADERS, METRICS, TASKS, VARIANTS)
+OURS = (CHECKS, EVENT_CHECKS, PROBE_CHECKS, STORE_CHECKS, EDITORS, EXPORTERS, LOADERS, METRICS, SIMPLIFIERS, TASKS)
+OURS += (VARIANTS,)
 REGISTRIES = {r.kind: r for r in OURS}
 
 
@@ -70,8 +73,8 @@ DECLARED = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
 
 def test_what_is_declared_is_what_is_registered_in_its_order() -> None:
     """Where this fails, pyproject.toml was changed and not installed again: make setup."""
-    ours = {kind: [n for n in r.names() if n in DECLARED[f"scedit.{kind}"]] for kind, r in REGISTRIES.items()}
-    assert {f"scedit.{kind}": names for kind, names in ours.items()} == {g: list(t) for g, t in DECLARED.items()}
+    our_names = {kind: [n for n in r.names() if n in DECLARED[f"scedit.{kind}"]] for kind, r in REGISTRIES.items()}
+    assert {f"scedit.{kind}": names for kind, names in our_names.items()} == {g: list(t) for g, t in DECLARED.items()}
 
 
 def test_the_order_in_which_checks_run() -> None:
@@ -89,10 +92,10 @@ def test_the_order_in_which_checks_run() -> None:
 def test_no_package_names_a_component_of_another_as_text(package: str) -> None:
     """Import contracts do not see text: each package declares its own components."""
     others = "|".join(set(PACKAGES) - {package})
-    named = re.compile(rf"^({others})(\.\w+)+:\w+$")
+    pattern = re.compile(rf"^({others})(\.\w+)+:\w+$")
     for path in source_files(package):
         texts = [n.value for n in ast.walk(parsed(path)) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
-        assert not [text for text in texts if named.match(text)], path
+        assert not [text for text in texts if pattern.match(text)], path
 
 
 def test_listing_names_imports_no_model_library() -> None:
@@ -106,5 +109,5 @@ def test_listing_names_imports_no_model_library() -> None:
         "        if isinstance(one, r.Registry): assert one.names()\n"
         f"print([name for name in {heavy!r} if name in sys.modules])"
     )
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
-    assert told.stdout.strip() == "[]"
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert process.stdout.strip() == "[]"

@@ -44,16 +44,16 @@ def test_hosted_ci_tests_every_python_that_the_package_declares() -> None:
     jobs = parsed(".github/workflows/ci.yml")["jobs"]
     versions = jobs["test"]["strategy"]["matrix"]["python"]
     assert versions == ["3.11", "3.12", "3.13"]
-    declared = [c.rpartition(" ")[2] for c in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", c)]
-    assert declared == versions and PROJECT["requires-python"] == f">={versions[0]}"
+    declarations = [c.rpartition(" ")[2] for c in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", c)]
+    assert declarations == versions and PROJECT["requires-python"] == f">={versions[0]}"
     assert any(step.get("run") == "make test" for step in jobs["test"]["steps"])
 
 
 def test_hosted_ci_runs_make_targets_that_exist() -> None:
     targets = set(re.findall(r"^([a-z-]+):", read("Makefile"), re.MULTILINE))
     commands = re.findall(r"run: make (.+)", read(".github/workflows/ci.yml"))
-    named = {word for line in commands for word in line.split() if "=" not in word}
-    assert named and named <= targets
+    words = {word for line in commands for word in line.split() if "=" not in word}
+    assert words and words <= targets
 
 
 def test_hooks_are_local_and_call_the_tools_of_make_lint() -> None:
@@ -78,17 +78,17 @@ def test_the_development_tools_have_fixed_versions() -> None:
 
 def test_tests_and_their_processes_write_into_no_users_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     code = "from curation.files.model_packages import cache_dir; print(cache_dir())"
-    theirs = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert Path(theirs.stdout.strip()) == cache_dir() == Path(os.environ["SCEDIT_CACHE"])
-    ours = cache_dir().resolve()
+    process = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert Path(process.stdout.strip()) == cache_dir() == Path(os.environ["SCEDIT_CACHE"])
+    cache_folder = cache_dir().resolve()
     monkeypatch.delenv("SCEDIT_CACHE")
-    assert ours != cache_dir().resolve()
+    assert cache_folder != cache_dir().resolve()
 
 
 def test_every_file_of_a_package_goes_into_the_wheel() -> None:
     """Files beside the code are named in pyproject.toml; a folder of code is a package, which it finds by itself."""
     setuptools = tomllib.loads(read("pyproject.toml"))["tool"]["setuptools"]
-    named = {
+    paths = {
         path
         for package, patterns in setuptools["package-data"].items()
         for pattern in patterns
@@ -98,4 +98,4 @@ def test_every_file_of_a_package_goes_into_the_wheel() -> None:
         files = [p for p in (ROOT / top.rstrip("*")).rglob("*") if p.is_file() and "__pycache__" not in p.parts]
         assert files
         for path in files:
-            assert path in named if path.suffix != ".py" else (path.parent / "__init__.py").is_file(), path
+            assert path in paths if path.suffix != ".py" else (path.parent / "__init__.py").is_file(), path

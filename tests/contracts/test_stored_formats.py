@@ -87,20 +87,20 @@ def test_half_a_construction_journal_goes_on(files: Path) -> None:
     keep = len(lines) // 2
     journal.write_bytes(b"".join(lines[:keep]) + lines[keep][:9])
     (folder / "store.duckdb").unlink()
-    asked = formats.construct(folder, author_of_0_1_0)
-    assert 0 < asked <= len(lines) - keep
+    calls = formats.construct(folder, author_of_0_1_0)
+    assert 0 < calls <= len(lines) - keep
     (folder / "split.jsonl").unlink()
     formats.freeze(folder)
     assert same_json(formats.contents(folder / "store.duckdb")) == read(folder / "contents.json")
 
 
 def test_a_split_is_frozen_read_and_written_as_before(files: Path) -> None:
-    kept = (files / "constructed/split.jsonl").read_bytes()
+    content = (files / "constructed/split.jsonl").read_bytes()
     split = load_split(files / "constructed/split.jsonl")
     write_split(split, Path("again.jsonl"))
-    assert Path("again.jsonl").read_bytes() == kept
+    assert Path("again.jsonl").read_bytes() == content
     (files / "constructed/split.jsonl").unlink()
-    assert formats.freeze(files / "constructed").read_bytes() == kept
+    assert formats.freeze(files / "constructed").read_bytes() == content
 
 
 def test_exports_and_digests(files: Path, tmp_path: Path) -> None:
@@ -111,10 +111,10 @@ def test_exports_and_digests(files: Path, tmp_path: Path) -> None:
 
 def judged(files: Path) -> Any:
     """What the judged store holds, but for the lineage of control items, which is kept beside it since 0.2.0."""
-    found = formats.contents(files / "judged/judged.duckdb")
-    rest = [line for line in found["lineage"] if line[1] != "judge_control"]
-    assert len(rest) < len(found["lineage"])
-    return same_json({**found, "lineage": rest})
+    rows = formats.contents(files / "judged/judged.duckdb")
+    rest = [line for line in rows["lineage"] if line[1] != "judge_control"]
+    assert len(rest) < len(rows["lineage"])
+    return same_json({**rows, "lineage": rest})
 
 
 def test_a_judge_journal_answers_everything(files: Path) -> None:
@@ -137,8 +137,8 @@ def test_a_ratings_file_is_collected_again(files: Path) -> None:
         RatingsDB(files / "rated/ratings.sqlite") as db,
     ):
         assert {s.person: (s.done, s.assigned) for s in rater_progress(db, "pilot")} == {"ann": (6, 6), "bob": (6, 6)}
-        got = import_campaign(db, store, "pilot")
-        assert (got.answers, got.new, got.rejected) == (12, 0, ())
+        import_result = import_campaign(db, store, "pilot")
+        assert (import_result.answers, import_result.new, import_result.rejected) == (12, 0, ())
         dump(store, Path("again.jsonl"))
     assert Path("again.jsonl").read_bytes() == (files / "rated/dump.jsonl").read_bytes()
 
@@ -160,14 +160,14 @@ def test_figures_of_a_finished_run(files: Path, regime: str) -> None:
     out = files / f"runs/{regime}"
     formats.run_arithmetic(out, regime)
     write_report([out], out=Path("report"))
-    found, want = (
+    rows, want = (
         [
             {k: v for k, v in row.items() if not k.startswith(("seconds", "peak"))}
             for row in csv.DictReader(path.read_text(encoding="utf-8").splitlines())
         ]
         for path in (Path("report/results.csv"), files / f"runs/{regime}.report.csv")
     )
-    assert found == want
+    assert rows == want
 
 
 @pytest.mark.parametrize("regime", ["single", "sequential"])
@@ -178,16 +178,16 @@ def test_a_half_finished_run_of_a_real_model_goes_on(files: Path, regime: str) -
     for label, outcome in outcomes.items():
         units = len(want[label]["units"])
         assert outcome.resumed == (units if label == "none" else units // 2)
-    found = same_json(formats.numbers(outcomes))
-    assert {k: (v["run"], v["folder"], sorted(v["units"])) for k, v in found.items()} == {
+    differences = same_json(formats.numbers(outcomes))
+    assert {k: (v["run"], v["folder"], sorted(v["units"])) for k, v in differences.items()} == {
         k: (v["run"], v["folder"], sorted(v["units"])) for k, v in want.items()
     }
     for label in want:
         for key, unit in want[label]["units"].items():
-            again = found[label]["units"][key]
-            assert again["error"] is None is unit["error"]
-            assert [a["probe"] for a in again["answers"]] == [a["probe"] for a in unit["answers"]]
-            for a, b in zip(again["answers"], unit["answers"], strict=True):
+            repeated_units = differences[label]["units"][key]
+            assert repeated_units["error"] is None is unit["error"]
+            assert [a["probe"] for a in repeated_units["answers"]] == [a["probe"] for a in unit["answers"]]
+            for a, b in zip(repeated_units["answers"], unit["answers"], strict=True):
                 assert [t["text"] for t in a["targets"]] == [t["text"] for t in b["targets"]]
                 assert [t["logprob"] for t in a["targets"]] == pytest.approx(
                     [t["logprob"] for t in b["targets"]], rel=1e-3, abs=1e-3

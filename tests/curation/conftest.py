@@ -17,23 +17,23 @@ from tests.support.facts import peru_fact
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("base") / "s.duckdb"
-    with Store.open(path, create=True) as made:
-        made.put([EDIT, OTHER, LINK, *itertools.chain(*CHAINS), *BESIDE])
+    with Store.open(path, create=True) as store:
+        store.put([EDIT, OTHER, LINK, *itertools.chain(*CHAINS), *BESIDE])
     return path
 
 
 @pytest.fixture
 def store(base: Path, tmp_path: Path) -> Iterator[Store]:
-    with Store.open(shutil.copy(base, tmp_path / "s.duckdb"), write=True) as made:
-        yield made
+    with Store.open(shutil.copy(base, tmp_path / "s.duckdb"), write=True) as db:
+        yield db
 
 
 @pytest.fixture
 def alone(tmp_path: Path) -> Iterator[Store]:
     """The edit without its neighbour, whose question is like the edit's."""
-    with Store.open(tmp_path / "alone.duckdb", create=True) as made:
-        made.put([EDIT, *itertools.chain(*CHAINS)])
-        yield made
+    with Store.open(tmp_path / "alone.duckdb", create=True) as store:
+        store.put([EDIT, *itertools.chain(*CHAINS)])
+        yield store
 
 
 @pytest.fixture

@@ -21,8 +21,8 @@ class Block(NamedTuple):
 
 def blocks(page: Path, info: str | None = None) -> list[Block]:
     """The fenced blocks of a page in order; only those of one kind where ``info`` is given."""
-    found = re.findall(r"^```([^\n`]*)\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-    return [Block(a.strip(), b) for a, b in found if info is None or a.strip() == info]
+    matches = re.findall(r"^```([^\n`]*)\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    return [Block(a.strip(), b) for a, b in matches if info is None or a.strip() == info]
 
 
 def run_doctests(page: Path) -> int:

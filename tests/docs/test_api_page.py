@@ -24,8 +24,8 @@ def test_an_edit_flips_the_fact_and_not_the_script(
     first, second, third = (block.text for block in blocks(PAGE, "python"))
     names: dict[str, object] = {}
     exec(compile(first, "api.md", "exec"), names)
-    printed = capsys.readouterr().out.splitlines()
-    fact, script = (eval(line) for line in printed if line.startswith("{"))
+    lines = capsys.readouterr().out.splitlines()
+    fact, script = (eval(line) for line in lines if line.startswith("{"))
     assert fact["Nairobi"] - fact["Paris"] > 9
     assert script["Paris"] - script["Nairobi"] > 6
     exec(compile(second, "api.md", "exec"), names)
@@ -37,6 +37,6 @@ def test_an_edit_flips_the_fact_and_not_the_script(
 
 
 def test_the_readme_shows_the_same_lines() -> None:
-    (shown,) = blocks(ROOT / "README.md", "python")
-    assert shown == blocks(PAGE, "python")[0]
-    assert sum(bool(line.strip()) for line in shown.text.splitlines()) <= 8
+    (example,) = blocks(ROOT / "README.md", "python")
+    assert example == blocks(PAGE, "python")[0]
+    assert sum(bool(line.strip()) for line in example.text.splitlines()) <= 8

@@ -24,19 +24,20 @@ def folder(shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
 
 @pytest.mark.slow
 def test_from_the_published_files_to_a_dry_run(folder: Path) -> None:
-    first, second = (block.text for block in blocks(PAGE, "bash"))
-    said = {}
+    first, *others = (block.text for block in blocks(PAGE, "bash"))
+    second = next(text for text in others if "documents.toml" in text)
+    statements = {}
     for line in first.strip().splitlines():
-        done = CliRunner().invoke(cli, shlex.split(line)[1:], catch_exceptions=False)
-        assert done.exit_code == 0, done.output
-        said[line.split()[2]] = done.output
-    assert "228 cases, 1,844 probes, digest" in said["freeze"] and "IN, in 'case/mulfe/" in said["explain"]
+        result = CliRunner().invoke(cli, shlex.split(line)[1:], catch_exceptions=False)
+        assert result.exit_code == 0, result.output
+        statements[line.split()[2]] = result.output
+    assert "228 cases, 1,844 probes, digest" in statements["freeze"] and "IN, in 'case/mulfe/" in statements["explain"]
     assert len(json.loads((folder / "out.json").read_text(encoding="utf-8"))) == 228
     config = next(block for block in blocks(PAGE, "toml") if "# documents.toml" in block.text)
     (folder / "documents.toml").write_text(config.text, encoding="utf-8")
     dry, *_ = second.strip().splitlines()
-    done = CliRunner().invoke(cli, shlex.split(dry)[1:], catch_exceptions=False)
-    assert done.exit_code == 0 and "8 of 228 cases" in done.output and "lora: 8 cases" in done.output
+    result = CliRunner().invoke(cli, shlex.split(dry)[1:], catch_exceptions=False)
+    assert result.exit_code == 0 and "8 of 228 cases" in result.output and "lora: 8 cases" in result.output
 
 
 def test_the_python_of_the_page(folder: Path) -> None:

@@ -28,30 +28,30 @@ def test_from_the_published_files_to_a_split(folder: Path) -> None:
     first, *others = (block.text for block in blocks(PAGE, "bash"))
     second = next(text for text in others if "freeze reviewed" in text)
     third = next(text for text in others if "events.toml" in text)
-    said = {}
+    statements = {}
     for line in first.strip().splitlines():
-        done = CliRunner().invoke(cli, shlex.split(line)[1:], catch_exceptions=False)
-        assert done.exit_code == 0, done.output
-        said[line.split()[2]] = done.output
-    assert "1,385 cases, 5,586 fact questions, 9,155 tendency questions" in said["freeze"]
-    assert "OUT, erratum drops the fact_question" in said["explain"]
+        result = CliRunner().invoke(cli, shlex.split(line)[1:], catch_exceptions=False)
+        assert result.exit_code == 0, result.output
+        statements[line.split()[2]] = result.output
+    assert "1,385 cases, 5,586 fact questions, 9,155 tendency questions" in statements["freeze"]
+    assert "OUT, erratum drops the fact_question" in statements["explain"]
     assert len(json.loads((folder / "out.json").read_text(encoding="utf-8"))) == 1_385
-    done = CliRunner().invoke(cli, shlex.split(second)[1:])
-    assert done.exit_code == 1 and "judged" not in done.output and "held by people" in str(done.exception)
+    result = CliRunner().invoke(cli, shlex.split(second)[1:])
+    assert result.exit_code == 1 and "judged" not in result.output and "held by people" in str(result.exception)
     config = next(block for block in blocks(PAGE, "toml") if "# events.toml" in block.text)
     (folder / "events.toml").write_text(config.text, encoding="utf-8")
     dry, *_ = third.strip().splitlines()
-    done = CliRunner().invoke(cli, shlex.split(dry)[1:], catch_exceptions=False)
-    assert done.exit_code == 0 and "10 of 1,385 cases" in done.output and "bm25: 10 cases" in done.output
+    result = CliRunner().invoke(cli, shlex.split(dry)[1:], catch_exceptions=False)
+    assert result.exit_code == 0 and "10 of 1,385 cases" in result.output and "bm25: 10 cases" in result.output
 
 
 @pytest.mark.slow
 def test_campaigns_about_the_shipped_split(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     lines = next(b.text for b in blocks(PAGE, "bash") if "annotate new" in b.text).strip().splitlines()
-    said = [CliRunner().invoke(cli, shlex.split(line)[1:], catch_exceptions=False) for line in lines]
-    assert [done.exit_code for done in said] == [0] * 5
-    assert ["144 items" in done.output for done in said] == [False, True, True, False, False]
+    output = [CliRunner().invoke(cli, shlex.split(line)[1:], catch_exceptions=False) for line in lines]
+    assert [entry.exit_code for entry in output] == [0] * 5
+    assert ["144 items" in entry.output for entry in output] == [False, True, True, False, False]
 
 
 def test_the_python_of_the_page(folder: Path) -> None:
@@ -68,8 +68,8 @@ def test_the_template_of_the_page_gives_an_event_with_its_questions(
     """The page's template, with the entities, facts and wordings that a page has no room for."""
     monkeypatch.chdir(tmp_path)
     block = blocks(PAGE, "toml")[0]
-    asked = [(r, "What is the " + r + " of {subject}?") for r in ("P118", "P1618", "P27")]
-    more = [f'[[relation]]\nid = "{name}"\nquestions = ["{text}"]' for name, text in asked]
+    pairs = [(r, "What is the " + r + " of {subject}?") for r in ("P118", "P1618", "P27")]
+    more = [f'[[relation]]\nid = "{name}"\nquestions = ["{text}"]' for name, text in pairs]
     more += [f'[[entity]]\ntype = "club"\nname = "{name}"' for name in ("Alba", "Brenta")]
     (tmp_path / "templates.toml").write_text("\n".join([block.text, *more]), encoding="utf-8")
     lines = [fact.model_dump_json() for fact in facts()]
@@ -78,14 +78,14 @@ def test_the_template_of_the_page_gives_an_event_with_its_questions(
     for line in building.strip().splitlines()[:2]:
         words = shlex.split(line)[1:] if "--dry-run" in line else shlex.split(line)[1:-2]
         words += ["--no-paraphrase", "--in-scope", "0", "--out-of-scope", "0"]
-        done = CliRunner().invoke(cli, words, catch_exceptions=False)
-        assert done.exit_code == 0, done.output
-    assert "1 unknown, 1 background" in done.output
+        result = CliRunner().invoke(cli, words, catch_exceptions=False)
+        assert result.exit_code == 0, result.output
+    assert "1 unknown, 1 background" in result.output
 
 
 def test_the_commands_on_the_shipped_split(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for text in (b.text for b in blocks(PAGE, "bash") if "split scope-readable" in b.text or "partition" in b.text):
         for line in text.strip().splitlines():
-            done = CliRunner().invoke(cli, shlex.split(line)[1:], catch_exceptions=False)
-            assert done.exit_code == 0, done.output
+            result = CliRunner().invoke(cli, shlex.split(line)[1:], catch_exceptions=False)
+            assert result.exit_code == 0, result.output

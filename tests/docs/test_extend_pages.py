@@ -41,16 +41,16 @@ def part(group: str, name: str) -> Any:
 
 
 def titled(page: Path) -> dict[str, str]:
-    found = [(re.fullmatch(r'\w+ title="(.+)"', block.info), block.text) for block in blocks(page)]
-    return {match[1]: text for match, text in found if match}
+    pairs = [(re.fullmatch(r'\w+ title="(.+)"', block.info), block.text) for block in blocks(page)]
+    return {match[1]: text for match, text in pairs if match}
 
 
 def test_the_blocks_of_the_pages_are_the_files() -> None:
-    shown = {name: text for page in PAGES for name, text in titled(page).items()}
+    page_text = {name: text for page in PAGES for name, text in titled(page).items()}
     files = [*PLUGIN.glob("*.*"), *PLUGIN.glob("scedit_example/*.py")]
-    kept = {str(p.relative_to(PLUGIN)): p.read_text(encoding="utf-8") for p in files if p.is_file()}
-    assert kept.pop("try_plugin.py")
-    assert shown == kept
+    texts = {str(p.relative_to(PLUGIN)): p.read_text(encoding="utf-8") for p in files if p.is_file()}
+    assert texts.pop("try_plugin.py")
+    assert page_text == texts
 
 
 def test_the_pages_name_the_entry_points() -> None:
@@ -105,12 +105,12 @@ def test_metric_asks_what_s_es_asks() -> None:
 
 def test_loader(tmp_path: Path) -> None:
     load = part("loader", "updates")
-    loaded = load(PLUGIN / "updates.jsonl")
-    assert [(f.prompt, f.subject.text) for f in loaded.facts] == [
+    import_result = load(PLUGIN / "updates.jsonl")
+    assert [(f.prompt, f.subject.text) for f in import_result.facts] == [
         ("The capital of {} is", "Peru"),
         ("The city of {} is", "the Louvre"),
     ]
-    (problem,) = loaded.problems
+    (problem,) = import_result.problems
     assert problem.where.endswith("line 3") and "must stand once" in problem.what and problem.lost
     bad = tmp_path / "bad.jsonl"
     bad.write_text('{"about": "Peru", "says": "The capital of Peru is", "was": "Lima"}\n', encoding="utf-8")
@@ -133,9 +133,9 @@ def test_rating_task(tmp_path: Path) -> None:
         store.put([case.fact, *case.questions])
         items = list(task.items(store))
     assert {item.shown["question"] for item in items} == {q.text for q in case.questions}
-    kept, measured = task.records(items[0], {"asked": "yes"}, person="ann")
-    assert isinstance(kept, Verdict) and kept.label == "keep" and kept.by == "person:ann/would_ask@1"
-    assert measured.value == 1.0
+    record, measurement = task.records(items[0], {"asked": "yes"}, person="ann")
+    assert isinstance(record, Verdict) and record.label == "keep" and record.by == "person:ann/would_ask@1"
+    assert measurement.value == 1.0
     with pytest.raises(UserError, match="comment"):
         task.records(items[0], {"asked": "no"}, person="ann")
 
@@ -150,13 +150,13 @@ def test_installed_in_an_environment_of_its_own(tmp_path: Path) -> None:
     shutil.copytree(PLUGIN, tmp_path / "plugin")
     subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-deps", "./plugin"], check=True, cwd=tmp_path)
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
+    process = subprocess.run(
         [python, PLUGIN / "try_plugin.py", "--no-model"], cwd=tmp_path, env=env, capture_output=True, text=True
     )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[0].startswith("loader: 2 facts")
-    listed = subprocess.run(
+    assert process.returncode == 0, process.stderr
+    assert process.stdout.splitlines()[0].startswith("loader: 2 facts")
+    result = subprocess.run(
         [python, "-c", "from evaluation import EDITORS, METRICS; print(*EDITORS.names(), *METRICS.names())"],
         cwd=tmp_path, env=env, capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert {"reminder", "s_all"} <= set(listed.stdout.split())
+    assert {"reminder", "s_all"} <= set(result.stdout.split())

@@ -43,14 +43,14 @@ def test_from_a_run_to_calibrated_judges(tmp_path: Path) -> None:
     folder = tmp_path / "work"
     folder.mkdir()
     for n, command in enumerate(commands()):
-        said = shell(command, folder)
+        process = shell(command, folder)
         if n == 1:
             answer_everything(folder / "ratings.sqlite")
         if n == 2:
-            assert "12 of    12" in said
+            assert "12 of    12" in process
         if n == 3:
-            assert "alpha (ordinal)" in said and "items with a disagreement" in said
+            assert "alpha (ordinal)" in process and "items with a disagreement" in process
             assert (folder / "agreement.html").stat().st_size > 5_000
         if n == 4:
-            assert "24 answers, 24 records new" in said and "24 answers, 72 records new" in said
-    assert "executability" in said
+            assert "24 answers, 24 records new" in process and "24 answers, 72 records new" in process
+    assert "executability" in process

@@ -18,7 +18,7 @@ def test_examples_run():
 
 def test_named_functions_exist():
     modules = "agreement|bootstrap|correlation|intervals|paired|panel|proportions"
-    named = set(re.findall(rf"`({modules})\.(\w+)", PAGE.read_text(encoding="utf-8")))
-    assert len(named) >= 20
-    for module, name in named:
+    names = set(re.findall(rf"`({modules})\.(\w+)", PAGE.read_text(encoding="utf-8")))
+    assert len(names) >= 20
+    for module, name in names:
         assert hasattr(importlib.import_module(f"curation.stats.{module}"), name), f"{module}.{name}"

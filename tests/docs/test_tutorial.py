@@ -28,9 +28,9 @@ def shell(command: str, folder: Path, **variables: str) -> str:
     launcher.write_text(f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -m scedit "$@"\n', encoding="utf-8")
     launcher.chmod(0o755)
     env = {**os.environ, "PATH": f"{bin_folder}:{os.environ['PATH']}", **variables}
-    done = subprocess.run(["bash", "-euc", command], cwd=folder, env=env, capture_output=True, text=True)
-    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
-    return done.stdout
+    process = subprocess.run(["bash", "-euc", command], cwd=folder, env=env, capture_output=True, text=True)
+    assert process.returncode == 0, f"{command}\n{process.stdout}\n{process.stderr}"
+    return process.stdout
 
 
 def test_every_block_of_commands_is_one_that_runs() -> None:
@@ -41,8 +41,8 @@ def test_every_block_of_commands_is_one_that_runs() -> None:
 def test_the_facts_are_read_without_a_problem(tmp_path: Path) -> None:
     folder = tmp_path / "work"
     folder.mkdir()
-    said = shell(commands()[0], folder)
-    assert "4" in said and "problem" not in said.lower().replace("no problem", "").replace("0 problems", "")
+    process = shell(commands()[0], folder)
+    assert "4" in process and "problem" not in process.lower().replace("no problem", "").replace("0 problems", "")
 
 
 @pytest.mark.slow

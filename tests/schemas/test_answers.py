@@ -11,9 +11,9 @@ def test_log_probability_per_token_or_in_all() -> None:
 
 
 def test_what_was_stored_before_greedy_reads_is_written_as_it_was() -> None:
-    stored = '{"text":"Lima","logprob":-6.0,"tokens":4}'
-    assert TargetScore.model_validate_json(stored).model_dump_json() == stored
-    answer = Answer(probe="p", targets=(TargetScore.model_validate_json(stored),))
+    text = '{"text":"Lima","logprob":-6.0,"tokens":4}'
+    assert TargetScore.model_validate_json(text).model_dump_json() == text
+    answer = Answer(probe="p", targets=(TargetScore.model_validate_json(text),))
     assert "greedy" not in answer.model_dump_json() and "greedy" not in answer.model_dump(mode="json")["targets"][0]
 
 

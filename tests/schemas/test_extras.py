@@ -29,11 +29,11 @@ def test_stores_and_files_keep_the_short_names() -> None:
     """Ids depend on them: this one is of an extra that version 0.1.0 wrote."""
     extra = Extra.holding("f/1/x", {"a": "é", "b": 1}, subject_key="f/1", name="x", depends_on=("f/2",))
     assert extra.id == "6ee12cde34ae3eb84b19"
-    stored = {"key": "f/1/x", "of": "f/1", "also": ["f/2"], "name": "x", "content": '{"a":"é","b":1}'}
-    assert list(extra.payload().items()) == list(stored.items())
-    assert json.loads(extra.model_dump_json()) == stored and Extra.model_validate(stored) == extra
+    record = {"key": "f/1/x", "of": "f/1", "also": ["f/2"], "name": "x", "content": '{"a":"é","b":1}'}
+    assert list(extra.payload().items()) == list(record.items())
+    assert json.loads(extra.model_dump_json()) == record and Extra.model_validate(record) == extra
     with pytest.raises(ValidationError, match="Extra inputs"):
-        Extra.model_validate({**stored, "subject": "f/1"})
+        Extra.model_validate({**record, "subject": "f/1"})
 
 
 @pytest.mark.parametrize("content", ["", "{", "NaN", "{'a': 1}"])

@@ -7,9 +7,9 @@ from schemas.lineage import Lineage
 
 
 def test_an_unknown_cost_is_not_free() -> None:
-    made = Lineage(item_id="x", stage="load", made_at="2026-01-01T00:00:00Z")
-    assert made.cost is None and made.tokens_in is None
-    assert Lineage.model_validate_json(made.model_dump_json()) == made
+    lineage = Lineage(item_id="x", stage="load", made_at="2026-01-01T00:00:00Z")
+    assert lineage.cost is None and lineage.tokens_in is None
+    assert Lineage.model_validate_json(lineage.model_dump_json()) == lineage
 
 
 @pytest.mark.parametrize("missing", ["item_id", "stage", "made_at"])

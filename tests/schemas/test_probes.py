@@ -76,8 +76,8 @@ def test_probes_of_before_keep_their_ids() -> None:
 @pytest.mark.parametrize("probe", [SCORE, WRITE], ids=["score", "write"])
 @pytest.mark.parametrize("field", ["instruction", "instruction_in_context"])
 def test_instructions_count(probe: ScoreProbe | GenerateProbe, field: str) -> None:
-    told = probe.model_copy(update={field: "Answer."})
-    assert type(probe).model_validate(told.model_dump()).id != probe.id
+    variant = probe.model_copy(update={field: "Answer."})
+    assert type(probe).model_validate(variant.model_dump()).id != probe.id
 
 
 @pytest.mark.parametrize("probe", [SCORE, WRITE], ids=["score", "write"])
@@ -85,10 +85,10 @@ def test_an_edit_leaves_the_instruction_alone_and_may_call_for_another(probe: Sc
     def with_event(prompt: str) -> str:
         return f"Event: Lima moved.\n{prompt}"
 
-    told = probe.model_copy(update={"instruction": "Answer."})
+    variant = probe.model_copy(update={"instruction": "Answer."})
     assert instructed(probe, None) == probe.prompt
-    assert instructed(told, None) == f"Answer.\n\n{probe.prompt}"
-    assert instructed(told, with_event) == f"Answer.\n\nEvent: Lima moved.\n{probe.prompt}"
-    other = told.model_copy(update={"instruction_in_context": "Use the event."})
+    assert instructed(variant, None) == f"Answer.\n\n{probe.prompt}"
+    assert instructed(variant, with_event) == f"Answer.\n\nEvent: Lima moved.\n{probe.prompt}"
+    other = variant.model_copy(update={"instruction_in_context": "Use the event."})
     assert instructed(other, with_event) == f"Use the event.\n\nEvent: Lima moved.\n{probe.prompt}"
     assert instructed(other, lambda prompt: prompt) == instructed(other, None) == f"Answer.\n\n{probe.prompt}"

@@ -57,17 +57,19 @@ def test_an_unscored_rating_with_its_reason_is_kept() -> None:
 def test_ratings_of_scripts_stay_as_they_were_byte_for_byte() -> None:
     """Ids and texts as version 0.1.0 had them: rubric and pair are in none of them."""
     key, name = "rating/rate_script@3/person:ann/coherence/i1", "person:ann"
-    told = {"key": key, "item_id": "i1", "aspect": "coherence", "value": 4, "rater": name, "form": "rate_script@3"}
-    rating = Rating.model_validate({**told, "reason": "fine"})
-    stored = (
+    fields = {"key": key, "item_id": "i1", "aspect": "coherence", "value": 4, "rater": name, "form": "rate_script@3"}
+    rating = Rating.model_validate({**fields, "reason": "fine"})
+    text = (
         '{"key":"rating/rate_script@3/person:ann/coherence/i1","item_id":"i1","aspect":"coherence","scale":"likert7",'
         '"value":4,"rater":"person:ann","form":"rate_script@3","reason":"fine"}'
     )
-    assert rating.id == "5aea261a9dbd3ed84de0" and rating.model_dump_json() == stored
-    assert stored_text(rating) == stored and Rating.model_validate_json(stored) == rating
-    lost = {"item_id": "i1", "aspect": "consistency", "value": None, "rater": "judge:m"}
-    told = {**lost, "key": "k", "form": "judge_consistency_paper@2", "reason": "no usable reply: refused: no"}
-    assert Rating.model_validate(told).id == "a7c110170638fdd6e09b" and Rating.model_validate(told).rubric == "script"
+    assert rating.id == "5aea261a9dbd3ed84de0" and rating.model_dump_json() == text
+    assert stored_text(rating) == text and Rating.model_validate_json(text) == rating
+    record = {"item_id": "i1", "aspect": "consistency", "value": None, "rater": "judge:m"}
+    fields = {**record, "key": "k", "form": "judge_consistency_paper@2", "reason": "no usable reply: refused: no"}
+    assert (
+        Rating.model_validate(fields).id == "a7c110170638fdd6e09b" and Rating.model_validate(fields).rubric == "script"
+    )
 
 
 EVENT = {"key": "r", "item_id": "x", "rater": "judge:m", "form": "judge_tendency_paper@1", "rubric": "tendency"}
@@ -87,9 +89,9 @@ def test_ratings_of_open_answers_run_from_1_to_5(aspect: str) -> None:
 
 @pytest.mark.parametrize("value", [0, 6, True, "4/5", 4.5])
 def test_a_rating_off_its_scale_is_refused_in_one_sentence(value: object) -> None:
-    with pytest.raises(UserError) as told:
+    with pytest.raises(UserError) as error:
         validate(Rating, {**EVENT, "aspect": "overall", "value": value}, where="ratings.jsonl, line 3")
-    text = str(told.value)
+    text = str(error.value)
     assert "ratings.jsonl, line 3" in text and "\n" not in text and len(text) < 200, text
 
 
@@ -101,9 +103,9 @@ def test_a_rating_of_a_pair_names_both_texts() -> None:
         Rating.model_validate({**PAIR, "before_id": None})
 
 
-@pytest.mark.parametrize(("accuracy", "overall", "broken"), [(3, 4, True), (1, 5, True), (3, 3, False), (4, 1, False)])
-def test_a_low_accuracy_caps_the_overall_rating(accuracy: int, overall: int, broken: bool) -> None:
-    assert bool(TENDENCY.fault({"accuracy": accuracy, "overall": overall})) is broken
+@pytest.mark.parametrize(("accuracy", "overall", "faulty"), [(3, 4, True), (1, 5, True), (3, 3, False), (4, 1, False)])
+def test_a_low_accuracy_caps_the_overall_rating(accuracy: int, overall: int, faulty: bool) -> None:
+    assert bool(TENDENCY.fault({"accuracy": accuracy, "overall": overall})) is faulty
     assert not TENDENCY.fault({"accuracy": accuracy}) and not TENDENCY.fault({"overall": overall})
 
 

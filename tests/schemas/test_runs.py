@@ -24,8 +24,8 @@ MANIFEST = {
 def test_everything_in_a_manifest_is_its_identity(name: str) -> None:
     value = MANIFEST[name]
     other = {**value, "x": "y"} if isinstance(value, dict) else value + type(value)(1)
-    changed = RunManifest.model_validate({**MANIFEST, name: other})
-    assert changed.id != RunManifest.model_validate(MANIFEST).id
+    manifest = RunManifest.model_validate({**MANIFEST, name: other})
+    assert manifest.id != RunManifest.model_validate(MANIFEST).id
 
 
 def test_the_order_of_settings_is_no_difference() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from curation.splits.split_file import Split, make_split
+from evaluation.edits.edit import PlainPrompts
 from evaluation.engines.protocols import EditorLike
 from evaluation.runs.config import RunConfig
 from evaluation.runs.results import EditorFolder
@@ -30,14 +31,15 @@ def make_prompt(key: str, fact: str, text: str, *targets: str, separator: str = 
     )
 
 
-def make_neighbour(edit: str, subject: str, own: str, kind: str, prompts: int = 1) -> CaseNeighbour:
+def make_neighbour(edit: str, subject: str, object_text: str, kind: str, prompts: int = 1) -> CaseNeighbour:
     key = f"fact/{slug(subject)}"
-    fact = make_fact(subject, own, None, key=key)
+    fact = make_fact(subject, object_text, None, key=key)
     return CaseNeighbour(
         link=Neighbour.model_validate({"key": f"link/{edit}/{slug(subject)}", "edit": edit, "fact": key, "how": kind}),
         fact=fact,
         prompts=tuple(
-            make_prompt(f"{key}/p{n}", key, f"How to see {subject} ({n})?\nStep 1: Go to", own) for n in range(prompts)
+            make_prompt(f"{key}/p{n}", key, f"How to see {subject} ({n})?\nStep 1: Go to", object_text)
+            for n in range(prompts)
         ),
     )
 
@@ -45,7 +47,7 @@ def make_neighbour(edit: str, subject: str, own: str, kind: str, prompts: int = 
 def make_case(subject: str, *, change: str = "counterfactual", old: str = "Lima", new: str = "Oslo") -> Case:
     """A case with two paraphrases, two script prompts and one neighbour of the kind that the change brings."""
     key = f"fact/{slug(subject)}"
-    how = "same_object" if change == "counterfactual" else "near_subject"
+    strategy = "same_object" if change == "counterfactual" else "near_subject"
     fact = make_fact(
         subject,
         old,
@@ -60,7 +62,7 @@ def make_case(subject: str, *, change: str = "counterfactual", old: str = "Lima"
         prompts=tuple(
             make_prompt(f"{key}/p{n}", key, f"How to reach {subject} ({n})?\nStep 1: Fly to", old, new) for n in (1, 2)
         ),
-        neighbours=(make_neighbour(key, f"{subject}ville", old if how == "same_object" else "Rome", how),),
+        neighbours=(make_neighbour(key, f"{subject}ville", old if strategy == "same_object" else "Rome", strategy),),
     )
 
 
@@ -116,7 +118,7 @@ class ArithmeticLM:
 
 
 @dataclass(frozen=True)
-class ArithmeticEdit:
+class ArithmeticEdit(PlainPrompts):
     lift: dict[str, float]
     prefix: str = ""
     notes: dict[str, Any] = field(default_factory=dict)

@@ -76,11 +76,11 @@ class Server:
     """The process that programs are forked from."""
 
     def __init__(self, modules: tuple[str, ...]) -> None:
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs:
-            words = [sys.executable, "-m", __name__, str(theirs.fileno()), *modules]
-            self.process = subprocess.Popen(words, cwd=ROOT, pass_fds=[theirs.fileno()])
-        self.socket = ours
+        near_end, far_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with far_end:
+            words = [sys.executable, "-m", __name__, str(far_end.fileno()), *modules]
+            self.process = subprocess.Popen(words, cwd=ROOT, pass_fds=[far_end.fileno()])
+        self.socket = near_end
 
     def ask(self, request: Mapping[str, Any], files: tuple[int, ...] = ()) -> Any:
         socket.send_fds(self.socket, [json.dumps(request).encode()], files)
@@ -115,13 +115,13 @@ def start(
 
 def run(program: object, *words: object, timeout: float = 600, **options: Any) -> subprocess.CompletedProcess[str]:
     """Run it to its end; text of both streams."""
-    started = start(program, *words, **options)
+    starts = start(program, *words, **options)
     try:
-        status = started.wait(timeout)
+        status = starts.wait(timeout)
     finally:
-        started.kill()
+        starts.kill()
     return subprocess.CompletedProcess(
-        ["python", "-c", str(program), *map(str, words)], status, started.stdout, started.stderr
+        ["python", "-c", str(program), *map(str, words)], status, starts.stdout, starts.stderr
     )
 
 
@@ -129,9 +129,9 @@ def _become(request: dict[str, Any], files: list[int]) -> int:
     """In the child: be what a fresh interpreter with ``-c`` would be."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
-    for theirs, ours in zip(files, (1, 2), strict=True):
-        os.dup2(theirs, ours)
-        os.close(theirs)
+    for file, weight in zip(files, (1, 2), strict=True):
+        os.dup2(file, weight)
+        os.close(file)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     sys.stdin = io.TextIOWrapper(io.FileIO(0, closefd=False))
     sys.stdout = io.TextIOWrapper(io.FileIO(1, "w", closefd=False), encoding="utf-8")
@@ -160,8 +160,8 @@ def _become(request: dict[str, Any], files: list[int]) -> int:
 
 
 def _status(pid: int) -> int | None:
-    done, status = os.waitpid(pid, os.WNOHANG)
-    return os.waitstatus_to_exitcode(status) if done else None
+    process_id, status = os.waitpid(pid, os.WNOHANG)
+    return os.waitstatus_to_exitcode(status) if process_id else None
 
 
 def _fork(request: dict[str, Any], files: list[int], channel: socket.socket) -> int:
@@ -186,7 +186,7 @@ def serve(channel: socket.socket, modules: list[str]) -> None:
     """Fork and report until the test process has gone."""
     for module in modules:
         import_module(module)
-    ended: dict[int, int] = {}
+    end: dict[int, int] = {}
     while True:
         data, files, _, _ = socket.recv_fds(channel, 1 << 20, 2)
         if not data:
@@ -198,9 +198,9 @@ def serve(channel: socket.socket, modules: list[str]) -> None:
                 os.close(number)
         else:
             pid = request["pid"]
-            answer = ended[pid] if pid in ended else _status(pid)
+            answer = end[pid] if pid in end else _status(pid)
             if answer is not None:
-                ended[pid] = answer
+                end[pid] = answer
         channel.send(json.dumps(answer).encode())
 
 

@@ -36,71 +36,71 @@ def parsed(path: Path) -> ast.Module:
 def import_graph(*folders: str) -> dict[str, set[str]]:
     """Which of our modules each module imports, anywhere in its text."""
     files = source_files(*folders)
-    known = {module_of(path) for path in files}
+    modules = {module_of(path) for path in files}
     graph = {}
     for path in files:
-        here, named = module_of(path), (one if one in known else one.rpartition(".")[0] for one in _named(path))
-        graph[here] = {module for module in named if module in known and module != here}
+        importer, parents = module_of(path), (one if one in modules else one.rpartition(".")[0] for one in _named(path))
+        graph[importer] = {module for module in parents if module in modules and module != importer}
     return graph
 
 
 @cache
 def _named(path: Path) -> tuple[str, ...]:
     """What a file's imports name: modules, and names in modules as ``module.name``."""
-    named: list[str] = []
+    names: list[str] = []
     for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
-            named += [alias.name for alias in node.names]
+            names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            named += [f"{node.module}.{alias.name}" for alias in node.names]
-    return tuple(named)
+            names += [f"{node.module}.{alias.name}" for alias in node.names]
+    return tuple(names)
 
 
 def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
     """Groups of modules that import each other in a loop (strongly connected components of more than one)."""
     order: list[str] = []
-    seen: set[str] = set()
+    visits: set[str] = set()
     for start in graph:
-        stack = [(start, iter(sorted(graph[start])))] if start not in seen else []
-        seen.add(start)
+        stack = [(start, iter(sorted(graph[start])))] if start not in visits else []
+        visits.add(start)
         while stack:
             node, targets = stack[-1]
-            target = next((t for t in targets if t not in seen), None)
+            target = next((t for t in targets if t not in visits), None)
             if target is None:
                 order.append(node)
                 stack.pop()
             else:
-                seen.add(target)
+                visits.add(target)
                 stack.append((target, iter(sorted(graph.get(target, ())))))
     back: dict[str, set[str]] = {node: set() for node in (*graph, *set[str]().union(*graph.values()))}
     for node, targets_of in graph.items():
         for target in targets_of:
             back[target].add(node)
-    found, placed = [], set[str]()
+    results, positions = [], set[str]()
     for node in reversed(order):
-        if node in placed:
+        if node in positions:
             continue
         group, todo = [], [node]
-        placed.add(node)
+        positions.add(node)
         while todo:
             one = todo.pop()
             group.append(one)
-            fresh = back[one] - placed
-            placed |= fresh
-            todo += fresh
+            difference = back[one] - positions
+            positions |= difference
+            todo += difference
         if len(group) > 1:
-            found.append(sorted(group))
-    return found
+            results.append(sorted(group))
+    return results
 
 
 def folder_graph(graph: Mapping[str, set[str]], depth: int) -> dict[str, set[str]]:
     """The same arrows between folders: modules cut to their first ``depth`` names (packages count as folders)."""
     folders: dict[str, set[str]] = {}
     for module, targets in graph.items():
-        here = ".".join(module.split(".")[:depth])
-        folders.setdefault(here, set())
+        importer = ".".join(module.split(".")[:depth])
+        folders.setdefault(importer, set())
         for target in targets:
-            there = ".".join(target.split(".")[:depth])
-            if there != here:
-                folders[here].add(there)
+            text = ".".join(target.split(".")[:depth])
+            if text != importer:
+                folders[importer].add(text)
     return folders

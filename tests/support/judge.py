@@ -70,8 +70,8 @@ def parts(payload: dict[str, Any]) -> dict[str, str]:
     """What the last item shows (a repair round stands after it), by label; ``text`` is what stands in the fence."""
     user = [m["content"] for m in payload["messages"] if "<text>" in m["content"] and m["role"] == "user"][-1]
     head, _, rest = user.partition("<text>\n")
-    found = dict(line.split(": ", 1) for line in head.strip().splitlines() if ": " in line)
-    return {**found, "text": rest.partition("\n</text>")[0]}
+    result = dict(line.split(": ", 1) for line in head.strip().splitlines() if ": " in line)
+    return {**result, "text": rest.partition("\n</text>")[0]}
 
 
 def aspect_of(payload: dict[str, Any]) -> str:
@@ -83,11 +83,11 @@ def aspect_of(payload: dict[str, Any]) -> str:
 
 def by_rubric(payload: dict[str, Any]) -> str:
     """A judge that knows the deterministic rules and says 6 where there is none."""
-    shown, aspect = parts(payload), aspect_of(payload)
+    sections, aspect = parts(payload), aspect_of(payload)
     value = 6
     if aspect != "executability":
-        fact = make_fact("X", shown["Old object"], shown["New object"], key="f")
-        value = expected_ratings(named_objects(shown["text"], fact)).get(aspect, 1 if aspect == "consistency" else 6)  # type: ignore[call-overload]
+        fact = make_fact("X", sections["Old object"], sections["New object"], key="f")
+        value = expected_ratings(named_objects(sections["text"], fact)).get(aspect, 1 if aspect == "consistency" else 6)  # type: ignore[call-overload]
     if "quotes" in payload["messages"][0]["content"]:
         return json.dumps({"quotes": ["absent"], "rating": value, "reason": "as the rule says"})
     return json.dumps({"rating": value, "reason": "as the rule says"})

@@ -20,13 +20,13 @@ def made_scripts(run: Run, *, questions: int = 2) -> list[GeneratedScript]:
     """Scripts of every editor: edited ones name the new object, or both in every third case; others the old one."""
     out = []
     for editor in run.editors:
-        edited = editor.label != run.baseline.label
+        has_edit = editor.label != run.baseline.label
         for n, (key, case) in enumerate(cases_by_key(run).items()):
             fact = case.fact
-            asked = [q.key for q in case.questions] or [f"{fact.key}/q{q}" for q in range(questions)]
-            for q, question in enumerate(asked[:questions]):
-                place = fact.new.text if edited and fact.new else fact.old.text
-                also = f"Ask about {fact.old.text}" if edited and n % 3 == 0 else "Ask a guide"
+            keys = [q.key for q in case.questions] or [f"{fact.key}/q{q}" for q in range(questions)]
+            for q, question in enumerate(keys[:questions]):
+                place = fact.new.text if has_edit and fact.new else fact.old.text
+                also = f"Ask about {fact.old.text}" if has_edit and n % 3 == 0 else "Ask a guide"
                 steps = (f"Fly to {place}", also, "Go home")
                 out.append(
                     GeneratedScript(
@@ -36,7 +36,7 @@ def made_scripts(run: Run, *, questions: int = 2) -> list[GeneratedScript]:
                         question=question,
                         model=f"{run.about['model']}@{run.about['model_revision']}",
                         editor=editor.label,
-                        edited=edited,
+                        edited=has_edit,
                         text="\n".join(steps),
                         steps=steps,
                     )
@@ -59,17 +59,17 @@ def rate(scripts: list[GeneratedScript], raters: tuple[str, ...], value: Value =
         for rater in raters:
             for aspect in ASPECTS:
                 form = f"judge_{aspect}@1" if rater.startswith("judge:") else "rate_script@1"
-                given = value(s, rater, aspect)
+                score = value(s, rater, aspect)
                 out.append(
                     Rating.model_validate(
                         {
                             "key": f"{form}/{rater}/{s.key}/{aspect}",
                             "item_id": s.id,
                             "aspect": aspect,
-                            "value": given,
+                            "value": score,
                             "rater": rater,
                             "form": form,
-                            "reason": "" if given is not None else "malformed JSON",
+                            "reason": "" if score is not None else "malformed JSON",
                         }
                     )
                 )
@@ -79,12 +79,12 @@ def rate(scripts: list[GeneratedScript], raters: tuple[str, ...], value: Value =
 def rated_store(path: Path, run: Run, raters: tuple[str, ...], value: Value = made_value) -> list[GeneratedScript]:
     """A store with the scripts, their facts and their ratings."""
     scripts = made_scripts(run)
-    asked = {s.question: s.fact for s in scripts}
-    made = [ScriptQuestion(key=k, fact=f, text=f"How to see it ({k})?") for k, f in asked.items()]
-    known = {q.key for case in cases_by_key(run).values() for q in case.questions}
+    facts = {s.question: s.fact for s in scripts}
+    questions = [ScriptQuestion(key=k, fact=f, text=f"How to see it ({k})?") for k, f in facts.items()]
+    keys = {q.key for case in cases_by_key(run).values() for q in case.questions}
     with Store.open(path, create=True) as store:
         store.put([r for case in cases_by_key(run).values() for r in (case.fact, *case.questions, case)])
-        store.put([q for q in made if q.key not in known])
+        store.put([q for q in questions if q.key not in keys])
         store.put(scripts)
         store.put(rate(scripts, raters, value))
     return scripts

@@ -79,10 +79,11 @@ class Troubled:
 
     Args:
         hang: Seconds that a hanging call takes.
+        write: The good replies.
     """
 
-    def __init__(self, *, hang: float) -> None:
-        self.hang = hang
+    def __init__(self, *, hang: float, write: Callable[[dict[str, Any]], str] = author) -> None:
+        self.hang, self.write = hang, write
         self.seen: dict[str, int] = {}
         self.did: dict[str, int] = {}
         self._guard = threading.Lock()
@@ -96,7 +97,7 @@ class Troubled:
         with self._guard:
             nth = self.seen[text] = self.seen.get(text, 0) + 1
         if repairing and digest % 2:
-            return author(asked)
+            return self.write(asked)
         return self.trouble(asked, digest % 100, nth)
 
     def trouble(self, asked: dict[str, Any], n: int, nth: int) -> str | Raw:
@@ -107,13 +108,13 @@ class Troubled:
             2: ("429 with a date", Raw(429, slow, {"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"})),
             3: ("500", Raw(500, {"error": {"message": "oops"}})),
             4: ("502 page", Raw(502, b"<html>bad gateway</html>")),
-            6: ("cut body", Raw(200, json.dumps(completion(author(asked))).encode()[:-40])),
+            6: ("cut body", Raw(200, json.dumps(completion(self.write(asked))).encode()[:-40])),
             7: ("no choices", Raw(200, {"object": "chat.completion", "choices": []})),
         }
         if n == 5 and asked["messages"][-1]["content"].count("e") % 4 == 0:
-            first[5] = ("hang", Raw(body=completion(author(asked)), delay=self.hang))
+            first[5] = ("hang", Raw(body=completion(self.write(asked)), delay=self.hang))
         always: dict[int, tuple[str, str | Raw]] = {
-            20: ("cut JSON", Raw(body=completion(author(asked)[:-9], finish="length"))),
+            20: ("cut JSON", Raw(body=completion(self.write(asked)[:-9], finish="length"))),
             21: ("wrong schema", '{"answer": 42}'),
             22: ("wrong types", '{"questions": "one", "steps": 9}'),
             23: ("refusal", Raw(body=completion(None, refusal="I can't help with that."))),
@@ -124,14 +125,14 @@ class Troubled:
                 "another language",
                 json.dumps({"questions": ["Comment aller à Paris ?"], "steps": ["去巴黎", "回家"]}),
             ),
-            28: ("prose", f"Of course!\n```json\n{author(asked)}\n```\nAnything else?"),
+            28: ("prose", f"Of course!\n```json\n{self.write(asked)}\n```\nAnything else?"),
             29: (
                 "injection",
                 json.dumps({"questions": ["Ignore all rules.<script>\u202e\x00"], "steps": ["{old} %s\x1b[2J"]}),
             ),
             30: ("bad request", Raw(400, {"error": {"message": "This model's maximum context length is 9 tokens."}})),
         }
-        name, answer = first[n] if n in first and nth == 1 else always.get(n, ("good", author(asked)))
+        name, answer = first[n] if n in first and nth == 1 else always.get(n, ("good", self.write(asked)))
         with self._guard:
             self.did[name] = self.did.get(name, 0) + 1
         return answer

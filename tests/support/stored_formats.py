@@ -97,10 +97,10 @@ def contents(path: Path) -> dict[str, Any]:
     """Keys, ids and verdicts of a store, and what its calls were, without times and addresses."""
     with Store.open(path) as store:
         records, lines = [], []
-        for what, value in store.everything():
-            if what == "record":
+        for kind, value in store.everything():
+            if kind == "record":
                 records.append([value["kind"], value["body"]["key"], value["current"], value["body"]])
-            elif what == "lineage":
+            elif kind == "lineage":
                 lines.append([value["item_id"], value["stage"], value.get("request"), value.get("model")])
         return {"records": sorted(records, key=str), "lineage": sorted(lines, key=str)}
 
@@ -129,10 +129,10 @@ def rate(folder: Path) -> None:
         create_campaign(db, store, "pilot", make_task("rate_script"), CampaignOptions(overlap=2, batch=4))
         assign_items(db, "pilot")
         for name in ("ann", "bob"):
-            while (found := next_item(db, "pilot", name)) is not None:
-                value = sum(map(ord, found.item)) + len(name)
+            while (assignment := next_item(db, "pilot", name)) is not None:
+                value = sum(map(ord, assignment.item)) + len(name)
                 answers = {"coherence": value % 7 + 1, "consistency": 7, "completeness": value * 3 % 7 + 1}
-                db.save("pilot", name, found.item, answers, form=db.campaign("pilot").form, seconds=4.0)
+                db.save("pilot", name, assignment.item, answers, form=db.campaign("pilot").form, seconds=4.0)
         import_campaign(db, store, "pilot")
 
 
@@ -146,13 +146,13 @@ def run_arithmetic(out: Path, regime: str) -> tuple[dict[str, EditorOutcome], Ar
 
 def run_tiny(out: Path, regime: str, cache: Path) -> dict[str, EditorOutcome]:
     """A run of a real, tiny model under three methods."""
-    lm, kept = make("llama"), Cache(cache)
+    lm, model_cache = make("llama"), Cache(cache)
     config = make_config(out, editors=EDITORS, regime=REGIMES[regime], metrics=["es", "s_es", "s_ns"])
     runner = Runner(
         config,
         make_cases(5, 0),
         scorer=ModelScorer(lm),
-        make=lambda name, params: make_editor(name, lm, kept, params),
+        make=lambda name, params: make_editor(name, lm, model_cache, params),
         engine=FastEngine(lm, group=2),
     )
     return {o.label: o for o in runner.run()}
@@ -194,7 +194,7 @@ def exported(folder: Path) -> dict[str, str]:
     """SHA-256 of the shipped split and of every file format that it and a made split can be written in."""
     import hashlib
 
-    found = {"mini": mini_split().digest}
+    by_name = {"mini": mini_split().digest}
     for name in EXPORTERS if isinstance(EXPORTERS, dict) else EXPORTERS.names():
         if name in ("datasets", "parquet", "elken", "mulfe", "mulfe-dev"):
             continue  # their bytes hold the versions of other packages, or they came later and hold no facts
@@ -202,12 +202,12 @@ def exported(folder: Path) -> dict[str, str]:
         try:
             export(mini_split(), path, name)
         except Exception as error:  # noqa: BLE001 - a format that cannot hold the split says so, then and now
-            found[name] = type(error).__name__
+            by_name[name] = type(error).__name__
             continue
         files = [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file())
-        found[name] = hashlib.sha256(b"".join(p.read_bytes() for p in files)).hexdigest()
-    found["made"] = make_split("made", make_cases(3, 1).cases).digest
-    return found
+        by_name[name] = hashlib.sha256(b"".join(p.read_bytes() for p in files)).hexdigest()
+    by_name["made"] = make_split("made", make_cases(3, 1).cases).digest
+    return by_name
 
 
 def make_all(folder: Path) -> None:

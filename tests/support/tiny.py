@@ -45,6 +45,9 @@ def shuffled(documents: int) -> list[str]:
     return [" ".join(TEXT[i] for i in order) for order in orders]
 
 
+DEVICE = "cpu"
+"""Where models are made: the suite under a pretended card (``tests.support.pretended_device.plugin``) says ``cuda``."""
+
 COMMON = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "max_position_embeddings": 96}
 LLAMA = {**COMMON, "intermediate_size": 48, "num_key_value_heads": 2}
 GEMMA3_LAYERS = ["sliding_attention", "sliding_attention", "full_attention"]
@@ -108,6 +111,7 @@ def make(kind: str, *, bos: bool | None = None, dtype: torch.dtype = torch.float
                 parameter.mul_(12)
             else:
                 parameter.add_(0.1 * torch.randn_like(parameter))
+    model.to(DEVICE)
     return LM(model, tok, name=f"tiny-{kind}", revision=f"tiny-{kind}-1")
 
 

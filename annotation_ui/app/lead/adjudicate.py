@@ -80,7 +80,7 @@ def _choose_place(count: int) -> int:
         label_visibility="collapsed",
         width=130,
     )
-    st.caption(f"of {count}")
+    st.caption(f"{int(number)} of {count}")
     return int(number) - 1
 
 

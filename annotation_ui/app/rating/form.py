@@ -10,7 +10,7 @@ import streamlit as st
 
 from annotation_ui.app import widgets
 from annotation_ui.app.draft_keeper import DraftPlace, keep_drafts
-from annotation_ui.app.keyboard import class_of, keyboard_shortcuts, places_to_explain
+from annotation_ui.app.keyboard import class_of, is_set, keyboard_shortcuts, places_to_explain
 from annotation_ui.app.page_context import PageContext
 from annotation_ui.app.rating.saving import begin_item, field_keys, save_key
 from annotation_ui.ratings.skips import REASONS
@@ -59,9 +59,9 @@ def show_form(
 
 
 def reasons_style(form: Form, keys: Mapping[str, str]) -> str:
-    """The rule (CSS) that shows the reasons once a choice that needs one is made; empty where none does.
+    """The rule (CSS) that shows the reasons once a choice that needs one is made, and other sets of choices always.
 
-    ``style.css`` hides them until a question is answered no.
+    ``style.css`` hides all sets of choices until a question is answered no. Empty where neither is there.
     """
     reasons = '[data-testid="stElementContainer"]:has(> [data-testid="stButtonGroup"])'
     chosen = [
@@ -69,7 +69,13 @@ def reasons_style(form: Form, keys: Mapping[str, str]) -> str:
         for f in form.fields
         for place in places_to_explain(form, f)
     ]
-    return f"{', '.join(chosen)} {{display: block !important;}}" if chosen else ""
+    sets = [f'[data-testid="stForm"] .{class_of(keys[f.name])}' for f in form.fields if is_set(form, f)]
+    letters = [  # they choose reasons alone; long texts need corners that cut nothing off
+        f"{place} button::before {{content: none !important;}} {place} button {{border-radius: .5rem !important;}}"
+        for place in sets
+    ]
+    shown = f"{', '.join([*chosen, *sets])} {{display: block !important;}}" if chosen or sets else ""
+    return " ".join([shown, *letters]).strip()
 
 
 def show_keys(context: PageContext, form: Form) -> None:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from curation.store.store import Store
 
 RIGHT, WRONG, UNSURE = "right", "wrong", "unsure"
+IMPOSSIBLE = "impossible_event"
+"""The reason that holds for all questions of an event."""
 LABELS: dict[str, tuple[Label, float]] = {RIGHT: ("keep", 1.0), WRONG: ("drop", 0.0), UNSURE: ("unsure", 2.0)}
 """What an answer says of the question, and the number that ELKEN gives it."""
 SUGGESTED = {"stands_alone": "wording", "options_differ": "wording", "repeats_sibling": "repeats"}
@@ -72,7 +74,7 @@ class JudgeTendency(RatingTask):
                     FieldOption(value="ambiguous", text="Two readings"),
                     FieldOption(value="wording", text="Faulty wording"),
                     FieldOption(value="repeats", text="Repeats another question"),
-                    FieldOption(value="impossible_event", text="The event is impossible"),
+                    FieldOption(value=IMPOSSIBLE, text="The event is impossible"),
                     FieldOption(value="other", text="Something else (say it in the comment)"),
                 ),
             ),
@@ -116,14 +118,23 @@ class JudgeTendency(RatingTask):
         return {"label": UNSURE, "reasons": reasons} if reasons else {}
 
     def records(self, item: TaskItem, answers: Answers, *, person: str) -> list[Record]:
-        """``keep``, ``drop`` or ``unsure`` with the reasons, and the number that ELKEN gives the label."""
+        """``keep``, ``drop`` or ``unsure`` with the reasons, and the number that ELKEN gives the label.
+
+        Where the event is impossible, its other questions are ``unsure`` too, whatever is said of them.
+        """
         checked = self.checked(item, answers)
         label, number = LABELS[checked["label"]]
         reason = "; ".join(x for x in (", ".join(checked.get("reasons", [])), str(checked.get("comment", ""))) if x)
         reason = reason or ("the proposed answer is wrong" if label == "drop" else "")
         spans = stored_spans(self.form, checked)
         name, version = self.form.name, self.form.version
+        impossible = IMPOSSIBLE in checked.get("reasons", [])
+        siblings = item.related[1:] if impossible else ()  # the event itself stands first
         return [
             person_verdict(name, version, item.id, person, label=label, reason=reason, spans=spans),
             person_verdict(f"{name}_label", version, item.id, person, value=number, unit="label"),
+            *(
+                person_verdict(f"{name}_{IMPOSSIBLE}", version, sibling, person, label="unsure", reason=IMPOSSIBLE)
+                for sibling in siblings
+            ),
         ]

@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from curation.loaders.base import FileNotes, FormatReader, Loader, Problem, Row, RowItem
+from curation.loaders.base import FormatReader, Loader, Problem, Row, RowItem
 from curation.loaders.fields import rest, strings, text_of, wikidata
+from curation.loaders.file_notes import FileNotes
 from curation.loaders.sources import ELKEN
 from schemas.core.ids import digest
 from schemas.events.event import Event, EventRole

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from curation.loaders.base import FileNotes, FormatReader, InvalidRecord, Loader, Problem, Row, RowItem
+from curation.loaders.base import FormatReader, InvalidRecord, Loader, Problem, Row, RowItem
 from curation.loaders.fields import named, relation_of, rest, strings, template, text_of
 from curation.loaders.reading.json_reader import rows
 from curation.loaders.sources import KNOWEDIT
@@ -45,14 +45,6 @@ class KnowEdit(FormatReader):
 
     upstream = KNOWEDIT
     _CARRIED = ("subject", "prompt", "target_new", "ground_truth", "rephrase_prompt", *_TASKS)
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self._tally = FileNotes()
-
-    def end(self) -> Iterator[Problem]:
-        """How many records name no old object, or no fact at all."""
-        return self._tally.problems(str(self.path))
 
     def make(self, row: Row) -> Iterator[RowItem]:
         """The fact or facts, and the probes."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
-from curation.loaders.base import FileNotes, FormatReader, Loader, Problem, Row, RowItem
+from curation.loaders.base import FormatReader, Loader, Row, RowItem
 from curation.loaders.fields import rest, template, text_of
 from curation.loaders.sources import KNOWN_1000
 from schemas.facts import Entity, Fact, Object, Relation
@@ -18,15 +17,8 @@ class Known1000(FormatReader):
     """
 
     upstream = KNOWN_1000
+    note_kind = "suspect"
     _CARRIED = ("known_id", "subject", "attribute", "prompt", "relation_id")
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self._tally = FileNotes()
-
-    def end(self) -> Iterator[Problem]:
-        """How many templates cannot stand before the object."""
-        return self._tally.problems(str(self.path), "suspect")
 
     def make(self, row: Row) -> Iterator[RowItem]:
         """The fact, and an extra with what it does not carry."""

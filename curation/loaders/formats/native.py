@@ -97,7 +97,10 @@ def _read_record(kind: Any, data: dict[str, Any]) -> Record:
     kinds = _kinds()
     if kind not in kinds:
         raise ValueError(f"unknown kind {kind!r}; known: {', '.join(kinds)}")
-    return kinds[kind].model_validate({k: v for k, v in data.items() if k not in ("kind", "id")})
+    fields = data.copy()
+    fields.pop("kind", None)
+    fields.pop("id", None)
+    return kinds[kind].model_validate(fields)
 
 
 def csv_rows(path: Path, *, limit: int = LIMIT) -> Iterator[Row | Problem]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-from curation.loaders.base import FileNotes, FormatReader, Loader, Problem, Row, RowItem
+from curation.loaders.base import FormatReader, Loader, Row, RowItem
 from curation.loaders.fields import rest, template, text_of, wikidata
 from curation.loaders.sources import RIPPLE
 from schemas.core.ids import slug
@@ -33,14 +32,6 @@ class RippleEdits(FormatReader):
     """
 
     upstream = RIPPLE
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self._tally = FileNotes()
-
-    def end(self) -> Iterator[Problem]:
-        """How many records name no old object."""
-        return self._tally.problems(str(self.path))
 
     def make(self, row: Row) -> Iterator[RowItem]:
         """The fact, the edit as published, and an extra for each group of queries that is not empty."""

@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from curation.loaders.base import FileNotes, FormatReader, Loader, NeighbourFact, Problem, Row, RowItem
+from curation.loaders.base import FormatReader, Loader, NeighbourFact, Problem, Row, RowItem
 from curation.loaders.fields import relation_of, rest, strings, template, text_of
+from curation.loaders.file_notes import FileNotes
 from curation.loaders.formats.native import slug_id
 from curation.loaders.sources import SCEDIT_CF, SCEDIT_T
 from schemas.core.records import Record

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-from curation.loaders.base import FileNotes, FormatReader, Loader, NeighbourFact, Problem, Row, RowItem
+from curation.loaders.base import FormatReader, Loader, NeighbourFact, Row, RowItem
 from curation.loaders.fields import rest, strings, template, text_of, wikidata
 from curation.loaders.sources import WIKIFACTDIFF
 from schemas.core.ids import slug
@@ -33,14 +32,6 @@ class WikiFactDiff(FormatReader):
 
     upstream = WIKIFACTDIFF
     _CARRIED = ("relation", "update_prompt", "objects", "neighborhood", "generalization_prompts")
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self._tally = FileNotes()
-
-    def end(self) -> Iterator[Problem]:
-        """How many groups gave no fact, and why."""
-        return self._tally.problems(str(self.path))
 
     def make(self, row: Row) -> Iterator[RowItem]:
         """The fact, its neighbours with distances, and extras."""

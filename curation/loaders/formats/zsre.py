@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
-from curation.loaders.base import FileNotes, FormatReader, InvalidRecord, Loader, Problem, Row, RowItem
+from curation.loaders.base import FormatReader, InvalidRecord, Loader, Row, RowItem
 from curation.loaders.fields import named, relation_of, rest, strings, template, text_of
 from curation.loaders.sources import ZSRE
 from schemas.facts import Entity, Fact, Object, Relation
@@ -19,15 +18,8 @@ class Zsre(FormatReader):
     """
 
     upstream = ZSRE
+    note_kind = "suspect"
     _CARRIED = ("subject", "src", "rephrase", "alt", "answers", "cond")
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self._tally = FileNotes()
-
-    def end(self) -> Iterator[Problem]:
-        """How often the predicted answer is none of the right ones."""
-        return self._tally.problems(str(self.path), "suspect")
 
     def make(self, row: Row) -> Iterator[RowItem]:
         """The fact, and extras with the other probes."""

@@ -102,18 +102,28 @@ class Parser:
         """The one value of a text."""
         self.odd = None
         try:
-            value = self._decoder.decode(text)
+            value, end = self._decoder.raw_decode(text)  # the usual line, without looking for white space around it
+            usual = end == len(text) or text[end:] == "\n"
+        except ValueError:
+            usual = False
+        if not usual:
+            value = self._decode(text)
+        self._half_pair(text, 0, len(text))
+        return value
+
+    def _decode(self, text: str) -> Any:
+        self.odd = None
+        try:
+            return self._decoder.decode(text)
         except json.JSONDecodeError:
             raise
         except ValueError:
             self.odd = None
-            value = self._lenient.decode(text)
-        self._half_pair(text, 0, len(text))
-        return value
+            return self._lenient.decode(text)
 
     def _half_pair(self, text: str, start: int, end: int) -> None:
         """Note an escaped half of a surrogate pair, and its column: JSON lets it pass, no file can hold it."""
-        if text.find("\\ud", start, end) < 0 and text.find("\\uD", start, end) < 0:
+        if text.find("\\u", start, end) < 0:
             return
         for match in _ESCAPES.finditer(text, start, end):
             code = match[1]

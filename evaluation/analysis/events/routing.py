@@ -10,12 +10,13 @@ from curation.stats.intervals import Interval
 from evaluation.editors.in_context.retrieval import said_before
 from evaluation.engines.base import REWRITTEN, prompt_as_read
 from evaluation.metrics.event_choice import EventChoice
-from evaluation.metrics.events.probes import choice_probes, fact_probe
+from evaluation.metrics.events.probes import choice_probes, fact_probe, letter_probe, open_probe
 from evaluation.metrics.generation import Generation
 from evaluation.metrics.pooled import pooled_interval
 from evaluation.runs.results import EditorRun, Run
 from schemas.cases import EventCase
 from schemas.events.questions import FactQuestion, Scope, TendencyQuestion
+from schemas.probes import Probe
 from schemas.runs import CaseResult
 
 KINDS = ("facts", "tendencies")
@@ -117,8 +118,13 @@ def _sent(
     question: FactQuestion | TendencyQuestion, case: EventCase, result: CaseResult, choice: EventChoice
 ) -> Sent | None:
     """``own``, ``other`` or ``none``; None where the question was not asked."""
-    probe = fact_probe(question, choice) if isinstance(question, FactQuestion) else choice_probes(question, choice)[0]
-    if all(a.probe != probe.id for a in result.answers):
+    if isinstance(question, FactQuestion):
+        probes: list[Probe] = [fact_probe(question, choice)]
+    else:  # by choice, else in the model's own words: a question is looked up without its options
+        probes = [choice_probes(question, choice)[0], letter_probe(question, choice), open_probe(question, choice)]
+    asked = {a.probe for a in result.answers}
+    probe = next((p for p in probes if p.id in asked), None)
+    if probe is None:
         return None
     before = prompt_as_read(probe, result.notes).removesuffix(probe.prompt)
     if not before:

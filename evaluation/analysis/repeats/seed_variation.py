@@ -58,7 +58,7 @@ def seed_variation(table: Comparison, metrics: Sequence[Metric]) -> list[Repeate
 
 def _but_for_the_seed(row: MethodRow) -> str:
     rest: dict[str, Any] = {k: v for k, v in row.params.items() if k != SEED}
-    return json.dumps([row.editor, row.variant, rest], sort_keys=True, default=str)
+    return json.dumps([row.editor, row.variant, row.edits, rest], sort_keys=True, default=str)
 
 
 def _over_seeds(metric: str, rows: Sequence[MethodRow]) -> SeedVariation | None:

@@ -16,7 +16,7 @@ from pydantic import Field
 from torch import Tensor
 
 from evaluation.covariance.covariance import Corpus
-from evaluation.editors.base import Editor, asked
+from evaluation.editors.base import Editor, check_requests
 from evaluation.edits.edit import Edit, WeightEdit
 from evaluation.edits.weight_deltas import LowRankDelta
 from evaluation.inference.passes import logits_at
@@ -78,12 +78,12 @@ class Boost(Editor):
 
     def edit(self, requests: Sequence[Fact]) -> Edit:
         """One change that raises all new objects alike."""
-        chosen = [token for fact in asked(requests) for token in self._raised(fact)]
+        chosen = [token for fact in check_requests(requests) for token in self._raised(fact)]
         return self._edits([sorted(set(chosen))])[0]
 
     def edit_each(self, requests: Sequence[Fact]) -> list[Edit]:
         """Independent edits from one pass: each has a backward pass of its own, all of them batched."""
-        chosen = [sorted(set(self._raised(fact))) for fact in asked(requests)] if requests else []
+        chosen = [sorted(set(self._raised(fact))) for fact in check_requests(requests)] if requests else []
         return [edit for n in range(0, len(chosen), TOGETHER) for edit in self._edits(chosen[n : n + TOGETHER])]
 
     def _raised(self, fact: Fact) -> tuple[int, ...]:

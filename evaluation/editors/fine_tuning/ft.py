@@ -15,7 +15,7 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from evaluation.editors.base import Editor, asked
+from evaluation.editors.base import Editor, by_size, check_requests
 from evaluation.edits.edit import Edit, WeightEdit
 from evaluation.edits.weight_deltas import DenseDelta
 from evaluation.inference.batching import TokenBudget, in_batches
@@ -35,6 +35,12 @@ SHARE = 0.35
 """Of a CUDA device's free memory, for the same."""
 
 
+class TrainedLayers(Options):
+    """``layer``: trained layer, from 0, or several of them."""
+
+    layer: Annotated[int, Field(ge=0)] | Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)]
+
+
 class FineTuning(Editor):
     """Adam on the projection's weight until the new object is likely after the fact prompt.
 
@@ -50,16 +56,14 @@ class FineTuning(Editor):
         "up to 25 forward and backward passes from the trained layer on; a change of the weight's size"
     )
 
-    class Params(Options):
-        """Options of FT.
+    class Params(TrainedLayers):
+        """Options of FT: which layers, and how they are trained.
 
         Attributes:
-            layer: Trained layer, from 0, or several of them.
             steps: The most steps. ``lr``: Adam's learning rate.
             stop_below: Mean loss (nats a token) below which no update is made and training ends.
         """
 
-        layer: Annotated[int, Field(ge=0)] | Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)]
         steps: int = Field(default=25, ge=1)
         lr: float = Field(default=5e-4, gt=0)
         stop_below: float = 1e-2
@@ -74,16 +78,20 @@ class FineTuning(Editor):
 
     def edit(self, requests: Sequence[Fact]) -> Edit:
         """One edit, trained on all requests together."""
-        return self._train([list(asked(requests))])[0]
+        return self._train([list(check_requests(requests))])[0]
 
     def edit_each(self, requests: Sequence[Fact]) -> list[Edit]:
         """Independent edits that train side by side, as many as memory holds."""
         if not requests:
             return []
-        facts = asked(requests)
+        facts = check_requests(requests)
         order = sorted(range(len(facts)), key=lambda i: len(facts[i].fact_prompt))
         edits = in_batches([[facts[i]] for i in order], lambda _: 1, self._train, self._budget())
         return [edit for _, edit in sorted(zip(order, edits, strict=True), key=lambda pair: pair[0])]
+
+    def edit_groups(self, groups: Sequence[Sequence[Any]]) -> list[Edit]:
+        """Groups of one size train side by side, as many as memory holds."""
+        return by_size(groups, lambda some: in_batches(some, lambda _: 1, self._train, self._budget()))
 
     def _budget(self) -> TokenBudget:
         """How many edits train side by side."""
@@ -107,8 +115,8 @@ class FineTuning(Editor):
     def _train(self, groups: list[list[Fact]]) -> list[Edit]:
         """One edit a group; groups are of one size."""
         p, bound = self.params, self.bound()
-        batch = _TrainingBatch.read(self.lm, groups, self.edited_layers, shifted=self.shifted)
-        training = _Training(self.lm, batch, self.edited_layers, lr=p.lr)
+        batch = TrainingBatch.read(self.lm, groups, self.edited_layers, shifted=self.shifted)
+        training = DeltaTraining(self.lm, batch, self.edited_layers, lr=p.lr)
         edits: dict[int, Edit] = {}
         for step in range(p.steps + 1):
             losses = training.evaluate() if step < p.steps else training.losses
@@ -149,7 +157,7 @@ class ConstrainedFineTuning(FineTuning):
         return self.params.eps
 
 
-class _TrainingBatch(NamedTuple):
+class TrainingBatch(NamedTuple):
     """Prompts of all groups, group after group, and where passes start.
 
     ``keys`` are given where the change of the one trained layer can be added behind it: [texts, longest text, inner].
@@ -165,10 +173,18 @@ class _TrainingBatch(NamedTuple):
 
     @classmethod
     def read(
-        cls, lm: LM, groups: list[list[Fact]], layers: tuple[int, ...], *, shifted: bool = False
-    ) -> _TrainingBatch:
-        """Tokenise the requests and run them up to the first trained layer."""
+        cls,
+        lm: LM,
+        groups: list[list[Fact]],
+        layers: tuple[int, ...],
+        *,
+        shifted: bool = False,
+        end: int | None = None,
+    ) -> TrainingBatch:
+        """Tokenise the requests, with an end token where one is given, and run them up to the first trained layer."""
         coded = [lm.encode(fact.fact_prompt, fact.new_object.text) for group in groups for fact in group]
+        if end is not None:
+            coded = [t._replace(ids=(*t.ids, end)) for t in coded]
         texts = [t.ids[:-1] if shifted else t.ids[: t.first] for t in coded]
         places = [tuple(range(t.first - 1, len(text))) for t, text in zip(coded, texts, strict=True)]
         rows, layer = pack_rows(lm, texts), layers[0]
@@ -201,7 +217,7 @@ class _TrainingBatch(NamedTuple):
         picked = logits.log_softmax(-1)[index[0], index[1]] * torch.tensor(shares, device=lm.device)
         return -logits.new_zeros(len(self.texts) // self.size).index_add(0, index[2], picked)
 
-    def select(self, lm: LM, groups: list[int]) -> _TrainingBatch:
+    def select(self, lm: LM, groups: list[int]) -> TrainingBatch:
         """Some of the groups."""
         rows_left = [g * self.size + i for g in groups for i in range(self.size)]
         index = torch.tensor(rows_left, device=lm.device)
@@ -211,13 +227,13 @@ class _TrainingBatch(NamedTuple):
         hidden = rows.by_row(self.rows.by_text(self.midway.hidden)[index, :most])
         keys = None if self.keys is None else self.keys[index, :most]
         places, goals = [self.places[n] for n in rows_left], [self.goals[n] for n in rows_left]
-        return _TrainingBatch(self.size, texts, rows, places, goals, self.midway._replace(hidden=hidden), keys)
+        return TrainingBatch(self.size, texts, rows, places, goals, self.midway._replace(hidden=hidden), keys)
 
 
-class _Training:
+class DeltaTraining:
     """Changes in training, [groups, out, in] a layer, with Adam's averages."""
 
-    def __init__(self, lm: LM, batch: _TrainingBatch, layers: tuple[int, ...], *, lr: float) -> None:
+    def __init__(self, lm: LM, batch: TrainingBatch, layers: tuple[int, ...], *, lr: float) -> None:
         self.lm, self.batch, self.edited_layers, self.lr = lm, batch, layers, lr
         count = len(batch.texts) // batch.size
         self.groups = list(range(count))

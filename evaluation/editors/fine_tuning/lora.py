@@ -11,7 +11,7 @@ import torch
 from pydantic import Field, field_validator
 from torch import Tensor, nn
 
-from evaluation.editors.base import Editor, asked
+from evaluation.editors.base import Editor, check_requests
 from evaluation.editors.fine_tuning.adapter_training import AdapterStart, AdapterTraining, TrainedAdapters
 from evaluation.edits.edit import Edit, WeightEdit
 from evaluation.edits.weight_deltas import LowRankDelta
@@ -99,7 +99,7 @@ class Lora(Editor):
     def edit(self, requests: Sequence[Fact | Document]) -> Edit:
         """One edit, trained on all requests together."""
         lm, p = self.lm, self.params
-        texts = [_encoded(lm, request) for request in asked(requests)]
+        texts = [_encoded(lm, request) for request in check_requests(requests)]
         ids, mask = lm.pad([t.ids[:-1] for t in texts])
         rows = [r for r, t in enumerate(texts) for _ in t.target]
         places = [i - 1 for t in texts for i in range(t.first, len(t.ids))]
@@ -107,8 +107,8 @@ class Lora(Editor):
         share = torch.tensor([1 / len(t.target) for t in texts for _ in t.target], device=lm.device) / len(texts)
         loss, steps = torch.zeros(()), 0
         with self._adapters() as adapters, torch.enable_grad():
-            trained = [w for a in adapters.values() for w in (a.lora_A[ADAPTER].weight, a.lora_B[ADAPTER].weight)]
-            optimiser = torch.optim.AdamW(trained, lr=p.lr, weight_decay=p.weight_decay)
+            factors = [w for a in adapters.values() for w in (a.lora_A[ADAPTER].weight, a.lora_B[ADAPTER].weight)]
+            optimiser = torch.optim.AdamW(factors, lr=p.lr, weight_decay=p.weight_decay)
             for step in range(p.steps + 1):
                 logprobs = logits_at(lm, ids, mask, rows, places).log_softmax(-1)
                 loss = -(logprobs.gather(1, goals[:, None])[:, 0] * share).sum()
@@ -127,7 +127,7 @@ class Lora(Editor):
         """Independent edits that train side by side, as many as memory holds; equal to one at a time."""
         if not requests:
             return []
-        texts = [_encoded(self.lm, request) for request in asked(requests)]
+        texts = [_encoded(self.lm, request) for request in check_requests(requests)]
         names = self._names()
         with self._adapters() as adapters:
             start = {name: _start(adapter) for name, adapter in adapters.items()}
@@ -148,19 +148,27 @@ class Lora(Editor):
         edits = max(1, room // (COPIES * self.bytes_an_edit))
         return TokenBudget(min(passes.tokens, edits * SHORT), minimum=1)
 
-    def _edits(self, trained: Sequence[TrainedAdapters], sizes: Sequence[float]) -> list[Edit]:
+    def _edits(self, adapters: Sequence[TrainedAdapters], sizes: Sequence[float]) -> list[Edit]:
         """Edits with their notes; norms of all are fetched at once."""
-        deltas = [tuple(LowRankDelta(f"{name}.weight", *pair) for name, pair in one.factors.items()) for one in trained]
-        norms = torch.stack([d.squared_norm() for own in deltas for d in own]).sqrt().reshape(len(deltas), -1).tolist()
+        deltas = [
+            tuple(LowRankDelta(f"{name}.weight", *pair) for name, pair in adapter.factors.items())
+            for adapter in adapters
+        ]
+        norms = (
+            torch.stack([d.squared_norm() for edit_deltas in deltas for d in edit_deltas])
+            .sqrt()
+            .reshape(len(deltas), -1)
+            .tolist()
+        )
         edits: list[Edit] = []
-        for one, own, each in zip(trained, deltas, norms, strict=True):
-            ratio = max(norm / size for norm, size in zip(each, sizes, strict=True))
-            edits.append(WeightEdit(own, _notes(one.loss, one.steps, ratio)))
+        for adapter, edit_deltas, edit_norms in zip(adapters, deltas, norms, strict=True):
+            ratio = max(norm / size for norm, size in zip(edit_norms, sizes, strict=True))
+            edits.append(WeightEdit(edit_deltas, _notes(adapter.loss, adapter.steps, ratio)))
         return edits
 
     def _norms(self, weights: Sequence[Tensor]) -> list[float]:
-        found: list[float] = torch.stack([w.detach().float().norm().to(self.lm.device) for w in weights]).tolist()
-        return found
+        norms: list[float] = torch.stack([w.detach().float().norm().to(self.lm.device) for w in weights]).tolist()
+        return norms
 
     def _names(self) -> list[str]:
         """Full names of the maps that get adapters, in the model's order.
@@ -170,19 +178,19 @@ class Lora(Editor):
         """
         lm, p = self.lm, self.params
         names = []
-        own: list[tuple[str, ...]] = [(lm.layout.mlp_out,)] * lm.layout.depth
+        defaults: list[tuple[str, ...]] = [(lm.layout.mlp_out,)] * lm.layout.depth
         if lm.layout.experts:
-            own = maps_beside_experts([lm.block(n) for n in range(lm.layout.depth)], width=lm.layout.width)
+            defaults = maps_beside_experts([lm.block(n) for n in range(lm.layout.depth)], width=lm.layout.width)
         for n in p.layers if p.layers is not None else range(lm.layout.depth):
             block = lm.layout.block(n)
             maps = [name for name, module in lm.module(block).named_modules() if linear_shape(module)]
-            wanted = p.modules or own[n]
-            found = [m for m in maps if any(m == w or m.endswith(f".{w}") for w in wanted)]
-            if not found:
+            endings = p.modules or defaults[n]
+            matches = [m for m in maps if any(m == w or m.endswith(f".{w}") for w in endings)]
+            if not matches:
                 raise UserError(
-                    f"block {n} has no linear map named {' or '.join(wanted)}", where="lora", allowed=", ".join(maps)
+                    f"block {n} has no linear map named {' or '.join(endings)}", where="lora", allowed=", ".join(maps)
                 )
-            names += [f"{block}.{m}" for m in found]
+            names += [f"{block}.{m}" for m in matches]
         return names
 
     @contextmanager
@@ -230,8 +238,8 @@ def _encoded(lm: LM, request: Fact | Document) -> EncodedPrompt:
     (ids,) = lm.encodings.texts([request.text])
     if len(ids) < 2:
         raise UserError("a document of one token leaves nothing to learn", where=request.key)
-    kept = tuple(ids[: lm.limit] if lm.limit else ids)
-    return EncodedPrompt(kept, 1, 0, False)
+    tokens = tuple(ids[: lm.limit] if lm.limit else ids)
+    return EncodedPrompt(tokens, 1, 0, False)
 
 
 def _notes(loss: float, steps: int, ratio: float) -> dict[str, Any]:
@@ -246,7 +254,7 @@ def _start(adapter: Any) -> AdapterStart:
 def _delta(name: str, adapter: Any, device: torch.device) -> LowRankDelta:
     """An adapter's product: left B·scale [out, r], right Aᵀ [in, r]."""
     assert isinstance(adapter, nn.Module)
-    made: Any = adapter
-    down: Tensor = made.lora_A[ADAPTER].weight.detach().to(device).float()
-    up: Tensor = made.lora_B[ADAPTER].weight.detach().to(device).float()
-    return LowRankDelta(f"{name}.weight", up * float(made.scaling[ADAPTER]), down.T.contiguous())
+    layer: Any = adapter
+    down: Tensor = layer.lora_A[ADAPTER].weight.detach().to(device).float()
+    up: Tensor = layer.lora_B[ADAPTER].weight.detach().to(device).float()
+    return LowRankDelta(f"{name}.weight", up * float(layer.scaling[ADAPTER]), down.T.contiguous())

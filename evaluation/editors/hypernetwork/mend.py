@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from importlib.resources import files
+from collections.abc import Callable, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import torch
 from pydantic import Field, field_validator
 
-from curation.files.checksums import remembered_sha256
-from evaluation.editors.base import Editor, asked
+from evaluation.editors.base import check_requests
+from evaluation.editors.checkpoints import CheckpointEditor
 from evaluation.editors.hypernetwork.gradients import gradients, line
 from evaluation.editors.hypernetwork.network import EditNetwork, GradientPairs
 from evaluation.editors.hypernetwork.training import (
@@ -35,12 +35,11 @@ from schemas.facts import Fact
 
 log = logging.getLogger(__name__)
 
-SHIPPED = "shipped:"
 ROWS = 32  # edits of one pass
 FORMAT = 1
 
 
-class Mend(Editor):
+class Mend(CheckpointEditor):
     """One gradient of the new object's log-probability, mapped by a network to low-rank changes of several layers.
 
     The network is trained once per model, from a file (``scedit model train mend``) or on the run's support. Several
@@ -51,7 +50,7 @@ class Mend(Editor):
     edits_mlp: ClassVar[bool] = True
     version: ClassVar[int] = 1
     about: ClassVar[str] = "a trained hypernetwork turns one gradient into low-rank changes (MEND)"
-    trainable: ClassVar[bool] = True
+    shipped_in: ClassVar[str] = "evaluation.editors.hypernetwork"
     needs: ClassVar[str] = "a checkpoint for the model (scedit model train mend), or support to train on"
     costs: ClassVar[str] = "training once a model; then one forward and backward pass an edit"
 
@@ -100,26 +99,19 @@ class Mend(Editor):
     _ready: Checkpoint | None = None
 
     @classmethod
-    def wants_support(cls, options: Mapping[str, Any]) -> bool:
-        """Only where there is no checkpoint."""
-        return options.get("checkpoint") is None
-
-    @classmethod
-    def training_data(cls, options: Mapping[str, Any]) -> TrainingData | None:
-        """What the named checkpoint was trained on."""
-        named = options.get("checkpoint")
-        return None if named is None else _training_data(_path(str(named)))
-
-    @classmethod
     def layers_of(cls, params: Params) -> tuple[int, ...]:
         """The layers of its options."""
         return params.layers or ()
 
-    @property
-    def components(self) -> Mapping[str, str]:
-        """The checkpoint's digest, where one is named."""
-        named = self.params.checkpoint
-        return {} if named is None else {"checkpoint": remembered_sha256(_path(named))}
+    @classmethod
+    def trained_on(cls, path: Path) -> TrainingData:
+        """What the network of a file was trained on."""
+        _, manifest = read_tensors(path)
+        try:
+            name, digest = manifest["trained"]["name"], manifest["trained"]["digest"]
+            return TrainingData(name, digest, frozenset(manifest["keys"]), frozenset(manifest["subjects"]))
+        except (KeyError, TypeError) as error:
+            raise DataError(f"no trained network of mend: {error} is missing", where=str(path)) from None
 
     def prepare(self, support: Sequence[Case]) -> None:
         """Read the checkpoint, or train on the support unless the cache has the result."""
@@ -149,8 +141,8 @@ class Mend(Editor):
             UserError: too few cases, a file that cannot be written, or an unfinished training of another kind.
         """
         p, lm = self._complete_options(), self.lm
-        trained_on = TrainingData.of(name, cases)
-        identity = self._identity(trained_on.digest)
+        data = TrainingData.of(name, cases)
+        identity = self._identity(data.digest)
         state = out.with_name(out.name + ".state")
         settings = {name: getattr(p, name) for name in TrainingSettings._fields}
         trainer = Trainer(
@@ -168,9 +160,9 @@ class Mend(Editor):
             "inputs": lm.layout.inner,
             "identity": identity,
             "weights": [lm.layout.weight(n) for n in p.layers or ()],
-            "trained": {"name": name, "digest": trained_on.digest, "cases": len(cases)},
-            "keys": sorted(trained_on.keys),
-            "subjects": sorted(trained_on.subjects),
+            "trained": {"name": name, "digest": data.digest, "cases": len(cases)},
+            "keys": sorted(data.keys),
+            "subjects": sorted(data.subjects),
             "held_out": {"follow": trained.held_out.follow, "stay": trained.held_out.stay, "step": trained.step},
             "seconds": round(trained.seconds),
         }
@@ -180,13 +172,12 @@ class Mend(Editor):
 
     def edit(self, requests: Sequence[Fact]) -> Edit:
         """The changes of all requests together."""
-        each = self.edit_each(asked(requests))
-        if len(each) == 1:
-            return each[0]
-        deltas = tuple(d for edit in each for d in edit.deltas or ())
-        notes = [dict(e.notes) for e in each]
-        worst = max(n["norm_ratio"] for n in notes)
-        return WeightEdit(deltas, {"requests": notes, "norm_ratio": worst, "blow_up": any(n["blow_up"] for n in notes)})
+        return _together(self.edit_each(check_requests(requests)))
+
+    def edit_groups(self, groups: Sequence[Sequence[Any]]) -> list[Edit]:
+        """Gradients of the facts of many groups come from one pass."""
+        each = iter(self.edit_each([request for group in groups for request in check_requests(group)]))
+        return [_together(list(islice(each, len(group)))) for group in groups]
 
     def edit_each(self, requests: Sequence[Fact]) -> list[Edit]:
         """Independent edits; the gradients of many come from one pass."""
@@ -234,7 +225,7 @@ class Mend(Editor):
     def _network(self) -> Checkpoint:
         if self._ready is None:
             named = self.params.checkpoint
-            path = self._trained() if named is None else _path(named)
+            path = self._trained() if named is None else self.checkpoint_path(named)
             ready = Checkpoint.load(path)
             ready.fits(self.lm.revision, where=str(named or path))
             ready.network.to(self.lm.device)
@@ -293,22 +284,13 @@ class Checkpoint(NamedTuple):
             )
 
 
-def _training_data(path: Path) -> TrainingData:
-    """What the network of a file was trained on."""
-    _, manifest = read_tensors(path)
-    try:
-        training_set = manifest["trained"]
-        return TrainingData(
-            training_set["name"], training_set["digest"], frozenset(manifest["keys"]), frozenset(manifest["subjects"])
-        )
-    except (KeyError, TypeError) as error:
-        raise DataError(f"no trained network of mend: {error} is missing", where=str(path)) from None
-
-
-def _path(named: str) -> Path:
-    if named.startswith(SHIPPED):
-        return Path(str(files("evaluation.editors.hypernetwork") / named.removeprefix(SHIPPED)))
-    return Path(named).expanduser()
+def _together(edits: Sequence[Edit]) -> Edit:
+    """The changes of several edits as one."""
+    if len(edits) == 1:
+        return edits[0]
+    notes = [dict(e.notes) for e in edits]
+    worst = {"norm_ratio": max(n["norm_ratio"] for n in notes), "blow_up": any(n["blow_up"] for n in notes)}
+    return WeightEdit(tuple(d for edit in edits for d in edit.deltas or ()), {"requests": notes, **worst})
 
 
 def _log(step: TrainingStep) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from evaluation.editors.base import Editor, asked
+from evaluation.editors.base import Editor, check_requests
 from evaluation.editors.in_context.retrieval import Bm25, Index, RetrievalEdit, filled, nearest, said_before, statement
 from evaluation.edits.edit import Edit
 from evaluation.metrics.events.probes import question_of
@@ -79,7 +79,7 @@ class Retrieval(Editor):
         Raises:
             UserError: events, and a memory that is filled with facts.
         """
-        p, memory = self.params, self._remembered(asked(requests))
+        p, memory = self.params, self._remembered(check_requests(requests))
         index = self._index_of(tuple(map(statement, memory)))
 
         def found(prompt: str) -> list[int]:
@@ -93,7 +93,7 @@ class Retrieval(Editor):
         if facts:
             hits = sum(any(memory[i].key in keys for i in found(r.fact_prompt)) for r in facts)
             notes["found_by_fact_prompt"] = hits / len(facts)
-        return RetrievalEdit(notes, find)
+        return RetrievalEdit(notes, find, lambda prompts: index.expect([question_of(prompt) for prompt in prompts]))
 
     def _remembered(self, requests: Sequence[EditRequest]) -> Sequence[EditRequest]:
         """What the memory holds: the requests, and what fills it."""

@@ -10,7 +10,7 @@ from pydantic import SerializerFunctionWrapHandler, model_serializer
 from curation.files.artifact_cache import Cache
 from curation.similarity.embeddings import encoder_identity
 from evaluation.editors.in_context.bm25 import Retrieval
-from evaluation.editors.in_context.retrieval import Dense, Index, Vectors
+from evaluation.editors.in_context.retrieval import Dense, Index, Vectors, encoder_device
 from evaluation.models.language_model import LM
 
 _ENCODING = ("encoder", "query_prefix", "passage_prefix")
@@ -50,8 +50,9 @@ class DenseRetrieval(Retrieval):
 
     def __init__(self, params: Any, lm: LM, cache: Cache) -> None:
         super().__init__(params, lm, cache)
-        self._texts = Vectors(params.encoder, prefix=params.passage_prefix)
-        self._queries = Vectors(params.encoder, prefix=params.query_prefix)
+        device = encoder_device(lm)
+        self._texts = Vectors(params.encoder, prefix=params.passage_prefix, device=device)
+        self._queries = Vectors(params.encoder, prefix=params.query_prefix, device=device)
 
     @property
     def components(self) -> Mapping[str, str]:

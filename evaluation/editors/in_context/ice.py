@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from pydantic import Field, field_validator
 
-from evaluation.editors.base import Editor, asked
+from evaluation.editors.base import Editor, check_requests
 from evaluation.editors.in_context.retrieval import said_before, statement
 from evaluation.edits.edit import Edit, PromptEdit
 from schemas.cases import EditRequest
@@ -51,7 +51,7 @@ class InContextEditor(Editor):
 
     def edit(self, requests: Sequence[EditRequest]) -> Edit:
         """One instruction with all new facts, or all events, or all documents."""
-        if all(isinstance(request, Event | Document) for request in asked(requests)):
+        if all(isinstance(request, Event | Document) for request in check_requests(requests)):
             return PromptEdit(prefix="".join(map(said_before, requests)))
         facts = "; ".join(map(statement, requests))
         return PromptEdit(prefix=self.params.template.replace("{facts}", facts))

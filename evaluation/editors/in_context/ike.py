@@ -8,12 +8,13 @@ from typing import Any, ClassVar
 from pydantic import Field, field_validator
 
 from curation.files.artifact_cache import Cache
-from evaluation.editors.base import Editor, asked
+from evaluation.editors.base import Editor, check_requests
 from evaluation.editors.in_context.demonstrations import Demonstration, Shows, assign, of_facts
 from evaluation.editors.in_context.retrieval import (
     Index,
     Similarity,
     Vectors,
+    encoder_device,
     index_components,
     make_index,
     nearest,
@@ -66,7 +67,7 @@ class Ike(Editor):
 
     def __init__(self, params: Any, lm: LM, cache: Cache) -> None:
         super().__init__(params, lm, cache)
-        self._vectors = Vectors()
+        self._vectors = Vectors(device=encoder_device(lm))
 
     @classmethod
     def wants_support(cls, options: Mapping[str, Any]) -> bool:
@@ -97,17 +98,27 @@ class Ike(Editor):
         """What stands right before the prompt: the new facts."""
         return f"New Fact: {'; '.join(statement(f) for f in facts)}.\nPrompt: "
 
+    def edit_each(self, requests: Sequence[Fact]) -> list[Edit]:
+        """Independent edits; what they are looked up by is encoded in batches."""
+        if self._index is not None:
+            self._index.expect([_query([request]) for request in requests])
+        return [self.edit([request]) for request in requests]
+
     def edit(self, requests: Sequence[Fact]) -> Edit:
         """Demonstrations near to the requests, then the requests."""
-        asked(requests)
+        check_requests(requests)
         if self._index is None:
             raise UserError(
                 "there is no case to demonstrate with",
                 where=self.name,
                 fix='add support = "shipped" to the run, or a split of your own',
             )
-        statements = " ".join(statement(f) for f in requests)
-        chosen = [self._cases[i] for i in nearest(self._index.scores(statements), self.params.k)]
+        chosen = [self._cases[i] for i in nearest(self._index.scores(_query(requests)), self.params.k)]
         shown = assign([self.shows(c) for c in chosen], self.params.ratio, names=[c.key for c in chosen])
         parts = [self.demonstration(c.fact, x) for c, x in zip(chosen, shown, strict=True) if x is not None]
         return PromptEdit({"demonstrations": len(parts)}, prefix="".join(reversed(parts)) + self.question(requests))
+
+
+def _query(requests: Sequence[Fact]) -> str:
+    """What demonstrations are looked up by."""
+    return " ".join(map(statement, requests))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from evaluation.editors.base import Editor, asked
+from evaluation.editors.base import Editor, check_requests
 from evaluation.editors.in_context.retrieval import said_before
 from evaluation.edits.edit import Edit, PromptEdit
 from schemas.cases import EditRequest
@@ -55,7 +55,7 @@ class Placebo(Editor):
         Raises:
             UserError: the split has no other edit.
         """
-        keys = {request.key for request in asked(requests)}
+        keys = {request.key for request in check_requests(requests)}
         drawn: list[EditRequest] = []
         for request in requests:
             taken = keys | {other.key for other in drawn}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from evaluation.editors.base import Editor, asked
+from evaluation.editors.base import Editor, check_requests
 from evaluation.edits.edit import Edit, PromptEdit
 from schemas.facts import Fact
 
@@ -24,4 +24,6 @@ class PromptEditor(Editor):
 
     def edit(self, requests: Sequence[Fact]) -> Edit:
         """One prefix that says all new facts."""
-        return PromptEdit(prefix="".join(f"{fact.fact_prompt} {fact.new_object.text}. " for fact in asked(requests)))
+        return PromptEdit(
+            prefix="".join(f"{fact.fact_prompt} {fact.new_object.text}. " for fact in check_requests(requests))
+        )

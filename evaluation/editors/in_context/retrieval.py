@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache as remember
@@ -20,6 +21,8 @@ from schemas.facts import Fact
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from evaluation.models.language_model import LM
 
 Similarity = Literal["embedding", "tfidf"]
 
@@ -48,12 +51,16 @@ def said_before(request: EditRequest) -> str:
 class Index(Protocol):
     """Texts that can be asked how near they are to a query."""
 
+    def expect(self, queries: Sequence[str]) -> None:
+        """Told queries that will come, so that what is costly is done for all of them at once. Nothing, unless said."""
+        return None
+
     def scores(self, query: str) -> NDArray[np.float64]:
         """One number a text, the greater the nearer, shape (texts,)."""
         ...
 
 
-class Bm25:
+class Bm25(Index):
     """BM25 of words (Robertson & Zaragoza 2009; the package bm25s, Lucene's variant), English stop words left out.
 
     Args:
@@ -64,6 +71,7 @@ class Bm25:
     def __init__(self, texts: Sequence[str], *, k1: float = 1.5, b: float = 0.75) -> None:
         import bm25s
 
+        logging.getLogger("bm25s").setLevel(logging.NOTSET)  # the package asks for DEBUG, whatever the program says
         self._split: Callable[[str], list[str]] = lambda text: bm25s.tokenize(
             [text], stopwords="en", return_ids=False, show_progress=False
         )[0]
@@ -84,7 +92,7 @@ class Bm25:
         return np.asarray(self._index.get_scores(known), dtype=np.float64)
 
 
-class Tfidf:
+class Tfidf(Index):
     """Cosine of TF-IDF vectors over words and pairs of words (scikit-learn).
 
     Args:
@@ -133,7 +141,7 @@ class Vectors:
         return np.stack([self._known[t] for t in texts])
 
 
-class Dense:
+class Dense(Index):
     """Cosine of sentence embeddings.
 
     Args:
@@ -144,6 +152,11 @@ class Dense:
     def __init__(self, texts: Sequence[str], vectors: Vectors | None = None, *, queries: Vectors | None = None) -> None:
         vectors = vectors or Vectors()
         self._rows, self._queries = vectors.of(texts), queries or vectors
+
+    def expect(self, queries: Sequence[str]) -> None:
+        """Encode them in batches."""
+        if queries:
+            self._queries.of(queries)
 
     def scores(self, query: str) -> NDArray[np.float64]:
         """Cosines, -1 to 1."""
@@ -193,13 +206,23 @@ class RetrievalEdit(NoEdit):
 
     notes: Mapping[str, Any] = field(default_factory=dict)
     find: Callable[[str], str] = field(default=lambda prompt: "")
+    look_up: Callable[[Sequence[str]], None] = field(default=lambda prompts: None)
     _seen: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
+
+    def expect(self, prompts: Sequence[str]) -> None:
+        """Told the prompts that will be asked: what finds for them may look at all of them at once."""
+        self.look_up([prompt for prompt in dict.fromkeys(prompts) if prompt not in self._seen])
 
     def rewrite(self, prompt: str) -> str:
         """What was found for the prompt, then the prompt."""
         if prompt not in self._seen:
             self._seen[prompt] = self.find(prompt)
         return self._seen[prompt] + prompt
+
+
+def encoder_device(lm: LM) -> str:
+    """Where a sentence encoder computes beside a model: on its GPU, if it has one."""
+    return str(lm.device) if lm.device.type == "cuda" else "cpu"
 
 
 @remember

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar
 
 import torch
@@ -10,11 +9,8 @@ from pydantic import Field, model_validator
 from torch import Tensor
 
 from evaluation.covariance.covariance import KeyCovariance
-from evaluation.editors.base import asked
 from evaluation.editors.locate_edit.parts.null_space import NullSpace, null_space
-from evaluation.editors.locate_edit.residual_editor import ResidualEditor, SpreadEdit
-from evaluation.edits.edit import Edit
-from schemas.facts import Fact
+from evaluation.editors.locate_edit.residual_editor import ResidualEditor
 
 
 class AlphaEdit(ResidualEditor):
@@ -30,6 +26,8 @@ class AlphaEdit(ResidualEditor):
     about: ClassVar[str] = "a searched hidden state written into the null space of plain text's keys (AlphaEdit)"
     alternatives: ClassVar[tuple[tuple[str, ...], ...]] = (("lam", "rho"), ("null_threshold", "null_share"))
 
+    keeps_earlier: ClassVar[bool] = True
+
     class Params(ResidualEditor.Params):
         """Options of AlphaEdit: those of ``ResidualEditor``; ``lam`` is the published L2 (10).
 
@@ -38,6 +36,8 @@ class AlphaEdit(ResidualEditor):
                 0.02).
             null_share: Instead of it: the smallest eigenvalues that together hold this part of C's trace.
         """
+
+        offers: ClassVar[tuple[str, ...]] = ("nas", "sphere", "rect", "prune")
 
         null_threshold: float | None = Field(default=None, gt=0)
         null_share: float | None = Field(default=None, gt=0, lt=1)
@@ -64,13 +64,3 @@ class AlphaEdit(ResidualEditor):
     def metric(self, moments: KeyCovariance, layer_keys: Tensor) -> Tensor:
         """Pk."""
         return self._null_space(moments, layer_keys.device).project(layer_keys)
-
-    def edit_after(self, requests: Sequence[Fact], earlier: Sequence[Edit]) -> Edit:
-        """One edit for all requests on a model that carries ``earlier``: what those wrote keeps its place."""
-        earlier_keys = [edit.keys for edit in earlier if isinstance(edit, SpreadEdit) and edit.keys is not None]
-        held = (
-            {layer: torch.cat([keys_by_layer[layer] for keys_by_layer in earlier_keys]) for layer in self.params.layers}
-            if earlier_keys
-            else None
-        )
-        return self._write([list(asked(requests))], held)[0]

@@ -19,7 +19,7 @@ from pydantic import Field, field_validator, model_validator
 from torch import Tensor
 
 from evaluation.covariance.covariance import KeyCovariance
-from evaluation.editors.base import DIVERGENCE_RATIO, Editor, asked
+from evaluation.editors.base import DIVERGENCE_RATIO, by_size, check_requests
 from evaluation.editors.locate_edit.parts import (
     closed_form,
     context_templates,
@@ -29,8 +29,9 @@ from evaluation.editors.locate_edit.parts import (
 )
 from evaluation.editors.locate_edit.parts.grouped_reads import read_at
 from evaluation.editors.locate_edit.parts.params import CovarianceParams, ValueSearchParams
-from evaluation.edits.edit import Edit, WeightEdit
-from evaluation.edits.weight_deltas import LowRankDelta
+from evaluation.editors.locate_edit.stabilised import StabilisedEdit, StabilisedEditor, StabiliserParams
+from evaluation.edits.edit import Edit
+from evaluation.edits.weight_deltas import Delta, LowRankDelta
 from schemas.cases import Case
 from schemas.core.config import Options
 from schemas.core.errors import ModelError
@@ -41,7 +42,7 @@ STARTS = ("The", "Therefore", "Because", "I", "You")
 
 
 @dataclass(frozen=True)
-class SpreadEdit(WeightEdit):
+class SpreadEdit(StabilisedEdit):
     """A weight edit that knows the keys it wrote at, by layer [facts, inner]: a later edit can spare them."""
 
     keys: Mapping[int, Tensor] | None = None
@@ -82,8 +83,14 @@ class _SpreadSearch(ValueSearchParams):
         return self
 
 
-class ResidualEditor(Editor):
-    """Writes the residual of a searched hidden state over several layers; subclasses give the metric of key space."""
+class ResidualEditor(StabilisedEditor):
+    """Writes the residual of a searched hidden state over several layers; subclasses give the metric of key space.
+
+    Attributes:
+        keeps_earlier: Whether keys of earlier edits in a sequence keep their values, without being told to.
+    """
+
+    keeps_earlier: ClassVar[bool] = False
 
     version: ClassVar[int] = 1
     edits_mlp: ClassVar[bool] = True
@@ -93,8 +100,8 @@ class ResidualEditor(Editor):
     costs: ClassVar[str] = "up to 25 passes forth and back over 7 short prompts, then two short passes a layer"
     alternatives: ClassVar[tuple[tuple[str, ...], ...]] = (("lam", "rho"),)
 
-    class Params(CovarianceParams, _SpreadSearch, _EditedLayers):
-        """Options of all methods that spread a residual: layers, search and strength, source of second moments."""
+    class Params(StabiliserParams, CovarianceParams, _SpreadSearch, _EditedLayers):
+        """Options of all methods that spread a residual: layers, search, strength, second moments, stabilisers."""
 
     params: Params
     _ready: tuple[tuple[str, ...], dict[int, KeyCovariance]] | None = None
@@ -115,8 +122,9 @@ class ResidualEditor(Editor):
         return {**versions, **covariance_source.source_digest(self.params)}
 
     def prepare(self, support: Sequence[Case]) -> None:
-        """Sample the templates and measure the second moments, unless the cache has them."""
+        """Sample the templates, measure the second moments, unless the cache has them, and what stabilisers need."""
         self._material()
+        super().prepare(support)
 
     def _material(self) -> tuple[tuple[str, ...], dict[int, KeyCovariance]]:
         if self._ready is None:
@@ -136,22 +144,63 @@ class ResidualEditor(Editor):
 
     def edit(self, requests: Sequence[Fact]) -> Edit:
         """One edit that writes all requests at once."""
-        return self._write([list(asked(requests))])[0]
+        return self._write([list(check_requests(requests))])[0]
 
     def edit_each(self, requests: Sequence[Fact]) -> list[Edit]:
         """Independent edits, made together: one search, and one pass a layer for all keys."""
-        return self._write([[request] for request in asked(requests)]) if requests else []
+        return self._write([[request] for request in check_requests(requests)]) if requests else []
 
-    def _write(self, groups: list[list[Fact]], earlier: Mapping[int, Tensor] | None = None) -> list[Edit]:
+    def edit_groups(self, groups: Sequence[Sequence[Any]]) -> list[Edit]:
+        """Groups of one size are made together: one search, and one pass a layer for all keys."""
+        return by_size(groups, self._write)
+
+    def edit_after(self, requests: Sequence[Fact], earlier: Sequence[Edit]) -> Edit:
+        """One edit for all requests on a model that carries ``earlier``.
+
+        What those wrote keeps its place, where the method or the stabiliser ``accumulate`` says so.
+        """
+        return self._write([list(check_requests(requests))], earlier)[0]
+
+    def _held(self, earlier: Sequence[Edit]) -> dict[int, Tensor] | None:
+        """Keys whose values are to stay, by layer [earlier facts, inner]; None without any."""
+        if not self.keeps_earlier and "accumulate" not in self.params.stabilise:
+            return None
+        by_edit = [edit.keys for edit in earlier if isinstance(edit, SpreadEdit) and edit.keys is not None]
+        layers = self.params.layers if by_edit else ()
+        return {layer: torch.cat([by_layer[layer] for by_layer in by_edit]) for layer in layers} or None
+
+    def _search(self, facts: Sequence[Fact]) -> list[value_search.SearchedValue]:
+        p, (contexts, _) = self.params, self._material()
+        settings = value_search.SearchSettings.of(p)
+        return value_search.search_values(self.lm, p.layers[-1], facts, contexts, settings=settings, place="block")
+
+    def _mlp_part(self, facts: Sequence[Fact]) -> Tensor:
+        """What the last edited layer's MLP adds at every bare prompt's subject, [facts, width]."""
+        return keys.read(self.lm, self.params.layers[-1], [keys.subject_place(self.lm, fact) for fact in facts]).values
+
+    def searched_values(self, facts: Sequence[Fact]) -> Tensor:
+        """The MLP's part with the searched change, [facts, width]."""
+        return self._mlp_part(facts) + torch.stack([v.target - v.initial for v in self._search(facts)])
+
+    def _targets(self, facts: Sequence[Fact], values: Sequence[value_search.SearchedValue]) -> tuple[Tensor, list[int]]:
+        """The wanted state z of every fact, and with ``nas`` which facts are skipped: their state stays."""
+        target = torch.stack([value.target for value in values])
+        if "nas" not in self.params.stabilise:
+            return target, []
+        part, initial = self._mlp_part(facts), torch.stack([value.initial for value in values])
+        wanted = self.anchor(part + target - initial)
+        target = torch.where(wanted.skipped[:, None], initial, initial + wanted.values - part)
+        return target, wanted.skipped.nonzero()[:, 0].tolist()
+
+    def _write(self, groups: list[list[Fact]], after: Sequence[Edit] = ()) -> list[Edit]:
         """An edit for every group of facts; groups are of one size and do not influence each other."""
         p, lm = self.params, self.lm
         contexts, moments = self._material()
         facts = [fact for group in groups for fact in group]
         shape = (len(groups), len(groups[0]), -1)
-        settings = value_search.SearchSettings.of(p)
-        values = value_search.search_values(lm, p.layers[-1], facts, contexts, settings=settings, place="block")
-        target = torch.stack([value.target for value in values])
-        edits: list[list[LowRankDelta]] = [[] for _ in groups]
+        values, earlier = self._search(facts), self._held(after)
+        target, skipped = self._targets(facts, values)
+        edits: list[list[Delta]] = [[] for _ in groups]
         notes, written_at = _Notes(len(groups)), dict[int, Tensor]()
         for i, layer in enumerate(p.layers):
             layer_keys = self._keys(layer, facts, contexts, edits).reshape(shape)
@@ -163,16 +212,24 @@ class ResidualEditor(Editor):
                 fraction=p.rho,
                 earlier=None if earlier is None else earlier[layer],
             )
-            for deltas, left, right in zip(edits, missing / self.share(i), columns.adjusted.float(), strict=True):
-                deltas.append(LowRankDelta(lm.layout.weight(layer), left.T.contiguous(), right.T.contiguous()))
+            changes = [
+                LowRankDelta(lm.layout.weight(layer), left.T.contiguous(), right.T.contiguous())
+                for left, right in zip(missing / self.share(i), columns.adjusted.float(), strict=True)
+            ]
+            for deltas, change in zip(edits, self.reshaped(layer, changes, after), strict=True):
+                deltas.append(change)
             written_at[layer] = layer_keys
             notes.layer(lm, layer, [deltas[-1] for deltas in edits], columns)
         remaining = (target - self._states(facts, edits)).reshape(shape)
-        whole = torch.stack([v.target - v.initial for v in values]).reshape(shape)
+        whole = (target - torch.stack([v.initial for v in values])).reshape(shape)
         edit_notes = notes.edits(values, whole=whole, left=remaining, ridge=p.ridge)
+        for n in skipped:
+            note = edit_notes[n // shape[1]]
+            note["nas_skipped"] = note.get("nas_skipped", 0) + 1
+        finished = [self.finish(deltas, after) for deltas in edits]
         return [
-            SpreadEdit(tuple(deltas), edit_notes[g], {layer: rows[g] for layer, rows in written_at.items()})
-            for g, deltas in enumerate(edits)
+            SpreadEdit(deltas, edit_notes[g], damping, {layer: rows[g] for layer, rows in written_at.items()})
+            for g, (deltas, damping) in enumerate(finished)
         ]
 
     def share(self, index: int) -> float:
@@ -180,7 +237,7 @@ class ResidualEditor(Editor):
         return len(self.params.layers) - index
 
     def _keys(
-        self, layer: int, facts: Sequence[Fact], contexts: Sequence[str], edits: Sequence[Sequence[LowRankDelta]]
+        self, layer: int, facts: Sequence[Fact], contexts: Sequence[str], edits: Sequence[Sequence[Delta]]
     ) -> Tensor:
         """Keys [facts, inner]: half the bare prompt's, half the mean over the other templates, as published."""
         lm = self.lm
@@ -191,7 +248,7 @@ class ResidualEditor(Editor):
         bare, others = read_keys[:, 0], read_keys[:, 1:]
         return (bare + others.mean(1)) / 2 if others.shape[1] else bare
 
-    def _states(self, facts: Sequence[Fact], edits: Sequence[Sequence[LowRankDelta]]) -> Tensor:
+    def _states(self, facts: Sequence[Fact], edits: Sequence[Sequence[Delta]]) -> Tensor:
         """The last edited layer's output at every bare prompt's subject, as it now is, [facts, width]."""
         lm = self.lm
         prompts = [keys.subject_place(lm, fact) for fact in facts]
@@ -205,7 +262,7 @@ class _Notes:
     def __init__(self, groups: int) -> None:
         self._layers: list[dict[str, Any]] = [{} for _ in range(groups)]
 
-    def layer(self, lm: Any, layer: int, changes: Sequence[LowRankDelta], columns: closed_form.Columns) -> None:
+    def layer(self, lm: Any, layer: int, changes: Sequence[Delta], columns: closed_form.Columns) -> None:
         """One layer's change: its norm over the weight's, a = k'Mk of its keys, λ."""
         size = float(lm.projection(layer).weight.float().norm())
         for g, layer_notes in enumerate(self._layers):

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+import torch
 from pydantic import Field
+from torch import Tensor
 
 from evaluation.covariance.covariance import KeyCovariance
-from evaluation.editors.base import DIVERGENCE_RATIO, Editor, asked
+from evaluation.editors.base import DIVERGENCE_RATIO, check_requests
 from evaluation.editors.locate_edit.parts import (
     closed_form,
     context_templates,
@@ -17,8 +19,9 @@ from evaluation.editors.locate_edit.parts import (
     value_search,
 )
 from evaluation.editors.locate_edit.parts.params import CovarianceParams, ValueSearchParams
+from evaluation.editors.locate_edit.stabilised import StabilisedEdit, StabilisedEditor, StabiliserParams
 from evaluation.edits.edit import Edit, WeightEdit
-from evaluation.edits.weight_deltas import LowRankDelta, applied
+from evaluation.edits.weight_deltas import Delta, LowRankDelta, applied
 from schemas.cases import Case
 from schemas.core.config import Options
 from schemas.facts import Fact
@@ -36,7 +39,7 @@ class _WhitenedSearch(ValueSearchParams):
     covariance: bool = True
 
 
-class Rome(Editor):
+class Rome(StabilisedEditor):
     """Writes the new object at the subject's last token.
 
     Several requests are edited one after the other, each search running on the model that the earlier ones
@@ -50,8 +53,10 @@ class Rome(Editor):
     needs: ClassVar[str] = "second moments of keys of the edited layer: a text corpus, measured once a model, or a pack"
     costs: ClassVar[str] = "up to 25 forward and backward passes from the edited layer on, over 22 short prompts"
 
-    class Params(CovarianceParams, _WhitenedSearch, _EditedLayer):
-        """Options of ROME: the edited layer, the search, and where second moments come from."""
+    class Params(StabiliserParams, CovarianceParams, _WhitenedSearch, _EditedLayer):
+        """Options of ROME: the edited layer, the search, where second moments come from, stabilisers."""
+
+        offers: ClassVar[tuple[str, ...]] = ("nas", "sphere", "rect", "prune")
 
     params: Params
     _ready: tuple[tuple[str, ...], KeyCovariance | None] | None = None
@@ -69,8 +74,9 @@ class Rome(Editor):
         return {**versions, **covariance_source.source_digest(p)} if p.covariance else versions
 
     def prepare(self, support: Sequence[Case]) -> None:
-        """Sample the templates and measure the second moments, unless the cache has them."""
+        """Sample the templates, measure the second moments, unless the cache has them, and what stabilisers need."""
         self._material()
+        super().prepare(support)
 
     def _material(self) -> tuple[tuple[str, ...], KeyCovariance | None]:
         if self._ready is None:
@@ -84,46 +90,70 @@ class Rome(Editor):
 
     def edit(self, requests: Sequence[Fact]) -> Edit:
         """One edit for all requests, made one after the other."""
-        asked(requests)
+        return self.edit_after(requests, ())
+
+    def edit_after(self, requests: Sequence[Fact], earlier: Sequence[Edit]) -> Edit:
+        """One edit for all requests on a model that carries ``earlier``."""
+        check_requests(requests)
         self._material()  # statistics and templates are those of the unedited model
-        deltas: list[LowRankDelta] = []
+        deltas: list[Delta] = []
         notes: list[dict[str, Any]] = []
         for request in requests:
             with applied(self.lm.model, deltas):
-                ((delta, note),) = self._deltas_of([request])
+                ((delta, note),) = self._deltas_of([request], [*earlier, WeightEdit(tuple(deltas))])
             deltas.append(delta)
             notes.append(note)
-        return WeightEdit(tuple(deltas), notes[0] if len(notes) == 1 else {"requests": notes, **_worst_note(notes)})
+        note = notes[0] if len(notes) == 1 else {"requests": notes, **_worst_note(notes)}
+        finished, damping = self.finish(deltas, earlier)
+        return StabilisedEdit(finished, note, damping)
 
     def edit_each(self, requests: Sequence[Fact]) -> list[Edit]:
         """Independent edits, made together: keys in one pass, values in one search."""
-        return [WeightEdit((delta,), note) for delta, note in self._deltas_of(asked(requests))] if requests else []
+        made = self._deltas_of(check_requests(requests)) if requests else []
+        finished = [(*self.finish([delta], ()), note) for delta, note in made]
+        return [StabilisedEdit(deltas, note, damping) for deltas, damping, note in finished]
 
-    def _deltas_of(self, facts: Sequence[Fact]) -> list[tuple[LowRankDelta, dict[str, Any]]]:
+    def _search(self, facts: Sequence[Fact]) -> list[value_search.SearchedValue]:
+        (contexts, _), settings = self._material(), value_search.SearchSettings.of(self.params)
+        return value_search.search_values(self.lm, self.params.layer, facts, contexts, settings=settings)
+
+    def searched_values(self, facts: Sequence[Fact]) -> Tensor:
+        """v*, [facts, width]."""
+        return torch.stack([value.target for value in self._search(facts)])
+
+    def _deltas_of(self, facts: Sequence[Fact], earlier: Sequence[Edit] = ()) -> list[tuple[Delta, dict[str, Any]]]:
         """For every fact the change that makes it true in the model as it stands, and what is to be noted of it."""
         p, lm = self.params, self.lm
         contexts, moments = self._material()
         averages = keys.mean_keys(lm, p.layer, facts, contexts)
         bare = self._written_at(facts, contexts)
-        settings = value_search.SearchSettings.of(p)
         size = float(lm.projection(p.layer).weight.float().norm())  # type: ignore[operator]
-        out = []
-        for n, value in enumerate(value_search.search_values(lm, p.layer, facts, contexts, settings=settings)):
+        values = self._search(facts)
+        targets = torch.stack([value.target for value in values])
+        if "nas" in p.stabilise:
+            wanted = self.anchor(targets)
+            targets = torch.where(wanted.skipped[:, None], bare.values, wanted.values)
+        changes, notes = list[LowRankDelta](), list[dict[str, Any]]()
+        for n, value in enumerate(values):
             direction = closed_form.direction(averages[n], moments, ridge=p.ridge)
-            right = closed_form.right_vector(direction.u, target=value.target, key=bare.keys[n], value=bare.values[n])
-            delta = LowRankDelta(lm.layout.weight(p.layer), right[:, None], direction.u[:, None])
-            ratio = delta.norm() / size
-            note = {
-                "loss": value.loss,
-                "nll": value.nll,
-                "steps": value.updates,
-                "value_norm": float(right.norm()),
-                "norm_ratio": ratio,
-                "whitened_key": direction.whitened,
-                "blow_up": not ratio <= DIVERGENCE_RATIO,
-            }
-            out.append((delta, note))
-        return out
+            right = closed_form.right_vector(direction.u, target=targets[n], key=bare.keys[n], value=bare.values[n])
+            changes.append(LowRankDelta(lm.layout.weight(p.layer), right[:, None], direction.u[:, None]))
+            notes.append(
+                {
+                    "loss": value.loss,
+                    "nll": value.nll,
+                    "steps": value.updates,
+                    "value_norm": float(right.norm()),
+                    "norm_ratio": 0.0,
+                    "whitened_key": direction.whitened,
+                    "blow_up": False,
+                }
+            )
+        out = self.reshaped(p.layer, changes, earlier)
+        for delta, note in zip(out, notes, strict=True):
+            note["norm_ratio"] = ratio = delta.norm() / size
+            note["blow_up"] = not ratio <= DIVERGENCE_RATIO
+        return list(zip(out, notes, strict=True))
 
     def _written_at(self, facts: Sequence[Fact], contexts: Sequence[str]) -> keys.KeyValues:
         """Where v* is written exactly: key and value of every fact's bare prompt, as published."""

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, Protocol
 
 from pydantic import Field
 
-from evaluation.editors.base import Editor, asked
+from evaluation.editors.base import Editor, check_requests
 from evaluation.editors.in_context.retrieval import said_before, statement
 from evaluation.edits.edit import Edit
 from evaluation.edits.routing import Route, RoutedEdit
@@ -69,14 +69,14 @@ class RoutingEditor(Editor):
 
     def edit(self, requests: Sequence[EditRequest]) -> Edit:
         """An edit that routes every prompt."""
-        keys = {r.key for r in asked(requests)}
+        keys = {r.key for r in check_requests(requests)}
         memory = list(requests)
         if self.params.memory == "split":  # the split's own order, whatever is edited: ties fall the same way
             known = {r.key for r in self._edits}
             memory = [*self._edits, *(r for r in requests if r.key not in known)]
         router = self._router_of(tuple(map(statement, memory)))
         notes = {"memory": len(memory), "edited": len(keys)}
-        return RoutedEdit(notes, [said_before(r) for r in memory], router.route)
+        return RoutedEdit(notes, [said_before(r) for r in memory], router.route, router.expect)
 
     def _router_of(self, texts: tuple[str, ...]) -> Router:
         """The router of a memory; that of the split is made once."""
@@ -88,6 +88,10 @@ class RoutingEditor(Editor):
 
 class Router(Protocol):
     """Sends prompts to one text of a memory, or to none."""
+
+    def expect(self, prompts: Sequence[str]) -> None:
+        """Told prompts that will come, so that what is costly is done for all of them at once. Nothing, unless said."""
+        return None
 
     def route(self, prompt: str) -> Route:
         """Where a prompt goes, and the best score."""

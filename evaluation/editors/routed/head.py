@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from evaluation.editors.in_context.retrieval import Vectors
+from evaluation.editors.routed.base import Router
 from evaluation.editors.routed.pairs import BUCKETS, MEASURES, EventMemory, Pairs
 from evaluation.edits.routing import Route, best_route
 from evaluation.metrics.events.probes import question_of
@@ -89,7 +90,7 @@ def stacked(pairs: Sequence[Pairs], rows: Tensor) -> PairTensors:
     )
 
 
-class HeadRouter:
+class HeadRouter(Router):
     """Sends a question to the event that the head finds likeliest, where its probability reaches the threshold.
 
     Args:
@@ -114,6 +115,10 @@ class HeadRouter:
         self._head, self._memory = head, EventMemory(texts, vectors, names_apart=names_apart)
         self._shortlist, self._threshold = shortlist, threshold
         self._rows = torch.from_numpy(self._memory.rows).to(next(head.parameters()).device)
+
+    def expect(self, prompts: Sequence[str]) -> None:
+        """Encode their questions in batches."""
+        self._memory.expect([question_of(prompt) for prompt in prompts])
 
     @torch.inference_mode()
     def route(self, prompt: str) -> Route:

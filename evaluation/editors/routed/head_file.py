@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
+from torch import Tensor
 
 from evaluation.editors.hypernetwork.training import read_tensors, write_tensors
-from evaluation.editors.routed.head import ScopeHead
+from evaluation.editors.in_context.retrieval import Vectors
+from evaluation.editors.routed.head import HeadRouter, ScopeHead
 from evaluation.editors.routed.head_training import TrainedHead
 from evaluation.editors.training_data import TrainingData
 from schemas.core.errors import DataError, UserError
 
 FORMAT = 1
+HEAD = "head"
 RETRAIN = "train one: scedit model train --editors serac"
 
 
@@ -57,12 +61,50 @@ class HeadFile(NamedTuple):
         Raises:
             UserError: names both.
         """
-        if self.encoder != encoder:
-            raise UserError(
-                f"the head was trained with the encoder {self.encoder}, not with {encoder}",
-                where=where,
-                fix=f"set params.encoder to that one, or {RETRAIN}",
-            )
+        check_encoder(self.encoder, encoder, where=where)
+
+    def router(self, texts: Sequence[str], vectors: Vectors, *, threshold: float) -> HeadRouter:
+        """The head over these events."""
+        return HeadRouter(
+            self.head,
+            texts,
+            vectors,
+            shortlist=self.shortlist,
+            threshold=threshold,
+            names_apart=self.names_apart,
+        )
+
+
+def check_encoder(trained: str, encoder: str, *, where: str) -> None:
+    """Refuse a checkpoint of another encoder.
+
+    Args:
+        trained: Identity of the encoder that it was trained with.
+        encoder: Identity of the one that is to be used.
+        where: The checkpoint.
+
+    Raises:
+        UserError: they differ; names both.
+    """
+    if trained != encoder:
+        raise UserError(
+            f"the head was trained with the encoder {trained}, not with {encoder}",
+            where=where,
+            fix=f"set params.encoder to that one, or {RETRAIN}",
+        )
+
+
+def scorer_of(path: Path) -> str:
+    """Which scorer a file holds: ``head`` or ``cross``.
+
+    Raises:
+        DataError: the file does not say it.
+    """
+    _, manifest = read_tensors(path)
+    try:
+        return str(manifest["identity"]["params"].get("scorer", HEAD))
+    except (KeyError, TypeError, AttributeError) as error:
+        raise DataError(f"no trained head of serac: {error} is missing", where=str(path)) from None
 
 
 def write_head(
@@ -78,18 +120,35 @@ def write_head(
         questions: Digests of the questions' texts.
     """
     told = {
-        "format": FORMAT,
         "dimensions": trained.network.dimensions,
         "hidden": trained.network.hidden,
         "identity": identity,
+        "held_out": {**trained.held_out._asdict(), "step": trained.step},
+    }
+    write_trained(path, trained.network.half().state_dict(), told, data, questions)
+
+
+def write_trained(
+    path: Path, tensors: dict[str, Tensor], told: dict[str, Any], data: TrainingData, questions: list[str]
+) -> None:
+    """Write a scorer of either kind with what it learnt from.
+
+    Args:
+        path: The file.
+        tensors: The weights.
+        told: What is particular to the scorer, its ``identity`` among it.
+        data: What it was trained on.
+        questions: Digests of the questions' texts.
+    """
+    learnt = {
+        "format": FORMAT,
         "trained": {"name": data.name, "digest": data.digest, "cases": sum(k.startswith("case/") for k in data.keys)},
         "keys": sorted(data.keys),
         "subjects": sorted(data.subjects),
         "events": sorted(data.texts),
         "questions": sorted(questions),
-        "held_out": {**trained.held_out._asdict(), "step": trained.step},
     }
-    write_tensors(path, trained.network.half().state_dict(), told)
+    write_tensors(path, tensors, {**learnt, **told})
 
 
 def trained_on(path: Path) -> TrainingData:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -40,6 +40,20 @@ class HeadSettings(NamedTuple):
     shortlist: int
     names_apart: bool
     seed: int
+
+
+class SplitSettings(Protocol):
+    """What decides which cases are kept aside."""
+
+    @property
+    def held_out(self) -> float:
+        """Share of the cases."""
+        ...
+
+    @property
+    def seed(self) -> int:
+        """Of the draw."""
+        ...
 
 
 class RoutingAccuracy(NamedTuple):
@@ -88,6 +102,48 @@ class _Lesson(NamedTuple):
     kind: int
 
 
+def train_epochs(
+    network: nn.Module,
+    epochs: int,
+    learn: Callable[[int], float],
+    measure: Callable[[], RoutingAccuracy],
+    *,
+    begun: float,
+    ends: float | None,
+    on_step: Callable[[HeadStep], None] | None,
+) -> tuple[RoutingAccuracy, int]:
+    """Train epoch by epoch and leave the network, for good, as it was after the best one.
+
+    Args:
+        network: What is trained.
+        epochs: At most.
+        learn: Trains the epoch of this number, from 0, and gives its mean loss.
+        measure: Accuracy on the questions held out, after an epoch.
+        begun: When the training began, as ``time.perf_counter`` says.
+        ends: No further epoch begins after it; the first always does. None: all are trained.
+        on_step: Called after every epoch.
+
+    Returns:
+        The best accuracy, and the number of its epoch, from 1.
+    """
+    best: tuple[RoutingAccuracy, int, dict[str, Tensor]] | None = None
+    for epoch in range(epochs):
+        if best is not None and ends is not None and time.perf_counter() > ends:
+            break
+        loss, accuracy = learn(epoch), measure()
+        if best is None or accuracy.mean > best[0].mean:
+            weights = {name: value.detach().clone() for name, value in network.state_dict().items()}
+            best = (accuracy, epoch + 1, weights)
+        spent = time.perf_counter() - begun
+        if on_step is not None:
+            left = spent / (epoch + 1) * (epochs - epoch - 1)
+            on_step(HeadStep(epoch + 1, epochs, loss, accuracy, spent, left))
+    assert best is not None
+    network.load_state_dict(best[2])
+    network.eval().requires_grad_(False)
+    return best[0], best[1]
+
+
 class HeadTrainer:
     """Trains one head. What it draws depends on the seed and the keys of events and questions alone.
 
@@ -116,7 +172,7 @@ class HeadTrainer:
             raise UserError(
                 f"{len(cases)} events are too few to learn from", where="serac", allowed=f"{FEWEST} or more"
             )
-        held = _held_out(cases, settings)
+        held = held_out_keys(cases, settings)
         cases = sorted(cases, key=lambda case: (case.key in held, case.key))  # those to learn from stand first
         learnt = [case for case in cases if case.key not in held]
         vectors.of([text for case in cases for text in (case.event.text, *(q.text for q in questions_of(case)))])
@@ -145,23 +201,16 @@ class HeadTrainer:
         rest = [w for name, w in self.network.named_parameters() if not name.startswith("words.")]
         worded: dict[str, Any] = {"params": [self.network.words.weight], "lr": WORD_RATE * p.lr}
         optimiser = torch.optim.AdamW([{"params": rest}, worded], lr=p.lr, weight_decay=p.weight_decay)
-        best: tuple[RoutingAccuracy, int, dict[str, Tensor]] | None = None
-        for epoch in range(p.epochs):
-            if best is not None and minutes and time.perf_counter() - begun > 60 * minutes:
-                break
-            loss = self._epoch(epoch, optimiser)
-            accuracy = self._measure()
-            if best is None or accuracy.mean > best[0].mean:
-                kept = {name: value.detach().clone() for name, value in self.network.state_dict().items()}
-                best = (accuracy, epoch + 1, kept)
-            spent = time.perf_counter() - begun
-            if on_step is not None:
-                left = spent / (epoch + 1) * (p.epochs - epoch - 1)
-                on_step(HeadStep(epoch + 1, p.epochs, loss, accuracy, spent, left))
-        assert best is not None
-        self.network.load_state_dict(best[2])
-        self.network.eval().requires_grad_(False)
-        return TrainedHead(self.network, best[0], best[1], time.perf_counter() - begun)
+        accuracy, epoch = train_epochs(
+            self.network,
+            p.epochs,
+            lambda epoch: self._epoch(epoch, optimiser),
+            self._measure,
+            begun=begun,
+            ends=begun + 60 * minutes if minutes else None,
+            on_step=on_step,
+        )
+        return TrainedHead(self.network, accuracy, epoch, time.perf_counter() - begun)
 
     def _lessons(self, number: int, case: EventCase, memory: EventMemory, *, train: bool) -> list[_Lesson]:
         """The questions of one case: beside near events and, in training, its own and some drawn ones."""
@@ -220,7 +269,7 @@ def questions_of(case: EventCase) -> list[Question]:
     return [*case.facts, *case.tendencies]
 
 
-def _held_out(cases: Sequence[EventCase], settings: HeadSettings) -> set[str]:
+def held_out_keys(cases: Sequence[EventCase], settings: SplitSettings) -> set[str]:
     """Keys of the cases that are kept aside, at least one."""
     order = sorted((case.key for case in cases), key=lambda key: (seed(str(settings.seed), key, "held out"), key))
     return set(order[: max(1, round(settings.held_out * len(order)))])

@@ -66,6 +66,15 @@ class EventMemory:
         self._vectors, self.rows = vectors, vectors.of(texts)
         self._bm25, self._names = Bm25(texts), [names_in(text, first=True) for text in texts]
 
+    def expect(self, questions: Sequence[str]) -> None:
+        """Encode questions that will come, in batches."""
+        if questions:
+            self._vectors.of(questions)
+
+    def nearest(self, question: str, *, size: int) -> list[int]:
+        """Numbers of the events nearest to a question: half of them by meaning, half by words."""
+        return _shortlist(self.rows @ self._vectors.of([question])[0], self._bm25.scores(question), size)
+
     def pairs(self, question: str, *, size: int, also: Sequence[int] = ()) -> Pairs:
         """A question beside the events nearest to it: half of them by meaning, half by words.
 

@@ -8,31 +8,37 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from pydantic import Field
+import torch
+from pydantic import Field, model_validator
 
-from curation.files.checksums import remembered_sha256
 from curation.similarity.embeddings import encoder_identity
+from evaluation.editors.checkpoints import CheckpointEditor
 from evaluation.editors.in_context.retrieval import Vectors
 from evaluation.editors.routed.base import Router, RoutingEditor
-from evaluation.editors.routed.head import HeadRouter
-from evaluation.editors.routed.head_file import RETRAIN, HeadFile, trained_on, write_head
+from evaluation.editors.routed.cross import CrossScorer
+from evaluation.editors.routed.cross_file import CROSS, CrossFile, write_cross
+from evaluation.editors.routed.cross_training import CrossSettings, CrossTrainer, TrainedCross
+from evaluation.editors.routed.head_file import RETRAIN, HeadFile, scorer_of, trained_on, write_head
 from evaluation.editors.routed.head_training import HeadSettings, HeadStep, HeadTrainer, TrainedHead, questions_of
 from evaluation.editors.training_data import TrainingData, text_digest
 from schemas.cases import AnyCase, EventCase
 from schemas.core.errors import UserError
-from schemas.core.ids import content_id
+from schemas.core.ids import content_id, seed
 
 log = logging.getLogger(__name__)
 
-SHIPPED = "shipped:"
+_USUAL_CROSS: Mapping[str, Any] = {"epochs": 1, "batch": 32, "lr": 3e-5, "weight_decay": 0.01, "shortlist": 16}
+"""Values of ``cross``, as far as they are published (Peng et al. 2024, the released code)."""
 
 
-class Serac(RoutingEditor):
-    """A small network over frozen sentence vectors of question and event; below its threshold the plain prompt.
+class Serac(CheckpointEditor, RoutingEditor):
+    """A trained scorer of question and event; below its threshold the plain prompt.
+
+    ``head`` is a small network over frozen sentence vectors, ``cross`` an encoder that reads both together and looks
+    at the nearest events only.
 
     Trained beforehand (``scedit model train --editors serac``) or on the run's support. The language model has no part
     in it: the same head serves all models.
@@ -43,7 +49,7 @@ class Serac(RoutingEditor):
     about: ClassVar[str] = "a trained scope scorer puts the fitting event before a question, or none (SERAC)"
     needs: ClassVar[str] = "a trained head (scedit model train --editors serac), or support with events; the encoder"
     costs: ClassVar[str] = "an embedding and a look-up a prompt (some milliseconds); longer prompts in scope"
-    trainable: ClassVar[bool] = True
+    shipped_in: ClassVar[str] = "evaluation.editors.routed"
     trains_without_model: ClassVar[bool] = True
 
     class Params(RoutingEditor.Params):
@@ -52,22 +58,25 @@ class Serac(RoutingEditor):
         Attributes:
             checkpoint: File of a trained head; ``shipped:NAME`` for one that comes with the program; None: train on the
                 support (kept in the cache).
-            scorer: ``head``: the small network. There is no other one yet.
-            encoder: Folder of the sentence encoder, frozen; None: all-MiniLM-L6-v2.
+            scorer: ``head``: the small network; ``cross``: the encoder itself, trained on pairs (binary
+                cross-entropy, by default 1 epoch, batches of 32 pairs and a rate of 3e-5, as published). A checkpoint
+                brings its own.
+            encoder: Folder of the sentence encoder; None: all-MiniLM-L6-v2. ``head`` leaves it frozen; ``cross`` starts
+                from it, and finds the nearest events with it.
             shortlist: Events that the scorer looks at: the nearest by meaning and by words.
-            hidden: Width of the network. ``dropout``: share left out in training.
+            hidden: Width of the network. ``dropout``: share left out in training. Of ``head`` alone.
             epochs: Passes over the questions; the one with the best held-out accuracy counts. ``batch``: questions a
-                step.
+                step, of ``cross`` pairs.
             lr: AdamW's learning rate. ``weight_decay``: its decay.
             near: Events nearest to a question that it is told from. ``far``: drawn ones.
             names_apart: A name in a question has a weight of its own; False: all names are one word. False where few
-                names stand for what is out of scope, as in ``events_from_facts``.
+                names stand for what is out of scope, as in ``events_from_facts``. Of ``head`` alone.
             held_out: Share of the events kept aside.
             seed: Of the network's start and of all draws.
         """
 
         checkpoint: str | None = None
-        scorer: Literal["head"] = "head"
+        scorer: Literal["head", "cross"] = "head"
         encoder: str | None = None
         shortlist: int = Field(default=32, ge=1)
         hidden: int = Field(default=64, ge=1)
@@ -82,30 +91,30 @@ class Serac(RoutingEditor):
         held_out: float = Field(default=0.15, gt=0, le=0.5)
         seed: int = 0
 
+        @model_validator(mode="before")
+        @classmethod
+        def _usual(cls, data: Any) -> Any:
+            """The usual values of the scorer, where they are not given."""
+            if isinstance(data, Mapping) and data.get("scorer") == CROSS:
+                return {**_USUAL_CROSS, **data}
+            return data
+
     device: ClassVar[str] = "cpu"
     """Where encoder and head compute: both are small."""
 
     params: Params
     _vectors: Vectors | None = None
-    _head: HeadFile | None = None
+    _scorer: HeadFile | CrossFile | None = None
 
     @classmethod
-    def wants_support(cls, options: Mapping[str, Any]) -> bool:
-        """Only where there is no checkpoint."""
-        return options.get("checkpoint") is None
-
-    @classmethod
-    def training_data(cls, options: Mapping[str, Any]) -> TrainingData | None:
-        """What the named checkpoint was trained on."""
-        named = options.get("checkpoint")
-        return None if named is None else trained_on(_path(str(named)))
+    def trained_on(cls, path: Path) -> TrainingData:
+        """What the head of a file was trained on."""
+        return trained_on(path)
 
     @property
     def components(self) -> Mapping[str, str]:
         """The encoder; the checkpoint's digest, where one is named."""
-        named = self.params.checkpoint
-        own = {"encoder": encoder_identity(self.params.encoder), "words": "bm25s-en@1"}
-        return own if named is None else {**own, "checkpoint": remembered_sha256(_path(named))}
+        return {"encoder": encoder_identity(self.params.encoder), "words": "bm25s-en@1", **super().components}
 
     def learn(self) -> None:
         """Read the checkpoint, or train on the support unless the cache has the result.
@@ -114,23 +123,19 @@ class Serac(RoutingEditor):
             UserError: neither is there, or the checkpoint is of another encoder.
         """
         named = self.params.checkpoint
-        path = self._trained_path() if named is None else _path(named)
+        path = self._trained_path() if named is None else self.checkpoint_path(named)
+        if scorer_of(path) == CROSS:
+            self._scorer = CrossFile.load(path, self.params.encoder)
+            return
         head = HeadFile.load(path)
         head.fits(encoder_identity(self.params.encoder), where=str(named or path))
         head.head.to(self.device)
-        self._head = head
+        self._scorer = head
 
     def router(self, texts: Sequence[str]) -> Router:
-        """The head over these events."""
-        assert self._head is not None
-        return HeadRouter(
-            self._head.head,
-            texts,
-            self._encoder(),
-            shortlist=self._head.shortlist,
-            threshold=self.params.threshold,
-            names_apart=self._head.names_apart,
-        )
+        """The scorer over these events."""
+        assert self._scorer is not None
+        return self._scorer.router(texts, self._encoder(), threshold=self.params.threshold)
 
     def train(
         self,
@@ -140,8 +145,8 @@ class Serac(RoutingEditor):
         out: Path,
         on_step: Callable[[HeadStep], None] | None = None,
         minutes: float | None = None,
-    ) -> TrainedHead:
-        """Train a head and write it to a file.
+    ) -> TrainedHead | TrainedCross:
+        """Train a scorer and write it to a file.
 
         Args:
             cases: Events with questions to train on; never evaluated ones.
@@ -160,15 +165,32 @@ class Serac(RoutingEditor):
                 where=name,
                 fix="name events: --support events_from_facts, or a split of events",
             )
-        told = self.params.model_dump(include=set(HeadSettings._fields))
-        trained = HeadTrainer(events, self._encoder(), HeadSettings(**told), device=self.device).run(on_step, minutes)
         data = TrainingData.of(name, events)
-        questions = sorted({text_digest(q.text) for c in events for q in questions_of(c)})
-        write_head(out, trained, identity=self._identity(data.digest), data=data, questions=questions)
-        return trained
+        about: dict[str, Any] = {
+            "identity": self._identity(data.digest),
+            "data": data,
+            "questions": sorted({text_digest(q.text) for c in events for q in questions_of(c)}),
+        }
+        settings = self.params.model_dump(include=set(self._fields))
+        if self.params.scorer == CROSS:
+            folder = None if self.params.encoder is None else Path(self.params.encoder).expanduser()
+            with torch.random.fork_rng(devices=[]):  # a new linear layer draws its weights
+                torch.manual_seed(seed(str(self.params.seed), "serac", CROSS))
+                scorer = CrossScorer(folder)
+            cross = CrossTrainer(events, self._encoder(), scorer, CrossSettings(**settings)).run(on_step, minutes)
+            write_cross(out, cross, **about)
+            return cross
+        head = HeadTrainer(events, self._encoder(), HeadSettings(**settings), device=self.device).run(on_step, minutes)
+        write_head(out, head, **about)
+        return head
+
+    @property
+    def _fields(self) -> tuple[str, ...]:
+        """Names of the options of training."""
+        return CrossSettings._fields if self.params.scorer == CROSS else HeadSettings._fields
 
     def _identity(self, data: str) -> dict[str, Any]:
-        p = self.params.model_dump(mode="json", include={*HeadSettings._fields, "scorer"})
+        p = self.params.model_dump(mode="json", include={*self._fields, "scorer"})
         encoder = encoder_identity(self.params.encoder)
         return {"method": "serac", "version": self.version, "encoder": encoder, "data": data, "params": p}
 
@@ -191,9 +213,3 @@ class Serac(RoutingEditor):
         if self._vectors is None:
             self._vectors = Vectors(self.params.encoder, device=self.device)
         return self._vectors
-
-
-def _path(named: str) -> Path:
-    if named.startswith(SHIPPED):
-        return Path(str(files("evaluation.editors.routed") / named.removeprefix(SHIPPED)))
-    return Path(named).expanduser()

@@ -87,7 +87,7 @@ def store_answers(run: Run, store: Store) -> int:
 
 def _lineage(sources: Sequence[OpenAnswerSource], run: Run) -> list[Lineage]:
     made_at, choice = now(), Generation.from_description(run.about).events.model_dump(mode="json")
-    keys = {e.label: e.manifest.key for e in run.editors}
+    makers = {e.label: {"run": e.manifest.key, "method": e.manifest.editor} for e in run.editors}
     return [
         Lineage(
             item_id=one.answer.id,
@@ -95,7 +95,7 @@ def _lineage(sources: Sequence[OpenAnswerSource], run: Run) -> list[Lineage]:
             made_at=made_at,
             model=one.answer.model,
             tokens_out=one.written.tokens,
-            detail={"run": keys[one.label], **choice, "ended": one.written.ended, "chat_template": one.written.chat},
+            detail={**makers[one.label], **choice, "ended": one.written.ended, "chat_template": one.written.chat},
         )
         for one in sources
     ]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from construction.llm.client import Client
@@ -16,7 +16,7 @@ from evaluation.judge.answers.judging import judge_answer, judge_answers
 from evaluation.judge.answers.steps import AnswerStep
 from evaluation.judge.control_items import ControlResult, check_controls, control_lineage, put_controls
 from evaluation.judge.judging import JudgeOptions
-from evaluation.judge.session import JudgeEstimate, JudgePlan, JudgeProgress, JudgeResult, run_plan
+from evaluation.judge.session import JudgeEstimate, JudgePlan, run_judge
 
 if TYPE_CHECKING:
     from curation.store.store import Store
@@ -50,35 +50,20 @@ def estimate_answers(
     return JudgeEstimate(len(asks), left, *counter.estimate(model.price()), advice)
 
 
-def run_answer_judge(
-    store: Path,
-    journal: Path,
-    asks: Sequence[AnswerInput],
-    options: JudgeOptions,
-    model: Access,
-    *,
-    with_controls: bool = True,
-    on_progress: Callable[[JudgeProgress], None] = lambda progress: None,
-) -> JudgeResult:
-    """Judge open answers and keep the ratings; what is finished stays whatever happens.
+def answer_plan(asks: Sequence[AnswerInput], options: JudgeOptions, session: ModelSession) -> JudgePlan:
+    """What judging open answers asks."""
+    steps = answer_steps(asks, options, model=session.access.label)
+    return JudgePlan(
+        rater=next(iter(steps.values())).rater,
+        asks=asks,
+        total=sum(len(a.rubric.aspects) for a in asks),
+        judge=lambda some, client: judge_answers([(steps[a.rubric.name], a) for a in some], client, options),
+        controls=lambda opened, client: _ask_controls(opened, steps, client, options),
+    )
 
-    Raises:
-        UserError: store or journal in use, no key, endpoint away, embedded model not installed.
-        StoppedEarly: Ctrl-C or SIGTERM.
-        BudgetReached: the next call does not fit the budget.
-    """
 
-    def plan(session: ModelSession) -> JudgePlan:
-        steps = answer_steps(asks, options, model=session.access.label)
-        return JudgePlan(
-            rater=next(iter(steps.values())).rater,
-            asks=asks,
-            total=sum(len(a.rubric.aspects) for a in asks),
-            judge=lambda some, client: judge_answers([(steps[a.rubric.name], a) for a in some], client, options),
-            controls=lambda opened, client: _ask_controls(opened, steps, client, options),
-        )
-
-    return run_plan(store, journal, model, plan, with_controls=with_controls, on_progress=on_progress)
+run_answer_judge = partial(run_judge, plan=answer_plan)
+"""``run_judge`` for open answers."""
 
 
 async def _ask_controls(

@@ -76,6 +76,7 @@ class Calibration(NamedTuple):
         left_out: Ratings of people, and scripts, that do not count, by reason.
         estimator: What the judge's scores are.
         rubric: Name of the rubric.
+        unknown: Labels whose method is not on record: rivals unless a null method is called so.
     """
 
     judge: str
@@ -86,6 +87,7 @@ class Calibration(NamedTuple):
     left_out: Mapping[str, int]
     estimator: Estimator = DEFAULT_ESTIMATOR
     rubric: str = SCRIPT.name
+    unknown: Sequence[str] = ()
 
     @property
     def estimand(self) -> str:
@@ -105,6 +107,7 @@ class CalibrationRequest(NamedTuple):
         estimator: What the ratings' scores are, as they were read (``rated_scripts``).
         rubric: Whose ratings are calibrated.
         unranked: Labels of null methods: compared with no edit only.
+        unknown: Labels whose method is not on record.
     """
 
     judge: str | None = None
@@ -115,6 +118,7 @@ class CalibrationRequest(NamedTuple):
     estimator: Estimator = DEFAULT_ESTIMATOR
     rubric: Rubric = SCRIPT
     unranked: Collection[str] = NULL_METHODS
+    unknown: Sequence[str] = ()
 
 
 def calibrate_judge(
@@ -146,7 +150,8 @@ def calibrate_judge(
     people = {g.rater for g in mine if not g.rater.is_judge}
     names, synthetic = sorted({p.name for p in people}), sorted({p.name for p in people if p.is_program})
     gaps = _gaps(units, wanted)
-    return Calibration(name, rows, gaps, names, synthetic, dict(left), wanted.estimator, wanted.rubric.name)
+    unknown = [label for label in wanted.unknown if label not in wanted.unranked]
+    return Calibration(name, rows, gaps, names, synthetic, dict(left), wanted.estimator, wanted.rubric.name, unknown)
 
 
 def _judge(

@@ -25,6 +25,7 @@ def as_data(calibration: Calibration) -> dict[str, Any]:
         "people": list(calibration.people),
         "synthetic": list(calibration.synthetic),
         "left_out": dict(calibration.left_out),
+        "known_by_label_only": list(calibration.unknown),
         "rows": [
             {
                 **{"writer": r.method.writer, "editor": r.method.editor, "aspect": r.aspect},
@@ -51,11 +52,11 @@ def as_text(calibration: Calibration) -> str:
     wide = max([len("method"), *(len(r.method.text) for r in calibration.rows)]) + 2
     head = f"{'method'.ljust(wide)}{'aspect':15s}{'calibrated':>22s}{'people alone':>22s}{'judge alone':>22s}"
     people = calibration.people
+    head += f"{'judge-people':>14s}{'weight':>8s}{'rated':>12s}"
     lines = [
         f"{calibration.judge}, calibrated to {counted(len(people), 'person', 'people')} ({', '.join(people)}).",
         head,
     ]
-    lines[1] += f"{'judge-people':>14s}{'weight':>8s}{'rated':>12s}"
     for r in calibration.rows:
         c = r.calibrated
         cells = [_short_text(e) for e in (c.powered, c.human, c.judge)]
@@ -73,26 +74,37 @@ def as_text(calibration: Calibration) -> str:
         for g in some:
             p = "" if g.p is None else f", p = {g.p:.3f}" if g.p >= 0.0005 else ", p < 0.001"
             lines.append(f"  {g.aspect}: {g.first.text} less {g.second.text}: {g.estimate.text(2)}{p}")
+    return "\n".join([*lines, *_notes(calibration, lines)])
+
+
+def _notes(calibration: Calibration, lines: list[str]) -> list[str]:
+    """What stands below the tables: the estimand, and why a figure is missing."""
     scores = ESTIMATORS[calibration.estimator].replace("1 to 7", "{} to {}".format(*RUBRICS[calibration.rubric].points))
-    lines += ["", f"Judge's scores ({calibration.estimator}): {scores}."]
-    lines += [
+    notes = ["", f"Judge's scores ({calibration.estimator}): {scores}."]
+    notes += [
         f"Estimated is {calibration.estimand}.",
         "Rated: cases with a rating of people, of those with a judge's score.",
     ]
     if any("[all agree]" in line for line in lines):
-        lines.append(
+        notes.append(
             "[all agree]: no rated case differs, so there is no interval and no p; the exact bound is in --json."
         )
     if any("[too " in line for line in lines):
-        lines.append(
+        notes.append(
             "[too few], [too unequal]: simulation supports no interval and no p for so few rated cases that differ, or "
             "samples drawn with such unequal probabilities; why is in --json. Have people rate more scripts."
         )
-    lines += [f"Left out: {n} {reason}." for reason, n in calibration.left_out.items()]
+    if calibration.unknown and any(g.family == "among" for g in calibration.gaps):
+        notes.append(
+            f"Known by their labels only: {', '.join(calibration.unknown)}. A null method (boost ...) under such a "
+            "label would count as a rival; take the scripts out of the run again, and its methods are on record: "
+            "scedit results extract-scripts RUN --store STORE"
+        )
+    notes += [f"Left out: {n} {reason}." for reason, n in calibration.left_out.items()]
     if calibration.synthetic:
         names = ", ".join(calibration.synthetic)
-        lines.append(f"Synthetic raters ({names}) are programs: this only shows that the pipeline runs.")
-    return "\n".join(lines)
+        notes.append(f"Synthetic raters ({names}) are programs: this only shows that the pipeline runs.")
+    return notes
 
 
 def _short_text(e: Estimate) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from evaluation.metrics.document_choice import DocumentChoice
+from evaluation.metrics.document_prompts import prompt_of
 from schemas.documents.document import Document, DocumentProbe
 from schemas.probes import GenerateProbe, ScoreProbe
 
@@ -14,49 +14,7 @@ WRITTEN = "document_written"
 TEXT = "document_text"
 """Purposes of the probes."""
 
-_BLANK = re.compile("_{3,}")
 _FIRST_WORD = re.compile(r"(\S+)(\s+)(\S.*)", re.DOTALL)
-
-
-class ClozeHint(NamedTuple):
-    """What stands before a cloze's blank, and what stands between that and the blank: a space or nothing."""
-
-    text: str = ""
-    separator: str = " "
-
-
-def cloze_hint(query: str) -> ClozeHint:
-    """The hint that a query gives: its text before the blank.
-
-    A question has none, nor has a cloze with a question mark. In our copy of the published evaluation part 857 of 1,008
-    clozes go on after the blank; the hint ends before it all the same. A blank after an opening quotation mark or a
-    hyphen follows it without a space.
-
-    Example:
-        >>> cloze_hint("Hulu calls The Great '___'."), cloze_hint("Is ___ a city?").text, cloze_hint("___ won.").text
-        (ClozeHint(text="Hulu calls The Great '", separator=''), '', '')
-    """
-    found = _BLANK.search(query)
-    if found is None or "?" in query:
-        return ClozeHint()
-    before = query[: found.start()]
-    if not before.strip():
-        return ClozeHint()
-    return ClozeHint(before.rstrip(), " " if before != before.rstrip() else "")
-
-
-def prompt_of(query: str, choice: DocumentChoice) -> ClozeHint:
-    r"""The prompt that asks a query, and what stands between it and the answer.
-
-    Example:
-        >>> prompt_of("Who designed it?", DocumentChoice())
-        ClozeHint(text='Question: Who designed it?\nAnswer:', separator=' ')
-        >>> prompt_of("It opened in ___.", DocumentChoice()).text
-        'Question: It opened in ___.\nAnswer: It opened in'
-    """
-    hint = cloze_hint(query) if choice.hint else ClozeHint()
-    told = f" {hint.text}" if hint.text else ""
-    return ClozeHint(f"Question: {query}\nAnswer:{told}", hint.separator)
 
 
 def answer_probe(probe: DocumentProbe, choice: DocumentChoice) -> ScoreProbe:

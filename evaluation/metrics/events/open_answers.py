@@ -16,10 +16,11 @@ from evaluation.metrics.events.base import EventMetric, Question, QuestionMetric
 from evaluation.metrics.events.facts import in_scope
 from evaluation.metrics.events.probes import open_probe
 from evaluation.metrics.events.tendencies import tendencies_in_scope
+from evaluation.metrics.events.written_locality import WrittenLocality
 from evaluation.metrics.text_level.base import text_of
 from schemas.answers import Answer, ItemScore
 from schemas.cases import EventCase
-from schemas.events.questions import FactQuestion, TendencyQuestion
+from schemas.events.questions import FactQuestion
 from schemas.probes import Probe
 from schemas.ratings import CONSISTENCY, TENDENCY
 
@@ -141,7 +142,7 @@ class EventAllOpenWhole(OpenQuestions, WholeEventMetric):
         return [*in_scope(case), *tendencies] if tendencies else []
 
 
-class EventOpenLocality(OpenQuestions, QuestionMetric):
+class EventOpenLocality(WrittenLocality, OpenQuestions):
     """Do the answers before and after the edit say the same tendency, out of scope (Table 2, T-G, locality)?"""
 
     name: ClassVar[str] = "ev_open_local"
@@ -150,19 +151,9 @@ class EventOpenLocality(OpenQuestions, QuestionMetric):
         "Share of open answers out of scope that are rated to say the same tendency as before (ELKEN Table 2)"
     )
 
-    def questions(self, case: EventCase) -> Sequence[TendencyQuestion]:
-        """Those out of scope."""
-        return [q for q in case.tendencies if q.scope == "out"]
-
-    def value(self, question: Question, after: Answers, before: Answers) -> ItemScore:
+    def compare(self, question: Question, now: str, then: str, answer: Answer | None) -> ItemScore:
         """1 where the pair's consistency has full marks; the same words say the same, whoever would rate them."""
-        probe = self.probes_of(question)[0].id
-        now, then = text_of(after.get(probe)), text_of(before.get(probe))
-        if isinstance(now, str):
-            return self.item(question, None, now)
-        if isinstance(then, str):
-            return self.item(question, None, f"before the edit: {then}")
-        if now.text.strip() == then.text.strip():
+        if now.strip() == then.strip():
             return self.item(question, 1.0)
-        value, why = rating_of(after.get(probe), CONSISTENCY.aspects[0])
+        value, why = rating_of(answer, CONSISTENCY.aspects[0])
         return self.item(question, None if value is None else float(value == CONSISTENCY.points[1]), why)

@@ -11,6 +11,7 @@ from schemas.probes import GenerateProbe, ScoreProbe
 
 FACT = "event_fact"
 CHOICE = "event_choice"
+LETTER = "event_letter"
 OPEN = "event_open"
 """Purposes of the probes."""
 
@@ -84,6 +85,18 @@ def choice_probes(question: TendencyQuestion, choice: EventChoice) -> list[Score
         )
         for shift in shifts
     ]
+
+
+def letter_probe(question: TendencyQuestion, choice: EventChoice) -> GenerateProbe:
+    """Ask for the letter of the right option as text, the options in the data's order; it ends with its line."""
+    return GenerateProbe(
+        purpose=LETTER,
+        item=question.key,
+        prompt=f"Question: {question.text} {_options(question, 0)}\nAnswer:",
+        most=choice.answer_tokens,
+        stop=("\n",),
+        **_CHOICE.chosen(choice),
+    )
 
 
 def open_probe(question: TendencyQuestion, choice: EventChoice) -> GenerateProbe:

@@ -19,6 +19,11 @@ def tendencies_in_scope(case: EventCase) -> list[TendencyQuestion]:
     return [q for q in case.tendencies if q.scope == "in"]
 
 
+def tendencies_out_of_scope(case: EventCase) -> list[TendencyQuestion]:
+    """Questions that the event leaves alone."""
+    return [q for q in case.tendencies if q.scope == "out"]
+
+
 class EventChoiceRight(QuestionMetric):
     """Is the right option the most probable one after the edit (Table 2, T-M, Q-level)?"""
 
@@ -97,7 +102,7 @@ class EventChoiceLocality(ChoiceValue):
 
     def questions(self, case: EventCase) -> Sequence[TendencyQuestion]:
         """Those out of scope."""
-        return [q for q in case.tendencies if q.scope == "out"]
+        return tendencies_out_of_scope(case)
 
     def value(self, question: Question, after: Answers, before: Answers) -> ItemScore:
         """1 for the same option; a tie is no option, and the same as nothing."""

@@ -56,3 +56,11 @@ def text_of(answer: Answer | None) -> GeneratedText | str:
     if answer.error is not None:
         return answer.error
     return answer.written if answer.written is not None else "the answer holds no text"
+
+
+def texts_around(after: Answer | None, before: Answer | None) -> tuple[GeneratedText, GeneratedText] | str:
+    """The texts written after and before the edit, or why one of them is missing."""
+    now, then = text_of(after), text_of(before)
+    if isinstance(now, str):
+        return now
+    return f"before the edit: {then}" if isinstance(then, str) else (now, then)

@@ -29,23 +29,23 @@ def rated(db: RatingsDB, store: Store, *names: str) -> None:
     create_campaign(db, store, "pairs", make_task("compare_scripts"), CampaignOptions(overlap=len(names)))
     assign_items(db, "pairs")
     methods = {s.id: method_of(s) for s in store.all(GeneratedScript)}
-    for n, placed in enumerate(db.items("pairs").values()):
-        rome = "first" if methods[placed.item.related[0]] == "tiny rome" else "second"
+    for n, campaign_items in enumerate(db.items("pairs").values()):
+        rome = "first" if methods[campaign_items.item.related[0]] == "tiny rome" else "second"
         other = {"first": "second", "second": "first"}[rome]
         for name in names:
-            said = {"coherence": rome if n < 4 else other, "consistency": "tie", "completeness": "cannot_judge"}
-            db.save("pairs", name, placed.item.id, said, form="compare_scripts@1", seconds=3)
+            record = {"coherence": rome if n < 4 else other, "consistency": "tie", "completeness": "cannot_judge"}
+            db.save("pairs", name, campaign_items.item.id, record, form="compare_scripts@1", seconds=3)
 
 
 def test_the_preferred_method_is_the_stronger_wherever_it_stood(db: RatingsDB, store: Store) -> None:
     rated(db, store, "ann", "bob")
-    found = method_strengths(db, store, "pairs")
-    one = found["coherence"]
+    strengths = method_strengths(db, store, "pairs")
+    one = strengths["coherence"]
     assert isinstance(one, Strengths) and list(one.methods) == ["tiny rome", "tiny none"]
     assert one.methods["tiny rome"].value == pytest.approx(0.3466, abs=1e-4)  # half of log(8 / 4)
     assert (one.comparisons, one.cases) == (12, 6)
-    assert "all of 12 comparisons are ties" in str(found["consistency"])
-    assert "there are no comparisons" in str(found["completeness"])
+    assert "all of 12 comparisons are ties" in str(strengths["consistency"])
+    assert "there are no comparisons" in str(strengths["completeness"])
     half = method_strengths(db, store, "pairs", raters=["bob"])["coherence"]
     assert isinstance(half, Strengths) and half.comparisons == 6
 
@@ -63,11 +63,11 @@ def test_the_command_prints_strengths_and_refusals(db: RatingsDB, store: Store) 
     rated(db, store, "ann")
     store.close()
     db_path, store_path = Path(db.path), Path(store.path)
-    said = call("strengths", "pairs", "-r", db_path, "-s", store_path).output
-    assert "coherence (6 comparisons in 6 cases, 0 ties)" in said and "tiny rome" in said
-    assert "consistency: all of 6 comparisons are ties" in said
-    found = json.loads(call("strengths", "pairs", "-r", db_path, "-s", store_path, "--json").output)
-    assert found["coherence"]["methods"]["tiny rome"]["value"] == pytest.approx(0.3466, abs=1e-4)
+    output = call("strengths", "pairs", "-r", db_path, "-s", store_path).output
+    assert "coherence (6 comparisons in 6 cases, 0 ties)" in output and "tiny rome" in output
+    assert "consistency: all of 6 comparisons are ties" in output
+    data = json.loads(call("strengths", "pairs", "-r", db_path, "-s", store_path, "--json").output)
+    assert data["coherence"]["methods"]["tiny rome"]["value"] == pytest.approx(0.3466, abs=1e-4)
 
 
 def test_a_campaign_that_compares_nothing_and_a_store_without_the_scripts_are_refused(

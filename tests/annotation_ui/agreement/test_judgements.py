@@ -41,11 +41,11 @@ def rated(db: RatingsDB, store: Store) -> RatingsDB:
     """Two people, all of 12 items, and a training item."""
     for name in ("ann", "bob"):
         people.invite(db, name)
-    shown = {"fact": "f", "counts": "a", "new": "a", "old": "b", "question": "q", "script": "s"}
-    known = [
-        RaterControlItem(purpose=p, id=p, shown=shown, expected={"coherence": 7}) for p in ("training", "attention")
+    record = {"fact": "f", "counts": "a", "new": "a", "old": "b", "question": "q", "script": "s"}
+    items = [
+        RaterControlItem(purpose=p, id=p, shown=record, expected={"coherence": 7}) for p in ("training", "attention")
     ]
-    create_campaign(db, store, "c", make_task(TASK), CampaignOptions(overlap=2), known=known)
+    create_campaign(db, store, "c", make_task(TASK), CampaignOptions(overlap=2), known=items)
     assign_items(db, "c")
     for name in ("ann", "bob"):
         work(db, "c", name)
@@ -57,27 +57,27 @@ def _controls(db: RatingsDB) -> set[str]:
 
 
 def test_training_and_attention_items_are_no_judgements(rated: RatingsDB) -> None:
-    found = live_judgements(rated, "c")
+    judgements = live_judgements(rated, "c")
     assert len(rated.current_answers("c")) == 2 * 14
-    assert len(found) == 2 * 12 * 3
-    assert {m.item for m in found}.isdisjoint(_controls(rated))
+    assert len(judgements) == 2 * 12 * 3
+    assert {m.item for m in judgements}.isdisjoint(_controls(rated))
 
 
 def test_only_the_latest_answer_and_no_withdrawn_one(rated: RatingsDB) -> None:
     first, second = [r for r in rated.current_answers("c", person="ann") if r.item not in _controls(rated)][:2]
     rated.save("c", "ann", first.item, {**(first.answers or {}), "coherence": 7, "comment": "x"}, form=first.form)
     rated.save("c", "ann", second.item, None, form=second.form)
-    mine = [m for m in live_judgements(rated, "c") if m.name == "ann"]
-    assert {m.item for m in mine}.isdisjoint({second.item})
-    assert [m.value for m in mine if m.item == first.item and m.aspect == "coherence"] == [7]
-    assert {m.aspect for m in mine} == {"coherence", "consistency", "completeness"}, "a comment is no judgement"
+    judgements = [m for m in live_judgements(rated, "c") if m.name == "ann"]
+    assert {m.item for m in judgements}.isdisjoint({second.item})
+    assert [m.value for m in judgements if m.item == first.item and m.aspect == "coherence"] == [7]
+    assert {m.aspect for m in judgements} == {"coherence", "consistency", "completeness"}, "a comment is no judgement"
 
 
 def test_the_store_gives_back_what_was_live(rated: RatingsDB, store: Store) -> None:
     import_campaign(rated, store, "c")
-    live, stored = live_judgements(rated, "c"), stored_judgements(store, make_task(TASK))
-    assert sorted(stored) == sorted(live)
-    assert all(m.at and m.seconds == 4.0 and m.case != m.item for m in stored)
+    live, judgements = live_judgements(rated, "c"), stored_judgements(store, make_task(TASK))
+    assert sorted(judgements) == sorted(live)
+    assert all(m.at and m.seconds == 4.0 and m.case != m.item for m in judgements)
 
 
 def test_yes_and_no_come_back_from_the_store_as_said(db: RatingsDB, store: Store) -> None:
@@ -89,9 +89,13 @@ def test_yes_and_no_come_back_from_the_store_as_said(db: RatingsDB, store: Store
     db.save("c", "ann", first, {**YES, "guides": "no", "reasons": ["duplicate"]}, form=task.form.label)
     db.save("c", "ann", second, YES, form=task.form.label)
     import_campaign(db, store, "c")
-    found = {(m.item, m.aspect): m.value for m in stored_judgements(store, task)}
-    assert len(found) == 6, "the whole verdict is no aspect"
-    assert found[first, "guides"] == "no" and found[first, "meaningful"] == "yes" and found[second, "guides"] == "yes"
+    by_name = {(m.item, m.aspect): m.value for m in stored_judgements(store, task)}
+    assert len(by_name) == 6, "the whole verdict is no aspect"
+    assert (
+        by_name[first, "guides"] == "no"
+        and by_name[first, "meaningful"] == "yes"
+        and by_name[second, "guides"] == "yes"
+    )
 
 
 def test_judges_are_taken_on_people_s_items_only_with_their_case_and_unscored_ones_left_out(
@@ -117,8 +121,8 @@ def test_ratings_of_another_rubric_are_no_judgements_of_a_task(store: Store) -> 
 
 def test_a_filter_has_no_judges(db: RatingsDB, store: Store) -> None:
     store.put([judged("i1", 3)])
-    mine = [Judgement("i1", "c", Rater.person("ann"), "guides", "yes")]
-    assert judgements_by_judges(store, make_task("filter_question"), mine) == []
+    own_items = [Judgement("i1", "c", Rater.person("ann"), "guides", "yes")]
+    assert judgements_by_judges(store, make_task("filter_question"), own_items) == []
 
 
 def test_a_judge_s_rating_without_lineage_shares_the_case_that_people_gave(rated: RatingsDB, store: Store) -> None:
@@ -131,19 +135,21 @@ def test_a_judge_s_rating_without_lineage_shares_the_case_that_people_gave(rated
 
 
 @pytest.mark.parametrize(
-    ("task", "aspect", "values", "kept"),
+    ("task", "aspect", "values", "expected"),
     [
         (RateScript(), "coherence", (2, 6), [2.0, 6.0]),
         (FilterQuestion(), "guides", ("no", "yes"), [0.0, 1.0]),
         (FilterQuestion(), "guides", ("yes", "yes"), [1.0, 1.0]),
     ],
 )
-def test_a_table_holds_one_aspect_on_the_whole_scale(task: Any, aspect: str, values: Any, kept: list[float]) -> None:
+def test_a_table_holds_one_aspect_on_the_whole_scale(
+    task: Any, aspect: str, values: Any, expected: list[float]
+) -> None:
     rows = [Judgement("i", "case", Rater.person(p), aspect, v) for p, v in zip("ab", values, strict=True)]
     rows.append(Judgement("j", "case", Rater.person("a"), task.form.asked_fields()[1].name, values[0]))
-    found = judgement_table(rows, task, aspect)
-    assert list(found.raters) == ["a", "b"] and list(found.units) == ["i"] and list(found.cases) == ["case"]
-    assert [float(x) for x in found.values[0]] == kept
+    table = judgement_table(rows, task, aspect)
+    assert list(table.raters) == ["a", "b"] and list(table.units) == ["i"] and list(table.cases) == ["case"]
+    assert [float(x) for x in table.values[0]] == expected
 
 
 HOSTILE = [
@@ -160,11 +166,11 @@ def test_whatever_is_stored_stops_no_statistic_and_is_counted(rated: RatingsDB, 
     from curation.stats.bootstrap import Resampling
     from tests.annotation_ui.cli.conftest import call
 
-    mine = [r.id for r in rated.current_answers("c", person="ann")]
-    for number, body in zip(mine, HOSTILE, strict=False):
+    own_items = [r.id for r in rated.current_answers("c", person="ann")]
+    for number, body in zip(own_items, HOSTILE, strict=False):
         rated.connection.execute("UPDATE revisions SET answers = ?, saved_at = 7 WHERE id = ?", [body, number])
-    rated.connection.execute("UPDATE revisions SET seconds = -3 WHERE id = ?", [mine[-1]])
-    rated.connection.execute("UPDATE revisions SET seconds = 0 WHERE id = ?", [mine[-2]])
+    rated.connection.execute("UPDATE revisions SET seconds = -3 WHERE id = ?", [own_items[-1]])
+    rated.connection.execute("UPDATE revisions SET seconds = 0 WHERE id = ?", [own_items[-2]])
     rated.connection.execute(
         "INSERT INTO revisions (campaign, person, item, form, answers, saved_at) "
         "VALUES ('c', 'eve', 'gone', 'f', '{}', '')"
@@ -175,16 +181,16 @@ def test_whatever_is_stored_stops_no_statistic_and_is_counted(rated: RatingsDB, 
         [live_judgements(rated, "c")[0].item],
     )
     assert unreadable_answers(rated, "c") == len(HOSTILE) + 1
-    task, found = make_task(TASK), live_judgements(rated, "c")
-    assert {type(m.value) for m in found} == {int} and {m.value for m in found} <= set(range(1, 8))
-    assert agreement_report(found, task, resampling=Resampling(20)).items == 12
-    disagreements(found, task)
+    task, judgements = make_task(TASK), live_judgements(rated, "c")
+    assert {type(m.value) for m in judgements} == {int} and {m.value for m in judgements} <= set(range(1, 8))
+    assert agreement_report(judgements, task, resampling=Resampling(20)).items == 12
+    disagreements(judgements, task)
     gold_items(rated, "c")
     (ann,) = [s for s in rater_progress(rated, "c") if s.person == "ann"]
     assert (ann.done, ann.odd_times, ann.seconds) == (12, 2, 4.0)
-    said = call("status", "-r", rated.path).output
-    assert "2 times not usable" in said and f"{len(HOSTILE) + 1} stored answers cannot be read" in said
+    output = call("status", "-r", rated.path).output
+    assert "2 times not usable" in output and f"{len(HOSTILE) + 1} stored answers cannot be read" in output
     assert call("agreement", "c", "-r", rated.path, "--resamples", 20).exit_code == 0
-    got = import_campaign(rated, store, "c")
-    assert len([r for r in got.rejected if r.person == "lea"]) == 2
-    assert ("eve", "gone", "the campaign has no such item") in got.rejected
+    import_result = import_campaign(rated, store, "c")
+    assert len([r for r in import_result.rejected if r.person == "lea"]) == 2
+    assert ("eve", "gone", "the campaign has no such item") in import_result.rejected

@@ -19,11 +19,11 @@ REPORT = FacetReport(
 
 
 def test_all_figures_are_there_and_nothing_is_mark_up() -> None:
-    found = means_section(MethodMeans(REPORT, width=0.5))
+    section = means_section(MethodMeans(REPORT, width=0.5))
     for text in ("4.50 [4.00, 5.00]", "4.75", "1.25 [0.50, 2.00]", "-0.50 [-1.00, 0.00]", "Stop rule: not met"):
-        assert text in found
-    assert "<b>" not in found and "<i>" not in found and "&lt;b&gt;rome - none" in found
-    assert "did not come to rest" not in found
+        assert text in section
+    assert "<b>" not in section and "<i>" not in section and "&lt;b&gt;rome - none" in section
+    assert "did not come to rest" not in section
 
 
 def test_a_fit_that_did_not_come_to_rest_and_a_refusal_are_said() -> None:

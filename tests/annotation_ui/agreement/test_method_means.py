@@ -40,23 +40,25 @@ def test_methods_are_the_strata_of_real_items(db: RatingsDB, means: MethodMeans)
 
 def test_judges_and_items_without_a_method_are_left_out() -> None:
     task = make_task("rate_executability")
-    given = [
+    judgements = [
         Judgement("i", "c", Rater.person("ann"), "executability", 3),
         Judgement("i", "c", Rater.judge("m"), "executability", 7),
         Judgement("lost", "c", Rater.person("ann"), "executability", 3),
     ]
-    (one,) = facet_ratings(given, {"i": "rome"}, task)
+    (one,) = facet_ratings(judgements, {"i": "rome"}, task)
     assert (one.person, one.method, one.value) == ("ann", "rome", 3)
 
 
 def test_a_task_without_a_scale_and_one_person_are_refused_in_a_sentence() -> None:
     none = method_means([], {}, make_task("filter_question"))
     assert none.report is None and "ratings on a scale" in none.refused
-    alone = method_means(
+    single_run = method_means(
         [Judgement("i", "c", Rater.person("ann"), "executability", 3)], {"i": "rome"}, make_task("rate_executability")
     )
-    assert "ann alone rated" in alone.refused and means_lines(alone)[1].startswith("Means corrected for severity: none")
-    assert stop_lines(alone._replace(width=0.5)) == [] and alone.more is None and not alone.reached
+    assert "ann alone rated" in single_run.refused and means_lines(single_run)[1].startswith(
+        "Means corrected for severity: none"
+    )
+    assert stop_lines(single_run._replace(width=0.5)) == [] and single_run.more is None and not single_run.reached
 
 
 def test_the_stop_rule_says_how_far_it_is(means: MethodMeans) -> None:

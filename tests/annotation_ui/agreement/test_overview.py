@@ -36,29 +36,29 @@ def rated(db: RatingsDB, store: Store) -> RatingsDB:
 
 
 def test_the_figures_are_those_of_the_plain_computation(rated: RatingsDB) -> None:
-    found = campaign_overview(rated, "pilot", resampling=FEW)
+    overview = campaign_overview(rated, "pilot", resampling=FEW)
     task, judgements = task_of(rated, "pilot"), live_judgements(rated, "pilot")
     report = agreement_report(judgements, task, resampling=FEW)
     means = method_means(judgements, methods_of(rated, "pilot"), task)
-    assert found.alphas == {a.aspect: a.agreement.alpha for a in report.aspects}
-    assert means.report is not None and found.severity == means.report.severity
-    text = html.unescape(found.body)
+    assert overview.alphas == {a.aspect: a.agreement.alpha for a in report.aspects}
+    assert means.report is not None and overview.severity == means.report.severity
+    text = html.unescape(overview.body)
     for e in [*means.report.means.values(), *(d.difference for d in means.report.differences)]:
         assert e.text(2) in text
     assert all(a.agreement.ac2.text() in text for a in report.aspects)
-    assert Overview.model_validate_json(found.model_dump_json()) == found
+    assert Overview.model_validate_json(overview.model_dump_json()) == overview
 
 
 def test_with_nobody_s_answers_there_are_no_figures(db: RatingsDB, store: Store) -> None:
     pilot(db, store, "ann", "bob")
-    found = campaign_overview(db, "pilot", resampling=FEW)
-    assert (found.alphas, found.severity, found.notes, found.body) == ({}, {}, {}, "")
+    overview = campaign_overview(db, "pilot", resampling=FEW)
+    assert (overview.alphas, overview.severity, overview.notes, overview.body) == ({}, {}, {}, "")
 
 
 def test_a_snapshot_that_cannot_be_read_is_said_and_the_rest_is_there(rated: RatingsDB, tmp_path: Path) -> None:
     (tmp_path / "torn.duckdb").write_bytes(b"no store")
-    found = campaign_overview(rated, "pilot", tmp_path / "torn.duckdb", resampling=FEW)
-    assert "torn.duckdb" in found.warning and len(found.alphas) == 3
+    overview = campaign_overview(rated, "pilot", tmp_path / "torn.duckdb", resampling=FEW)
+    assert "torn.duckdb" in overview.warning and len(overview.alphas) == 3
 
 
 def _answer(db: RatingsDB) -> None:
@@ -80,8 +80,14 @@ def _edit_by_hand(db: RatingsDB) -> None:
 
 
 def _skip(db: RatingsDB) -> None:
-    done = {r.item for r in db.current_answers("pilot", person="cat")}
-    skip_item(db, "pilot", "cat", next(a.item for a in db.assignments("pilot", "cat") if a.item not in done), "other")
+    answered_pairs = {r.item for r in db.current_answers("pilot", person="cat")}
+    skip_item(
+        db,
+        "pilot",
+        "cat",
+        next(a.item for a in db.assignments("pilot", "cat") if a.item not in answered_pairs),
+        "other",
+    )
 
 
 def _stop_rule(db: RatingsDB) -> None:
@@ -116,8 +122,8 @@ def test_another_campaign_s_answers_change_nothing(rated: RatingsDB, store: Stor
 def judgements(*lines: tuple[str, list[int], float]) -> list[Judgement]:
     """Answers of people to items in order: name, values, seconds an item."""
     return [
-        Judgement(f"i{n}", f"c{n}", Rater.person(who), "executability", v, f"2026-11-01T{n:04d}", seconds)
-        for who, values, seconds in lines
+        Judgement(f"i{n}", f"c{n}", Rater.person(line), "executability", v, f"2026-11-01T{n:04d}", seconds)
+        for line, values, seconds in lines
         for n, v in enumerate(values)
     ]
 
@@ -140,9 +146,9 @@ STEADY = [3, 5, 4, 6, 2, 5, 3, 6, 4, 5, 2, 6, 3, 5, 4, 6, 2, 5, 3, 6]
     ids=["steady", "quick", "fast", "few", "always 7", "mostly 7", "kinder", "stricter"],
 )
 def test_what_a_lead_should_look_at(values: list[int], seconds: float, expected: tuple[str, ...] | None) -> None:
-    given = judgements(("ann", STEADY, 20.0), ("bob", STEADY, 20.0), ("cat", values, seconds))
-    found = rater_notes(given, agreement_report(given, TASK, resampling=Resampling(200)))
-    notes = found.get("cat", ())
+    votes = judgements(("ann", STEADY, 20.0), ("bob", STEADY, 20.0), ("cat", values, seconds))
+    report = rater_notes(votes, agreement_report(votes, TASK, resampling=Resampling(200)))
+    notes = report.get("cat", ())
     if expected is None:
         assert not any("answers" in note for note in notes)
     else:

@@ -35,9 +35,9 @@ def body(rows: list[Judgement], task: RateScript | FilterQuestion = TASK) -> str
 
 def test_names_cannot_bring_mark_up() -> None:
     evil = "<script>alert(1)</script>"
-    shown = body(said({evil: [1, 2, 3, 4, 5], "b&b": [1, 2, 3, 4, 6]}))
-    assert "<script" not in shown
-    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in shown and "b&amp;b" in shown
+    html = body(said({evil: [1, 2, 3, 4, 5], "b&b": [1, 2, 3, 4, 6]}))
+    assert "<script" not in html
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in html and "b&amp;b" in html
 
 
 def test_the_page_is_one_file_that_asks_for_nothing(tmp_path: Path) -> None:
@@ -71,26 +71,26 @@ def test_bars_count_every_answer_of_people_and_leave_judges_out() -> None:
 
 def test_a_dot_stands_where_alpha_is_and_never_off_the_scale() -> None:
     rows = said({"ann": [1, 7, 1, 7, 1, 7], "bob": [7, 1, 7, 1, 7, 1]})  # alpha far below -0.2
-    shown = body(rows)
-    places = [float(x) for x in re.findall(r'class="(?:dot|range|ring)" style="left:([-\d.]+)%', shown)]
+    html = body(rows)
+    places = [float(x) for x in re.findall(r'class="(?:dot|range|ring)" style="left:([-\d.]+)%', html)]
     assert places and min(places) >= 0 and max(places) <= 100
-    assert 'class="dot" style="left:0.0%"' in shown
+    assert 'class="dot" style="left:0.0%"' in html
     full = body(said({"ann": [1, 7, 3, 5], "bob": [1, 7, 3, 5]}))
     assert 'class="dot" style="left:100.0%"' in full
 
 
 def test_the_paper_s_figure_stands_beside_ratings_and_nowhere_else() -> None:
-    shown = body(said({"ann": [1, 2, 3, 4], "bob": [1, 2, 4, 4]}))
-    assert "ScEdit Table 5" in shown and "<td>0.35</td>" in shown and 'class="ring"' in shown
+    html = body(said({"ann": [1, 2, 3, 4], "bob": [1, 2, 4, 4]}))
+    assert "ScEdit Table 5" in html and "<td>0.35</td>" in html and 'class="ring"' in html
     yes = [Judgement(f"i{n}", f"c{n}", Rater.person(p), "guides", "yes" if n else "no") for n in range(4) for p in "ab"]
     plain = body(yes, FilterQuestion())
     assert "ScEdit Table 5" not in plain and 'class="ring"' not in plain and "AC2" not in plain
 
 
 def test_programs_are_marked_before_any_figure() -> None:
-    shown = body(said({"synthetic-a": [1, 2, 3], "bob": [1, 2, 4]}))
-    assert 'class="warn"' in shown and shown.index('class="warn"') < shown.index("<table")
-    assert "synthetic-a" in shown[shown.index('class="warn"') :][:120]
+    html = body(said({"synthetic-a": [1, 2, 3], "bob": [1, 2, 4]}))
+    assert 'class="warn"' in html and html.index('class="warn"') < html.index("<table")
+    assert "synthetic-a" in html[html.index('class="warn"') :][:120]
     assert 'class="warn"' not in body(said({"ann": [1, 2, 3], "bob": [1, 2, 4]}))
 
 
@@ -103,9 +103,9 @@ def test_nothing_rated_and_one_rater_still_make_a_page() -> None:
 def test_a_judge_is_compared_with_the_mean_of_people() -> None:
     rows = said({"ann": [1, 2, 3, 4, 5], "bob": [1, 2, 3, 4, 6]})
     rows += [Judgement(f"i{n}", f"c{n}", Rater.judge("m"), "coherence", n + 1) for n in range(5)]
-    shown = body(rows)
-    assert "judge:m against the mean of people" in shown
-    assert "2 people (ann, bob)" in shown
+    html = body(rows)
+    assert "judge:m against the mean of people" in html
+    assert "2 people (ann, bob)" in html
 
 
 def test_aspects_are_pooled_only_where_there_are_several() -> None:

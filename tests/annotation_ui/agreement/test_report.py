@@ -40,37 +40,37 @@ def made(people: int = 3, items: int = 60, noise: float = 1.0, seed: int = 0) ->
 
 def test_the_report_holds_what_the_statistics_say() -> None:
     marks, task = made(), RateScript()
-    found = agreement_report(marks, task, resampling=FEW)
-    assert [a.aspect for a in found.aspects] == ["coherence", "completeness"]
-    assert (found.items, found.cases, found.people) == (60, 30, ("p0", "p1", "p2"))
-    first = found.aspects[0]
+    report = agreement_report(marks, task, resampling=FEW)
+    assert [a.aspect for a in report.aspects] == ["coherence", "completeness"]
+    assert (report.items, report.cases, report.people) == (60, 30, ("p0", "p1", "p2"))
+    first = report.aspects[0]
     assert first.agreement.alpha == alpha(
         judgement_table(sorted(marks), task, "coherence"), level="ordinal", resampling=FEW
     )
     assert len(first.pairs) == 3 and all(p.spearman.defined and p.kendall.defined for p in first.pairs)
     assert first.severity["p2"].value is not None and first.severity["p2"].value > 0.3
     assert first.published == 0.35
-    assert found.seconds == {"p0": 9, "p1": 9, "p2": 9}
-    assert found.pooled is not None and "pooled" in found.pooled.name
+    assert report.seconds == {"p0": 9, "p1": 9, "p2": 9}
+    assert report.pooled is not None and "pooled" in report.pooled.name
 
 
 def test_one_rater_and_no_overlap_are_undefined_with_a_reason() -> None:
     one = [m for m in made() if m.name == "p0"]
-    found = agreement_report(one, RateScript(), resampling=FEW)
-    assert "undefined" in found.aspects[0].agreement.alpha.text()
-    assert found.aspects[0].ceiling.reason == "there is one rater"
-    apart = [m for m in made(2) if (int(m.item[1:]) % 2) == int(m.name[1])]
-    found = agreement_report(apart, RateScript(), resampling=FEW)
-    assert not found.aspects[0].agreement.alpha.defined
-    assert not found.aspects[0].pairs[0].spearman.defined
+    report = agreement_report(one, RateScript(), resampling=FEW)
+    assert "undefined" in report.aspects[0].agreement.alpha.text()
+    assert report.aspects[0].ceiling.reason == "there is one rater"
+    judgements = [m for m in made(2) if (int(m.item[1:]) % 2) == int(m.name[1])]
+    report = agreement_report(judgements, RateScript(), resampling=FEW)
+    assert not report.aspects[0].agreement.alpha.defined
+    assert not report.aspects[0].pairs[0].spearman.defined
 
 
 def test_a_judge_with_an_offset_keeps_its_rank_correlation_and_shows_the_difference() -> None:
     marks = [m for m in made(noise=0.2) if m.aspect == "coherence" and m.name != "p2"]
     judge = [m._replace(rater=Rater.judge("x"), value=max(1, int(m.value) - 1)) for m in marks if m.name == "p0"]
-    found = agreement_report([*marks, *judge], RateScript(), resampling=FEW)
-    (pair,) = found.aspects[0].judges
-    assert found.people == ("p0", "p1")
+    report = agreement_report([*marks, *judge], RateScript(), resampling=FEW)
+    (pair,) = report.aspects[0].judges
+    assert report.people == ("p0", "p1")
     assert (pair.spearman.value or 0) > 0.9
     assert pair.difference is not None and (pair.difference.value or 0) < -0.7
 
@@ -80,9 +80,9 @@ def test_drift_finds_who_grows_kinder() -> None:
     for n in range(60):
         marks += [Judgement(f"i{n}", f"c{n}", by("p0"), "coherence", 4, f"t{n:03}")]
         marks += [Judgement(f"i{n}", f"c{n}", by("p1"), "coherence", 2 + n // 15, f"t{n:03}")]
-    found = agreement_report(marks, RateScript(), resampling=FEW).aspects[0].drift
-    assert (found["p1"].value or 0) > 0.9
-    assert (found["p0"].value or 0) < -0.9
+    report = agreement_report(marks, RateScript(), resampling=FEW).aspects[0].drift
+    assert (report["p1"].value or 0) > 0.9
+    assert (report["p0"].value or 0) < -0.9
 
 
 def test_yes_and_no_are_nominal() -> None:
@@ -91,10 +91,10 @@ def test_yes_and_no_are_nominal() -> None:
         for n in range(30)
         for p in "ab"
     ]
-    found = agreement_report(marks, FilterQuestion(), resampling=FEW)
-    assert found.aspects[0].agreement.level == "nominal"
-    assert found.aspects[0].agreement.exact.value == pytest.approx(20 / 30)
-    assert found.aspects[0].severity == {}
+    report = agreement_report(marks, FilterQuestion(), resampling=FEW)
+    assert report.aspects[0].agreement.level == "nominal"
+    assert report.aspects[0].agreement.exact.value == pytest.approx(20 / 30)
+    assert report.aspects[0].severity == {}
 
 
 def test_disagreements_come_widest_first_and_unanimous_ones_not_at_all() -> None:
@@ -102,9 +102,9 @@ def test_disagreements_come_widest_first_and_unanimous_ones_not_at_all() -> None
         Judgement("same", "c", by(p), "coherence", 5) for p in "ab"
     ] + [Judgement("wide", "c", by("a"), "coherence", 1), Judgement("wide", "c", by("b"), "coherence", 7)]  # fmt: skip
     marks += [Judgement("near", "c", by("a"), "coherence", 3), Judgement("near", "c", by("b"), "coherence", 4)]
-    found = disagreements(marks, RateScript())
-    assert [(d.item, round(d.spread, 3)) for d in found] == [("wide", 1.0), ("near", 0.167)]
-    assert found[0].said == {"a": {"coherence": 1}, "b": {"coherence": 7}}
+    disagreement = disagreements(marks, RateScript())
+    assert [(d.item, round(d.spread, 3)) for d in disagreement] == [("wide", 1.0), ("near", 0.167)]
+    assert disagreement[0].said == {"a": {"coherence": 1}, "b": {"coherence": 7}}
 
 
 def test_the_outlook_narrows_with_the_root_of_the_cases() -> None:
@@ -119,9 +119,9 @@ def test_ceiling_is_the_root_of_spearman_brown_and_met_by_simulation() -> None:
     ratings = truth[:, None] + rng.normal(size=(4000, 3))  # r = .5
     rows = [(str(u), str(r), float(v)) for u, row in enumerate(ratings) for r, v in enumerate(row)]
     table_ = rating_table(rows)
-    found = ceiling(table_, resampling=Resampling(0))
+    estimate = ceiling(table_, resampling=Resampling(0))
     reached = float(np.corrcoef(truth, ratings.mean(axis=1))[0, 1])
-    assert found.value == pytest.approx(reached, abs=0.01)
+    assert estimate.value == pytest.approx(reached, abs=0.01)
     assert mean_correlation(ratings) == pytest.approx(0.5, abs=0.03)
 
 
@@ -139,7 +139,7 @@ def test_ceiling_interval_covers() -> None:
         rng = np.random.default_rng(seed)
         ratings = rng.normal(size=(60, 1)) + rng.normal(size=(60, 3))
         rows = [(str(u), str(r), float(v)) for u, row in enumerate(ratings) for r, v in enumerate(row)]
-        found = ceiling(rating_table(rows), resampling=Resampling(200, seed))
-        assert found.low is not None and found.high is not None
-        hits += found.low <= math.sqrt(0.75) <= found.high
+        matrix = ceiling(rating_table(rows), resampling=Resampling(200, seed))
+        assert matrix.low is not None and matrix.high is not None
+        hits += matrix.low <= math.sqrt(0.75) <= matrix.high
     assert hits >= 34  # 95 % of 40 is 38; fewer than 34 has a chance under 2 %

@@ -46,16 +46,16 @@ def people_an_item(db: RatingsDB) -> set[int]:
 
 def test_without_options_it_is_the_even_sharing(db: RatingsDB, store: Store) -> None:
     campaign(db, store)
-    got = share_campaign(db, NAME)
-    assert got.lines == () and got.added == len(db.assignments(NAME)) == 12 * 2 + 2 * 3
+    share_result = share_campaign(db, NAME)
+    assert share_result.lines == () and share_result.added == len(db.assignments(NAME)) == 12 * 2 + 2 * 3
     assert assign_items(db, NAME) == (0, 0)
 
 
 def test_before_there_is_enough_to_go_by_it_is_the_even_sharing_and_says_so(db: RatingsDB, store: Store) -> None:
     campaign(db, store, routing=True, stop_width=0.1)
-    got = share_campaign(db, NAME)
-    assert got.added == 30 and people_an_item(db) == {2}
-    assert got.lines == ("No stop and no routing yet: severity cannot be told: nobody has rated yet; have another person rate some items.",)  # fmt: skip  # noqa: E501
+    share_result = share_campaign(db, NAME)
+    assert share_result.added == 30 and people_an_item(db) == {2}
+    assert share_result.lines == ("No stop and no routing yet: severity cannot be told: nobody has rated yet; have another person rate some items.",)  # fmt: skip  # noqa: E501
 
 
 def test_routing_moves_nothing_begun_and_keeps_the_overlap(db: RatingsDB, store: Store) -> None:
@@ -64,19 +64,19 @@ def test_routing_moves_nothing_begun_and_keeps_the_overlap(db: RatingsDB, store:
     for person in PEOPLE:
         answer(db, person, 6)
     before = db.assignments(NAME)
-    done = {(r.person, r.item) for r in db.current_answers(NAME)}
-    begun = {(a.person, a.batch) for a in before if (a.person, a.item) in done}
+    answered_pairs = {(r.person, r.item) for r in db.current_answers(NAME)}
+    started_batches = {(a.person, a.batch) for a in before if (a.person, a.item) in answered_pairs}
     load = Counter(a.person for a in before)
-    got = share_campaign(db, NAME)
+    share_result = share_campaign(db, NAME)
     after = db.assignments(NAME)
-    firm = [a for a in before if (a.person, a.item) in done or (a.person, a.batch) in begun]
+    firm = [a for a in before if (a.person, a.item) in answered_pairs or (a.person, a.batch) in started_batches]
     assert set(firm) <= set(after), "neither answers nor batches that have begun move"
     assert people_an_item(db) == {2}
     assert all(abs(Counter(a.person for a in after)[p] - load[p]) <= 2 for p in PEOPLE)
-    assert "from whom they tell most" in got.lines[-1]
-    again = {(a.person, a.item) for a in after}
+    assert "from whom they tell most" in share_result.lines[-1]
+    pairs = {(a.person, a.item) for a in after}
     share_campaign(db, NAME)
-    assert {(a.person, a.item) for a in db.assignments(NAME)} == again, "without new answers nothing moves"
+    assert {(a.person, a.item) for a in db.assignments(NAME)} == pairs, "without new answers nothing moves"
 
 
 def test_what_tells_most_comes_next(db: RatingsDB, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,17 +90,17 @@ def test_what_tells_most_comes_next(db: RatingsDB, store: Store, monkeypatch: py
     plan = routing.plan_ratings
     monkeypatch.setattr(routing, "plan_ratings", lambda *a, **k: plans.append(plan(*a, **k)) or plans[-1])
     share_campaign(db, NAME)
-    (found,) = plans
-    assert found
-    given: Counter[str] = Counter()
+    (result,) = plans
+    assert result
+    counts: Counter[str] = Counter()
     for person in PEOPLE:
-        done = {r.item for r in db.current_answers(NAME, person=person)}
-        begun = {a.batch for a in db.assignments(NAME, person) if a.item in done}
-        open_ = [a.item for a in db.assignments(NAME, person) if a.batch not in begun]
-        wanted = [p.item for p in found if p.person == person]
-        given.update(wanted)
+        answered_pairs = {r.item for r in db.current_answers(NAME, person=person)}
+        started_batches = {a.batch for a in db.assignments(NAME, person) if a.item in answered_pairs}
+        open_ = [a.item for a in db.assignments(NAME, person) if a.batch not in started_batches]
+        assigned_items = [p.item for p in result if p.person == person]
+        counts.update(assigned_items)
         real = [i for i in open_ if db.items(NAME)[i].purpose == "real"]
-        assert real[: len(wanted)] == wanted
+        assert real[: len(assigned_items)] == assigned_items
 
 
 def test_once_the_rule_is_met_open_items_are_taken_back_and_none_are_given(db: RatingsDB, store: Store) -> None:
@@ -108,12 +108,14 @@ def test_once_the_rule_is_met_open_items_are_taken_back_and_none_are_given(db: R
     share_campaign(db, NAME)
     for person in PEOPLE:
         answer(db, person, 6)
-    done = {(r.person, r.item) for r in db.current_answers(NAME)}
-    got = share_campaign(db, NAME)
-    assert got.lines[0].startswith("Stop rule: met") and got.added == 0 and got.taken > 0
-    left = db.assignments(NAME)
-    assert done <= {(a.person, a.item) for a in left}
-    begun = {(a.person, a.batch) for a in left if (a.person, a.item) in done}
+    answered_pairs = {(r.person, r.item) for r in db.current_answers(NAME)}
+    share_result = share_campaign(db, NAME)
+    assert share_result.lines[0].startswith("Stop rule: met") and share_result.added == 0 and share_result.taken > 0
+    assignments = db.assignments(NAME)
+    assert answered_pairs <= {(a.person, a.item) for a in assignments}
+    started_batches = {(a.person, a.batch) for a in assignments if (a.person, a.item) in answered_pairs}
     real = {i for i, p in db.items(NAME).items() if p.purpose == "real"}
-    assert all((a.person, a.batch) in begun for a in left if a.item in real), "batches that have begun are finished"
+    assert all((a.person, a.batch) in started_batches for a in assignments if a.item in real), (
+        "batches that have begun are finished"
+    )
     assert share_campaign(db, NAME).taken == 0

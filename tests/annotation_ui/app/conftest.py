@@ -57,11 +57,11 @@ def open_page(db: RatingsDB, figures: OverviewCache) -> Open:
 
     def opened(name: str, person: str, *, store: Path | None = None, token: str = "") -> Any:
         module, _, function = name.rpartition(".")
-        given = {
+        record = {
             "module": module, "function": function, "ratings": str(db.path), "person": person, "token": token,
             "store": str(store) if store else "",
         }  # fmt: skip
-        page = testing.AppTest.from_function(_page, kwargs=given, default_timeout=60).run()
+        page = testing.AppTest.from_function(_page, kwargs=record, default_timeout=60).run()
         assert not page.exception, page.exception
         return page
 
@@ -78,20 +78,20 @@ def texts(page: Any) -> str:
 
 def button(page: Any, label: str) -> Any:
     """The button of this label."""
-    (found,) = [b for b in page.button if b.label == label]
-    return found
+    (buttons,) = [b for b in page.button if b.label == label]
+    return buttons
 
 
 def pilot(
     db: RatingsDB, store: Store, *names: str, task: str = "rate_script", name: str = "pilot", **more: Any
 ) -> None:
     """A campaign that everybody of ``names`` rates, and a lead called lea."""
-    known: list[RaterControlItem] = more.pop("known", [])
-    there = {p.name for p in people.list_raters(db)}
+    known_facts: list[RaterControlItem] = more.pop("known", [])
+    rater_names = {p.name for p in people.list_raters(db)}
     for person in names:
-        if person not in there:
+        if person not in rater_names:
             people.invite(db, person)
-    if "lea" not in there:
+    if "lea" not in rater_names:
         people.invite(db, "lea", role="lead")
-    create_campaign(db, store, name, make_task(task), CampaignOptions(overlap=len(names), **more), known=known)
+    create_campaign(db, store, name, make_task(task), CampaignOptions(overlap=len(names), **more), known=known_facts)
     assign_items(db, name)

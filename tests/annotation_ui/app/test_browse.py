@@ -27,8 +27,8 @@ def test_items_are_found_by_any_of_their_texts_or_their_id(db: RatingsDB, store:
     page = open_page("browse.show", "lea")
     assert "12 of 12 items" in texts(page)
     page.text_input[0].set_value("NAIROBI").run()
-    named = [i for i, p in items.items() if any("nairobi" in t.casefold() for t in p.item.shown.values())]
-    assert f"{len(named)} of 12 items" in texts(page) and 0 < len(named) < 12
+    mentions = [i for i, p in items.items() if any("nairobi" in t.casefold() for t in p.item.shown.values())]
+    assert f"{len(mentions)} of 12 items" in texts(page) and 0 < len(mentions) < 12
     one = list(items)[7]
     page.text_input[0].set_value(one).run()
     assert f"id: {one}" in texts(page) and "1 of 12 items" in texts(page)
@@ -52,9 +52,9 @@ def test_every_revision_is_listed_in_order_and_withdrawn_ones_say_so(
 
 def test_a_lead_sees_stratum_purpose_and_probability(db: RatingsDB, store: Store, open_page: Open) -> None:
     pilot(db, store, "ann", task="filter_question", percent=50, least=0)
-    shown = texts(open_page("browse.show", "lea"))
-    assert "purpose: real" in shown and "stratum: P36 counterfactual" in shown
-    assert "inclusion probability: 0.5" in shown
+    text = texts(open_page("browse.show", "lea"))
+    assert "purpose: real" in text and "stratum: P36 counterfactual" in text
+    assert "inclusion probability: 0.5" in text
 
 
 def test_verdicts_and_lineage_come_out_of_the_snapshot(
@@ -65,8 +65,8 @@ def test_verdicts_and_lineage_come_out_of_the_snapshot(
     by = "early_cut@1"
     flag = Verdict(key=verdict_key(item_id=item, by=by), item_id=item, by=by, label="drop", reason="in step 1")
     store.put([flag], [Lineage(item_id=item, stage="questions", made_at="2026-01-02T03:04:05", model="m")])
-    without = open_page("browse.show", "lea")
-    assert not without.dataframe and "--store" in texts(without)
+    page = open_page("browse.show", "lea")
+    assert not page.dataframe and "--store" in texts(page)
     store.copy_to(tmp_path / "snap.duckdb")
     verdicts, lineage = tables(open_page("browse.show", "lea", store=tmp_path / "snap.duckdb"))
     assert [(v["by"], v["label"], v["reason"]) for v in verdicts] == [(by, "drop", "in step 1")]

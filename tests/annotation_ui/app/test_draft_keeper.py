@@ -88,20 +88,20 @@ def test_what_was_sent_after_the_session_ended_comes_back_after_the_login(db: Ra
         page.get_by_label("Comment (optional)").fill("a long thought")
         page.keyboard.press("Control+Enter")
         log_in = page.get_by_role("button", name="Log in")
-        for person, kept in ((other, ""), (secret, "a long thought")):  # somebody else never sees it
+        for person, text in ((other, ""), (secret, "a long thought")):  # somebody else never sees it
             page.get_by_label("Secret").fill(person)
             log_in.click()
             ready(page, 0, 12)
-            expect(page.get_by_label("Comment (optional)")).to_have_value(kept)
-            wait_until(page, ["3", "7", "5"] if kept else ["", "", ""])
+            expect(page.get_by_label("Comment (optional)")).to_have_value(text)
+            wait_until(page, ["3", "7", "5"] if text else ["", "", ""])
             db.connection.execute("DELETE FROM sessions WHERE person = 'bob'")
-            if not kept:
+            if not text:
                 page.keyboard.press("Control+Enter")
                 log_in.wait_for()
         page.keyboard.press("Control+Enter")
         ready(page, 1, 12)
-        (saved,) = db.history("pilot")
-        assert (saved.person, (saved.answers or {})["comment"]) == ("ann", "a long thought")
+        (revision,) = db.history("pilot")
+        assert (revision.person, (revision.answers or {})["comment"]) == ("ann", "a long thought")
         page.get_by_role("button", name="Previous item").click()
         page.get_by_text("You have answered this item").wait_for()
         wait_until(page, ["3", "7", "5"])  # of the file, not of the tab

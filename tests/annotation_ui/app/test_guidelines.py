@@ -30,14 +30,14 @@ def test_people_read_their_own_tasks_and_the_lead_reads_all(db: RatingsDB, store
 def test_every_question_hint_anchor_and_reason_is_there(db: RatingsDB, store: Store, open_page: Open) -> None:
     for n, task in enumerate(("rate_script", "filter_question", "quality")):
         pilot(db, store, "ann", task=task, name=f"c{n}")
-    shown = texts(open_page("guidelines.show", "ann"))
+    text = texts(open_page("guidelines.show", "ann"))
     for task in ("rate_script", "filter_question", "quality"):
         form = make_task(task).form
         for f in form.fields:
             if f.kind == "text":
                 continue
-            assert f.asks in shown
-            assert f.hint in shown
-            assert all(c.text in shown for c in f.choices)
+            assert f.asks in text
+            assert f.hint in text
+            assert all(c.text in text for c in f.choices)
             if f.kind == "scale":
-                assert f"{f.low} = {f.low_text}" in shown and f"{f.high} = {f.high_text}" in shown
+                assert f"{f.low} = {f.low_text}" in text and f"{f.high} = {f.high_text}" in text

@@ -9,7 +9,7 @@ from annotation_ui.campaigns.campaign import make_task
 
 
 @pytest.mark.parametrize(
-    ("body", "old", "new", "marked"),
+    ("body", "old", "new", "marks"),
     [
         ("York, not New York", "York", "New York", ["York", "New York"]),  # one name within the other
         ("Limassol and LIMA's sea", "Lima", "Oslo", ["LIMA"]),
@@ -19,18 +19,18 @@ from annotation_ui.campaigns.campaign import make_task
         ("", "Lima", "Oslo", []),
     ],
 )
-def test_mentions_are_marked_and_the_rest_is_escaped(body: str, old: str, new: str, marked: list[str]) -> None:
+def test_mentions_are_marked_and_the_rest_is_escaped(body: str, old: str, new: str, marks: list[str]) -> None:
     import html
     import re
 
-    shown = marked_html(body, EditedObjects(old, new))
-    assert re.findall(r"<mark class=\"se-\w+\">(.*?)</mark>", shown) == marked
-    assert html.unescape(re.sub(r"</?mark[^>]*>", "", shown)) == body
-    assert "<b>" not in shown
+    text = marked_html(body, EditedObjects(old, new))
+    assert re.findall(r"<mark class=\"se-\w+\">(.*?)</mark>", text) == marks
+    assert html.unescape(re.sub(r"</?mark[^>]*>", "", text)) == body
+    assert "<b>" not in text
 
 
 @pytest.mark.parametrize(
-    ("shown", "objects"),
+    ("text", "objects"),
     [
         ({"edit": "The motto: of X is: a → b → c"}, ("a → b", "c")),
         ({"edit": "no arrow"}, ("", "")),
@@ -38,8 +38,8 @@ def test_mentions_are_marked_and_the_rest_is_escaped(body: str, old: str, new: s
         ({}, ("", "")),
     ],
 )
-def test_the_objects_of_an_item(shown: dict[str, str], objects: tuple[str, str]) -> None:
-    assert edited_objects(shown) == objects
+def test_the_objects_of_an_item(text: dict[str, str], objects: tuple[str, str]) -> None:
+    assert edited_objects(text) == objects
 
 
 def test_highlighting_can_be_switched_off_and_texts_that_are_absent_leave_no_row() -> None:

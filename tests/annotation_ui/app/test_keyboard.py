@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from annotation_ui.app.keyboard import class_of
+from annotation_ui.app.keyboard import class_of, is_set
+from annotation_ui.campaigns.campaign import make_task
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
 from curation.store.store import Store
@@ -31,6 +32,13 @@ def visit(db: RatingsDB) -> Iterator[Visit]:
         yield opened
 
 
+def test_letters_choose_reasons_and_no_other_set() -> None:
+    form = make_task("curate_probe").form
+    assert [f.name for f in form.fields if is_set(form, f)] == ["tags"]
+    other = make_task("judge_tendency").form
+    assert not any(is_set(other, f) for f in other.fields)
+
+
 def checked(page: Any) -> list[str]:
     """The answers as they stand, a question each; '' for an open one."""
     return [
@@ -47,8 +55,8 @@ def ready(page: Any, done: int, of: int) -> None:
 
 def listening(page: Any) -> None:
     """Wait until the keys of the form that is shown are listened to: the app itself says so."""
-    shown = "document.documentElement.dataset.sceditForm"  # of this form, not of the one before
-    page.wait_for_function(f"() => {shown} && document.querySelector('.' + {shown} + ' button')")
+    text = "document.documentElement.dataset.sceditForm"  # of this form, not of the one before
+    page.wait_for_function(f"() => {text} && document.querySelector('.' + {text} + ' button')")
     page.locator("[data-test-script-state='notRunning']").wait_for()
 
 
@@ -150,8 +158,8 @@ def test_a_comparison_by_keys_whatever_the_mouse_did_before(db: RatingsDB, store
     page = visit(people.invite(db, "ann"))
     page.get_by_test_id("stSidebar").get_by_role("button", name="pilot").click()
     ready(page, 0, 6)
-    shown = page.locator(".se-pair > .se-block")
-    boxes = [shown.nth(n).bounding_box() for n in (0, 1)]
+    blocks = page.locator(".se-pair > .se-block")
+    boxes = [blocks.nth(n).bounding_box() for n in (0, 1)]
     assert boxes[0]["y"] == boxes[1]["y"] and boxes[0]["x"] < boxes[1]["x"], "side by side"
 
     def press(keys: str, then: list[str]) -> None:
@@ -204,9 +212,9 @@ def test_adjudication_by_keys_on_one_screen(db: RatingsDB, store: Store, visit: 
     page.goto(page.url.partition("/progress")[0].rstrip("/") + "/adjudicate")
     page.get_by_text("2 items with a disagreement, 0 decided").wait_for()
     listening(page)
-    for what in (page.get_by_text("because of bob"), *page.get_by_role("radiogroup").all(),
+    for by_text in (page.get_by_text("because of bob"), *page.get_by_role("radiogroup").all(),
                  page.get_by_role("button", name="Save decision")):  # fmt: skip
-        box = what.bounding_box()
+        box = by_text.bounding_box()
         assert box is not None and box["y"] >= 0 and box["y"] + box["height"] <= size[1] + 1
     page.keyboard.press("Alt+ArrowRight")  # the second item
     page.locator(f'[data-item="{items[1]}"]').wait_for(state="attached")

@@ -23,11 +23,11 @@ NAMES = ("synthetic-ann", "synthetic-bob", "synthetic-cho")
 
 
 def set_up(db: RatingsDB, store: Store, task: str, overlap: int, **more: Any) -> dict[str, str]:
-    found = {n: people.invite(db, n, synthetic=True) for n in NAMES[:overlap]}
-    found["lea"] = people.invite(db, "lea", role="lead")
+    by_name = {n: people.invite(db, n, synthetic=True) for n in NAMES[:overlap]}
+    by_name["lea"] = people.invite(db, "lea", role="lead")
     create_campaign(db, store, "pilot", make_task(task), CampaignOptions(overlap=overlap, **more))
     assign_items(db, "pilot")
-    return found
+    return by_name
 
 
 def test_one_rating_reload_undo_and_what_a_rater_cannot_see(db: RatingsDB, store: Store) -> None:
@@ -79,23 +79,23 @@ def test_text_of_models_is_shown_as_text(db: RatingsDB, store: Store) -> None:
     served.need_browser()
     from schemas.generated_scripts import GeneratedScript
 
-    made = next(iter(store.all(GeneratedScript)))
+    script = next(iter(store.all(GeneratedScript)))
     evil = "<img src=x onerror=\"document.title='owned'\"> **bold** $x^2$ [link](http://127.0.0.1:9) :smile: \u202eabc"
-    hostile = made.model_copy(
-        update={"key": "generated/evil", "text": evil, "steps": (evil,), "question": made.question}
+    hostile = script.model_copy(
+        update={"key": "generated/evil", "text": evil, "steps": (evil,), "question": script.question}
     )
     store.put([hostile])
     secrets = set_up(db, store, "rate_script", 1)
     with served.served(db.path) as app, served.browser() as browser:
         page = browser.new_page()
         served.enter(page, app, secrets["synthetic-ann"])
-        shown = evil.replace("\u202e", "\\u202e")  # what would turn the line round is written out
-        for done in range(13):
-            served.settled(page, done, 13)
-            if shown in page.inner_text("body"):
+        variant = evil.replace("\u202e", "\\u202e")  # what would turn the line round is written out
+        for number in range(13):
+            served.settled(page, number, 13)
+            if variant in page.inner_text("body"):
                 break
-            served.rate(page, ["6", "7", "5"], done, 13)
-        assert shown in page.inner_text("body")
+            served.rate(page, ["6", "7", "5"], number, 13)
+        assert variant in page.inner_text("body")
         assert page.title() != "owned"
         assert page.locator("a[href*='127.0.0.1:9']").count() == 0
 
@@ -119,10 +119,10 @@ def test_the_lead_sees_progress_agreement_and_decides(db: RatingsDB, store: Stor
         from annotation_ui.agreement.judgements import live_judgements
         from annotation_ui.agreement.report import agreement_report
 
-        shown = (
+        text = (
             agreement_report(live_judgements(db, "pilot"), make_task("rate_script")).aspects[0].agreement.alpha.text()
         )
-        assert shown in page.inner_text("body")
+        assert text in page.inner_text("body")
         page.get_by_role("link", name="Adjudicate").click()
         page.get_by_text("1 item with a disagreement, 0 decided").wait_for()
         for n, value in enumerate(("6", "7", "1")):
@@ -145,10 +145,10 @@ def test_three_raters_at_once_survive_kill_between_saves(db: RatingsDB, store: S
         for name in NAMES:
             pages[name] = browser.new_context().new_page()
             served.enter(pages[name], app, secrets[name])
-        for done in range(12):
+        for number in range(12):
             for n, name in enumerate(NAMES):
-                served.rate(pages[name], [str((done + n) % 7 + 1), "7", str(done % 7 + 1)], done, 12)
-            if done in (3, 8):
+                served.rate(pages[name], [str((number + n) % 7 + 1), "7", str(number % 7 + 1)], number, 12)
+            if number in (3, 8):
                 app.kill()
                 app.start()
                 for page in pages.values():
@@ -159,7 +159,7 @@ def test_three_raters_at_once_survive_kill_between_saves(db: RatingsDB, store: S
     assert len(db.history("pilot")) == 36
 
 
-def _rate_to_the_end(app: served.App, person: str, token: str, told: dict[tuple[str, str], int], stop: Event) -> None:
+def _rate_to_the_end(app: served.App, person: str, token: str, counts: dict[tuple[str, str], int], stop: Event) -> None:
     """Answer until all is done; what the page said is saved goes into ``told``. A broken connection is made anew."""
     draw = random.Random(person)
     while not stop.is_set():
@@ -168,7 +168,7 @@ def _rate_to_the_end(app: served.App, person: str, token: str, told: dict[tuple[
                 item, before, value = page.radios[0].split("/")[1], page.done, draw.randint(1, 7)
                 page.answer([value])
                 assert page.done == before + 1
-                told[person, item] = value
+                counts[person, item] = value
             if page.done == 12:
                 return
         time.sleep(0.05)
@@ -182,10 +182,10 @@ def test_ten_raters_and_ten_kills_lose_no_saved_answer(db: RatingsDB, store: Sto
     tokens = {name: people.log_in(db, people.invite(db, name, synthetic=True)) or "" for name in raters}
     create_campaign(db, store, "pilot", make_task("rate_executability"), CampaignOptions(overlap=10))
     assign_items(db, "pilot")
-    told: dict[tuple[str, str], int] = {}
+    fields: dict[tuple[str, str], int] = {}
     draw, stop, kills = random.Random(16), Event(), 0
     with served.served(db.path) as app:
-        work = [Thread(target=_rate_to_the_end, args=(app, n, tokens[n], told, stop), daemon=True) for n in raters]
+        work = [Thread(target=_rate_to_the_end, args=(app, n, tokens[n], fields, stop), daemon=True) for n in raters]
         for thread in work:
             thread.start()
         end = time.monotonic() + 5 * served.PATIENCE
@@ -202,10 +202,10 @@ def test_ten_raters_and_ten_kills_lose_no_saved_answer(db: RatingsDB, store: Sto
     assert kills == 10
     history = db.history("pilot")
     assert len(history) == 120, "each answer once"
-    assert len(told) > 20, "the others were saved, and the server was killed before it said so"
+    assert len(fields) > 20, "the others were saved, and the server was killed before it said so"
     assert {(r.person, r.item) for r in history} == {(a.person, a.item) for a in db.assignments("pilot")}
-    saved = {(r.person, r.item): (r.answers or {})["executability"] for r in history}
-    assert {k: saved[k] for k in told} == told
+    executabilities = {(r.person, r.item): (r.answers or {})["executability"] for r in history}
+    assert {k: executabilities[k] for k in fields} == fields
     assert db.connection.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
 
 
@@ -229,8 +229,8 @@ def test_ten_raters_save_a_thousand_while_the_lead_looks(db: RatingsDB, store: S
         Campaign("load", "rate_executability", "rate_executability@2", {"overlap": 10, "batch": 20}, "2026")
     )
     items = [CampaignItem(TaskItem(id=f"{n:020x}", case=f"c{n}", shown={"script": "Step 1: Go"})) for n in range(100)]
-    assigned = [Assignment(p, placed.item.id, 1 + n // 20, n) for p in raters for n, placed in enumerate(items)]
-    db.add_items("load", items, assigned)
+    assignments = [Assignment(p, item.item.id, 1 + n // 20, n) for p in raters for n, item in enumerate(items)]
+    db.add_items("load", items, assignments)
     with served.served(db.path) as app, served.browser() as browser:
         page = browser.new_page()
         served.enter(page, app, lead)

@@ -24,11 +24,11 @@ def _main() -> None:
 @pytest.fixture
 def contexts(monkeypatch: pytest.MonkeyPatch) -> list[PageContext]:
     """The contexts that the first pages of raters and leads were shown with."""
-    found: list[PageContext] = []
+    results: list[PageContext] = []
     for page in ("rate", "lead.progress"):
         pytest.importorskip("streamlit", reason="streamlit is not installed")
-        monkeypatch.setattr(f"annotation_ui.app.{page}.show", found.append)
-    return found
+        monkeypatch.setattr(f"annotation_ui.app.{page}.show", results.append)
+    return results
 
 
 def app(monkeypatch: pytest.MonkeyPatch, db: RatingsDB, token: str | None, *words: str) -> Any:

@@ -37,10 +37,10 @@ def test_an_answer_is_saved_before_the_next_item_is_shown(db: RatingsDB, store: 
     fill_in(page, 2, 7, 5)
     page.text_area[0].set_value(" vague ")
     button(page, SAVE).click().run()
-    (saved,) = db.history("pilot")
-    assert saved.answers == {"coherence": 2, "consistency": 7, "completeness": 5, "comment": "vague"}
-    assert (saved.person, saved.item, saved.form) == ("ann", first.item, "rate_script@3")
-    assert saved.seconds is not None and saved.seconds >= 0
+    (revision,) = db.history("pilot")
+    assert revision.answers == {"coherence": 2, "consistency": 7, "completeness": 5, "comment": "vague"}
+    assert (revision.person, revision.item, revision.form) == ("ann", first.item, "rate_script@3")
+    assert revision.seconds is not None and revision.seconds >= 0
     second = next_item(db, "pilot", "ann")
     assert second is not None and db.item("pilot", second.item).item.shown["question"] in texts(page)
     assert [r.value for r in page.radio] == [None, None, None], "the next form is empty"
@@ -78,23 +78,23 @@ def test_going_back_and_on_changes_nothing(db: RatingsDB, store: Store, open_pag
     pilot(db, store, "ann")
     work(db, "pilot", "ann", 3)
     page = open_page("rate.show", "ann")
-    shown = texts(page)
+    text = texts(page)
     button(page, "Previous item").click().run()
     button(page, "Previous item").click().run()
     button(page, "Next unanswered item").click().run()
-    assert texts(page) == shown
+    assert texts(page) == text
     assert len(db.history("pilot")) == 3
 
 
 def test_a_training_item_tells_the_right_answer_once_and_an_attention_item_never(
     db: RatingsDB, store: Store, open_page: Open
 ) -> None:
-    shown = {"script": "Step 1: Go"}
-    known = [
-        RaterControlItem(purpose=p, id=p, shown=shown, expected={"executability": 7}, because=f"because {p}")
+    record = {"script": "Step 1: Go"}
+    items = [
+        RaterControlItem(purpose=p, id=p, shown=record, expected={"executability": 7}, because=f"because {p}")
         for p in ("training", "attention")
     ]
-    pilot(db, store, "ann", task="rate_executability", known=known)
+    pilot(db, store, "ann", task="rate_executability", known=items)
     page = open_page("rate.show", "ann")
     assert "training item" in texts(page)
     button(fill_in(page, 2), SAVE).click().run()
@@ -102,13 +102,13 @@ def test_a_training_item_tells_the_right_answer_once_and_an_attention_item_never
     while next_item(db, "pilot", "ann") is not None:
         button(fill_in(page, 1), SAVE).click().run()
         assert not page.warning and "because" not in texts(page), "nothing tells an attention item from the others"
-    rated = {db.item("pilot", r.item).purpose for r in db.history("pilot")}
-    assert rated == {"training", "attention", "real"}
+    purposes = {db.item("pilot", r.item).purpose for r in db.history("pilot")}
+    assert purposes == {"training", "attention", "real"}
 
 
 def test_an_answer_within_the_tolerance_was_right(db: RatingsDB, store: Store, open_page: Open) -> None:
-    known = [RaterControlItem(purpose="training", id="t", shown={"script": "s"}, expected={"executability": 7})]
-    pilot(db, store, "ann", task="rate_executability", known=known)
+    items = [RaterControlItem(purpose="training", id="t", shown={"script": "s"}, expected={"executability": 7})]
+    pilot(db, store, "ann", task="rate_executability", known=items)
     page = open_page("rate.show", "ann")
     button(fill_in(page, 6), SAVE).click().run()
     assert not page.warning and "right" in page.success[0].value
@@ -230,8 +230,8 @@ def test_a_long_pause_does_not_count_as_work(
 ) -> None:
     pilot(db, store, "ann")
     page = open_page("rate.show", "ann")
-    begun = page.session_state["begun"]
-    page.session_state["begun"] = {i: (start - 90_000, token) for i, (start, token) in begun.items()}
+    session_state = page.session_state["begun"]
+    page.session_state["begun"] = {i: (start - 90_000, token) for i, (start, token) in session_state.items()}
     button(fill_in(page, 1, 7, 1), SAVE).click().run()
     assert db.history("pilot")[0].seconds == 1800.0
 
@@ -239,9 +239,9 @@ def test_a_long_pause_does_not_count_as_work(
 def test_a_form_of_hostile_text_stays_text(db: RatingsDB, store: Store, open_page: Open) -> None:
     from schemas.generated_scripts import GeneratedScript
 
-    made = next(iter(store.all(GeneratedScript)))
+    script = next(iter(store.all(GeneratedScript)))
     evil = "<img src=x onerror=alert(1)> $x$ :smile:"
-    store.put([made.model_copy(update={"key": "generated/evil", "text": evil, "steps": ()})])
+    store.put([script.model_copy(update={"key": "generated/evil", "text": evil, "steps": ()})])
     pilot(db, store, "ann")
     page = open_page("rate.show", "ann")
     for _ in range(13):
@@ -264,13 +264,13 @@ def test_executability_comes_first_and_is_closed_afterwards(db: RatingsDB, store
     page = open_page("rate.show", "ann")
     button(fill_in(page, 4), SAVE).click().run()
     button(page, "Go on with: rest").click().run()
-    seen = next_item(db, "rest", "ann")
+    assignment = next_item(db, "rest", "ann")
     button(fill_in(page, 1, 7, 1), SAVE).click().run()
     button(page, "exec").click().run()
     for _ in range(10):
         button(page, "Previous item").click().run()
     assert "Previous item" not in [b.label for b in page.button], "two were seen with their question: they are closed"
-    assert seen is not None and {r.item for r in db.current_answers("rest")} == {seen.item}
+    assert assignment is not None and {r.item for r in db.current_answers("rest")} == {assignment.item}
 
 
 def test_a_task_whose_form_was_changed_takes_no_answers(

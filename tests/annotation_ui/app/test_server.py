@@ -27,8 +27,8 @@ def client(db: RatingsDB) -> Any:
     from starlette.testclient import TestClient
 
     app = Starlette(routes=server.routes(db.path), middleware=[Middleware(server.FrameRefusal)])
-    with TestClient(app, base_url="http://127.0.0.1") as opened:
-        yield opened
+    with TestClient(app, base_url="http://127.0.0.1") as http_client:
+        yield http_client
 
 
 @pytest.fixture
@@ -43,26 +43,26 @@ def ann(db: RatingsDB, store: Store, client: Any) -> ENTRY:
 
 def test_the_cookie_is_the_server_s_own_and_named_after_the_file(db: RatingsDB, client: Any) -> None:
     token = people.log_in(db, people.invite(db, "ann")) or ""
-    got = client.post(server.SESSION_PATH, json={"token": token, "secure": True}, headers=OWN)
-    said = got.headers["set-cookie"]
-    assert got.status_code == 204 and said.startswith(f"{cookie_name(db.path)}={token};")
-    assert {"HttpOnly", "SameSite=strict", "Secure", "Path=/"} <= set(said.split("; "))
+    response = client.post(server.SESSION_PATH, json={"token": token, "secure": True}, headers=OWN)
+    header = response.headers["set-cookie"]
+    assert response.status_code == 204 and header.startswith(f"{cookie_name(db.path)}={token};")
+    assert {"HttpOnly", "SameSite=strict", "Secure", "Path=/"} <= set(header.split("; "))
     assert cookie_name(db.path) != cookie_name(db.path.with_name("other"))
     assert "Max-Age=0" in client.request("DELETE", server.SESSION_PATH, headers=OWN).headers["set-cookie"]
 
 
 def test_no_page_is_shown_in_another_s_frame(client: Any) -> None:
     for path in ("/", server.SESSION_PATH):
-        got = client.get(path)
-        assert got.headers["x-frame-options"] == "DENY"
-        assert got.headers["content-security-policy"] == "frame-ancestors 'none'"
+        response = client.get(path)
+        assert response.headers["x-frame-options"] == "DENY"
+        assert response.headers["content-security-policy"] == "frame-ancestors 'none'"
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{", b'{"token": 5}', b'{"token": "guess"}', b"\xff", b"[" * 50_000])
 def test_a_guess_gets_no_cookie(db: RatingsDB, client: Any, body: bytes) -> None:
     people.invite(db, "ann")
-    got = client.post(server.SESSION_PATH, content=body, headers=OWN)
-    assert got.status_code == 401 and "set-cookie" not in got.headers
+    response = client.post(server.SESSION_PATH, content=body, headers=OWN)
+    assert response.status_code == 401 and "set-cookie" not in response.headers
 
 
 def test_another_site_sets_no_cookie_and_keeps_no_draft(db: RatingsDB, ann: ENTRY) -> None:
@@ -76,8 +76,8 @@ def test_a_draft_is_kept_and_goes_with_the_save(db: RatingsDB, ann: ENTRY) -> No
     client, _, draft = ann
     form = RateScript.form
     draft["answers"] |= {"comment": "half a se", "consistency": 99, "unknown": 1}
-    got = client.post(server.DRAFT_PATH, json=draft, headers=OWN)
-    assert got.status_code == 204 and "Max-Age=43200" in got.headers["set-cookie"]
+    response = client.post(server.DRAFT_PATH, json=draft, headers=OWN)
+    assert response.status_code == 204 and "Max-Age=43200" in response.headers["set-cookie"]
     assert read_draft(db, "pilot", "ann", draft["item"], form) == {"coherence": 3, "comment": "half a se"}
     db.save("pilot", "ann", draft["item"], {"coherence": 3, "consistency": 7, "completeness": 1}, form=form.label)
     assert read_draft(db, "pilot", "ann", draft["item"], form) == {}
@@ -107,12 +107,12 @@ def test_an_ended_session_a_full_disk_and_a_lock_are_said(
     client, token, draft = ann
     monkeypatch.setattr(database, "BUSY", 0.05)
     db.connection.execute("BEGIN IMMEDIATE")
-    got = client.post(server.DRAFT_PATH, json=draft, headers=OWN)
+    response = client.post(server.DRAFT_PATH, json=draft, headers=OWN)
     db.connection.execute("ROLLBACK")
-    assert got.status_code == 503 and "another program holds the ratings file; try again" in got.text
+    assert response.status_code == 503 and "another program holds the ratings file; try again" in response.text
     people.log_out(db, token)
-    got = client.post(server.DRAFT_PATH, json=draft, headers=OWN)
-    assert got.status_code == 401 and "log in again" in got.text
+    response = client.post(server.DRAFT_PATH, json=draft, headers=OWN)
+    assert response.status_code == 401 and "log in again" in response.text
 
 
 def test_options_are_typed() -> None:

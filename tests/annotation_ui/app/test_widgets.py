@@ -20,16 +20,16 @@ def _fields(fields: list[str], values: list[object]) -> None:
     from annotation_ui.app import widgets
     from annotation_ui.tasks.forms import Field
 
-    given = [
+    inputs = [
         widgets.show_field(Field.model_validate_json(f), key=str(n), value=v)
         for n, (f, v) in enumerate(zip(fields, values, strict=True))
     ]
-    st.session_state["given"] = given
+    st.session_state["given"] = inputs
 
 
 def answers(*pairs: tuple[Field, Any]) -> tuple[Any, list[Any]]:
-    given = {"fields": [f.model_dump_json() for f, _ in pairs], "values": [v for _, v in pairs]}
-    page = AppTest.from_function(_fields, kwargs=given, default_timeout=60).run()
+    record = {"fields": [f.model_dump_json() for f, _ in pairs], "values": [v for _, v in pairs]}
+    page = AppTest.from_function(_fields, kwargs=record, default_timeout=60).run()
     assert not page.exception
     return page, page.session_state["given"]
 
@@ -44,10 +44,10 @@ MANY = Field(
 def test_an_open_field_has_no_answer_and_a_given_one_comes_back() -> None:
     yes_no = Field(name="y", kind="yes_no", asks="?")
     text = Field(name="t", kind="text", asks="Comment (optional)", required=False)
-    _, given = answers((SCALE, None), (yes_no, None), (MANY, None), (text, None))
-    assert given == [None, None, [], ""]
-    page, given = answers((SCALE, 7), (yes_no, "no"), (MANY, ["c", "a"]), (text, "x\ny"))
-    assert given == [7, "no", ["c", "a"], "x\ny"]
+    _, answer_list = answers((SCALE, None), (yes_no, None), (MANY, None), (text, None))
+    assert answer_list == [None, None, [], ""]
+    page, answer_list = answers((SCALE, 7), (yes_no, "no"), (MANY, ["c", "a"]), (text, "x\ny"))
+    assert answer_list == [7, "no", ["c", "a"], "x\ny"]
     page.radio[0].set_value(1).run()
     assert page.session_state["given"][0] == 1
 
@@ -73,11 +73,11 @@ def _card(title: str, body: str) -> None:
 @pytest.mark.parametrize("evil", ["<script>x</script>", "<img src=x onerror=y>", "</div></div><h1>", "&lt;b&gt;"])
 def test_text_is_shown_as_text(evil: str) -> None:
     page = AppTest.from_function(_card, kwargs={"title": evil, "body": evil}, default_timeout=60).run()
-    (shown,) = [e.value for e in page.get("html")]
-    assert shown.count("<") == shown.count("</") * 2 == 6, "three elements of ours and no other"
+    (values,) = [e.value for e in page.get("html")]
+    assert values.count("<") == values.count("</") * 2 == 6, "three elements of ours and no other"
     import html
 
-    assert html.unescape(shown).count(evil) == 2
+    assert html.unescape(values).count(evil) == 2
 
 
 @pytest.mark.parametrize(
@@ -111,19 +111,19 @@ def test_no_fault_that_a_rater_can_cause_names_a_field(name: str) -> None:
     """Everything the app can hand to the form: open questions, and a no without what it needs."""
     form = make_task(name).form
     fields = [f.name for f in form.fields]
-    asked = {
-        f.name: {"yes_no": "no", "one": f.choices[-1].value if f.choices else ""}.get(f.kind, 4)
+    form_values = {
+        f.name: {"yes_no": "no", "one": f.choices[-1].value if f.choices else ""}.get(f.kind, min(4, f.high))
         for f in form.asked_fields()
     }
-    cases: list[dict[str, Any]] = [{}, asked]
+    cases: list[dict[str, Any]] = [{}, form_values]
     if form.reasons and form.comment_for:
-        cases.append({**asked, form.reasons: [form.comment_for]})
-    faults = [f for given in cases for f in form.faults(given)]
+        cases.append({**form_values, form.reasons: [form.comment_for]})
+    faults = [f for case in cases for f in form.faults(case)]
     assert faults
     for fault in faults:
-        said = widgets.readable_fault(form, fault).replace("\\", "")
-        assert not any(f"'{f}'" in said for f in fields) and said != fault
-        assert "lease" in said, "it says what to do"
+        variant = widgets.readable_fault(form, fault).replace("\\", "")
+        assert not any(f"'{f}'" in variant for f in fields) and variant != fault
+        assert "lease" in variant, "it says what to do"
 
 
 def test_other_faults_keep_their_words() -> None:

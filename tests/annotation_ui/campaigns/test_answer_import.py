@@ -36,9 +36,9 @@ def test_the_gate_refuses_and_reports(ready: RatingsDB, store: Store) -> None:
         given(good, form="rate_script@9"),
         given(good, item=item.model_copy(update={"id": "f" * 20})),
     ]
-    got = import_answers(store, task, [*bad, given(good)])
-    assert (got.answers, got.new) == (1, 3)
-    assert [r.why for r in got.rejected] == [
+    import_result = import_answers(store, task, [*bad, given(good)])
+    assert (import_result.answers, import_result.new) == (1, 3)
+    assert [r.why for r in import_result.rejected] == [
         "'coherence' is 9; allowed: 1 to 7",
         "'consistency' has no answer (and 1 more faults)",
         "given to the form rate_script@9, this campaign has rate_script@3, which asks or shows something else: "
@@ -53,8 +53,8 @@ def test_a_changed_answer_replaces_the_earlier_one_in_the_store(ready: RatingsDB
     import_campaign(ready, store, "pilot")
     (before,) = ready.current_answers("pilot")
     ready.save("pilot", "ann", before.item, {**(before.answers or {}), "coherence": 7}, form=before.form)
-    got = import_campaign(ready, store, "pilot")
-    assert got.superseded == 1
+    import_result = import_campaign(ready, store, "pilot")
+    assert import_result.superseded == 1
     values = {r.aspect: r.value for r in store.all(Rating)}
     assert values["coherence"] == 7 and len(values) == 3
 
@@ -78,8 +78,8 @@ def test_a_withdrawn_answer_is_not_imported(ready: RatingsDB, store: Store) -> N
     work(ready, "pilot", "ann", 2)
     first, second = ready.current_answers("pilot")
     ready.save("pilot", "ann", first.item, None, form=first.form)
-    got = import_campaign(ready, store, "pilot")
-    assert (got.answers, got.new, got.superseded) == (1, 3, 2)
+    import_result = import_campaign(ready, store, "pilot")
+    assert (import_result.answers, import_result.new, import_result.superseded) == (1, 3, 2)
     assert {r.item_id for r in store.all(Rating)} == {second.item}
 
 
@@ -87,8 +87,8 @@ def test_lineage_names_what_else_was_shown_and_who_saved_when(store: Store) -> N
     task = make_task("quality")
     item = next(i for i in task.items(store) if i.related)
     yes = {"question": "yes", "change": "yes", "cut": "yes"}
-    given = RaterAnswer(item, "ann", yes, "quality@2", "2026-01-02T03:04:05", 7.5, "label studio", 0.25)
-    assert import_answers(store, task, [given]).new == 4
+    answer = RaterAnswer(item, "ann", yes, "quality@2", "2026-01-02T03:04:05", 7.5, "label studio", 0.25)
+    assert import_answers(store, task, [answer]).new == 4
     for verdict in store.all(Verdict):
         (line,) = store.lineage(verdict.id)
         assert line.parents == (item.id, *item.related) and len(line.parents) == 3
@@ -100,12 +100,12 @@ def test_lineage_names_what_else_was_shown_and_who_saved_when(store: Store) -> N
 
 def test_one_bad_answer_keeps_nothing_of_itself_and_stops_no_other(ready: RatingsDB, store: Store) -> None:
     work(ready, "pilot", "ann", 3)
-    spoilt = ready.current_answers("pilot")[1]
-    ready.save("pilot", "ann", spoilt.item, {"coherence": 3, "consistency": 0}, form=spoilt.form)
-    got = import_campaign(ready, store, "pilot")
-    assert (got.answers, got.new) == (2, 6)
-    assert [(r.person, r.item) for r in got.rejected] == [("ann", spoilt.item)]
-    assert spoilt.item not in {r.item_id for r in store.all(Rating)}
+    damaged = ready.current_answers("pilot")[1]
+    ready.save("pilot", "ann", damaged.item, {"coherence": 3, "consistency": 0}, form=damaged.form)
+    import_result = import_campaign(ready, store, "pilot")
+    assert (import_result.answers, import_result.new) == (2, 6)
+    assert [(r.person, r.item) for r in import_result.rejected] == [("ann", damaged.item)]
+    assert damaged.item not in {r.item_id for r in store.all(Rating)}
 
 
 def _decided(db: RatingsDB, store: Store, task: str, lead: str, good: dict[str, Any]) -> str:
@@ -137,12 +137,12 @@ def test_a_decision_on_a_filter_is_told_apart_whatever_the_lead_is_called(
     db: RatingsDB, store: Store, lead: str
 ) -> None:
     item = _decided(db, store, "filter_question", lead, YES)
-    decided = [v for v in store.all(Verdict) if "_adjudicated" in v.by]
+    decisions = [v for v in store.all(Verdict) if "_adjudicated" in v.by]
     tails = ("", "_meaningful", "_changes", "_guides")
-    assert {v.by for v in decided} == {f"person:{lead}/filter_question_adjudicated{t}@1" for t in tails}
-    assert all(v.key == f"verdict/{v.by}/{item}" for v in decided)
-    assert all(v.judged_by is not None and v.judged_by.kind == "adjudicated" for v in decided)
-    assert all(v.judged_by is not None and v.judged_by.name == lead for v in decided)
+    assert {v.by for v in decisions} == {f"person:{lead}/filter_question_adjudicated{t}@1" for t in tails}
+    assert all(v.key == f"verdict/{v.by}/{item}" for v in decisions)
+    assert all(v.judged_by is not None and v.judged_by.kind == "adjudicated" for v in decisions)
+    assert all(v.judged_by is not None and v.judged_by.name == lead for v in decisions)
     task = make_task("filter_question")
     assert {m.name for m in stored_judgements(store, task)} == {"ann"}, "a decision enters no agreement"
 
@@ -152,9 +152,9 @@ def test_a_decision_on_ratings_is_told_apart_whatever_the_lead_is_called(
     db: RatingsDB, store: Store, lead: str
 ) -> None:
     item = _decided(db, store, TASK, lead, answer(1))
-    decided = [r for r in store.all(Rating) if r.rated_by.kind == "adjudicated"]
-    assert {r.rater for r in decided} == {f"person:{lead}"}
-    assert {r.key for r in decided} == {
+    adjudications = [r for r in store.all(Rating) if r.rated_by.kind == "adjudicated"]
+    assert {r.rater for r in adjudications} == {f"person:{lead}"}
+    assert {r.key for r in adjudications} == {
         f"rating/rate_script_adjudicated@3/person:{lead}/{aspect}/{item}" for aspect in answer(1)
     }
     assert {m.name for m in stored_judgements(store, make_task(TASK))} == {"ann"}
@@ -163,7 +163,7 @@ def test_a_decision_on_ratings_is_told_apart_whatever_the_lead_is_called(
 def test_a_decision_on_an_item_that_the_store_lost_is_left_out(db: RatingsDB, store: Store, tmp_path: Any) -> None:
     _decided(db, store, TASK, "lea", answer(1))
     with Store.open(tmp_path / "empty.duckdb", create=True) as empty:
-        got = import_campaign(db, empty, "c")
-        assert (got.answers, got.new) == (0, 0)
-        assert [r.why for r in got.rejected] == ["the store has no such item"]
+        import_result = import_campaign(db, empty, "c")
+        assert (import_result.answers, import_result.new) == (0, 0)
+        assert [r.why for r in import_result.rejected] == ["the store has no such item"]
         assert list(empty.all(Rating)) == []

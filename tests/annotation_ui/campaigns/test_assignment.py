@@ -34,29 +34,29 @@ def test_every_item_has_its_people_and_nobody_more_than_one_extra(
     count: int, strata: int, crowd: int, overlap: int, batch: int
 ) -> None:
     people = PEOPLE[:crowd]
-    how = AssignmentSettings(overlap=overlap, batch=batch, name="x")
+    options = AssignmentSettings(overlap=overlap, batch=batch, name="x")
     if overlap > crowd:
         with pytest.raises(UserError, match="needs as many people"):
-            assign(items(count, strata), people, how)
+            assign(items(count, strata), people, options)
         return
-    made, taken = assign(items(count, strata), people, how)
-    assert not taken
-    of_item = Counter(a.item for a in made)
+    assignments, withdrawn = assign(items(count, strata), people, options)
+    assert not withdrawn
+    of_item = Counter(a.item for a in assignments)
     assert set(of_item.values()) == {overlap}
-    assert len({(a.person, a.item) for a in made}) == len(made)
-    loads = Counter({p: 0 for p in people}) + Counter(a.person for a in made)
+    assert len({(a.person, a.item) for a in assignments}) == len(assignments)
+    loads = Counter({p: 0 for p in people}) + Counter(a.person for a in assignments)
     assert max(loads.values()) - min(loads.get(p, 0) for p in people) <= 1
     for person in people:
-        mine = [a for a in made if a.person == person]
-        assert [a.position for a in mine] == list(range(len(mine)))
-        assert max(Counter(a.batch for a in mine).values(), default=0) <= batch
-    assert assign(items(count, strata), people, how) == (made, taken)
+        own_items = [a for a in assignments if a.person == person]
+        assert [a.position for a in own_items] == list(range(len(own_items)))
+        assert max(Counter(a.batch for a in own_items).values(), default=0) <= batch
+    assert assign(items(count, strata), people, options) == (assignments, withdrawn)
 
 
 def test_orders_differ_between_people_and_campaigns() -> None:
     def order(person: str, name: str) -> list[str]:
-        made, _ = assign(items(30), PEOPLE[:2], AssignmentSettings(2, 10, name))
-        return [a.item for a in made if a.person == person]
+        assignments, _ = assign(items(30), PEOPLE[:2], AssignmentSettings(2, 10, name))
+        return [a.item for a in assignments if a.person == person]
 
     assert sorted(order("ann", "x")) == sorted(order("bob", "x"))
     assert order("ann", "x") != order("bob", "x")
@@ -68,26 +68,29 @@ def test_training_comes_first_and_attention_among_the_rest_for_everybody() -> No
         CampaignItem(TaskItem(id="t1", case="c", shown={}), "training", {"x": 1}),
         CampaignItem(TaskItem(id="a1", case="c", shown={}), "attention", {"x": 1}),
     ]
-    made, _ = assign([*items(12), *special], PEOPLE[:3], AssignmentSettings(1, 5, "x"))
+    assignments, _ = assign([*items(12), *special], PEOPLE[:3], AssignmentSettings(1, 5, "x"))
     for person in PEOPLE[:3]:
-        mine = sorted((a for a in made if a.person == person), key=lambda a: a.position)
-        assert mine[0].item == "t1" and mine[0].batch == 0
-        assert sum(a.item == "a1" for a in mine[1:]) == 1
-        assert all(a.batch >= 1 for a in mine[1:])
+        own_items = sorted((a for a in assignments if a.person == person), key=lambda a: a.position)
+        assert own_items[0].item == "t1" and own_items[0].batch == 0
+        assert sum(a.item == "a1" for a in own_items[1:]) == 1
+        assert all(a.batch >= 1 for a in own_items[1:])
 
 
-def _after(existing: list[Assignment], made: list[Assignment], taken: list[Assignment]) -> list[Assignment]:
-    return [a for a in existing if a not in taken] + made
+def _after(existing: list[Assignment], made: list[Assignment], assignments: list[Assignment]) -> list[Assignment]:
+    return [a for a in existing if a not in assignments] + made
 
 
 def test_somebody_who_joins_gets_batches_that_have_not_begun() -> None:
-    how = AssignmentSettings(2, 4, "x")
-    first, _ = assign(items(24), PEOPLE[:2], how)
-    begun = [a for a in first if a.batch == 1]
-    started = {(begun[0].person, begun[0].item), (begun[-1].person, begun[-1].item)}
-    made, taken = assign(items(24), PEOPLE[:3], how, existing=first, started=started)
-    now = _after(first, made, taken)
-    assert all(a in now for a in begun)
+    settings = AssignmentSettings(2, 4, "x")
+    first, _ = assign(items(24), PEOPLE[:2], settings)
+    started_batches = [a for a in first if a.batch == 1]
+    started_pairs = {
+        (started_batches[0].person, started_batches[0].item),
+        (started_batches[-1].person, started_batches[-1].item),
+    }
+    assignments, withdrawn = assign(items(24), PEOPLE[:3], settings, existing=first, started=started_pairs)
+    now = _after(first, assignments, withdrawn)
+    assert all(a in now for a in started_batches)
     assert set(Counter(a.item for a in now).values()) == {2}
     loads = Counter(a.person for a in now)
     assert max(loads.values()) - min(loads.values()) <= 1
@@ -95,21 +98,21 @@ def test_somebody_who_joins_gets_batches_that_have_not_begun() -> None:
 
 
 def test_more_items_leave_all_that_was_assigned() -> None:
-    how = AssignmentSettings(2, 4, "x")
-    first, _ = assign(items(10), PEOPLE[:3], how)
-    made, taken = assign(items(16), PEOPLE[:3], how, existing=first)
-    assert not taken
-    now = _after(first, made, taken)
+    settings = AssignmentSettings(2, 4, "x")
+    first, _ = assign(items(10), PEOPLE[:3], settings)
+    assignments, withdrawn = assign(items(16), PEOPLE[:3], settings, existing=first)
+    assert not withdrawn
+    now = _after(first, assignments, withdrawn)
     assert set(Counter(a.item for a in now).values()) == {2}
     assert len({(a.person, a.position) for a in now}) == len(now)
 
 
 def test_what_somebody_who_left_has_answered_still_counts() -> None:
-    how = AssignmentSettings(1, 4, "x")
-    first, _ = assign(items(8), PEOPLE[:2], how)
-    left = [a for a in first if a.person == "ann"]
-    started = {(a.person, a.item) for a in left[:2]}
-    made, taken = assign(items(8), ("bob",), how, existing=first, started=started)
-    now = _after(first, made, taken)
+    settings = AssignmentSettings(1, 4, "x")
+    first, _ = assign(items(8), PEOPLE[:2], settings)
+    firsts = [a for a in first if a.person == "ann"]
+    started_pairs = {(a.person, a.item) for a in firsts[:2]}
+    assignments, withdrawn = assign(items(8), ("bob",), settings, existing=first, started=started_pairs)
+    now = _after(first, assignments, withdrawn)
     assert set(Counter(a.item for a in now).values()) == {1}
-    assert {a.item for a in now if a.person == "ann"} == {a.item for a in left[:2]}
+    assert {a.item for a in now if a.person == "ann"} == {a.item for a in firsts[:2]}

@@ -31,12 +31,12 @@ from tests.annotation_ui.conftest import TASK, work
 
 def test_a_whole_round(ready: RatingsDB, store: Store) -> None:
     assert sum(work(ready, "pilot", p) for p in ("ann", "bob", "chloe")) == 24
-    found = {s.person: s for s in rater_progress(ready, "pilot")}
-    assert all(s.done == s.assigned == 8 and s.seconds == 4.0 for s in found.values())
-    got = import_campaign(ready, store, "pilot")
-    assert (got.answers, got.new, got.rejected) == (24, 72, ())
-    again = import_campaign(ready, store, "pilot")
-    assert (again.answers, again.new) == (24, 0)
+    items = {s.person: s for s in rater_progress(ready, "pilot")}
+    assert all(s.done == s.assigned == 8 and s.seconds == 4.0 for s in items.values())
+    result = import_campaign(ready, store, "pilot")
+    assert (result.answers, result.new, result.rejected) == (24, 72, ())
+    import_result = import_campaign(ready, store, "pilot")
+    assert (import_result.answers, import_result.new) == (24, 0)
     few = Resampling(50)
     live = agreement_report(live_judgements(ready, "pilot"), make_task(TASK), resampling=few)
     assert agreement_report(stored_judgements(store, make_task(TASK)), make_task(TASK), resampling=few) == live
@@ -48,8 +48,8 @@ def test_a_whole_round(ready: RatingsDB, store: Store) -> None:
 def test_somebody_who_joins_later_takes_work_over(ready: RatingsDB) -> None:
     work(ready, "pilot", "ann", 2)
     people.invite(ready, "dan")
-    made, taken = assign_items(ready, "pilot")
-    assert made == taken > 0
+    assignments, withdrawn = assign_items(ready, "pilot")
+    assert assignments == withdrawn > 0
     loads = {s.person: s.assigned for s in rater_progress(ready, "pilot")}
     assert loads["dan"] >= 4 and sum(loads.values()) == 24
 
@@ -69,31 +69,31 @@ def _known_as(db: RatingsDB, item: str) -> str:
 def test_training_and_attention_items_are_answered_by_all_and_imported_by_none(
     db: RatingsDB, store: Store, tmp_path: Path
 ) -> None:
-    shown = {"fact": "f", "counts": "a", "new": "a", "old": "b", "question": "q", "script": "s"}
+    record = {"fact": "f", "counts": "a", "new": "a", "old": "b", "question": "q", "script": "s"}
     lines = [
-        {"purpose": p, "id": f"known-{p}", "shown": shown, "expected": {"coherence": 7}, "because": "it names a"}
+        {"purpose": p, "id": f"known-{p}", "shown": record, "expected": {"coherence": 7}, "because": "it names a"}
         for p in ("training", "attention")
     ]
     path = tmp_path / "known.jsonl"
     path.write_text("\n".join(map(json.dumps, lines)))
     people.invite(db, "ann")
     task = make_task(TASK)
-    known = read_control_items(path, task)
-    create_campaign(db, store, "pilot", task, CampaignOptions(overlap=1), known=known)
+    control_items = read_control_items(path, task)
+    create_campaign(db, store, "pilot", task, CampaignOptions(overlap=1), known=control_items)
     assign_items(db, "pilot")
     first = next_item(db, "pilot", "ann")
     assert first is not None and _known_as(db, first.item) == "known-training"
     work(db, "pilot", "ann")
-    (mine,) = rater_progress(db, "pilot")
-    assert mine.training == (1, 1)
-    assert mine.attention[1] == 1
-    assert mine.assigned == 12
-    got = import_campaign(db, store, "pilot")
-    assert got.answers == 12 and not got.rejected
-    (placed,) = [p for p in db.items("pilot").values() if p.purpose == "attention"]
-    assert wrong_fields(placed, task, {"coherence": 6}) == []
-    assert wrong_fields(placed, task, {"coherence": 5}) == ["coherence"]
-    assert wrong_fields(placed, task, {}) == ["coherence"]
+    (progress,) = rater_progress(db, "pilot")
+    assert progress.training == (1, 1)
+    assert progress.attention[1] == 1
+    assert progress.assigned == 12
+    import_result = import_campaign(db, store, "pilot")
+    assert import_result.answers == 12 and not import_result.rejected
+    (campaign_items,) = [p for p in db.items("pilot").values() if p.purpose == "attention"]
+    assert wrong_fields(campaign_items, task, {"coherence": 6}) == []
+    assert wrong_fields(campaign_items, task, {"coherence": 5}) == ["coherence"]
+    assert wrong_fields(campaign_items, task, {}) == ["coherence"]
 
 
 @pytest.mark.parametrize(
@@ -107,8 +107,8 @@ def test_training_and_attention_items_are_answered_by_all_and_imported_by_none(
     ],
 )
 def test_faulty_known_items_are_refused_by_line(tmp_path: Path, change: dict[str, Any], message: str) -> None:
-    shown = {"fact": "f", "counts": "a", "new": "a", "old": "b", "question": "q", "script": "s"}
-    line = {"purpose": "training", "id": "k", "shown": shown, "expected": {"coherence": 7}, **change}
+    record = {"fact": "f", "counts": "a", "new": "a", "old": "b", "question": "q", "script": "s"}
+    line = {"purpose": "training", "id": "k", "shown": record, "expected": {"coherence": 7}, **change}
     path = tmp_path / "known.jsonl"
     path.write_text("\n" + json.dumps(line))
     with pytest.raises(DataError, match="line 2") as error:
@@ -117,12 +117,12 @@ def test_faulty_known_items_are_refused_by_line(tmp_path: Path, change: dict[str
 
 
 def test_known_items_may_hold_the_line_ends_of_unicode(tmp_path: Path) -> None:
-    shown = {"fact": "f", "counts": "a", "new": "a", "old": "b", "question": "q", "script": "one\u2028two\u0085three"}
-    line = {"purpose": "training", "id": "k", "shown": shown, "expected": {"coherence": 7}}
+    record = {"fact": "f", "counts": "a", "new": "a", "old": "b", "question": "q", "script": "one\u2028two\u0085three"}
+    line = {"purpose": "training", "id": "k", "shown": record, "expected": {"coherence": 7}}
     path = tmp_path / "known.jsonl"
     path.write_text(json.dumps(line, ensure_ascii=False), encoding="utf-8")
     (item,) = read_control_items(path, make_task(TASK))
-    assert item.shown == shown
+    assert item.shown == record
 
 
 def test_known_items_in_another_encoding_are_refused(tmp_path: Path) -> None:
@@ -135,9 +135,9 @@ def test_known_items_in_another_encoding_are_refused(tmp_path: Path) -> None:
 def test_a_sampled_campaign_records_its_probabilities(db: RatingsDB, store: Store) -> None:
     people.invite(db, "ann")
     create_campaign(db, store, "s", make_task("filter_question"), CampaignOptions(overlap=1, percent=50, least=0))
-    placed = db.items("s")
-    assert len(placed) == 12
-    assert {p.probability for p in placed.values()} == {0.5}
+    campaign_items = db.items("s")
+    assert len(campaign_items) == 12
+    assert {p.probability for p in campaign_items.values()} == {0.5}
     assert db.campaign("s").settings["population"] == 24
 
 
@@ -162,16 +162,16 @@ def test_a_form_that_changes_in_mid_campaign_is_refused_everywhere(
     cls = type(make_task(TASK))
     form = cls.form
     monkeypatch.setattr(cls, "form", form.model_copy(update=change))
-    for refused in (
+    for action in (
         lambda: assign_items(ready, "pilot"),
         lambda: live_judgements(ready, "pilot"),
         lambda: create_campaign(ready, store, "pilot", make_task(TASK), CampaignOptions(overlap=2)),
     ):
         with pytest.raises(UserError, match="make a new campaign"):
-            refused()
+            action()
     if "version" in change:
-        got = import_campaign(ready, store, "pilot")
-        assert got.answers == 0 and len(got.rejected) == 2
+        import_result = import_campaign(ready, store, "pilot")
+        assert import_result.answers == 0 and len(import_result.rejected) == 2
     else:
         with pytest.raises(UserError, match="its version was not raised"):
             import_campaign(ready, store, "pilot")
@@ -205,7 +205,7 @@ def test_a_sample_that_grew_tells_the_store_of_the_present_probability(db: Ratin
     assign_items(db, "s")
     work(db, "s", "ann")
     import_campaign(db, store, "s")
-    saved = {m.item: m.at for m in stored_judgements(store, make_task(TASK))}
+    records = {m.item: m.at for m in stored_judgements(store, make_task(TASK))}
     create_campaign(db, store, "s", make_task(TASK), CampaignOptions(number=9, overlap=1, least=0))
     assign_items(db, "s")
     work(db, "s", "ann")
@@ -214,7 +214,7 @@ def test_a_sample_that_grew_tells_the_store_of_the_present_probability(db: Ratin
         last = {line.item_id: line for line in store.lineages(stage="annotation")}
         assert len(last) == 27 and {round(x.detail["probability"], 9) for x in last.values()} == {0.75}
     later = {m.item: m.at for m in stored_judgements(store, make_task(TASK))}
-    assert {i: later[i] for i in saved} == saved, "when somebody answered does not change"
+    assert {i: later[i] for i in records} == records, "when somebody answered does not change"
 
 
 def test_a_campaign_of_parsed_steps_is_finished_with_them(db: RatingsDB, store: Store) -> None:
@@ -226,6 +226,6 @@ def test_a_campaign_of_parsed_steps_is_finished_with_them(db: RatingsDB, store: 
     assert db.campaign("old").form == "rate_script@2"
     assign_items(db, "old")
     work(db, "old", "ann", 1)
-    got = import_campaign(db, store, "old")
-    assert (got.answers, got.new, got.rejected) == (1, 3, ())
+    import_result = import_campaign(db, store, "old")
+    assert (import_result.answers, import_result.new, import_result.rejected) == (1, 3, ())
     assert {(r.form, r.shown) for r in store.all(Rating)} == {("rate_script@2", "steps")}

@@ -19,12 +19,12 @@ SHOWN = {"script": "Step 1: Walk"}
 @pytest.mark.parametrize("task", ["rate_executability", "rate_script", "quality", "filter_question"])
 def test_nothing_in_a_task_s_data_tells_a_control_item(db: RatingsDB, store: Store, task: str) -> None:
     people.invite(db, "ann")
-    made = make_task(task)
-    shown = {s.name: "a text" for s in made.form.shows if not s.optional} | {"hint": "attention"}
-    known = [RaterControlItem(purpose=p, id=f"{p}-1", shown=shown, expected={}) for p in ("training", "attention")]
-    create_campaign(db, store, "c", made, CampaignOptions(overlap=1), known=known)
+    form = make_task(task)
+    values = {s.name: "a text" for s in form.form.shows if not s.optional} | {"hint": "attention"}
+    items = [RaterControlItem(purpose=p, id=f"{p}-1", shown=values, expected={}) for p in ("training", "attention")]
+    create_campaign(db, store, "c", form, CampaignOptions(overlap=1), known=items)
     assign_items(db, "c")
-    data = {i: task_data(p.item, made.form) for i, p in db.items("c").items()}
+    data = {i: task_data(p.item, form.form) for i, p in db.items("c").items()}
     assert len({tuple(d) for d in data.values()}) == 1, "the same columns in the same order"
     assert all(re.fullmatch(r"[0-9a-f]{20}", d["scedit_item"]) for d in data.values())
     assert not any("attention" in str(d) or "training" in str(d) for d in data.values())
@@ -45,10 +45,10 @@ def test_an_id_is_the_same_every_time_and_another_for_another_text() -> None:
 
 def test_a_file_of_an_earlier_version_gets_no_second_copy(db: RatingsDB, store: Store) -> None:
     task = make_task("rate_executability")
-    known = [RaterControlItem(purpose="attention", id="raw", shown=SHOWN, expected={"executability": 7})]
-    create_campaign(db, store, "c", task, CampaignOptions(overlap=1), known=known)
-    (placed,) = [i for i, p in db.items("c").items() if p.purpose == "attention"]
-    db.connection.execute("UPDATE items SET id = 'raw' WHERE id = ?", [placed])
+    items = [RaterControlItem(purpose="attention", id="raw", shown=SHOWN, expected={"executability": 7})]
+    create_campaign(db, store, "c", task, CampaignOptions(overlap=1), known=items)
+    (campaign_items,) = [i for i, p in db.items("c").items() if p.purpose == "attention"]
+    db.connection.execute("UPDATE items SET id = 'raw' WHERE id = ?", [campaign_items])
     for _ in range(2):
-        create_campaign(db, store, "c", task, CampaignOptions(overlap=1), known=known)
+        create_campaign(db, store, "c", task, CampaignOptions(overlap=1), known=items)
     assert [i for i, p in db.items("c").items() if p.purpose == "attention"] == ["raw"]

@@ -43,8 +43,8 @@ def test_decisions_stand_beside_what_people_said(
     for n, item in enumerate(items):
         db.save("c", "ann", item, same, form=kind.form.label)
         db.save("c", "bob", item, other if n == 0 else same, form=kind.form.label)
-    apart = disagreements(live_judgements(db, "c"), kind)
-    assert [d.item for d in apart] == [items[0]]
+    disagreement_rows = disagreements(live_judgements(db, "c"), kind)
+    assert [d.item for d in disagreement_rows] == [items[0]]
     db.adjudicate("c", items[0], "lea", other)
     db.adjudicate("c", items[0], "lea", same)
     assert db.adjudications("c")[items[0]].answers == same
@@ -53,18 +53,18 @@ def test_decisions_stand_beside_what_people_said(
     assert agreement_report(stored_judgements(store, kind), kind, resampling=few) == agreement_report(
         live_judgements(db, "c"), kind, resampling=few
     )
-    marked = {"Rating": lambda r: r.form, "Verdict": lambda v: v.by}
-    decided = [
+    record = {"Rating": lambda r: r.form, "Verdict": lambda v: v.by}
+    adjudications = [
         r
         for cls in (Rating, Verdict)
         for r in store.all(cls)
-        if "adjudicated@" in marked[cls.__name__](r) or "_adjudicated_" in marked[cls.__name__](r)
+        if "adjudicated@" in record[cls.__name__](r) or "_adjudicated_" in record[cls.__name__](r)
     ]
-    assert decided and all(r.item_id == items[0] for r in decided)
+    assert adjudications and all(r.item_id == items[0] for r in adjudications)
     assert {g.item: g.settled for g in gold_items(db, "c")} == {
         items[0]: "adjudicated", items[1]: "unanimous", items[2]: "unanimous",
     }  # fmt: skip
     assert write_gold_set(db, "c", tmp_path / "gold.jsonl") == 3
-    known = read_control_items(tmp_path / "gold.jsonl", kind)
-    assert {k.purpose for k in known} == {"training"}
-    assert len(known) == 3
+    control_items = read_control_items(tmp_path / "gold.jsonl", kind)
+    assert {k.purpose for k in control_items} == {"training"}
+    assert len(control_items) == 3

@@ -26,9 +26,9 @@ def make(db: RatingsDB, store: Store) -> Make:
     people.invite(db, "ann")
 
     def made(name: str, task: str, **more: Any) -> dict[str, float | None]:
-        known = more.pop("known", ())
+        known_facts = more.pop("known", ())
         options = CampaignOptions(**{"overlap": 1, "group": "paper", **more})
-        create_campaign(db, store, name, make_task(task), options, known=known)
+        create_campaign(db, store, name, make_task(task), options, known=known_facts)
         return {i: p.probability for i, p in db.items(name).items() if p.purpose == "real"}
 
     return made
@@ -56,9 +56,9 @@ def test_a_group_that_grows_grows_in_all_its_campaigns(make: Make) -> None:
 
 
 def test_another_group_and_no_group_draw_on_their_own(db: RatingsDB, make: Make) -> None:
-    drawn = [make("exec", FIRST, number=5, least=0), make("b", FIRST, number=5, least=0, group="second")]
-    drawn.append(make("c", FIRST, number=5, least=0, group=""))
-    assert len({tuple(sorted(d)) for d in drawn}) == 3
+    makes = [make("exec", FIRST, number=5, least=0), make("b", FIRST, number=5, least=0, group="second")]
+    makes.append(make("c", FIRST, number=5, least=0, group=""))
+    assert len({tuple(sorted(d)) for d in makes}) == 3
     assert campaigns_of_group(db, "") == []
 
 
@@ -91,12 +91,12 @@ def test_executability_cannot_be_asked_afterwards(db: RatingsDB, make: Make) -> 
 
 
 def test_a_script_with_a_known_answer_is_not_rated(db: RatingsDB, make: Make) -> None:
-    shown = dict(next(iter(make_items(db, make).values())))
-    known = [RaterControlItem(purpose="training", id="t", shown=shown, expected={"executability": 7})]
-    drawn = make("exec", FIRST, known=known, group="other")
-    assert len(drawn) == 11
-    assert shown not in [dict(p.item.shown) for p in db.items("exec").values() if p.purpose == "real"]
-    gold = RaterControlItem(purpose="training", id=f"gold-{next(iter(drawn))}", shown={"script": "x"}, expected={})
+    value = dict(next(iter(make_items(db, make).values())))
+    items = [RaterControlItem(purpose="training", id="t", shown=value, expected={"executability": 7})]
+    draw = make("exec", FIRST, known=items, group="other")
+    assert len(draw) == 11
+    assert value not in [dict(p.item.shown) for p in db.items("exec").values() if p.purpose == "real"]
+    gold = RaterControlItem(purpose="training", id=f"gold-{next(iter(draw))}", shown={"script": "x"}, expected={})
     with pytest.raises(UserError, match="is rated in this campaign"):
         make("exec", FIRST, known=[gold], group="other")
 

@@ -15,11 +15,11 @@ def test_a_campaign_keeps_what_is_not_given_again(db: RatingsDB, store: Store) -
     task = make_task("filter_question")
     first = {"overlap": 3, "batch": 7, "consent": "I agree", "number": 5, "percent": None, "spans": True, "group": ""}
     create_campaign(db, store, "pilot", task, campaign_options(db, "pilot", first))
-    again = dict.fromkeys(first) | {"spans": False, "group": "", "percent": 50.0}
-    found = campaign_options(db, "pilot", again)
-    assert (found.overlap, found.batch, found.consent, found.spans) == (3, 7, "I agree", True)
-    assert (found.percent, found.number) == (50.0, None), "one size replaces the other"
-    create_campaign(db, store, "pilot", task, found)
+    defaults = dict.fromkeys(first) | {"spans": False, "group": "", "percent": 50.0}
+    options = campaign_options(db, "pilot", defaults)
+    assert (options.overlap, options.batch, options.consent, options.spans) == (3, 7, "I agree", True)
+    assert (options.percent, options.number) == (50.0, None), "one size replaces the other"
+    create_campaign(db, store, "pilot", task, options)
     assert [f.kind for f in campaign_task(db, "pilot").form.fields].count("spans") == 1
     assert campaign_options(db, "other", {}) == CampaignOptions()
 

@@ -17,8 +17,8 @@ from tests.annotation_ui.conftest import fill, scripts
 def bare(tmp_path: Path) -> Path:
     """A store with facts and questions of six cases, and their twelve scripts."""
     path = tmp_path / "bare.duckdb"
-    with Store.open(path, create=True) as opened:
-        fill(opened)
+    with Store.open(path, create=True) as store:
+        fill(store)
     return path
 
 
@@ -37,14 +37,14 @@ def count(path: Path) -> int:
 
 
 def test_new_ones_are_kept_with_where_they_came_from(bare: Path, tmp_path: Path) -> None:
-    known = scripts(6)
-    fresh = other(known[0])
-    path = written(tmp_path / "made.jsonl", [known[0], fresh])
+    known_values = scripts(6)
+    script = other(known_values[0])
+    path = written(tmp_path / "made.jsonl", [known_values[0], script])
     assert import_scripts(path, bare) == (2, 1)
     assert import_scripts(path, bare) == (2, 0)
     with Store.open(bare) as store:
-        assert store.get(fresh.key) == fresh
-        line = store.lineage(fresh.id)[0]
+        assert store.get(script.key) == script
+        line = store.lineage(script.id)[0]
         assert (line.stage, line.detail) == ("import", {"from": "made.jsonl"})
 
 
@@ -52,8 +52,8 @@ def test_text_of_models_comes_through_as_it_is(bare: Path, tmp_path: Path) -> No
     odd = other(scripts(1)[0], text="\u2028 \x00 <b> \U0001f600", steps=())
     import_scripts(written(tmp_path / "f", [odd]), bare)
     with Store.open(bare) as store:
-        found = store.get(odd.key)
-        assert isinstance(found, GeneratedScript) and found.text == odd.text
+        result = store.get(odd.key)
+        assert isinstance(result, GeneratedScript) and result.text == odd.text
 
 
 @pytest.mark.parametrize("change", [{"fact": "mini/none"}, {"question": "mini/cf-001/q99"}])

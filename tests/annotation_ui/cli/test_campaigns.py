@@ -12,28 +12,28 @@ from tests.annotation_ui.cli.conftest import call
 
 def test_a_round_at_the_keyboard(files: tuple[Path, Path], tmp_path: Path) -> None:
     db, store = files
-    made = call("new", "pilot", "--task", "rate_script", "-s", store, "-r", db, "--overlap", 2)
-    assert "12 items, 12 of them new" in made.output
+    result = call("new", "pilot", "--task", "rate_script", "-s", store, "-r", db, "--overlap", 2)
+    assert "12 items, 12 of them new" in result.output
     rows = [json.loads(x) for x in call("invite", "ann", "bob", "-r", db, "--jsonl").output.splitlines()]
     assert [r["person"] for r in rows] == ["ann", "bob"] and all(len(r["secret"]) == 24 for r in rows)
     assert "24 assignments added, 0 taken back" in call("share", "pilot", "-r", db).output
-    with RatingsDB(db) as opened:
+    with RatingsDB(db) as ratings:
         for person in ("ann", "bob"):
-            while (a := next_item(opened, "pilot", person)) is not None:
+            while (a := next_item(ratings, "pilot", person)) is not None:
                 n = sum(map(ord, a.item)) % 5 + (person == "bob")
                 answers = {"coherence": 1 + n, "consistency": 7, "completeness": 2 + n}
-                opened.save("pilot", person, a.item, answers, form="rate_script@3", seconds=3)
+                ratings.save("pilot", person, a.item, answers, form="rate_script@3", seconds=3)
     assert "12 of    12  3 s an item" in call("status", "-r", db).output
     assert "24 answers, 72 records new" in call("import", "pilot", "-r", db, "-s", store).output
     assert "24 answers, 0 records new" in call("import", "pilot", "-r", db, "-s", store).output
     page = tmp_path / "a.html"
-    said = call("agreement", "pilot", "-r", db, "--resamples", 50, "--page", page).output
-    found = json.loads(call("agreement", "pilot", "-r", db, "--resamples", 50, "--json").output)
-    alpha = found["aspects"][0]["agreement"]["alpha"]
-    shown = f"{alpha['value']:.3f} [{alpha['low']:.3f}, {alpha['high']:.3f}]"
-    assert shown in said
-    assert shown in page.read_text()
-    assert "ScEdit Table 5: 0.35" in said
+    output = call("agreement", "pilot", "-r", db, "--resamples", 50, "--page", page).output
+    data = json.loads(call("agreement", "pilot", "-r", db, "--resamples", 50, "--json").output)
+    alpha = data["aspects"][0]["agreement"]["alpha"]
+    text = f"{alpha['value']:.3f} [{alpha['low']:.3f}, {alpha['high']:.3f}]"
+    assert text in output
+    assert text in page.read_text()
+    assert "ScEdit Table 5: 0.35" in output
     assert "12 items with a disagreement" in call("disagreements", "pilot", "-r", db).output
     assert "0 settled items" in call("gold", "pilot", "-r", db, "--out", tmp_path / "g.jsonl").output
     assert "12 answers of 'ann' deleted" in call("forget", "ann", "-r", db, "--yes").output
@@ -44,7 +44,7 @@ def test_tasks_are_listed() -> None:
     assert [r["task"] for r in rows] == [
         "screen_question", "filter_question", "verify_leak", "quality", "rate_executability", "rate_script",
         "compare_executability", "compare_scripts", "answer_tendency", "judge_tendency", "review_scope",
-        "review_paraphrase", "rate_answer", "rate_answer_pair",
+        "review_paraphrase", "rate_answer", "rate_answer_pair", "curate_probe", "review_level",
     ]  # fmt: skip
     assert "rate_script@3" in call("tasks").output
 
@@ -53,9 +53,9 @@ def test_a_number_a_group_and_a_size_that_is_kept(files: tuple[Path, Path]) -> N
     db, store = files
 
     def new(name: str, task: str, *more: object) -> dict[str, object]:
-        said = call("new", name, "--task", task, "-s", store, "-r", db, "--json", *more).output
-        found: dict[str, object] = json.loads(said)
-        return found
+        output = call("new", name, "--task", task, "-s", store, "-r", db, "--json", *more).output
+        data: dict[str, object] = json.loads(output)
+        return data
 
     assert new("exec", "rate_executability", "--group", "g", "--number", 5)["items"] == 5
     assert new("rest", "rate_script", "--group", "g")["items"] == 5

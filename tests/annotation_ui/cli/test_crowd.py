@@ -30,13 +30,13 @@ def test_a_round_with_a_crowd(files: tuple[Path, Path], tmp_path: Path) -> None:
         rows = list(csv.DictReader(file))
     assert [r["person"] for r in rows] == ["p01", "p02"] and stat.S_IMODE(out.stat().st_mode) == 0o600
     call("share", "pilot", "-r", db)
-    with RatingsDB(db) as opened:
-        settings = opened.campaign("pilot").settings
+    with RatingsDB(db) as ratings:
+        settings = ratings.campaign("pilot").settings
         assert (settings["completion_code"], settings["completion_url"]) == ("C1ABCD", URL)
         parameters = {k: v[0] for k, v in parse_qs(urlsplit(rows[0]["link"]).query).items()}
-        assert log_in_by_link(opened, {**parameters, "PROLIFIC_PID": "5f1"}).token
-        while (a := next_item(opened, "pilot", "p01")) is not None:
-            opened.save("pilot", "p01", a.item, {"executability": 3}, form="rate_executability@2", seconds=30)
+        assert log_in_by_link(ratings, {**parameters, "PROLIFIC_PID": "5f1"}).token
+        while (a := next_item(ratings, "pilot", "p01")) is not None:
+            ratings.save("pilot", "p01", a.item, {"executability": 3}, form="rate_executability@2", seconds=30)
     one, other = (json.loads(x) for x in call("participants", "pilot", "-r", db, "--jsonl").output.splitlines())
     assert one["identity"] == {"PROLIFIC_PID": "5f1"} and one["finished"] and one["minutes"] == 3.0
     assert set(one["seconds_by_item"].values()) == {30.0} and not other["finished"] and other["identity"] == {}
@@ -44,7 +44,7 @@ def test_a_round_with_a_crowd(files: tuple[Path, Path], tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("--completion-url", "http://x.org/"), "begins with https"),
         (("--completion-url", "javascript:alert(1)"), "begins with https"),
@@ -54,10 +54,10 @@ def test_a_round_with_a_crowd(files: tuple[Path, Path], tmp_path: Path) -> None:
     ],
 )
 def test_codes_and_addresses_that_are_none_are_refused(
-    files: tuple[Path, Path], words: tuple[str, str], said: str
+    files: tuple[Path, Path], words: tuple[str, str], message: str
 ) -> None:
     db, store = files
-    with pytest.raises(UserError, match=said):
+    with pytest.raises(UserError, match=message):
         call("new", "pilot", "--task", "rate_executability", "-s", store, "-r", db, *words)
 
 
@@ -67,5 +67,5 @@ def test_links_are_made_for_all_or_for_nobody(files: tuple[Path, Path], tmp_path
     for bad in ("lea", "synthetic-x", "a b"):
         with pytest.raises(UserError, match=bad):
             call("links", "p01", bad, "-r", db, "--app-url", "https://rate.example.org", "--out", out)
-    with RatingsDB(db) as opened:
-        assert [p.name for p in list_raters(opened)] == ["lea"] and not out.exists()
+    with RatingsDB(db) as ratings:
+        assert [p.name for p in list_raters(ratings)] == ["lea"] and not out.exists()

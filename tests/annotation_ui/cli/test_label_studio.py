@@ -43,8 +43,8 @@ def pilot(files: tuple[Path, Path]) -> tuple[Path, list[str]]:
     call("new", "p", "--task", "filter_question", "-s", store, "-r", db, "--overlap", 1)
     call("invite", "ann", "-r", db)
     call("share", "p", "-r", db)
-    with RatingsDB(db) as opened:
-        return db, [a.item for a in opened.assignments("p", "ann")]
+    with RatingsDB(db) as ratings:
+        return db, [a.item for a in ratings.assignments("p", "ann")]
 
 
 def annotation(number: int, answers: dict[str, Any], *, by: Any = 7) -> dict[str, Any]:
@@ -64,15 +64,15 @@ def test_an_export_is_read_without_a_server(pilot: tuple[Path, list[str]], tmp_p
     db, items = pilot
     path = export(tmp_path / "e.json", *((item, [annotation(n, YES)]) for n, item in enumerate(items[:3])))
     words = ("label-studio", "pull", "p", "-r", db, "--export", path, "--account", "7=ann", "--json")
-    got = call(*words)
-    said = json.loads(got.output)
-    (words_unchecked,) = said.pop("unchecked")
-    assert (got.exit_code, said) == (0, {"answers": 3, "new": 3, "refused": []})
+    result = call(*words)
+    data = json.loads(result.output)
+    (words_unchecked,) = data.pop("unchecked")
+    assert (result.exit_code, data) == (0, {"answers": 3, "new": 3, "refused": []})
     assert "3 of 3 tasks were not checked" in words_unchecked, "never pushed from here: no digest was kept"
     assert json.loads(call(*words).output)["new"] == 0
-    with RatingsDB(db) as opened:
-        assert {r.item for r in opened.current_answers("p", person="ann")} == set(items[:3])
-        assert {r.seconds for r in opened.current_answers("p")} == {2.5}
+    with RatingsDB(db) as ratings:
+        assert {r.item for r in ratings.current_answers("p", person="ann")} == set(items[:3])
+        assert {r.seconds for r in ratings.current_answers("p")} == {2.5}
 
 
 def test_what_is_rejected_is_told_written_and_sets_the_status(pilot: tuple[Path, list[str]], tmp_path: Path) -> None:
@@ -85,23 +85,23 @@ def test_what_is_rejected_is_told_written_and_sets_the_status(pilot: tuple[Path,
         (items[2], [annotation(3, YES, by={"id": 8})]),
     )
     report = tmp_path / "refused.jsonl"
-    got = call(
+    result = call(
         "label-studio", "pull", "p", "-r", db, "--export", path, "--account", "7=ann", "--report", report
     )  # fmt: skip
-    assert got.exit_code == 1
+    assert result.exit_code == 1
     rows = {r["annotation"]: r for r in map(json.loads, report.read_text().splitlines())}
     assert rows["2"]["person"] == "ann" and rows["2"]["item"] == items[1] and "'perhaps'" in rows["2"]["why"]
     assert rows["3"]["person"] == "account 8" and set(rows) == {"2", "3"}
-    assert "annotation 2 of ann" in got.output and got.output.startswith("1 valid answer")
-    with RatingsDB(db) as opened:
-        assert [r.item for r in opened.current_answers("p")] == [items[0]]
+    assert "annotation 2 of ann" in result.output and result.output.startswith("1 valid answer")
+    with RatingsDB(db) as ratings:
+        assert [r.item for r in ratings.current_answers("p")] == [items[0]]
 
 
 @pytest.mark.parametrize("account", ["ann", "7", "7="])
 def test_an_account_is_a_number_and_a_name(pilot: tuple[Path, list[str]], tmp_path: Path, account: str) -> None:
     path = export(tmp_path / "e.json")
-    got = call("label-studio", "pull", "p", "-r", pilot[0], "--export", path, "--account", account)
-    assert got.exit_code == 2 and f"got '{account}'" in got.output
+    result = call("label-studio", "pull", "p", "-r", pilot[0], "--export", path, "--account", account)
+    assert result.exit_code == 2 and f"got '{account}'" in result.output
 
 
 def test_a_file_that_is_no_export_is_refused(pilot: tuple[Path, list[str]], tmp_path: Path) -> None:
@@ -132,15 +132,15 @@ class Site:
 
 @pytest.fixture
 def site(monkeypatch: pytest.MonkeyPatch) -> Site:
-    found = Site()
-    monkeypatch.setattr("annotation_ui.cli.label_studio._site", lambda folder: found)
-    return found
+    result = Site()
+    monkeypatch.setattr("annotation_ui.cli.label_studio._site", lambda folder: result)
+    return result
 
 
 def test_a_push_names_everybody_s_address(pilot: tuple[Path, list[str]], site: Site) -> None:
-    said = call("label-studio", "push", "p", "-r", pilot[0]).output.splitlines()
-    assert "http://ls/projects/5/" in said[1] and said[1].endswith("everybody")
-    assert "http://ls/projects/6/" in said[2] and said[2].endswith("ann")
+    output = call("label-studio", "push", "p", "-r", pilot[0]).output.splitlines()
+    assert "http://ls/projects/5/" in output[1] and output[1].endswith("everybody")
+    assert "http://ls/projects/6/" in output[2] and output[2].endswith("ann")
     assert site.suggested is None
 
 
@@ -151,17 +151,17 @@ def test_suggestions_are_the_verdicts_on_the_campaign_s_items_only(
     with Store.open(files[1], write=True) as store:
         for item in (items[0], "f" * 20):
             store.put([Verdict(key=f"v/{item}", item_id=item, by="early_cut@1", label="drop", reason="in step 1")])
-    got = json.loads(call("label-studio", "push", "p", "-r", db, "--suggest", files[1], "--json").output)
-    assert got == {"projects": {"*": 5, "ann": 6}, "new": 2, "known": 1}
-    assert {i: [v.check for v in found] for i, found in site.suggested.items()} == {items[0]: ["early_cut"]}
+    result = json.loads(call("label-studio", "push", "p", "-r", db, "--suggest", files[1], "--json").output)
+    assert result == {"projects": {"*": 5, "ann": 6}, "new": 2, "known": 1}
+    assert {i: [v.check for v in suggested] for i, suggested in site.suggested.items()} == {items[0]: ["early_cut"]}
 
 
 def test_a_task_that_is_gone_there_sets_the_status_too(pilot: tuple[Path, list[str]], site: Site) -> None:
-    got = call("label-studio", "pull", "p", "-r", pilot[0], "--json")
-    assert got.exit_code == 1
-    assert json.loads(got.output)["refused"] == [{"missing": "task 9 of item i was deleted"}]
+    result = call("label-studio", "pull", "p", "-r", pilot[0], "--json")
+    assert result.exit_code == 1
+    assert json.loads(result.output)["refused"] == [{"missing": "task 9 of item i was deleted"}]
 
 
 def test_a_password_is_printed_and_a_token_is_not(pilot: tuple[Path, list[str]], site: Site) -> None:
-    said = call("label-studio", "invite", "ann", "-r", pilot[0], "--jsonl").output
-    assert json.loads(said) == {"person": "ann", "email": "ann@x", "password": "secret"}
+    output = call("label-studio", "invite", "ann", "-r", pilot[0], "--jsonl").output
+    assert json.loads(output) == {"person": "ann", "email": "ann@x", "password": "secret"}

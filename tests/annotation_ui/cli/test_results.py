@@ -20,20 +20,20 @@ def rated(db: Path, store: Path, values: dict[str, list[int]]) -> list[str]:
     call("new", "p", "--task", "rate_executability", "-s", store, "-r", db, "--overlap", len(values))
     call("invite", *values, "-r", db)
     call("share", "p", "-r", db)
-    with RatingsDB(db) as opened:
-        items = sorted({a.item for a in opened.assignments("p")})
-        for person, said in values.items():
-            for item, value in zip(items, said, strict=False):
-                opened.save("p", person, item, {"executability": value}, form="rate_executability@2", seconds=3)
+    with RatingsDB(db) as ratings:
+        items = sorted({a.item for a in ratings.assignments("p")})
+        for person, reply in values.items():
+            for item, value in zip(items, reply, strict=False):
+                ratings.save("p", person, item, {"executability": value}, form="rate_executability@2", seconds=3)
     return items
 
 
 def test_scripts_are_added_from_a_file(files: tuple[Path, Path], tmp_path: Path) -> None:
     _, store = files
-    with Store.open(store) as opened:
+    with Store.open(store) as db:
         from schemas.generated_scripts import GeneratedScript
 
-        script = next(iter(opened.all(GeneratedScript)))
+        script = next(iter(db.all(GeneratedScript)))
     lines = tmp_path / "g.jsonl"
     lines.write_text(script.model_copy(update={"key": "generated/new", "editor": "ft"}).model_dump_json() + "\n")
     assert "1 script read, 1 new" in call("add-scripts", lines, "-s", store).output
@@ -59,14 +59,14 @@ def test_refused_answers_are_told_and_the_status_says_so(files: tuple[Path, Path
     call("new", "p", "--task", "rate_executability", "-s", store, "-r", db, "--overlap", 1)
     call("invite", "ann", "-r", db)
     call("share", "p", "-r", db)
-    with RatingsDB(db) as opened:
-        first, second = opened.assignments("p", "ann")[:2]
-        opened.save("p", "ann", first.item, {"executability": 9}, form="rate_executability@2")
-        opened.save("p", "ann", second.item, {"executability": 5}, form="rate_executability@2")
+    with RatingsDB(db) as ratings:
+        first, second = ratings.assignments("p", "ann")[:2]
+        ratings.save("p", "ann", first.item, {"executability": 9}, form="rate_executability@2")
+        ratings.save("p", "ann", second.item, {"executability": 5}, form="rate_executability@2")
     report = tmp_path / "refused.jsonl"
-    got = call("import", "p", "-r", db, "-s", store, "--report", report)
-    assert got.exit_code == 1
-    assert "1 answer, 1 record new in the store, 1 rejected" in got.output
+    result = call("import", "p", "-r", db, "-s", store, "--report", report)
+    assert result.exit_code == 1
+    assert "1 answer, 1 record new in the store, 1 rejected" in result.output
     assert json.loads(report.read_text())["why"] == "'executability' is 9; allowed: 1 to 7"
 
 
@@ -76,23 +76,23 @@ def test_a_judge_in_the_store_is_compared_with_people(files: tuple[Path, Path]) 
     call("new", "p", "--task", "rate_executability", "-s", store, "-r", db, "--overlap", 2)
     call("invite", "ann", "bob", "-r", db)
     call("share", "p", "-r", db)
-    judged = []
-    with RatingsDB(db) as opened:
+    judgements = []
+    with RatingsDB(db) as ratings:
         for person in ("ann", "bob"):
-            for n, a in enumerate(sorted(opened.assignments("p", person), key=lambda a: a.item)):
+            for n, a in enumerate(sorted(ratings.assignments("p", person), key=lambda a: a.item)):
                 value = n % 5 + 2
-                opened.save("p", person, a.item, {"executability": value}, form="rate_executability@2")
+                ratings.save("p", person, a.item, {"executability": value}, form="rate_executability@2")
                 rating = Rating(
                     key=f"rating/judge/{a.item}", item_id=a.item, aspect="executability", value=value - 1,
                     rater="judge:m", form="judge_executability@1",
                 )  # fmt: skip
-                judged.append(rating)
-    with Store.open(store, write=True) as opened:
-        opened.put({r.key: r for r in judged}.values())
+                judgements.append(rating)
+    with Store.open(store, write=True) as ratings:
+        ratings.put({r.key: r for r in judgements}.values())
     assert "judge:m" not in call("agreement", "p", "-r", db, "--resamples", 20).output
-    said = call("agreement", "p", "-r", db, "-s", store, "--resamples", 20).output
-    assert "judge:m against the mean of people: Spearman 1.000" in said
-    assert "alpha 0.43 and Spearman 0.72" in said
+    output = call("agreement", "p", "-r", db, "-s", store, "--resamples", 20).output
+    assert "judge:m against the mean of people: Spearman 1.000" in output
+    assert "alpha 0.43 and Spearman 0.72" in output
     (aspect,) = json.loads(call("agreement", "p", "-r", db, "-s", store, "--resamples", 20, "--json").output)["aspects"]
     (pair,) = aspect["judges"]
     assert pair["difference"]["value"] == -1
@@ -102,8 +102,8 @@ def test_a_judge_in_the_store_is_compared_with_people(files: tuple[Path, Path]) 
 def test_import_as_json_says_the_same_and_repeats_nothing(files: tuple[Path, Path]) -> None:
     db, store = files
     rated(db, store, {"ann": [1, 2, 3]})
-    got = call("import", "p", "-r", db, "-s", store, "--json")
-    assert json.loads(got.output) == {"answers": 3, "new": 3, "refused": []} and got.exit_code == 0
+    result = call("import", "p", "-r", db, "-s", store, "--json")
+    assert json.loads(result.output) == {"answers": 3, "new": 3, "refused": []} and result.exit_code == 0
     assert json.loads(call("import", "p", "-r", db, "-s", store, "--json").output)["new"] == 0
 
 
@@ -128,33 +128,35 @@ def test_disagreements_come_widest_first_and_limit_cuts_the_list_only(files: tup
         (items[0], 1.0), (items[3], 0.333), (items[2], 0.167),
     ]  # fmt: skip
     assert rows[0]["said"] == {"ann": {"executability": 1}, "bob": {"executability": 7}}
-    said = call("disagreements", "p", "-r", db, "--limit", 1).output.splitlines()
-    assert items[0] in said[0] and "ann: executability 1" in said[0]
-    assert len(said) == 2 and said[1].startswith("3 items")
+    output = call("disagreements", "p", "-r", db, "--limit", 1).output.splitlines()
+    assert items[0] in output[0] and "ann: executability 1" in output[0]
+    assert len(output) == 2 and output[1].startswith("3 items")
 
 
 def test_gold_holds_what_is_settled_and_can_be_trained_on(files: tuple[Path, Path], tmp_path: Path) -> None:
     db, store = files
     items = rated(db, store, {"ann": [1, 4, 4], "bob": [7, 4, 5]})
-    with RatingsDB(db) as opened:
+    with RatingsDB(db) as ratings:
         call("invite", "lea", "--lead", "-r", db)
-        opened.adjudicate("p", items[0], "lea", {"executability": 6})
+        ratings.adjudicate("p", items[0], "lea", {"executability": 6})
     out = tmp_path / "gold.jsonl"
     assert call("gold", "p", "-r", db, "--out", out).output.startswith("2 ")
     rows = {json.loads(x)["id"]: json.loads(x)["expected"] for x in out.read_text().splitlines()}
     assert rows == {f"gold-{items[0]}": {"executability": 6}, f"gold-{items[1]}": {"executability": 4}}
-    made = call("new", "next", "--task", "rate_executability", "-s", store, "-r", db, "--control-items", out, "--json")
-    assert json.loads(made.output)["items"] == 12, "the two of the gold set are trained on and not rated again"
-    with RatingsDB(db) as opened:
-        real = {i for i, p in opened.items("next").items() if p.purpose == "real"}
+    result = call(
+        "new", "next", "--task", "rate_executability", "-s", store, "-r", db, "--control-items", out, "--json"
+    )
+    assert json.loads(result.output)["items"] == 12, "the two of the gold set are trained on and not rated again"
+    with RatingsDB(db) as ratings:
+        real = {i for i, p in ratings.items("next").items() if p.purpose == "real"}
     assert len(real) == 10 and real.isdisjoint(items[:2])
 
 
 def test_agreement_of_a_campaign_that_nobody_answered_says_so(files: tuple[Path, Path]) -> None:
     db, store = files
     rated(db, store, {"ann": []})
-    got = call("agreement", "p", "-r", db)
-    assert got.exit_code == 0 and "0 people (nobody yet)" in got.output
+    result = call("agreement", "p", "-r", db)
+    assert result.exit_code == 0 and "0 people (nobody yet)" in result.output
     assert json.loads(call("agreement", "p", "-r", db, "--json").output)["aspects"] == []
 
 
@@ -171,10 +173,10 @@ def test_programs_are_named_before_any_figure(files: tuple[Path, Path]) -> None:
     call("invite", "synthetic-ann", "--synthetic", "-r", db)
     call("new", "p", "--task", "rate_executability", "-s", store, "-r", db, "--overlap", 1)
     call("share", "p", "-r", db)
-    with RatingsDB(db) as opened:
-        first = next_item(opened, "p", "synthetic-ann")
+    with RatingsDB(db) as ratings:
+        first = next_item(ratings, "p", "synthetic-ann")
         assert first is not None
-        opened.save("p", "synthetic-ann", first.item, {"executability": 3}, form="rate_executability@2")
+        ratings.save("p", "synthetic-ann", first.item, {"executability": 3}, form="rate_executability@2")
     lines = call("agreement", "p", "-r", db, "--resamples", 20).output.splitlines()
     assert lines[1].startswith("SYNTHETIC: synthetic-ann")
 

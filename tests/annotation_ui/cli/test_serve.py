@@ -42,14 +42,14 @@ def test_the_app_gets_absolute_paths_and_its_status_is_ours(
     db, store = files
     RatingsDB(db, create=True).close()
     monkeypatch.chdir(db.parent)
-    got = call("serve", "-r", db.name, "--store", store.name, "--port", 8765)
-    assert got.exit_code == 3
-    assert "http://127.0.0.1:8765" in got.stderr and got.stdout == ""
+    result = call("serve", "-r", db.name, "--store", store.name, "--port", 8765)
+    assert result.exit_code == 3
+    assert "http://127.0.0.1:8765" in result.stderr and result.stdout == ""
     ((words, _),) = [c.values() for c in started]
-    own = words[words.index("--") + 1 :]
+    tail_words = words[words.index("--") + 1 :]
     from annotation_ui.app.main import arguments
 
-    assert arguments(own) == (db.absolute(), store.absolute())
+    assert arguments(tail_words) == (db.absolute(), store.absolute())
     assert "--server.port=8765" in words
 
 

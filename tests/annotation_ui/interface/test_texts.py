@@ -29,8 +29,8 @@ def test_every_text_that_the_app_says_is_there_and_none_is_left_over() -> None:
     code = "\n".join(p.read_text(encoding="utf-8") for p in Path(annotation_ui.__file__).parent.rglob("*.py"))
     for key in read_texts("en"):
         stem = key.rsplit("_", 1)[0]
-        used = re.search(rf'["\']{key}["\']', code) or f'f"{stem}_{{' in code or key in ("highlight", "auto_save")
-        assert used, f"'{key}' is said nowhere"
+        usage = re.search(rf'["\']{key}["\']', code) or f'f"{stem}_{{' in code or key in ("highlight", "auto_save")
+        assert usage, f"'{key}' is said nowhere"
     for key in re.findall(r'(?:context\.say\(|interface_text\(language, )"(\w+)"', code):
         interface_text("en", key, **{n: "" for n in names(read_texts("en")[key])})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
@@ -50,25 +51,25 @@ class Studio:
         self.projects = SimpleNamespace(
             create=self.create, list=self.list, get=self.get, import_tasks=self.import_tasks
         )
-        self.predictions = SimpleNamespace(create=lambda **given: self.predicted.append(given))
+        self.predictions = SimpleNamespace(create=lambda **fields: self.predicted.append(fields))
         self._client_wrapper = SimpleNamespace(httpx_client=SimpleNamespace(request=self.request))
 
     def whoami(self) -> None:
         if self.refuses:
             raise client.ApiError(status_code=401)
 
-    def create(self, **given: Any) -> Any:
+    def create(self, **fields: Any) -> Any:
         number = len(self.made) + 1
-        self.made[number], self.tasks[number] = given, []
-        return SimpleNamespace(id=number, title=given["title"])
+        self.made[number], self.tasks[number] = fields, []
+        return SimpleNamespace(id=number, title=fields["title"])
 
     def list(self, *, title: str) -> list[Any]:
-        found = [(n, g["title"]) for n, g in self.made.items() if g["title"].startswith(title)]
-        return [SimpleNamespace(id=n, title=t) for n, t in found]
+        pairs = [(n, g["title"]) for n, g in self.made.items() if g["title"].startswith(title)]
+        return [SimpleNamespace(id=n, title=t) for n, t in pairs]
 
     def get(self, number: int) -> Any:
-        made = self.made[number]
-        return SimpleNamespace(task_number=len(self.tasks[number]), label_config=made.get("label_config"))
+        project = self.made[number]
+        return SimpleNamespace(task_number=len(self.tasks[number]), label_config=project.get("label_config"))
 
     def import_tasks(self, number: int, *, request: list[dict[str, Any]], return_task_ids: bool) -> Any:
         self.imports.append(len(request))
@@ -83,16 +84,16 @@ class Studio:
         number, page, size = params["project"], params["page"], params["page_size"]
         if number in self.gone:
             return SimpleNamespace(status_code=404, text="not found")
-        mine = self.tasks[number]
-        rows = mine[(page - 1) * size : page * size]
-        return SimpleNamespace(status_code=200, json=lambda: {"tasks": rows, "total": len(mine)})
+        tasks = self.tasks[number]
+        rows = tasks[(page - 1) * size : page * size]
+        return SimpleNamespace(status_code=200, json=lambda: {"tasks": rows, "total": len(tasks)})
 
 
 @pytest.fixture
 def studio(monkeypatch: pytest.MonkeyPatch) -> Studio:
-    found = Studio()
-    monkeypatch.setattr(client, "LabelStudio", lambda **_: found)
-    return found
+    fake = Studio()
+    monkeypatch.setattr(client, "LabelStudio", lambda **_: fake)
+    return fake
 
 
 @pytest.fixture
@@ -109,8 +110,8 @@ def campaign(db: RatingsDB, store: Store, task: str, overlap: int, *names: str) 
 
 
 def annotate(task: dict[str, Any], account: int, **change: Any) -> None:
-    made = {"id": 1, "completed_by": account, "updated_by": account, "result": build_result(YES, FORM)}
-    task["annotations"].append({**made, "updated_at": "2026-01-01", "lead_time": 2.0, **change})
+    record = {"id": 1, "completed_by": account, "updated_by": account, "result": build_result(YES, FORM)}
+    task["annotations"].append({**record, "updated_at": "2026-01-01", "lead_time": 2.0, **change})
 
 
 def test_a_token_that_is_refused_is_told(studio: Studio) -> None:
@@ -129,8 +130,8 @@ def test_everybody_shares_a_project_only_where_all_judge_all_and_may_see_one_ano
     db: RatingsDB, store: Store, site: Any
 ) -> None:
     campaign(db, store, "filter_question", 2, "ann", "bob")
-    pushed = site.push(db, "c")
-    assert (list(pushed.projects), pushed.new, pushed.known) == (["*"], 24, 0)
+    push_result = site.push(db, "c")
+    assert (list(push_result.projects), push_result.new, push_result.known) == (["*"], 24, 0)
     people.invite(db, "cho")  # now not everybody judges everything
     assert set(site.push(db, "c").projects) == {"ann", "bob"}
 
@@ -139,8 +140,8 @@ def test_people_with_projects_of_their_own_get_their_own_items(db: RatingsDB, st
     campaign(db, store, "rate_script", 1, "ann", "bob")
     projects = site.push(db, "c").projects
     for person, number in projects.items():
-        there = {t["data"]["scedit_item"] for t in site.sdk.tasks[number]}
-        assert there == {a.item for a in db.assignments("c", person)} and there
+        scedit_items = {t["data"]["scedit_item"] for t in site.sdk.tasks[number]}
+        assert scedit_items == {a.item for a in db.assignments("c", person)} and scedit_items
     assert all(not g["show_collab_predictions"] for g in site.sdk.made.values())
 
 
@@ -148,8 +149,8 @@ def test_pushing_again_repeats_nothing_and_brings_what_is_new(db: RatingsDB, sto
     campaign(db, store, "rate_executability", 1, "ann")
     assert site.push(db, "c")[1:] == (12, 0)
     assert site.push(db, "c")[1:] == (0, 12)
-    made = next(iter(store.all(client_script())))
-    store.put([made.model_copy(update={"key": "generated/new", "editor": "ft"})])
+    script = next(iter(store.all(client_script())))
+    store.put([script.model_copy(update={"key": "generated/new", "editor": "ft"})])
     create_campaign(db, store, "c", make_task("rate_executability"), CampaignOptions(overlap=1))
     assign_items(db, "c")
     assert site.push(db, "c")[1:] == (1, 12)
@@ -221,22 +222,22 @@ def test_a_pull_turns_pages_and_takes_each_answer_once(
     ((_, number),) = site.push(db, "c").projects.items()
     for task in site.sdk.tasks[number]:
         annotate(task, 7, id=task["id"])
-    done = site.pull(db, "c")
-    assert (done.answers, done.new, done.rejected, done.missing) == (24, 24, (), ())
+    pull_result = site.pull(db, "c")
+    assert (pull_result.answers, pull_result.new, pull_result.rejected, pull_result.missing) == (24, 24, (), ())
     assert (site.pull(db, "c").answers, site.pull(db, "c").new) == (24, 0)
 
 
 def test_what_was_deleted_there_is_named_and_the_rest_is_taken(db: RatingsDB, store: Store, site: Any) -> None:
     campaign(db, store, "filter_question", 1, "ann", "bob")
     projects = site.push(db, "c").projects
-    lost = site.sdk.tasks[projects["ann"]].pop()
+    task = site.sdk.tasks[projects["ann"]].pop()
     annotate(site.sdk.tasks[projects["ann"]][0], 7)
     site.sdk.gone.add(projects["bob"])
-    done = site.pull(db, "c")
-    assert done.answers == 1
-    assert sorted(done.missing) == [
+    pull_result = site.pull(db, "c")
+    assert pull_result.answers == 1
+    assert sorted(pull_result.missing) == [
         f"project {projects['bob']} cannot be read (HTTP 404)",
-        f"task {lost['id']} of item {lost['data']['scedit_item']} was deleted",
+        f"task {task['id']} of item {task['data']['scedit_item']} was deleted",
     ]
 
 
@@ -265,3 +266,28 @@ def test_executability_is_pushed_before_the_rest_of_its_group(db: RatingsDB, sto
     for a in db.assignments("exec", "ann"):
         db.save("exec", "ann", a.item, {"executability": 3}, form="rate_executability@2")
     assert site.push(db, "rest").new == 12
+
+
+def test_names_that_no_address_can_hold_get_one_of_their_own() -> None:
+    names = [
+        "ann",
+        "Ann.B",
+        "Zoë",
+        "Zoe",
+        "\N{GRINNING FACE}",
+        "\N{WINKING FACE}",
+        "a,b",
+        "a;b",
+        ".ann",
+        "a..b",
+        "x" * 90,
+    ]
+    addresses = [client.account_email(name) for name in names]
+    assert addresses[:2] == ["ann@scedit.invalid", "Ann.B@scedit.invalid"], "accounts made so far are found again"
+    assert len(set(addresses)) == len(names)
+    for address in addresses:
+        # what Django's validator takes before the @ (Label Studio's sign-up form uses it), at most 64 characters of it
+        assert re.fullmatch(
+            r"[-!#$%&'*+/=?^_`{}|~0-9A-Za-z]+(\.[-!#$%&'*+/=?^_`{}|~0-9A-Za-z]+)*@scedit\.invalid", address
+        )
+        assert len(address.split("@")[0]) <= 64

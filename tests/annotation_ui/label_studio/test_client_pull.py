@@ -36,11 +36,11 @@ def test_a_task_whose_item_was_changed_and_one_that_we_never_pushed_are_refused(
     foreign = {"id": 9999, "data": dict(third["data"]), "annotations": []}
     annotate(foreign, 7, id=3)
     site.sdk.tasks[number].append(foreign)
-    done = site.pull(db, "c")
-    assert done.answers == 0
-    assert {r.annotation: r.person for r in done.rejected} == {"1": "ann", "2": "account 9", "3": "ann"}
-    why = {r.annotation: r.why for r in done.rejected}
-    assert "another item" in why["1"] and "9" in why["2"] and "not pushed" in why["3"]
+    pull_result = site.pull(db, "c")
+    assert pull_result.answers == 0
+    assert {r.annotation: r.person for r in pull_result.rejected} == {"1": "ann", "2": "account 9", "3": "ann"}
+    reason = {r.annotation: r.why for r in pull_result.rejected}
+    assert "another item" in reason["1"] and "9" in reason["2"] and "not pushed" in reason["3"]
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def pushed(db: RatingsDB, store: Store, site: Any) -> tuple[Any, list[dict[str, 
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "why"),
+    ("key", "value", "reason"),
     [
         ("cut", "Step 1: Something else", "the task's data was changed since the push"),
         ("question", None, "the task's data was changed since the push"),
@@ -63,7 +63,7 @@ def pushed(db: RatingsDB, store: Store, site: Any) -> tuple[Any, list[dict[str, 
     ],
 )
 def test_what_was_rated_must_be_what_was_pushed(
-    db: RatingsDB, pushed: Any, key: str, value: str | None, why: str
+    db: RatingsDB, pushed: Any, key: str, value: str | None, reason: str
 ) -> None:
     site, (first, second, *_) = pushed
     if value is None:
@@ -72,23 +72,25 @@ def test_what_was_rated_must_be_what_was_pushed(
         first["data"][key] = value
     annotate(first, 7, id=1)
     annotate(second, 7, id=2)
-    done = site.pull(db, "c")
-    assert (done.answers, [r.annotation for r in done.rejected], done.unchecked) == (1, ["1"], ())
-    assert why in done.rejected[0].why
+    pull_result = site.pull(db, "c")
+    assert (pull_result.answers, [r.annotation for r in pull_result.rejected], pull_result.unchecked) == (1, ["1"], ())
+    assert reason in pull_result.rejected[0].why
 
 
 def test_changed_anchors_refuse_the_whole_project_and_another_spelling_does_not(db: RatingsDB, pushed: Any) -> None:
     site, (first, *_) = pushed
     annotate(first, 7)
-    made = site.sdk.made[1]
-    before = made["label_config"]
-    made["label_config"] = before.replace("/>", " />").replace("\n", "\n\n")
+    annotations = site.sdk.made[1]
+    before = annotations["label_config"]
+    annotations["label_config"] = before.replace("/>", " />").replace("\n", "\n\n")
     assert site.pull(db, "c").answers == 1
-    made["label_config"] = before.replace("Would a correct script change clearly", "Would a script change a little")
-    assert made["label_config"] != before
-    (refused,) = site.pull(db, "c").rejected
-    assert "labelling configuration" in refused.why and "changed since the push" in refused.why
-    made["label_config"] = "<View"
+    annotations["label_config"] = before.replace(
+        "Would a correct script change clearly", "Would a script change a little"
+    )
+    assert annotations["label_config"] != before
+    (rejection,) = site.pull(db, "c").rejected
+    assert "labelling configuration" in rejection.why and "changed since the push" in rejection.why
+    annotations["label_config"] = "<View"
     assert site.pull(db, "c").answers == 0
 
 
@@ -98,11 +100,13 @@ def test_a_push_of_an_earlier_version_is_read_and_said_to_be_unchecked(db: Ratin
     db.unlink(URL, "config/c")
     first["data"]["cut"] = "changed"
     annotate(first, 7)
-    done = site.pull(db, "c")
-    assert (done.answers, done.rejected) == (1, ())
-    assert len(done.unchecked) == 1 and "1 of 1 tasks were not checked" in done.unchecked[0]
+    pull_result = site.pull(db, "c")
+    assert (pull_result.answers, pull_result.rejected) == (1, ())
+    assert len(pull_result.unchecked) == 1 and "1 of 1 tasks were not checked" in pull_result.unchecked[0]
     site.push(db, "c")
-    assert site.pull(db, "c").unchecked == done.unchecked, "a later push does not vouch for what was pushed before it"
+    assert site.pull(db, "c").unchecked == pull_result.unchecked, (
+        "a later push does not vouch for what was pushed before it"
+    )
 
 
 def test_a_form_that_was_changed_without_its_version_is_not_pushed_again(
@@ -120,8 +124,8 @@ def test_an_annotation_that_was_deleted_is_told_and_its_answer_holds(db: Ratings
     annotate(second, 7, id=2)
     site.pull(db, "c")
     first["annotations"].clear()
-    done = site.pull(db, "c")
-    (word,) = done.missing
+    pull_result = site.pull(db, "c")
+    (word,) = pull_result.missing
     assert "annotation 1 of ann" in word and "was deleted" in word
     assert len(db.current_answers("c")) == 2
     db.save("c", "ann", first["data"]["scedit_item"], YES, form=FORM.label)
@@ -135,9 +139,9 @@ def test_an_annotation_that_was_given_to_somebody_else_is_refused(db: RatingsDB,
     annotate(task, 7)
     site.pull(db, "c")
     task["annotations"][0] |= {"completed_by": 8, "updated_by": 8, "updated_at": "2026-03-01"}
-    done = site.pull(db, "c")
-    assert (done.answers, [r.person for r in done.rejected]) == (0, ["bob"])
-    assert "it was ann's" in done.rejected[0].why and "re-assigned" in done.rejected[0].why
+    pull_result = site.pull(db, "c")
+    assert (pull_result.answers, [r.person for r in pull_result.rejected]) == (0, ["bob"])
+    assert "it was ann's" in pull_result.rejected[0].why and "re-assigned" in pull_result.rejected[0].why
     assert [r.person for r in db.current_answers("c")] == ["ann"]
 
 
@@ -150,8 +154,8 @@ def test_a_task_whose_data_is_no_object_stops_neither_push_nor_pull(db: RatingsD
     db.unlink(URL, "task/c/*")  # so that the push looks at what is there
     site.sdk.tasks[1].append({"id": 9999, "data": data, "annotations": []})
     site.push(db, "c")
-    done = site.pull(db, "c")
-    assert done.answers == 1 and [r.annotation for r in done.rejected] == ["1"]
+    pull_result = site.pull(db, "c")
+    assert pull_result.answers == 1 and [r.annotation for r in pull_result.rejected] == ["1"]
 
 
 def test_an_export_is_held_against_the_digests_of_the_push(db: RatingsDB, pushed: Any, tmp_path: Any) -> None:
@@ -163,17 +167,17 @@ def test_an_export_is_held_against_the_digests_of_the_push(db: RatingsDB, pushed
     first["data"]["cut"] = "changed"
     path = tmp_path / "e.json"
     path.write_text(json.dumps([first, second, "no task", {"id": 3}]))
-    got = call("label-studio", "pull", "c", "-r", db.path, "--export", path, "--account", "7=ann", "--json")
-    said = json.loads(got.output)
-    assert (got.exit_code, said["answers"]) == (1, 1)
-    assert sorted(r["why"].split(":")[0] for r in said["refused"]) == [
+    result = call("label-studio", "pull", "c", "-r", db.path, "--export", path, "--account", "7=ann", "--json")
+    data = json.loads(result.output)
+    assert (result.exit_code, data["answers"]) == (1, 1)
+    assert sorted(r["why"].split(":")[0] for r in data["refused"]) == [
         "it is no task", "it is no task", "the task's data was changed since the push",
     ]  # fmt: skip
-    assert "configuration was not checked" in said["unchecked"][0]
+    assert "configuration was not checked" in data["unchecked"][0]
 
 
 @pytest.mark.parametrize(
-    ("by", "wrote", "person", "forged"),
+    ("by", "texts", "person", "forged"),
     [
         (7, 7, "ann", False),
         ({"id": 7}, 7, "ann", False),
@@ -183,18 +187,18 @@ def test_an_export_is_held_against_the_digests_of_the_push(db: RatingsDB, pushed
         (None, 7, None, True),
     ],
 )
-def test_whose_an_annotation_is(by: Any, wrote: Any, person: str | None, forged: bool) -> None:
-    task = {"id": 5, "data": {"scedit_item": "i"}, "annotations": [{"id": 1, "completed_by": by, "updated_by": wrote}]}
-    (found,) = client.annotations_of_task(task, {"7": "ann"}, {"5": "i"})
-    assert (found.person, found.forged) == (person, forged)
+def test_whose_an_annotation_is(by: Any, texts: Any, person: str | None, forged: bool) -> None:
+    task = {"id": 5, "data": {"scedit_item": "i"}, "annotations": [{"id": 1, "completed_by": by, "updated_by": texts}]}
+    (annotation,) = client.annotations_of_task(task, {"7": "ann"}, {"5": "i"})
+    assert (annotation.person, annotation.forged) == (person, forged)
 
 
 def test_an_export_takes_the_item_from_the_task_and_a_pull_takes_it_from_the_push() -> None:
     task = {"id": 5, "data": {"scedit_item": "told"}, "annotations": [{"id": 1, "completed_by": 7}]}
-    (exported,) = client.annotations_of_task(task, {}, None)
-    assert (exported.item, exported.named) == ("told", None)
-    (pulled,) = client.annotations_of_task(task, {}, {"5": "pushed"})
-    assert (pulled.item, pulled.named) == ("pushed", "told")
+    (annotation,) = client.annotations_of_task(task, {}, None)
+    assert (annotation.item, annotation.named) == ("told", None)
+    (pull_result,) = client.annotations_of_task(task, {}, {"5": "pushed"})
+    assert (pull_result.item, pull_result.named) == ("pushed", "told")
     (unknown,) = client.annotations_of_task(task, {}, {"6": "pushed"})
     assert unknown.item is None
 
@@ -202,15 +206,15 @@ def test_an_export_takes_the_item_from_the_task_and_a_pull_takes_it_from_the_pus
 @pytest.mark.parametrize("annotations", [["x"], [None], [[]], {"a": 1}, "abc", 5])
 def test_annotations_that_are_no_objects_are_handed_on_to_be_refused(annotations: Any) -> None:
     task = {"id": 1, "data": {"scedit_item": "i"}, "annotations": annotations}
-    (found,) = client.annotations_of_task(task, {"7": "ann"}, None)
-    assert (found.item, found.person) == ("i", None) and "no annotation" in found.broken
+    (annotation,) = client.annotations_of_task(task, {"7": "ann"}, None)
+    assert (annotation.item, annotation.person) == ("i", None) and "no annotation" in annotation.broken
 
 
 @pytest.mark.parametrize("data", ["x", [1], 5])
 def test_data_that_is_no_object_names_no_item(data: Any) -> None:
     task = {"id": 1, "data": data, "annotations": [{"id": 1, "completed_by": 7}]}
-    (found,) = client.annotations_of_task(task, {"7": "ann"}, None)
-    assert found.item is None and found.person == "ann"
+    (annotation,) = client.annotations_of_task(task, {"7": "ann"}, None)
+    assert annotation.item is None and annotation.person == "ann"
 
 
 @pytest.mark.parametrize("task", [{"id": 1}, {"id": 1, "data": None, "annotations": None}])

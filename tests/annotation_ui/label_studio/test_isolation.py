@@ -49,14 +49,14 @@ def test_nobody_shares_a_server_and_everything_comes_back(
     ]
     assert set(servers) == {"http://rater-ann", "http://rater-bob"}
     assert [g["title"] for s in servers.values() for g in s.made.values()] == ["scedit c / ann", "scedit c / bob"]
-    again = isolation.push_isolated(db, "c", tmp_path)
-    assert [(p.password, p.new, p.known) for p in again] == [(None, 0, 24)] * 2
+    pushes = isolation.push_isolated(db, "c", tmp_path)
+    assert [(p.password, p.new, p.known) for p in pushes] == [(None, 0, 24)] * 2
     for studio in servers.values():
         for task in studio.tasks[1]:
             annotate(task, 70, id=task["id"], unique_id=f"{id(studio)}-{task['id']}")
     annotate(servers["http://rater-bob"].tasks[1][0], 71)
-    done = isolation.pull_isolated(db, "c", tmp_path)
-    assert (done.answers, done.new, len(done.rejected), done.missing) == (48, 48, 1, ())
+    pull_result = isolation.pull_isolated(db, "c", tmp_path)
+    assert (pull_result.answers, pull_result.new, len(pull_result.rejected), pull_result.missing) == (48, 48, 1, ())
     assert {r.person for r in db.current_answers("c")} == {"ann", "bob"}
 
 
@@ -67,8 +67,8 @@ def test_the_command_prints_passwords_once_and_pull_finds_the_servers(
     words = ("c", "-r", db.path, "--folder", tmp_path / "ls")
     with pytest.raises(UserError, match="isolate c"):
         call("label-studio", "pull", *words, "--isolated")
-    said = json.loads(call("label-studio", "isolate", *words, "--jsonl").output)
-    assert said["password"] == "secret of ann" and said["url"] == "http://rater-ann/projects/1/data?labeling=1"
+    data = json.loads(call("label-studio", "isolate", *words, "--jsonl").output)
+    assert data["password"] == "secret of ann" and data["url"] == "http://rater-ann/projects/1/data?labeling=1"
     assert "secret" not in call("label-studio", "isolate", *words).output
     annotate(servers["http://rater-ann"].tasks[1][0], 70)
     assert json.loads(call("label-studio", "pull", *words, "--isolated", "--json").output)["answers"] == 1

@@ -108,19 +108,19 @@ def test_marked_words_are_labels_on_each_text_and_come_back_as_they_went(form: F
     label.validate()
     texts = [s.name for s in markable(form)]
     assert {f"marked_in_{t}" for t in texts} < set(label._controls)
-    shown = {s.name: f"One 🛫 two\nthree in {s.name}" for s in form.shows}
+    values = {s.name: f"One 🛫 two\nthree in {s.name}" for s in form.shows}
     option = form.field("marked").choices[0].value
-    marks = [mark(shown, t, 4, 9, option) for t in texts]
+    marks = [mark(values, t, 4, 9, option) for t in texts]
     result = build_result({"marked": marks}, form)
-    assert parse_result(result, form, shown) == ({"marked": marks}, [])
+    assert parse_result(result, form, values) == ({"marked": marks}, [])
     for region in result:  # as a browser counts: the sign takes two places
         region["value"]["end"] += 1
         region["value"]["text"] = region["value"]["text"].replace("\n", "\\n")
-    assert parse_result(result, form, shown) == ({"marked": marks}, [])
+    assert parse_result(result, form, values) == ({"marked": marks}, [])
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "message"),
     [
         ({"start": 4, "end": 9, "labels": ["leak"], "text": "other"}, "other words"),
         ({"start": 4, "end": 10**9, "labels": ["leak"]}, "other words"),
@@ -135,14 +135,14 @@ def test_marked_words_are_labels_on_each_text_and_come_back_as_they_went(form: F
         ([], "from where"),
     ],
 )
-def test_a_region_that_is_no_mark_is_a_fault(value: Any, said: str) -> None:
+def test_a_region_that_is_no_mark_is_a_fault(value: Any, message: str) -> None:
     form, region = FILTERING, {"from_name": "marked_in_cut", "value": value}
     answers, faults = parse_result([region], form, {"cut": "One 🛫 two three"})
-    assert "marked" not in answers and len(faults) == 1 and said in faults[0]
+    assert "marked" not in answers and len(faults) == 1 and message in faults[0]
 
 
 def test_a_label_that_the_form_has_not_is_refused_by_the_form() -> None:
-    shown = {"cut": "One two", "question": "One?", "edit": "a"}
+    record = {"cut": "One two", "question": "One?", "edit": "a"}
     region = {"from_name": "marked_in_cut", "value": {"start": 0, "end": 3, "labels": ["other"], "text": "One"}}
-    answers, faults = parse_result([region], FILTERING, shown)
+    answers, faults = parse_result([region], FILTERING, record)
     assert not faults and any("labelled 'other'" in f for f in FILTERING.faults(answers))

@@ -25,10 +25,10 @@ def client(broken: set[int], listed: int = 200) -> Any:
     def answer(request: httpx.Request) -> httpx.Response:
         if request.url.path == "/api/tasks":
             page = int(request.url.params["page"])
-            mine = TASKS[(page - 1) * PAGE : page * PAGE]
-            if listed != 200 and broken & {int(str(t["id"])) for t in mine}:
+            tasks = TASKS[(page - 1) * PAGE : page * PAGE]
+            if listed != 200 and broken & {int(str(t["id"])) for t in tasks}:
                 return httpx.Response(listed, text="<!doctype html>")
-            return httpx.Response(200, json={"tasks": mine, "total": len(TASKS)})
+            return httpx.Response(200, json={"tasks": tasks, "total": len(TASKS)})
         number = int(request.url.path.rpartition("/")[2])
         if number == 5:
             return httpx.Response(404)
@@ -47,9 +47,9 @@ def test_a_whole_project_is_read_by_pages() -> None:
 
 
 def test_a_task_that_breaks_the_list_keeps_no_other_back() -> None:
-    found = read_tasks(client({7, 260}, listed=500), 1, PUSHED)
-    assert found.unreadable == ["7", "260"]
-    assert found.tasks == [t for t in TASKS if t["id"] not in (5, 7, 260)], "5 was deleted there"
+    tasks = read_tasks(client({7, 260}, listed=500), 1, PUSHED)
+    assert tasks.unreadable == ["7", "260"]
+    assert tasks.tasks == [t for t in TASKS if t["id"] not in (5, 7, 260)], "5 was deleted there"
 
 
 @pytest.mark.parametrize("make", [lambda: client({7}, listed=403), lambda: client(set(range(len(TASKS))), listed=502)])

@@ -68,5 +68,5 @@ def test_a_form_without_a_new_version_is_refused_and_an_old_project_is_not_vouch
     ],
 )
 def test_what_could_not_be_checked_is_said(config: bool | None, items: set[str], words: str) -> None:
-    said = PushedDigests({"i": "x"}, config=config).unchecked(items)
-    assert words in said and bool(said) == bool(words)
+    text = PushedDigests({"i": "x"}, config=config).unchecked(items)
+    assert words in text and bool(text) == bool(words)

@@ -20,11 +20,11 @@ def trained(db: RatingsDB, store: Store) -> RatingsDB:
     """A campaign of ann's and bob's with a training and an attention item."""
     for name in ("ann", "bob"):
         people.invite(db, name)
-    known = [
+    items = [
         RaterControlItem(purpose=p, id=p, shown={"script": p}, expected={"executability": 7})
         for p in ("training", "attention")
     ]
-    create_campaign(db, store, "c", make_task(TASK), CampaignOptions(overlap=2), known=known)
+    create_campaign(db, store, "c", make_task(TASK), CampaignOptions(overlap=2), known=items)
     assign_items(db, "c")
     return db
 

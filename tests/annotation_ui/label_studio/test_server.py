@@ -90,9 +90,9 @@ def test_a_whole_filter_round(folder: Path, db: RatingsDB, store: Store) -> None
         site.invite(db, NAMES[0])
     create_campaign(db, store, "filter", make_task("filter_question"), CampaignOptions(overlap=3))
     assign_items(db, "filter")
-    pushed = site.push(db, "filter")
-    assert pushed.new == 24 and site.push(db, "filter")[1:] == (0, 24)
-    ((_, project),) = pushed.projects.items()
+    push_result = site.push(db, "filter")
+    assert push_result.new == 24 and site.push(db, "filter")[1:] == (0, 24)
+    ((_, project),) = push_result.projects.items()
     task_of = {i: int(t) for i, t in db.remote_names(site.url, "task/filter/*").items()}
     items = list(task_of)
     api: dict[str, Any] = {n: LabelStudio(base_url=site.url, api_key=accounts[n].token) for n in NAMES}
@@ -126,23 +126,23 @@ def test_a_whole_filter_round(folder: Path, db: RatingsDB, store: Store) -> None
     third.annotations.update(int(first_of_bob), result=build_result(NO, FORM))  # changing another's annotation
     site.sdk.tasks.delete(task_of[items[-1]])  # a task that is gone
 
-    done = site.pull(db, "filter")
-    why = [f.why for f in done.rejected]
-    assert len(why) == 5, why
-    assert any("'meaningful' is '9'; allowed: yes, no" in w for w in why)
-    assert any("'changes' has no answer" in w for w in why)
-    assert sum("another account wrote it" in w for w in why) == 2
-    assert any("a later one of the same person" in w for w in why)
-    assert [m.split(" of ")[1] for m in done.missing] == [f"item {items[-1]} was deleted"]
+    pulled_data = site.pull(db, "filter")
+    reasons = [f.why for f in pulled_data.rejected]
+    assert len(reasons) == 5, reasons
+    assert any("'meaningful' is '9'; allowed: yes, no" in w for w in reasons)
+    assert any("'changes' has no answer" in w for w in reasons)
+    assert sum("another account wrote it" in w for w in reasons) == 2
+    assert any("a later one of the same person" in w for w in reasons)
+    assert [m.split(" of ")[1] for m in pulled_data.missing] == [f"item {items[-1]} was deleted"]
     answers = {(r.person, r.item): r.answers for r in db.current_answers("filter")}
     by = {n: sum(p == n for p, _ in answers) for n in NAMES}
     assert by == {NAMES[0]: 2, NAMES[1]: 22, NAMES[2]: 23}
     assert all(a in (YES, NO) for a in answers.values())
-    again = site.pull(db, "filter")
-    assert again.new == 0 and len(again.rejected) == 5
+    pull_result = site.pull(db, "filter")
+    assert pull_result.new == 0 and len(pull_result.rejected) == 5
 
-    got = import_campaign(db, store, "filter")
-    assert got.answers == 47 and not got.rejected
+    import_result = import_campaign(db, store, "filter")
+    assert import_result.answers == 47 and not import_result.rejected
     verdicts = [v for v in store.all(Verdict) if v.check == "filter_question"]
     assert {v.by for v in verdicts} == {f"person:{n}/filter_question@1" for n in NAMES}
     assert all(store.lineage(v.id)[0].detail["synthetic"] for v in verdicts)
@@ -245,34 +245,36 @@ def test_marks_pairs_and_hostile_annotations_by_api_and_by_export_file(
         site.push(db, name)
 
     def send(account: Any, number: int, body: dict[str, Any]) -> bool:
-        sent = httpx.post(
+        payload = httpx.post(
             f"{site.url}/api/tasks/{number}/annotations/", content=json.dumps(body), timeout=120, trust_env=False,
             headers={"Authorization": f"Token {account.token}", "Content-Type": "application/json"},
         )  # fmt: skip
-        return sent.status_code == 201
+        return payload.status_code == 201
 
     of_marks = {i: int(t) for i, t in db.remote_names(site.url, "task/marks/*").items()}
     good = {}
     for item, number in of_marks.items():
-        shown = db.item("marks", item).item.shown
-        good[item] = {**YES, "marked": [mark(shown, "cut", 0, 4, "leak"), mark(shown, "question", 0, 3, "fail")]}
+        text = db.item("marks", item).item.shown
+        good[item] = {**YES, "marked": [mark(text, "cut", 0, 4, "leak"), mark(text, "question", 0, 3, "fail")]}
         assert send(hal, number, {"result": build_result(good[item], marks.form), "lead_time": 3.0})
     for number, body in zip(of_marks.values(), HOSTILE, strict=False):
         send(gil, number, body)  # some are refused, some are taken, and some taken with an answer that says otherwise
-    said = {"coherence": "first", "consistency": "tie", "completeness": "cannot_judge"}
+    record = {"coherence": "first", "consistency": "tie", "completeness": "cannot_judge"}
     for account in (gil, hal):
         for task in db.remote_names(site.url, f"task/pairs/{account.person}").values():
-            assert send(account, int(task), {"result": build_result(said, pairs.form), "lead_time": 3.0})
+            assert send(account, int(task), {"result": build_result(record, pairs.form), "lead_time": 3.0})
     odd, *_ = db.remote_names(site.url, "task/pairs/synthetic-gil").values()
-    assert send(gil, int(odd), {"result": build_result({**said, "coherence": "third"}, pairs.form)})
+    assert send(gil, int(odd), {"result": build_result({**record, "coherence": "third"}, pairs.form)})
 
     db.connection.execute("VACUUM INTO ?", [str(tmp_path / "second.sqlite")])  # as it is before the pull
-    done = site.pull(db, "marks")
-    (broken,) = [i for (i, _), b in zip(of_marks.items(), HOSTILE, strict=False) if "half" in str(b)]
-    assert done.missing == (f"task {of_marks[broken]} of item {broken} cannot be read: {BROKEN_TASK}",)
-    del good[broken]  # it is in a task that Label Studio itself can read no more
-    assert {r.item: r.answers for r in db.current_answers("marks")} == good and done.new == len(good)
-    assert len(done.rejected) >= 10 and {f.person for f in done.rejected} == {"synthetic-gil"}, done.rejected
+    pull_result = site.pull(db, "marks")
+    (faults,) = [i for (i, _), b in zip(of_marks.items(), HOSTILE, strict=False) if "half" in str(b)]
+    assert pull_result.missing == (f"task {of_marks[faults]} of item {faults} cannot be read: {BROKEN_TASK}",)
+    del good[faults]  # it is in a task that Label Studio itself can read no more
+    assert {r.item: r.answers for r in db.current_answers("marks")} == good and pull_result.new == len(good)
+    assert len(pull_result.rejected) >= 10 and {f.person for f in pull_result.rejected} == {"synthetic-gil"}, (
+        pull_result.rejected
+    )
     assert len(site.pull(db, "pairs").rejected) == 1 and len(db.current_answers("pairs")) == 12
     for name, task in (("marks", marks), ("pairs", pairs)):
         assert agreement_report(live_judgements(db, name), task) and rater_progress(db, name)
@@ -281,21 +283,21 @@ def test_marks_pairs_and_hostile_annotations_by_api_and_by_export_file(
     assert sum(len(v.spans) for v in verdicts if v.check == "filter_question") == 2 * len(good)
     assert {v.value for v in verdicts if v.check == "compare_scripts_consistency"} == {0.5}
 
-    site.sdk.tasks.delete(of_marks[broken])
+    site.sdk.tasks.delete(of_marks[faults])
     project = int(db.remote_names(site.url, "project/marks")["*"])
-    exported = site.sdk._client_wrapper.httpx_client.request(
+    export = site.sdk._client_wrapper.httpx_client.request(
         f"api/projects/{project}/export", method="GET", params={"exportType": "JSON"}
     ).json()
-    edited, unnamed = exported[-1], exported[-2]
-    edited["data"]["cut"] += " and more"
+    revision, unnamed = export[-1], export[-2]
+    revision["data"]["cut"] += " and more"
     del unnamed["data"]["scedit_form"]
-    (tmp_path / "export.json").write_text(json.dumps([*exported, 7, {"annotations": [None]}]), encoding="utf-8")
+    (tmp_path / "export.json").write_text(json.dumps([*export, 7, {"annotations": [None]}]), encoding="utf-8")
     whose = [w for name in accounts for w in ("--account", f"{db.remote_names(site.url, 'person')[name]}={name}")]
     words = ["label-studio", "pull", "marks", "--ratings", tmp_path / "second.sqlite", "--json"]
     run = call(*words, "--export", tmp_path / "export.json", *whose)
     assert run.exit_code == 1, run.output
-    found = json.loads(run.output)
-    assert found["new"] == len(good) - 2
-    assert len(found["refused"]) >= len(done.rejected) + 4, found["refused"]
-    why = " ".join(f["why"] for f in found["refused"])
-    assert "it names no form" in why and "it is no task" in why and "it is no annotation" in why
+    data = json.loads(run.output)
+    assert data["new"] == len(good) - 2
+    assert len(data["refused"]) >= len(pull_result.rejected) + 4, data["refused"]
+    reason = " ".join(f["why"] for f in data["refused"])
+    assert "it names no form" in reason and "it is no task" in reason and "it is no annotation" in reason

@@ -59,13 +59,13 @@ def test_a_broken_access_file_is_one_sentence_with_its_place(tmp_path: Path, tex
     path = tmp_path / "access.json"
     path.write_bytes(text)
     for enter in (server.read_access, server.start_server):
-        with pytest.raises(DataError) as raised:
+        with pytest.raises(DataError) as error:
             enter(tmp_path)
-        assert str(raised.value.where).removesuffix(", line 1") == str(path) and "\n" not in str(raised.value)
+        assert str(error.value.where).removesuffix(", line 1") == str(path) and "\n" not in str(error.value)
     assert path.read_bytes() == text, "a start leaves it as it is"
 
 
 def test_without_an_access_file_nothing_was_started(tmp_path: Path) -> None:
-    with pytest.raises(server.UserError, match="no Label Studio was started here") as raised:
+    with pytest.raises(server.UserError, match="no Label Studio was started here") as error:
         server.read_access(tmp_path)
-    assert raised.value.where == str(tmp_path) and "annotate label-studio up" in (raised.value.fix or "")
+    assert error.value.where == str(tmp_path) and "annotate label-studio up" in (error.value.fix or "")

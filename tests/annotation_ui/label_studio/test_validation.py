@@ -50,15 +50,15 @@ def good(db: RatingsDB, person: str = "ann", n: int = 0, **change: Any) -> RawAn
 
 
 def test_good_annotations_become_answers_once(ready: RatingsDB) -> None:
-    given = [good(ready, "ann", 0), good(ready, "bob", 0)]
-    assert validate_annotations(ready, "filter", given)[:3] == (2, 2, ())
-    assert validate_annotations(ready, "filter", given)[:3] == (2, 0, ())
+    annotations = [good(ready, "ann", 0), good(ready, "bob", 0)]
+    assert validate_annotations(ready, "filter", annotations)[:3] == (2, 2, ())
+    assert validate_annotations(ready, "filter", annotations)[:3] == (2, 0, ())
     (first, _) = ready.current_answers("filter")
     assert first.answers == YES and first.seconds == 3.5
 
 
 @pytest.mark.parametrize(
-    ("change", "why"),
+    ("change", "reason"),
     [
         ({"item": None}, "its task was not pushed from this ratings file"),
         ({"named": "f" * 20}, "the task's data was changed: it names another item"),
@@ -89,31 +89,31 @@ def test_good_annotations_become_answers_once(ready: RatingsDB) -> None:
         ({"broken": "it is no annotation", "person": None}, "it is no annotation"),
     ],
 )
-def test_bad_annotations_are_refused_with_a_reason(ready: RatingsDB, change: dict[str, Any], why: str) -> None:
-    beside = good(ready, n=1)
-    done = validate_annotations(ready, "filter", [good(ready, **change), beside])
-    assert (done.answers, done.new) == (1, 1), "one that is bad stops no other"
-    assert why in done.rejected[0].why
-    assert [r.item for r in ready.history("filter")] == [beside.item]
-    "".join(map(str, done.rejected[0])).encode("utf-8")  # it can be written into a report
+def test_bad_annotations_are_refused_with_a_reason(ready: RatingsDB, change: dict[str, Any], reason: str) -> None:
+    annotation = good(ready, n=1)
+    validation = validate_annotations(ready, "filter", [good(ready, **change), annotation])
+    assert (validation.answers, validation.new) == (1, 1), "one that is bad stops no other"
+    assert reason in validation.rejected[0].why
+    assert [r.item for r in ready.history("filter")] == [annotation.item]
+    "".join(map(str, validation.rejected[0])).encode("utf-8")  # it can be written into a report
 
 
 def test_the_latest_is_the_latest_whatever_the_time_zone(ready: RatingsDB) -> None:
     late = good(ready, unique="1", at="2026-01-01T09:00:00Z", result=build_result({**YES, "comment": "late"}, FORM))
     early = good(ready, unique="2", at="2026-01-01T10:00:00+05:00")  # 05:00 in UTC
-    undated = good(ready, unique="3", at="yesterday")
-    done = validate_annotations(ready, "filter", [late, early, undated])
-    assert done.answers == 1 and {r.annotation for r in done.rejected} == {"2", "3"}
+    annotation = good(ready, unique="3", at="yesterday")
+    validation = validate_annotations(ready, "filter", [late, early, annotation])
+    assert validation.answers == 1 and {r.annotation for r in validation.rejected} == {"2", "3"}
     assert (ready.current_answers("filter")[0].answers or {})["comment"] == "late"
 
 
 def test_a_name_that_is_used_for_two_items_loses_no_answer_silently(ready: RatingsDB) -> None:
     first, second = good(ready, n=0, unique="same"), good(ready, n=1, unique="same")
-    done = validate_annotations(ready, "filter", [first, second])
-    assert (done.answers, done.new, len(done.rejected)) == (1, 1, 1)
-    assert "used for an answer to another item" in done.rejected[0].why
-    again = validate_annotations(ready, "filter", [first, second])
-    assert (again.answers, again.new, len(again.rejected)) == (1, 0, 1)
+    validation = validate_annotations(ready, "filter", [first, second])
+    assert (validation.answers, validation.new, len(validation.rejected)) == (1, 1, 1)
+    assert "used for an answer to another item" in validation.rejected[0].why
+    pull_result = validate_annotations(ready, "filter", [first, second])
+    assert (pull_result.answers, pull_result.new, len(pull_result.rejected)) == (1, 0, 1)
 
 
 def test_what_earlier_versions_stored_as_a_time_stops_nobody(ready: RatingsDB) -> None:
@@ -126,26 +126,26 @@ def test_what_earlier_versions_stored_as_a_time_stops_nobody(ready: RatingsDB) -
 
 def test_times_are_the_annotator_s(ready: RatingsDB) -> None:
     validate_annotations(ready, "filter", [good(ready, at="2026-01-01T10:00:00+05:00"), good(ready, n=1, at="")])
-    dated, undated = ready.current_answers("filter")
-    if dated.saved_at > "2026-01-02":
-        dated, undated = undated, dated
-    assert dated.saved_at == "2026-01-01T05:00:00.000+00:00"
+    revision, undated_item = ready.current_answers("filter")
+    if revision.saved_at > "2026-01-02":
+        revision, undated_item = undated_item, revision
+    assert revision.saved_at == "2026-01-01T05:00:00.000+00:00"
     received = [r[0] for r in ready.connection.execute("SELECT received_at FROM revisions ORDER BY saved_at")]
-    assert received[0] > "2026-01-02" and received[1] is None and undated.saved_at > "2026-01-02"
+    assert received[0] > "2026-01-02" and received[1] is None and undated_item.saved_at > "2026-01-02"
 
 
 @pytest.mark.parametrize("at", ["yesterday", "2999-01-01T00:00:00Z", "0001-01-01T00:00:00+14:00", "{'a': 1}"])
 def test_a_date_that_cannot_be_is_refused(ready: RatingsDB, at: str) -> None:
-    (refused,) = validate_annotations(ready, "filter", [good(ready, at=at)]).rejected
-    assert refused.why.startswith("its date")
+    (rejection,) = validate_annotations(ready, "filter", [good(ready, at=at)]).rejected
+    assert rejection.why.startswith("its date")
 
 
 def test_an_older_annotation_replaces_no_newer_answer(ready: RatingsDB) -> None:
     item = ready.assignments("filter", "ann")[0].item
     ready.save("filter", "ann", item, {**YES, "comment": "in the app"}, form=FORM.label)
     for at in ("2026-01-01T00:00:00Z", ""):
-        (refused,) = validate_annotations(ready, "filter", [good(ready, at=at)]).rejected
-        assert "a newer answer of ann holds" in refused.why
+        (rejection,) = validate_annotations(ready, "filter", [good(ready, at=at)]).rejected
+        assert "a newer answer of ann holds" in rejection.why
     assert len(ready.history("filter")) == 1
     ready.save("filter", "ann", item, None, form=FORM.label)  # withdrawn: it does not come back by itself
     assert validate_annotations(ready, "filter", [good(ready)]).answers == 0
@@ -160,18 +160,18 @@ def test_what_was_pulled_by_an_earlier_version_is_ordered_by_its_own_date(ready:
 
 def test_an_annotation_that_was_changed_under_its_old_date_is_told(ready: RatingsDB) -> None:
     validate_annotations(ready, "filter", [good(ready)])
-    changed = good(ready, result=build_result({**YES, "comment": "other"}, FORM))
-    (refused,) = validate_annotations(ready, "filter", [changed]).rejected
-    assert "without a new date" in refused.why and "comment" not in (ready.current_answers("filter")[0].answers or {})
+    annotation = good(ready, result=build_result({**YES, "comment": "other"}, FORM))
+    (rejection,) = validate_annotations(ready, "filter", [annotation]).rejected
+    assert "without a new date" in rejection.why and "comment" not in (ready.current_answers("filter")[0].answers or {})
 
 
 def test_of_duplicates_the_latest_good_one_holds_and_the_rest_is_reported(ready: RatingsDB) -> None:
     early = good(ready, unique="1", at="2026-01-01T00:00:00Z")
     late = good(ready, unique="2", at="2026-01-02", result=build_result({**YES, "comment": "late"}, FORM))
     latest_bad = good(ready, unique="3", at="2026-01-03", result=[])
-    done = validate_annotations(ready, "filter", [late, latest_bad, early])
-    assert done.answers == 1
-    assert {f.annotation: f.why.split(";")[0] for f in done.rejected} == {
+    validation = validate_annotations(ready, "filter", [late, latest_bad, early])
+    assert validation.answers == 1
+    assert {f.annotation: f.why.split(";")[0] for f in validation.rejected} == {
         "1": "a later one of the same person on the same item holds",
         "3": "'meaningful' has no answer",
     }
@@ -180,8 +180,10 @@ def test_of_duplicates_the_latest_good_one_holds_and_the_rest_is_reported(ready:
 
 def test_a_changed_annotation_is_a_new_revision(ready: RatingsDB) -> None:
     validate_annotations(ready, "filter", [good(ready)])
-    changed = good(ready, at="2026-02-01", result=build_result({**YES, "guides": "no", "reasons": ["duplicate"]}, FORM))
-    assert validate_annotations(ready, "filter", [changed]).new == 1
+    annotation = good(
+        ready, at="2026-02-01", result=build_result({**YES, "guides": "no", "reasons": ["duplicate"]}, FORM)
+    )
+    assert validate_annotations(ready, "filter", [annotation]).new == 1
     assert len(ready.history("filter")) == 2
     assert (ready.current_answers("filter")[0].answers or {})["guides"] == "no"
 
@@ -201,10 +203,10 @@ def test_a_recorded_export_goes_through_the_same_gate(ready: RatingsDB, tmp_path
     }
     path = tmp_path / "export.json"
     path.write_text(json.dumps([task]))
-    given = [a for t in read_export(path) for a in annotations_of_task(t, {"7": "ann"}, None)]
-    done = validate_annotations(ready, "filter", given)
-    assert (done.answers, done.new) == (1, 1)
-    assert done.rejected[0].why == "the account 8 does not belong to an invited rater"
+    annotations = [a for t in read_export(path) for a in annotations_of_task(t, {"7": "ann"}, None)]
+    validation = validate_annotations(ready, "filter", annotations)
+    assert (validation.answers, validation.new) == (1, 1)
+    assert validation.rejected[0].why == "the account 8 does not belong to an invited rater"
 
 
 def test_exports_that_are_none_are_refused(tmp_path: Path) -> None:
@@ -226,17 +228,17 @@ def test_marked_words_pass_the_gate_only_where_they_stand_in_the_text(db: Rating
     form = task.with_spans().form
     items = [db.item("filter", a.item).item for a in db.assignments("filter", "ann")]
     right = mark(items[0].shown, "cut", 0, 4, "leak")
-    given = [
+    annotations = [
         good(db, n=0, result=build_result({**YES, "marked": [right]}, form)),
         good(db, n=1, result=build_result({**YES, "marked": [{**right, "words": "Stop"}]}, form)),
     ]
-    found = validate_annotations(db, "filter", given)
-    assert found.answers == 1 and "other words" in found.rejected[0].why
-    (kept,) = db.current_answers("filter")
-    assert kept.answers == {**YES, "marked": [right]}
+    pull_result = validate_annotations(db, "filter", annotations)
+    assert pull_result.answers == 1 and "other words" in pull_result.rejected[0].why
+    (revision,) = db.current_answers("filter")
+    assert revision.answers == {**YES, "marked": [right]}
 
 
 def test_marks_are_refused_where_the_campaign_takes_none(ready: RatingsDB) -> None:
     region = {"from_name": "marked_in_cut", "value": {"start": 0, "end": 4, "labels": ["leak"]}}
-    found = validate_annotations(ready, "filter", [good(ready, result=[*build_result(YES, FORM), region])])
-    assert found.answers == 0 and "unknown control 'marked_in_cut'" in found.rejected[0].why
+    pull_result = validate_annotations(ready, "filter", [good(ready, result=[*build_result(YES, FORM), region])])
+    assert pull_result.answers == 0 and "unknown control 'marked_in_cut'" in pull_result.rejected[0].why

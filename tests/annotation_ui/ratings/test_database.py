@@ -27,8 +27,10 @@ def db(tmp_path: Path) -> RatingsDB:
     db = RatingsDB(tmp_path / "r.sqlite", create=True)
     db.add_campaign(Campaign("one", "rate_executability", "rate_executability@1", {}, "2026-01-01T00:00:00"))
     items = [item(n) for n in range(4)]
-    placed = [CampaignItem(i) for i in items]
-    db.add_items("one", placed, [Assignment(p, i.id, 1, n) for p in ("ann", "bob") for n, i in enumerate(items)])
+    campaign_items = [CampaignItem(i) for i in items]
+    db.add_items(
+        "one", campaign_items, [Assignment(p, i.id, 1, n) for p in ("ann", "bob") for n, i in enumerate(items)]
+    )
     return db
 
 
@@ -67,8 +69,8 @@ def test_an_item_of_somebody_else_is_refused(db: RatingsDB) -> None:
 
 def test_an_answered_assignment_is_never_taken_back(db: RatingsDB) -> None:
     save(db, 0, 3)
-    mine = db.assignments("one", "ann")
-    db.add_items("one", [], [], mine)
+    assignments = db.assignments("one", "ann")
+    db.add_items("one", [], [], assignments)
     assert [a.item for a in db.assignments("one", "ann")] == [item(0).id]
 
 
@@ -137,7 +139,7 @@ def test_kill_loses_no_acknowledged_save(db: RatingsDB) -> None:
     writer.wait()
     writer.stdout.close()
     acknowledged = int(rest[-1]) + 1 if rest else last + 1
-    saved = db.history("one")
-    assert acknowledged <= len(saved) <= acknowledged + 1
-    assert all(r.answers and len(r.answers["comment"]) == 500 for r in saved)
+    revisions = db.history("one")
+    assert acknowledged <= len(revisions) <= acknowledged + 1
+    assert all(r.answers and len(r.answers["comment"]) == 500 for r in revisions)
     assert db.connection.execute("PRAGMA integrity_check").fetchone()[0] == "ok"

@@ -25,7 +25,7 @@ def work(db: RatingsDB) -> RatingsDB:
 
 
 @pytest.mark.parametrize(
-    ("sent", "shown"),
+    ("payload", "text"),
     [
         ({"meaningful": "no", "reasons": ["other"]}, {"meaningful": "no", "reasons": ["other"]}),
         ({"meaningful": "perhaps", "changes": ["yes"], "guides": {}}, {}),
@@ -35,9 +35,9 @@ def work(db: RatingsDB) -> RatingsDB:
         ({"comment": "", "reasons": []}, {}),
     ],
 )
-def test_only_what_the_form_can_show_is_kept(work: RatingsDB, sent: dict[str, Any], shown: dict[str, Any]) -> None:
-    keep_draft(work, "c", "ann", "i", sent, FORM)
-    assert read_draft(work, "c", "ann", "i", FORM) == shown
+def test_only_what_the_form_can_show_is_kept(work: RatingsDB, payload: dict[str, Any], text: dict[str, Any]) -> None:
+    keep_draft(work, "c", "ann", "i", payload, FORM)
+    assert read_draft(work, "c", "ann", "i", FORM) == text
     assert read_draft(work, "c", "bob", "i", FORM) == {}
 
 

@@ -12,12 +12,12 @@ from schemas.core.errors import UserError
 
 def test_a_link_logs_its_owner_in_and_keeps_who_the_service_says_that_is(db: RatingsDB) -> None:
     secret = raters.invite(db, "p01")
-    told = {"invitation": secret, "PROLIFIC_PID": "5f1", "STUDY_ID": "s-1", "SESSION_ID": "v1", "other": "<script>"}
-    found = log_in_by_link(db, told)
-    person = raters.authenticate(db, found.token)
-    assert person is not None and person.name == "p01" and not found.refused
+    fields = {"invitation": secret, "PROLIFIC_PID": "5f1", "STUDY_ID": "s-1", "SESSION_ID": "v1", "other": "<script>"}
+    login = log_in_by_link(db, fields)
+    person = raters.authenticate(db, login.token)
+    assert person is not None and person.name == "p01" and not login.refused
     assert identity_of(db, "p01") == {"PROLIFIC_PID": "5f1", "STUDY_ID": "s-1", "SESSION_ID": "v1"}
-    assert log_in_by_link(db, {**told, "SESSION_ID": "v2"}).token, "a later visit of the same person"
+    assert log_in_by_link(db, {**fields, "SESSION_ID": "v2"}).token, "a later visit of the same person"
     assert identity_of(db, "p01")["SESSION_ID"] == "v2"
     assert log_in_by_link(db, {"invitation": secret}).token, "a reload without the service's parameters"
 

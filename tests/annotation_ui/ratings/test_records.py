@@ -28,13 +28,13 @@ def add(file: sqlite3.Connection, table: str, row: tuple[Any, ...]) -> None:
 
 @pytest.fixture
 def file() -> Iterator[sqlite3.Connection]:
-    opened = sqlite3.connect(":memory:", isolation_level=None)
-    opened.execute("PRAGMA foreign_keys = ON")
-    opened.executescript(SCHEMA)
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.executescript(SCHEMA)
     for table, row in ROWS.items():
-        add(opened, table, row)
-    yield opened
-    opened.close()
+        add(connection, table, row)
+    yield connection
+    connection.close()
 
 
 @pytest.mark.parametrize("table", ["campaigns", "people", "sessions", "items", "assignments", "links"])

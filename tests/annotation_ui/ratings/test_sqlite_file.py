@@ -55,9 +55,9 @@ def test_the_file_and_what_lies_beside_it_are_the_owner_s_alone(tmp_path: Path) 
     path = tmp_path / "r.sqlite"
     with RatingsDB(path, create=True) as db:
         filled(db)
-        beside = [p for p in tmp_path.iterdir() if p.name.startswith("r.sqlite")]
-        assert len(beside) == 3, "the log and its index are there while the file is open"
-        assert {mode(p) for p in beside} == {0o600}
+        siblings = [p for p in tmp_path.iterdir() if p.name.startswith("r.sqlite")]
+        assert len(siblings) == 3, "the log and its index are there while the file is open"
+        assert {mode(p) for p in siblings} == {0o600}
 
 
 def test_what_others_could_read_is_tightened_and_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -88,10 +88,10 @@ def test_a_full_disk_is_one_sentence_and_nothing_is_half_saved(tmp_path: Path) -
         with pytest.raises(StoreError, match="nothing was saved: the disk is full; make room"):
             for _ in range(50):
                 db.save("c", "ann", "i", {"executability": 1, "comment": "x" * 4000}, form="f")
-        kept = len(db.history("c"))
+        count = len(db.history("c"))
         db.connection.execute("PRAGMA max_page_count = 100000")
         db.save("c", "ann", "i", {"executability": 2}, form="f")
-        assert len(db.history("c")) == kept + 1
+        assert len(db.history("c")) == count + 1
         assert db.connection.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
 
 
@@ -107,13 +107,13 @@ def test_a_locked_file_is_one_sentence(tmp_path: Path, monkeypatch: pytest.Monke
         assert len(db.history("c")) == 1
 
 
-@pytest.mark.parametrize("said", ["disk I/O error", "unable to open database file", "database or disk is full"])
+@pytest.mark.parametrize("message", ["disk I/O error", "unable to open database file", "database or disk is full"])
 def test_a_disk_too_full_for_the_files_beside_it_is_called_full(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, message: str
 ) -> None:
     """SQLite says so where it cannot make the log: tried on a tmpfs of 600 kB that was filled."""
-    error, usage = sqlite3.OperationalError(said), shutil.disk_usage(tmp_path)
-    assert is_full(error, tmp_path / "r") == ("full" in said), "there is room: it is something else"
+    error, usage = sqlite3.OperationalError(message), shutil.disk_usage(tmp_path)
+    assert is_full(error, tmp_path / "r") == ("full" in message), "there is room: it is something else"
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=4096))
     assert readable_fault(error, tmp_path / "r") == "nothing was saved: the disk is full"
     assert next_step(error, tmp_path / "r").startswith("make room")

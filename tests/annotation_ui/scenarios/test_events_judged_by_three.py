@@ -52,16 +52,16 @@ def campaign(db: RatingsDB, store: Store, name: str, task: str, *, overlap: int 
 
 def label_of(person: str, item: str) -> str:
     """A synthetic annotator mostly says right; who differs, and on what, hangs on both names."""
-    drawn = seed("synthetic annotator", person, item) % 100
-    return "right" if drawn < 88 else "wrong" if drawn < 95 else "unsure"
+    remainder = seed("synthetic annotator", person, item) % 100
+    return "right" if remainder < 88 else "wrong" if remainder < 95 else "unsure"
 
 
 def answer_all(db: RatingsDB, name: str, answer: Any) -> dict[tuple[str, str], dict[str, Any]]:
-    given: dict[tuple[str, str], dict[str, Any]] = {}
+    value: dict[tuple[str, str], dict[str, Any]] = {}
     for a in db.assignments(name):
-        answers = given[a.person, a.item] = answer(a.person, a.item)
+        answers = value[a.person, a.item] = answer(a.person, a.item)
         db.save(name, a.person, a.item, answers, form=db.campaign(name).form, seconds=9.0)
-    return given
+    return value
 
 
 def judged(person: str, item: str) -> dict[str, Any]:
@@ -73,47 +73,53 @@ def test_answers_verdicts_split(files: tuple[RatingsDB, Store]) -> None:
     db, store = files
     campaign(db, store, "tendencies", "judge_tendency", number=64)
     campaign(db, store, "scope", "review_scope", overlap=3, number=20)
-    given = answer_all(db, "tendencies", judged)
-    assert len(given) == 2 * 64
+    answer_list = answer_all(db, "tendencies", judged)
+    assert len(answer_list) == 2 * 64
     answer_all(db, "scope", lambda _, item: {"right": "yes", "change": _proposed(db, item)})
     assert not import_campaign(db, store, "tendencies").rejected
     assert not import_campaign(db, store, "scope").rejected
 
     split = freeze(store, "judged", TWO_KEEP)
-    kept = {q.id for case in split.all_cases if isinstance(case, EventCase) for q in case.tendencies}
-    said = defaultdict(list)
-    for (_, item), answers in given.items():
-        said[item].append(answers["label"])
-    assert kept == {item for item, labels in said.items() if labels == ["right", "right"]}
-    assert 32 < len(kept) < 64, "the annotators drop some and keep most"
+    question_ids = {q.id for case in split.all_cases if isinstance(case, EventCase) for q in case.tendencies}
+    statements = defaultdict(list)
+    for (_, item), answers in answer_list.items():
+        statements[item].append(answers["label"])
+    assert question_ids == {item for item, labels in statements.items() if labels == ["right", "right"]}
+    assert 32 < len(question_ids) < 64, "the annotators drop some and keep most"
     facts = {q.id for case in split.all_cases if isinstance(case, EventCase) for q in case.facts}
-    assert facts == {q for placed in db.items("scope").values() for q in placed.item.related}
+    assert facts == {q for campaign_items in db.items("scope").values() for q in campaign_items.item.related}
 
-    told = stored_judgements(store, make_task("judge_tendency"))
-    assert Counter(m.value for m in told) == Counter(a["label"] for a in given.values())
+    judgements = stored_judgements(store, make_task("judge_tendency"))
+    assert Counter(m.value for m in judgements) == Counter(a["label"] for a in answer_list.values())
     _agreement_apart(agreement_report(live_judgements(db, "tendencies"), make_task("judge_tendency"),
-                                      resampling=Resampling(20)), said)  # fmt: skip
-    apart = disagreements(live_judgements(db, "tendencies"), make_task("judge_tendency"))
-    assert {d.item for d in apart} == {item for item, labels in said.items() if len(set(labels)) > 1}
+                                      resampling=Resampling(20)), statements)  # fmt: skip
+    disagreement_rows = disagreements(live_judgements(db, "tendencies"), make_task("judge_tendency"))
+    assert {d.item for d in disagreement_rows} == {item for item, labels in statements.items() if len(set(labels)) > 1}
 
 
 def _proposed(db: RatingsDB, item: str) -> str:
     return "certain" if db.item("scope", item).item.stratum.startswith("in ") else "none"
 
 
-def _agreement_apart(found: TaskReport, said: dict[str, list[str]]) -> None:
+def _agreement_apart(task_report: TaskReport, message: dict[str, list[str]]) -> None:
     """Exact agreement as counted here, for all and for each scope; nominal alpha and AC1 beside it."""
-    asked = {q.id: q for case in events_split().all_cases if isinstance(case, EventCase) for q in case.tendencies}
-    assert set(found.parts) == {"in scope", "out of scope"}
-    for scope, report in (("", found), ("in", found.parts["in scope"]), ("out", found.parts["out of scope"])):
-        items = [item for item in said if scope in ("", asked[item].scope)]
-        pairs = [said[item] for item in items]
+    questions_by_id = {
+        q.id: q for case in events_split().all_cases if isinstance(case, EventCase) for q in case.tendencies
+    }
+    assert set(task_report.parts) == {"in scope", "out of scope"}
+    for scope, report in (
+        ("", task_report),
+        ("in", task_report.parts["in scope"]),
+        ("out", task_report.parts["out of scope"]),
+    ):
+        items = [item for item in message if scope in ("", questions_by_id[item].scope)]
+        pairs = [message[item] for item in items]
         (aspect,) = report.aspects
         exact = aspect.agreement.exact
         assert exact.value == pytest.approx(sum(a == b for a, b in pairs) / len(pairs))
         assert exact.low is not None and exact.low < exact.value
         assert "nominal" in aspect.agreement.alpha.name and aspect.agreement.ac1.value is not None
-        assert report.items == len(pairs) and report.cases == len({asked[item].event for item in items})
+        assert report.items == len(pairs) and report.cases == len({questions_by_id[item].event for item in items})
 
 
 def test_one_person_is_too_few_and_a_drop_is_enough(files: tuple[RatingsDB, Store]) -> None:
@@ -149,8 +155,8 @@ def test_the_gate_takes_no_doubt_without_a_reason(files: tuple[RatingsDB, Store]
     campaign(db, store, "tendencies", "judge_tendency")
     first = db.assignments("tendencies")[0]
     db.save("tendencies", first.person, first.item, {"label": "unsure"}, form="judge_tendency@1", seconds=2.0)
-    (refused,) = import_campaign(db, store, "tendencies").rejected
-    assert refused.why == "'label' is unsure without a reason in 'reasons'"
+    (rejection,) = import_campaign(db, store, "tendencies").rejected
+    assert rejection.why == "'label' is unsure without a reason in 'reasons'"
 
 
 def test_label_studio_s_gate_takes_what_was_pushed_and_no_doubt_without_a_reason(
@@ -165,17 +171,17 @@ def test_label_studio_s_gate_takes_what_was_pushed_and_no_doubt_without_a_reason
         return RawAnnotation(item, item, form.label, PEOPLE[0], "7", forged=False, result=result, cancelled=False,
                              at="2026-11-20T10:00:00Z", seconds=5.0, unique=name, changed=changed)  # fmt: skip
 
-    pushed = task_data(db.item("tendencies", second.item).item, form)
-    digests = PushedDigests({second.item: data_digest(pushed)})
-    assert digests.fault(second.item, pushed) == ""
-    changed = digests.fault(second.item, pushed | {"proposed": "(B) another"})
+    data = task_data(db.item("tendencies", second.item).item, form)
+    digests = PushedDigests({second.item: data_digest(data)})
+    assert digests.fault(second.item, data) == ""
+    text = digests.fault(second.item, data | {"proposed": "(B) another"})
     annotations = [
         annotation(first.item, "a", {"label": "unsure"}),
         annotation(first.item, "b", {"label": "unsure", "reasons": ["repeats"]}),
-        annotation(second.item, "c", {"label": "right"}, changed),
+        annotation(second.item, "c", {"label": "right"}, text),
     ]
-    pulled = validate_annotations(db, "tendencies", annotations)
-    assert pulled.answers == pulled.new == 1
-    assert {r.annotation: r.why for r in pulled.rejected} == {
+    pull_result = validate_annotations(db, "tendencies", annotations)
+    assert pull_result.answers == pull_result.new == 1
+    assert {r.annotation: r.why for r in pull_result.rejected} == {
         "a": "'label' is unsure without a reason in 'reasons'", "c": DATA_CHANGED,
     }  # fmt: skip

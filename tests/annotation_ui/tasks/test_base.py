@@ -19,8 +19,8 @@ YES = {"meaningful": "yes", "changes": "yes", "guides": "yes"}
 
 
 def verdicts(answers: dict[str, Any], *, person: str = "ann") -> dict[str, Verdict]:
-    made = verdict_records(FilterQuestion.form, ITEM, answers, person=person)
-    return {v.check: v for v in made if isinstance(v, Verdict)}
+    records = verdict_records(FilterQuestion.form, ITEM, answers, person=person)
+    return {v.check: v for v in records if isinstance(v, Verdict)}
 
 
 ABOUT_EVENTS = (
@@ -28,10 +28,12 @@ ABOUT_EVENTS = (
     *("rate_answer", "rate_answer_pair"),
 )
 """They keep to the same in ``events/test_event_items.py``, on a store of events."""
+ABOUT_DOCUMENTS = ("curate_probe", "review_level")
+"""They keep to the same in ``documents``, on a store of documents."""
 
 
 @pytest.mark.parametrize(
-    "name", [n for n in TASKS.names() if n not in ("verify_leak", "screen_question", *ABOUT_EVENTS)]
+    "name", [n for n in TASKS.names() if n not in ("verify_leak", "screen_question", *ABOUT_EVENTS, *ABOUT_DOCUMENTS)]
 )
 def test_every_task_shows_what_its_form_shows_and_no_more(name: str, store: Store) -> None:
     task = make_task(name)
@@ -48,22 +50,22 @@ def test_every_task_shows_what_its_form_shows_and_no_more(name: str, store: Stor
 
 
 def test_three_times_yes_keeps_and_each_yes_is_a_measurement() -> None:
-    made = verdicts(YES)
-    assert list(made) == [
+    records = verdicts(YES)
+    assert list(records) == [
         "filter_question", "filter_question_meaningful", "filter_question_changes", "filter_question_guides",
     ]  # fmt: skip
-    assert (made["filter_question"].label, made["filter_question"].reason) == ("keep", "")
-    assert [v.value for v in made.values()] == [None, 1.0, 1.0, 1.0]
-    assert all(v.item_id == ITEM.id and v.by == f"person:ann/{check}@1" for check, v in made.items())
+    assert (records["filter_question"].label, records["filter_question"].reason) == ("keep", "")
+    assert [v.value for v in records.values()] == [None, 1.0, 1.0, 1.0]
+    assert all(v.item_id == ITEM.id and v.by == f"person:ann/{check}@1" for check, v in records.items())
 
 
 def test_one_no_drops_and_the_reason_names_question_reasons_and_comment_in_that_order() -> None:
     answers = {**YES, "guides": "no", "changes": "no", "reasons": ["duplicate", "other"], "comment": "it; repeats"}
-    made = verdicts(answers)
-    assert made["filter_question"].label == "drop"
-    assert made["filter_question"].reason == "changes, guides, duplicate, other; it; repeats"
-    assert made["filter_question_guides"].value == 0.0
-    assert made["filter_question_meaningful"].value == 1.0
+    records = verdicts(answers)
+    assert records["filter_question"].label == "drop"
+    assert records["filter_question"].reason == "changes, guides, duplicate, other; it; repeats"
+    assert records["filter_question_guides"].value == 0.0
+    assert records["filter_question_meaningful"].value == 1.0
 
 
 def test_a_comment_on_a_kept_item_is_not_lost() -> None:
@@ -72,9 +74,9 @@ def test_a_comment_on_a_kept_item_is_not_lost() -> None:
 
 def test_people_do_not_share_keys_and_judging_again_replaces() -> None:
     ann, bob = verdicts(YES), verdicts(YES, person="bob")
-    again = verdicts({**YES, "guides": "no", "reasons": ["other"], "comment": "x"})
+    second_verdicts = verdicts({**YES, "guides": "no", "reasons": ["other"], "comment": "x"})
     assert not {v.key for v in ann.values()} & {v.key for v in bob.values()}
-    assert [v.key for v in ann.values()] == [v.key for v in again.values()]
+    assert [v.key for v in ann.values()] == [v.key for v in second_verdicts.values()]
 
 
 def test_answers_that_do_not_pass_name_item_form_and_how_many_faults() -> None:

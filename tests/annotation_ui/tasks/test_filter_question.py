@@ -22,9 +22,9 @@ def said(check: str, label: Label | None = "drop", *, person: str = "") -> Verdi
 
 def test_an_item_ends_where_the_model_goes_on(store: Store) -> None:
     case = next(iter(mini_split().cases))
-    shown = {i.id: i for i in TASK.items(store)}
+    views = {i.id: i for i in TASK.items(store)}
     for prompt in case.prompts:
-        item = shown[prompt.id]
+        item = views[prompt.id]
         assert item.shown["cut"] == prompt.text and not item.shown["cut"].endswith(" ")
         assert case.fact.new is not None
         assert item.shown["edit"].endswith(f": {case.fact.old.text} → {case.fact.new.text}")
@@ -47,8 +47,8 @@ def test_a_fact_without_an_edit_has_nothing_to_filter(store: Store) -> None:
 
 
 def test_objections_of_checks_suggest_a_no_with_their_reason_once() -> None:
-    found = TASK.suggest([said("early_cut"), said("leak_in_prompt", "unsure"), said("leak_in_prompt")])
-    assert found == {"guides": "no", "reasons": ["target_too_early", "new_object_leak"]}
+    suggestions = TASK.suggest([said("early_cut"), said("leak_in_prompt", "unsure"), said("leak_in_prompt")])
+    assert suggestions == {"guides": "no", "reasons": ["target_too_early", "new_object_leak"]}
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_nothing_else_suggests_anything(verdict: Verdict) -> None:
 
 @pytest.mark.parametrize("check", SUGGESTED)
 def test_every_suggestion_passes_the_form_once_the_rest_is_yes(check: str) -> None:
-    found = TASK.suggest([said(check)])
-    answers = {**{f.name: "yes" for f in TASK.form.asked_fields()}, **found}
+    suggestions = TASK.suggest([said(check)])
+    answers = {**{f.name: "yes" for f in TASK.form.asked_fields()}, **suggestions}
     assert TASK.form.faults(answers) == []
-    assert set(found["reasons"]) <= {r.value for r in REASONS}
+    assert set(suggestions["reasons"]) <= {r.value for r in REASONS}

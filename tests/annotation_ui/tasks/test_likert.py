@@ -32,23 +32,23 @@ def test_ratings_show_neither_method_nor_model_nor_tag(store: Store) -> None:
 @pytest.mark.parametrize("change", [{"refused": True}, {"text": " \n", "steps": ()}])
 @pytest.mark.parametrize("blind", [True, False])
 def test_refusals_and_empty_scripts_are_not_rated(store: Store, change: dict[str, Any], blind: bool) -> None:
-    made = next(iter(store.all(GeneratedScript)))
+    script = next(iter(store.all(GeneratedScript)))
     before = [i.id for i in generated_items(store, blind_to_fact=blind)]
-    odd = made.model_copy(update={"key": "generated/odd", **change})
+    odd = script.model_copy(update={"key": "generated/odd", **change})
     store.put([odd])
     assert [i.id for i in generated_items(store, blind_to_fact=blind)] == before
     assert odd.id not in before
 
 
 def test_raters_see_what_the_model_wrote_and_earlier_forms_its_parsed_steps(store: Store) -> None:
-    made = next(iter(store.all(GeneratedScript)))
+    script = next(iter(store.all(GeneratedScript)))
     text = "Note: it is in Paris\x1b[2J\n1. Go\n2.\n3. Stay"
-    steps = made.model_copy(update={"key": "generated/a", "text": text, "steps": ("Go", "Stay")})
-    long = made.model_copy(update={"key": "generated/b", "text": "go " * 9_000, "steps": ()})
+    steps = script.model_copy(update={"key": "generated/a", "text": text, "steps": ("Go", "Stay")})
+    long = script.model_copy(update={"key": "generated/b", "text": "go " * 9_000, "steps": ()})
     store.put([steps, long])
-    shown = {i.id: dict(i.shown) for i in make_task("rate_executability").items(store)}
-    assert shown[steps.id] == {"script": "Note: it is in Paris\\u001b[2J\n1. Go\n2.\n3. Stay"}
-    assert shown[long.id]["script"].endswith("[the text goes on: 6,000 of 27,000 characters are shown]")
+    views = {i.id: dict(i.shown) for i in make_task("rate_executability").items(store)}
+    assert views[steps.id] == {"script": "Note: it is in Paris\\u001b[2J\n1. Go\n2.\n3. Stay"}
+    assert views[long.id]["script"].endswith("[the text goes on: 6,000 of 27,000 characters are shown]")
     for task, form in (("rate_executability", "rate_executability@1"), ("rate_script", "rate_script@2")):
         earlier = make_task(task, form)
         assert earlier.form.label == form
@@ -61,29 +61,29 @@ def test_strata_are_models_and_editors(store: Store) -> None:
 
 
 def test_a_script_of_a_fact_that_is_not_edited_or_of_no_question_is_refused_by_name(store: Store) -> None:
-    made = next(iter(store.all(GeneratedScript)))
-    crossed = made.model_copy(update={"key": "generated/crossed", "question": made.fact})
-    store.put([crossed])
+    script = next(iter(store.all(GeneratedScript)))
+    variant = script.model_copy(update={"key": "generated/crossed", "question": script.fact})
+    store.put([variant])
     with pytest.raises(UserError, match="generated/crossed' belongs to no question"):
         list(generated_items(store, blind_to_fact=False))
-    assert crossed.id in {i.id for i in generated_items(store, blind_to_fact=True)}, "Executability needs neither"
-    store.put([crossed.model_copy(update={"question": made.question})])
-    fact = next(c.fact for c in mini_split().cases if c.fact.key == made.fact)
+    assert variant.id in {i.id for i in generated_items(store, blind_to_fact=True)}, "Executability needs neither"
+    store.put([variant.model_copy(update={"question": script.question})])
+    fact = next(c.fact for c in mini_split().cases if c.fact.key == script.fact)
     store.put([fact.model_copy(update={"new": None, "change": "none"})])
     with pytest.raises(UserError, match="is of a fact that is not edited") as error:
         list(generated_items(store, blind_to_fact=False))
-    assert error.value.where == made.fact
+    assert error.value.where == script.fact
 
 
 def test_one_rating_an_aspect_each_with_the_comment() -> None:
     item = TaskItem(id="a" * 20, case="c", shown={})
     answers = {"coherence": 1, "consistency": 7, "completeness": 4, "comment": "vague"}
-    made = [r for r in rating_records(RateScript.form, item, answers, person="synthetic-x") if isinstance(r, Rating)]
-    assert [(r.aspect, r.value, r.reason) for r in made] == [
+    records = [r for r in rating_records(RateScript.form, item, answers, person="synthetic-x") if isinstance(r, Rating)]
+    assert [(r.aspect, r.value, r.reason) for r in records] == [
         ("coherence", 1, "vague"), ("consistency", 7, "vague"), ("completeness", 4, "vague"),
     ]  # fmt: skip
-    assert made[0].key == f"rating/rate_script@3/person:synthetic-x/coherence/{item.id}"
-    assert all(r.rated_by.is_program and r.item_id == item.id for r in made)
+    assert records[0].key == f"rating/rate_script@3/person:synthetic-x/coherence/{item.id}"
+    assert all(r.rated_by.is_program and r.item_id == item.id for r in records)
 
 
 @pytest.mark.parametrize(("value", "passes"), [(0, False), (1, True), (7, True), (8, False)])

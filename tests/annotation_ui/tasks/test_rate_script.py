@@ -18,18 +18,18 @@ TASK = RateScript()
 
 
 def test_the_scripts_of_a_case_stand_beside_the_same_fact_and_differ_in_what_counts(store: Store) -> None:
-    made = {g.id: g for g in store.all(GeneratedScript)}
+    generated = {g.id: g for g in store.all(GeneratedScript)}
     facts = {c.fact.key: c.fact for c in mini_split().cases}
-    shown: dict[str, set[str]] = {}
+    views: dict[str, set[str]] = {}
     for item in TASK.items(store):
-        script = made[item.id]
+        script = generated[item.id]
         fact = facts[script.fact]
         assert fact.new is not None
         assert item.shown["counts"] == (fact.new.text if script.edited else fact.old.text)
         assert item.case == script.case
         same = {k: v for k, v in item.shown.items() if k in ("fact", "new", "old", "question")}
-        shown.setdefault(item.case, set()).add(json.dumps(same))
-    assert len(shown) == 6 and all(len(texts) == 1 for texts in shown.values())
+        views.setdefault(item.case, set()).add(json.dumps(same))
+    assert len(views) == 6 and all(len(texts) == 1 for texts in views.values())
 
 
 def test_a_rating_of_one_aspect_alone_is_refused(store: Store) -> None:

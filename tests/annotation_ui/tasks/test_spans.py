@@ -33,7 +33,7 @@ def test_offsets_count_characters_not_units() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answers", "said"),
+    ("answers", "message"),
     [
         (marked(words="Oslo"), "other words"),
         (marked(end=10**9), "other words"),
@@ -53,9 +53,9 @@ def test_offsets_count_characters_not_units() -> None:
         ({**YES, "marked": [LIMA] * (MOST_SPANS + 1)}, "at most"),
     ],
 )
-def test_what_is_no_mark_is_refused_in_a_short_sentence(answers: dict[str, Any], said: str) -> None:
+def test_what_is_no_mark_is_refused_in_a_short_sentence(answers: dict[str, Any], message: str) -> None:
     (fault,) = FILTER.faults(ITEM, answers)
-    assert said in fault and len(fault) < 200
+    assert message in fault and len(fault) < 200
     with pytest.raises(DataError):
         FILTER.records(ITEM, answers, person="ann")
 
@@ -101,9 +101,11 @@ def test_an_old_answer_is_read_by_a_form_that_takes_marks() -> None:
     assert span_faults(make_task("filter_question").form, SHOWN, {"marked": [LIMA]}) == []
 
 
-@pytest.mark.parametrize(("sent", "read"), [("", []), (" ", []), ("[1]", [1]), ("{", "{"), ("[" * 10**5, "[" * 10**5)])
-def test_what_the_page_sends_is_read_without_a_traceback(sent: str, read: Any) -> None:
-    assert read_spans(sent) == read
+@pytest.mark.parametrize(
+    ("payload", "content"), [("", []), (" ", []), ("[1]", [1]), ("{", "{"), ("[" * 10**5, "[" * 10**5)]
+)
+def test_what_the_page_sends_is_read_without_a_traceback(payload: str, content: Any) -> None:
+    assert read_spans(payload) == content
 
 
 def test_the_hint_says_what_each_label_means() -> None:

@@ -21,8 +21,8 @@ def test_every_prompt_comes_with_its_own_fact_though_keys_do_not_sort_by_fact(tm
         store.put(records)
         pairs = [(fact.key, prompt.fact) for fact, prompt in edited_prompts(store)]
     assert len(pairs) == sum(len(c.prompts) for c in cases)
-    assert all(own == named for own, named in pairs)
-    assert {own for own, _ in pairs} == {c.fact.key for c in cases}
+    assert all(row == pair for row, pair in pairs)
+    assert {row for row, _ in pairs} == {c.fact.key for c in cases}
 
 
 def test_prompts_of_facts_that_are_not_edited_are_left_out(tmp_path: Path) -> None:

@@ -43,9 +43,9 @@ def test_words_and_reasons_of_several_checks_are_shown_once_each(store: Store) -
             flag(item, "Lima", by="other_check@1", why="it is named"),
         ]
     )
-    (found,) = TASK.items(store)
-    assert sorted(found.shown["flagged"].split(" … ")) == ["Lima", "Peru"]
-    assert sorted(found.shown["why"].split("; ")) == ["it is named", "it is near"]
+    (task,) = TASK.items(store)
+    assert sorted(task.shown["flagged"].split(" … ")) == ["Lima", "Peru"]
+    assert sorted(task.shown["why"].split("; ")) == ["it is named", "it is near"]
 
 
 def test_a_flag_without_words_a_kept_item_and_a_person_s_verdict_are_no_work(store: Store) -> None:

@@ -11,8 +11,8 @@ from benchmarks.coverage.rows import LIKERT
 
 @pytest.mark.parametrize("usage", LIKERT)
 def test_the_scale_is_used_as_named(usage: str) -> None:
-    used = np.bincount(panel(np.random.default_rng(3), 4_000, usage).codes.astype(int).ravel(), minlength=7)
-    assert used / used.sum() == pytest.approx(np.array(LIKERT[usage]) / sum(LIKERT[usage]), abs=0.02)
+    frequencies = np.bincount(panel(np.random.default_rng(3), 4_000, usage).codes.astype(int).ravel(), minlength=7)
+    assert frequencies / frequencies.sum() == pytest.approx(np.array(LIKERT[usage]) / sum(LIKERT[usage]), abs=0.02)
 
 
 def test_the_truth_is_what_many_other_cases_give() -> None:

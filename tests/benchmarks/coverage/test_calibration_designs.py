@@ -15,14 +15,14 @@ def test_probabilities_are_true(sample) -> None:
     came, weight = np.zeros(24), []
     chances: dict[int, float] = {}
     for _ in range(400):
-        drawn = sample(rng, judge, 8)
-        chances |= drawn
-        came[list(drawn)] += 1
-        weight.append(sum(1 / p for p in drawn.values()))
+        indices = sample(rng, judge, 8)
+        chances |= indices
+        came[list(indices)] += 1
+        weight.append(sum(1 / p for p in indices.values()))
     assert came / 400 == pytest.approx(np.array([chances[k] for k in range(24)]), abs=0.09)
     assert np.mean(weight) == pytest.approx(24, abs=1.5)
 
 
 def test_unequal_chances_are_unequal() -> None:
-    drawn = unequal_chances(np.random.default_rng(1), np.array([1.0, 2.0, 6.0, 7.0] * 10), 20)
-    assert len(set(drawn.values())) == 2
+    sample = unequal_chances(np.random.default_rng(1), np.array([1.0, 2.0, 6.0, 7.0] * 10), 20)
+    assert len(set(sample.values())) == 2

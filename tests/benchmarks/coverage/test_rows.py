@@ -13,12 +13,12 @@ def test_no_interval_is_neither_right_nor_wrong() -> None:
 
 def test_a_cell_counts_runs_given_and_held() -> None:
     outcomes = iter([True, None, False, True])
-    found = cell(Row("means", "d", "m", lambda rng, n: next(outcomes), 0.93), 12, runs=4)
-    assert found == Cell(12, 2, 3, 4) and found.share == pytest.approx(2 / 3)
+    row = cell(Row("means", "d", "m", lambda rng, n: next(outcomes), 0.93), 12, runs=4)
+    assert row == Cell(12, 2, 3, 4) and row.share == pytest.approx(2 / 3)
 
 
 @pytest.mark.parametrize(
-    ("found", "text"),
+    ("cell", "text"),
     [
         (Cell(6, 93, 100, 100), "93 %"),
         (Cell(6, 48, 50, 100), "96 % of 50 % given"),
@@ -26,8 +26,8 @@ def test_a_cell_counts_runs_given_and_held() -> None:
         (Cell(6, 0, 0, 100), "0 % given"),
     ],
 )
-def test_text(found: Cell, text: str) -> None:
-    assert found.text == text
+def test_text(cell: Cell, text: str) -> None:
+    assert cell.text == text
 
 
 def test_three_standard_errors_are_allowed() -> None:

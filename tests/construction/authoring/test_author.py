@@ -31,8 +31,8 @@ def answers(questions=QUESTIONS, steps=GOOD):
         user = asked({"messages": [m.model_dump() for m in request.messages]})
         if "Question: " not in user:
             return json.dumps({"questions": list(questions)})
-        found = steps(field(user, "Question"), request) if callable(steps) else steps
-        return json.dumps({"steps": list(found)}) if isinstance(found, tuple) else found
+        step_list = steps(field(user, "Question"), request) if callable(steps) else steps
+        return json.dumps({"steps": list(step_list)}) if isinstance(step_list, tuple) else step_list
 
     return answer
 
@@ -54,13 +54,13 @@ def make(author, *, questions=2, candidates=None, scripts=1, fact=FACT):
 
 def test_every_question_gets_a_script_a_cut_and_its_line():
     author, client = author_of(answers(QUESTIONS[:2]))
-    made = make(author)
-    assert [slot.standing for slot in made.slots] == ["keep", "keep"] and client.calls == 3
-    prompts = made.prompts()
+    outcome = make(author)
+    assert [slot.standing for slot in outcome.slots] == ["keep", "keep"] and client.calls == 3
+    prompts = outcome.prompts()
     assert [p.text.split("\n")[0] for p in prompts] == list(QUESTIONS[:2])
     assert {p.text.split("\n")[-1] for p in prompts} == {"Step 3: Fly to"} and prompts[0].targets == ("Lima", "Oslo")
-    assert sorted(line.stage for line in made.lineage) == ["questions"] * 2 + ["scripts"] * 2 + ["truncate"] * 2
-    cut = next(line for line in made.lineage if line.stage == "truncate")
+    assert sorted(line.stage for line in outcome.lineage) == ["questions"] * 2 + ["scripts"] * 2 + ["truncate"] * 2
+    cut = next(line for line in outcome.lineage if line.stage == "truncate")
     assert cut.parents and cut.request is None, "a cut is a pure function of its script: no call, no cost"
 
 
@@ -86,19 +86,19 @@ REPLIES = {
 def test_a_reply_that_cannot_be_used_fills_every_slot_with_its_reason(name):
     reply, status = REPLIES[name]
     author, client = author_of(lambda request: reply)
-    made = make(author, questions=3)
-    assert [slot.failure.split(":")[0] for slot in made.slots] == [status] * 3 and client.calls == 1
-    (line,) = made.lineage
+    outcome = make(author, questions=3)
+    assert [slot.failure.split(":")[0] for slot in outcome.slots] == [status] * 3 and client.calls == 1
+    (line,) = outcome.lineage
     assert (line.stage, line.detail["of"]) == (FAILED, "questions") and line.detail["why"].startswith(status)
-    assert [(v.check, v.label) for v in made.verdicts if v.check == "reply_usable"] == [("reply_usable", "unscored")]
-    assert made.prompts() == [] and not made.unfinished
+    assert [(v.check, v.label) for v in outcome.verdicts if v.check == "reply_usable"] == [("reply_usable", "unscored")]
+    assert outcome.prompts() == [] and not outcome.unfinished
 
 
 def test_fewer_questions_than_asked_for_leave_slots_that_say_so():
-    made = make(author_of(answers(QUESTIONS[:1]))[0], questions=3)
-    assert [bool(slot.questions) for slot in made.slots] == [True, False, False]
-    assert "fewer questions than asked for" in made.slots[2].failure
-    assert [v.label for v in made.verdicts if v.check == "reply_usable"] == ["keep"], "something came of the reply"
+    outcome = make(author_of(answers(QUESTIONS[:1]))[0], questions=3)
+    assert [bool(slot.questions) for slot in outcome.slots] == [True, False, False]
+    assert "fewer questions than asked for" in outcome.slots[2].failure
+    assert [v.label for v in outcome.verdicts if v.check == "reply_usable"] == ["keep"], "something came of the reply"
 
 
 def test_more_questions_than_asked_for_are_not_paid_scripts_for():
@@ -109,50 +109,52 @@ def test_more_questions_than_asked_for_are_not_paid_scripts_for():
 def test_a_question_said_twice_takes_one_slot():
     """The step gives each text once, so the list is short of one; the slot says why, and one script is asked for."""
     author, client = author_of(answers((QUESTIONS[0], QUESTIONS[0].upper().replace("?", " ?"), QUESTIONS[0])))
-    made = make(author, questions=3)
-    texts = [q.question.text for q in made.questions()]
+    outcome = make(author, questions=3)
+    texts = [q.question.text for q in outcome.questions()]
     assert len(texts) == len({t.casefold() for t in texts})
-    assert client.calls == 1 + len([q for q in made.questions() if q.written])
+    assert client.calls == 1 + len([q for q in outcome.questions() if q.written])
 
 
 def test_no_script_is_asked_of_a_question_that_leaks():
     author, client = author_of(answers(("How to reach Lima in Peru?", QUESTIONS[0])))
-    made = make(author)
-    assert [slot.standing for slot in made.slots] == ["drop", "keep"] and client.calls == 2
+    outcome = make(author)
+    assert [slot.standing for slot in outcome.slots] == ["drop", "keep"] and client.calls == 2
 
 
 def test_an_unanswered_call_leaves_the_fact_unfinished_with_nothing_to_store():
     """Scripts of the other question were answered; they are on record and come again, here nothing is half kept."""
     busy = answers(steps=lambda question, _: None if "soup" in question else GOOD)
-    made = make(author_of(busy)[0])
-    assert made.unfinished == "busy" and made.slots == () and list(made.records()) == [] and made.lineage == ()
+    outcome = make(author_of(busy)[0])
+    assert (
+        outcome.unfinished == "busy" and outcome.slots == () and list(outcome.records()) == [] and outcome.lineage == ()
+    )
 
 
 def test_attempts_at_a_script_end_with_the_first_that_is_kept():
     steps = {0: ("Go there", "Come back"), 1: GOOD, 2: ("Walk to Lima",)}
     author, client = author_of(answers(QUESTIONS[:1], lambda _, request: steps[request.sample % SAMPLES]), attempts=3)
-    made = make(author, questions=1)
-    (question,) = made.questions()
+    outcome = make(author, questions=1)
+    (question,) = outcome.questions()
     assert [s.standing for s in question.scripts] == ["drop", "keep"] and client.calls == 3
-    assert question.standing == "keep" and len(made.prompts()) == 1
+    assert question.standing == "keep" and len(outcome.prompts()) == 1
 
 
 def test_steps_that_break_the_format_are_no_script_and_a_line_all_the_same():
     long = tuple(["walk", "all", "the", "way", "there", "and", "back", "again"] * 2)
     author, _ = author_of(answers(QUESTIONS[:1], lambda _, request: (" ".join(long),)), attempts=2)
-    made = make(author, questions=1)
-    (question,) = made.questions()
+    outcome = make(author, questions=1)
+    (question,) = outcome.questions()
     assert question.scripts == () and question.standing == "drop"
     assert [v.check for v in question.verdicts if v.label == "drop"] == ["script_format"]
-    failed = [line for line in made.lineage if line.stage == FAILED]
-    assert [line.detail["sample"] for line in failed] == [0, 1] and {line.tokens_out for line in failed} == {3}
+    failure = [line for line in outcome.lineage if line.stage == FAILED]
+    assert [line.detail["sample"] for line in failure] == [0, 1] and {line.tokens_out for line in failure} == {3}
 
 
 def test_two_scripts_of_two_authors_are_four_calls_with_samples_of_their_own():
     ann, bob = (client_of(answers(steps=lambda _, r, n=n: (*GOOD, f"Thank {n} {r.sample}")), model=n) for n in "ab")
     author, client = author_of(answers(QUESTIONS[:1]), others=(ann, bob))
-    made = make(author, questions=1, scripts=2)
-    (question,) = made.questions()
+    outcome = make(author, questions=1, scripts=2)
+    (question,) = outcome.questions()
     assert (client.calls, ann.calls, bob.calls) == (1, 2, 2) and len(question.scripts) == 4
     assert [r.sample % SAMPLES for r in ann.asked] == [0, 2], "each script has two attempts"
     assert [(w.author, len(w.scripts)) for w in question.written] == [("a", 1), ("a", 1), ("b", 1), ("b", 1)]
@@ -162,19 +164,19 @@ def test_candidates_replace_a_question_whose_script_fails_and_the_rest_is_surplu
     fails = "post mail"
     steps = answers(QUESTIONS, lambda question, _: ("Go", "Return") if fails in question else GOOD)
     author, client = author_of(steps)
-    made = make(author, questions=1, candidates=3)
-    standings = {q.question.text: slot for slot in made.slots for q in slot.questions}
-    assert sum(slot.surplus for slot in made.slots) == 2 and client.calls == 2
+    outcome = make(author, questions=1, candidates=3)
+    standings = {q.question.text: slot for slot in outcome.slots for q in slot.questions}
+    assert sum(slot.surplus for slot in outcome.slots) == 2 and client.calls == 2
     assert standings[QUESTIONS[0]].standing == "keep", "the model's own first is taken first"
     only_bad = answers(QUESTIONS, lambda question, _: ("Go", "Return"))
     author, client = author_of(only_bad)
-    made = make(author, questions=1, candidates=3)
-    assert client.calls == 1 + 3 * 2 and not any(slot.surplus for slot in made.slots), "all were tried in vain"
+    outcome = make(author, questions=1, candidates=3)
+    assert client.calls == 1 + 3 * 2 and not any(slot.surplus for slot in outcome.slots), "all were tried in vain"
 
 
 def test_candidates_that_the_model_left_out_count_for_nothing_where_enough_were_chosen():
-    made = make(author_of(answers(QUESTIONS[:2]))[0], questions=2, candidates=4)
-    assert [slot.surplus for slot in made.slots] == [False, False, True, True]
+    outcome = make(author_of(answers(QUESTIONS[:2]))[0], questions=2, candidates=4)
+    assert [slot.surplus for slot in outcome.slots] == [False, False, True, True]
     short = make(author_of(answers(QUESTIONS[:1]))[0], questions=2, candidates=4)
     assert [slot.surplus for slot in short.slots] == [False] * 4, "here one more was wanted"
     plain = make(author_of(answers(QUESTIONS[:1]))[0], questions=2)
@@ -184,19 +186,19 @@ def test_candidates_that_the_model_left_out_count_for_nothing_where_enough_were_
 def test_a_second_reader_that_is_away_leaves_the_fact_for_another_run():
     reader = SecondReader(client_of(lambda request: None, model="reader"), "paper")
     author, _ = author_of(answers(), reader=reader)
-    made = make(author)
-    assert made.unfinished == "no verdict from reader" and list(made.records()) == []
+    outcome = make(author)
+    assert outcome.unfinished == "no verdict from reader" and list(outcome.records()) == []
 
 
 def test_no_script_is_paid_for_where_the_second_reader_drops_the_question():
     reader = SecondReader(client_of(lambda r: '{"why": "x", "same": "yes"}', model="reader"), "paper")
     author, client = author_of(answers(), reader=reader)
-    made = make(author)
-    assert client.calls == 1 and [slot.standing for slot in made.slots] == ["drop", "drop"]
-    assert {v.check for q in made.questions() for v in q.verdicts if v.label == "drop"} == {"verify_depends"}
+    outcome = make(author)
+    assert client.calls == 1 and [slot.standing for slot in outcome.slots] == ["drop", "drop"]
+    assert {v.check for q in outcome.questions() for v in q.verdicts if v.label == "drop"} == {"verify_depends"}
 
 
 def test_another_question_too_like_an_earlier_one_is_measured_beside_it():
-    made = make(author_of(answers(("How to cook a soup of Peru?", "How to cook a thick soup of Peru?")))[0])
-    values = [v.value for q in made.questions() for v in q.verdicts if v.check == "similar_question"]
+    outcome = make(author_of(answers(("How to cook a soup of Peru?", "How to cook a thick soup of Peru?")))[0])
+    values = [v.value for q in outcome.questions() for v in q.verdicts if v.check == "similar_question"]
     assert len(values) >= 1 and max(v for v in values if v is not None) > 0.7

@@ -19,15 +19,17 @@ def made(text: str, label: str = "keep") -> QuestionOutcome:
 
 def naive(questions):
     """Greedy max-min, written down from its definition."""
-    taken: list[int] = []
-    while len(taken) < len(questions):
+    selection: list[int] = []
+    while len(selection) < len(questions):
 
         def rank(i):
-            near = max((rouge1_f(questions[i].question.text, questions[j].question.text) for j in taken), default=0.0)
+            near = max(
+                (rouge1_f(questions[i].question.text, questions[j].question.text) for j in selection), default=0.0
+            )
             return questions[i].verdicts[0].label != "keep", near, i
 
-        taken.append(min((i for i in range(len(questions)) if i not in taken), key=rank))
-    return taken
+        selection.append(min((i for i in range(len(questions)) if i not in selection), key=rank))
+    return selection
 
 
 def test_hand_worked():
@@ -56,9 +58,9 @@ def test_none_and_one():
 
 
 def test_the_verdict_names_the_nearest_of_the_chosen():
-    left, near, far = (made(t).question for t in ("How to visit Peru?", "How to see Peru?", "How do I cook?"))
-    verdict = surplus_verdict(left, [far, near])
+    questions, near, far = (made(t).question for t in ("How to visit Peru?", "How to see Peru?", "How do I cook?"))
+    verdict = surplus_verdict(questions, [far, near])
     assert (verdict.label, verdict.value, verdict.unit) == ("drop", 0.75, UNIT)
     assert "'How to see Peru?'" in verdict.reason
-    again = chosen_verdict(left)
-    assert (again.key, again.label) == (verdict.key, "keep")  # judged again, it replaces the first
+    repeat = chosen_verdict(questions)
+    assert (repeat.key, repeat.label) == (verdict.key, "keep")  # judged again, it replaces the first

@@ -43,8 +43,8 @@ def script_of(label, *, words="Fly to Lima", question=None):
 
 def outcome(label, *scripts, number=1):
     question = question_of(number)
-    written = tuple(AuthorAttempts("m", (s,)) for s in scripts)
-    return QuestionOutcome(question, (said(question, label),), written)
+    attempts = tuple(AuthorAttempts("m", (s,)) for s in scripts)
+    return QuestionOutcome(question, (said(question, label),), attempts)
 
 
 STANDINGS = {
@@ -60,9 +60,9 @@ STANDINGS = {
 
 @pytest.mark.parametrize("name", STANDINGS)
 def test_a_question_stands_as_its_worst_and_its_best_script(name):
-    own, scripts, expected = STANDINGS[name]
-    made = [script_of(label, words=f"Fly to Lima {n}") for n, label in enumerate(scripts)]
-    assert outcome(own, *made).standing == expected
+    position, scripts, expected = STANDINGS[name]
+    texts = [script_of(label, words=f"Fly to Lima {n}") for n, label in enumerate(scripts)]
+    assert outcome(position, *texts).standing == expected
 
 
 def test_a_text_that_two_authors_wrote_counts_once():
@@ -81,12 +81,12 @@ def test_a_slot_passes_by_its_last_question_and_stands_by_its_best():
 
 
 def test_records_hold_rejected_attempts_and_prompts_only_what_may_stay():
-    kept, dropped = outcome("keep", script_of("keep")), outcome("drop", number=2)
-    lost = outcome("keep", script_of("drop", words="Drive to Lima"), number=3)
-    made = FactOutcome(FACT, (Slot((kept,)), Slot((dropped,)), Slot((lost,))), (said(FACT, "keep"),))
-    kinds = [record.kind for record in made.records()]
+    passing, rejection = outcome("keep", script_of("keep")), outcome("drop", number=2)
+    failure = outcome("keep", script_of("drop", words="Drive to Lima"), number=3)
+    fact_outcome = FactOutcome(FACT, (Slot((passing,)), Slot((rejection,)), Slot((failure,))), (said(FACT, "keep"),))
+    kinds = [record.kind for record in fact_outcome.records()]
     assert kinds.count("question") == 3 and kinds.count("script") == 2 and kinds.count("prompt") == 2
-    assert [p.text.split("\n")[0] for p in made.prompts()] == ["How to see Peru 1?"]
+    assert [p.text.split("\n")[0] for p in fact_outcome.prompts()] == ["How to see Peru 1?"]
 
 
 def test_the_best_of_none_is_nothing():

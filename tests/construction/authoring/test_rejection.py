@@ -69,9 +69,9 @@ def test_what_stands_in_the_question_no_other_script_can_mend() -> None:
 
 def test_a_drop_comes_before_what_is_only_unsure_and_a_measurement_counts_for_nothing() -> None:
     early = Verdict(key="a", item_id="x", by="early_cut@2", label="unsure", reason="early")
-    gone = Verdict(key="b", item_id="x", by="no_mention@2", label="drop", reason="no step")
+    verdict = Verdict(key="b", item_id="x", by="no_mention@2", label="drop", reason="no step")
     value = Verdict(key="c", item_id="x", by="predictability@1", label=None, value=9.0, unit="bits")
-    assert reason_for_author(QUESTION, [early, gone]) == reason_for_author(QUESTION, [gone])
+    assert reason_for_author(QUESTION, [early, verdict]) == reason_for_author(QUESTION, [verdict])
     assert reason_for_author(QUESTION, [value]) == ""
 
 
@@ -87,5 +87,5 @@ def test_quoted_words_are_short_printable_and_few() -> None:
     texts = ["\x1b[2J" + "x" * 5000, "Ignore\nall rules", "third", "fourth"]
     spans = tuple(Span(start=start, end=start + len(t), text=t) for t in texts)
     bad = Verdict(key="a", item_id="x", by="verify_leak@1", label="drop", reason="leaks", spans=spans)
-    said = reason_for_author(QUESTION, [bad])
-    assert "\x1b" not in said and "\n" not in said and "fourth" not in said and len(said) < 400
+    text = reason_for_author(QUESTION, [bad])
+    assert "\x1b" not in text and "\n" not in text and "fourth" not in text and len(text) < 400

@@ -30,7 +30,7 @@ def outcome(name, fact=FACT, **more):
 @pytest.fixture
 def store(tmp_path):
     """Two facts with an earlier generation each, and a question by hand."""
-    with Store.open(tmp_path / "s.duckdb", create=True) as opened:
+    with Store.open(tmp_path / "s.duckdb", create=True) as db:
         lines = []
         items = [FACT, OTHER]
         for fact in (FACT, OTHER):
@@ -39,8 +39,8 @@ def store(tmp_path):
                 lines.append(
                     Lineage(item_id=item.id, stage="x", made_at="2026-11-21T00:00:00+00:00", model="m", request="llm/1")
                 )
-        opened.put([*items, written("hand")[0]], lines)
-        yield opened
+        db.put([*items, written("hand")[0]], lines)
+        yield db
 
 
 def told(store, made, choice):
@@ -53,8 +53,8 @@ def told(store, made, choice):
 
 
 def test_a_new_generation_replaces_questions_and_scripts_of_its_fact_alone(store):
-    found = told(store, [outcome("new")], "replace")
-    assert found == {("f/Peru", "old", "question"): "drop", ("f/Peru", "old", "script"): "drop"}
+    summary = told(store, [outcome("new")], "replace")
+    assert summary == {("f/Peru", "old", "question"): "drop", ("f/Peru", "old", "script"): "drop"}
     assert told(store, [outcome("new")], "add") == {}
 
 

@@ -27,7 +27,7 @@ def said(item: str, who: str, label: Label, form: str = "screen_question@1") -> 
 
 
 @pytest.mark.parametrize(
-    ("verdicts", "dropped"),
+    ("verdicts", "drops"),
     [
         ([], False),
         ([said("q", "ann", "drop")], True),
@@ -41,8 +41,8 @@ def said(item: str, who: str, label: Label, form: str = "screen_question@1") -> 
         ([said("q", "ann", "drop", "screen_question_meaningful@1")], False),
     ],
 )
-def test_whose_verdict_counts(verdicts: list[Verdict], dropped: bool) -> None:
-    assert list(dropped_by_people(verdicts)) == (["q"] if dropped else [])
+def test_whose_verdict_counts(verdicts: list[Verdict], drops: bool) -> None:
+    assert list(dropped_by_people(verdicts)) == (["q"] if drops else [])
 
 
 def answer(request: Any) -> str:
@@ -81,11 +81,11 @@ def test_questions_come_alone_and_what_people_drop_gets_no_script(tmp_path: Path
 
     with pytest.raises(KeyboardInterrupt):  # stopped half way, then begun again
         construct(path, stops)
-    again = construct(path)
+    repeat = construct(path)
     questions_after, scripted = stored(path)
     assert {q.id for q in questions_after} == {q.id for q in questions}
     assert scripted == {q.key for q in questions} - {questions[0].key}
-    assert (again.kept, again.rejected) == (3, 1)
-    assert any(r.check == "screen_question" and r.reason == "changes" for r in again.reasons)
+    assert (repeat.kept, repeat.rejected) == (3, 1)
+    assert any(r.check == "screen_question" and r.reason == "changes" for r in repeat.reasons)
     construct(path)
     assert stored(path)[1] == scripted, "once more changes nothing"

@@ -39,14 +39,14 @@ def test_the_worst_counts_whatever_the_order(labels):
 
 
 def test_a_measurement_without_a_label_drops_nothing():
-    measured = Verdict(
+    verdict = Verdict(
         key=verdict_key(item_id=FACT.id, by="s@1"), item_id=FACT.id, by="s@1", label=None, value=0.99, unit="u"
     )
-    assert standing([measured]) == "keep"
+    assert standing([verdict]) == "keep"
 
 
 def test_a_fact_that_only_serves_makes_no_case_until_it_is_edited():
     """One verdict a fact: that of the later run takes the place of the earlier one, by its key."""
-    serves, edited = asked_as_edit(FACT, edited=False), asked_as_edit(FACT, edited=True)
-    assert serves.key == edited.key and (serves.label, edited.label) == ("drop", "keep")
-    assert "only serves as a neighbour" in serves.reason and edited.reason == ""
+    serves, verdict = asked_as_edit(FACT, edited=False), asked_as_edit(FACT, edited=True)
+    assert serves.key == verdict.key and (serves.label, verdict.label) == ("drop", "keep")
+    assert "only serves as a neighbour" in serves.reason and verdict.reason == ""

@@ -23,13 +23,13 @@ def said(item, check, label, reason="because"):
 def question_with(number, *scripts, verdicts=(), author="m"):
     """A question, and scripts of given steps with (check, label) of each."""
     question = ScriptQuestion(key=f"f/Peru/q-{number}", fact=FACT.key, text=f"How to see Peru {number}?")
-    made = []
+    items = []
     for n, (steps, check, label) in enumerate(scripts):
         script = Script(key=f"{question.key}/s-{n}", question=question.key, steps=steps)
         prompt = cut_script(FACT, question, script)
-        made.append(ScriptOutcome(script, prompt, (said(prompt or script, check, label),)))
-    written = (AuthorAttempts(author, tuple(made)),) if made else ()
-    return QuestionOutcome(question, tuple(said(question, c, label) for c, label in verdicts), written)
+        items.append(ScriptOutcome(script, prompt, (said(prompt or script, check, label),)))
+    attempts = (AuthorAttempts(author, tuple(items)),) if items else ()
+    return QuestionOutcome(question, tuple(said(question, c, label) for c, label in verdicts), attempts)
 
 
 LATER, FIRST, NOWHERE = ("Pack a bag", "Fly to Lima"), ("Fly to Lima",), ("Pack a bag",)
@@ -46,63 +46,63 @@ def counts(*slots, edited=True, **more):
 
 
 def test_of_nothing_all_is_zero_and_nothing_is_divided_by_it():
-    found = ConstructionTally().result(calls=0, quality=None)
-    assert (found.facts, found.asked, found.early_percent, found.reasons, found.authors) == (0, 0, 0.0, (), ())
+    result = ConstructionTally().result(calls=0, quality=None)
+    assert (result.facts, result.asked, result.early_percent, result.reasons, result.authors) == (0, 0, 0.0, (), ())
 
 
 def test_every_question_asked_for_has_one_fate_and_a_reason_where_it_is_not_kept():
-    found = counts(Slot((KEPT,)), Slot((EARLY,)), Slot((UNCUT,)), Slot((LEAKS,)), Slot(failure="refused: No."))
-    assert (found.asked, found.kept, found.unsure, found.rejected) == (5, 1, 1, 3)
-    reasons = {(r.stage, r.check, r.label): (r.count, r.reason) for r in found.reasons}
+    tally = counts(Slot((KEPT,)), Slot((EARLY,)), Slot((UNCUT,)), Slot((LEAKS,)), Slot(failure="refused: No."))
+    assert (tally.asked, tally.kept, tally.unsure, tally.rejected) == (5, 1, 1, 3)
+    reasons = {(r.stage, r.check, r.label): (r.count, r.reason) for r in tally.reasons}
     assert reasons == {
         ("prompt", "early_cut", "unsure"): (1, "because"),
         ("script", "no_mention", "drop"): (1, "because"),
         ("question", "leak_in_question", "drop"): (1, "because"),
         ("question", "refused", "unscored"): (1, "No."),
     }
-    assert (found.questions, found.scripts, found.prompts, found.early, found.early_percent) == (4, 3, 2, 1, 50.0)
-    assert (found.facts, found.facts_kept, found.edits, found.calls) == (1, 1, 1, 7)
+    assert (tally.questions, tally.scripts, tally.prompts, tally.early, tally.early_percent) == (4, 3, 2, 1, 50.0)
+    assert (tally.facts, tally.facts_kept, tally.edits, tally.calls) == (1, 1, 1, 7)
 
 
 def test_examples_show_the_text_and_the_most_frequent_reason_comes_first():
-    found = counts(Slot((UNCUT,)), Slot((LEAKS,)), Slot((LEAKS,)))
-    assert [(r.check, r.count) for r in found.reasons] == [("leak_in_question", 2), ("no_mention", 1)]
-    assert found.reasons[0].example == "How to see Peru 4?"
-    assert found.reasons[1].example == "How to see Peru 3? Pack a bag"
+    tally = counts(Slot((UNCUT,)), Slot((LEAKS,)), Slot((LEAKS,)))
+    assert [(r.check, r.count) for r in tally.reasons] == [("leak_in_question", 2), ("no_mention", 1)]
+    assert tally.reasons[0].example == "How to see Peru 4?"
+    assert tally.reasons[1].example == "How to see Peru 3? Pack a bag"
 
 
 def test_surplus_questions_are_neither_kept_nor_lost():
-    found = counts(Slot((KEPT,)), Slot((LEAKS,), surplus=True))
-    assert (found.asked, found.kept, found.surplus, found.rejected, found.reasons) == (2, 1, 1, 0, ())
+    tally = counts(Slot((KEPT,)), Slot((LEAKS,), surplus=True))
+    assert (tally.asked, tally.kept, tally.surplus, tally.rejected, tally.reasons) == (2, 1, 1, 0, ())
 
 
 def test_an_attempt_that_succeeds_makes_up_for_those_before_it():
-    found = counts(Slot((LEAKS, KEPT)))
-    assert (found.asked, found.kept, found.questions, found.reasons) == (1, 1, 2, ())
+    tally = counts(Slot((LEAKS, KEPT)))
+    assert (tally.asked, tally.kept, tally.questions, tally.reasons) == (1, 1, 2, ())
 
 
 def test_an_unfinished_fact_counts_as_nothing_else():
-    found = counts(Slot((KEPT,)), unfinished="busy")
-    assert (found.facts, found.unfinished, found.asked, found.kept, found.prompts) == (1, 1, 0, 0, 0)
+    tally = counts(Slot((KEPT,)), unfinished="busy")
+    assert (tally.facts, tally.unfinished, tally.asked, tally.kept, tally.prompts) == (1, 1, 0, 0, 0)
 
 
-@pytest.mark.parametrize("edited", [True, False])
-def test_what_is_said_of_facts_is_counted_for_edits_only(edited):
+@pytest.mark.parametrize("is_edit", [True, False])
+def test_what_is_said_of_facts_is_counted_for_edits_only(is_edit):
     verdicts = (said(FACT, "fact_dates", "unsure", "no date"), said(FACT, "reply_usable", "unscored"))
     tally = ConstructionTally()
     for _ in range(2):
-        tally.add(FactOutcome(FACT, (Slot((KEPT,)),), verdicts), edited=edited)
-    held = tally.result(calls=0, quality=None).held
-    assert [(h.check, h.label, h.count, h.reason, h.example) for h in held] == (
-        [("fact_dates", "unsure", 2, "no date", FACT.key)] if edited else []
+        tally.add(FactOutcome(FACT, (Slot((KEPT,)),), verdicts), edited=is_edit)
+    holding = tally.result(calls=0, quality=None).held
+    assert [(h.check, h.label, h.count, h.reason, h.example) for h in holding] == (
+        [("fact_dates", "unsure", 2, "no date", FACT.key)] if is_edit else []
     )
 
 
 def test_authors_are_counted_by_scripts_asked_for_and_named_in_order():
     bob = question_with(1, (NOWHERE, "no_mention", "drop"), (LATER, "leak_in_prompt", "keep"), author="bob")
     ann = question_with(2, (FIRST, "early_cut", "unsure"), author="ann")
-    found = counts(Slot((bob,)), Slot((ann,)))
-    assert [(a.author, a.asked, a.kept, a.unsure, a.rejected, a.scripts) for a in found.authors] == [
+    tally = counts(Slot((bob,)), Slot((ann,)))
+    assert [(a.author, a.asked, a.kept, a.unsure, a.rejected, a.scripts) for a in tally.authors] == [
         ("ann", 1, 0, 1, 0, 1),
         ("bob", 1, 1, 0, 0, 2),
     ]
@@ -110,14 +110,14 @@ def test_authors_are_counted_by_scripts_asked_for_and_named_in_order():
 
 def test_links_are_counted_with_those_that_fit():
     tally = ConstructionTally()
-    for kept in (True, False, True):
-        tally.link(passes=kept)
-    found = tally.result(calls=0, quality="plumbing")
-    assert (found.links, found.links_kept, found.quality) == (3, 2, "plumbing")
+    for flag in (True, False, True):
+        tally.link(passes=flag)
+    result = tally.result(calls=0, quality="plumbing")
+    assert (result.links, result.links_kept, result.quality) == (3, 2, "plumbing")
 
 
 def test_counts_survive_the_way_through_json_and_refuse_what_is_missing():
-    found = counts(Slot((KEPT,)), Slot((EARLY,)))
-    assert ConstructionCounts.model_validate_json(found.model_dump_json()) == found
+    tally = counts(Slot((KEPT,)), Slot((EARLY,)))
+    assert ConstructionCounts.model_validate_json(tally.model_dump_json()) == tally
     with pytest.raises(ValidationError):
         ConstructionCounts.model_validate({"facts": 1})

@@ -133,8 +133,8 @@ def test_the_cuts_of_mini_are_those_of_its_frozen_split():
     """Whatever changes in what a mention is: the digest stays, and cutting the scripts again gives the same prompts."""
     split = mini_split()
     assert split.digest.startswith("c2b3824c635c")
-    adopted = adopt(mini_path().parent / "source.jsonl", source=split.cases[0].fact.source)
-    again = {r.key: r for r in adopted.records if isinstance(r, ScriptPrompt)}
+    adoption = adopt(mini_path().parent / "source.jsonl", source=split.cases[0].fact.source)
+    records = {r.key: r for r in adoption.records if isinstance(r, ScriptPrompt)}
     frozen = [p for c in split.cases for p in (*c.prompts, *(p for n in c.neighbours for p in n.prompts))]
     assert len(frozen) == 232 + 174
-    assert all(again[p.key] == p for p in frozen)
+    assert all(records[p.key] == p for p in frozen)

@@ -29,7 +29,7 @@ from tests.support.scripted_server import ScriptedServer
     ],
 )
 def test_two_changes_of_one_subject_come_in_order(name, first, other, label):
-    made = [
+    facts = [
         Fact(
             **{
                 **make_fact("Peru", old, new, key=f"f/{n}").model_dump(),
@@ -39,9 +39,9 @@ def test_two_changes_of_one_subject_come_in_order(name, first, other, label):
         )
         for n, (old, new, on) in enumerate((first, other))
     ]
-    (verdict,) = judge("fact", CheckInputs(fact=made[0], facts=(made[1],)))
+    (verdict,) = judge("fact", CheckInputs(fact=facts[0], facts=(facts[1],)))
     assert verdict.label == label, verdict.reason
-    assert verdict.related == ((made[1].id,) if label == "unsure" else ())
+    assert verdict.related == ((facts[1].id,) if label == "unsure" else ())
 
 
 @pytest.mark.parametrize("upstream", [WIKIFACTDIFF, SCEDIT_T], ids=lambda u: u.name)
@@ -88,9 +88,9 @@ def test_facts_of_wikifactdiff_come_through_construction_into_a_split(tmp_path):
 
 
 def interval_of(text) -> TimeSpan:
-    found = interval(text)
-    assert found is not None, text
-    return found
+    result = interval(text)
+    assert result is not None, text
+    return result
 
 
 @pytest.mark.parametrize(

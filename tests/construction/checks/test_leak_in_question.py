@@ -41,8 +41,8 @@ QUESTIONS = {
 def test_who_is_named_where(name):
     fact, text, label, places = QUESTIONS[name]
     question = ScriptQuestion(key="q", fact=fact.key, text=text)
-    said = judge("question", CheckInputs(fact=fact, question=question))
-    (verdict,) = [v for v in said if v.check == "leak_in_question"]
+    verdicts = judge("question", CheckInputs(fact=fact, question=question))
+    (verdict,) = [v for v in verdicts if v.check == "leak_in_question"]
     assert verdict.label == label, verdict.reason
     assert [(s.text, s.what) for s in verdict.spans] == places
     assert all(text[s.start : s.end] == s.text for s in verdict.spans)
@@ -52,5 +52,7 @@ def test_who_is_named_where(name):
 def test_a_fact_without_a_change_is_judged_by_its_one_object():
     plain = make_fact("Peru", "Lima", None)
     for text, label in (("How to move from Peru to Oslo?", "keep"), ("How to see Lima in Peru?", "drop")):
-        said = judge("question", CheckInputs(fact=plain, question=ScriptQuestion(key="q", fact=plain.key, text=text)))
-        assert next(v.label for v in said if v.check == "leak_in_question") == label
+        verdicts = judge(
+            "question", CheckInputs(fact=plain, question=ScriptQuestion(key="q", fact=plain.key, text=text))
+        )
+        assert next(v.label for v in verdicts if v.check == "leak_in_question") == label

@@ -19,7 +19,7 @@ def verdict(old, steps, rules=RULES):
 
 
 @pytest.mark.parametrize(
-    ("old", "steps", "label", "why"),
+    ("old", "steps", "label", "reason"),
     [
         ("Lima", ["Pack", "Fly to Lima"], "keep", ""),
         ("Lima", ["Pack", "Go"], "drop", "Lima"),
@@ -29,18 +29,18 @@ def verdict(old, steps, rules=RULES):
         ("Italy", ["Call an Italian"], "drop", "derived from 'Italy'"),
     ],
 )
-def test_it_says_why_nothing_or_something_doubtful_is_cut(old, steps, label, why):
-    found = verdict(old, steps)
-    assert (found.label, found.by) == (label, "no_mention@4")
-    assert why in found.reason
+def test_it_says_why_nothing_or_something_doubtful_is_cut(old, steps, label, reason):
+    result = verdict(old, steps)
+    assert (result.label, result.by) == (label, "no_mention@4")
+    assert reason in result.reason
 
 
 @pytest.mark.parametrize(("rules", "by", "label"), [(2, "no_mention@3", "keep"), (3, "no_mention@4", "unsure")])
 def test_what_the_third_rules_find_is_kept_under_the_second(rules, by, label):
-    found = verdict("Lima", ["Pack", "If in Lima, call us"], rules=rules)
-    assert (found.by, found.label) == (by, label)
+    result = verdict("Lima", ["Pack", "If in Lima, call us"], rules=rules)
+    assert (result.by, result.label) == (by, label)
 
 
 def test_under_the_first_rules_its_verdict_is_that_of_version_2():
-    found = verdict("Square", ["Meet at the town square"], rules=1)
-    assert (found.label, found.by, found.reason) == ("keep", "no_mention@2", "")
+    label = verdict("Square", ["Meet at the town square"], rules=1)
+    assert (label.label, label.by, label.reason) == ("keep", "no_mention@2", "")

@@ -37,8 +37,8 @@ QUESTIONS = {
 
 def form_of(text, fact=FACT):
     question = ScriptQuestion(key="q", fact=fact.key, text=text)
-    said = judge("question", CheckInputs(fact=fact, question=question))
-    return next(v for v in said if v.check == "question_form")
+    verdicts = judge("question", CheckInputs(fact=fact, question=question))
+    return next(v for v in verdicts if v.check == "question_form")
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
@@ -76,6 +76,6 @@ def test_only_the_subject_itself_may_be_an_impact(subject, text, label, earlier)
     fact = make_fact(subject)
     question = ScriptQuestion(key="q", fact=fact.key, text=text)
     for rules, expected in ((2, label), (1, earlier)):
-        said = judge("question", CheckInputs(fact=fact, question=question), rules=rules)
-        (verdict,) = [v for v in said if v.check == "question_form"]
+        verdicts = judge("question", CheckInputs(fact=fact, question=question), rules=rules)
+        (verdict,) = [v for v in verdicts if v.check == "question_form"]
         assert (verdict.label, verdict.by) == (expected, f"question_form@{rules}"), verdict.reason

@@ -51,7 +51,7 @@ def test_a_new_rule_check_needs_nothing_else(tmp_path, monkeypatch):
     monkeypatch.setattr(CHECKS, "names", lambda: ["shouting"])
     monkeypatch.setattr(CHECKS, "get", lambda name: Shouting)
     during = {k: judge("question", CheckInputs(fact=fact, question=q)) for k, q in questions.items()}
-    assert {k: [v.label for v in said] for k, said in during.items()} == {"a": ["drop"], "b": ["keep"], "c": []}
+    assert {k: [v.label for v in reply] for k, reply in during.items()} == {"a": ["drop"], "b": ["keep"], "c": []}
     assert during["a"][0].by == "shouting@3"
     with Store.open(tmp_path / "s.duckdb", create=True) as store:
         store.put([fact, *questions.values()])
@@ -91,13 +91,13 @@ def test_what_construction_judged_is_not_due(adopted, tmp_path):
 def test_items_without_fact_or_question_stay_due(tmp_path):
     question = ScriptQuestion(key="q", fact="f/none", text="How to go to Peru?")
     text = "How to go to Peru?\nStep 1: Fly to"
-    lost = [
+    questions = [
         question,
         Script(key="s", question="q/none", steps=("Fly to Lima",)),
         ScriptPrompt(key="p", fact="f/none", text=text, offset=len(text) + 1, targets=("Lima",)),
     ]
     with Store.open(tmp_path / "s.duckdb", create=True) as store:
-        store.put(lost)
+        store.put(questions)
         for name in RULES:
             outcome = run_check(store, STORE_CHECKS.get(name)())
             assert outcome.left == outcome.due and not outcome.labels
@@ -109,16 +109,16 @@ def test_the_command_says_what_runs_and_finds_an_imported_leak(tmp_path):
     prompt = ScriptPrompt(key="p", fact="f/Peru", text=text, offset=len(text) + 1, step=2, targets=("Lima", "Oslo"))
     with Store.open(path, create=True) as store:
         store.put([make_fact(), prompt])
-    named = ["leak_in_prompt", "early_cut", "fact_dates"]
-    done = CliRunner().invoke(check_command, [*named, "--store", str(path), "--jsonl"])
-    assert done.exit_code == 0, done.output
-    told = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [t["labels"] for t in told] == [{"drop": 1}, {"keep": 1}, {"keep": 1}] and not done.stderr
+    check_names = ["leak_in_prompt", "early_cut", "fact_dates"]
+    result = CliRunner().invoke(check_command, [*check_names, "--store", str(path), "--jsonl"])
+    assert result.exit_code == 0, result.output
+    rows = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [t["labels"] for t in rows] == [{"drop": 1}, {"keep": 1}, {"keep": 1}] and not result.stderr
     dry = CliRunner().invoke(check_command, ["--store", str(path), "--dry-run"])
     assert dry.exit_code == 0, dry.output
     assert "Running fact_dates, question_form" in dry.stderr and "telling_word with SmolLM2" in dry.stderr
-    left = "Not running verify_cut, verify_depends, verify_leak: name a model, such as --model verify_leak=MODEL."
-    assert left in dry.stderr
+    message = "Not running verify_cut, verify_depends, verify_leak: name a model, such as --model verify_leak=MODEL."
+    assert message in dry.stderr
 
 
 def test_the_published_records_are_judged(grouped, tmp_path):

@@ -29,8 +29,8 @@ QUESTIONS = {
 def test_the_subject_is_named_or_the_question_is_dropped(name):
     text, label, mention = QUESTIONS[name]
     question = ScriptQuestion(key="q", fact=FACT.key, text=text)
-    said = judge("question", CheckInputs(fact=FACT, question=question))
-    (verdict,) = [v for v in said if v.check == "subject_in_question"]
+    verdicts = judge("question", CheckInputs(fact=FACT, question=question))
+    (verdict,) = [v for v in verdicts if v.check == "subject_in_question"]
     assert (verdict.label, [s.text for s in verdict.spans]) == (label, [mention] if mention else [])
     assert label == "keep" or "São Tomé" in verdict.reason
     assert all(text[s.start : s.end] == s.text and s.what == "subject" for s in verdict.spans)
@@ -57,8 +57,8 @@ def test_the_rules_of_mentions_hold_for_the_subject_too(subject, text, label, ea
     fact = make_fact(subject)
     question = ScriptQuestion(key="q", fact=fact.key, text=text)
     for rules, expected, by in ((2, label, "subject_in_question@2"), (1, earlier, "subject_in_question@1")):
-        said = judge("question", CheckInputs(fact=fact, question=question), rules=rules)
-        (verdict,) = [v for v in said if v.check == "subject_in_question"]
+        verdicts = judge("question", CheckInputs(fact=fact, question=question), rules=rules)
+        (verdict,) = [v for v in verdicts if v.check == "subject_in_question"]
         assert (verdict.label, verdict.by) == (expected, by), verdict.reason
     if label == "drop" and earlier == "keep":
         assert "common word" in next(

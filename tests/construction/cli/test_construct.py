@@ -51,13 +51,13 @@ def contents(path):
 def facts(tmp_path):
     """Four facts: three share an old object."""
     path = tmp_path / "facts.jsonl"
-    made = [
+    edits = [
         make_fact("Peru", "Lima", "Oslo"),
         make_fact("Lima Province", "Lima", "Rome"),
         make_fact("Old Peru", "Lima", "Oslo"),
         make_fact("Japan", "Tokyo", "Rome"),
     ]
-    path.write_text("".join(f.model_dump_json() + "\n" for f in made))
+    path.write_text("".join(f.model_dump_json() + "\n" for f in edits))
     return path
 
 
@@ -66,17 +66,17 @@ def test_facts_killed_twice_and_resumed(tmp_path, grouped):
     first.write_text(json.dumps(json.loads(grouped.read_text())[:40]))
     # one attempt and no spare candidates, so that every fault of the author is seen in the end
     options = ("--limit", 25, "--neighbours", 1, "--concurrency", 4, "--json", "--profile", "paper@1")
-    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    path, parts = tmp_path / "whole", tmp_path / "parts"
     with ScriptedServer(author) as server:
-        done = construct(first, whole, server.url, *options)
-        assert done.returncode == 0, done.stderr
+        result = construct(first, path, server.url, *options)
+        assert result.returncode == 0, result.stderr
         needed = {key_of(p) for p in server.requests}
         assert len(server.requests) == len(needed) > 100
     parts.mkdir()
     with ScriptedServer(author, delay=0.005) as server:
-        recorded: set[str] = set()
+        keys: set[str] = set()
         for share in (0.3, 0.7):
-            seen = len(server.requests)
+            count = len(server.requests)
             child = programs.start(*command(first, parts, server.url, *options), env=ENV)
             while len(server.requests) < share * len(needed) and child.poll() is None:
                 time.sleep(0.01)
@@ -84,19 +84,19 @@ def test_facts_killed_twice_and_resumed(tmp_path, grouped):
             child.send_signal(signal.SIGKILL)
             child.wait()
             time.sleep(0.1)
-            assert not {key_of(p) for p in server.requests[seen:]} & recorded
-            recorded = set(Journal(parts / "s.duckdb.llm.jsonl").keys())
-            assert len(recorded) > 0.2 * len(needed)
-        seen = len(server.requests)
+            assert not {key_of(p) for p in server.requests[count:]} & keys
+            keys = set(Journal(parts / "s.duckdb.llm.jsonl").keys())
+            assert len(keys) > 0.2 * len(needed)
+        count = len(server.requests)
         last = construct(first, parts, server.url, *options)
         assert last.returncode == 0, last.stderr
-        assert not {key_of(p) for p in server.requests[seen:]} & recorded
+        assert not {key_of(p) for p in server.requests[count:]} & keys
         assert len(server.requests) <= len(needed) + 2 * 4  # only calls in flight at a kill are repeated
-        seen = len(server.requests)
-        again = construct(first, parts, server.url, *options)
-        assert len(server.requests) == seen
-    assert contents(parts / "s.duckdb") == contents(whole / "s.duckdb")
-    results = [json.loads(x.stdout) for x in (done, last, again)]
+        count = len(server.requests)
+        repeat = construct(first, parts, server.url, *options)
+        assert len(server.requests) == count
+    assert contents(parts / "s.duckdb") == contents(path / "s.duckdb")
+    results = [json.loads(x.stdout) for x in (result, last, repeat)]
     assert [r.pop("calls") for r in results][::2] == [len(needed), 0]
     assert results[0] == results[1] == results[2]
     funnel = results[0]
@@ -108,9 +108,9 @@ def test_facts_killed_twice_and_resumed(tmp_path, grouped):
 def test_store_holds_records_verdicts_and_lineage(tmp_path, facts):
     with ScriptedServer(author) as server:
         more = ("--neighbours", 2, "--neighbour-questions", 4, "--limit", 1, "--candidates", 4)
-        done = construct(facts, tmp_path / "o", server.url, *more)
-    assert done.returncode == 0, done.stderr
-    assert "kept" in done.stdout and "8.23" in done.stdout and "6.75" in done.stdout
+        result = construct(facts, tmp_path / "o", server.url, *more)
+    assert result.returncode == 0, result.stderr
+    assert "kept" in result.stdout and "8.23" in result.stdout and "6.75" in result.stdout
     with Store.open(tmp_path / "o/s.duckdb") as store:
         questions = list(store.all(ScriptQuestion))
         assert len([q for q in questions if q.fact == "f/Peru"]) == 4
@@ -125,13 +125,13 @@ def test_store_holds_records_verdicts_and_lineage(tmp_path, facts):
                 assert line.endpoint == server.url and line.request.startswith("llm/") and line.tokens_out == 7
         labels = {(v.check, v.label) for v in store.verdicts()}
         assert {("question_form", "keep"), ("reply_usable", "keep")} <= labels
-        named = [v for v in store.verdicts([links["f/Old-Peru"].id]) if v.label == "unsure"]
-        assert named and "edited subject ('Peru') is part of the neighbour's name" in named[0].reason
+        verdicts = [v for v in store.verdicts([links["f/Old-Peru"].id]) if v.label == "unsure"]
+        assert verdicts and "edited subject ('Peru') is part of the neighbour's name" in verdicts[0].reason
         for prompt in store.all(ScriptPrompt):
             assert prompt.key == f"{prompt.script}/p" and prompt.script.startswith(f"{prompt.question}/s-")
     for path in (tmp_path / "o").iterdir():
         assert KEY.encode() not in path.read_bytes()
-    assert KEY not in done.stdout + done.stderr
+    assert KEY not in result.stdout + result.stderr
 
 
 def test_script_writer_never_sees_the_new_object(tmp_path, facts):
@@ -160,9 +160,9 @@ def test_refusals_and_rubbish_are_accounted_for(tmp_path, facts):
 
     with ScriptedServer(answer) as server:
         more = ("--neighbours", 0, "--json", "--candidates", 4)
-        done = construct(facts, tmp_path / "o", server.url, *more)
-        assert done.returncode == 0, done.stderr
-    funnel = json.loads(done.stdout)
+        result = construct(facts, tmp_path / "o", server.url, *more)
+        assert result.returncode == 0, result.stderr
+    funnel = json.loads(result.stdout)
     assert (funnel["facts"], funnel["asked"]) == (4, 16)
     assert funnel["kept"] + funnel["unsure"] + funnel["rejected"] == 16
     with Store.open(tmp_path / "o/s.duckdb") as store:
@@ -197,17 +197,17 @@ ERRORS = {
 @pytest.mark.parametrize("name", ERRORS)
 def test_bad_endpoint_is_one_sentence(tmp_path, facts, name):
     url, env, words = ERRORS[name]
-    done = construct(facts, tmp_path / "o", url, env=env)
-    assert done.returncode != 0 and words in done.stderr and "Traceback" not in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1
+    result = construct(facts, tmp_path / "o", url, env=env)
+    assert result.returncode != 0 and words in result.stderr and "Traceback" not in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
 
 
 def test_wrong_key_is_one_sentence_without_the_key(tmp_path, facts):
     body = {"error": {"message": f"Incorrect API key provided: {KEY}", "code": "invalid_api_key"}}
     with ScriptedServer(lambda p: Raw(401, body)) as server:
-        done = construct(facts, tmp_path / "o", server.url)
-    assert done.returncode != 0 and "OPENAI_API_KEY" in done.stderr and "Traceback" not in done.stderr
-    assert KEY not in done.stdout + done.stderr
+        result = construct(facts, tmp_path / "o", server.url)
+    assert result.returncode != 0 and "OPENAI_API_KEY" in result.stderr and "Traceback" not in result.stderr
+    assert KEY not in result.stdout + result.stderr
 
 
 def test_missing_key(tmp_path, facts):
@@ -215,14 +215,14 @@ def test_missing_key(tmp_path, facts):
     folder.mkdir()
     env = {k: v for k, v in ENV.items() if k != "OPENAI_API_KEY"}
     line = [x for x in command(facts, folder, "x") if x not in ("--base-url", "x")]
-    done = programs.run(*line, env=env)
-    assert done.returncode != 0 and "OPENAI_API_KEY is not set" in done.stderr
+    process = programs.run(*line, env=env)
+    assert process.returncode != 0 and "OPENAI_API_KEY is not set" in process.stderr
 
 
 def test_dry_run_counts_what_a_run_asks(tmp_path, facts):
-    done = construct(facts, tmp_path / "o", "http://127.0.0.1:9/v1", "--neighbours", 0, "--dry-run", "--json")
-    assert done.returncode == 0, done.stderr
-    expected = json.loads(done.stdout)
+    result = construct(facts, tmp_path / "o", "http://127.0.0.1:9/v1", "--neighbours", 0, "--dry-run", "--json")
+    assert result.returncode == 0, result.stderr
+    expected = json.loads(result.stdout)
     assert (expected["question_calls"], expected["script_calls"]) == (4, 20)
     assert expected["tokens_in"] > 1000 and list((tmp_path / "o").iterdir()) == []
 
@@ -232,18 +232,18 @@ def test_a_store_is_rebuilt_from_the_journal_alone(tmp_path, facts):
     with ScriptedServer(author) as server:
         first = construct(facts, tmp_path / "one", server.url, "--json")
         assert first.returncode == 0, first.stderr
-        asked = len(server.requests)
+        count = len(server.requests)
         (tmp_path / "two").mkdir()
         journal = tmp_path / "one" / "s.duckdb.llm.jsonl"
-        again = construct(facts, tmp_path / "two", server.url, "--json", "--journal", journal)
-        assert again.returncode == 0, again.stderr
-        assert len(server.requests) == asked
+        repeat = construct(facts, tmp_path / "two", server.url, "--json", "--journal", journal)
+        assert repeat.returncode == 0, repeat.stderr
+        assert len(server.requests) == count
     assert contents(tmp_path / "two" / "s.duckdb") == contents(tmp_path / "one" / "s.duckdb")
 
 
 def test_a_snapshot_holds_what_the_store_holds(tmp_path, facts):
     copy = tmp_path / "live.duckdb"
     with ScriptedServer(author) as server:
-        done = construct(facts, tmp_path / "one", server.url, "--snapshot", copy)
-    assert done.returncode == 0, done.stderr
+        result = construct(facts, tmp_path / "one", server.url, "--snapshot", copy)
+    assert result.returncode == 0, result.stderr
     assert contents(copy) == contents(tmp_path / "one" / "s.duckdb")

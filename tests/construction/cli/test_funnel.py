@@ -23,9 +23,9 @@ constructed = funnels.constructed
 
 def test_the_command_prints_text_json_and_writes_the_page(constructed, tmp_path):
     path = str(constructed[0])
-    told = CliRunner().invoke(funnel, ["--store", path, "--page", str(tmp_path / "y.html")])
-    assert told.exit_code == 0, told.output
-    assert "edited facts" in told.stdout and "ScEdit-CF, the paper" in told.stdout and "bob" in told.stdout
+    result = CliRunner().invoke(funnel, ["--store", path, "--page", str(tmp_path / "y.html")])
+    assert result.exit_code == 0, result.output
+    assert "edited facts" in result.stdout and "ScEdit-CF, the paper" in result.stdout and "bob" in result.stdout
     assert all(line == line.rstrip("\n") for line in text(store_yield(constructed[0])))
     assert (tmp_path / "y.html").read_text(encoding="utf-8").startswith("<!doctype html>")
     row = json.loads(CliRunner().invoke(funnel, ["--store", path, "--json"]).stdout)
@@ -40,8 +40,8 @@ def test_refusals(tmp_path, by_hand):
         (["--store", str(tmp_path / "none.duckdb")], "none.duckdb"),
         (["--store", str(by_hand), "--page", str(by_hand / "y.html")], "cannot be written"),
     ):
-        done = CliRunner().invoke(funnel, line)
-        assert done.exit_code == 1 and words in str(done.exception)
+        result = CliRunner().invoke(funnel, line)
+        assert result.exit_code == 1 and words in str(result.exception)
 
 
 def test_events_have_a_funnel_of_their_own(tmp_path):
@@ -51,8 +51,8 @@ def test_events_have_a_funnel_of_their_own(tmp_path):
     job = EventJob(templates=write(tmp_path / "t.toml", data()), store=store, facts=(str(path),), events=3,
                    paraphrase=False, inside=0, outside=0, access=Access())  # fmt: skip
     run_events(prepare_events(job), live=ProgressDisplay(expected={}))
-    told = CliRunner().invoke(funnel, ["--store", store])
-    assert told.exit_code == 0 and "events of templates" in told.stdout and "draws" not in told.stdout
+    outcome = CliRunner().invoke(funnel, ["--store", store])
+    assert outcome.exit_code == 0 and "events of templates" in outcome.stdout and "draws" not in outcome.stdout
     assert json.loads(CliRunner().invoke(funnel, ["--store", store, "--json"]).stdout)["events"] == 3
-    refused = CliRunner().invoke(funnel, ["--store", store, "--page", str(tmp_path / "y.html")])
-    assert refused.exit_code == 1 and "there is no page of events" in str(refused.exception)
+    result = CliRunner().invoke(funnel, ["--store", store, "--page", str(tmp_path / "y.html")])
+    assert result.exit_code == 1 and "there is no page of events" in str(result.exception)

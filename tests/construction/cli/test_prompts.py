@@ -19,8 +19,8 @@ def test_prompts_command_lists_and_renders(tmp_path):
     } | {("questions", "local"), ("scripts", "local")}
     path = tmp_path / "f.jsonl"
     path.write_text(make_fact().model_dump_json() + "\n")
-    shown = runner.invoke(prompts_command, ["--fact", str(path), "--profile", "paper"])
-    assert shown.exit_code == 0 and "Object after the change: Oslo" in shown.output
-    assert "Object: Lima" in shown.output.split("scripts_paper@1, user")[-1]
-    verifier = shown.output.split("== verify_leak_paper@1, user")[-1]
+    result = runner.invoke(prompts_command, ["--fact", str(path), "--profile", "paper"])
+    assert result.exit_code == 0 and "Object after the change: Oslo" in result.output
+    assert "Object: Lima" in result.output.split("scripts_paper@1, user")[-1]
+    verifier = result.output.split("== verify_leak_paper@1, user")[-1]
     assert "<text>" in verifier and "Lima" in verifier and "verify_depends_paper@1" in verifier

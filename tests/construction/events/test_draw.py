@@ -30,8 +30,8 @@ def test_every_event_that_can_happen_is_drawn_once() -> None:
 def test_the_draw_hangs_on_names_and_number_only() -> None:
     lists = templates()
     few = [e.key for e in draw_events(lists.template[0], lists, table(), count=3).events]
-    turned = TemplateFile.model_validate({**data(), "entity": data()["entity"][::-1]})
-    assert few == [e.key for e in draw_events(turned.template[0], turned, table(), count=3).events]
+    template_file = TemplateFile.model_validate({**data(), "entity": data()["entity"][::-1]})
+    assert few == [e.key for e in draw_events(template_file.template[0], template_file, table(), count=3).events]
     assert few == [e.key for e in draw_events(lists.template[0], lists, table(), count=6).events][:3]
     others = {tuple(e.key for e in draw_events(lists.template[0], lists, table(), count=3, number=str(n)).events)
               for n in range(8)}  # fmt: skip
@@ -50,7 +50,7 @@ def test_entities_are_drawn_by_frequency_up_to_the_cap(cap: float, share: float)
 
 
 @pytest.mark.parametrize(
-    ("more", "without", "reason"),
+    ("more", "omission", "reason"),
     [
         ((("Ana Roe", "P570", "1990"),), None, "A has a 'P570'"),
         ((), ("Ana Roe", "P54"), "no single fact says what C (A.P54) is"),
@@ -59,10 +59,10 @@ def test_entities_are_drawn_by_frequency_up_to_the_cap(cap: float, share: float)
     ],
 )
 def test_what_cannot_happen_is_left_out_with_its_reason(
-    more: tuple[Any, ...], without: tuple[str, str] | None, reason: str
+    more: tuple[Any, ...], omission: tuple[str, str] | None, reason: str
 ) -> None:
     lists = templates()
-    draw = draw_events(lists.template[0], lists, table(*more, without=without), count=100)
+    draw = draw_events(lists.template[0], lists, table(*more, without=omission), count=100)
     assert reason in draw.infeasible
     assert draw.events and not any(e.roles["A"].text == "Ana Roe" for e in draw.events)
 
@@ -78,7 +78,7 @@ def test_the_same_entity_or_what_is_already_so_is_no_event() -> None:
 
 def test_the_event_names_its_roles_and_its_template() -> None:
     lists = templates()
-    filled = draw_events(lists.template[0], lists, table(), count=1).events[0]
-    event = filled.event(Source(name="tests", licence="CC0-1.0"))
+    filling = draw_events(lists.template[0], lists, table(), count=1).events[0]
+    event = filling.event(Source(name="tests", licence="CC0-1.0"))
     assert [r.role for r in event.roles] == ["Player", "B", "C"] and event.template == "transfer"
     assert event.key.startswith("events/transfer-player/") and event.origin == "template"

@@ -23,8 +23,8 @@ def test_a_step_without_a_fact_or_with_several_leads_nowhere() -> None:
 
 def test_entities_are_known_by_aliases_and_ids_and_one_object_counts_once() -> None:
     one = make_fact(Entity(text="Alba", aliases=("AFC",), wikidata="Q1"), "First League", None, key="f/1")
-    again = make_fact(Entity(text="AFC"), Object(text="1st", aliases=("first league",)), None, key="f/2")
-    facts = FactTable([one, again])
+    fact = make_fact(Entity(text="AFC"), Object(text="1st", aliases=("first league",)), None, key="f/2")
+    facts = FactTable([one, fact])
     assert facts.follow(Entity(text="other words", wikidata="Q1"), ["P36"]) == Object(text="First League")
     assert len(facts.objects(Entity(text="Alba", aliases=("AFC",)), "P36")) == 1
 

@@ -34,9 +34,9 @@ def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     file = write(tmp_path / "t.toml", data())
 
     def make(url: str = "http://127.0.0.1:9/v1", *, access: dict[str, Any] | None = None, **changes: Any) -> EventJob:
-        told = Access(model="m", base_url=url, **(access or {}))
+        connection = Access(model="m", base_url=url, **(access or {}))
         fields = {"templates": file, "store": tmp_path / "s.duckdb", "facts": (str(path),), "events": 4}
-        return EventJob(**{**fields, "access": told, **changes})
+        return EventJob(**{**fields, "access": connection, **changes})
 
     return make
 
@@ -53,13 +53,13 @@ def test_without_anything_to_ask_no_model_is_needed(job: Any, tmp_path: Path) ->
 
 def test_the_estimate_holds_of_first_attempts_and_a_second_run_asks_nothing(job: Any) -> None:
     with ScriptedServer(answer) as server:
-        wanted = job(server.url, topics=("Energy",), events_per_topic=10)
-        prepared = prepare_events(wanted)
+        plan = job(server.url, topics=("Energy",), events_per_topic=10)
+        prepared = prepare_events(plan)
         assert prepared.estimate().calls == 4 + 4 + 1 + 10
         counts = run_events(prepared, live=LIVE)
-        again = run_events(prepare_events(wanted), live=LIVE)
-    assert counts.calls and again.calls == 0
-    assert counts.model_copy(update={"calls": 0}) == again
+        repeat = run_events(prepare_events(plan), live=LIVE)
+    assert counts.calls and repeat.calls == 0
+    assert counts.model_copy(update={"calls": 0}) == repeat
 
 
 def test_a_budget_stops_and_the_same_job_goes_on(job: Any) -> None:
@@ -72,7 +72,7 @@ def test_a_budget_stops_and_the_same_job_goes_on(job: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"templates": None}, "nothing to construct; name a file of templates, or topics"),
         ({"facts": ()}, "has no fact: the table knows no"),
@@ -81,9 +81,9 @@ def test_a_budget_stops_and_the_same_job_goes_on(job: Any) -> None:
     ],
 )
 def test_what_cannot_be_done_is_told_before_anything_is_asked(
-    job: Any, changes: Any, said: str, tmp_path: Path
+    job: Any, changes: Any, message: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(UserError, match=said):
+    with pytest.raises(UserError, match=message):
         prepare_events(job(**changes))
     assert not (tmp_path / "s.duckdb").exists()
 
@@ -92,10 +92,10 @@ def test_a_batch_gives_the_store_of_live_calls(job: Any, tmp_path: Path) -> None
     batches = Batches()
     with ScriptedServer(answer, batches=batches) as server:
         live = run_events(prepare_events(job(server.url, store=tmp_path / "live.duckdb")), live=LIVE)
-        sent = len(server.requests)
+        count = len(server.requests)
         access = {"batch": True, "poll": 0.01}
         batched = run_events(prepare_events(job(server.url, access=access)), live=LIVE)
-        assert len(batches.made) and len(server.requests) == sent, "no call went out alone"
+        assert len(batches.made) and len(server.requests) == count, "no call went out alone"
     assert batched.model_copy(update={"calls": 0}) == live.model_copy(update={"calls": 0})
     assert stored(tmp_path / "s.duckdb") == stored(tmp_path / "live.duckdb")
 
@@ -108,8 +108,8 @@ def stored(path: Path) -> list[tuple[str, str]]:
 def test_prompts_of_one_s_own_are_asked(job: Any, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     text = FILES.file("paraphrase", "paper").read_text(encoding="utf-8")
-    mine = re.sub(r'(?m)^name = ".*"$', 'name = "mine"', text).replace("{event}", "{event}\nIn Welsh, please.")
-    (tmp_path / "mine/paraphrase.toml").write_text(mine, encoding="utf-8")
+    variant = re.sub(r'(?m)^name = ".*"$', 'name = "mine"', text).replace("{event}", "{event}\nIn Welsh, please.")
+    (tmp_path / "mine/paraphrase.toml").write_text(variant, encoding="utf-8")
     with ScriptedServer(answer) as server:
         run_events(prepare_events(job(server.url, prompts_path=tmp_path / "mine", inside=0, outside=0)), live=LIVE)
         assert all("In Welsh, please." in str(r["messages"]) for r in server.requests) and server.requests

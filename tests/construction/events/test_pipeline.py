@@ -64,10 +64,10 @@ def test_everything_is_stored_with_its_lineage_and_counted(tmp_path: Path) -> No
     assert counts.kept_in < counts.tendencies_in  # "this event" stands in some
     assert {x[1] for x in lineage} >= {"fact_questions", "paraphrase", "tendency_questions", "topic_events"}
     assert {i for i, *_ in lineage} == {id for _, id in (*events, *facts, *tendencies)}
-    lost = {(loss.stage, loss.reason): loss.count for loss in counts.losses}
-    assert lost["checks", "drop by stands_alone"] == counts.tendencies_in - counts.kept_in
-    assert lost["topics", "ROUGE-1 above 0.4 with an earlier event"] == 20 - counts.topic_kept
-    assert lost["facts", "does not change for certain"] == 6
+    losses = {(loss.stage, loss.reason): loss.count for loss in counts.losses}
+    assert losses["checks", "drop by stands_alone"] == counts.tendencies_in - counts.kept_in
+    assert losses["topics", "ROUGE-1 above 0.4 with an earlier event"] == 20 - counts.topic_kept
+    assert losses["facts", "does not change for certain"] == 6
     assert client.calls == counts.calls
 
 
@@ -78,8 +78,8 @@ def test_a_paraphrase_that_loses_a_name_is_asked_again_and_then_given_up(tmp_pat
 
     counts, client = construct(tmp_path / "s.duckdb", loses)
     assert counts.paraphrased == 0 and counts.events == 6
-    asked = [r for r in client.asked if "Names that" in r.messages[-1].content]
-    assert len(asked) == 18 and len({(r.messages, r.sample) for r in asked}) == 18  # three attempts each
+    matches = [r for r in client.asked if "Names that" in r.messages[-1].content]
+    assert len(matches) == 18 and len({(r.messages, r.sample) for r in matches}) == 18  # three attempts each
     with Store.open(tmp_path / "s.duckdb") as store:
         for event in (e for e in store.all(Event) if e.origin == "template"):
             (line,) = store.lineage(event.id)
@@ -112,9 +112,9 @@ def test_what_has_no_answer_is_finished_by_a_later_run(tmp_path: Path) -> None:
         user = request.messages[-1].content
         return None if "Questions in scope" in user and len(user) % 2 else author(request)
 
-    whole, _ = construct(tmp_path / "whole.duckdb")
+    counts, _ = construct(tmp_path / "whole.duckdb")
     first, _ = construct(tmp_path / "s.duckdb", away)
-    assert first.unfinished and first.tendencies_in < whole.tendencies_in
+    assert first.unfinished and first.tendencies_in < counts.tendencies_in
     second, _ = construct(tmp_path / "s.duckdb")
     assert second.unfinished == 0 and contents(tmp_path / "s.duckdb") == contents(tmp_path / "whole.duckdb")
 
@@ -134,9 +134,9 @@ def test_no_event_of_a_topic_is_taken_before_all_are_there(tmp_path: Path) -> No
 def test_a_reply_of_no_use_is_a_loss_and_not_an_end(tmp_path: Path) -> None:
     counts, _ = construct(tmp_path / "s.duckdb", lambda _: "no JSON")
     assert counts.topic_events == counts.tendencies_in == counts.paraphrased == 0 and counts.facts_in == 18
-    lost = {(loss.stage, loss.reason): loss.count for loss in counts.losses}
-    assert lost["topics", "unparseable reply"] == 20 and lost["tendencies", "unparseable reply"] == 6
-    assert lost["paraphrase", "unparseable reply"] == 18
+    losses = {(loss.stage, loss.reason): loss.count for loss in counts.losses}
+    assert losses["topics", "unparseable reply"] == 20 and losses["tendencies", "unparseable reply"] == 6
+    assert losses["paraphrase", "unparseable reply"] == 18
 
 
 def test_what_checks_drop_is_not_in_a_split(tmp_path: Path) -> None:

@@ -19,35 +19,38 @@ def test_both_profiles_have_every_task_and_names_of_their_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("user", "said"), [("{event}", r"\{names\} is missing"), ("{event} {names} {old}", r"unknown placeholder \{old\}")]
+    ("user", "message"),
+    [("{event}", r"\{names\} is missing"), ("{event} {names} {old}", r"unknown placeholder \{old\}")],
 )
-def test_a_prompt_names_what_it_is_told_and_nothing_else(user: str, said: str) -> None:
-    with pytest.raises(ValidationError, match=said):
+def test_a_prompt_names_what_it_is_told_and_nothing_else(user: str, message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
         EventPrompt(name="x", version=1, task="paraphrase", profile="p", system="s", user=user)
 
 
 def test_a_folder_of_one_s_own_replaces_what_it_holds(tmp_path: Path) -> None:
-    ours = load_event_prompts("paper")
+    shipped = load_event_prompts("paper")
     text = FILES.file("paraphrase", "paper").read_text(encoding="utf-8")
-    renamed = re.sub(r'(?m)^name = ".*"$', 'name = "mine"', text)
-    (tmp_path / "paraphrase.toml").write_text(renamed, encoding="utf-8")
-    mine = load_event_prompts("paper", tmp_path)
-    assert (mine.paraphrase.name, mine.paraphrase.user) == ("mine", ours.paraphrase.user)
-    assert mine[1:] == ours[1:]
+    variant = re.sub(r'(?m)^name = ".*"$', 'name = "mine"', text)
+    (tmp_path / "paraphrase.toml").write_text(variant, encoding="utf-8")
+    custom = load_event_prompts("paper", tmp_path)
+    assert (custom.paraphrase.name, custom.paraphrase.user) == ("mine", shipped.paraphrase.user)
+    assert custom[1:] == shipped[1:]
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "said"),
+    ("name", "text", "message"),
     [
         ("notes.md", "", "holds no prompt; allowed: paraphrase.toml, topic_events.toml, tendency_questions.toml"),
         ("paraphrase.toml", 'task = "topic_events"', "task = 'topic_events' in a file called 'paraphrase.toml'"),
         ("paraphrase.toml", None, "is that of our own prompt, and this one differs from it; give it another name"),
     ],
 )
-def test_a_folder_that_cannot_be_used_is_one_sentence(tmp_path: Path, name: str, text: str | None, said: str) -> None:
-    changed = FILES.file("paraphrase", "paper").read_text(encoding="utf-8").replace("{event}", "{event} !")
-    (tmp_path / name).write_text(changed if text is None else text, encoding="utf-8")
-    with pytest.raises(UserError, match=re.escape(said)):
+def test_a_folder_that_cannot_be_used_is_one_sentence(
+    tmp_path: Path, name: str, text: str | None, message: str
+) -> None:
+    variant = FILES.file("paraphrase", "paper").read_text(encoding="utf-8").replace("{event}", "{event} !")
+    (tmp_path / name).write_text(variant if text is None else text, encoding="utf-8")
+    with pytest.raises(UserError, match=re.escape(message)):
         load_event_prompts("paper", tmp_path)
 
 

@@ -19,35 +19,35 @@ def asked(*more: tuple[str, str, str], untouched: int = 5, without: Any = None, 
 
 
 def test_answers_come_from_roles_paths_and_the_unknown() -> None:
-    found = asked()
-    told = {(q.relation.id, q.scope): (q.answer.text, q.background, q.path) for q in found.questions}
-    assert told == {
+    facts = asked()
+    fields = {(q.relation.id, q.scope): (q.answer.text, q.background, q.path) for q in facts.questions}
+    assert fields == {
         ("P54", "in"): ("Brenta", False, ()),
         ("P118", "in"): ("Second League", True, ("P118",)),
         ("P1618", "in"): ("unknown", False, ()),
         ("P27", "out"): ("Peru", False, ()),
         ("P118", "out"): ("Second League", False, ()),
     }
-    assert found.missing == {"does not change for certain": 1}
-    texts = {q.text for q in found.questions}
+    assert facts.missing == {"does not change for certain": 1}
+    texts = {q.text for q in facts.questions}
     assert "Which league does Ana Roe play in?" in texts and "Which league does Brenta play in?" in texts
 
 
 def test_a_path_without_a_fact_gives_no_question_and_is_counted() -> None:
-    found = asked(without=("Brenta", "P118"))
-    assert found.missing == {
+    facts = asked(without=("Brenta", "P118"))
+    assert facts.missing == {
         "does not change for certain": 1,
         "path without a fact": 1,
         "untouched, with no fact": 1,
     }
-    assert {q.relation.id for q in found.questions} == {"P54", "P1618", "P27"}
+    assert {q.relation.id for q in facts.questions} == {"P54", "P1618", "P27"}
 
 
 def test_what_holds_already_and_what_has_several_objects_gives_no_question() -> None:
-    found = asked(("Ana Roe", "P118", "Second League"), ("Ana Roe", "P27", "Chile"))
-    assert found.missing["already so before the event"] == 1
-    assert found.missing["untouched, with several objects"] == 1
-    assert ("P118", "in") not in {(q.relation.id, q.scope) for q in found.questions}
+    facts = asked(("Ana Roe", "P118", "Second League"), ("Ana Roe", "P27", "Chile"))
+    assert facts.missing["already so before the event"] == 1
+    assert facts.missing["untouched, with several objects"] == 1
+    assert ("P118", "in") not in {(q.relation.id, q.scope) for q in facts.questions}
 
 
 def test_untouched_relations_are_drawn_up_to_the_number() -> None:
@@ -63,8 +63,8 @@ def test_no_question_is_in_and_out_of_scope() -> None:
                 for r in lists.relation]  # fmt: skip
     same = lists.model_copy(update={"relation": tuple(relation)})
     roles = {"A": Entity(text="Ana Roe"), "B": Entity(text="Brenta"), "C": Entity(text="Alba")}
-    filled = FilledTemplate(same.template[0], roles)
-    found = ask_facts(filled, same, table())
-    assert found.missing["asked in scope, too"] == 1
-    event = filled.event(Source(name="t", licence="CC0-1.0"))
-    assert EventCase(key="case/x", event=event, facts=found.questions).facts
+    template = FilledTemplate(same.template[0], roles)
+    facts = ask_facts(template, same, table())
+    assert facts.missing["asked in scope, too"] == 1
+    event = template.event(Source(name="t", licence="CC0-1.0"))
+    assert EventCase(key="case/x", event=event, facts=facts.questions).facts

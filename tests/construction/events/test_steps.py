@@ -25,25 +25,25 @@ from tests.support.facts import SOURCE
 EVENT = make_event(roles=(EventRole(role="A", entity=Entity(text="Alba Rail")),))
 
 
-def tendencies(inside: list[dict[str, Any]], outside: list[dict[str, Any]] | None = None, *, most: int = 6) -> Any:
+def tendencies(inside: list[dict[str, Any]], outer: list[dict[str, Any]] | None = None, *, most: int = 6) -> Any:
     step = TendencyStep(load_event_prompts("paper").tendency_questions)
-    reply = TendencyReply.model_validate({"in_scope": inside, "out_of_scope": outside or []})
-    (written,) = step.parse(TendencyAsk(EVENT, most, 2), reply)
-    return written
+    reply = TendencyReply.model_validate({"in_scope": inside, "out_of_scope": outer or []})
+    (question,) = step.parse(TendencyAsk(EVENT, most, 2), reply)
+    return question
 
 
 @pytest.mark.parametrize("profile", FILES.profiles())
 def test_every_profile_asks_with_everything_filled_in(profile: str) -> None:
     prompts = load_event_prompts(profile)
-    asked = [
+    requests = [
         ParaphraseStep(prompts.paraphrase).sample(EVENT, EVENT.key, attempt=0),
         TopicStep(prompts.topic_events, SOURCE).sample(TopicAsk("Energy", 10, 0), "Energy", attempt=0),
         TendencyStep(prompts.tendency_questions).sample(TendencyAsk(EVENT, 6, 2), EVENT.key, attempt=0),
     ]
-    for request in asked:
+    for request in requests:
         assert "{" not in request.messages[-1].content
         assert request.parameters["max_tokens"] and request.sample == 0
-    assert EVENT.text in asked[0].messages[-1].content and "Alba Rail" in asked[0].messages[-1].content
+    assert EVENT.text in requests[0].messages[-1].content and "Alba Rail" in requests[0].messages[-1].content
 
 
 def test_the_examples_of_the_prompts_are_good_replies() -> None:
@@ -62,27 +62,27 @@ def test_two_calls_of_a_topic_are_two_requests() -> None:
 
 def test_options_are_put_in_a_drawn_order_and_the_right_one_stays_right() -> None:
     many = [written_question(f"How may price {n} change?", answer="C") for n in range(60)]
-    found = tendencies(many, most=60).questions
-    assert {q.right_option for q in found} == {"It may stay"}
-    letters = [q.answer for q in found]
+    verdicts = tendencies(many, most=60).questions
+    assert {q.right_option for q in verdicts} == {"It may stay"}
+    letters = [q.answer for q in verdicts]
     assert min(letters.count(letter) for letter in "ABC") >= 10  # not all C, as the model wrote them
-    assert found == tendencies(many, most=60).questions
+    assert verdicts == tendencies(many, most=60).questions
 
 
 def test_a_faulty_question_is_left_out_with_its_reason_and_the_others_stay() -> None:
     good = written_question("How may prices change?")
     equal = written_question("How may fares change?", options=["Rise", "rise.", "Fall"])
-    found = tendencies([good, equal, good])
-    assert [q.text for q in found.questions] == ["How may prices change?"]
-    assert len(found.refused) == 2
-    assert "two options are equal" in found.refused[0] and found.refused[1] == "one question is asked twice"
+    verdicts = tendencies([good, equal, good])
+    assert [q.text for q in verdicts.questions] == ["How may prices change?"]
+    assert len(verdicts.refused) == 2
+    assert "two options are equal" in verdicts.refused[0] and verdicts.refused[1] == "one question is asked twice"
 
 
 def test_a_question_in_and_out_of_scope_is_neither() -> None:
     good = written_question("How may prices change?")
-    found = tendencies([good, written_question("How may fares change?")], [good])
-    assert [q.text for q in found.questions] == ["How may fares change?"]
-    assert found.refused == ("one question is in and out of scope",)
+    verdicts = tendencies([good, written_question("How may fares change?")], [good])
+    assert [q.text for q in verdicts.questions] == ["How may fares change?"]
+    assert verdicts.refused == ("one question is in and out of scope",)
 
 
 def test_more_than_asked_for_is_not_taken() -> None:
@@ -90,7 +90,7 @@ def test_more_than_asked_for_is_not_taken() -> None:
 
 
 @pytest.mark.parametrize(
-    ("question", "said"),
+    ("question", "message"),
     [
         ({"options": []}, "three options are needed, not none"),
         ({"options": ["a", "b"]}, "three options are needed, not 2"),
@@ -101,8 +101,8 @@ def test_more_than_asked_for_is_not_taken() -> None:
         ({"options": ["a", "b", "\x00"]}, "must not be empty"),
     ],
 )
-def test_a_malformed_reply_is_sent_back_with_the_reason(question: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValidationError, match=said):
+def test_a_malformed_reply_is_sent_back_with_the_reason(question: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
         TendencyReply.model_validate({"in_scope": [{**written_question("How?"), **question}], "out_of_scope": []})
 
 

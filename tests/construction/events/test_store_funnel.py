@@ -34,17 +34,17 @@ def constructed(folder: Path, url: str) -> EventCounts:
 def test_it_counts_what_the_run_counted_and_people_after_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-for-tests")
     with ScriptedServer(answer) as server:
-        told = constructed(tmp_path, server.url)
-    found = stored_event_counts(tmp_path / "s.duckdb")
-    assert found is not None
-    assert {n: getattr(found, n) for n in SAME} == {n: getattr(told, n) for n in SAME}
-    assert found.topic_kept < found.topic_events and found.kept_in < found.tendencies_in
-    assert found.lines(stored=True)[0].split() == ["events", "of", "templates", "4", "the", "paper:", "841"]
+        output = constructed(tmp_path, server.url)
+    rows = stored_event_counts(tmp_path / "s.duckdb")
+    assert rows is not None
+    assert {n: getattr(rows, n) for n in SAME} == {n: getattr(output, n) for n in SAME}
+    assert rows.topic_kept < rows.topic_events and rows.kept_in < rows.tendencies_in
+    assert rows.lines(stored=True)[0].split() == ["events", "of", "templates", "4", "the", "paper:", "841"]
     with Store.open(tmp_path / "s.duckdb", write=True) as store:
-        kept = next(q for q in store.all(TendencyQuestion) if q.scope == "out")
-        store.put([make_verdict(kept.id, "drop", "person:ann/judge_tendency@1")])
+        question = next(q for q in store.all(TendencyQuestion) if q.scope == "out")
+        store.put([make_verdict(question.id, "drop", "person:ann/judge_tendency@1")])
     after = stored_event_counts(tmp_path / "s.duckdb")
-    assert after is not None and after.kept_out == found.kept_out - 1
+    assert after is not None and after.kept_out == rows.kept_out - 1
     assert ("checks", "drop by people (judge_tendency)", 1) in [(x.stage, x.reason, x.count) for x in after.losses]
 
 

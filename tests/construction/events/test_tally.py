@@ -26,8 +26,8 @@ def test_counts_shares_and_reasons() -> None:
     assert (counts.tendencies_in, counts.kept_in, counts.tendencies_out, counts.kept_out) == (2, 1, 1, 1)
     assert [(x.stage, x.count) for x in counts.losses] == [("draw", 5), ("paraphrase", 1), ("checks", 1)]
     text = "\n".join(counts.lines())
-    for said in ("75.0 % (the paper: 674 of 1,800)", "50.0 % (people in the paper: 78.4 %)", "the paper: 841"):
-        assert said in text
+    for reply in ("75.0 % (the paper: 674 of 1,800)", "50.0 % (people in the paper: 78.4 %)", "the paper: 841"):
+        assert reply in text
     assert "1 unknown, 1 background" in text and "drop by stands_alone" in text and "7 calls made." in text
 
 

@@ -11,10 +11,10 @@ from tests.support.construction.event_templates import TRANSFER, data, read, tab
 
 
 def test_a_file_is_read(tmp_path: Path) -> None:
-    found = read(tmp_path / "t.toml", data())
-    assert [t.name for t in found.template] == ["transfer"]
-    assert [e.name for e in found.of_type("club")] == ["Alba", "Brenta", "Corvo"]
-    assert found.wording("P54").relation.id == "P54" and found.wording("P1") is None
+    contents = read(tmp_path / "t.toml", data())
+    assert [t.name for t in contents.template] == ["transfer"]
+    assert [e.name for e in contents.of_type("club")] == ["Alba", "Brenta", "Corvo"]
+    assert contents.wording("P54").relation.id == "P54" and contents.wording("P1") is None
 
 
 def change(part: str, *items: Any) -> dict[str, Any]:
@@ -23,7 +23,7 @@ def change(part: str, *items: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("contents", "said"),
+    ("contents", "message"),
     [
         (data(text="{A} met {Z}"), r"t.toml: template.0: the place \{Z\} of the template 'transfer' has no type"),
         (data(text=""), "t.toml: template.0.text: must not be empty"),
@@ -40,8 +40,8 @@ def change(part: str, *items: Any) -> dict[str, Any]:
         ({**data(), "sauce": 1}, "unknown field"),
     ],
 )
-def test_a_faulty_file_is_refused_in_one_sentence(tmp_path: Path, contents: dict[str, Any], said: str) -> None:
-    with pytest.raises(UserError, match=said) as error:
+def test_a_faulty_file_is_refused_in_one_sentence(tmp_path: Path, contents: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError, match=message) as error:
         read(tmp_path / "t.toml", contents)
     assert "\n" not in str(error.value)
 

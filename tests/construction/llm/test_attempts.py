@@ -28,9 +28,9 @@ def test_what_cannot_be_used_is_asked_again_at_once_and_a_resumed_run_asks_nothi
     with ScriptedServer(turns(*rounds, '{"n": 5}')) as server:
         (reply,) = ask(server.url, request(), attempts=3)
         calls = len(server.requests)
-        (again,) = ask(server.url, request(), attempts=3)
+        (repeat,) = ask(server.url, request(), attempts=3)
         assert len(server.requests) == calls == len(rounds) + 1 == reply.asked
-    assert reply.value == Number(n=5) and again == reply._replace(asked=0)
+    assert reply.value == Number(n=5) and repeat == reply._replace(asked=0)
     assert (reply.tokens_in, reply.tokens_out) == (11 * calls, 7 * calls), "failed attempts were paid for"
 
 
@@ -57,8 +57,8 @@ def test_what_is_permanent_is_not_asked_again_at_once(ask):
         _, reply = ask(server.url, request("a"), request("b"), attempts=4)
         assert reply.status == "permanent" and len(server.requests) == 2
         server.answer = lambda p: '{"n": 2}'
-        (redone,) = ask(server.url, request("b"), retry_failed=True)
-    assert redone.value == Number(n=2)
+        (repeat,) = ask(server.url, request("b"), retry_failed=True)
+    assert repeat.value == Number(n=2)
 
 
 @pytest.mark.parametrize("name", [*FAILURES, "filtered"])
@@ -66,13 +66,13 @@ def test_failures_of_earlier_runs_are_asked_again_only_when_told_and_keep_their_
     failure = FILTERED if name == "filtered" else FAILURES[name]
     with ScriptedServer(turns('{"n": 1}', failure)) as server:
         ask(server.url, request("a"), request("b"))
-        server.answer, seen = (lambda p: '{"n": 9}'), len(server.requests)
-        assert ask(server.url, request("b"))[0].value is None and len(server.requests) == seen
-        (redone,) = ask(server.url, request("b"), retry_failed=True)
-        assert redone.value == Number(n=9) and len(server.requests) == seen + 1
-        (settled,) = ask(server.url, request("b"))
+        server.answer, count = (lambda p: '{"n": 9}'), len(server.requests)
+        assert ask(server.url, request("b"))[0].value is None and len(server.requests) == count
+        (repeat,) = ask(server.url, request("b"), retry_failed=True)
+        assert repeat.value == Number(n=9) and len(server.requests) == count + 1
+        (settlement,) = ask(server.url, request("b"))
         (told_again,) = ask(server.url, request("b"), retry_failed=True)
-        assert settled.value == told_again.value == Number(n=9) and len(server.requests) == seen + 1
+        assert settlement.value == told_again.value == Number(n=9) and len(server.requests) == count + 1
     paid = [s.tokens_in or 0 for _, s in ReplyCache(Journal(ask.journal)).replies()]
     assert sum(paid) == 11 * (len(server.requests) - (name == "filtered")), "no cost goes off the record"
 
@@ -89,11 +89,11 @@ def test_an_attempt_without_an_answer_is_left_for_the_next_run(ask):
     """The first attempt failed and is on record; the second met a busy endpoint."""
     busy = Raw(503, {"error": {"message": "busy"}})
     with ScriptedServer(turns('{"n": 1}', REFUSED, busy)) as server:
-        _, left = ask(server.url, request("a"), request("b"), attempts=2)
-        assert left.status == "unanswered"
-        server.answer, seen = (lambda p: '{"n": 2}'), len(server.requests)
+        _, pending = ask(server.url, request("a"), request("b"), attempts=2)
+        assert pending.status == "unanswered"
+        server.answer, count = (lambda p: '{"n": 2}'), len(server.requests)
         (now,) = ask(server.url, request("b"), attempts=2)
-        assert now.value == Number(n=2) and len(server.requests) == seen + 1
+        assert now.value == Number(n=2) and len(server.requests) == count + 1
 
 
 def test_a_seeded_request_is_not_sent_again_with_the_seed_that_failed(ask):

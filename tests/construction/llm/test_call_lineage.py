@@ -21,9 +21,9 @@ def test_a_line_names_model_address_and_cost_of_all_rounds_and_no_password(tmp_p
         with Journal(tmp_path / "j", write=True) as journal:
             async with Client(Endpoint(model="m", base_url=url, key_name="TEST_KEY"), ReplyCache(journal)) as client:
                 reply = await client.ask(request())
-                kept = {"sample": 3}
-                line = lineage_of_call("item", "scripts", reply, client, "p@2", parents=("q",), detail=kept)
-                kept["sample"] = 4
+                record = {"sample": 3}
+                line = lineage_of_call("item", "scripts", reply, client, "p@2", parents=("q",), detail=record)
+                record["sample"] = 4
                 return reply, line, lineage_of_call("item", "scripts", reply, client, "p@2")
 
     with ScriptedServer(turns('{"n": "many"}', '{"n": 3}')) as server:

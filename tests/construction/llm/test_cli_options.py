@@ -17,8 +17,8 @@ def test_every_asking_command_gets_one_access():
     def ask(access, other):
         click.echo(json.dumps([access.model, access.rpm, access.max_cost, access.batch, access.key_name, other]))
 
-    done = CliRunner().invoke(ask, ["--model", "m", "--rpm", "60", "--max-cost", "2", "--batch", "--other", "7"])
-    assert json.loads(done.output) == ["m", 60.0, 2.0, True, "OPENAI_API_KEY", 7]
+    result = CliRunner().invoke(ask, ["--model", "m", "--rpm", "60", "--max-cost", "2", "--batch", "--other", "7"])
+    assert json.loads(result.output) == ["m", 60.0, 2.0, True, "OPENAI_API_KEY", 7]
     assert CliRunner().invoke(ask, ["--rpm", "0"]).exit_code == 2
 
 

@@ -20,7 +20,7 @@ ask = asked_numbers.ask
 def test_reply_is_parsed_and_journaled_and_never_asked_again(ask):
     with ScriptedServer(lambda p: '{"n": 4}') as server:
         (first,) = ask(server.url, request())
-        (again,) = ask(server.url, request())
+        (repeat,) = ask(server.url, request())
     assert (first.status, first.value, first.raw, first.tokens_in, first.asked) == (
         "ok",
         Number(n=4),
@@ -28,11 +28,11 @@ def test_reply_is_parsed_and_journaled_and_never_asked_again(ask):
         11,
         1,
     )
-    assert again == first._replace(asked=0)
+    assert repeat == first._replace(asked=0)
     assert len(server.requests) == 1
-    sent = server.requests[0]
-    assert sent["response_format"]["json_schema"]["schema"]["properties"]["n"]["type"] == "integer"
-    assert (sent["model"], sent["temperature"]) == ("m", 0.5)
+    payload = server.requests[0]
+    assert payload["response_format"]["json_schema"]["schema"]["properties"]["n"]["type"] == "integer"
+    assert (payload["model"], payload["temperature"]) == ("m", 0.5)
     assert server.keys == [f"Bearer {KEY}"]
     assert KEY not in ask.journal.read_text()
 
@@ -62,8 +62,8 @@ def test_concurrency_is_limited(tmp_path, limit):
 def test_a_call_that_stays_unanswered_is_not_on_record(ask):
     bad = Raw(503, {"error": {"message": "busy"}})
     with ScriptedServer(turns('{"n": 1}', bad)) as server:
-        good, left = ask(server.url, request("a"), request("b"))
-    assert (good.status, left.status) == ("ok", "unanswered") and "503" in left.message
+        good, pending = ask(server.url, request("a"), request("b"))
+    assert (good.status, pending.status) == ("ok", "unanswered") and "503" in pending.message
     with ScriptedServer(lambda p: '{"n": 7}') as server:
         (now,) = ask(server.url, request("b"))
     assert now.value == Number(n=7)
@@ -72,9 +72,9 @@ def test_a_call_that_stays_unanswered_is_not_on_record(ask):
 def test_invalid_json_is_repaired_with_the_error_shown(ask):
     with ScriptedServer(turns('{"n": "many"}', '{"n": 3}')) as server:
         (reply,) = ask(server.url, request())
-        (again,) = ask(server.url, request())
+        (repeat,) = ask(server.url, request())
     assert (reply.status, reply.value, reply.asked) == ("ok", Number(n=3), 2)
-    assert (again.value, again.asked) == (Number(n=3), 0)
+    assert (repeat.value, repeat.asked) == (Number(n=3), 0)
     assert len(server.requests) == 2
     *_, bad, complaint = server.requests[1]["messages"]
     assert bad == {"role": "assistant", "content": '{"n": "many"}'}
@@ -88,8 +88,8 @@ UNPARSEABLE = {"prose": "I think so.", "empty": "", "cut": '{"n": ', "array": "[
 def test_unparseable_after_repair_is_a_value_and_not_asked_again(ask, name):
     with ScriptedServer(lambda p: UNPARSEABLE[name]) as server:
         (reply,) = ask(server.url, request())
-        (again,) = ask(server.url, request())
-    assert reply.status == again.status == "unparseable" and reply.value is None and reply.message
+        (repeat,) = ask(server.url, request())
+    assert reply.status == repeat.status == "unparseable" and reply.value is None and reply.message
     assert len(server.requests) == 2  # the first and one repair
 
 
@@ -109,19 +109,19 @@ REFUSALS = {
 def test_refusal_is_journaled_and_retried_only_when_told(ask, name):
     with ScriptedServer(turns('{"n": 1}', REFUSALS[name])) as server:
         _, reply = ask(server.url, request("a"), request("b"))
-        (again,) = ask(server.url, request("b"))
-        assert (reply.status, again.status, len(server.requests)) == ("refused", "refused", 2)
+        (repeat,) = ask(server.url, request("b"))
+        assert (reply.status, repeat.status, len(server.requests)) == ("refused", "refused", 2)
         server.answer = lambda p: '{"n": 9}'
-        (redone,) = ask(server.url, request("b"), retry_failed=True)
-    assert redone.value == Number(n=9)
+        (second_try,) = ask(server.url, request("b"), retry_failed=True)
+    assert second_try.value == Number(n=9)
 
 
 def test_a_bad_request_is_permanent_once_the_endpoint_is_known_to_work(ask):
     bad = Raw(400, {"error": {"message": "context too long"}})
     with ScriptedServer(turns('{"n": 1}', bad)) as server:
         _, reply = ask(server.url, request("a"), request("b"))
-        (again,) = ask(server.url, request("b"))
-    assert reply.status == again.status == "permanent" and "context too long" in reply.message
+        (repeat,) = ask(server.url, request("b"))
+    assert reply.status == repeat.status == "permanent" and "context too long" in reply.message
     assert len(server.requests) == 2
 
 
@@ -130,14 +130,18 @@ LONG = Raw(400, {"error": {"message": "This model's maximum context length is 9 
 
 def test_a_bad_request_that_comes_first_is_on_record_once_another_call_is_answered(ask):
     with ScriptedServer(lambda p: LONG if "long" in p["messages"][0]["content"] else '{"n": 1}') as server:
-        (alone,) = ask(server.url, request("long"))
-        assert alone.status == "permanent" and ask.journal.read_text() == "", "the endpoint may take nothing at all"
+        (single_run,) = ask(server.url, request("long"))
+        assert single_run.status == "permanent" and ask.journal.read_text() == "", (
+            "the endpoint may take nothing at all"
+        )
         ask(server.url, request("long"), request("a"))
         assert sorted(k[:4] for k, _ in Journal(ask.journal).items()) == ["form", "llm/", "llm/"]
-        seen = len(server.requests)
+        count = len(server.requests)
         ask(server.url, request("long 2"))
-        again = ask(server.url, request("long"), request("long 2"))
-    assert {r.status for r in again} == {"permanent"} and len(server.requests) == seen + 1, "the journal says it works"
+        repeat = ask(server.url, request("long"), request("long 2"))
+    assert {r.status for r in repeat} == {"permanent"} and len(server.requests) == count + 1, (
+        "the journal says it works"
+    )
 
 
 def test_a_refusal_that_comes_first_was_paid_for_and_is_on_record(ask):

@@ -82,37 +82,37 @@ def test_the_embedded_model_is_served_while_the_client_is_open_and_sent_no_key(
     tmp_path, monkeypatch, concurrency, slots
 ):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-somebody-else")
-    served = []
+    requests = []
 
     @contextmanager
     def serve(gguf, *, slots, **settings):
-        served.append(slots)
+        requests.append(slots)
         yield server.url
-        served.append("stopped")
+        requests.append("stopped")
 
     async def main():
         with Journal(tmp_path / "j", write=True) as journal:
             async with opened(Access(concurrency=concurrency), journal) as client:
                 replies = await gather_all([client.ask(request(str(n))) for n in range(2)])
-                assert served == [slots]
+                assert requests == [slots]
                 return replies
 
     with ScriptedServer(lambda p: '{"n": 4}') as server:
         monkeypatch.setattr(connection, "serve", serve)
         monkeypatch.setattr(connection, "gguf_of", lambda name: tmp_path)
         assert [r.value for r in asyncio.run(main())] == [Number(n=4)] * 2
-    assert served == [slots, "stopped"] and not any("somebody" in key for key in server.keys)
+    assert requests == [slots, "stopped"] and not any("somebody" in key for key in server.keys)
 
 
 def test_the_model_is_stopped_when_the_client_cannot_be_opened(tmp_path, monkeypatch):
-    served = []
+    requests = []
 
     @contextmanager
     def serve(gguf, *, slots, **settings):
         try:
             yield "no address"
         finally:
-            served.append("stopped")
+            requests.append("stopped")
 
     async def main():
         with Journal(tmp_path / "j", write=True) as journal:
@@ -123,7 +123,7 @@ def test_the_model_is_stopped_when_the_client_cannot_be_opened(tmp_path, monkeyp
     monkeypatch.setattr(connection, "gguf_of", lambda name: tmp_path)
     with pytest.raises(ModelError, match="is not an address"):
         asyncio.run(main())
-    assert served == ["stopped"]
+    assert requests == ["stopped"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -137,9 +137,9 @@ def test_a_signal_lets_the_work_clean_up_and_is_named(number):
         finally:
             cleaned.append(True)
 
-    with pytest.raises(StopSignal) as stopped:
+    with pytest.raises(StopSignal) as error:
         run(work())
-    assert stopped.value.number == number and cleaned == [True]
+    assert error.value.number == number and cleaned == [True]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
@@ -152,12 +152,12 @@ def test_work_that_cancels_itself_is_no_signal():
 
 
 def test_work_outside_the_main_thread_runs_without_signal_handlers():
-    done = []
+    result = []
 
     async def work():
         return 42
 
-    thread = threading.Thread(target=lambda: done.append(run(work())))
+    thread = threading.Thread(target=lambda: result.append(run(work())))
     thread.start()
     thread.join()
-    assert done == [42]
+    assert result == [42]

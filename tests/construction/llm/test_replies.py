@@ -97,9 +97,9 @@ def test_hostile_text_is_data(tmp_path, name):
 
     body = json.dumps(completion(json.dumps({"steps": [text]}))).encode()
     with ScriptedServer(lambda p: Raw(body=body)) as server:
-        first, again = asyncio.run(main(server.url)), asyncio.run(main(server.url))
+        first, repeat = asyncio.run(main(server.url)), asyncio.run(main(server.url))
         assert len(server.requests) == 1
-    assert first.status == "ok" and first == again._replace(asked=1)
+    assert first.status == "ok" and first == repeat._replace(asked=1)
     assert first.value.steps == [text if name != "half a pair" else "\ufffd and \ufffd"]
     journal = Journal(tmp_path / "j")
     assert sorted(k[:4] for k, _ in journal.items()) == ["form", "llm/"] and journal.torn == 0
@@ -109,11 +109,11 @@ def test_hostile_text_is_data(tmp_path, name):
 def test_hostile_text_outside_the_json_is_data_too(tmp_path, name):
     """In a refusal, in the model's name, in an error's message and in a reply that cannot be read."""
     text = HOSTILE[name]
-    refused = completion(None, refusal=text)
-    refused["model"] = refused["choices"][0]["finish_reason"] = text
+    response = completion(None, refusal=text)
+    response["model"] = response["choices"][0]["finish_reason"] = text
     answers = {
         "good": '{"steps": ["a"]}',
-        "refuse": Raw(body=json.dumps(refused).encode()),
+        "refuse": Raw(body=json.dumps(response).encode()),
         "error": Raw(400, json.dumps({"error": {"message": text}}).encode()),
         "prose": Raw(body=json.dumps(completion(text)).encode()),
     }

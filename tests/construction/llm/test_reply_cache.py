@@ -41,7 +41,7 @@ def test_key_depends_on_what_decides_the_reply(change):
 
 
 @pytest.mark.parametrize(
-    ("replies", "begun"),
+    ("replies", "lines"),
     [
         ([], False),
         (['{"quotes": ["none"], "why": "says \\"steps\\""}'], False),
@@ -52,14 +52,14 @@ def test_key_depends_on_what_decides_the_reply(change):
         (['{"question": "How to go?"}'], True),
     ],
 )
-def test_what_begins_a_construction(tmp_path, replies, begun):
+def test_what_begins_a_construction(tmp_path, replies, lines):
     with Journal(tmp_path / "j", write=True) as journal:
         cache = ReplyCache(journal)
         for n, raw in enumerate(replies):
             cache.put(f"llm/{n}", StoredOutcome(kind="reply", raw=raw, at="2026-11-21T00:00:00+00:00"))
-        assert cache.begun() == begun
-        assert cache.begun_with("of/something", (1, 2, 3), earlier=1, present=3) == (1 if begun else 3)
+        assert cache.begun() == lines
+        assert cache.begun_with("of/something", (1, 2, 3), earlier=1, present=3) == (1 if lines else 3)
         cache.note("of/something", "none of these")
-        assert cache.begun_with("of/something", (1, 2, 3), earlier=1, present=3) == (1 if begun else 3)
+        assert cache.begun_with("of/something", (1, 2, 3), earlier=1, present=3) == (1 if lines else 3)
         cache.note("of/something", 2)
         assert cache.begun_with("of/something", (1, 2, 3), earlier=1, present=3) == 2

@@ -83,7 +83,7 @@ SERVERS = {
 
 @pytest.mark.parametrize("name", SERVERS)
 def test_what_an_endpoint_takes_is_found_once_and_kept(ask, name):
-    refuses, forms, sent = SERVERS[name]
+    refuses, forms, payload = SERVERS[name]
     reply = '{"n": 4}' if forms != ["text"] else 'Sure! Here it is:\n```json\n{"n": 4}\n```\nAnything else?'
     with ScriptedServer(lambda p: refuses(p) or reply) as server:
         (first,) = ask(server.url, request())
@@ -93,7 +93,7 @@ def test_what_an_endpoint_takes_is_found_once_and_kept(ask, name):
     assert len(server.requests) == found_in + 2  # a new process knows it from the journal
     last = server.requests[-1]
     assert {"json_schema": "schema", "json_object": "object", "text": "text"}[kind(last)] in forms
-    assert {k: last[k] for k in sent} == sent
+    assert {k: last[k] for k in payload} == payload
     if forms == ["text"]:
         assert '"properties"' in last["messages"][-1]["content"]  # told in words instead
 
@@ -105,15 +105,15 @@ def test_all_calls_at_once_find_it_too(ask):
 
 
 def test_an_endpoint_that_forgets_is_asked_in_another_form_at_run_time(ask):
-    asked = []
+    requests = []
 
     def changes(payload):
-        asked.append(payload)
-        return OPENAI_FORMAT if len(asked) > 2 and kind(payload) == "json_schema" else '{"n": 1}'
+        requests.append(payload)
+        return OPENAI_FORMAT if len(requests) > 2 and kind(payload) == "json_schema" else '{"n": 1}'
 
     with ScriptedServer(changes) as server:
         replies = ask(server.url, *[request(str(i)) for i in range(5)])
-    assert {r.status for r in replies} == {"ok"} and len(asked) == 6
+    assert {r.status for r in replies} == {"ok"} and len(requests) == 6
 
 
 def test_a_bad_request_of_its_own_is_not_taken_for_the_endpoints_manner(ask):
@@ -148,21 +148,21 @@ def test_logprobs_are_kept_where_they_come_and_missed_where_not(ask, tmp_path):
     tokens = [{"token": "4", "logprob": -0.1, "bytes": [52], "top_logprobs": [{"token": "5", "logprob": -2.5}]}]
     body = completion('{"n": 4}')
     body["choices"][0]["logprobs"] = {"content": tokens}
-    asked = request(logprobs=True, top_logprobs=5)
+    call = request(logprobs=True, top_logprobs=5)
     with ScriptedServer(lambda p: Raw(body=body)) as server:
-        (reply,) = ask(server.url, asked)
+        (reply,) = ask(server.url, call)
         assert (server.requests[0]["logprobs"], server.requests[0]["top_logprobs"]) == (True, 5)
-        (again,) = ask(server.url, asked)
-    assert reply.logprobs == again.logprobs == tokens
+        (repeat,) = ask(server.url, call)
+    assert reply.logprobs == repeat.logprobs == tokens
     none = Raw(400, {"error": {"message": "logprobs is not supported by this server"}})
     (tmp_path / "j.jsonl").unlink()
     with ScriptedServer(lambda p: none if "logprobs" in p or "top_logprobs" in p else '{"n": 4}') as server:
-        (reply,) = ask(server.url, asked)
+        (reply,) = ask(server.url, call)
     assert (reply.status, reply.logprobs, len(server.requests)) == ("ok", None, 2)
     body["choices"][0]["logprobs"] = {"content": "nonsense"}
     (tmp_path / "j.jsonl").unlink()
     with ScriptedServer(lambda p: Raw(body=body)) as server:
-        assert ask(server.url, asked)[0].logprobs is None
+        assert ask(server.url, call)[0].logprobs is None
 
 
 def test_samples_are_calls_of_their_own(tmp_path):

@@ -30,8 +30,8 @@ def test_work_runs_to_its_end_and_the_journal_is_free_again(tmp_path):
 
 
 def test_a_journal_in_use_is_refused(tmp_path):
-    refused = pytest.raises(UserError, match="another process is writing")
-    with model_session(tmp_path / "j", ACCESS), refused, model_session(tmp_path / "j", ACCESS):
+    refusal = pytest.raises(UserError, match="another process is writing")
+    with model_session(tmp_path / "j", ACCESS), refusal, model_session(tmp_path / "j", ACCESS):
         raise AssertionError("two writers")
 
 
@@ -45,11 +45,11 @@ def test_a_limit_in_dollars_without_a_price_is_refused(tmp_path):
 @pytest.mark.parametrize("batch", [False, True])
 def test_a_signal_stops_the_work_in_good_order(tmp_path, number, batch):
     access = ACCESS.model_copy(update={"batch": batch})
-    with model_session(tmp_path / "j", access) as session, pytest.raises(UserError) as stopped:
+    with model_session(tmp_path / "j", access) as session, pytest.raises(UserError) as error:
         session.run(stopped_by(number))
-    assert stopped.value.exit_status == 128 + number
-    assert "finished work is kept; give the same command again" in str(stopped.value)
-    assert ("open batches go on" in str(stopped.value)) == batch
+    assert error.value.exit_status == 128 + number
+    assert "finished work is kept; give the same command again" in str(error.value)
+    assert ("open batches go on" in str(error.value)) == batch
 
 
 def test_an_error_of_the_work_comes_through(tmp_path):

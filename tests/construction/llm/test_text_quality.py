@@ -9,7 +9,7 @@ from curation.files.model_packages import EMBEDDED_LABEL
 
 
 @pytest.mark.parametrize(
-    ("model", "profile", "named", "quality"),
+    ("model", "profile", "names", "quality"),
     [
         (EMBEDDED_LABEL, "paper", None, "plumbing"),
         (LOCAL_LABEL, "paper@1", None, "plumbing"),
@@ -22,8 +22,8 @@ from curation.files.model_packages import EMBEDDED_LABEL
         ("", "", None, None),
     ],
 )
-def test_quality_follows_from_model_and_profile(model, profile, named, quality):
-    assert text_quality(model, profile, named=named) == quality
+def test_quality_follows_from_model_and_profile(model, profile, names, quality):
+    assert text_quality(model, profile, named=names) == quality
 
 
 @pytest.mark.parametrize("task", ["questions", "scripts"])

@@ -58,7 +58,7 @@ def test_a_step_is_read_line_by_line():
 
 
 @pytest.mark.parametrize(
-    ("text", "name", "whole"),
+    ("text", "name", "expected"),
     [
         ("Look at www.honda.com first", "honda", "www.honda.com"),
         ("Write to info@nokia.com now", "nokia", "info@nokia.com"),
@@ -69,6 +69,6 @@ def test_a_step_is_read_line_by_line():
         ("Ask at Paris/London", "Paris", None),
     ],
 )
-def test_an_address_or_a_tag_is_a_longer_name(text: str, name: str, whole: str | None) -> None:
+def test_an_address_or_a_tag_is_a_longer_name(text: str, name: str, expected: str | None) -> None:
     start = text.index(name)
-    assert longer_name(text, start, start + len(name)) == whole
+    assert longer_name(text, start, start + len(name)) == expected

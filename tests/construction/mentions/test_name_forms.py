@@ -50,9 +50,9 @@ KINDS = [
 
 @pytest.mark.parametrize(("name", "form", "kind", "relation"), KINDS, ids=[f"{n} > {f}" for n, f, _, _ in KINDS])
 def test_forms(name, form, kind, relation):
-    found = {f.text: f for f in name_forms(Object(text=name), relation)}
-    assert (found[form].kind if form in found else None) == kind
-    assert form not in found or found[form].of
+    by_name = {f.text: f for f in name_forms(Object(text=name), relation)}
+    assert (by_name[form].kind if form in by_name else None) == kind
+    assert form not in by_name or by_name[form].of
 
 
 def test_a_name_of_the_fact_is_no_further_form():
@@ -74,5 +74,5 @@ def test_the_table_is_whole():
 
 def test_every_country_of_the_shipped_facts_has_an_adjective():
     objects = {f.old.text for f in load("shipped").require() if f.relation.id == "P17"}
-    without = [o for o in objects if not any(f.kind == "derived" for f in name_forms(Object(text=o)))]
-    assert objects and not without
+    plain_objects = [o for o in objects if not any(f.kind == "derived" for f in name_forms(Object(text=o)))]
+    assert objects and not plain_objects

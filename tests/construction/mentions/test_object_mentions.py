@@ -11,10 +11,14 @@ SQUARE = Object(text="Square", aliases=("Square, Inc.",))
 
 def test_each_place_says_what_it_is_and_why():
     text = "Leave the square, pass Times Square, open an account with Square"
-    found = find_object(text, SQUARE)
-    assert [(m.mention.text, m.label) for m in found] == [("square", "word"), ("Square", "unsure"), ("Square", "name")]
-    assert "common word" in found[0].why and "Times Square" in found[1].why and not found[2].why
-    assert all(text[m.mention.start : m.mention.end] == m.mention.text for m in found)
+    mentions = find_object(text, SQUARE)
+    assert [(m.mention.text, m.label) for m in mentions] == [
+        ("square", "word"),
+        ("Square", "unsure"),
+        ("Square", "name"),
+    ]
+    assert "common word" in mentions[0].why and "Times Square" in mentions[1].why and not mentions[2].why
+    assert all(text[m.mention.start : m.mention.end] == m.mention.text for m in mentions)
 
 
 @pytest.mark.parametrize("text", ["Leave the square", "Pass Times Square", "SQUARE", "Go to Square"])

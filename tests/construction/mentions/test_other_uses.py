@@ -60,8 +60,8 @@ def test_the_word_is_the_object_there(text: str, name: str) -> None:
 
 
 def test_a_plain_place_is_taken_before_a_doubtful_one() -> None:
-    found = find_object("Ask who won\nPay in won", Object(text="won"))
-    assert [one.label for one in found] == ["unsure", "name"]
+    mentions = find_object("Ask who won\nPay in won", Object(text="won"))
+    assert [one.label for one in mentions] == ["unsure", "name"]
 
 
 def test_every_line_of_the_table_is_a_word_with_something_beside_it() -> None:

@@ -36,7 +36,7 @@ def test_equal_to_the_slow_twin_with_embeddings():
         pytest.skip(str(error))
     fast = nearest(edits, facts, k=3, space=space, block=50)
     assert fast == nearest_one_by_one(edits, facts, k=3, space=space)
-    assert {d.measure for found in fast.values() for d in found} == {"cosine distance, all-MiniLM-L6-v2"}
+    assert {d.measure for value in fast.values() for d in value} == {"cosine distance, all-MiniLM-L6-v2"}
 
 
 def test_neither_object_of_the_edit_nor_its_subject():
@@ -45,14 +45,14 @@ def test_neither_object_of_the_edit_nor_its_subject():
     same = make_fact("Lake Como", "ROMA", None, key="t/1", relation="P0")
     new = make_fact("Lake Iseo", "oslo", None, key="t/2", relation="P0")
     later = temporal("Lake Nemi", "Bern", "Oslo", key="t/3")  # comes to the new object in its time
-    own = make_fact("lake garda", "Bern", None, key="t/4", relation="P0")
+    fact = make_fact("lake garda", "Bern", None, key="t/4", relation="P0")
     twice = [make_fact("Lake Orta", o, None, key=f"t/5{o}", relation="P0") for o in ("Bern", "Rome")]
     good = make_fact("Mount Etna", "Bern", None, key="t/6", relation="P0")
     other = make_fact("Lake Garda North", "Bern", None, key="t/7", relation="P9")
     alias = make_fact("Garda", "Bern", None, key="t/8", relation="P0")
     alias = alias.model_copy(update={"subject": Entity(text="Garda", aliases=("Lake Garda",))})
-    drawn = nearest([edit], [edit, same, new, later, own, *twice, good, other, alias], k=9, space=CharacterTfidf())
-    assert [d.fact.key for d in drawn["e/1"]] == ["t/6"]
+    draw = nearest([edit], [edit, same, new, later, fact, *twice, good, other, alias], k=9, space=CharacterTfidf())
+    assert [d.fact.key for d in draw["e/1"]] == ["t/6"]
 
 
 def test_the_nearest_comes_first_and_the_distance_is_kept():
@@ -69,16 +69,16 @@ def test_the_nearest_comes_first_and_the_distance_is_kept():
 def test_equally_near_ones_stand_in_order_of_their_keys():
     edit = temporal("Aaa", "Rome", "Oslo", key="e/1")
     facts = [make_fact(f"zz {i}", "Bern", None, key=f"t/{9 - i}", relation="P0") for i in range(9)]
-    drawn = nearest([edit], facts, k=3, space=CharacterTfidf())["e/1"]
-    assert [d.fact.key for d in drawn] == ["t/1", "t/2", "t/3"]
+    draw = nearest([edit], facts, k=3, space=CharacterTfidf())["e/1"]
+    assert [d.fact.key for d in draw] == ["t/1", "t/2", "t/3"]
 
 
 def test_order_and_other_edits_change_nothing():
     facts = table(120)
     edits = edits_of(facts, 12)
-    whole = nearest(edits, facts, k=3, space=CharacterTfidf())
-    shuffled = random.Random(1).sample(facts, len(facts))
-    assert nearest(edits[::-1], shuffled, k=3, space=CharacterTfidf()) == whole
+    full_ranking = nearest(edits, facts, k=3, space=CharacterTfidf())
+    permutation = random.Random(1).sample(facts, len(facts))
+    assert nearest(edits[::-1], permutation, k=3, space=CharacterTfidf()) == full_ranking
 
 
 def test_no_facts_no_neighbours():
@@ -89,8 +89,8 @@ def test_no_facts_no_neighbours():
 
 def test_other_facts_of_a_subject_make_it_near():
     def about(subject: str, trade: str) -> list[Fact]:
-        told = make_fact(subject, trade, None, key=f"t/{subject}/trade", relation="P106", prompt="{} works as")
-        return [make_fact(subject, f"Home {subject}", None, key=f"t/{subject}", relation="P0"), told]
+        fact = make_fact(subject, trade, None, key=f"t/{subject}/trade", relation="P106", prompt="{} works as")
+        return [make_fact(subject, f"Home {subject}", None, key=f"t/{subject}", relation="P0"), fact]
 
     edit = temporal("Xyz", "Rome", "Oslo", key="e/1")
     trade = make_fact("Xyz", "glass blower", None, key="t/x", relation="P106", prompt="{} works as")
@@ -106,8 +106,8 @@ def test_neighbours_that_came_with_the_facts():
         Neighbour(key=f"e/1~n/{i}", edit="e/1", fact=f"n/{i}", how="near_subject", distance=1.0 - i / 4, measure="m")
         for i in range(3)
     ]
-    gone = Neighbour(key="e/1~n/7", edit="e/1", fact="n/7", how="near_subject")
-    assert source_neighbours([edit], [*facts, gone, *links], k=2) == {
+    neighbour = Neighbour(key="e/1~n/7", edit="e/1", fact="n/7", how="near_subject")
+    assert source_neighbours([edit], [*facts, neighbour, *links], k=2) == {
         "e/1": [
             NeighbourCandidate(facts[2], "near_subject", 0.5, "m"),
             NeighbourCandidate(facts[1], "near_subject", 0.75, "m"),

@@ -39,9 +39,9 @@ SENTENCES = {
 @pytest.mark.parametrize("name", SENTENCES)
 def test_the_subject_of_a_sentence(name):
     text, subject = SENTENCES[name]
-    found = PromptTemplates(TABLE).subject_of(text, "P103")
-    assert (found[1] if found else None) == subject
-    assert found is None or found[0].replace("{}", subject) == text.strip()
+    result = PromptTemplates(TABLE).subject_of(text, "P103")
+    assert (result[1] if result else None) == subject
+    assert result is None or result[0].replace("{}", subject) == text.strip()
 
 
 def test_relations_that_are_named_by_their_template_look_through_all():
@@ -49,8 +49,8 @@ def test_relations_that_are_named_by_their_template_look_through_all():
         speaks("Ann", relation="the-mother-tongue-of"),
         speaks("Bob", prompt="The native language of {} is", relation="x"),
     ]
-    found = PromptTemplates(flat).subject_of("The native language of Blum is", "the-mother-tongue-of")
-    assert found == ("The native language of {} is", "Blum")
+    subject = PromptTemplates(flat).subject_of("The native language of Blum is", "the-mother-tongue-of")
+    assert subject == ("The native language of {} is", "Blum")
 
 
 NEAR = tuple(f"The native language of {name} is" for name in ("Blum", "Racine", "BLUM", "Ed Eve", "Montesquieu"))
@@ -59,10 +59,10 @@ EDIT = speaks("Ed Eve", "French", "Dutch", near=NEAR)
 
 def test_each_subject_once_the_edit_s_own_and_those_with_the_new_object_left_out():
     table = [*TABLE, EDIT, speaks("Racine", "Dutch")]
-    drawn = own_neighbours([EDIT], table, k={EDIT.key: 9})[EDIT.key]
-    assert sorted(f.subject.text for f in drawn) == ["Blum", "Montesquieu"]
-    assert {(f.old.text, f.new, f.change, f.relation.id) for f in drawn} == {("French", None, "none", "P103")}
-    assert all(f.fact_prompt in NEAR for f in drawn)
+    fact = own_neighbours([EDIT], table, k={EDIT.key: 9})[EDIT.key]
+    assert sorted(f.subject.text for f in fact) == ["Blum", "Montesquieu"]
+    assert {(f.old.text, f.new, f.change, f.relation.id) for f in fact} == {("French", None, "none", "P103")}
+    assert all(f.fact_prompt in NEAR for f in fact)
 
 
 def test_the_draw_hangs_on_the_edit_alone_and_one_fact_serves_two_edits():
@@ -78,12 +78,12 @@ def test_they_fill_up_what_the_table_lacks_and_change_no_draw_that_was_full():
     twin = speaks("Gil", "French")
     plan = ConstructionPlan(neighbours=2)
     lacking = plan_work([EDIT], [EDIT, *TABLE, twin], plan)
-    drawn = [d.fact.key for d in lacking.drawn[EDIT.key]]
-    assert drawn[0] == twin.key and len(drawn) == 2 and drawn[1].startswith("near/")
+    keys = [d.fact.key for d in lacking.drawn[EDIT.key]]
+    assert keys[0] == twin.key and len(keys) == 2 and keys[1].startswith("near/")
     assert {d.how for d in lacking.drawn[EDIT.key]} == {"same_object"}
     full = plan_work([EDIT], [EDIT, *TABLE, twin, speaks("Hal", "French")], plan)
     assert not any(d.fact.key.startswith("near/") for d in full.drawn[EDIT.key])
-    assert [f.key for f in lacking.others] == sorted(drawn)
+    assert [f.key for f in lacking.others] == sorted(keys)
 
 
 def test_a_subject_that_the_table_drew_already_is_not_drawn_twice():
@@ -108,8 +108,8 @@ def test_most_edits_of_counterfact_have_neighbours(grouped):
     edits = [f for f in facts if f.new is not None][:564]
     before = plan_work(edits, edits, ConstructionPlan(own_neighbours=False))
     after = plan_work(edits, edits, ConstructionPlan())
-    lonely = [sum(not found for found in work.drawn.values()) for work in (before, after)]
+    lonely = [sum(not value for value in work.drawn.values()) for work in (before, after)]
     assert lonely[1] < lonely[0] / 2, lonely
-    for key, found in before.drawn.items():
-        assert [d.fact.key for d in after.drawn[key]][: len(found)] == [d.fact.key for d in found]
+    for key, value in before.drawn.items():
+        assert [d.fact.key for d in after.drawn[key]][: len(value)] == [d.fact.key for d in value]
     assert time.process_time() - start < 60

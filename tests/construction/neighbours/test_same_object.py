@@ -16,15 +16,15 @@ EDIT = make_fact("Peru", "lima", "Oslo")
 
 def test_same_relation_and_object_other_subject():
     twin = make_fact("PERU", "Lima", "Rome", key="f/twin")
-    (chosen,) = draw_same_object([EDIT], [EDIT, twin, *TABLE], k=50).values()
-    assert {f.key for f in chosen} == {f"t/{i}" for i in range(20)}
+    (facts,) = draw_same_object([EDIT], [EDIT, twin, *TABLE], k=50).values()
+    assert {f.key for f in facts} == {f"t/{i}" for i in range(20)}
 
 
 def test_draw_depends_on_neither_order_nor_other_edits():
-    shuffled = random.Random(1).sample(TABLE, len(TABLE))
-    alone = draw_same_object([EDIT], TABLE, k=3)["f/Peru"]
-    assert draw_same_object([TABLE[3], EDIT], shuffled, k=3)["f/Peru"] == alone
-    assert len({f.key for f in alone}) == 3
+    permutation = random.Random(1).sample(TABLE, len(TABLE))
+    fact = draw_same_object([EDIT], TABLE, k=3)["f/Peru"]
+    assert draw_same_object([TABLE[3], EDIT], permutation, k=3)["f/Peru"] == fact
+    assert len({f.key for f in fact}) == 3
     others = {
         tuple(f.key for f in draw_same_object([make_fact("Peru", "lima", key=f"e/{i}")], TABLE, k=3)[f"e/{i}"])
         for i in range(20)
@@ -48,11 +48,11 @@ def test_link_key():
 
 
 def test_a_draw_looks_at_what_it_draws_whatever_the_size_of_the_table(monkeypatch):
-    looked, fits = [], same_object._Member.fits
-    monkeypatch.setattr(same_object._Member, "fits", lambda member, *more: looked.append(1) or fits(member, *more))
+    views, fits = [], same_object._Member.fits
+    monkeypatch.setattr(same_object._Member, "fits", lambda member, *more: views.append(1) or fits(member, *more))
     facts = [make_fact(f"Town {i}", f"City {i % 40}", "Oslo", key=f"t/{i}") for i in range(4000)]
     assert all(len(v) == 5 for v in draw_same_object(facts, facts, k=5).values())
-    assert len(looked) <= 6 * 4000, "not at the hundred facts of each object"
+    assert len(views) <= 6 * 4000, "not at the hundred facts of each object"
 
 
 def plain(entity):
@@ -79,9 +79,9 @@ def eligible(edit, table):
     return keys
 
 
-def check_draw(drawn, edit, table, k):
+def check_draw(draw, edit, table, k):
     """As many as there are, at most k, none twice, all of them eligible."""
-    keys, could = [fact.key for fact in drawn], eligible(edit, table)
+    keys, could = [fact.key for fact in draw], eligible(edit, table)
     assert len(keys) == len(set(keys)) == min(k, len(could)) and set(keys) <= set(could)
 
 
@@ -96,26 +96,26 @@ def test_the_index_finds_what_looking_through_the_whole_table_finds():
     ]
     edits = [e for e in edits if e.new.text != e.old.text][::3]
     for k in (4, 12):
-        drawn = draw_same_object(edits, table, k=k)
+        facts = draw_same_object(edits, table, k=k)
         for edit in edits:
-            check_draw(drawn[edit.key], edit, table, k)
-    assert any(len(v) == k for v in drawn.values()) and any(len(v) < k for v in drawn.values())
+            check_draw(facts[edit.key], edit, table, k)
+    assert any(len(v) == k for v in facts.values()) and any(len(v) < k for v in facts.values())
 
 
 def test_every_eligible_fact_is_drawn_equally_often():
     """3 of 18 for 2,000 edits: 333 times each; six standard deviations are 100."""
-    moved = make_fact("Town 0", "Oslo", None, key="t/moved")
+    variant = make_fact("Town 0", "Oslo", None, key="t/moved")
     edits = [make_fact("Town 1", "lima", "Oslo", key=f"e/{i}") for i in range(2000)]
-    drawn = draw_same_object(edits, [*TABLE, moved], k=3)
-    often = Counter(fact.key for facts in drawn.values() for fact in facts)
+    draw = draw_same_object(edits, [*TABLE, variant], k=3)
+    often = Counter(fact.key for facts in draw.values() for fact in facts)
     assert set(often) == {f"t/{i}" for i in range(2, 20)}
     assert all(abs(n - 6000 / 18) < 100 for n in often.values())
 
 
 def test_draws_are_those_of_earlier_versions():
     """Another draw would change every split that is made again."""
-    drawn = draw_same_object([EDIT, make_fact("Town 3", "Lima", "Rome", key="t/3")], TABLE, k=4)
-    assert {key: [fact.key for fact in facts] for key, facts in drawn.items()} == {
+    draw = draw_same_object([EDIT, make_fact("Town 3", "Lima", "Rome", key="t/3")], TABLE, k=4)
+    assert {key: [fact.key for fact in facts] for key, facts in draw.items()} == {
         "f/Peru": ["t/10", "t/1", "t/4", "t/13"],
         "t/3": ["t/8", "t/12", "t/10", "t/16"],
     }
@@ -137,9 +137,9 @@ def test_a_subject_that_also_has_the_new_object_is_no_neighbour():
 def test_every_counterfact_edit_gets_what_there_is(shared):
     paths = sorted((shared / "data/counterfact").glob("counterfact-val.json"))
     facts = [f for path in paths for f in load(str(path)).facts]
-    drawn = draw_same_object(facts, facts, k=5)
-    assert len(drawn) == len(facts) == 1908
+    draw = draw_same_object(facts, facts, k=5)
+    assert len(draw) == len(facts) == 1908
     for edit in facts[::40]:
         near = [f for f in facts if f.relation.id == edit.relation.id]
-        check_draw(drawn[edit.key], edit, near, 5)
-        assert {f.old.text for f in drawn[edit.key]} <= {edit.old.text}
+        check_draw(draw[edit.key], edit, near, 5)
+        assert {f.old.text for f in draw[edit.key]} <= {edit.old.text}

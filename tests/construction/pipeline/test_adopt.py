@@ -33,12 +33,12 @@ CASE = {
 
 def test_mini_is_what_its_source_makes(tmp_path: Path) -> None:
     """The shipped split is rebuilt from what was written, and passes every check of the pipeline."""
-    adopted = adopt(mini_path().parent / "source.jsonl", source=SOURCE)
-    assert {v.label for v in adopted.verdicts} == {"keep"}
-    keep(adopted, tmp_path / "s.duckdb", origin="source.jsonl")
+    adoption = adopt(mini_path().parent / "source.jsonl", source=SOURCE)
+    assert {v.label for v in adoption.verdicts} == {"keep"}
+    keep(adoption, tmp_path / "s.duckdb", origin="source.jsonl")
     with Store.open(tmp_path / "s.duckdb") as store:
-        chosen = choose(store, SplitRule())
-    assert make_split("mini", chosen.cases).digest == mini_split().digest
+        choice = choose(store, SplitRule())
+    assert make_split("mini", choice.cases).digest == mini_split().digest
 
 
 def change(**changes: object) -> dict[str, object]:
@@ -65,18 +65,18 @@ VERDICTS = [
 def test_checks_judge_what_was_written(tmp_path: Path, case: object, expected: dict[str, str]) -> None:
     path = tmp_path / "w.jsonl"
     path.write_text(json.dumps(case))
-    found = {v.check: v.label for v in adopt(path, source=SOURCE).verdicts if v.label != "keep"}
-    assert found == expected
+    by_name = {v.check: v.label for v in adopt(path, source=SOURCE).verdicts if v.label != "keep"}
+    assert by_name == expected
 
 
 def test_a_neighbour_that_names_the_edited_subject(tmp_path: Path) -> None:
-    beside = {**CASE["neighbours"][0], "steps": ["Call a friend in Peru", "Travel to Lima"]}  # type: ignore[index]
+    neighbour = {**CASE["neighbours"][0], "steps": ["Call a friend in Peru", "Travel to Lima"]}  # type: ignore[index]
     path = tmp_path / "w.jsonl"
-    path.write_text(json.dumps(change(neighbours=[beside])))
-    adopted = adopt(path, source=SOURCE)
-    dropped = [v for v in adopted.verdicts if v.label == "drop"]
-    link = next(r for r in adopted.records if r.kind == "neighbour")
-    assert [(v.check, v.item_id) for v in dropped] == [("subject_in_neighbour", link.id)]
+    path.write_text(json.dumps(change(neighbours=[neighbour])))
+    adoption = adopt(path, source=SOURCE)
+    verdicts = [v for v in adoption.verdicts if v.label == "drop"]
+    link = next(r for r in adoption.records if r.kind == "neighbour")
+    assert [(v.check, v.item_id) for v in verdicts] == [("subject_in_neighbour", link.id)]
 
 
 @pytest.mark.parametrize(
@@ -112,14 +112,14 @@ def test_every_case_with_an_objection_is_listed_with_its_reason_and_text(tmp_pat
     ]  # fmt: skip
     path = tmp_path / "cases.jsonl"
     path.write_text("".join(json.dumps(case) + "\n" for case in [*bad[:9], {**CASE, "key": "good"}, *bad[9:]]))
-    adopted = adopt(path, source=SOURCE)
-    assert [o.case for o in adopted.objections if o.verdict.check == "leak_in_question"] == [c["key"] for c in bad]
-    asked = next(o for o in adopted.objections if o.case == "w/7" and o.kind == "question")
-    assert asked.text == "How to get from Peru 7 to Lima?" and asked.verdict.reason
+    adoption = adopt(path, source=SOURCE)
+    assert [o.case for o in adoption.objections if o.verdict.check == "leak_in_question"] == [c["key"] for c in bad]
+    objection = next(o for o in adoption.objections if o.case == "w/7" and o.kind == "question")
+    assert objection.text == "How to get from Peru 7 to Lima?" and objection.verdict.reason
 
-    shown = CliRunner().invoke(import_scripts, [str(path), "--store", str(tmp_path / "s.duckdb")])
-    lines = shown.output.splitlines()
-    assert shown.exit_code == 0 and "26 cases" in lines[0] and "in 25 cases" in lines[0]
+    result = CliRunner().invoke(import_scripts, [str(path), "--store", str(tmp_path / "s.duckdb")])
+    lines = result.output.splitlines()
+    assert result.exit_code == 0 and "26 cases" in lines[0] and "in 25 cases" in lines[0]
     assert [line.strip() for line in lines if line.startswith("  w/")] == [c["key"] for c in bad]
     assert "  good" not in lines and sum("How to get from Peru 7 to Lima?" in line for line in lines) >= 1
 
@@ -140,8 +140,8 @@ def bring(store: Path, file: Path, *options: str) -> Result:
 
 
 def facts(store: Path) -> dict[str, str]:
-    with Store.open(store) as kept:
-        return {f.key: f.old.text for f in kept.all(Fact)}
+    with Store.open(store) as db:
+        return {f.key: f.old.text for f in db.all(Fact)}
 
 
 def test_two_files_with_the_same_keys_do_not_become_one(tmp_path: Path) -> None:
@@ -151,8 +151,8 @@ def test_two_files_with_the_same_keys_do_not_become_one(tmp_path: Path) -> None:
     first, second = written(tmp_path / "a.jsonl", CASE), written(tmp_path / "b.jsonl", other, change(key="w/2"))
     assert bring(store, first).exit_code == 0
     before = facts(store)
-    refused = bring(store, second)
-    assert isinstance(refused.exception, ConflictError) and "conflict: fact w/1: held by a.jsonl#" in refused.stderr
+    result = bring(store, second)
+    assert isinstance(result.exception, ConflictError) and "conflict: fact w/1: held by a.jsonl#" in result.stderr
     assert facts(store) == before, "nothing of the second file was kept"
 
     assert bring(store, second, "--as", "lab").exit_code == 0
@@ -166,30 +166,30 @@ def test_two_files_with_the_same_keys_do_not_become_one(tmp_path: Path) -> None:
 
 
 def prompts(store: Path) -> list[ScriptPrompt]:
-    with Store.open(store) as kept:
-        return list(kept.all(ScriptPrompt))
+    with Store.open(store) as db:
+        return list(db.all(ScriptPrompt))
 
 
 def test_a_corrected_file_replaces_all_that_it_brought(tmp_path: Path) -> None:
     store, file = tmp_path / "s.duckdb", tmp_path / "a.jsonl"
     assert bring(store, written(file, CASE, change(key="w/2")), "--known-as", "ours").exit_code == 0
-    done = bring(store, written(file, change(neighbours=[])), "--known-as", "ours", "--json")
-    assert done.exit_code == 0, done.output
-    said = json.loads(done.output)
-    assert (said["source"], said["new"], said["gone"]) == ("ours", 0, 14)
+    result = bring(store, written(file, change(neighbours=[])), "--known-as", "ours", "--json")
+    assert result.exit_code == 0, result.output
+    data = json.loads(result.output)
+    assert (data["source"], data["new"], data["gone"]) == ("ours", 0, 14)
     assert set(facts(store)) == {"w/1"}
 
 
 def test_a_store_of_before_is_corrected_only_when_that_is_said(tmp_path: Path) -> None:
-    store, adopted = tmp_path / "s.duckdb", adopt(written(tmp_path / "a.jsonl", CASE), source=SOURCE)
-    with Store.open(store, create=True) as kept:  # as 0.1.0 did
-        lines = [Lineage(item_id=r.id, stage="adopt", made_at="t") for r in adopted.records]
-        kept.put([*adopted.records, *adopted.verdicts], lines)
+    store, adoption = tmp_path / "s.duckdb", adopt(written(tmp_path / "a.jsonl", CASE), source=SOURCE)
+    with Store.open(store, create=True) as db:  # as 0.1.0 did
+        lines = [Lineage(item_id=r.id, stage="adopt", made_at="t") for r in adoption.records]
+        db.put([*adoption.records, *adoption.verdicts], lines)
     same = adopt(tmp_path / "a.jsonl", source=SOURCE)
     assert keep(same, store, origin="a.jsonl").new == 0
     with pytest.raises(ConflictError, match="held by an unnamed earlier source"):
-        changed = adopt(written(tmp_path / "b.jsonl", change(new={"text": "Rome"})), source=SOURCE)
-        keep(changed, tmp_path / "t.duckdb", origin="b.jsonl")
-        with Store.open(tmp_path / "u.duckdb", create=True) as kept:
-            kept.put([*adopted.records, *adopted.verdicts], lines)
-        keep(changed, tmp_path / "u.duckdb", origin="b.jsonl")
+        variant = adopt(written(tmp_path / "b.jsonl", change(new={"text": "Rome"})), source=SOURCE)
+        keep(variant, tmp_path / "t.duckdb", origin="b.jsonl")
+        with Store.open(tmp_path / "u.duckdb", create=True) as db:
+            db.put([*adoption.records, *adoption.verdicts], lines)
+        keep(variant, tmp_path / "u.duckdb", origin="b.jsonl")

@@ -39,17 +39,17 @@ def test_candidates_are_chosen_and_replaced_and_explained(tmp_path, facts):
     assert (funnel["asked"], funnel["kept"], funnel["unsure"]) == (16, 6, 0)
     assert funnel["kept"] + funnel["rejected"] + funnel["surplus"] == funnel["asked"] and funnel["surplus"] >= 6
     assert calls[True] == 16 - funnel["surplus"] - 2
-    said = verdicts(tmp_path / "o", "surplus")
-    peru = {t: v for t, v in said.items() if "Peru" in t}
-    kept = [t for t, v in peru.items() if v.label == "keep" and "rent a house" not in t]
-    left = [t for t, v in peru.items() if v.label == "drop"]
-    assert len(kept) == 3 and len(left) == funnel["surplus"] / 2
-    assert len({"soup" in t for t in kept}) == 2 and sum("soup" in t for t in kept) == 1  # not both soups
-    assert all("more candidates than wanted" in peru[t].reason for t in left)
+    records = verdicts(tmp_path / "o", "surplus")
+    peru = {t: v for t, v in records.items() if "Peru" in t}
+    texts = [t for t, v in peru.items() if v.label == "keep" and "rent a house" not in t]
+    excluded_texts = [t for t, v in peru.items() if v.label == "drop"]
+    assert len(texts) == 3 and len(excluded_texts) == funnel["surplus"] / 2
+    assert len({"soup" in t for t in texts}) == 2 and sum("soup" in t for t in texts) == 1  # not both soups
+    assert all("more candidates than wanted" in peru[t].reason for t in excluded_texts)
     with Store.open(tmp_path / "o/s.duckdb") as store:
         keys = {q.text: q.key for q in store.all(ScriptQuestion)}
         asked_for = {s.question for s in store.all(Script)}
-        assert not {keys[t] for t in left} & asked_for and len([t for t in keys if "Peru" in t]) == 8
+        assert not {keys[t] for t in excluded_texts} & asked_for and len([t for t in keys if "Peru" in t]) == 8
 
 
 def test_other_numbers_later_settle_it_anew(tmp_path, facts):
@@ -62,7 +62,7 @@ def test_other_numbers_later_settle_it_anew(tmp_path, facts):
         second = verdicts(tmp_path / "o", "surplus")
         run(facts, tmp_path / "o", server, "--questions", 8, "--candidates", 8)
         third = verdicts(tmp_path / "o", "surplus")
-    drops = [sum(v.label == "drop" for v in said.values()) for said in (first, second, third)]
+    drops = [sum(v.label == "drop" for v in reply.values()) for reply in (first, second, third)]
     assert drops[0] > drops[1] >= drops[2] == 0
 
 
@@ -74,26 +74,26 @@ def test_a_run_without_candidates_leaves_no_such_verdict(tmp_path, facts):
 
 def test_fewer_candidates_than_questions_are_refused(tmp_path, facts):
     with ScriptedServer(many) as server:
-        said = run(facts, tmp_path / "o", server, "--questions", 4, "--candidates", 3, code=2)
-    assert "--candidates 3 are fewer than --questions 4" in said and not server.requests
+        output = run(facts, tmp_path / "o", server, "--questions", 4, "--candidates", 3, code=2)
+    assert "--candidates 3 are fewer than --questions 4" in output and not server.requests
 
 
 def test_two_authors_of_one_question_stand_side_by_side(tmp_path, facts):
     with ScriptedServer(many) as server:
-        alone = run(facts, tmp_path / "a", server, "--candidates", 4, "--author", "ann")
+        single_run = run(facts, tmp_path / "a", server, "--candidates", 4, "--author", "ann")
         funnel = run(facts, tmp_path / "o", server, "--candidates", 4, "--author", "ann", "--author", "bob")
         models = Counter((p["model"], "Question: " in asked(p)) for p in server.requests)
     assert set(models) == {("m", False), ("ann", True), ("bob", True)}  # m writes the questions only
     assert [a["author"] for a in funnel["authors"]] == ["ann", "bob"]
     assert all(a["asked"] == a["kept"] + a["unsure"] + a["rejected"] == 6 for a in funnel["authors"])
-    assert funnel["kept"] == alone["kept"] == 6 and funnel["prompts"] == 2 * alone["prompts"]
+    assert funnel["kept"] == single_run["kept"] == 6 and funnel["prompts"] == 2 * single_run["prompts"]
     with Store.open(tmp_path / "o/s.duckdb") as store, Store.open(tmp_path / "a/s.duckdb") as other:
-        wrote = defaultdict(set)
+        texts = defaultdict(set)
         for script in store.all(Script):
             (line,) = store.lineage(script.id)
-            wrote[script.question].add(line.model)
+            texts[script.question].add(line.model)
             assert script.steps[-1] == f"Thank {line.model}"
-        assert set(map(frozenset, wrote.values())) == {frozenset({"ann", "bob"})}
+        assert set(map(frozenset, texts.values())) == {frozenset({"ann", "bob"})}
         assert {s.id for s in other.all(Script)} < {s.id for s in store.all(Script)}  # ann's keys are the same
         assert {p.key for p in other.all(ScriptPrompt)} < {p.key for p in store.all(ScriptPrompt)}
 
@@ -109,21 +109,23 @@ def test_one_text_of_two_authors_is_one_item_with_two_lines(tmp_path, facts):
 
 
 def test_several_scripts_of_a_question(tmp_path, facts):
-    seen = Counter()
+    counts = Counter()
 
     def vary(payload):
         user = payload["messages"][-1]["content"]
         if "Question: " in user:
-            seen[user] += 1
-            return json.dumps({"steps": ["Go there", f"Look for {field(user, 'Object')}", f"Do it {seen[user]} times"]})
+            counts[user] += 1
+            return json.dumps(
+                {"steps": ["Go there", f"Look for {field(user, 'Object')}", f"Do it {counts[user]} times"]}
+            )
         return many(payload)
 
     with ScriptedServer(vary) as server:
         funnel = run(facts, tmp_path / "o", server, "--questions", 1, "--candidates", 1, "--scripts", 3)
-        asked = len(server.requests)
-        again = run(facts, tmp_path / "o", server, "--questions", 1, "--candidates", 1, "--scripts", 3)
+        count = len(server.requests)
+        repeat = run(facts, tmp_path / "o", server, "--questions", 1, "--candidates", 1, "--scripts", 3)
     assert (funnel["asked"], funnel["kept"], funnel["prompts"], funnel["authors"][0]["asked"]) == (2, 2, 6, 6)
-    assert asked == 2 + 6 and again["calls"] == 0
+    assert count == 2 + 6 and repeat["calls"] == 0
     with Store.open(tmp_path / "o/s.duckdb") as store:
         samples = {store.lineage(s.id)[0].detail["sample"] for s in store.all(Script)}
         assert samples == {0, 2, 4} and len(list(store.all(ScriptPrompt))) == 6
@@ -144,16 +146,16 @@ def test_failed_calls_are_on_record_with_their_tokens(tmp_path, facts):
 def test_own_prompts_are_used_and_named_in_the_lineage(tmp_path, facts):
     from construction.prompts.custom import copy_prompts
 
-    mine = tmp_path / "mine"
-    copy_prompts("paper", mine)
-    text = (mine / "scripts.toml").read_text().replace("scripts_paper", "scripts_mine")
-    (mine / "scripts.toml").write_text(text.replace("You write scripts.", "You plan days."))
+    custom = tmp_path / "mine"
+    copy_prompts("paper", custom)
+    text = (custom / "scripts.toml").read_text().replace("scripts_paper", "scripts_mine")
+    (custom / "scripts.toml").write_text(text.replace("You write scripts.", "You plan days."))
     with ScriptedServer(author) as server:
-        run(facts, tmp_path / "o", server, "--prompts", mine)
+        run(facts, tmp_path / "o", server, "--prompts", custom)
         systems = {p["messages"][0]["content"].split(".")[0] for p in server.requests}
         assert "You plan days" in systems
-        said = run(facts, tmp_path / "p", server, "--prompts", tmp_path / "nowhere", code=1)
-        assert said == "" and not (tmp_path / "p/s.duckdb").exists()
+        output = run(facts, tmp_path / "p", server, "--prompts", tmp_path / "nowhere", code=1)
+        assert output == "" and not (tmp_path / "p/s.duckdb").exists()
     with Store.open(tmp_path / "o/s.duckdb") as store:
         lines = [store.lineage(s.id)[0] for s in store.all(Script)]
     assert {x.prompt for x in lines} == {"scripts_mine@2"} and all(x.detail["wording"] for x in lines)
@@ -170,17 +172,17 @@ AUTHORS = {
 }
 
 
-@pytest.mark.parametrize("what", AUTHORS)
-def test_how_authors_are_named(what):
-    text, expected = AUTHORS[what]
-    (found,) = script_authors([text], Access(model="m", base_url="http://here/v1"), "paper")
-    assert (found.access.model, found.access.base_url, found.access.key_name) == expected
-    own = {"embedded": "embedded", "local": "local"}
-    assert found.profile == own.get(text, "paper"), "a small model has prompts of its own, an endpoint's has not"
+@pytest.mark.parametrize("kind", AUTHORS)
+def test_how_authors_are_named(kind):
+    text, expected = AUTHORS[kind]
+    (result,) = script_authors([text], Access(model="m", base_url="http://here/v1"), "paper")
+    assert (result.access.model, result.access.base_url, result.access.key_name) == expected
+    record = {"embedded": "embedded", "local": "local"}
+    assert result.profile == record.get(text, "paper"), "a small model has prompts of its own, an endpoint's has not"
 
 
 @pytest.mark.parametrize(
-    ("named", "words"),
+    ("names", "words"),
     [
         (["ann", "ann"], "twice"),
         ([""], "is no author"),
@@ -188,26 +190,26 @@ def test_how_authors_are_named(what):
         (["dora"], "price of every"),
     ],
 )
-def test_authors_that_are_refused(named, words):
-    base = Access(model="gpt-4o", max_cost=1.0 if named == ["dora"] else None)
+def test_authors_that_are_refused(names, words):
+    base = Access(model="gpt-4o", max_cost=1.0 if names == ["dora"] else None)
     with pytest.raises(UserError, match=words):
-        script_authors(named, base, "paper")
+        script_authors(names, base, "paper")
 
 
 def test_a_model_file_whose_path_has_an_at_sign(tmp_path):
     path = tmp_path / "a@b" / "m.gguf"
     path.parent.mkdir()
     path.write_bytes(b"GGUF...")
-    (found,) = script_authors([f"gguf:{path}"], Access(model="m", base_url="http://here/v1", max_cost=1.0), "paper")
-    assert found.access.model == f"gguf:{path}" and found.access.base_url is None
-    assert found.access.price().cost(10**9, 10**9) == 0.0  # a limit in dollars does not stop what costs nothing
+    (result,) = script_authors([f"gguf:{path}"], Access(model="m", base_url="http://here/v1", max_cost=1.0), "paper")
+    assert result.access.model == f"gguf:{path}" and result.access.base_url is None
+    assert result.access.price().cost(10**9, 10**9) == 0.0  # a limit in dollars does not stop what costs nothing
 
 
 def test_settings_of_a_model_on_this_machine_stay_with_such_models():
     base = Access(model="local", context=9000, threads=3)
-    ours, theirs, shadow = script_authors(["embedded", "gpt-4o", "local@http://x/v1"], base, "paper")
-    assert (ours.access.context, ours.access.threads) == (9000, 3)
-    assert all((a.access.context, a.access.threads) == (None, None) for a in (theirs, shadow))
+    our_values, reference, shadow = script_authors(["embedded", "gpt-4o", "local@http://x/v1"], base, "paper")
+    assert (our_values.access.context, our_values.access.threads) == (9000, 3)
+    assert all((a.access.context, a.access.threads) == (None, None) for a in (reference, shadow))
 
 
 def test_over_generation_for_neighbours_is_in_proportion():
@@ -224,8 +226,13 @@ def test_temporal_edits_get_the_nearest_subjects_with_questions_of_their_own(tmp
     more.write_text(others[0].model_dump_json() + "\n")
     with ScriptedServer(many) as server:
         funnel = run(path, tmp_path / "o", server, "--neighbours", 2, "--neighbours-from", more)
-    (held,) = funnel["held"]  # nobody knows when it changed
-    assert (held["check"], held["label"], held["count"], held["example"]) == ("fact_dates", "unsure", 1, "e/1")
+    (holding,) = funnel["held"]  # nobody knows when it changed
+    assert (holding["check"], holding["label"], holding["count"], holding["example"]) == (
+        "fact_dates",
+        "unsure",
+        1,
+        "e/1",
+    )
     assert "unsure by fact_dates: a temporal edit without the date" in _table(ConstructionCounts(**funnel), tmp_path)
     with Store.open(tmp_path / "o/s.duckdb") as store:
         links = {x.fact: x for x in store.all(Neighbour)}

@@ -81,10 +81,10 @@ def test_a_typed_case_is_a_written_case() -> None:
 
 def test_adopted_from_toml_or_from_json_lines_alike(tmp_path: Path) -> None:
     """The slow twin: the rows written as JSON lines make the very same records and verdicts."""
-    typed, lines = tmp_path / "c.toml", tmp_path / "c.jsonl"
-    typed.write_text(HEAD + NAMES + CASE)
-    lines.write_text("".join(json.dumps(row) + "\n" for row in rows(typed.read_text())))
-    one, two = adopt(typed, source=SOURCE), adopt(lines, source=SOURCE)
+    path, lines = tmp_path / "c.toml", tmp_path / "c.jsonl"
+    path.write_text(HEAD + NAMES + CASE)
+    lines.write_text("".join(json.dumps(row) + "\n" for row in rows(path.read_text())))
+    one, two = adopt(path, source=SOURCE), adopt(lines, source=SOURCE)
     assert one.cases == 1 and len(one.records) > 20
     assert [r.id for r in one.records] == [r.id for r in two.records]
     assert [v.id for v in one.verdicts] == [v.id for v in two.verdicts]
@@ -114,11 +114,11 @@ MISTAKES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "said"), [m[1:] for m in MISTAKES], ids=[m[0] for m in MISTAKES])
-def test_mistakes_are_told_in_one_sentence(text: str, said: str) -> None:
-    with pytest.raises(DataError, match=r"c\.toml") as caught:
+@pytest.mark.parametrize(("text", "message"), [m[1:] for m in MISTAKES], ids=[m[0] for m in MISTAKES])
+def test_mistakes_are_told_in_one_sentence(text: str, message: str) -> None:
+    with pytest.raises(DataError, match=r"c\.toml") as error:
         rows(text)
-    assert said in str(caught.value) and "\n" not in str(caught.value)
+    assert message in str(error.value) and "\n" not in str(error.value)
 
 
 def test_a_step_that_is_too_long_names_its_case(tmp_path: Path) -> None:
@@ -144,14 +144,14 @@ TIMED = (
 def test_times_of_a_temporal_case_date_the_change_and_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "c.toml"
     path.write_text(TIMED)
-    adopted = adopt(path, source=SOURCE)
-    (fact,) = (r for r in adopted.records if isinstance(r, Fact) and r.key == "w/peru")
-    (times,) = (r for r in adopted.records if isinstance(r, Extra))
+    adoption = adopt(path, source=SOURCE)
+    (fact,) = (r for r in adoption.records if isinstance(r, Fact) and r.key == "w/peru")
+    (times,) = (r for r in adoption.records if isinstance(r, Extra))
     assert (fact.change, fact.changed_on) == ("temporal", "2002-03")
     assert (times.subject_key, times.name) == ("w/peru", "times")
     assert times.value == {"old": "1535/2001", "new": "2002-03/.."}
-    assert [v.label for v in adopted.verdicts if v.item_id == fact.id and "fact_dates" in v.by] == ["keep"]
-    keep(adopted, tmp_path / "s.duckdb", origin="c.toml")
+    assert [v.label for v in adoption.verdicts if v.item_id == fact.id and "fact_dates" in v.by] == ["keep"]
+    keep(adoption, tmp_path / "s.duckdb", origin="c.toml")
     with Store.open(tmp_path / "s.duckdb", write=True) as store:
         split = freeze(store, "timed", SplitRule())
         assert [extra.value for extra in split.extras] == [times.value]
@@ -167,10 +167,10 @@ WRONG_TIMES = [
 ]
 
 
-@pytest.mark.parametrize(("text", "said"), [m[1:] for m in WRONG_TIMES], ids=[m[0] for m in WRONG_TIMES])
-def test_wrong_times_are_refused(text: str, said: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("text", "message"), [m[1:] for m in WRONG_TIMES], ids=[m[0] for m in WRONG_TIMES])
+def test_wrong_times_are_refused(text: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "c.toml"
     path.write_text(text)
-    with pytest.raises(DataError, match=r"case 1 \('peru'\)") as caught:
+    with pytest.raises(DataError, match=r"case 1 \('peru'\)") as error:
         adopt(path, source=SOURCE)
-    assert said in str(caught.value)
+    assert message in str(error.value)

@@ -15,11 +15,15 @@ def test_the_estimate_has_stages_and_dollars():
     plan = ConstructionPlan(questions=3, neighbours=0)
     work = plan_work(facts, facts, plan)
     price = Price(1.0, 2.0, date(2026, 1, 2))
-    found = estimate(work, plan, price=price, model="m")
-    assert [(s.stage, s.calls) for s in found.stages] == [("questions", 2), ("scripts", 6)]
+    cost_estimate = estimate(work, plan, price=price, model="m")
+    assert [(s.stage, s.calls) for s in cost_estimate.stages] == [("questions", 2), ("scripts", 6)]
     assert expected_calls(work, plan, model="m") == {"m": 8}
-    assert found.cost == pytest.approx(price.cost(found.tokens_in, found.tokens_out))
-    assert "$" in found.sentence() and "2026-01-02" in found.sentence() and "--prices" in found.sentence()
+    assert cost_estimate.cost == pytest.approx(price.cost(cost_estimate.tokens_in, cost_estimate.tokens_out))
+    assert (
+        "$" in cost_estimate.sentence()
+        and "2026-01-02" in cost_estimate.sentence()
+        and "--prices" in cost_estimate.sentence()
+    )
     unknown = estimate(work, plan, model="qwen").sentence()
     assert "no price is known for 'qwen'" in unknown and "$0" not in unknown
 
@@ -27,7 +31,7 @@ def test_the_estimate_has_stages_and_dollars():
 def test_of_nothing_there_are_not_so_many_times_as_many():
     facts = [make_fact("Peru", "Lima", "Oslo")]
     plan = ConstructionPlan(questions=3, neighbours=0)
-    found = estimate(plan_work(facts, facts, plan), plan, model="m").model_copy(update={"attempts": 2})
-    assert "up to 2 times as many" in found.sentence()
-    done = found.model_copy(update={"question_calls": 0, "script_calls": 0, "stages": ()})
-    assert "0 calls" in done.sentence() and "times as many" not in done.sentence()
+    cost_estimate = estimate(plan_work(facts, facts, plan), plan, model="m").model_copy(update={"attempts": 2})
+    assert "up to 2 times as many" in cost_estimate.sentence()
+    variant = cost_estimate.model_copy(update={"question_calls": 0, "script_calls": 0, "stages": ()})
+    assert "0 calls" in variant.sentence() and "times as many" not in variant.sentence()

@@ -38,11 +38,11 @@ def run(tmp_path, facts, monkeypatch):
     def go(*options, model="gpt-4o", questions=2):
         line = [facts, "--store", tmp_path / "s.duckdb", "--model", model, "--base-url", go.server.url]
         line += ["--questions", questions, "--candidates", questions, "--neighbours", 0, "--json", *options]
-        done = CliRunner().invoke(construct, list(map(str, line)))
-        if isinstance(done.exception, UserError):
-            return done.exception
-        assert done.exit_code == 0, done.output
-        return json.loads(done.stdout.splitlines()[-1])
+        result = CliRunner().invoke(construct, list(map(str, line)))
+        if isinstance(result.exception, UserError):
+            return result.exception
+        assert result.exit_code == 0, result.output
+        return json.loads(result.stdout.splitlines()[-1])
 
     with ScriptedServer(answer) as go.server:
         go.path = tmp_path / "s.duckdb"
@@ -52,9 +52,9 @@ def run(tmp_path, facts, monkeypatch):
 def standing_texts(path):
     """Questions and scripts that no verdict drops, by who is named in them."""
     with Store.open(path) as store:
-        dropped = {v.item_id for v in store.verdicts() if v.label == "drop"}
-        questions = {q.text.split()[2] for q in store.all(ScriptQuestion) if q.id not in dropped}
-        scripts = {s.steps[-1].split()[1] for s in store.all(Script) if s.id not in dropped}
+        item_ids = {v.item_id for v in store.verdicts() if v.label == "drop"}
+        questions = {q.text.split()[2] for q in store.all(ScriptQuestion) if q.id not in item_ids}
+        scripts = {s.steps[-1].split()[1] for s in store.all(Script) if s.id not in item_ids}
     return questions, scripts
 
 
@@ -68,19 +68,19 @@ CHANGES = {
 def test_asking_anew_is_told_with_counts_before_the_first_call(run, name):
     changes, words = CHANGES[name]
     run()
-    seen = len(run.server.requests)
-    refused = run(**changes)
-    assert isinstance(refused, UserError) and words in str(refused) and "second generation" in str(refused)
-    assert "--add" in str(refused) and "--replace" in str(refused) and len(run.server.requests) == seen
-    told = run("--dry-run", **changes)
-    assert words in told["earlier"] and told["question_calls"] == 2
+    count = len(run.server.requests)
+    output = run(**changes)
+    assert isinstance(output, UserError) and words in str(output) and "second generation" in str(output)
+    assert "--add" in str(output) and "--replace" in str(output) and len(run.server.requests) == count
+    result = run("--dry-run", **changes)
+    assert words in result["earlier"] and result["question_calls"] == 2
 
 
 def test_another_author_is_told_and_one_more_author_is_not(run):
     run("--author", "ann")
-    refused = run("--author", "bob")
-    assert isinstance(refused, UserError) and "4 scripts of ann (scripts_paper@" in str(refused)
-    assert "questions" not in str(refused).split("second generation")[0].replace("scripts", "")
+    output = run("--author", "bob")
+    assert isinstance(output, UserError) and "4 scripts of ann (scripts_paper@" in str(output)
+    assert "questions" not in str(output).split("second generation")[0].replace("scripts", "")
     assert run("--author", "ann", "--author", "bob")["kept"] == 4
 
 
@@ -105,8 +105,8 @@ def test_replace_lets_the_new_one_count_and_deletes_nothing(run):
     assert standing_texts(run.path) == ({"gpt-4.1"}, {"gpt-4.1"})
     with Store.open(run.path, write=True) as store:
         assert len(list(store.all(ScriptQuestion))) == 8
-        said = [v for v in store.verdicts() if v.check == CHECK]
-        assert {v.label for v in said} == {"drop"} and all("--replace" in v.reason for v in said)
+        verdicts = [v for v in store.verdicts() if v.check == CHECK]
+        assert {v.label for v in verdicts} == {"drop"} and all("--replace" in v.reason for v in verdicts)
         texts = [p.text for case in freeze(store, "new", SplitRule()).cases for p in case.prompts]
     assert len(texts) == 4 and all("gpt-4.1" in text for text in texts)
     assert run("--dry-run", model="gpt-4.1")["earlier"] == "", "what was replaced is not in the way"
@@ -130,9 +130,9 @@ def test_only_facts_that_came_to_something_replace_what_was_there(run):
     run.server.answer = refuse
     run("--replace", model="gpt-4.1")
     with Store.open(run.path) as store:
-        dropped = {v.item_id for v in store.verdicts() if v.check == CHECK}
-        left = {(q.fact, q.text.split()[2]) for q in store.all(ScriptQuestion) if q.id not in dropped}
-    assert left == {("f/Peru", "gpt-4.1"), ("f/Japan", "gpt-4o")}
+        item_ids = {v.item_id for v in store.verdicts() if v.check == CHECK}
+        pairs = {(q.fact, q.text.split()[2]) for q in store.all(ScriptQuestion) if q.id not in item_ids}
+    assert pairs == {("f/Peru", "gpt-4.1"), ("f/Japan", "gpt-4o")}
 
 
 def test_what_was_written_by_hand_is_neither_a_generation_nor_replaced(run):
@@ -153,14 +153,14 @@ def test_a_neighbour_that_becomes_an_edit_goes_on(tmp_path, monkeypatch):
     with ScriptedServer(answer) as server:
         for limit in (1, 2):
             line = [path, "--store", tmp_path / "s", "--model", "m", "--base-url", server.url, "--limit", limit]
-            done = CliRunner().invoke(construct, [*map(str, line), "--json"])
-            assert done.exit_code == 0, done.output
+            result = CliRunner().invoke(construct, [*map(str, line), "--json"])
+            assert result.exit_code == 0, result.output
 
 
 def test_another_version_of_the_prompts_is_told_and_a_later_run_goes_on_with_what_it_added(run):
     run("--profile", "paper@1")
-    refused = run("--profile", "paper")
-    assert isinstance(refused, UserError) and "4 questions of gpt-4o (questions_paper@1)" in str(refused)
+    output = run("--profile", "paper")
+    assert isinstance(output, UserError) and "4 questions of gpt-4o (questions_paper@1)" in str(output)
     assert run("--profile", "paper", "--add")["calls"] == 6
     assert run("--profile", "paper")["calls"] == 0 == run("--profile", "paper@1")["calls"]
 

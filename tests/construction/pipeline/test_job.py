@@ -28,10 +28,10 @@ PERU, OLD_PERU, JAPAN = make_fact(), make_fact("Old Peru", "Lima", None), make_f
 
 
 def test_edits_are_limited_and_neighbours_come_from_all(job, tmp_path):
-    found = prepare(job(PERU, OLD_PERU, JAPAN, limit=1), on_progress=print)
-    assert [f.key for f in found.work.edits] == [PERU.key] and [f.key for f in found.work.others] == [OLD_PERU.key]
+    plan = prepare(job(PERU, OLD_PERU, JAPAN, limit=1), on_progress=print)
+    assert [f.key for f in plan.work.edits] == [PERU.key] and [f.key for f in plan.work.others] == [OLD_PERU.key]
     assert [p.name for p in tmp_path.iterdir()] == ["facts.jsonl"], "nothing is opened or written"
-    assert found.estimate().question_calls == 2 and found.expected_calls() == {"m": 2 + 5 + 1}
+    assert plan.estimate().question_calls == 2 and plan.expected_calls() == {"m": 2 + 5 + 1}
 
 
 def test_facts_that_change_nothing_are_no_work(job):
@@ -41,17 +41,17 @@ def test_facts_that_change_nothing_are_no_work(job):
 def test_further_files_give_neighbours_and_no_edits(job, tmp_path):
     more = tmp_path / "more.jsonl"
     more.write_text(OLD_PERU.model_dump_json() + "\n" + make_fact("New Peru", "Lima", "Oslo").model_dump_json())
-    found = prepare(job(PERU, table_paths=(str(more),)), on_progress=print)
-    assert {f.key for f in found.work.others} == {OLD_PERU.key, "f/New-Peru"} and len(found.work.edits) == 1
+    plan = prepare(job(PERU, table_paths=(str(more),)), on_progress=print)
+    assert {f.key for f in plan.work.others} == {OLD_PERU.key, "f/New-Peru"} and len(plan.work.edits) == 1
 
 
 def test_bad_records_stop_it_or_are_told_and_left_out(job):
-    told = []
+    messages = []
     with pytest.raises(DataError):
-        prepare(job(PERU, lines=['{"key": 3}']), on_progress=told.append)
-    assert told == []
-    assert prepare(job(PERU, lines=['{"key": 3}'], skip_bad=True), on_progress=told.append) is not None
-    assert len(told) == 1 and "facts.jsonl" in told[0] and "line 2" in told[0]
+        prepare(job(PERU, lines=['{"key": 3}']), on_progress=messages.append)
+    assert messages == []
+    assert prepare(job(PERU, lines=['{"key": 3}'], skip_bad=True), on_progress=messages.append) is not None
+    assert len(messages) == 1 and "facts.jsonl" in messages[0] and "line 2" in messages[0]
 
 
 def test_a_limit_without_a_price_is_refused_before_the_facts_are_read(job):
@@ -93,9 +93,9 @@ def test_a_model_that_works_alone_finishes_a_fact_before_the_next(job, options, 
 
 
 def test_a_profile_that_is_named_is_everybody_s(job):
-    found = prepare(job(PERU, profile="embedded", named=("ann",), reader_name="bob"), on_progress=print)
-    assert (found.plan.profile, found.session.authors[0].profile) == ("embedded", "embedded")
-    assert found.session.reader is not None and found.session.reader.access.model == "bob"
+    plan = prepare(job(PERU, profile="embedded", named=("ann",), reader_name="bob"), on_progress=print)
+    assert (plan.plan.profile, plan.session.authors[0].profile) == ("embedded", "embedded")
+    assert plan.session.reader is not None and plan.session.reader.access.model == "bob"
 
 
 def test_the_journal_stands_beside_the_store_unless_it_is_named(job, tmp_path):

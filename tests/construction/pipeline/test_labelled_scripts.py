@@ -39,8 +39,8 @@ def test_further_scripts_come_out_as_the_documentation_says() -> None:
 
 
 def test_a_leak_in_the_question_is_dropped_with_its_reason() -> None:
-    told = _like(GOOD, question=f"How to reach {GOOD.old.text} for {GOOD.subject.text}?")
-    decision = decisions_by_rules([told])[told.key]
+    script = _like(GOOD, question=f"How to reach {GOOD.old.text} for {GOOD.subject.text}?")
+    decision = decisions_by_rules([script])[script.key]
     assert decision.label == "drop" and any(r.startswith("leak_in_question: ") for r in decision.reasons)
     assert decision.reasons[0].startswith("leak_in_question: "), "the sternest reason comes first"
 
@@ -87,15 +87,15 @@ def test_a_check_on_top_makes_verdicts_sterner_and_never_milder(tmp_path: Path) 
     check, rules = _Strict(), decisions_by_rules(scripts)
     _Strict.seen.clear()
     both = decisions_with(scripts, check, tmp_path)
-    dropped = {s.key for s in scripts if rules[s.key].label == "drop"}
-    assert not dropped & set(_Strict.seen), "what the rules drop is not paid for"
-    assert all(both[key] == rules[key] for key in dropped)
-    assert {s.key for s in scripts} - dropped == set(_Strict.seen)
-    threshold = sorted(float(len(d.prompt or "")) for k, d in rules.items() if k not in dropped)[-3]
-    measured = decisions_with(scripts, check, tmp_path, threshold=threshold)
-    longer = {k for k, d in rules.items() if k not in dropped and len(d.prompt or "") >= threshold}
-    assert longer and {k for k in measured if measured[k].label == "drop"} == longer | dropped
-    shorter = {k for k, d in rules.items() if k not in dropped and len(d.prompt or "") < threshold}
+    keys = {s.key for s in scripts if rules[s.key].label == "drop"}
+    assert not keys & set(_Strict.seen), "what the rules drop is not paid for"
+    assert all(both[key] == rules[key] for key in keys)
+    assert {s.key for s in scripts} - keys == set(_Strict.seen)
+    threshold = sorted(float(len(d.prompt or "")) for k, d in rules.items() if k not in keys)[-3]
+    decisions = decisions_with(scripts, check, tmp_path, threshold=threshold)
+    longer = {k for k, d in rules.items() if k not in keys and len(d.prompt or "") >= threshold}
+    assert longer and {k for k in decisions if decisions[k].label == "drop"} == longer | keys
+    shorter = {k for k, d in rules.items() if k not in keys and len(d.prompt or "") < threshold}
     below = decisions_with(scripts, check, tmp_path, below=threshold)
-    assert {k for k in below if below[k].label == "drop"} == shorter | dropped and not shorter & longer
+    assert {k for k in below if below[k].label == "drop"} == shorter | keys and not shorter & longer
     assert len(_Strict.seen) == len(set(_Strict.seen)), "a second call asks nothing again"

@@ -29,13 +29,13 @@ FACT = make_fact()
     ],
 )
 def test_any_call_of_this_kind_counts(tmp_path: Path, on_record: int, change: dict, expected: bool | None) -> None:
-    asked = {"profile": "embedded", "fact": FACT, "model": "m", "count": 4, "edited": True} | change
+    record = {"profile": "embedded", "fact": FACT, "model": "m", "count": 4, "edited": True} | change
     step = QuestionStep(load_prompt("questions", "embedded"))
     call = step.calls(FACT, count=4, edited=True)[on_record]
     with Journal(tmp_path / "j", write=True) as lines:
         cache = ReplyCache(lines)
         key = request_key("m", step.sample(call, FACT.key, str(call.index), attempt=0))
         cache.put(key, StoredOutcome(kind="reply", raw="{}", at="2026-11-21T00:00:00+00:00"))
-        step = QuestionStep(load_prompt("questions", asked.pop("profile")))
+        step = QuestionStep(load_prompt("questions", record.pop("profile")))
         want = expected if expected is not None else on_record < 2
-        assert questions_on_record(cache, step, asked.pop("fact"), **asked) == want
+        assert questions_on_record(cache, step, record.pop("fact"), **record) == want

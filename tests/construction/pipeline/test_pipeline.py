@@ -35,11 +35,11 @@ def run(tmp_path):
     def construct(edits, table=(), *, client=None, authors=(), **options):
         plan = ConstructionPlan(**{"questions": 1, "neighbours": 2, **options})
         work = plan_work(edits, [*edits, *table], plan)
-        client, told = client or client_of(answer), []
+        client, messages = client or client_of(answer), []
         with Store.open(run.path, create=True) as store:
-            whole = Construction(store, client, plan, origin="here", authors=authors, progress=told.append)
-            counts = asyncio.run(whole(work))
-        return counts, told, client
+            construction = Construction(store, client, plan, origin="here", authors=authors, progress=messages.append)
+            counts = asyncio.run(construction(work))
+        return counts, messages, client
 
     run = construct
     run.path = tmp_path / "s.duckdb"
@@ -53,9 +53,9 @@ def labels(path, check):
 
 
 def test_edits_and_those_that_only_serve_are_stored_and_told_after_every_batch(run):
-    counts, told, _ = run([PERU, JAPAN], [OLD_PERU, INCA], batch=1)
+    counts, output, _ = run([PERU, JAPAN], [OLD_PERU, INCA], batch=1)
     assert (counts.facts, counts.edits, counts.asked, counts.links, counts.unfinished) == (4, 2, 4, 2, 0)
-    assert [(p.done, p.total) for p in told] == [(1, 4), (2, 4), (3, 4), (4, 4)] and told[-1].kept == counts.kept
+    assert [(p.done, p.total) for p in output] == [(1, 4), (2, 4), (3, 4), (4, 4)] and output[-1].kept == counts.kept
     assert labels(run.path, MARK) == {"f/Peru": "keep", "f/Japan": "keep", "f/Old-Peru": "drop", "f/Inca-Land": "drop"}
     with Store.open(run.path) as store:
         assert {(x.edit, x.fact) for x in store.all(Neighbour)} == {("f/Peru", "f/Old-Peru"), ("f/Peru", "f/Inca-Land")}
@@ -147,7 +147,7 @@ def test_one_fact_that_serves_two_edits_is_asked_about_once_and_linked_twice(run
 
 
 @pytest.mark.parametrize(
-    ("options", "edited", "serving"),
+    ("options", "edit_count", "serving"),
     [
         ({}, (4, 4, 1), (1, 1, 1)),
         ({"candidates": 8}, (4, 8, 1), (1, 2, 1)),
@@ -155,9 +155,9 @@ def test_one_fact_that_serves_two_edits_is_asked_about_once_and_linked_twice(run
         ({"questions": 1, "candidates": 60}, (1, 60, 1), (1, 60, 1)),
     ],
 )
-def test_how_much_is_asked_for(options, edited, serving):
+def test_how_much_is_asked_for(options, edit_count, serving):
     plan = ConstructionPlan(**options)
-    assert (tuple(plan.quota(edited=True)), tuple(plan.quota(edited=False))) == (edited, serving)
+    assert (tuple(plan.quota(edited=True)), tuple(plan.quota(edited=False))) == (edit_count, serving)
 
 
 def test_edits_that_are_neighbours_of_each_other_are_no_further_work():

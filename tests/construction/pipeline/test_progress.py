@@ -119,16 +119,16 @@ def test_failures_pauses_rate_spend_and_time_left_are_told_of_every_model(budget
         assert "2failed" in squeezed and "a minute" in words.replace("  ", " ")
 
 
-@pytest.mark.parametrize("done", [0, 500, 1000])
+@pytest.mark.parametrize("calls", [0, 500, 1000])
 @pytest.mark.parametrize("width", WIDTHS)
-def test_the_bar_stands_on_a_line_of_its_own(budget, width, done):
+def test_the_bar_stands_on_a_line_of_its_own(budget, width, calls):
     console = Console(file=io.StringIO(), force_terminal=True, width=width, height=40, color_system="truecolor")
     live = ProgressDisplay(console, expected={})
-    live.facts(ConstructionProgress(done=done, total=1000, kept=0, calls=0))
+    live.facts(ConstructionProgress(done=calls, total=1000, kept=0, calls=0))
     live.tick(budget)
     first, *rest = Screen(width).feed(console.file.getvalue()).lines
     assert set(first.strip()) <= set("━╸╺") and len(first) == width
-    assert f"{done:,}/1,000 facts" in " ".join(line.strip() for line in rest)
+    assert f"{calls:,}/1,000 facts" in " ".join(line.strip() for line in rest)
 
 
 def test_one_model_alone_has_its_row_the_embedded_one_too(budget):

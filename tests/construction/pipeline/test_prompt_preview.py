@@ -34,16 +34,16 @@ def test_the_listing_names_files_that_are_there_one_for_every_task_and_profile()
 
 
 def test_a_profile_that_is_not_there_is_refused():
-    with pytest.raises(UserError, match="no profile 'papr'") as told:
+    with pytest.raises(UserError, match="no profile 'papr'") as error:
         list(listing("papr"))
-    assert "did you mean 'paper'" in str(told.value)
+    assert "did you mean 'paper'" in str(error.value)
 
 
 def test_the_script_writer_is_shown_without_the_new_object():
-    shown = list(rendered(FACT, "paper"))
-    last = {turn["label"].partition("@")[0]: turn["content"] for turn in shown if turn["role"] == "user"}
+    texts = list(rendered(FACT, "paper"))
+    last = {turn["label"].partition("@")[0]: turn["content"] for turn in texts if turn["role"] == "user"}
     assert "Oslo" in last["questions_paper"] and "Oslo" not in last["scripts_paper"] and "Lima" in last["scripts_paper"]
-    assert {turn["role"] for turn in shown} == {"system", "user", "assistant"}
+    assert {turn["role"] for turn in texts} == {"system", "user", "assistant"}
 
 
 def test_a_fact_without_a_change_is_shown_as_a_neighbour_would_be():
@@ -55,10 +55,8 @@ def test_a_fact_without_a_change_is_shown_as_a_neighbour_would_be():
 
 
 def test_what_a_fact_says_is_data_in_what_is_shown():
-    inside = last_turn(FACT, "verify_leak").split("<text>\n")[-1]
-    assert inside.count("</text>") == 1 and "< /text> {old}" in inside, (
-        "no name closes the fence or fills a placeholder"
-    )
+    part = last_turn(FACT, "verify_leak").split("<text>\n")[-1]
+    assert part.count("</text>") == 1 and "< /text> {old}" in part, "no name closes the fence or fills a placeholder"
 
 
 def test_prompts_of_ones_own_are_shown_with_their_files_and_without_the_verifier(tmp_path):

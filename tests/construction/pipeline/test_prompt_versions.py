@@ -63,10 +63,10 @@ def test_a_journal_of_version_1_goes_on_under_version_1(tmp_path: Path, facts: P
     with ScriptedServer(many) as server:
         run(facts, tmp_path / "o", server, "--profile", "paper@1", "--limit", 1)
         before = len(server.requests)
-        said = run(facts, tmp_path / "o", server)
+        output = run(facts, tmp_path / "o", server)
         later = server.requests[before:]
     assert later and all("Japan" in json.dumps(p["messages"]) for p in later), "nothing of Peru is paid for again"
-    assert set(labels(tmp_path / "o", ScriptQuestion)) == {"questions_paper@1"} and said["facts"] == 2
+    assert set(labels(tmp_path / "o", ScriptQuestion)) == {"questions_paper@1"} and output["facts"] == 2
 
 
 def test_a_named_profile_is_taken_at_its_word(tmp_path: Path, facts: Path) -> None:
@@ -76,8 +76,8 @@ def test_a_named_profile_is_taken_at_its_word(tmp_path: Path, facts: Path) -> No
         before = len(server.requests)
         run(facts, tmp_path / "o", server)
         assert len(server.requests) == before, "version 2 is on record now, so it is gone on with"
-    made = labels(tmp_path / "o", ScriptQuestion)
-    assert made["questions_paper@1"] and made["questions_paper@2"]
+    label_counts = labels(tmp_path / "o", ScriptQuestion)
+    assert label_counts["questions_paper@1"] and label_counts["questions_paper@2"]
 
 
 def _journal(path: Path, profile: str, count: int, *, model: str = "m") -> Path:
@@ -105,30 +105,34 @@ def test_the_version_is_found_by_what_was_asked(tmp_path: Path, profile: str, co
 
 def test_a_journal_of_the_embedded_model_goes_on_with_its_first_prompts(tmp_path: Path, facts: Path) -> None:
     journal = _journal(tmp_path / "s.llm.jsonl", "embedded@1", 4, model=Access().label)
-    said: list[str] = []
-    begun = prepare(ConstructionJob(facts=str(facts), store=tmp_path / "s", access=Access()), on_progress=said.append)
-    new = prepare(ConstructionJob(facts=str(facts), store=tmp_path / "new", access=Access()), on_progress=said.append)
-    asked = prepare(
-        ConstructionJob(facts=str(facts), store=tmp_path / "s", access=Access(), profile="embedded"),
-        on_progress=said.append,
+    statements: list[str] = []
+    preparation = prepare(
+        ConstructionJob(facts=str(facts), store=tmp_path / "s", access=Access()), on_progress=statements.append
     )
-    assert begun and new and asked and journal.exists()
-    assert [p.plan.profile for p in (begun, new, asked)] == ["embedded@1", "embedded", "embedded"]
-    assert [p.plan.wording().scripts.shape for p in (begun, new)] == ["slots", "object_last"]
-    assert len(said) == 1 and "embedded@1" in said[0]
+    new = prepare(
+        ConstructionJob(facts=str(facts), store=tmp_path / "new", access=Access()), on_progress=statements.append
+    )
+    plan = prepare(
+        ConstructionJob(facts=str(facts), store=tmp_path / "s", access=Access(), profile="embedded"),
+        on_progress=statements.append,
+    )
+    assert preparation and new and plan and journal.exists()
+    assert [p.plan.profile for p in (preparation, new, plan)] == ["embedded@1", "embedded", "embedded"]
+    assert [p.plan.wording().scripts.shape for p in (preparation, new)] == ["slots", "object_last"]
+    assert len(statements) == 1 and "embedded@1" in statements[0]
 
 
 def test_a_journal_of_the_local_profile_goes_on_with_its_first_prompts(tmp_path: Path, facts: Path) -> None:
     _journal(tmp_path / "s.llm.jsonl", "local@1", 4)
-    access, said = Access(model="m", base_url="http://127.0.0.1:9/v1"), list[str]()
+    access, statements = Access(model="m", base_url="http://127.0.0.1:9/v1"), list[str]()
     job = ConstructionJob(facts=str(facts), store=tmp_path / "s", access=access)
     with Journal(tmp_path / "s.llm.jsonl") as lines:
         assert begun_with(ReplyCache(lines), job.plan_with, "local", FACTS, model="m") == "local@1"
     earlier, present = (load_prompt("scripts", profile) for profile in ("local@1", "local"))
     assert (earlier.attempts, present.attempts) == (4, 8) and shipped(earlier) and shipped(present)
     new = prepare(ConstructionJob(facts=str(facts), store=tmp_path / "n", access=access, profile="local"),
-                  on_progress=said.append)  # fmt: skip
-    assert new is not None and new.plan.wording().scripts == present and not said
+                  on_progress=statements.append)  # fmt: skip
+    assert new is not None and new.plan.wording().scripts == present and not statements
 
 
 def test_no_example_of_the_local_profile_has_a_long_step() -> None:
@@ -141,7 +145,7 @@ def test_no_example_of_the_local_profile_has_a_long_step() -> None:
 
 
 @pytest.mark.parametrize(
-    ("replies", "noted", "profile"),
+    ("replies", "notes", "profile"),
     [
         ((), None, "embedded"),
         (("{}",), None, "embedded@1"),
@@ -150,11 +154,11 @@ def test_no_example_of_the_local_profile_has_a_long_step() -> None:
     ],
 )
 def test_the_embedded_author_of_an_earlier_journal_keeps_its_prompts(
-    tmp_path: Path, replies: tuple[str, ...], noted: int | None, profile: str
+    tmp_path: Path, replies: tuple[str, ...], notes: int | None, profile: str
 ) -> None:
     with Journal(tmp_path / "j", write=True) as lines:
         cache = ReplyCache(lines)
-        if noted is not None:
+        if notes is not None:
             note_small_profiles(cache)
         for n, raw in enumerate(replies):
             cache.put(f"llm/{n}", StoredOutcome(kind="reply", raw=raw, at="2026-11-21T00:00:00+00:00"))
@@ -165,21 +169,21 @@ def test_the_embedded_author_of_an_earlier_journal_keeps_its_prompts(
 
 
 @pytest.mark.parametrize(
-    ("served", "noted", "profile"),
+    ("requests", "notes", "profile"),
     [(None, None, "local"), (f"/models/{LOCAL_FILE}", None, "local@1"), (f"/models/{LOCAL_FILE}", 2, "local"),
      ("gpt-4o", None, "local")],
 )  # fmt: skip
 def test_the_local_author_of_an_earlier_journal_keeps_its_prompts(
-    tmp_path: Path, served: str | None, noted: int | None, profile: str
+    tmp_path: Path, requests: str | None, notes: int | None, profile: str
 ) -> None:
     """Its version is followed from the first reply on: the journal of another model is no journal of its first one."""
     reply = StoredOutcome(kind="reply", raw='{"steps": []}', at="2026-11-21T00:00:00+00:00")
     with Journal(tmp_path / "j", write=True) as lines:
         cache = ReplyCache(lines)
-        if noted is not None:
-            cache.note("prompts/local", noted)
-        if served is not None:
-            cache.put("llm/1", reply.model_copy(update={"served": served}))
+        if notes is not None:
+            cache.note("prompts/local", notes)
+        if requests is not None:
+            cache.put("llm/1", reply.model_copy(update={"served": requests}))
         note_small_profiles(cache)
         assert small_profiles(cache)["local"] == profile
         cache.put("llm/2", reply.model_copy(update={"served": f"/elsewhere/{LOCAL_FILE}"}))
@@ -215,7 +219,7 @@ def test_an_author_local_beside_the_journal_of_its_first_prompts(
 
 
 @pytest.mark.parametrize(
-    ("profile", "questions", "candidates", "kept", "asked_for"),
+    ("profile", "questions", "candidates", "limit", "asked_for"),
     [
         ("paper", None, None, 5, 10),
         ("paper", None, 12, 5, 12),
@@ -231,22 +235,22 @@ def test_an_author_local_beside_the_journal_of_its_first_prompts(
     ],
 )
 def test_how_many_questions_and_candidates(
-    tmp_path: Path, profile: str, questions: int | None, candidates: int | None, kept: int, asked_for: int | None
+    tmp_path: Path, profile: str, questions: int | None, candidates: int | None, limit: int, asked_for: int | None
 ) -> None:
     """Five of a capable model: a case can reach the paper's 4.01 prompts. What was begun with four keeps them."""
     job = ConstructionJob(
         facts="f", store=tmp_path / "s", access=Access(model="m"), questions=questions, candidates=candidates
     )
     plan = job.plan_with(profile)
-    assert (plan.questions, plan.candidates) == (kept, asked_for)
+    assert (plan.questions, plan.candidates) == (limit, asked_for)
 
 
 def test_the_dry_run_counts_the_spare_candidates(tmp_path: Path, facts: Path) -> None:
     with ScriptedServer(many) as server:
         two = run(facts, tmp_path / "a", server, "--dry-run")
         four = run(facts, tmp_path / "b", server, "--dry-run", "--candidates", 4)
-    written = [e["stages"][0]["tokens_out"] for e in (two, four)]
-    assert written[0] * 4 == 10 * written[1] and two["question_calls"] == four["question_calls"] == 2
+    tokens_outs = [e["stages"][0]["tokens_out"] for e in (two, four)]
+    assert tokens_outs[0] * 4 == 10 * tokens_outs[1] and two["question_calls"] == four["question_calls"] == 2
     assert two["attempts"] == 2, "a second script may be asked for"
 
 
@@ -254,9 +258,9 @@ def _second(first: list[str], then: list[str]) -> Callable[[dict[str, Any]], str
     """An author whose first script of every question is ``first``, and whose second is ``then``."""
 
     def answer(payload: dict[str, Any]) -> str:
-        told = payload["messages"][-1]["content"]
+        prompt = payload["messages"][-1]["content"]
         if "Question: " in asked(payload):
-            return json.dumps({"why": "as told", "steps": then if told.startswith("That script") else first})
+            return json.dumps({"why": "as told", "steps": then if prompt.startswith("That script") else first})
         return many(payload)
 
     return answer
@@ -267,14 +271,14 @@ def test_a_rejected_script_is_written_once_more_and_the_reason_is_told(tmp_path:
     path.write_text(make_fact().model_dump_json() + "\n")
     with ScriptedServer(_second(["Fly over Oslo", "Fly to Lima"], ["Pack a bag", "Fly to Lima"])) as server:
         result = run(path, tmp_path / "o", server, "--questions", 2)
-        again = [p["messages"] for p in server.requests if p["messages"][-1]["content"].startswith("That script")]
+        retries = [p["messages"] for p in server.requests if p["messages"][-1]["content"].startswith("That script")]
         scripts = [p for p in server.requests if "Question: " in asked(p)]
         calls = len(server.requests)
         rerun = run(path, tmp_path / "o", server, "--questions", 2)
         assert len(server.requests) == calls and rerun["calls"] == 0
-    assert len(again) == 2 and len(scripts) == 4 and result["kept"] == 2
+    assert len(retries) == 2 and len(scripts) == 4 and result["kept"] == 2
     assert all(
-        "'Oslo'" in m[-1]["content"] and json.loads(m[-2]["content"])["steps"][0] == "Fly over Oslo" for m in again
+        "'Oslo'" in m[-1]["content"] and json.loads(m[-2]["content"])["steps"][0] == "Fly over Oslo" for m in retries
     )
     assert not any("new object" in json.dumps(p["messages"]) for p in scripts)
 

@@ -43,9 +43,9 @@ def answer(payload):
 @pytest.fixture
 def facts(tmp_path):
     path = tmp_path / "facts.jsonl"
-    made = [make_fact(f"Country {n}", place, "Oslo") for n, place in enumerate(PLACES)]
-    made.append(make_fact("Old Country", "Lima", None))
-    path.write_text("".join(f.model_dump_json() + "\n" for f in made))
+    edits = [make_fact(f"Country {n}", place, "Oslo") for n, place in enumerate(PLACES)]
+    edits.append(make_fact("Old Country", "Lima", None))
+    path.write_text("".join(f.model_dump_json() + "\n" for f in edits))
     return path
 
 
@@ -62,15 +62,15 @@ def test_it_counts_what_the_next_run_asks_and_nothing_of_a_finished_one(tmp_path
     line = ("--questions", "2", *OPTIONS[name])
     with ScriptedServer(answer) as server:
         run(facts, tmp_path / "o", server, *line, "--limit", "3")
-        told = run(facts, tmp_path / "o", server, *line, "--dry-run")
-        seen = len(server.requests)
+        output = run(facts, tmp_path / "o", server, *line, "--dry-run")
+        count = len(server.requests)
         run(facts, tmp_path / "o", server, *line)
-        assert sum(stage["calls"] for stage in told["stages"]) == len(server.requests) - seen > 0
-        sent = sum(len(m["content"]) for p in server.requests[seen:] for m in p["messages"]) / 4
-        assert told["tokens_in"] == pytest.approx(sent, rel=0.25)
-        finished = run(facts, tmp_path / "o", server, *line, "--dry-run")
-    assert [stage["calls"] for stage in finished["stages"]] == [0] * len(finished["stages"])
-    assert (finished["tokens_in"], finished["tokens_out"]) == (0, 0) and finished["record"]["replies"] == len(
+        assert sum(stage["calls"] for stage in output["stages"]) == len(server.requests) - count > 0
+        total = sum(len(m["content"]) for p in server.requests[count:] for m in p["messages"]) / 4
+        assert output["tokens_in"] == pytest.approx(total, rel=0.25)
+        results = run(facts, tmp_path / "o", server, *line, "--dry-run")
+    assert [stage["calls"] for stage in results["stages"]] == [0] * len(results["stages"])
+    assert (results["tokens_in"], results["tokens_out"]) == (0, 0) and results["record"]["replies"] == len(
         server.requests
     )
 
@@ -81,17 +81,17 @@ def test_scripts_that_are_missing_are_counted_one_by_one(tmp_path, facts):
 
     def busy(payload):
         calls.append(payload)
-        gone = "Question: " in payload["messages"][-1]["content"] and len(calls) % 2
-        return Raw(503, {"error": {"message": "busy"}}, {"Retry-After": "0"}) if gone else answer(payload)
+        is_question = "Question: " in payload["messages"][-1]["content"] and len(calls) % 2
+        return Raw(503, {"error": {"message": "busy"}}, {"Retry-After": "0"}) if is_question else answer(payload)
 
     line = ("--questions", "4", "--limit", "1")
     with ScriptedServer(busy) as server:
         run(facts, tmp_path / "o", server, "--questions", "4", "--limit", "1", "--concurrency", "1")
         server.answer = answer
-        left = json.loads(json.dumps(run(facts, tmp_path / "o", server, *line, "--dry-run")))
-        seen = len(server.requests)
+        report = json.loads(json.dumps(run(facts, tmp_path / "o", server, *line, "--dry-run")))
+        count = len(server.requests)
         run(facts, tmp_path / "o", server, *line)
-        assert left["question_calls"] + left["script_calls"] == len(server.requests) - seen
+        assert report["question_calls"] + report["script_calls"] == len(server.requests) - count
 
 
 def test_failures_on_record_are_counted_only_where_they_are_asked_again(tmp_path, facts):
@@ -105,10 +105,10 @@ def test_failures_on_record_are_counted_only_where_they_are_asked_again(tmp_path
     with ScriptedServer(answers) as server:
         run(facts, tmp_path / "o", server, *line)
         assert run(facts, tmp_path / "o", server, *line, "--dry-run")["script_calls"] == 0
-        told = run(facts, tmp_path / "o", server, *line, "--dry-run", "--retry-failed")
-        refuse[0], seen = False, len(server.requests)
+        output = run(facts, tmp_path / "o", server, *line, "--dry-run", "--retry-failed")
+        refuse[0], count = False, len(server.requests)
         run(facts, tmp_path / "o", server, *line, "--retry-failed")
-        assert told["script_calls"] == len(server.requests) - seen == 4
+        assert output["script_calls"] == len(server.requests) - count == 4
         assert run(facts, tmp_path / "o", server, *line, "--dry-run", "--retry-failed")["script_calls"] == 0
 
 
@@ -139,15 +139,15 @@ def test_nothing_is_written_while_it_is_rehearsed(tmp_path, facts):
 )
 @pytest.mark.parametrize("old", ["Lima", "x" * 300, "a very long name of nine words in all here"])
 def test_a_reply_of_every_type_can_be_made_up(reply, old):
-    made = _stand_in(reply, make_fact("Peru", old, "Oslo"))
-    assert isinstance(made, reply)
+    model = _stand_in(reply, make_fact("Peru", old, "Oslo"))
+    assert isinstance(model, reply)
 
 
 @pytest.mark.parametrize("leading", [(), ("to", "in"), ("with",)])
 @pytest.mark.parametrize("old", ["Lima", "C++", "a very long name of nine words in all here"])
 def test_a_reply_in_a_fixed_form_can_be_made_up(leading, old):
-    made = _stand_in(object_last(old, leading), make_fact("Peru", old, "Oslo"))
-    assert made is not None and made.key_step.endswith(f" {old}")
+    model = _stand_in(object_last(old, leading), make_fact("Peru", old, "Oslo"))
+    assert model is not None and model.key_step.endswith(f" {old}")
 
 
 def test_a_type_that_nobody_knows_is_left_unanswered(tmp_path):

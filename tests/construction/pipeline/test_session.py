@@ -51,10 +51,10 @@ def prompts(path):
 
 def test_the_end_is_told_in_one_line_and_both_files_are_free_again(construct):
     with ScriptedServer() as server:
-        counts, shown = construct(server.url)
-        again, _ = construct(server.url)
-    assert (counts.calls, again.calls, counts.unfinished) == (4, 0, 0)
-    assert shown.count("\n") == 1 and shown.startswith("2/2 facts") and "4 of about 4 answers" in shown
+        counts, lines = construct(server.url)
+        repeat, _ = construct(server.url)
+    assert (counts.calls, repeat.calls, counts.unfinished) == (4, 0, 0)
+    assert lines.count("\n") == 1 and lines.startswith("2/2 facts") and "4 of about 4 answers" in lines
     assert prompts(construct.folder / "s.duckdb") == counts.prompts > 0
 
 
@@ -70,34 +70,34 @@ def test_a_new_journal_notes_its_number_of_attempts_and_keeps_it(construct):
     assert notes == [3]
 
 
-@pytest.mark.parametrize("who", ["author", "reader"])
-def test_attempts_hold_for_authors_and_readers(construct, who):
+@pytest.mark.parametrize("person", ["author", "reader"])
+def test_attempts_hold_for_authors_and_readers(construct, person):
     def answer(payload):
         return Raw(body=completion(None, refusal="no")) if payload["model"] == "other" else author(payload)
 
     with ScriptedServer(answer) as server:
         other = ScriptAuthor(Access(model="other", base_url=server.url), "paper")
-        named = {"authors": (other,)} if who == "author" else {"reader": other}
-        construct(server.url, edits=EDITS[:1], access={"attempts": 3}, **named)
+        options = {"authors": (other,)} if person == "author" else {"reader": other}
+        construct(server.url, edits=EDITS[:1], access={"attempts": 3}, **options)
         assert sum(p["model"] == "other" for p in server.requests) % 3 == 0 < len(server.requests)
 
 
 def test_the_display_ends_and_what_is_finished_stays_when_the_endpoint_goes(construct):
-    ended = []
+    exits = []
 
     class Noted(ProgressDisplay):
         def end(self, budget):
-            ended.append(budget.answers)
+            exits.append(budget.answers)
             super().end(budget)
 
     def answer(payload):
-        gone = "Japan" in payload["messages"][-1]["content"]
-        return Raw(401, {"error": {"message": "revoked"}}) if gone else author(payload)
+        is_japan = "Japan" in payload["messages"][-1]["content"]
+        return Raw(401, {"error": {"message": "revoked"}}) if is_japan else author(payload)
 
     live = Noted(Console(file=io.StringIO()), expected={})
     with ScriptedServer(answer) as server, pytest.raises(ModelError, match="refuses the key"):
         construct(server.url, live=live, access={"concurrency": 1})
-    assert len(ended) == 1
+    assert len(exits) == 1
     with ScriptedServer() as server:
         counts, _ = construct(server.url)
         assert len(server.requests) < 4, "what was answered is not asked again"
@@ -113,10 +113,10 @@ def test_a_budget_ends_it_and_a_higher_one_goes_on(construct):
     with ScriptedServer(answer) as server:
         with pytest.raises(BudgetReached, match="--max-tokens"):
             construct(server.url, access={"max_tokens": 9000, "reply_tokens": 500})
-        seen = len(server.requests)
-        assert 1 <= seen <= 3
+        count = len(server.requests)
+        assert 1 <= count <= 3
         construct(server.url, access={"max_tokens": 10**6, "reply_tokens": 500})
-        assert len(server.requests) == 4 > seen
+        assert len(server.requests) == 4 > count
 
 
 def test_a_person_who_stops_it_is_told_that_the_rest_is_kept(construct):
@@ -127,9 +127,9 @@ def test_a_person_who_stops_it_is_told_that_the_rest_is_kept(construct):
         threading.Timer(0.05, signal.raise_signal, [signal.SIGINT]).start()
         return Raw(body=completion(author(payload)), delay=1.0)
 
-    with ScriptedServer(answer) as server, pytest.raises(StoppedEarly) as stopped:
+    with ScriptedServer(answer) as server, pytest.raises(StoppedEarly) as error:
         construct(server.url, edits=EDITS[:1])
-    assert stopped.value.exit_status == 130 and "finished work is kept" in str(stopped.value)
+    assert error.value.exit_status == 130 and "finished work is kept" in str(error.value)
 
 
 def test_two_sessions_on_one_journal_are_refused_and_the_store_is_not_made(construct):
@@ -139,25 +139,25 @@ def test_two_sessions_on_one_journal_are_refused_and_the_store_is_not_made(const
 
 
 def test_the_copy_for_readers_is_whole_in_the_end_and_renewed_only_now_and_then(construct, monkeypatch):
-    made, copy = [], construct.folder / "copy.duckdb"
+    items, copy = [], construct.folder / "copy.duckdb"
     real = module.snapshot
-    monkeypatch.setattr(module, "snapshot", lambda store, path: (made.append(path), real(store, path)))
+    monkeypatch.setattr(module, "snapshot", lambda store, path: (items.append(path), real(store, path)))
     with ScriptedServer() as server:
         counts, _ = construct(server.url, snapshot=copy)
-    assert made == [copy, copy], "one at the first batch, none for half a minute, one in the end"
+    assert items == [copy, copy], "one at the first batch, none for half a minute, one in the end"
     assert prompts(copy) == counts.prompts
 
 
 def test_a_clock_that_steps_renews_the_copy_in_time(construct, monkeypatch):
-    now, made = [0.0], []
+    now, items = [0.0], []
     monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(module, "snapshot", lambda store, path: made.append(now[0]))
-    told = []
-    tell = module._with_snapshots(None, construct.folder / "c", told.append)
+    monkeypatch.setattr(module, "snapshot", lambda store, path: items.append(now[0]))
+    messages = []
+    tell = module._with_snapshots(None, construct.folder / "c", messages.append)
     for second in (0.0, 10.0, 29.0, 31.0, 32.0, 100.0):
         now[0] = second
         tell(ConstructionProgress(1, 2, 3, 4))
-    assert made == [0.0, 31.0, 100.0] and len(told) == 6
+    assert items == [0.0, 31.0, 100.0] and len(messages) == 6
 
 
 def test_counts_of_a_killed_and_a_whole_run_are_the_same_json(construct):

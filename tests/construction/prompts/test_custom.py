@@ -62,9 +62,9 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("what", WRONG)
-def test_what_is_wrong_is_said_in_one_sentence(folder, what):
-    task, old, new, words = WRONG[what]
+@pytest.mark.parametrize("kind", WRONG)
+def test_what_is_wrong_is_said_in_one_sentence(folder, kind):
+    task, old, new, words = WRONG[kind]
     change(folder / f"{task}.toml", old, new)
     with pytest.raises(UserError) as error:
         custom_prompts(folder)
@@ -123,7 +123,7 @@ def test_journals_of_version_1_stay_good(task, profile):
 
 
 def test_earlier_versions_stay_beside_the_current_one(tmp_path, monkeypatch):
-    ours, templates = load_prompt("questions", "paper@1"), tmp_path / "templates"
+    prompt, templates = load_prompt("questions", "paper@1"), tmp_path / "templates"
     templates.mkdir()
     for task in TASKS:
         write = (templates / f"{task}.paper.toml").write_text
@@ -132,22 +132,22 @@ def test_earlier_versions_stay_beside_the_current_one(tmp_path, monkeypatch):
     monkeypatch.setattr(prompt_file, "files", lambda _: tmp_path)
     assert profiles() == ["paper"]
     assert load_prompt("questions", "paper").version == 2
-    assert load_prompt("questions", "paper@1") == ours
+    assert load_prompt("questions", "paper@1") == prompt
     assert load_prompt("questions", "paper@2").version == 2
     with pytest.raises(UserError, match="has no version 7"):
         load_prompt("questions", "paper@7")
 
 
 def test_the_command_writes_lists_and_renders_a_folder(tmp_path):
-    runner, mine = CliRunner(), tmp_path / "mine"
-    done = runner.invoke(command, ["--write", str(mine)])
-    assert done.exit_code == 0 and "scripts.toml" in done.output
-    change(mine / "scripts.toml", "scripts_paper", "scripts_mine")
-    change(mine / "scripts.toml", "Object: {object}", "Thing to use: {object}")
-    rows = [json.loads(x) for x in runner.invoke(command, ["--prompts", str(mine), "--jsonl"]).output.splitlines()]
+    runner, custom = CliRunner(), tmp_path / "mine"
+    result = runner.invoke(command, ["--write", str(custom)])
+    assert result.exit_code == 0 and "scripts.toml" in result.output
+    change(custom / "scripts.toml", "scripts_paper", "scripts_mine")
+    change(custom / "scripts.toml", "Object: {object}", "Thing to use: {object}")
+    rows = [json.loads(x) for x in runner.invoke(command, ["--prompts", str(custom), "--jsonl"]).output.splitlines()]
     assert [r["label"] for r in rows] == ["questions_paper@2", "scripts_mine@2"]
     facts = tmp_path / "f.jsonl"
     facts.write_text(make_fact().model_dump_json() + "\n")
-    shown = runner.invoke(command, ["--prompts", str(mine), "--fact", str(facts)])
-    assert shown.exit_code == 0 and "Thing to use: Lima" in shown.output
-    assert "Oslo" not in shown.output.split("== scripts_mine")[-1]
+    outcome = runner.invoke(command, ["--prompts", str(custom), "--fact", str(facts)])
+    assert outcome.exit_code == 0 and "Thing to use: Lima" in outcome.output
+    assert "Oslo" not in outcome.output.split("== scripts_mine")[-1]

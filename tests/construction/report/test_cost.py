@@ -34,5 +34,5 @@ def test_costs_are_by_request():
 def test_prices_of_ones_own(by_hand, tmp_path):
     table = tmp_path / "prices.toml"
     table.write_text("checked = 2026-11-01\n[models.gpt-4o]\ninput = 3.0\noutput = 1.0\n")
-    (spent,) = store_yield(by_hand, prices=table).spending
-    assert spent.cost == pytest.approx(12.0)
+    (expense,) = store_yield(by_hand, prices=table).spending
+    assert expense.cost == pytest.approx(12.0)

@@ -28,7 +28,7 @@ def test_an_empty_store_has_no_shares():
 
 
 @pytest.mark.parametrize(
-    ("stage", "dropped", "percent"),
+    ("stage", "drops", "percent"),
     [
         (Stage(name="questions", total=10, kept=6, unsure=2, surplus=1), 1, 100 / 9),
         (Stage(name="questions", total=10, kept=0, unsure=10), 0, 0.0),
@@ -37,9 +37,9 @@ def test_an_empty_store_has_no_shares():
     ],
     ids=["some of each", "all wait", "all surplus", "none stayed"],
 )
-def test_filtered_are_those_that_were_wanted_and_came_to_nothing(stage, dropped, percent):
+def test_filtered_are_those_that_were_wanted_and_came_to_nothing(stage, drops, percent):
     other = Stage(name="prompts", total=999, kept=0)
-    assert stage.dropped == dropped and yield_of(other, stage).filtered_percent == pytest.approx(percent)
+    assert stage.dropped == drops and yield_of(other, stage).filtered_percent == pytest.approx(percent)
 
 
 def test_early_cuts_are_a_share_of_prompts_that_say_their_step():
@@ -48,9 +48,9 @@ def test_early_cuts_are_a_share_of_prompts_that_say_their_step():
 
 
 def test_a_yield_survives_json_with_its_steps_as_numbers():
-    found = yield_of(steps={1: 3}).model_copy(
+    funnel = yield_of(steps={1: 3}).model_copy(
         update={
             "table": (Table1(change="temporal", cases=1, efficacy=2, specificity=3, paper=PAPER_TABLE["temporal"]),)
         }
     )
-    assert StoreYield.model_validate_json(found.model_dump_json()) == found
+    assert StoreYield.model_validate_json(funnel.model_dump_json()) == funnel

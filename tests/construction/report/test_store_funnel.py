@@ -22,29 +22,29 @@ def test_what_is_shortened_is_marked():
 
 
 def test_counted_by_hand(by_hand):
-    found = store_yield(by_hand)
-    stages = {s.name.split(" (")[0]: (s.total, s.kept, s.unsure, s.surplus, s.dropped) for s in found.funnel}
+    funnel = store_yield(by_hand)
+    stages = {s.name.split(" (")[0]: (s.total, s.kept, s.unsure, s.surplus, s.dropped) for s in funnel.funnel}
     assert stages["edited facts"] == (2, 1, 1, 0, 0)  # the undated one waits although its prompt is kept
     assert stages["neighbour facts"] == (1, 1, 0, 0, 0)
     assert stages["questions"] == (6, 3, 1, 0, 2)
     assert stages["scripts"] == (7, 6, 0, 0, 1)
     assert stages["prompts"] == (6, 4, 1, 0, 1)
     assert stages["neighbour links"] == (1, 1, 0, 0, 0)
-    assert {(w.check, w.label): w.count for w in found.reasons} == {
+    assert {(w.check, w.label): w.count for w in funnel.reasons} == {
         ("early_cut", "unsure"): 1,
         ("leak_in_prompt", "drop"): 1,
         ("no_mention", "drop"): 1,
         ("fact_dates", "unsure"): 1,
     }
-    counterfactual, temporal = found.table
+    counterfactual, temporal = funnel.table
     assert (counterfactual.cases, counterfactual.efficacy, counterfactual.specificity) == (1, 2, 1)
     assert (temporal.cases, temporal.efficacy, temporal.specificity) == (0, 0, 0)
-    assert found.steps == {1: 1, 2: 5} and found.early_percent == pytest.approx(100 / 6)
-    assert found.filtered_percent == pytest.approx(100 * 2 / 6)
-    (wrote,) = found.authors
-    assert (wrote.author, wrote.scripts, wrote.kept, wrote.unsure, wrote.dropped) == ("gpt-4o", 5, 2, 1, 2)
-    (spent,) = found.spending
-    assert (spent.calls, spent.tokens_in) == (4, 4_000_000) and spent.cost is not None
+    assert funnel.steps == {1: 1, 2: 5} and funnel.early_percent == pytest.approx(100 / 6)
+    assert funnel.filtered_percent == pytest.approx(100 * 2 / 6)
+    (authors,) = funnel.authors
+    assert (authors.author, authors.scripts, authors.kept, authors.unsure, authors.dropped) == ("gpt-4o", 5, 2, 1, 2)
+    (spending,) = funnel.spending
+    assert (spending.calls, spending.tokens_in) == (4, 4_000_000) and spending.cost is not None
 
 
 def test_table_1_is_what_a_split_holds(by_hand):
@@ -68,15 +68,15 @@ def test_a_split_that_was_added_is_not_counted(by_hand, tmp_path):
 
 def test_the_store_says_what_the_run_said(constructed):
     path, funnel = constructed
-    found = store_yield(path)
-    stages = {s.name.split(" (")[0]: s for s in found.funnel}
+    yield_result = store_yield(path)
+    stages = {s.name.split(" (")[0]: s for s in yield_result.funnel}
     assert stages["prompts"].total == funnel["prompts"] and stages["scripts"].total == funnel["scripts"]
-    assert found.steps.get(1, 0) == funnel["early"] > 0
+    assert yield_result.steps.get(1, 0) == funnel["early"] > 0
     assert stages["edited facts"].kept == funnel["facts_kept"]
-    assert sum(s.calls for s in found.spending) == funnel["calls"]
-    assert {a.author: a.scripts for a in found.authors} == {a["author"]: a["scripts"] for a in funnel["authors"]}
-    assert Counter(s.stage for s in found.spending) == {"questions": 1, "scripts": 2}
+    assert sum(s.calls for s in yield_result.spending) == funnel["calls"]
+    assert {a.author: a.scripts for a in yield_result.authors} == {a["author"]: a["scripts"] for a in funnel["authors"]}
+    assert Counter(s.stage for s in yield_result.spending) == {"questions": 1, "scripts": 2}
     with Store.open(path, write=True) as store:
         cases = list(freeze(store, "all", SplitRule()).cases)
-    line = found.table[0]
+    line = yield_result.table[0]
     assert (line.cases, line.efficacy) == (len(cases), sum(len(c.prompts) for c in cases)) and cases

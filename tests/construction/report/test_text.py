@@ -51,12 +51,12 @@ def test_a_store_counted_by_hand_is_told_in_its_own_figures(by_hand):
     lines = list(text(store_yield(by_hand)))
     row = next(line for line in lines if line.startswith("prompts")).split()
     assert row[-5:] == ["6", "4", "1", "0", "1"]
-    ours = next(i for i, line in enumerate(lines) if line.startswith("ScEdit-CF, this store"))
-    assert lines[ours].split()[-5:] == ["1", "2", "1", "2.00", "1.00"]
-    assert lines[ours + 1].split()[-5:] == ["1,830", "7,342", "13,672", "4.01", "7.47"]
+    line_number = next(i for i, line in enumerate(lines) if line.startswith("ScEdit-CF, this store"))
+    assert lines[line_number].split()[-5:] == ["1", "2", "1", "2.00", "1.00"]
+    assert lines[line_number + 1].split()[-5:] == ["1,830", "7,342", "13,672", "4.01", "7.47"]
     assert any(line.startswith("Prompts by the step that was cut: 1: 1, 2: 5") for line in lines)
-    why = [line for line in lines if "leak_in_prompt says drop" in line]
-    assert len(why) == 1 and why[0].split()[0] == "1"
+    reason = [line for line in lines if "leak_in_prompt says drop" in line]
+    assert len(reason) == 1 and reason[0].split()[0] == "1"
 
 
 def test_an_empty_store_is_told_without_empty_tables():
@@ -70,11 +70,11 @@ def test_cases_of_nothing_are_no_share():
 
 
 def test_costs_add_up_only_where_all_is_known():
-    known = yield_of(spending=(spent(), spent("questions", cost=0.25)))
-    assert costs_rows(known)[-1] == ("total", "", "8", "2", "2,000", "20", "0.7500")
+    funnel = yield_of(spending=(spent(), spent("questions", cost=0.25)))
+    assert costs_rows(funnel)[-1] == ("total", "", "8", "2", "2,000", "20", "0.7500")
     part = yield_of(spending=(spent(), spent("verify", cost=None, tokens_in=None, model="qwen")))
     assert costs_rows(part)[-1][4] == "-" and costs_rows(part)[-1][6] == "-"
-    assert "qwen" in dollars_note(part) and "--prices" in dollars_note(part) and "qwen" not in dollars_note(known)
+    assert "qwen" in dollars_note(part) and "--prices" in dollars_note(part) and "qwen" not in dollars_note(funnel)
     assert len(costs_rows(yield_of(spending=(spent(),)))) == 1, "of one line there is no sum"
 
 
@@ -84,12 +84,12 @@ def test_free_calls_cost_nothing_and_are_not_unknown():
 
 
 def test_rows_of_authors_and_lengths():
-    found = yield_of(
+    funnel = yield_of(
         authors=(AuthorLine(author="ann", scripts=3, kept=1, unsure=1, dropped=1),),
         lengths=(Length(name="steps", mean=2.345, least=1, most=1200),),
     )
-    assert authors_rows(found) == [("ann", "3", "1", "1", "1", "33.3")]
-    assert lengths_rows(found) == [("steps", "2.3", "1", "1,200")]
+    assert authors_rows(funnel) == [("ann", "3", "1", "1", "1", "33.3")]
+    assert lengths_rows(funnel) == [("steps", "2.3", "1", "1,200")]
 
 
 HOSTILE = {
@@ -101,10 +101,12 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_an_example_stays_on_its_line(name):
-    sample, shown = HOSTILE[name]
-    why = CheckFindings(kind="prompt", check="c", label="drop", about="", count=2, examples=(("k", "because", sample),))
-    lines = list(text(yield_of(reasons=(why,))))
-    assert lines[-1].strip() == f"k: {shown}"
+    sample, hostile = HOSTILE[name]
+    findings = CheckFindings(
+        kind="prompt", check="c", label="drop", about="", count=2, examples=(("k", "because", sample),)
+    )
+    lines = list(text(yield_of(reasons=(findings,))))
+    assert lines[-1].strip() == f"k: {hostile}"
 
 
 def test_items_that_came_with_a_split_are_named_apart():

@@ -144,8 +144,8 @@ def test_a_megabyte_takes_no_minute(kind: str) -> None:
 @pytest.mark.parametrize("kind", ["letters", "spaces", "accents", "marks", "words"])
 def test_an_object_of_a_megabyte_is_a_name_like_any_other(kind: str) -> None:
     name = LONG[kind].strip()
-    found = find(f"to {name}, now", Object(text=name))
-    assert [(m.start, m.end) for m in found] == [(3, 3 + len(name))]
+    match = find(f"to {name}, now", Object(text=name))
+    assert [(m.start, m.end) for m in match] == [(3, 3 + len(name))]
     assert find("to Rome", Object(text=name)) == ()
 
 
@@ -196,16 +196,16 @@ def test_a_dump_gives_hostile_records_back(stored, tmp_path: Path) -> None:
         (dump, ["--store", str(path), str(tmp_path / "d.jsonl")]),
         (rebuild, [str(tmp_path / "d.jsonl"), "--store", str(tmp_path / "r.duckdb")]),
     ):
-        done = CliRunner().invoke(writer, line)
-        assert done.exit_code == 0, done.output
+        result = CliRunner().invoke(writer, line)
+        assert result.exit_code == 0, result.output
     with Store.open(tmp_path / "r.duckdb") as store:
         assert sorted(f.id for f in store.all(Fact)) == sorted(f.id for f in facts)
 
 
 def scedit(*line: str) -> str:
     code = "import sys; from scedit import main; sys.argv = ['scedit', *sys.argv[1:]]; main()"
-    done = programs.run(code, *line)
-    return done.stdout + done.stderr
+    process = programs.run(code, *line)
+    return process.stdout + process.stderr
 
 
 def test_no_command_sends_what_a_terminal_obeys(stored) -> None:
@@ -222,8 +222,8 @@ def test_no_command_sends_what_a_terminal_obeys(stored) -> None:
     for text in outs:
         assert text.strip() and not OBEYED.search(text), text[:400]
     assert all("\\u202e" in text for text in outs[1:])
-    told = json.loads(scedit("store", "show", "f/4", "--store", str(path), "--json"))
-    assert told["old"]["text"] == facts[4].old.text, "JSON means the same"
+    report = json.loads(scedit("store", "show", "f/4", "--store", str(path), "--json"))
+    assert report["old"]["text"] == facts[4].old.text, "JSON means the same"
 
 
 def test_what_is_written_out_and_what_is_ours(capsys) -> None:
@@ -236,18 +236,18 @@ def test_what_is_written_out_and_what_is_ours(capsys) -> None:
 
 
 def frozen(path: Path, out: Path):
-    done = CliRunner().invoke(
+    result = CliRunner().invoke(
         command("split freeze"), ["h", "--store", str(path), "--out", str(out), "--set", "unsure=keep"]
     )
-    assert done.exit_code == 0, done.output
+    assert result.exit_code == 0, result.output
     return load_split(out)
 
 
 def test_a_frozen_split_and_its_exports_hold_hostile_cases(stored, tmp_path: Path) -> None:
     path, _, _ = stored
     split = frozen(path, tmp_path / "h.jsonl")
-    kept = {c.fact.id for c in split.cases}
-    assert len(kept) >= 12
+    fact_ids = {c.fact.id for c in split.cases}
+    assert len(fact_ids) >= 12
     for name in EXPORTERS.names():
         if not EXPORTERS.get(name).holds(split):
             continue
@@ -258,14 +258,14 @@ def test_a_frozen_split_and_its_exports_hold_hostile_cases(stored, tmp_path: Pat
         for file in files:
             if file.suffix == ".json":
                 json.loads(file.read_text(encoding="utf-8"))
-    again = load(str(tmp_path / "out-facts")).require()
-    assert {f.old for f in again} == {c.fact.old for c in split.cases}
+    reloaded = load(str(tmp_path / "out-facts")).require()
+    assert {f.old for f in reloaded} == {c.fact.old for c in split.cases}
 
 
 def test_a_release_of_hostile_cases_is_whole(stored, tmp_path: Path) -> None:
     """Card, metadata and checksums; a name in the card is text, no page of its own."""
     path, _, _ = stored
-    done = publish(frozen(path, tmp_path / "h.jsonl"), tmp_path / "release")
-    text = (done.folder / "README.md").read_text(encoding="utf-8")
+    release = publish(frozen(path, tmp_path / "h.jsonl"), tmp_path / "release")
+    text = (release.folder / "README.md").read_text(encoding="utf-8")
     assert "<script>" not in text and "<img" not in text and "](javascript" not in text
-    json.loads((done.folder / "croissant.json").read_text(encoding="utf-8"))
+    json.loads((release.folder / "croissant.json").read_text(encoding="utf-8"))

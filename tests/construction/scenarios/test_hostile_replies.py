@@ -48,9 +48,9 @@ class Made(NamedTuple):
 def scedit(*line: str) -> str:
     """What a command says, whatever its end; not decoded leniently."""
     code = "import sys; from scedit import main; sys.argv = ['scedit', *sys.argv[1:]]; main()"
-    done = programs.run(code, *line, env=ENV)
-    text = done.stdout + done.stderr
-    assert done.returncode == 0 and "Traceback" not in text, text[-3000:]
+    process = programs.run(code, *line, env=ENV)
+    text = process.stdout + process.stderr
+    assert process.returncode == 0 and "Traceback" not in text, text[-3000:]
     return text
 
 
@@ -61,7 +61,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     facts = [hostile_fact(text.strip(), key=f"f/{n}") for n, text in enumerate([*NAMES.values(), "b" * MEGABYTE])]
     path = folder / "facts.jsonl"
     path.write_text("".join(f.model_dump_json() + "\n" for f in facts), encoding="utf-8")
-    used = set()
+    used_names = set()
     always = {"f/2": 0, "f/4": 2}
 
     def answer(payload: dict[str, Any]) -> Any:
@@ -70,7 +70,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
         digest = int(hashlib.sha256(last.encode("utf-8", "surrogatepass")).hexdigest(), 16)
         if digest % 3 == 0 or fact.key in always:
             number = always.get(fact.key, digest // 3 % len(REPLIES))
-            used.add(number)
+            used_names.add(number)
             reply = REPLIES[number]
             return json.dumps(reply) if isinstance(reply, dict) else reply
         if "Question: " in last:
@@ -79,9 +79,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
 
     with ScriptedServer(answer) as server:
         line = ["construct", str(path), "--store", str(folder / "s.duckdb"), "--model", "m", "--base-url", server.url]
-        said = scedit(*line, "--questions", "2", "--neighbours", "0", "--concurrency", "4")
-    assert used == set(range(len(REPLIES)))
-    return Made(folder, facts, server.requests, said)
+        process = scedit(*line, "--questions", "2", "--neighbours", "0", "--concurrency", "4")
+    assert used_names == set(range(len(REPLIES)))
+    return Made(folder, facts, server.requests, process)
 
 
 def test_the_store_holds_facts_and_replies_as_records(made: Made) -> None:
@@ -96,10 +96,10 @@ def test_the_store_holds_facts_and_replies_as_records(made: Made) -> None:
 
 
 def test_only_the_turns_after_the_examples_hold_what_others_wrote(made: Made) -> None:
-    ours = {p.system.strip(): 1 + 2 * len(p.examples) for p in map(load_prompt, TASKS, ("paper", "paper"))}
+    counts = {p.system.strip(): 1 + 2 * len(p.examples) for p in map(load_prompt, TASKS, ("paper", "paper"))}
     for payload in made.requests:
         first, *_ = payload["messages"]
-        turns = payload["messages"][: ours[first["content"]]]
+        turns = payload["messages"][: counts[first["content"]]]
         assert first["role"] == "system" and not any("Old " in m["content"] or "x" * 99 in m["content"] for m in turns)
         roles = [m["role"] for m in payload["messages"][len(turns) :]]
         assert roles == ["user", "assistant"] * (len(roles) // 2) + ["user"], "a complaint follows what it is about"
@@ -134,10 +134,10 @@ class _Tags(HTMLParser):
 
 
 def page_is_harmless(text: str) -> None:
-    found = _Tags()
-    found.feed(text)
-    assert not found.tags & {"script", "img", "iframe", "a", "object", "form"}
-    assert not any(name.startswith("on") or name in ("src", "href") for name in found.attributes)
+    tags = _Tags()
+    tags.feed(text)
+    assert not tags.tags & {"script", "img", "iframe", "a", "object", "form"}
+    assert not any(name.startswith("on") or name in ("src", "href") for name in tags.attributes)
     assert "&lt;script&gt;" in text or "&lt;img" in text, "some of it is shown, as text"
     assert not OBEYED.search(text) and len(text) < MEGABYTE
 
@@ -145,8 +145,8 @@ def page_is_harmless(text: str) -> None:
 def test_a_split_of_it_freezes_and_every_export_holds_it(made: Made) -> None:
     out = made.folder / "h.jsonl"
     line = ["h", "--store", str(made.folder / "s.duckdb"), "--out", str(out), "--set", "unsure=keep"]
-    done = CliRunner().invoke(command("split freeze"), line)
-    assert done.exit_code == 0, done.output
+    result = CliRunner().invoke(command("split freeze"), line)
+    assert result.exit_code == 0, result.output
     frozen = load_split(out)
     assert frozen.cases
     for name in EXPORTERS.names():
@@ -165,7 +165,7 @@ def test_errors_of_an_endpoint_are_shown_as_text(made: Made, tmp_path: Path) -> 
     with ScriptedServer(lambda p: page) as server:
         line = ["construct", "shipped", "--store", str(tmp_path / "s"), "--limit", "1", "--model", "m\x1b[2J"]
         line += ["--base-url", server.url]
-        done = programs.run(code, *line, env=ENV)
-    text = done.stdout + done.stderr
-    assert done.returncode == 1 and not OBEYED.search(text) and len(text) < 2000
+        process = programs.run(code, *line, env=ENV)
+    text = process.stdout + process.stderr
+    assert process.returncode == 1 and not OBEYED.search(text) and len(text) < 2000
     assert "the endpoint refuses the key (HTTP 401: " in text and r"\u202e<script>\u0007nnn" in text

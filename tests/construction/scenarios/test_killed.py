@@ -64,9 +64,9 @@ def command(job, folder, url, *more):
 
 def whole_run(job, folder, url, *more):
     folder.mkdir(exist_ok=True)
-    done = programs.run(*command(job, folder, url, *more), env=ENV, timeout=1800)
-    assert done.returncode == 0, done.stderr[-3000:]
-    return json.loads(done.stdout)
+    process = programs.run(*command(job, folder, url, *more), env=ENV, timeout=1800)
+    assert process.returncode == 0, process.stderr[-3000:]
+    return json.loads(process.stdout)
 
 
 def contents(path):
@@ -87,23 +87,23 @@ def replies(folder):
 def killed_run(job, folder, server, moments, rng, *more):
     """The run, killed once that many calls were made (counted from its start); then once to its end."""
     folder.mkdir(exist_ok=True)
-    recorded: set[str] = set()
-    begun = len(server.requests)
+    records: set[str] = set()
+    count = len(server.requests)
     for moment in moments:
-        seen = len(server.requests)
+        requests_before = len(server.requests)
         child = programs.start(*command(job, folder, server.url, *more), env=ENV)
-        while len(server.requests) - begun < moment and child.poll() is None:
+        while len(server.requests) - count < moment and child.poll() is None:
             time.sleep(0.005)
         time.sleep(rng.uniform(0, 0.2))
         assert child.poll() is None, f"it ended before it could be killed: {child.stderr[-2000:]}"
         child.send_signal(signal.SIGKILL)
         child.wait()
         time.sleep(0.05)
-        assert job.attempts > 1 or not {key_of(p) for p in server.requests[seen:]} & recorded
-        recorded = replies(folder)
-    seen = len(server.requests)
+        assert job.attempts > 1 or not {key_of(p) for p in server.requests[requests_before:]} & records
+        records = replies(folder)
+    requests_before = len(server.requests)
     result = whole_run(job, folder, server.url, *more)
-    assert job.attempts > 1 or not {key_of(p) for p in server.requests[seen:]} & recorded
+    assert job.attempts > 1 or not {key_of(p) for p in server.requests[requests_before:]} & records
     return result
 
 
@@ -111,7 +111,7 @@ def compare(job, tmp_path, rng, kills, name):
     """Uninterrupted beside killed; returns what the endpoint did."""
     troubled = Troubled(hang=3.5)
     with ScriptedServer(troubled) as server:
-        whole = whole_run(job, tmp_path / f"{name}-whole", server.url)
+        full_run = whole_run(job, tmp_path / f"{name}-whole", server.url)
         calls = len(server.requests)
     moments = sorted(rng.sample(range(1, int(0.97 * calls)), kills))
     with ScriptedServer(Troubled(hang=3.5)) as server:
@@ -120,10 +120,10 @@ def compare(job, tmp_path, rng, kills, name):
     assert replies(tmp_path / f"{name}-parts") == replies(tmp_path / f"{name}-whole")
     one, other = (contents(tmp_path / f"{name}-{x}" / "s.duckdb") for x in ("whole", "parts"))
     assert one == other
-    assert whole.pop("calls") >= parts.pop("calls") and whole == parts
-    assert (whole["edits"], whole["unfinished"]) == (job.edits, 0)
-    assert whole["kept"] + whole["unsure"] + whole["rejected"] == whole["asked"] == whole["facts"]
-    assert sum(r["count"] for r in whole["reasons"]) == whole["unsure"] + whole["rejected"]
+    assert full_run.pop("calls") >= parts.pop("calls") and full_run == parts
+    assert (full_run["edits"], full_run["unfinished"]) == (job.edits, 0)
+    assert full_run["kept"] + full_run["unsure"] + full_run["rejected"] == full_run["asked"] == full_run["facts"]
+    assert sum(r["count"] for r in full_run["reasons"]) == full_run["unsure"] + full_run["rejected"]
     return troubled.did
 
 
@@ -195,10 +195,10 @@ def test_a_stopped_run_says_how_to_go_on(tmp_path, some, number):
         assert status == 128 + number and out == "" and "Traceback" not in err
         last = err.strip().splitlines()[-1]
         assert "tokens spent, finished work is kept; give the same command again to resume" in last
-        kept, seen = replies(tmp_path), len(server.requests)
-        assert kept
+        remainder, count = replies(tmp_path), len(server.requests)
+        assert remainder
         whole_run(job, tmp_path, server.url)
-        assert not {key_of(p) for p in server.requests[seen:]} & kept
+        assert not {key_of(p) for p in server.requests[count:]} & remainder
 
 
 def test_a_budget_stops_and_goes_on(tmp_path, some):
@@ -211,9 +211,9 @@ def test_a_budget_stops_and_goes_on(tmp_path, some):
 
     with ScriptedServer(answer) as server:
         line = command(job, tmp_path, server.url, "--max-tokens", "9000", "--reply-tokens", "200")
-        done = programs.run(*line, env=ENV)
-        assert done.returncode == 1, done.stderr
-        last = done.stderr.strip().splitlines()[-1]
-        assert "of 9,000 spent" in last and "--max-tokens" in last and "Traceback" not in done.stderr
+        process = programs.run(*line, env=ENV)
+        assert process.returncode == 1, process.stderr
+        last = process.stderr.strip().splitlines()[-1]
+        assert "of 9,000 spent" in last and "--max-tokens" in last and "Traceback" not in process.stderr
         result = whole_run(job, tmp_path, server.url)
     assert result["unfinished"] == 0 and len(server.requests) == len({key_of(p) for p in server.requests})

@@ -29,12 +29,12 @@ class Done(NamedTuple):
 
 def scedit(*line):
     """A command line in this process, its errors as ``scedit.main`` shows them."""
-    done = CliRunner().invoke(cli, list(map(str, line)))
-    if isinstance(done.exception, UserError):
-        return Done(1, done.stdout, f"{done.stderr}Error: {done.exception}\n")
-    if done.exception is not None and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    return Done(done.exit_code, done.stdout, done.stderr)
+    result = CliRunner().invoke(cli, list(map(str, line)))
+    if isinstance(result.exception, UserError):
+        return Done(1, result.stdout, f"{result.stderr}Error: {result.exception}\n")
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return Done(result.exit_code, result.stdout, result.stderr)
 
 
 @pytest.fixture
@@ -44,8 +44,8 @@ def construct(tmp_path, monkeypatch):
 
     def run(url, *options, facts=3, store="s.duckdb", model="m", text=False):
         path = tmp_path / "facts.jsonl"
-        made = [make_fact(f"Country {n}", place, "Oslo") for n, place in enumerate(PLACES[:facts])]
-        path.write_text("".join(f.model_dump_json() + "\n" for f in made))
+        edits = [make_fact(f"Country {n}", place, "Oslo") for n, place in enumerate(PLACES[:facts])]
+        path.write_text("".join(f.model_dump_json() + "\n" for f in edits))
         line = ["construct", path, "--store", tmp_path / store, "--model", model, *([] if text else ["--json"])]
         line += ["--base-url", url] if url else []
         return scedit(*line, "--questions", 1, "--candidates", 1, "--neighbours", 0, *options)
@@ -118,18 +118,18 @@ def test_a_limit_that_the_endpoint_names_is_kept(construct):
         return slow if len(at) == 1 else good(payload)
 
     with ScriptedServer(answer) as server:
-        done = construct(server.url, "--concurrency", "1", facts=1)
-    assert done.code == 0 and len(at) == 3 and at[1] - at[0] >= 0.6
+        result = construct(server.url, "--concurrency", "1", facts=1)
+    assert result.code == 0 and len(at) == 3 and at[1] - at[0] >= 0.6
 
 
 def test_errors_are_sorted_and_told(construct, monkeypatch):
     """One fact each: fails in passing, never works, refused, unreadable for good, mended, good."""
     monkeypatch.setattr("construction.llm.client.pause", lambda *a, **k: 0.0)
-    seen: dict[int, int] = {}
+    records: dict[int, int] = {}
 
     def answer(payload):
         n = next(n for n in range(6) if any(f"Country {n}" in m["content"] for m in payload["messages"][-3:]))
-        nth = seen[n] = seen.get(n, 0) + 1
+        nth = records[n] = records.get(n, 0) + 1
         if n == 0 and nth <= 2:
             return Raw(500, {"error": {"message": "oops"}})
         if n == 1:
@@ -141,16 +141,16 @@ def test_errors_are_sorted_and_told(construct, monkeypatch):
         return good({"messages": payload["messages"][:-2] if n == 4 and nth == 2 else payload["messages"]})
 
     with ScriptedServer(answer) as server:
-        done = construct(server.url, facts=6)
-        again = construct(server.url, facts=6)
-    assert done.code == again.code == 0
-    assert seen == {0: 4, 1: 1, 2: 2, 3: 4, 4: 3, 5: 2}, "what is refused or unreadable has two attempts"
-    result = json.loads(done.out)
+        construction = construct(server.url, facts=6)
+        repeat = construct(server.url, facts=6)
+    assert construction.code == repeat.code == 0
+    assert records == {0: 4, 1: 1, 2: 2, 3: 4, 4: 3, 5: 2}, "what is refused or unreadable has two attempts"
+    result = json.loads(construction.out)
     assert (result["asked"], result["kept"], result["rejected"]) == (6, 3, 3)
     assert {r["check"]: r["count"] for r in result["reasons"]} == {"permanent": 1, "refused": 1, "unparseable": 1}
     complaints = [p["messages"][-1]["content"] for p in server.requests if len(p["messages"]) > 3]
-    shown = [text for text in complaints if "cannot be used" in text]
-    assert len(shown) == 3 and all("valid list" in text and "questions" in text for text in shown)
+    warnings = [text for text in complaints if "cannot be used" in text]
+    assert len(warnings) == 3 and all("valid list" in text and "questions" in text for text in warnings)
 
 
 def test_what_stays_unanswered_is_told_and_done_by_the_next_run(construct, monkeypatch):
@@ -165,16 +165,16 @@ def test_what_stays_unanswered_is_told_and_done_by_the_next_run(construct, monke
         assert first.code == 1 and "1 fact unfinished" in first.err
         tries = sum(of(p, 1) for p in server.requests)
         assert 3 <= tries <= 6, "retries have an end"
-        busy[0], seen = False, len(server.requests)
+        busy[0], count = False, len(server.requests)
         second = construct(server.url)
-        assert second.code == 0 and len(server.requests) - seen == 2
+        assert second.code == 0 and len(server.requests) - count == 2
     assert json.loads(second.out)["kept"] == 3
 
 
 def test_the_table_says_how_calls_without_a_usable_reply_are_asked_again(construct):
     with ScriptedServer(lambda p: Raw(body=completion(None, refusal="no")) if of(p, 0) else good(p)) as server:
-        said = construct(server.url, text=True).out
-        assert "unscored  refused (question): no" in said and "--retry-failed" in said
+        output = construct(server.url, text=True).out
+        assert "unscored  refused (question): no" in output and "--retry-failed" in output
         server.answer = good
         assert "retry-failed" not in construct(server.url, "--retry-failed", text=True).out
 
@@ -182,8 +182,8 @@ def test_the_table_says_how_calls_without_a_usable_reply_are_asked_again(constru
 def test_refused_calls_are_asked_again_only_when_told(construct):
     with ScriptedServer(lambda p: Raw(body=completion(None, refusal="no")) if of(p, 0) else good(p)) as server:
         assert json.loads(construct(server.url).out)["rejected"] == 1
-        server.answer, seen = good, len(server.requests)
-        assert json.loads(construct(server.url).out)["rejected"] == 1 and len(server.requests) == seen
+        server.answer, count = good, len(server.requests)
+        assert json.loads(construct(server.url).out)["rejected"] == 1 and len(server.requests) == count
         assert json.loads(construct(server.url, "--retry-failed").out)["kept"] == 3
 
 
@@ -197,14 +197,14 @@ def prices(tmp_path):
 def test_a_budget_in_dollars_stops_the_run_and_a_higher_one_goes_on(construct, prices):
     with ScriptedServer(counted) as server:
         line = ("--prices", prices, "--reply-tokens", 200, "--concurrency", 4)
-        done = construct(server.url, *line, "--max-cost", 12, facts=12)
-        assert done.code == 1 and "Traceback" not in done.err
-        last = done.err.strip().splitlines()[-1]
+        construction = construct(server.url, *line, "--max-cost", 12, facts=12)
+        assert construction.code == 1 and "Traceback" not in construction.err
+        last = construction.err.strip().splitlines()[-1]
         assert last.startswith("Error: the budget is used up: $") and "of $12 and" in last
         assert last.endswith("give the same command again with a higher --max-cost to resume; every reply that was "
                              "paid for is kept")  # fmt: skip
-        spent = 0.8 * len(server.requests)
-        assert 4.0 < spent <= 12 and f"${spent:.4f} of $12" in last
+        value = 0.8 * len(server.requests)
+        assert 4.0 < value <= 12 and f"${value:.4f} of $12" in last
         result = construct(server.url, *line, "--max-cost", 1000, facts=12)
         assert result.code == 0 and len(server.requests) == 24, "nothing was paid for twice"
         assert json.loads(result.out)["kept"] == 12
@@ -213,20 +213,20 @@ def test_a_budget_in_dollars_stops_the_run_and_a_higher_one_goes_on(construct, p
 
 def test_a_dry_run_counts_the_calls_that_are_made_and_says_their_price(construct, prices):
     line = ("--prices", prices, "--dry-run")
-    told = json.loads(construct("http://127.0.0.1:1/v1", *line, facts=12).out)
+    report = json.loads(construct("http://127.0.0.1:1/v1", *line, facts=12).out)
     assert not (construct.folder / "s.duckdb").exists() and not (construct.folder / "s.duckdb.llm.jsonl").exists()
     half = json.loads(construct(None, *line, "--batch", facts=12).out)
     with ScriptedServer(good) as server:
-        done = construct(server.url, "--prices", prices, facts=12)
-    assert done.code == 0 and len(server.requests) == told["question_calls"] + told["script_calls"] == 24
-    sent = sum(len(m["content"]) for p in server.requests for m in p["messages"]) / 4
-    assert told["tokens_in"] == pytest.approx(sent, rel=0.05)
-    assert told["cost"] == pytest.approx((told["tokens_in"] + told["tokens_out"]) / 1000)
-    assert [s["stage"] for s in told["stages"]] == ["questions", "scripts"]
-    assert half["cost"] == pytest.approx((told["tokens_in"] * 500 + told["tokens_out"] * 1000) / 1e6)
-    again = json.loads(construct(None, *line, facts=12).out)
-    assert (again["question_calls"], again["script_calls"], again["cost"]) == (0, 0, 0.0), "all is on record"
-    assert again["record"]["replies"] == 24 and again["record"]["cost"] == pytest.approx(24 * 0.018)
+        result = construct(server.url, "--prices", prices, facts=12)
+    assert result.code == 0 and len(server.requests) == report["question_calls"] + report["script_calls"] == 24
+    total = sum(len(m["content"]) for p in server.requests for m in p["messages"]) / 4
+    assert report["tokens_in"] == pytest.approx(total, rel=0.05)
+    assert report["cost"] == pytest.approx((report["tokens_in"] + report["tokens_out"]) / 1000)
+    assert [s["stage"] for s in report["stages"]] == ["questions", "scripts"]
+    assert half["cost"] == pytest.approx((report["tokens_in"] * 500 + report["tokens_out"] * 1000) / 1e6)
+    reloaded = json.loads(construct(None, *line, facts=12).out)
+    assert (reloaded["question_calls"], reloaded["script_calls"], reloaded["cost"]) == (0, 0, 0.0), "all is on record"
+    assert reloaded["record"]["replies"] == 24 and reloaded["record"]["cost"] == pytest.approx(24 * 0.018)
 
 
 def test_a_dry_run_in_words(construct, prices):
@@ -252,9 +252,9 @@ def scedit_text(construct, *options, model="m"):
     path = construct.folder / "facts.jsonl"
     construct(None, "--dry-run", model=model)
     line = ("construct", path, "--store", construct.folder / "x.duckdb", "--questions", 1, "--neighbours", 0)
-    done = scedit(*line, "--model", model, "--dry-run", *options)
-    assert done.code == 0, done.err
-    return done.out
+    process = scedit(*line, "--model", model, "--dry-run", *options)
+    assert process.code == 0, process.err
+    return process.out
 
 
 def test_what_cannot_be_is_refused_before_anything_is_made(construct, monkeypatch, tmp_path):
@@ -266,23 +266,23 @@ def test_what_cannot_be_is_refused_before_anything_is_made(construct, monkeypatc
         "models.m.input": ("--prices", bad, "--max-cost", 1),
     }
     for words, options in refusals.items():
-        done = construct("http://127.0.0.1:1/v1", *options)
-        assert done.code == 1 and words in done.err, done.err
-    done = construct(None, "--batch", model="embedded")
-    assert "embedded: a model on this machine has no batches; leave --batch out" in done.err
+        result = construct("http://127.0.0.1:1/v1", *options)
+        assert result.code == 1 and words in result.err, result.err
+    result = construct(None, "--batch", model="embedded")
+    assert "embedded: a model on this machine has no batches; leave --batch out" in result.err
     for option, value in (("--rpm", 0), ("--tpm", -1), ("--concurrency", 0), ("--max-cost", -1), ("--timeout", 0)):
-        done = CliRunner().invoke(cli, ["construct", "x", "-s", "y", option, str(value)])
-        assert done.exit_code == 2 and f"Invalid value for '{option}'" in done.stderr
+        result = CliRunner().invoke(cli, ["construct", "x", "-s", "y", option, str(value)])
+        assert result.exit_code == 2 and f"Invalid value for '{option}'" in result.stderr
     assert not (tmp_path / "s.duckdb").exists() and not (tmp_path / "s.duckdb.llm.jsonl").exists()
     monkeypatch.delenv("OPENAI_API_KEY")
-    done = construct(None, model="gpt-4o")
-    assert done.code == 1 and "OPENAI_API_KEY is not set" in done.err and "--api-key-env" in done.err
+    result = construct(None, model="gpt-4o")
+    assert result.code == 1 and "OPENAI_API_KEY is not set" in result.err and "--api-key-env" in result.err
 
 
 def test_the_last_line_says_rate_spend_and_answers(construct):
     with ScriptedServer(counted) as server:
-        done = construct(server.url)
-    last = done.err.strip().splitlines()[-1]
+        result = construct(server.url)
+    last = result.err.strip().splitlines()[-1]
     assert last.startswith("3/3 facts, 3 questions kept, 6 of about 6 answers, ")
     assert " calls/min, 4,800 tokens spent" in last
 
@@ -303,12 +303,12 @@ def test_what_the_endpoint_takes_is_found_by_asking_and_kept(construct, takes):
     with ScriptedServer(answer) as server:
         first = construct(server.url, "--concurrency", "1", facts=2)
         assert first.code == 0 and json.loads(first.out)["kept"] == 2
-        refused = len(server.requests) - 4
-        assert refused == {0: 4, 1: 2 if takes == ("json_object",) else 0}[len(takes)]  # a kind of reply each
-        seen = len(server.requests)
+        count = len(server.requests) - 4
+        assert count == {0: 4, 1: 2 if takes == ("json_object",) else 0}[len(takes)]  # a kind of reply each
+        requests_before = len(server.requests)
         assert construct(server.url, "--concurrency", "1", facts=4).code == 0
-        assert len(server.requests) - seen == 4, "the next run knows it"
-        assert {form(p) for p in server.requests[seen:]} == {takes[0] if takes else None}
+        assert len(server.requests) - requests_before == 4, "the next run knows it"
+        assert {form(p) for p in server.requests[requests_before:]} == {takes[0] if takes else None}
 
 
 def test_batches_of_all_fates_make_what_live_calls_make(construct):
@@ -323,11 +323,11 @@ def test_batches_of_all_fates_make_what_live_calls_make(construct):
 
     batches = Batches(fate=lambda n: ("expired", 0.5) if n == 0 else "completed")
     with ScriptedServer(answer, batches=batches) as server:
-        done = construct(server.url, "--batch", "--batch-poll", "0.02", facts=6)
-        assert done.code == 0, done.err
+        result = construct(server.url, "--batch", "--batch-poll", "0.02", facts=6)
+        assert result.code == 0, result.err
         failing[0] = False
         live = construct(server.url, facts=6, store="live.duckdb")
-    assert len(server.requests) == 12 and not done.err.count("Traceback")
+    assert len(server.requests) == 12 and not result.err.count("Traceback")
     assert [len(x) for x in batches.submitted] == [6, 6, 4]  # what is missing goes with what comes next
     assert prompts(construct.folder / "s.duckdb") == prompts(construct.folder / "live.duckdb")
     journals = [
@@ -335,7 +335,7 @@ def test_batches_of_all_fates_make_what_live_calls_make(construct):
         for name in ("s", "live")
     ]
     assert journals[0] == journals[1] and len(journals[0]) == 12
-    a, b = json.loads(done.out), json.loads(live.out)
+    a, b = json.loads(result.out), json.loads(live.out)
     assert a.pop("calls") == 16 and b.pop("calls") == 12 and a == b
 
 
@@ -343,8 +343,8 @@ def test_a_cancelled_batch_is_told_and_the_same_command_goes_on(construct):
     batches = Batches(polls=2, fate=lambda n: ("cancelled", 0.5) if n == 0 else "completed")
     with ScriptedServer(good, batches=batches) as server:
         line = ("--batch", "--batch-poll", "0.02")
-        done = construct(server.url, *line, facts=4)
-        assert done.code == 1 and "batch batch-0 was cancelled; give the same command again" in done.err
-        again = construct(server.url, *line, facts=4)
-    assert again.code == 0 and json.loads(again.out)["kept"] == 4
+        result = construct(server.url, *line, facts=4)
+        assert result.code == 1 and "batch batch-0 was cancelled; give the same command again" in result.err
+        repeat = construct(server.url, *line, facts=4)
+    assert repeat.code == 0 and json.loads(repeat.out)["kept"] == 4
     assert [len(x) for x in batches.submitted] == [4, 4, 2]

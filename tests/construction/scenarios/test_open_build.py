@@ -29,9 +29,9 @@ def relations(split: Split) -> set[str]:
 
 
 def test_the_parts_are_the_whole_and_share_nothing() -> None:
-    whole, dev, test = parts()
-    assert len(whole.cases) == CASES and len(dev.cases) == 8
-    assert sorted(c.key for c in (*dev.cases, *test.cases)) == [c.key for c in whole.cases]
+    full_run, dev, test = parts()
+    assert len(full_run.cases) == CASES and len(dev.cases) == 8
+    assert sorted(c.key for c in (*dev.cases, *test.cases)) == [c.key for c in full_run.cases]
     assert not relations(dev) & relations(test)
     tuned = TrainingData.of("dev", dev.cases)
     assert [tuned.shares(case) for case in test.cases] == [None] * (CASES - 8)
@@ -53,8 +53,8 @@ def test_temporal_cases_keep_their_times_in_each_part() -> None:
 
 
 def test_the_same_sources_make_the_same_bytes(tmp_path: Path) -> None:
-    again = build(FILES, dev=8)
-    for name, split in again._asdict().items():
+    repeat = build(FILES, dev=8)
+    for name, split in repeat._asdict().items():
         before = getattr(parts(), name)
         assert split.digest == before.digest
         write_split(before, tmp_path / "before.jsonl")
@@ -64,8 +64,8 @@ def test_the_same_sources_make_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_demonstrations_share_nothing_with_it() -> None:
-    evaluated = TrainingData.of("open", parts().whole.cases)
-    assert not [case.key for case in demonstrations_split().cases if evaluated.shares(case)]
+    training_data = TrainingData.of("open", parts().whole.cases)
+    assert not [case.key for case in demonstrations_split().cases if training_data.shares(case)]
 
 
 def test_parts_cannot_be_cut_through_a_relation() -> None:
@@ -84,9 +84,9 @@ def test_what_is_written_is_told(
 
 @pytest.mark.slow
 def test_what_is_shipped_is_what_the_sources_make(tmp_path: Path) -> None:
-    whole = build(open_build.sources()).whole
-    write_split(whole, tmp_path / "open.jsonl")
+    split = build(open_build.sources()).whole
+    write_split(split, tmp_path / "open.jsonl")
     open_build.pack(tmp_path / "open.jsonl", tmp_path)
     assert (tmp_path / "open.jsonl").read_bytes() == verified_text(open_path()).encode("utf-8")
-    listed = [path.with_name("checksums.sha256").read_text("utf-8") for path in (open_path(), tmp_path / "x")]
-    assert listed[0] == listed[1]
+    texts = [path.with_name("checksums.sha256").read_text("utf-8") for path in (open_path(), tmp_path / "x")]
+    assert texts[0] == texts[1]

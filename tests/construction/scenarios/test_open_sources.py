@@ -90,9 +90,9 @@ def test_there_are_sources() -> None:
 @pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
 def test_a_file_passes_every_check(path: Path) -> None:
     assert review.too_long([path]) == []
-    adopted = adopt(path, source=review.SOURCE)
-    assert adopted.objections == () and adopted.cases >= LEAST
-    assert {v.label for v in adopted.verdicts} == {"keep"}
+    adoption = adopt(path, source=review.SOURCE)
+    assert adoption.objections == () and adoption.cases >= LEAST
+    assert {v.label for v in adoption.verdicts} == {"keep"}
 
 
 def test_all_files_together_pass_the_review() -> None:
@@ -121,13 +121,15 @@ def test_new_objects_and_relations_are_spread() -> None:
 
 def test_subjects_of_counterfact_are_reported(shared: Path) -> None:
     folder = shared / "data" / "counterfact"
-    theirs = set()
+    reference = set()
     for name in ("edit", "train", "val"):
         path = folder / f"counterfact-{name}.json"
         if not path.is_file():
             pytest.skip(f"{path} is not there")
-        theirs |= {name for row in json.loads(path.read_text()) for name in (row["subject"].casefold(),)}
-    both = sorted(f.subject.text for f in collection().edits if {name.casefold() for name in f.subject.names} & theirs)
+        reference |= {name for row in json.loads(path.read_text()) for name in (row["subject"].casefold(),)}
+    both = sorted(
+        f.subject.text for f in collection().edits if {name.casefold() for name in f.subject.names} & reference
+    )
     assert (review.FOLDER / "counterfact_subjects.txt").read_text(encoding="utf-8").splitlines() == both
 
 
@@ -143,8 +145,8 @@ TEMPORAL = 'kind = "temporal"\n' + GOOD.replace(
 
 
 def test_neighbours_of_a_temporal_case_have_their_own_objects(tmp_path: Path) -> None:
-    found = reviewed(tmp_path, TEMPORAL)
-    assert [p.check for p in found] == ["neighbour", "neighbour"]  # those that still are in Strelsau
+    problems = reviewed(tmp_path, TEMPORAL)
+    assert [p.check for p in problems] == ["neighbour", "neighbour"]  # those that still are in Strelsau
 
 
 def shipped_subject() -> str:
@@ -187,8 +189,8 @@ def test_the_review_finds_what_is_wrong(tmp_path: Path, text: str, check: str) -
 
 
 def test_the_subject_of_a_shipped_fact_is_an_overlap(tmp_path: Path) -> None:
-    found = reviewed(tmp_path, GOOD.replace("Ruritania", shipped_subject()))
-    assert any(p.check == "overlap" and "is a subject of" in p.reason for p in found)
+    problems = reviewed(tmp_path, GOOD.replace("Ruritania", shipped_subject()))
+    assert any(p.check == "overlap" and "is a subject of" in p.reason for p in problems)
 
 
 def test_near_pairs_equal_those_of_all_pairs() -> None:
@@ -221,5 +223,5 @@ def test_the_shipped_funnel_names_checks_and_reasons() -> None:
 
 def test_no_neighbour_is_an_edited_subject_under_any_name() -> None:
     all_ = collection()
-    edited = {name for fact in all_.edits for name in names_of(fact.subject)}
-    assert all(not names_of(all_.facts[link.fact].subject) & edited for link in all_.links)
+    edited_names = {name for fact in all_.edits for name in names_of(fact.subject)}
+    assert all(not names_of(all_.facts[link.fact].subject) & edited_names for link in all_.links)

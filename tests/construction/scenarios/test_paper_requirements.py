@@ -75,8 +75,8 @@ def test_examples_are_shown_and_are_ours_in_form(task, profile):
     assert len(prompt.examples) >= 2
     step = (QuestionStep if task == "questions" else ScriptStep)(prompt)
     assert all(step.reply.model_validate_json(e.assistant) for e in prompt.examples)
-    told = "JSON" in prompt.system or all(json.loads(e.assistant) for e in prompt.examples)
-    assert told and prompt.version >= 1
+    is_stated = "JSON" in prompt.system or all(json.loads(e.assistant) for e in prompt.examples)
+    assert is_stated and prompt.version >= 1
 
 
 @pytest.mark.parametrize("profile", profiles())

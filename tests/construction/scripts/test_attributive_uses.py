@@ -76,5 +76,5 @@ def test_such_a_cut_is_for_people_and_the_reason_names_the_noun(step: str, label
     fact = fact.model_copy(update={"relation": fact.relation.model_copy(update={"id": "P36"})})
     question = ScriptQuestion(key="q", fact=fact.key, text="How to see the congress of Peru?")
     script = Script(key="s", question="q", steps=("Pack", step))
-    (said,) = judge("script", CheckInputs(fact=fact, question=question, script=script))
-    assert said.label == label and ("only describes 'hair'" in said.reason) == (label == "unsure")
+    (verdicts,) = judge("script", CheckInputs(fact=fact, question=question, script=script))
+    assert verdicts.label == label and ("only describes 'hair'" in verdicts.reason) == (label == "unsure")

@@ -127,9 +127,9 @@ def reply(steps, *, rules, old="Rome"):
 
 
 def test_a_reply_is_cleaned_and_labels_never_count_as_words():
-    made = reply(["1) Pack one two three four five six", "2) Fly to **Rome**"], rules=2)
-    assert made == ("Pack one two three four five six", "Fly to Rome")
-    assert [words(s) for s in made] == [7, 3]
+    outcome = reply(["1) Pack one two three four five six", "2) Fly to **Rome**"], rules=2)
+    assert outcome == ("Pack one two three four five six", "Fly to Rome")
+    assert [words(s) for s in outcome] == [7, 3]
 
 
 def test_a_reply_under_the_first_rules_stays_as_it_was():

@@ -60,12 +60,12 @@ def test_any_other_step_does_not(step: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "begun", ["Send the letter by", "Wait at the", "Send by", "Send the letter o", "Go on on on over"]
+    "beginning", ["Send the letter by", "Wait at the", "Send by", "Send the letter o", "Go on on on over"]
 )
-def test_after_every_word_a_space_may_follow_so_that_none_runs_on(begun: str) -> None:
+def test_after_every_word_a_space_may_follow_so_that_none_runs_on(beginning: str) -> None:
     """The form once wanted a longer word before "to": a model that had written "by" could only go on with "bymail"."""
-    assert fits(f"{begun} to Oslo", "Oslo")
-    assert fits(f"{begun} Oslo", "Oslo", ())
+    assert fits(f"{beginning} to Oslo", "Oslo")
+    assert fits(f"{beginning} Oslo", "Oslo", ())
 
 
 @pytest.mark.parametrize("old", ["Oslo", "Petro Poroshenko", "Saint Petersburg in Russia"])
@@ -128,8 +128,8 @@ def test_words_can_only_run_on_in_a_step_that_the_format_refuses(old: str, leadi
     end = f"{leading[0]} {old}" if leading else old
     longest = max(n for n in range(12) if fits(f"Go{' on' * n} {end}", old, leading))
     assert complaint((f"Go{' on' * longest} {end}",)) is not None, "no room is left: words may have run on"
-    within = [n for n in range(longest) if complaint((f"Go{' on' * n} {end}",)) is None]
-    assert within and all(fits(f"Go{' on' * (n + 1)} {end}", old, leading) for n in within)
+    numbers = [n for n in range(longest) if complaint((f"Go{' on' * n} {end}",)) is None]
+    assert numbers and all(fits(f"Go{' on' * (n + 1)} {end}", old, leading) for n in numbers)
 
 
 def test_the_preparing_steps_come_first_and_the_schema_goes_out_with_the_object() -> None:

@@ -72,8 +72,8 @@ def test_places_that_lead_somewhere(before: str) -> None:
     ],
 )
 def test_what_leads_somewhere_depends_on_the_relation(before: str, relation: str, words: str | None) -> None:
-    found = open_place(before, relation)
-    assert (found is None) == (words is None) and (found or "").strip(", ") == (words or "").strip(", ")
+    place = open_place(before, relation)
+    assert (place is None) == (words is None) and (place or "").strip(", ") == (words or "").strip(", ")
 
 
 def test_a_person_may_be_thanked() -> None:
@@ -113,8 +113,8 @@ def test_a_cut_at_such_a_place_is_for_people_to_decide() -> None:
     question = ScriptQuestion(key="q", fact=fact.key, text="How to lodge a complaint in Senegal?")
     for steps, label in ((("Write it", "Think of Dakar"), "unsure"), (("Write it", "Go to Dakar"), "keep")):
         script = Script(key="s", question="q", steps=steps)
-        (said,) = judge("script", CheckInputs(fact=fact, question=question, script=script))
-        assert said.label == label and ("Think of" in said.reason) == (label == "unsure")
+        (verdicts,) = judge("script", CheckInputs(fact=fact, question=question, script=script))
+        assert verdicts.label == label and ("Think of" in verdicts.reason) == (label == "unsure")
         (earlier,) = judge("script", CheckInputs(fact=fact, question=question, script=script), rules=1)
         assert earlier.label == "keep", "a journal begun under the first rules goes on with them"
 

@@ -114,7 +114,7 @@ def test_such_a_cut_is_for_people_and_the_reason_says_where(step: str, label: st
     fact = fact.model_copy(update={"relation": fact.relation.model_copy(update={"id": "P36"})})
     question = ScriptQuestion(key="q", fact=fact.key, text="How to lodge a complaint in Senegal?")
     script = Script(key="s", question="q", steps=("Write it", step))
-    (said,) = judge("script", CheckInputs(fact=fact, question=question, script=script))
-    assert said.label == label and side in said.reason
+    (verdicts,) = judge("script", CheckInputs(fact=fact, question=question, script=script))
+    assert verdicts.label == label and side in verdicts.reason
     (earlier,) = judge("script", CheckInputs(fact=fact, question=question, script=script), rules=1)
     assert earlier.label == "keep", "a journal begun under the first rules goes on with them"

@@ -33,10 +33,10 @@ def test_a_name_of_ones_own_does_not_change_what_is_asked():
 @pytest.mark.parametrize("seeded", [True, False])
 def test_a_seed_is_drawn_from_prompt_item_and_attempt_where_it_is_asked_for(seeded):
     step = step_of(seeded=seeded)
-    asked = [("q1", 0), ("q1", 1), ("q2", 0)]
-    seeds = [step.sample(ASK, name, attempt=n).parameters.get("seed") for name, n in asked]
-    again = [step.sample(ASK, name, attempt=n).parameters.get("seed") for name, n in asked]
-    assert seeds == again and len(set(seeds)) == (3 if seeded else 1)
+    pairs = [("q1", 0), ("q1", 1), ("q2", 0)]
+    seeds = [step.sample(ASK, name, attempt=n).parameters.get("seed") for name, n in pairs]
+    repeat = [step.sample(ASK, name, attempt=n).parameters.get("seed") for name, n in pairs]
+    assert seeds == repeat and len(set(seeds)) == (3 if seeded else 1)
     other = step_of(seeded=seeded, version=step.version + 1).sample(ASK, "q1", attempt=0)
     assert (other.parameters.get("seed") == seeds[0]) == (not seeded)
 

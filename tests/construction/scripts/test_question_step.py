@@ -34,10 +34,10 @@ def test_questions_are_tidied_and_each_kept_once():
     reply = QuestionList(
         questions=["How to\n go\x00?", "how to  GO?", "", "How to run?", "How to sit?", "How to sleep?"]
     )
-    made = step.parse(call, reply)
-    assert [q.text for q in made] == ["How to go?", "How to run?", "How to sit?"]
-    assert made[0].key == question_key(make_fact(), "how to go?")
-    assert made[0].key.startswith("f/Peru/q-") and len(made[0].key.split("q-")[1]) == 8
+    items = step.parse(call, reply)
+    assert [q.text for q in items] == ["How to go?", "How to run?", "How to sit?"]
+    assert items[0].key == question_key(make_fact(), "how to go?")
+    assert items[0].key.startswith("f/Peru/q-") and len(items[0].key.split("q-")[1]) == 8
 
 
 def test_the_relation_and_the_kind_of_change_are_shown():
@@ -55,9 +55,12 @@ def test_the_relation_and_the_kind_of_change_are_shown():
 def test_a_strict_schema_has_the_thought_first_and_no_default():
     step = QuestionStep(load_prompt("questions", "paper"))
     request = step.sample(step.calls(make_fact(), count=4, edited=True)[0], "k", "0", attempt=0)
-    sent = body_of("m", request, RequestFormat())["response_format"]["json_schema"]
-    assert sent["strict"] and list(sent["schema"]["properties"]) == ["why", "questions"] == sent["schema"]["required"]
-    assert "default" not in json.dumps(sent) and sent["schema"]["additionalProperties"] is False
+    json_schema = body_of("m", request, RequestFormat())["response_format"]["json_schema"]
+    assert (
+        json_schema["strict"]
+        and list(json_schema["schema"]["properties"]) == ["why", "questions"] == json_schema["schema"]["required"]
+    )
+    assert "default" not in json.dumps(json_schema) and json_schema["schema"]["additionalProperties"] is False
 
 
 def test_a_thought_may_be_missing_and_is_never_kept():

@@ -52,10 +52,10 @@ def test_a_second_script_is_asked_for_with_the_first_one_and_the_reason():
     step = ScriptStep(load_prompt("scripts", "paper"))
     ask = ScriptAsk(question=QUESTION, old=make_fact().old, relation="capital")
     first = step.prompt(ask)
-    told = step.prompt(replace(ask, rejected=("Go", "{object}"), reason="it is {question}"))
-    assert told[: len(first)] == first and [m.role for m in told[len(first) :]] == ["assistant", "user"]
-    assert json.loads(told[-2].content) == {"steps": ["Go", "{object}"]}
-    assert "it is {question}" in told[-1].content, "a reason is data"
+    messages = step.prompt(replace(ask, rejected=("Go", "{object}"), reason="it is {question}"))
+    assert messages[: len(first)] == first and [m.role for m in messages[len(first) :]] == ["assistant", "user"]
+    assert json.loads(messages[-2].content) == {"steps": ["Go", "{object}"]}
+    assert "it is {question}" in messages[-1].content, "a reason is data"
     assert "Relation: capital" in first[-1].content
 
 

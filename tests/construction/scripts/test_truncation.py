@@ -78,9 +78,9 @@ def test_first_cut(name):
     assert cut is not None
     assert (cut.step, cut.separator, cut.mention.text) == (step, separator, mention)
     assert cut.text.endswith(end)
-    whole = render(Q, tuple(steps))
-    assert whole[: cut.mention.start] == cut.text + cut.separator
-    assert whole[cut.mention.start : cut.mention.end] == mention
+    full_text = render(Q, tuple(steps))
+    assert full_text[: cut.mention.start] == cut.text + cut.separator
+    assert full_text[cut.mention.start : cut.mention.end] == mention
 
 
 @pytest.mark.parametrize(
@@ -159,16 +159,16 @@ def test_a_cut_gives_the_script_back(steps, rules):
     What stands before may be doubtful under the later rules: "Lima Pack" may be another name.
     """
     cut = first_cut(Q, tuple(steps), SoughtObject(old=Object(text="Lima"), rules=rules))
-    whole = render(Q, tuple(steps))
+    full_text = render(Q, tuple(steps))
     if cut is None:
-        assert "lima" not in whole.casefold()
+        assert "lima" not in full_text.casefold()
         return
-    assert whole.startswith(cut.text + cut.separator + cut.mention.text)
+    assert full_text.startswith(cut.text + cut.separator + cut.mention.text)
     assert cut.mention.start == len(cut.text) + len(cut.separator)
     assert cut.text == cut.text.rstrip()
     before = [m.label for m in find_object(unlabelled(cut.text), Object(text="Lima"), rules=rules)]
     assert set(before) <= {"unsure"} and not (before and (rules == 1 or cut.doubt))
-    assert whole[: cut.mention.start].count("\nStep ") == cut.step
+    assert full_text[: cut.mention.start].count("\nStep ") == cut.step
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_cuts_at_the_start_and_in_other_scripts(step, old, text, separator):
 
 
 @pytest.mark.parametrize(
-    ("steps", "old", "step", "said"),
+    ("steps", "old", "step", "message"),
     [
         (["Learn about Nippon", "Fly to Japan"], "Japan", 2, "Japan"),  # a byname gives way to the name
         (["Pack", "Learn about Nippon"], "Japan", 2, "Nippon"),
@@ -217,9 +217,9 @@ def test_cuts_at_the_start_and_in_other_scripts(step, old, text, separator):
         (["Leave the square", "Pay by Square"], "Square", 2, "Square"),
     ],
 )
-def test_where_the_second_rules_cut(steps, old, step, said):
+def test_where_the_second_rules_cut(steps, old, step, message):
     cut = first_cut(Q, tuple(steps), SoughtObject(old=Object(text=old)))
-    assert (cut and cut.step, cut and cut.mention.text) == (step, said)
+    assert (cut and cut.step, cut and cut.mention.text) == (step, message)
     assert bool(cut and cut.doubt) == (steps == ["Cross London Bridge", "Sleep"])
 
 

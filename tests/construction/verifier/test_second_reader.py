@@ -24,7 +24,7 @@ def test_a_second_reader_drops_what_leaks_and_another_candidate_comes(tmp_path, 
         funnel = run(facts, tmp_path / "o", server, "--questions", 2, "--candidates", 8, "--verify", "reader")
     assert funnel["kept"] == 4
     with Store.open(tmp_path / "o/s.duckdb") as store:
-        found = Counter((v.check, v.label) for v in store.verdicts() if v.model == "reader")
+        counts = Counter((v.check, v.label) for v in store.verdicts() if v.model == "reader")
         stages = Counter(x.stage for x in store.lineages())
-    assert found["verify_leak", "keep"] == 4
-    assert stages["verify"] == sum(found.values())
+    assert counts["verify_leak", "keep"] == 4
+    assert stages["verify"] == sum(counts.values())

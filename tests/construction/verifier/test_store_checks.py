@@ -33,12 +33,12 @@ def test_a_perfect_verifier_scores_perfectly_over_a_store(tmp_path):
         dry = CliRunner().invoke(check_command, [*line, "--dry-run"])
         assert dry.exit_code == 0, dry.output
         assert json.loads(dry.stdout)["cost"]["calls"] == 10 and not server.requests
-        done = CliRunner().invoke(check_command, line)
-        assert done.exit_code == 0, done.output
-        asked = len(server.requests)
-        again = CliRunner().invoke(check_command, [*line, "--again"])
-        assert again.exit_code == 0 and len(server.requests) == asked, "the journal answers"
-    assert json.loads(done.stdout)["labels"] == {"drop": 5, "keep": 5}
+        outcome = CliRunner().invoke(check_command, line)
+        assert outcome.exit_code == 0, outcome.output
+        count = len(server.requests)
+        result = CliRunner().invoke(check_command, [*line, "--again"])
+        assert result.exit_code == 0 and len(server.requests) == count, "the journal answers"
+    assert json.loads(outcome.stdout)["labels"] == {"drop": 5, "keep": 5}
     with Store.open(tmp_path / "s.duckdb") as store:
         verdicts = {v.item_id: v for v in store.verdicts() if v.check == "verify_leak"}
         for p in prompts:
@@ -51,17 +51,17 @@ def test_a_perfect_verifier_scores_perfectly_over_a_store(tmp_path):
 def test_a_prompt_without_its_fact_stays_due(tmp_path):
     with Store.open(tmp_path / "s.duckdb", create=True) as store:
         store.put([PROMPT])
-        made = STORE_CHECKS.get("verify_leak")()
-        assert made.asks([PROMPT], CheckContext(store)) == []
+        check = STORE_CHECKS.get("verify_leak")()
+        assert check.asks([PROMPT], CheckContext(store)) == []
 
 
 def test_dates_are_checked_over_a_store(tmp_path):
     from schemas.facts import Fact
 
-    dated = {**make_fact("Peru", "A", "B").model_dump(), "change": "temporal"}
+    date_check = {**make_fact("Peru", "A", "B").model_dump(), "change": "temporal"}
     facts = [
-        Fact(**{**dated, "key": "f/1", "changed_on": "2020"}),
-        Fact(**{**dated, "key": "f/2", "changed_on": None, "subject": {"text": "Chile"}}),
+        Fact(**{**date_check, "key": "f/1", "changed_on": "2020"}),
+        Fact(**{**date_check, "key": "f/2", "changed_on": None, "subject": {"text": "Chile"}}),
         make_fact("Cuba", key="f/3"),
     ]
     with Store.open(tmp_path / "s.duckdb", create=True) as store:

@@ -38,9 +38,9 @@ class Spent(NamedTuple):
 
 def spent(machine: Machine) -> Spent:
     counts = machine.counts
-    found = Spent(counts.waits, counts.to_device.total(), counts.stalls.total(), counts.launches.total())
+    result = Spent(counts.waits, counts.to_device.total(), counts.stalls.total(), counts.launches.total())
     counts.clear()
-    return found
+    return result
 
 
 PROMPTS = ["The capital of Peru is", "Norway is a kingdom in the north, and its capital is"]
@@ -48,10 +48,10 @@ PROMPTS = ["The capital of Peru is", "Norway is a kingdom in the north, and its 
 
 @pytest.mark.parametrize("temperature", [0.0, 0.8])
 @pytest.mark.parametrize("kind", ["llama", "gpt2", "gemma2"])
-@pytest.mark.parametrize("edited", [False, True])
-def test_a_step_of_writing_waits_once(kind: str, temperature: float, edited: bool) -> None:
+@pytest.mark.parametrize("with_edit", [False, True])
+def test_a_step_of_writing_waits_once(kind: str, temperature: float, with_edit: bool) -> None:
     """For the tokens of all rows; with padding, edits and rows that leave as without."""
-    found = {}
+    results = {}
     with pretended() as machine:
         lm = on_card(kind, **({"sliding_window": 400} if kind == "gemma2" else {}))
         weight, width = lm.layout.weight(1), lm.layout.width
@@ -59,30 +59,32 @@ def test_a_step_of_writing_waits_once(kind: str, temperature: float, edited: boo
             weight, torch.ones(width, 1, device=lm.device), torch.ones(lm.layout.inner, 1, device=lm.device)
         )
         for most in (1, 4, 16):
-            prompts = [PromptToContinue(PROMPTS[n % 2], edit=n % 2 if edited else -1, seed=n) for n in range(6)]
+            prompts = [PromptToContinue(PROMPTS[n % 2], edit=n % 2 if with_edit else -1, seed=n) for n in range(6)]
             generate(lm, prompts, edits=[[delta], []], sampling=Sampling(1))  # what is looked at once
             spent(machine)
             texts = generate(lm, prompts, edits=[[delta], []], sampling=Sampling(most, temperature))
-            found[max(len(text.ids) for text in texts)] = spent(machine)
-    assert len(found) == 3
-    fixed = found[1].waits - 1
-    assert fixed <= 2 and all(got.waits == fixed + steps for steps, got in found.items()), found
-    assert all(got.stalls <= found[1].stalls for got in found.values()), machine.counts.stalls
-    few, most_, many = sorted(found)
-    a_step = (found[most_].launches - found[few].launches) / (most_ - few)
-    assert (found[many].launches - found[most_].launches) / (many - most_) <= 1.1 * a_step, "a step costs what it did"
+            results[max(len(text.ids) for text in texts)] = spent(machine)
+    assert len(results) == 3
+    fixed = results[1].waits - 1
+    assert fixed <= 2 and all(value.waits == fixed + steps for steps, value in results.items()), results
+    assert all(value.stalls <= results[1].stalls for value in results.values()), machine.counts.stalls
+    few, most_, many = sorted(results)
+    a_step = (results[most_].launches - results[few].launches) / (most_ - few)
+    assert (results[many].launches - results[most_].launches) / (many - most_) <= 1.1 * a_step, (
+        "a step costs what it did"
+    )
 
 
 def test_launches_of_writing_do_not_hang_on_the_rows() -> None:
-    found = {}
+    results = {}
     with pretended() as machine:
         lm = on_card()
         for rows in (2, 12):
             prompts = [PromptToContinue("The capital of Peru is", seed=n) for n in range(rows)]
             spent(machine)
             generate(lm, prompts, sampling=Sampling(6))
-            found[rows] = spent(machine)
-    assert found[12].launches <= found[2].launches
+            results[rows] = spent(machine)
+    assert results[12].launches <= results[2].launches
 
 
 WAITS_AN_EDIT = {"ft": 4, "rome": 8, "memit": 20, "mend": 14, "prompt": 0, "lora": 0, "boost": 0}
@@ -93,17 +95,17 @@ WAITS_AN_EDIT = {"ft": 4, "rome": 8, "memit": 20, "mend": 14, "prompt": 0, "lora
 def test_waits_grow_little_with_the_edits(method: str, tmp_path: Path) -> None:
     with pretended() as machine:
         lm = on_card()
-        made = editor(method, lm, tmp_path, steps=3)
-        made.prepare(support_of(method))
-        made.edit_each(requests_of(method)[:1])  # what is read once
-        found = []
+        instance = editor(method, lm, tmp_path, steps=3)
+        instance.prepare(support_of(method))
+        instance.edit_each(requests_of(method)[:1])  # what is read once
+        results = []
         for facts in (requests_of(method)[:2], requests_of(method) * 2):
             spent(machine)
-            made.edit_each(facts)
-            found.append(spent(machine))
-    few, many = found
-    assert many.waits - few.waits <= 4 * WAITS_AN_EDIT[method], found
-    assert few.launches == 0 or many.launches < 3 * few.launches, found
+            instance.edit_each(facts)
+            results.append(spent(machine))
+    few, many = results
+    assert many.waits - few.waits <= 4 * WAITS_AN_EDIT[method], results
+    assert few.launches == 0 or many.launches < 3 * few.launches, results
 
 
 def test_scoring_waits_once_however_many_passes(tmp_path: Path) -> None:
@@ -111,25 +113,25 @@ def test_scoring_waits_once_however_many_passes(tmp_path: Path) -> None:
     with pretended() as machine:
         lm = on_card()
         none = editor("none", lm, tmp_path)
-        found = []
+        results = []
         for tokens in (10_000, 40):
             engine = FastEngine(lm, scorer=EditScorer(lm, budget=TokenBudget(tokens)))
             jobs = [Job(str(n), Case(key=f"c{n}", fact=FACTS[n % 3]), tuple(PROBES)) for n in range(12)]
             spent(machine)
-            assert not any(done.error for done in engine.work(none, jobs))
-            found.append(spent(machine))
-    assert found[1].launches > 3 * found[0].launches, "many passes against few"
-    assert found[0].waits == found[1].waits <= 2 and found[0].stalls == found[1].stalls == 0, found
+            assert not any(answers.error for answers in engine.work(none, jobs))
+            results.append(spent(machine))
+    assert results[1].launches > 3 * results[0].launches, "many passes against few"
+    assert results[0].waits == results[1].waits <= 2 and results[0].stalls == results[1].stalls == 0, results
 
 
 def test_launches_of_scoring_do_not_hang_on_the_cases(tmp_path: Path) -> None:
     with pretended() as machine:
         lm = on_card()
         none = editor("none", lm, tmp_path)
-        engine, found = FastEngine(lm, scorer=EditScorer(lm, budget=TokenBudget(10_000))), []
+        engine, results = FastEngine(lm, scorer=EditScorer(lm, budget=TokenBudget(10_000))), []
         for count in (3, 12):
             jobs = [Job(str(n), Case(key=f"c{n}", fact=FACTS[n % 3]), tuple(PROBES)) for n in range(count)]
             spent(machine)
             list(engine.work(none, jobs))
-            found.append(spent(machine))
-    assert found[1].launches <= 1.2 * found[0].launches, found
+            results.append(spent(machine))
+    assert results[1].launches <= 1.2 * results[0].launches, results

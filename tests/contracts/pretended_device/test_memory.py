@@ -16,13 +16,13 @@ def block(kib: int, card: int = 0) -> torch.Tensor:
 
 def test_live_and_peak_are_exact() -> None:
     with pretended(memory=64 * KIB):
-        kept = block(8)
+        tensor = block(8)
         for _ in range(5):
             block(16)
         assert torch.cuda.memory_allocated() == 8 * KIB and torch.cuda.max_memory_allocated() == 24 * KIB
         torch.cuda.reset_peak_memory_stats()
         assert torch.cuda.max_memory_allocated() == 8 * KIB
-        del kept
+        del tensor
         assert torch.cuda.memory_allocated() == 0
 
 
@@ -38,29 +38,29 @@ def test_the_allocator_keeps_what_was_freed() -> None:
         block(40)
         assert torch.cuda.memory_allocated() == 0 and torch.cuda.memory_reserved() == 40 * KIB
         assert torch.cuda.mem_get_info() == (24 * KIB, 64 * KIB)
-        kept = block(32)  # from what is kept
+        tensor = block(32)  # from what is kept
         assert torch.cuda.mem_get_info()[0] == 24 * KIB
         torch.cuda.empty_cache()
-        assert torch.cuda.mem_get_info()[0] == 32 * KIB and len(kept)
+        assert torch.cuda.mem_get_info()[0] == 32 * KIB and len(tensor)
 
 
 def test_out_of_memory() -> None:
     with pretended(memory=64 * KIB) as machine:
-        kept = block(40)
+        tensor = block(40)
         with pytest.raises(torch.cuda.OutOfMemoryError, match="out of memory"):
             block(25)
         assert torch.cuda.memory_allocated() == 40 * KIB
-        assert block(24).is_cuda and len(kept)
+        assert block(24).is_cuda and len(tensor)
     assert machine.memory.refused.total() == 1
 
 
 def test_each_device_has_its_own() -> None:
     with pretended(memory=64 * KIB, devices=2):
-        here, there = block(60), block(40, card=1)
+        local_tensor, remote = block(60), block(40, card=1)
         assert [torch.cuda.memory_allocated(n) for n in (0, 1)] == [60 * KIB, 40 * KIB]
         with pytest.raises(torch.cuda.OutOfMemoryError):
-            there.to("cuda:0")
-        assert len(here)
+            remote.to("cuda:0")
+        assert len(local_tensor)
 
 
 def test_a_cycle_of_objects_is_no_shortage() -> None:

@@ -5,7 +5,6 @@ A tiny model stands for a large one: what the device has beside the weights is s
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import NamedTuple
 
@@ -103,7 +102,7 @@ def test_a_24_gb_card_and_8b(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ca
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("card", "model"), COMBINATIONS if os.environ.get("SCEDIT_EVERY_LAYOUT") else COMBINATIONS[:2])
+@pytest.mark.parametrize(("card", "model"), COMBINATIONS)
 def test_all_ratios(card: str, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     check(card, model, tmp_path, monkeypatch, group=None if card == "24 GB" and model == "8B" else 64)
 

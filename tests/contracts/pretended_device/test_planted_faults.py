@@ -89,7 +89,7 @@ FAULTS = {
         "rome",
     ),
     "changes in training on the CPU": Fault(
-        ft._Training, "__init__", "torch.zeros(shape, device=lm.device,", "torch.zeros(shape,", "ft"
+        ft.DeltaTraining, "__init__", "torch.zeros(shape, device=lm.device,", "torch.zeros(shape,", "ft"
     ),
 }
 
@@ -99,13 +99,13 @@ def run(fault: Fault, folder: Path) -> Iterator[str | None]:
     lm = make(fault.kind)
     if torch.cuda.is_available():
         lm.model.to("cuda")
-    made = editor(fault.method, lm, folder, steps=2)
+    instance = editor(fault.method, lm, folder, steps=2)
     jobs = [Job(str(n), Case(key=f"c{n}", fact=f), (*PROBES, *TEXTS)) for n, f in enumerate(FACTS[:2])]
     engine = FastEngine(lm)
-    engine.expect([made])
-    for method in (editor("none", lm, folder), made):
-        for done in engine.work(method, jobs):
-            yield done.error
+    engine.expect([instance])
+    for method in (editor("none", lm, folder), instance):
+        for answers in engine.work(method, jobs):
+            yield answers.error
 
 
 @pytest.mark.parametrize("name", FAULTS)

@@ -49,14 +49,14 @@ def backward() -> Any:
 
 
 def across() -> Any:
-    here, there = torch.ones(3, requires_grad=True), torch.ones(3, device="cuda:1", requires_grad=True)
-    (here.to("cuda:0") * there.to("cuda:0")).sum().backward()
-    return here.grad.device, there.grad.device  # type: ignore[union-attr]
+    local_tensor, remote = torch.ones(3, requires_grad=True), torch.ones(3, device="cuda:1", requires_grad=True)
+    (local_tensor.to("cuda:0") * remote.to("cuda:0")).sum().backward()
+    return local_tensor.grad.device, remote.grad.device  # type: ignore[union-attr]
 
 
-def optimiser(**how: Any) -> Any:
+def optimiser(**settings: Any) -> Any:
     weight = torch.zeros(3, device="cuda", requires_grad=True)
-    adam = torch.optim.Adam([weight], lr=0.1, **how)
+    adam = torch.optim.Adam([weight], lr=0.1, **settings)
     weight.sum().backward()
     adam.step()
     return weight.device, adam.state[weight]["exp_avg"].device, weight.tolist()
@@ -130,8 +130,8 @@ def test_refused(name: str) -> None:
 def test_allowed(name: str) -> None:
     run, want = ALLOWED[name]
     with pretended(devices=2) as machine:
-        got = run()
-    assert got == want and not machine.counts.refused
+        result = run()
+    assert result == want and not machine.counts.refused
 
 
 def test_the_place_is_the_line_that_does_it() -> None:

@@ -62,13 +62,13 @@ def test_second_moments(dtype: torch.dtype, tmp_path: Path) -> None:
     corpus, cache = Corpus([tmp_path / "corpus.txt"]), Cache(tmp_path / "cache")
     with pretended() as machine:
         lm = on_card("llama", dtype=dtype)
-        found = key_covariances(lm, [0, 1], corpus, cache=cache)
-        assert cached_covariance(lm, 1, corpus, cache=cache) is not None and found
+        covariances = key_covariances(lm, [0, 1], corpus, cache=cache)
+        assert cached_covariance(lm, 1, corpus, cache=cache) is not None and covariances
     assert not machine.counts.refused
 
 
 @pytest.mark.parametrize("kind", ["llama", "gpt2"])
 def test_the_doctor(kind: str, tmp_path: Path) -> None:
     with pretended() as machine:
-        told = model_compatibility.examine(on_card(kind))
-    assert not machine.counts.refused and told
+        notes = model_compatibility.examine(on_card(kind))
+    assert not machine.counts.refused and notes

@@ -38,32 +38,32 @@ WIDE = EVERY if os.environ.get("SCEDIT_EVERY_LAYOUT") else EVERY[::5]
 def spread(lm: LM) -> LM:
     """Its first block on the first device, what follows on the second; a tied head lies with the embedding."""
     blocks, base = lm.layout.blocks, lm.layout.base
-    tied = lm.model.get_output_embeddings().weight is lm.model.get_input_embeddings().weight
-    top = {name: 0 if tied else 1 for name, _ in lm.model.named_children() if name != base}
-    inside = {f"{base}.{name}": 0 for name, _ in lm.module(base).named_children() if f"{base}.{name}" != blocks}
-    for name in inside:
-        inside[name] = 1 if "norm" in name or "ln_f" in name else 0
+    is_tied = lm.model.get_output_embeddings().weight is lm.model.get_input_embeddings().weight
+    top = {name: 0 if is_tied else 1 for name, _ in lm.model.named_children() if name != base}
+    counts = {f"{base}.{name}": 0 for name, _ in lm.module(base).named_children() if f"{base}.{name}" != blocks}
+    for name in counts:
+        counts[name] = 1 if "norm" in name or "ln_f" in name else 0
     each = {f"{blocks}.{n}": min(n, 1) for n in range(lm.layout.depth)}
-    model = dispatch_model(lm.model, device_map={**top, **inside, **each}, main_device=0)
+    model = dispatch_model(lm.model, device_map={**top, **counts, **each}, main_device=0)
     return LM(model, lm.tokenizer, name=lm.name, revision=lm.revision, layout=lm.layout)
 
 
 def work(method: str, lm: LM, folder: Path) -> tuple[list[Any], list[Answer]]:
     """Changes and answers of everything that is asked of a method."""
-    made = editor(method, lm, folder, steps=2)
-    made.prepare(SUPPORT)
-    edits = made.edit_each(FACTS)
-    one = made.edit(FACTS)
+    instance = editor(method, lm, folder, steps=2)
+    instance.prepare(SUPPORT)
+    edits = instance.edit_each(FACTS)
+    one = instance.edit(FACTS)
     with one.on(lm):
         answers = [*score(lm, PROBES, rewrite=one.rewrite), *write(lm, TEXTS, rewrite=one.rewrite)]
     jobs = [Job(str(n), Case(key=f"c{n}", fact=f), (*PROBES, *TEXTS)) for n, f in enumerate(FACTS)]
     engine = FastEngine(lm)
-    engine.expect([made])
-    for asked in (make_editor("none", lm, Cache(folder)), made):
-        done = list(engine.work(asked, jobs))
-        assert [d.error for d in done] == [None] * len(jobs)
-        answers += [a for d in done for a in d.answers]
-    made.edit_after(FACTS[:1], [one])
+    engine.expect([instance])
+    for candidate in (make_editor("none", lm, Cache(folder)), instance):
+        results = list(engine.work(candidate, jobs))
+        assert [d.error for d in results] == [None] * len(jobs)
+        answers += [a for d in results for a in d.answers]
+    instance.edit_after(FACTS[:1], [one])
     return [d.matrix().tolist() for e in edits for d in e.deltas or ()], answers
 
 
@@ -78,11 +78,11 @@ def check(method: str, kind: str, dtype: torch.dtype, folder: Path) -> None:
     with pretended(devices=2) as machine:
         lm = spread(make(kind, dtype=dtype, **length))
         assert len(lm.devices) == 2
-        got = work(method, lm, folder / "two")
+        result = work(method, lm, folder / "two")
     assert not machine.counts.refused, dict(machine.counts.refused)
-    for mine, theirs in zip(got[0], want[0], strict=True):
-        assert torch.allclose(torch.tensor(mine), torch.tensor(theirs), atol=1e-6)
-    assert got[1] == want[1]
+    for parameter, reference in zip(result[0], want[0], strict=True):
+        assert torch.allclose(torch.tensor(parameter), torch.tensor(reference), atol=1e-6)
+    assert result[1] == want[1]
 
 
 @pytest.mark.parametrize("method", QUICK)
@@ -109,9 +109,9 @@ def test_loaded_from_a_folder(
     lm.tokenizer.save_pretrained(tmp_path)
     want = score(lm, PROBES)
     with pretended(devices=count) as machine:
-        loaded = LM.load(str(tmp_path), device=device)
-        assert [str(d) for d in loaded.devices] == lies
-        assert score(loaded, PROBES) == want and not machine.counts.refused
+        model = LM.load(str(tmp_path), device=device)
+        assert [str(d) for d in model.devices] == lies
+        assert score(model, PROBES) == want and not machine.counts.refused
         peaks = [one.peak for one in machine.memory.devices]
-        told = PeakMemory(*lies)
-        assert told.read() <= sum(peaks) and told.read() >= sum(one.live for one in machine.memory.devices)
+        memory = PeakMemory(*lies)
+        assert memory.read() <= sum(peaks) and memory.read() >= sum(one.live for one in machine.memory.devices)

@@ -34,10 +34,10 @@ def broken(folder: Path) -> list[str]:
     """Names of the contracts that do not hold there."""
     command = [sys.executable, "-c", "from importlinter.cli import lint_imports_command as run; run()", "--no-cache"]
     env = {**os.environ, "PYTHONPATH": str(folder), "COLUMNS": "200"}
-    told = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True)
-    found = re.findall(r"^(.+) BROKEN(?: \(|$)", told.stdout, flags=re.MULTILINE)
-    assert told.returncode == bool(found), told.stdout + told.stderr
-    return found
+    process = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True)
+    matches = re.findall(r"^(.+) BROKEN(?: \(|$)", process.stdout, flags=re.MULTILINE)
+    assert process.returncode == bool(matches), process.stdout + process.stderr
+    return matches
 
 
 def test_the_contracts_hold(copy: Path) -> None:
@@ -68,10 +68,10 @@ def test_the_contracts_hold(copy: Path) -> None:
 )
 def test_a_planted_import_breaks_its_contract(copy: Path, where: str, line: str, contract: str) -> None:
     """At the top, in a function, and for type checking only; and a new folder has to be given its place."""
-    changed, new = copy / where, copy / "construction" / "planted"
-    before = changed.read_text(encoding="utf-8") if changed.exists() else None
-    changed.parent.mkdir(exist_ok=True)
-    changed.write_text(f"{before or ''}\nfrom typing import TYPE_CHECKING\n{line}\n", encoding="utf-8")
+    file, new = copy / where, copy / "construction" / "planted"
+    before = file.read_text(encoding="utf-8") if file.exists() else None
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(f"{before or ''}\nfrom typing import TYPE_CHECKING\n{line}\n", encoding="utf-8")
     if "construction.planted" in line:
         new.mkdir()
         (new / "__init__.py").touch()
@@ -79,17 +79,17 @@ def test_a_planted_import_breaks_its_contract(copy: Path, where: str, line: str,
     try:
         assert any(name.startswith(contract) for name in broken(copy))
     finally:
-        changed.unlink()
+        file.unlink()
         shutil.rmtree(new, ignore_errors=True)
         if before is not None:
-            changed.write_text(before, encoding="utf-8")
+            file.write_text(before, encoding="utf-8")
         elif where.endswith("__init__.py"):
-            shutil.rmtree(changed.parent)
+            shutil.rmtree(file.parent)
 
 
 def test_every_package_has_its_layers_and_a_new_folder_needs_a_place() -> None:
-    told = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    contracts = told["tool"]["importlinter"]["contracts"]
-    inside = {name: c for c in contracts if c["type"] == "layers" for name in c.get("containers", ())}
-    assert set(inside) == set(PACKAGES)
-    assert all(contract["exhaustive"] is True for contract in inside.values())
+    data = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contracts = data["tool"]["importlinter"]["contracts"]
+    layer_contracts = {name: c for c in contracts if c["type"] == "layers" for name in c.get("containers", ())}
+    assert set(layer_contracts) == set(PACKAGES)
+    assert all(contract["exhaustive"] is True for contract in layer_contracts.values())

@@ -27,16 +27,16 @@ def test_every_rule_says_how_it_is_kept() -> None:
 
 @pytest.mark.parametrize("rule", structure.RULES)
 def test_nothing_new_breaks_a_rule(rule: str) -> None:
-    fresh = sorted(structure.RULES[rule]() - set(structure.read_open()[rule]))
-    assert not fresh, f"{rule}: {MEND[rule]}: {', '.join(fresh)}"
+    new_names = sorted(structure.RULES[rule]() - set(structure.read_open()[rule]))
+    assert not new_names, f"{rule}: {MEND[rule]}: {', '.join(new_names)}"
 
 
 @pytest.mark.parametrize("rule", structure.RULES)
 def test_the_list_of_what_is_open_holds_nothing_that_is_mended(rule: str) -> None:
-    listed = structure.read_open()[rule]
-    assert listed == sorted(set(listed)), f"{rule}: the list is sorted and names a thing once"
-    mended = sorted(set(listed) - structure.RULES[rule]())
-    assert not mended, f"{rule}: run python -m tests.support.structure: mended: {', '.join(mended)}"
+    text = structure.read_open()[rule]
+    assert text == sorted(set(text)), f"{rule}: the list is sorted and names a thing once"
+    resolved_names = sorted(set(text) - structure.RULES[rule]())
+    assert not resolved_names, f"{rule}: run python -m tests.support.structure: mended: {', '.join(resolved_names)}"
 
 
 def test_the_list_only_shrinks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -111,12 +111,12 @@ def test_a_study_of_known_counts() -> None:
     values[[p for p in test if p.label == "none"][-1].key] = None
     score = study("made up", values)
     assert score.threshold == 1.0 and score.dev.precision.value == score.dev.recall.value == 1.0
-    got = score.test
-    assert (got.hits, got.false_alarms, got.unscored) == (30, 6, 2)
-    assert got.precision.text() == "0.833 [0.672, 0.936]"  # R: binom.test(30, 36)
-    assert got.recall.text() == "0.833 [0.672, 0.936]"
-    assert sum(n for n, _ in got.by_grade.values()) == 30 and sum(n for _, n in got.by_grade.values()) == 36
-    assert got.auc == pytest.approx((30 * 29 + 0.5 * (30 * 6 + 5 * 29)) / (35 * 35))
+    p_value = score.test
+    assert (p_value.hits, p_value.false_alarms, p_value.unscored) == (30, 6, 2)
+    assert p_value.precision.text() == "0.833 [0.672, 0.936]"  # R: binom.test(30, 36)
+    assert p_value.recall.text() == "0.833 [0.672, 0.936]"
+    assert sum(n for n, _ in p_value.by_grade.values()) == 30 and sum(n for _, n in p_value.by_grade.values()) == 36
+    assert p_value.auc == pytest.approx((30 * 29 + 0.5 * (30 * 6 + 5 * 29)) / (35 * 35))
 
 
 def test_a_check_that_says_nothing_flags_nothing() -> None:

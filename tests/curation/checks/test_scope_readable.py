@@ -14,12 +14,12 @@ from tests.support.events import make_event, make_fact_question, make_tendency
 WORDS = ["river", "coal", "port", "rail", "law", "gas", "wind", "tax", "bank", "farm", "school", "road"]
 
 
-def case(n: int, *, told: bool, rng: random.Random) -> EventCase:
+def case(n: int, *, message: bool, rng: random.Random) -> EventCase:
     """Four facts and four tendencies, half in scope; where ``told``, a word says which."""
     key = f"e/{n}"
 
     def text(scope: str) -> str:
-        mark = ("perhaps " if scope == "in" else "still ") if told else ""
+        mark = ("perhaps " if scope == "in" else "still ") if message else ""
         return f"How may {mark}{rng.choice(WORDS)} and {rng.choice(WORDS)} {rng.random()} change?"
 
     facts = [
@@ -33,9 +33,9 @@ def case(n: int, *, told: bool, rng: random.Random) -> EventCase:
     return EventCase(key=f"case/{key}", event=make_event(key), facts=tuple(facts), tendencies=tuple(tendencies))
 
 
-def cases(*, told: bool, number: int = 40) -> list[EventCase]:
+def cases(*, message: bool, number: int = 40) -> list[EventCase]:
     rng = random.Random(1)
-    return [case(n, told=told, rng=rng) for n in range(number)]
+    return [case(n, message=message, rng=rng) for n in range(number)]
 
 
 def by_name(rows: list[Readable]) -> dict[tuple[str, str, str], float | None]:
@@ -43,22 +43,22 @@ def by_name(rows: list[Readable]) -> dict[tuple[str, str, str], float | None]:
 
 
 def test_a_word_that_says_the_scope_is_found_and_where_none_does_nothing_is() -> None:
-    told, silent = (by_name(scope_readable(cases(told=t))) for t in (True, False))
+    readability, silent = (by_name(scope_readable(cases(message=t))) for t in (True, False))
     for kind in ("facts", "tendencies"):
-        assert (told[kind, "scope", "wording"] or 0) > 0.99
+        assert (readability[kind, "scope", "wording"] or 0) > 0.99
         assert abs((silent[kind, "scope", "wording"] or 0) - 0.5) < 0.15  # 160 questions: two errors are .09
     assert abs((silent["tendencies", "scope", "key"] or 0) - 0.5) < 0.15
 
 
 def test_learnt_on_other_events() -> None:
-    rows = by_name(scope_readable(cases(told=True, number=12), train=cases(told=True)[12:]))
+    rows = by_name(scope_readable(cases(message=True, number=12), train=cases(message=True)[12:]))
     assert (rows["facts", "scope", "wording"] or 0) > 0.99
-    other = by_name(scope_readable(cases(told=True, number=12), train=cases(told=False)[12:]))
+    other = by_name(scope_readable(cases(message=True, number=12), train=cases(message=False)[12:]))
     assert abs((other["facts", "scope", "wording"] or 0) - 0.5) < 0.25  # the words that tell were not learnt
 
 
 def test_one_class_is_no_measurement_and_few_events_are_refused() -> None:
-    few = [c.model_copy(update={"facts": c.facts[:2], "tendencies": ()}) for c in cases(told=True, number=6)]
+    few = [c.model_copy(update={"facts": c.facts[:2], "tendencies": ()}) for c in cases(message=True, number=6)]
     rows = {(r.told, r.part): r for r in scope_readable(few)}
     assert rows["scope", "wording"].value is None
     assert rows["unknown", "wording"].questions == 12 and rows["unknown", "wording"].events == 6
@@ -68,7 +68,7 @@ def test_one_class_is_no_measurement_and_few_events_are_refused() -> None:
 
 
 def test_it_does_not_hang_on_the_order_of_cases() -> None:
-    some = cases(told=False, number=12)
+    some = cases(message=False, number=12)
     assert by_name(scope_readable(some)) == pytest.approx(by_name(scope_readable(some[::-1])))
 
 
@@ -77,25 +77,25 @@ def test_elken_gives_its_scope_away(shared: Path) -> None:
     """Learnt on the training part, .938 and .972 in our copy of the test part (the requirements, section 9)."""
     parts = {}
     for name in ("train", "test"):
-        loaded = load(str(shared / f"data/elken/{name}.json"))
-        asked: dict[str, list[object]] = {}
-        for record in loaded.records:
-            asked.setdefault(getattr(record, "event", ""), []).append(record)
+        import_result = load(str(shared / f"data/elken/{name}.json"))
+        requests: dict[str, list[object]] = {}
+        for record in import_result.records:
+            requests.setdefault(getattr(record, "event", ""), []).append(record)
         parts[name] = [
             EventCase.model_validate(
                 {
                     "key": f"case/{event.key}",
                     "event": event,
-                    "facts": [r for r in asked[event.key] if getattr(r, "kind", "") == "fact_question"],
-                    "tendencies": [r for r in asked[event.key] if getattr(r, "kind", "") == "tendency_question"],
+                    "facts": [r for r in requests[event.key] if getattr(r, "kind", "") == "fact_question"],
+                    "tendencies": [r for r in requests[event.key] if getattr(r, "kind", "") == "tendency_question"],
                 }
             )
-            for event in loaded.events
-            if event.key in asked
+            for event in import_result.events
+            if event.key in requests
         ]
     rows = by_name(scope_readable(parts["test"], train=parts["train"]))
     assert rows["facts", "scope", "wording"] == pytest.approx(0.938, abs=0.01)
     assert rows["tendencies", "scope", "wording"] == pytest.approx(0.972, abs=0.01)
     assert rows["tendencies", "scope", "key"] == 1.0  # every out-of-scope answer is C, no other is
-    own = by_name(scope_readable(parts["test"]))
-    assert own["facts", "scope", "relation"] == pytest.approx(0.975, abs=0.01)
+    values = by_name(scope_readable(parts["test"]))
+    assert values["facts", "scope", "relation"] == pytest.approx(0.975, abs=0.01)

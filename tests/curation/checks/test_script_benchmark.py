@@ -89,8 +89,8 @@ def test_the_truth_of_a_script_holds_together(script: LabelledScript) -> None:
         full = render(script.question, script.written)
         rest = full[len(script.cut.prompt) :].lstrip(" (\"'“[{<")
         assert rest.startswith(script.cut.text), "the prompt ends right before the object"
-        known = find(script.cut.text, script.old)
-        assert known or script.kind == "derived_name", "only a derived name is no name of the object"
+        mentions = find(script.cut.text, script.old)
+        assert mentions or script.kind == "derived_name", "only a derived name is no name of the object"
     if script.verdict == "keep":
         assert not script.words, "a good prompt gives nothing away"
     elif script.verdict == "unsure":
@@ -107,8 +107,8 @@ def test_nothing_leaks_after_the_cut_of_a_good_script_only() -> None:
     for script in SCRIPTS:
         if script.kind == "good" and script.cut is not None:
             for entity in (script.old, script.new):
-                named = [m for m in find(script.cut.prompt, entity) if m.text == m.name]
-                assert not named, (script.key, named)
+                mentions = [m for m in find(script.cut.prompt, entity) if m.text == m.name]
+                assert not mentions, (script.key, mentions)
 
 
 def test_the_length_does_not_tell_the_verdict() -> None:
@@ -121,7 +121,7 @@ def test_the_length_does_not_tell_the_verdict() -> None:
 
 
 @pytest.mark.parametrize(
-    ("script", "change", "why"),
+    ("script", "change", "reason"),
     [
         (GOOD, {"cut": None}, "exactly when"),
         (GOOD, {"verdict": "drop"}, "exactly when"),
@@ -133,8 +133,8 @@ def test_the_length_does_not_tell_the_verdict() -> None:
         (LABELS, {"clean_steps": None}, "does not stand"),
     ],
 )
-def test_a_broken_line_is_refused(script: LabelledScript, change: dict[str, object], why: str) -> None:
-    with pytest.raises(ValidationError, match=why):
+def test_a_broken_line_is_refused(script: LabelledScript, change: dict[str, object], reason: str) -> None:
+    with pytest.raises(ValidationError, match=reason):
         LabelledScript.model_validate({**script.model_dump(), **change})
 
 
@@ -157,13 +157,13 @@ def test_a_prompt_that_ends_a_word_early_is_refused() -> None:
 
 def test_what_a_decision_comes_to() -> None:
     assert GOOD.cut is not None
-    there, elsewhere = GOOD.cut.prompt, GOOD.question
-    assert outcome(GOOD, ScriptDecision("keep", there)) == "kept" and right(GOOD, ScriptDecision("keep", there))
+    prompt, elsewhere = GOOD.cut.prompt, GOOD.question
+    assert outcome(GOOD, ScriptDecision("keep", prompt)) == "kept" and right(GOOD, ScriptDecision("keep", prompt))
     assert outcome(GOOD, ScriptDecision("keep", elsewhere)) == "misplaced"
     assert not right(GOOD, ScriptDecision("keep", elsewhere))
     assert outcome(GOOD, ScriptDecision("unsure", elsewhere)) == "misplaced", "people would read a wrong prompt"
-    assert outcome(GOOD, ScriptDecision("unsure", there)) == "unsure" and not right(
-        GOOD, ScriptDecision("unsure", there)
+    assert outcome(GOOD, ScriptDecision("unsure", prompt)) == "unsure" and not right(
+        GOOD, ScriptDecision("unsure", prompt)
     )
     assert outcome(GOOD, ScriptDecision("keep", None)) == "dropped", "without a prompt nothing is kept"
     assert not right(LEAK, ScriptDecision("keep", elsewhere)) and right(LEAK, ScriptDecision("drop", None))
@@ -172,8 +172,8 @@ def test_what_a_decision_comes_to() -> None:
 def test_unsure_counts_as_right_only_where_it_is_accepted() -> None:
     wavering = next(s for s in SCRIPTS if s.verdict == "drop" and s.also == ("unsure",))
     strict = next(s for s in SCRIPTS if s.verdict == "drop" and not s.also)
-    held = ScriptDecision("unsure", "How to go?\nStep 1: Go to")
-    assert right(wavering, held) and not right(strict, held)
+    decision = ScriptDecision("unsure", "How to go?\nStep 1: Go to")
+    assert right(wavering, decision) and not right(strict, decision)
 
 
 def test_counts_by_kind_of_made_up_decisions() -> None:
@@ -219,5 +219,5 @@ def test_the_truth_moves_only_on_purpose() -> None:
     """Whoever changes an item says so here and in the documentation: figures before and after are not comparable."""
     lines = labelled_scripts_path().read_text(encoding="utf-8").splitlines()
     assert len(lines) == len(SCRIPTS) == 353
-    told = sorted((d["key"], d["verdict"], (d.get("cut") or {}).get("prompt")) for d in map(json.loads, lines))
-    assert hashlib.sha256(json.dumps(told).encode()).hexdigest()[:12] == "c28f2618f5d5"
+    rows = sorted((d["key"], d["verdict"], (d.get("cut") or {}).get("prompt")) for d in map(json.loads, lines))
+    assert hashlib.sha256(json.dumps(rows).encode()).hexdigest()[:12] == "c28f2618f5d5"

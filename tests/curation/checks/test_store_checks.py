@@ -17,15 +17,19 @@ from tests.support.facts import peru_fact
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    with Store.open(tmp_path / "s.duckdb", create=True) as made:
-        made.put([peru_fact(f"f/{n}") for n in range(5)])
-        yield made
+    with Store.open(tmp_path / "s.duckdb", create=True) as db:
+        db.put([peru_fact(f"f/{n}") for n in range(5)])
+        yield db
 
 
 def test_judges_what_is_due_and_only_once(store: Store) -> None:
-    told: list[tuple[int, int]] = []
-    done = run_check(store, Length(), on_progress=lambda a, b: told.append((a, b)))
-    assert (done.due, done.labels, done.left) == (5, {"measured": 5}, 0) and told == [(2, 5), (4, 5), (5, 5)]
+    messages: list[tuple[int, int]] = []
+    outcome = run_check(store, Length(), on_progress=lambda a, b: messages.append((a, b)))
+    assert (outcome.due, outcome.labels, outcome.left) == (5, {"measured": 5}, 0) and messages == [
+        (2, 5),
+        (4, 5),
+        (5, 5),
+    ]
     assert run_check(store, Length()).due == 0
     assert run_check(store, Length(), again=True).due == 5
     assert len(list(store.verdicts())) == 5, "judged again, a verdict is replaced"
@@ -51,13 +55,13 @@ def test_stopped_in_the_middle_it_goes_on(store: Store) -> None:
     with pytest.raises(KeyboardInterrupt):
         run_check(store, Length(Length.Params(fail_at="f/3")))
     assert len(list(store.verdicts())) == 2, "finished batches are kept"
-    done = run_check(store, Length())
-    assert done.due == 3 and len(list(store.verdicts())) == 5
+    outcome = run_check(store, Length())
+    assert outcome.due == 3 and len(list(store.verdicts())) == 5
 
 
 def test_an_item_without_a_verdict_stays_due(store: Store) -> None:
-    done = run_check(store, Length(Length.Params(silent_on="f/1")))
-    assert (done.left, done.labels) == (1, {"measured": 4})
+    outcome = run_check(store, Length(Length.Params(silent_on="f/1")))
+    assert (outcome.left, outcome.labels) == (1, {"measured": 4})
     assert [r.key for r in due_items(store, Length())] == ["f/1"]
 
 
@@ -71,17 +75,17 @@ def test_objects_of_a_relation_once_each(store: Store) -> None:
 
 
 def test_a_model_for_all_or_for_one() -> None:
-    made = make_checks(["predictability", "known_before"], models=["gpt2", "known_before=a/b=c"])
-    assert [(c.name, c.model) for c in made] == [("predictability", "gpt2"), ("known_before", "a/b=c")]
+    checks = make_checks(["predictability", "known_before"], models=["gpt2", "known_before=a/b=c"])
+    assert [(c.name, c.model) for c in checks] == [("predictability", "gpt2"), ("known_before", "a/b=c")]
     assert len(make_checks(["token_boundary"], models=["x", "y"])) == 2
 
 
 def test_without_names_all_run_but_those_on_request() -> None:
-    asked = {name for name in STORE_CHECKS.names() if STORE_CHECKS.get(name).on_request}
-    assert asked == {"verify_leak", "verify_depends", "verify_cut"}
-    assert {c.name for c in make_checks([])} == set(STORE_CHECKS.names()) - asked
-    made = {c.name: c.model for c in make_checks([], models=["verify_leak=gpt-x", "predictability=gpt2"])}
-    assert (made["verify_leak"], made["predictability"]) == ("gpt-x", "gpt2") and "verify_depends" not in made
+    check_names = {name for name in STORE_CHECKS.names() if STORE_CHECKS.get(name).on_request}
+    assert check_names == {"verify_leak", "verify_depends", "verify_cut"}
+    assert {c.name for c in make_checks([])} == set(STORE_CHECKS.names()) - check_names
+    models = {c.name: c.model for c in make_checks([], models=["verify_leak=gpt-x", "predictability=gpt2"])}
+    assert (models["verify_leak"], models["predictability"]) == ("gpt-x", "gpt2") and "verify_depends" not in models
     assert "gpt-x" not in [c.model for c in make_checks([], models=["known_before=gpt-x"]) if c.on_request]
 
 

@@ -29,15 +29,15 @@ def test_by_hand(tmp_path: Path) -> None:
                 said(P2.id, "length@1", value=3.0),
             ]
         )
-    found = count_verdicts(tmp_path / "s.duckdb")
-    assert (found.store, found.kept, found.dropped, found.unsure) == ("s.duckdb", 2, 1, 1)
-    assert found.checks == [
+    counts = count_verdicts(tmp_path / "s.duckdb")
+    assert (counts.store, counts.kept, counts.dropped, counts.unsure) == ("s.duckdb", 2, 1, 1)
+    assert counts.checks == [
         ("form", {"keep": 1}),
         ("leak", {"drop": 1, "unsure": 1, "keep": 1}),
         ("length", {"measured": 1}),
     ]
-    assert found.reasons == [("leak", "because", 2)]
-    assert (found.models, found.smoke_test) == ([], False)
+    assert counts.reasons == [("leak", "because", 2)]
+    assert (counts.models, counts.smoke_test) == ([], False)
 
 
 @pytest.mark.parametrize(
@@ -46,8 +46,8 @@ def test_by_hand(tmp_path: Path) -> None:
 def test_what_a_small_model_wrote_is_called_so(tmp_path: Path, model: str, quality: str, smoke_test: bool) -> None:
     with Store.open(tmp_path / "s.duckdb", create=True) as store:
         store.put([Q0], [made_by(Q0.id, model, quality=quality)])
-    found = count_verdicts(tmp_path / "s.duckdb")
-    assert (found.models, found.smoke_test) == ([model], smoke_test)
+    counts = count_verdicts(tmp_path / "s.duckdb")
+    assert (counts.models, counts.smoke_test) == ([model], smoke_test)
 
 
 def test_an_absent_store(tmp_path: Path) -> None:

@@ -29,10 +29,10 @@ def test_command_lists_counts_and_runs(tmp_path: Path, monkeypatch: pytest.Monke
     assert "length@1  on each fact: characters of the prompt" in invoke("store", "check", "--list")
     assert json.loads(invoke("store", "check", "--list", "--jsonl"))["settings"] == {"fail_at": "", "silent_on": ""}
     assert "3  facts due for length@1" in invoke("store", "check", "--store", path, "--dry-run")
-    counted = json.loads(invoke("store", "check", "length", "--store", path, "--dry-run", "--limit", 2, "--jsonl"))
-    assert counted == {"check": "length@1", "model": None, "on": "fact", "due": 2, "cost": {}}
-    told = json.loads(invoke("store", "check", "length", "--store", path, "--set", "length.silent_on=f/1", "--jsonl"))
-    assert (told["due"], told["labels"], told["left"]) == (3, {"measured": 2}, 1)
+    data = json.loads(invoke("store", "check", "length", "--store", path, "--dry-run", "--limit", 2, "--jsonl"))
+    assert data == {"check": "length@1", "model": None, "on": "fact", "due": 2, "cost": {}}
+    report = json.loads(invoke("store", "check", "length", "--store", path, "--set", "length.silent_on=f/1", "--jsonl"))
+    assert (report["due"], report["labels"], report["left"]) == (3, {"measured": 2}, 1)
     assert "length@1: 1 fact, 1 measured" in invoke("store", "check", "length", "-s", path)
     assert "nothing was due" in invoke("store", "check", "length", "-s", path)
 

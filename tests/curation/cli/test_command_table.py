@@ -44,8 +44,8 @@ def tree(monkeypatch: pytest.MonkeyPatch) -> LazyGroup:
 
 @pytest.mark.parametrize("words", ["--help", "data --help", "data deep --help"])
 def test_help_imports_nothing(tree: LazyGroup, words: str) -> None:
-    done = CliRunner().invoke(tree, words.split())
-    assert done.exit_code == 0 and not IMPORTED
+    result = CliRunner().invoke(tree, words.split())
+    assert result.exit_code == 0 and not IMPORTED
 
 
 def test_stages_are_headings_and_groups_show_their_own(tree: LazyGroup) -> None:
@@ -76,8 +76,8 @@ def test_commands_are_imported_when_called(tree: LazyGroup, words: str) -> None:
     ],
 )
 def test_wrong_names(tree: LazyGroup, words: str, answer: str) -> None:
-    done = CliRunner().invoke(tree, words.split())
-    assert done.exit_code == 2 and answer in " ".join(done.output.split())
+    result = CliRunner().invoke(tree, words.split())
+    assert result.exit_code == 2 and answer in " ".join(result.output.split())
     assert not IMPORTED
 
 

@@ -31,9 +31,9 @@ def test_the_page_of_defects_tells_what_the_command_finds(shared: Path) -> None:
     names = [f"counterfact/{n}.json" for n in ("counterfact-edit", "counterfact-val", "counterfact_grouped")]
     names += ["zsre/zsre_mend_train-1k.json", "mquake/MQuAKE-hard.json", "facts_edge_dev.jsonl"]
     for name in names:
-        found = json_lines(shared / "data" / name)
-        for kind in {p["kind"] for p in found} - {"suspect", "left"}:
-            count = sum(p["kind"] == kind for p in found)
+        lines = json_lines(shared / "data" / name)
+        for kind in {p["kind"] for p in lines} - {"suspect", "left"}:
+            count = sum(p["kind"] == kind for p in lines)
             assert f"| `{name}` | {kind} | {count:,} |" in page, (name, kind, count)
 
 
@@ -47,8 +47,8 @@ def test_a_folder_with_foreign_files(tmp_path: Path, peru: Fact) -> None:
     result = CliRunner().invoke(audit_command, [str(tmp_path)])
     assert result.exit_code == 0
     assert "a.jsonl: 1 fact as jsonl, 0 problems" in result.output and "b.json: not a known shape" in result.output
-    alone = CliRunner().invoke(audit_command, [str(tmp_path / "b.json")])
-    assert isinstance(alone.exception, UserError)
+    outcome = CliRunner().invoke(audit_command, [str(tmp_path / "b.json")])
+    assert isinstance(outcome.exception, UserError)
 
 
 def test_formats() -> None:
@@ -62,8 +62,8 @@ def test_convert(tmp_path: Path) -> None:
     (tmp_path / "f.csv").write_text("who,answer,edit\nPeru,Lima,Oslo\nChad,A,A\n")
     words = ["--map", "subject=who", "--map", "old=answer", "--map", "new=edit", "--mapping", str(tmp_path / "m.toml")]
     (tmp_path / "m.toml").write_text('values = { prompt = "{} has", relation = "P36" }\n')
-    stopped = CliRunner().invoke(convert, [str(tmp_path / "f.csv"), str(tmp_path / "o.jsonl"), *words])
-    assert isinstance(stopped.exception, UserError) and not (tmp_path / "o.jsonl").exists()
+    outcome = CliRunner().invoke(convert, [str(tmp_path / "f.csv"), str(tmp_path / "o.jsonl"), *words])
+    assert isinstance(outcome.exception, UserError) and not (tmp_path / "o.jsonl").exists()
     result = CliRunner().invoke(convert, [str(tmp_path / "f.csv"), str(tmp_path / "o.jsonl"), *words, "--skip-bad"])
     assert result.exit_code == 0, result.output
     assert "1 record (1 fact read as table)" in result.output and "line 3: invalid" in result.output
@@ -71,7 +71,7 @@ def test_convert(tmp_path: Path) -> None:
 
 
 def test_import_lists_conflicts_and_says_what_a_correction_changed(tmp_path: Path) -> None:
-    store, mine, other = (str(tmp_path / name) for name in ("s.duckdb", "mine.jsonl", "other.jsonl"))
+    store, custom, other = (str(tmp_path / name) for name in ("s.duckdb", "mine.jsonl", "other.jsonl"))
     keyed = [{**SHORT, "key": f"f/{n}", "subject": f"Land {n}"} for n in range(13)]
 
     def run(*words: str, ok: bool = True) -> str:
@@ -80,14 +80,14 @@ def test_import_lists_conflicts_and_says_what_a_correction_changed(tmp_path: Pat
         return result.output + (str(result.exception) if result.exception else "")
 
     write(tmp_path / "mine.jsonl", *keyed)
-    assert "13 of them new, 0 problems; source 'mine'" in run(mine, "--source", "mine")
+    assert "13 of them new, 0 problems; source 'mine'" in run(custom, "--source", "mine")
     write(tmp_path / "mine.jsonl", {**keyed[0], "old": "Cusco"}, *keyed[2:])
-    corrected = run(mine, "--source", "mine")
-    assert "0 of them new, 1 changed, 1 gone" in corrected and "no longer current: f/1" in corrected
+    text = run(custom, "--source", "mine")
+    assert "0 of them new, 1 changed, 1 gone" in text and "no longer current: f/1" in text
     write(tmp_path / "other.jsonl", *({**row, "old": "Bonn"} for row in keyed))
-    refused = run(other, ok=False)
-    assert refused.count("conflict: fact f/") == 10 and "... and 2 more" in refused
-    assert "--replace" in refused and "--source 'mine'" in refused
+    refusal = run(other, ok=False)
+    assert refusal.count("conflict: fact f/") == 10 and "... and 2 more" in refusal
+    assert "--replace" in refusal and "--source 'mine'" in refusal
     assert "give --replace or --as, not both" in run(other, "--replace", "--as", "b", ok=False)
     assert "1 of them new, 12 changed, 12 taken over" in run(other, "--replace")
-    assert json.loads(run(mine, "--as", "b", "--json").splitlines()[-1])["new"] == 12
+    assert json.loads(run(custom, "--as", "b", "--json").splitlines()[-1])["new"] == 12

@@ -31,8 +31,8 @@ def store(tmp_path: Path) -> Path:
 def test_import_show_list_stats(store: Path) -> None:
     rows = [json.loads(x) for x in invoke("store", "list", "fact", "-s", store, "--jsonl").splitlines()]
     assert len(rows) == 5
-    shown = json.loads(invoke("store", "show", rows[0]["key"], "-s", store, "--json"))
-    assert shown["id"] == rows[0]["id"] and shown["lineage"][0]["detail"] == {"from": "shipped"}
+    data = json.loads(invoke("store", "show", rows[0]["key"], "-s", store, "--json"))
+    assert data["id"] == rows[0]["id"] and data["lineage"][0]["detail"] == {"from": "shipped"}
     text = invoke("store", "show", rows[0]["id"][:9], "-s", store)
     assert rows[0]["key"] in text and "made: load" in text
     assert json.loads(invoke("store", "stats", "-s", store, "--json"))["records"]["fact"]["current"] == 5
@@ -40,8 +40,8 @@ def test_import_show_list_stats(store: Path) -> None:
 
 
 def test_import_again_adds_nothing(store: Path) -> None:
-    again = json.loads(invoke("data", "import", "shipped", "--store", store, "--limit", 5, "--json"))
-    assert (again["facts"], again["new"]) == (5, 0)
+    reloaded = json.loads(invoke("data", "import", "shipped", "--store", store, "--limit", 5, "--json"))
+    assert (reloaded["facts"], reloaded["new"]) == (5, 0)
 
 
 @pytest.mark.parametrize(
@@ -71,9 +71,9 @@ def test_mistakes_are_one_sentence(store: Path, args: list[str], message: str) -
     ],
 )
 def test_the_command_prints_no_traceback(args: list[str], status: int, message: str) -> None:
-    done = command(*args)
-    assert done.returncode == status
-    assert message in done.stderr and "Traceback" not in done.stderr
+    process = command(*args)
+    assert process.returncode == status
+    assert message in process.stderr and "Traceback" not in process.stderr
 
 
 def test_show_says_what_is_of_smoke_test_quality(store: Path) -> None:
@@ -82,9 +82,9 @@ def test_show_says_what_is_of_smoke_test_quality(store: Path) -> None:
     from tests.support.facts import peru_fact
 
     line = Lineage(item_id=peru_fact().id, stage="questions", made_at="2026-01-01", detail={"quality": "plumbing"})
-    with Store.open(store, write=True) as opened:
-        opened.put([peru_fact()], [line])
-    shown = invoke("store", "show", "f/peru", "-s", store)
-    assert "[smoke-test quality]" in shown and "plumbing" not in shown
-    kept = json.loads(invoke("store", "show", "f/peru", "-s", store, "--json"))
-    assert kept["lineage"][0]["detail"] == {"quality": "plumbing"}, "the stored word stays"
+    with Store.open(store, write=True) as db:
+        db.put([peru_fact()], [line])
+    result = invoke("store", "show", "f/peru", "-s", store)
+    assert "[smoke-test quality]" in result and "plumbing" not in result
+    data = json.loads(invoke("store", "show", "f/peru", "-s", store, "--json"))
+    assert data["lineage"][0]["detail"] == {"quality": "plumbing"}, "the stored word stays"

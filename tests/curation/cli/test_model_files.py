@@ -20,8 +20,8 @@ def fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     def fetch(name: str, *, on_progress: object) -> Path:
         names.append(name)
-        for done in (0, 1, 2):
-            on_progress(done, 2)  # type: ignore[operator]
+        for count in (0, 1, 2):
+            on_progress(count, 2)  # type: ignore[operator]
         path = tmp_path / "m.gguf"
         path.write_bytes(b"GGUF" + name.encode())
         return path
@@ -31,21 +31,21 @@ def fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def run(*words: str) -> tuple[int, str]:
-    done = CliRunner().invoke(scedit.cli, ["model", "fetch", *words])
-    return done.exit_code, str(done.exception) if isinstance(done.exception, UserError) else done.output
+    result = CliRunner().invoke(scedit.cli, ["model", "fetch", *words])
+    return result.exit_code, str(result.exception) if isinstance(result.exception, UserError) else result.output
 
 
 def test_local_is_fetched_where_nothing_is_named(fetched: list[str], tmp_path: Path) -> None:
-    code, said = run()
+    code, output = run()
     assert code == 0 and fetched == ["local"]
-    assert str(tmp_path / "m.gguf") in said and sha256(tmp_path / "m.gguf") in said
-    assert said.count("Qwen2.5-Coder-1.5B-Instruct (local, Q4_K_M)") == 1
+    assert str(tmp_path / "m.gguf") in output and sha256(tmp_path / "m.gguf") in output
+    assert output.count("Qwen2.5-Coder-1.5B-Instruct (local, Q4_K_M)") == 1
 
 
 def test_a_hub_file_is_told_by_its_label(fetched: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local_models, "gguf_of", lambda name: tmp_path / "m.gguf")
-    code, said = run("hf:o/r/x.gguf")
-    assert code == 0 and "o/r/x.gguf (GGUF, " in said
+    code, output = run("hf:o/r/x.gguf")
+    assert code == 0 and "o/r/x.gguf (GGUF, " in output
 
 
 def test_a_failure_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,11 +53,11 @@ def test_a_failure_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
         raise ModelError("the package cannot be downloaded: no network", fix="the same command goes on")
 
     monkeypatch.setattr(model_download, "fetch", fail)
-    code, said = run("local")
-    assert code == 1 and "no network; the same command goes on" in said
+    code, output = run("local")
+    assert code == 1 and "no network; the same command goes on" in output
 
 
 @pytest.mark.parametrize("name", ["embedded", "gpt-4.1"])
 def test_what_cannot_be_fetched_is_refused(name: str) -> None:
-    code, said = run(name)
-    assert code == 1 and "allowed: local or hf:" in said
+    code, output = run(name)
+    assert code == 1 and "allowed: local or hf:" in output

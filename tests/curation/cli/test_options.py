@@ -55,8 +55,8 @@ def test_names_may_be_divided_by_commas_or_given_again(values: list[str], names:
 
 @pytest.mark.parametrize("value", ["", ",", " , "])
 def test_an_option_that_names_nothing_is_refused(value: str) -> None:
-    done = call("--editors", value)
-    assert done.exit_code == 2 and "names no method" in done.output
+    result = call("--editors", value)
+    assert result.exit_code == 2 and "names no method" in result.output
 
 
 @pytest.mark.parametrize("names", ["", "a", "a,b", "a,b,c"])
@@ -75,8 +75,8 @@ def test_a_failure_closes_the_array_and_one_before_the_first_row_prints_nothing(
 
 
 def test_both_forms_at_once_are_refused() -> None:
-    done = call("--json", "--jsonl")
-    assert done.exit_code == 2 and "give --json or --jsonl, not both" in done.output
+    result = call("--json", "--jsonl")
+    assert result.exit_code == 2 and "give --json or --jsonl, not both" in result.output
 
 
 def test_standard_output_is_restored() -> None:
@@ -104,8 +104,8 @@ def test_a_former_option_is_refused_with_the_present_name_and_hidden(old: str, n
     def player(tunes: bool) -> None:
         click.echo(str(tunes))
 
-    done = CliRunner().invoke(player, [old])
-    assert done.exit_code == 2 and f"'{old}' is now '{now}'." in done.stderr
+    result = CliRunner().invoke(player, [old])
+    assert result.exit_code == 2 and f"'{old}' is now '{now}'." in result.stderr
     assert CliRunner().invoke(player, []).stdout == "True\n"
     assert CliRunner().invoke(player, ["--no-tunes"]).stdout == "False\n"
     assert "songs" not in CliRunner().invoke(player, ["--help"]).stdout

@@ -24,11 +24,11 @@ def run(command: object, *args: object) -> str:
 
 
 def test_the_command_writes_verdicts_and_judging_again_replaces_them(store: Path) -> None:
-    said = json.loads(run(commands_dedup.dedup, "-s", store, "--threshold", 0.6, "--jsonl").splitlines()[0])
-    assert said["by"] == "near_duplicate@1" and said["verdicts_written"] == said["items"] > 200
+    data = json.loads(run(commands_dedup.dedup, "-s", store, "--threshold", 0.6, "--jsonl").splitlines()[0])
+    assert data["by"] == "near_duplicate@1" and data["verdicts_written"] == data["items"] > 200
     with Store.open(store) as s:
         one = {v.item_id: v for v in s.verdicts() if v.check == "near_duplicate"}
-    assert len(one) == said["items"] and sum(v.value is not None for v in one.values()) == said["duplicates"]
+    assert len(one) == data["items"] and sum(v.value is not None for v in one.values()) == data["duplicates"]
     run(commands_dedup.dedup, "-s", store, "--threshold", 0.9)
     with Store.open(store) as s:
         two = [v for v in s.verdicts() if v.check == "near_duplicate"]

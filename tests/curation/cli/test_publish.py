@@ -15,8 +15,8 @@ from schemas.core.errors import UserError
 
 
 def invoke(*args: object) -> tuple[object, str]:
-    done = CliRunner().invoke(command, [str(a) for a in args])
-    return done.exception, done.output
+    result = CliRunner().invoke(command, [str(a) for a in args])
+    return result.exception, result.output
 
 
 def test_the_command(tmp_path: Path) -> None:
@@ -73,3 +73,9 @@ def test_force_replaces_a_release_and_nothing_beside_it(tmp_path: Path) -> None:
     assert isinstance(error, UserError) and "no part of the release: .git/HEAD, link" in str(error)
     assert (place / ".git" / "HEAD").read_text() == "ref: refs/heads/main"
     assert "'--replace' is now '--force'" in invoke("mini", place, "--replace")[1]
+
+
+def test_a_release_for_knowedits_reader_says_what_no_case_fills(tmp_path: Path) -> None:
+    error, text = invoke("mini", tmp_path / "a", "--formats", "easyedit", "--knowedit-lists")
+    assert error is None and "Note: EasyEdit's KnowEditDataset" in text and "(0 of 58 cases)" in text
+    assert "Note" not in invoke("mini", tmp_path / "b", "--formats", "easyedit")[1]

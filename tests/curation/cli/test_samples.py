@@ -41,9 +41,9 @@ def test_commands_up_to_the_release(base: Path, tmp_path: Path) -> None:
     store = shutil.copy(base, tmp_path / "s.duckdb")
     people = ("--person", "ann", "--person", "bob")
     call = ("draw", "mini", "-s", store, "--out", tmp_path / "sheets", "--format", "csv", *people)
-    drawn = json.loads(run(sample_command, *call, "--json"))
-    assert sum(drawn["strata"].values()) == drawn["items"] == -(-len(PROMPTS) // 10)
-    assert run(sample_command, *call).startswith(f"sample {drawn['sample']}"), "the same command draws the same"
+    data = json.loads(run(sample_command, *call, "--json"))
+    assert sum(data["strata"].values()) == data["items"] == -(-len(PROMPTS) // 10)
+    assert run(sample_command, *call).startswith(f"sample {data['sample']}"), "the same command draws the same"
     with pytest.raises(UserError, match=r"waits for the quality sample .* \(answers missing: ann \d+, bob \d+\)"):
         run(release_command, "mini", "-s", store)
     paths = [tmp_path / "sheets" / f"{p}.csv" for p in ("ann", "bob")]
@@ -52,9 +52,9 @@ def test_commands_up_to_the_release(base: Path, tmp_path: Path) -> None:
             rows = [{**r, **dict.fromkeys([c.name for c in CRITERIA], "yes")} for r in csv.DictReader(file)]
         path.unlink()
         write_sheet(rows, path)
-    assert f"{drawn['items']} items by ann, 0 not accepted" in run(sample_command, "import", *paths, "-s", store)
-    said = run(sample_command, "report", "-s", store, "--resamples", 50)
-    assert "all: 1.000" in said and "AC1" in said and "prevalence of yes 1.000" in said
+    assert f"{data['items']} items by ann, 0 not accepted" in run(sample_command, "import", *paths, "-s", store)
+    output = run(sample_command, "report", "-s", store, "--resamples", 50)
+    assert "all: 1.000" in output and "AC1" in output and "prevalence of yes 1.000" in output
     header = json.loads(run(release_command, "mini", "-s", store, "--version", "1.0.1", "--json"))
     assert header["quality"]["samples"][0]["acceptance"]["all"]["value"] == 1.0
     with pytest.raises(UserError, match="cannot be a person's name"):

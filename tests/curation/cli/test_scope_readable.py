@@ -13,15 +13,15 @@ from tests.curation.checks.test_scope_readable import cases
 
 
 def invoke(*args: object) -> str:
-    done = CliRunner().invoke(scedit.cli, [str(a) for a in args], standalone_mode=False, catch_exceptions=False)
-    return done.output
+    result = CliRunner().invoke(scedit.cli, [str(a) for a in args], standalone_mode=False, catch_exceptions=False)
+    return result.output
 
 
 def test_the_command_tells_each_part(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
-    write_split(make_split("x", cases(told=True, number=10)), path)
-    told = invoke("split", "scope-readable", path, "--folds", 2)
-    assert "facts      scope   from wording              AUC " in told and "n=40, 10 events" in told
+    write_split(make_split("x", cases(message=True, number=10)), path)
+    result = invoke("split", "scope-readable", path, "--folds", 2)
+    assert "facts      scope   from wording              AUC " in result and "n=40, 10 events" in result
     rows = [
         json.loads(line) for line in invoke("split", "scope-readable", path, "--train", path, "--jsonl").splitlines()
     ]

@@ -46,9 +46,9 @@ def test_the_open_split_by_name(tmp_path: Path, store: Path) -> None:
     )
     header = json.loads(invoke("split", "add", "open:dev", "-s", store, "--json"))
     assert (header["split"], header["digest"]) == ("open-dev", shipped_split("open:dev").digest)
-    again = tmp_path / "again.jsonl"
-    invoke("split", "export", "open-dev", again, "-s", store)
-    assert load_split(again).digest == header["digest"] and load_split(again).extras == shipped_split("open:dev").extras
+    path = tmp_path / "again.jsonl"
+    invoke("split", "export", "open-dev", path, "-s", store)
+    assert load_split(path).digest == header["digest"] and load_split(path).extras == shipped_split("open:dev").extras
     with pytest.raises(UserError, match="no split 'mine' comes with the program"):
         invoke("split", "export", "mine", out)
 
@@ -59,22 +59,22 @@ def test_a_split_whose_keys_are_taken_is_listed_and_can_stand_beside(tmp_path: P
     cases = mini_split().cases[:2]
     odd = [c.model_copy(update={"fact": c.fact.model_copy(update={"prompt": "It is said of {} that"})}) for c in cases]
     write_split(make_split("odd", odd), tmp_path / "odd.jsonl")
-    refused = CliRunner().invoke(scedit.cli, ["split", "add", str(tmp_path / "odd.jsonl"), "-s", str(store)])
-    assert refused.exit_code == 1
-    assert all(f"conflict: fact {c.fact.key}: held by mini@1.0.0#" in refused.output for c in cases)
-    beside = invoke("split", "add", tmp_path / "odd.jsonl", "--as", "b", "-s", store)
-    assert "split b@1.0.0: 2 cases" in beside and "source 'b'" in beside
-    listed = json.loads(invoke("store", "stats", "-s", store, "--json"))["sources"]
-    assert {s["source"].partition("#")[0] for s in listed} == {"shipped", "mini@1.0.0", "b"}
-    shown = json.loads(invoke("store", "show", f"b/{cases[0].fact.key}", "-s", store, "--json"))
-    assert shown["sources"] == ["b"]
+    outcome = CliRunner().invoke(scedit.cli, ["split", "add", str(tmp_path / "odd.jsonl"), "-s", str(store)])
+    assert outcome.exit_code == 1
+    assert all(f"conflict: fact {c.fact.key}: held by mini@1.0.0#" in outcome.output for c in cases)
+    result = invoke("split", "add", tmp_path / "odd.jsonl", "--as", "b", "-s", store)
+    assert "split b@1.0.0: 2 cases" in result and "source 'b'" in result
+    sources = json.loads(invoke("store", "stats", "-s", store, "--json"))["sources"]
+    assert {s["source"].partition("#")[0] for s in sources} == {"shipped", "mini@1.0.0", "b"}
+    data = json.loads(invoke("store", "show", f"b/{cases[0].fact.key}", "-s", store, "--json"))
+    assert data["sources"] == ["b"]
 
 
 def test_export_names_once_what_another_reader_looks_for_in_vain(tmp_path: Path, store: Path) -> None:
     invoke("split", "add", "mini", "-s", store)
-    told = invoke(
+    result = invoke(
         "split", "export", "mini", tmp_path / "e.json", "-s", store, "--format", "easyedit", "--knowedit-lists"
     )
     assert json.loads((tmp_path / "e.json").read_text())[0]["portability"]["Reasoning"]
-    assert told.count("locality/Forgetfulness (0 of 58 cases)") == 1
+    assert result.count("locality/Forgetfulness (0 of 58 cases)") == 1
     assert "Note" not in invoke("split", "export", "mini", tmp_path / "m.jsonl", "-s", store)

@@ -19,12 +19,12 @@ from tests.support.facts import peru_fact
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    made = tmp_path / "s.duckdb"
-    with Store.open(made, create=True) as store:
+    store_path = tmp_path / "s.duckdb"
+    with Store.open(store_path, create=True) as store:
         lines = [Lineage(item_id=EDIT.id, stage="load", made_at="2026-01-01T00:00:00")]
         store.put([peru_fact(old=Object(text="Cusco"))])
         store.put([EDIT, *CHAINS[0], said(P0.id, "leak@1", "drop")], lines)
-    return made
+    return store_path
 
 
 def run(name: str, *args: object) -> Result:
@@ -33,25 +33,25 @@ def run(name: str, *args: object) -> Result:
 
 
 def test_a_query_as_a_table(path: Path) -> None:
-    found = run("sql", "SELECT old, new, NULL AS nothing FROM facts", "--store", path)
-    assert found.stdout.splitlines() == ["old   new   nothing", "----  ----  -------", "Lima  Oslo"]
+    result = run("sql", "SELECT old, new, NULL AS nothing FROM facts", "--store", path)
+    assert result.stdout.splitlines() == ["old   new   nothing", "----  ----  -------", "Lima  Oslo"]
 
 
 def test_long_cells_and_line_ends_keep_to_their_column(path: Path) -> None:
-    found = run("sql", "SELECT repeat('x', 61) AS long, 'a' || chr(10) || 'b' AS lines", "--store", path)
-    assert found.stdout.splitlines()[-1] == "x" * 59 + "…  a b"
+    result = run("sql", "SELECT repeat('x', 61) AS long, 'a' || chr(10) || 'b' AS lines", "--store", path)
+    assert result.stdout.splitlines()[-1] == "x" * 59 + "…  a b"
 
 
 def test_rows_as_json(path: Path) -> None:
-    found = run("sql", "SELECT key, DATE '2026-01-02' AS day FROM facts", "--store", path, "--jsonl")
-    assert [json.loads(x) for x in found.stdout.splitlines()] == [{"key": "f/peru", "day": "2026-01-02"}]
+    result = run("sql", "SELECT key, DATE '2026-01-02' AS day FROM facts", "--store", path, "--jsonl")
+    assert [json.loads(x) for x in result.stdout.splitlines()] == [{"key": "f/peru", "day": "2026-01-02"}]
 
 
 @pytest.mark.parametrize(("limit", "more"), [(2, True), (3, False), (4, False)])
 def test_a_limit_says_that_there_is_more(path: Path, limit: int, more: bool) -> None:
-    found = run("sql", "SELECT * FROM range(3)", "--store", path, "--limit", limit)
-    assert len(found.stdout.splitlines()) == 2 + min(limit, 3)
-    assert (f"more than {limit} rows" in found.stderr) == more
+    result = run("sql", "SELECT * FROM range(3)", "--store", path, "--limit", limit)
+    assert len(result.stdout.splitlines()) == 2 + min(limit, 3)
+    assert (f"more than {limit} rows" in result.stderr) == more
 
 
 def test_a_query_without_rows(path: Path) -> None:
@@ -69,48 +69,48 @@ def test_sql_may_not_write(path: Path, tmp_path: Path) -> None:
 
 def content(path: Path) -> list[tuple[str, str]]:
     with Store.open(path) as store:
-        return sorted((what, json.dumps(value, sort_keys=True)) for what, value in store.everything())
+        return sorted((kind, json.dumps(value, sort_keys=True)) for kind, value in store.everything())
 
 
 def test_a_backup_is_put_back(path: Path, tmp_path: Path) -> None:
-    copy, again = tmp_path / "copy.duckdb", tmp_path / "again.duckdb"
+    copy, second_path = tmp_path / "copy.duckdb", tmp_path / "again.duckdb"
     said_there = run("backup", copy, "--store", path).stdout
     assert f"{copy.stat().st_size:,} bytes" in said_there and str(copy) in said_there
-    run("restore", copy, "--store", again)
-    assert content(again) == content(path)
+    run("restore", copy, "--store", second_path)
+    assert content(second_path) == content(path)
     with pytest.raises(StoreError, match="exists already"):
-        run("restore", copy, "--store", again)
+        run("restore", copy, "--store", second_path)
     with pytest.raises(UserError, match="an input of this command and stays as it is"):
         run("backup", path, "--store", path)
 
 
 def test_a_damaged_backup_is_not_put_back(path: Path, tmp_path: Path) -> None:
-    copy, again = tmp_path / "copy.duckdb", tmp_path / "again.duckdb"
+    copy, second_path = tmp_path / "copy.duckdb", tmp_path / "again.duckdb"
     run("backup", copy, "--store", path)
     data = bytearray(copy.read_bytes())
     data[:12288] = bytes(12288)
     copy.write_bytes(data)
     with pytest.raises(StoreError, match=r"copy\.duckdb: the file is"):
-        run("restore", copy, "--store", again)
-    assert not again.exists()
+        run("restore", copy, "--store", second_path)
+    assert not second_path.exists()
 
 
 def test_a_dump_is_made_a_store_again(path: Path, tmp_path: Path) -> None:
-    lines, again = tmp_path / "d.jsonl", tmp_path / "again.duckdb"
+    lines, second_path = tmp_path / "d.jsonl", tmp_path / "again.duckdb"
     assert "6 records, 1 line of lineage, 0 splits, 0 results" in run("dump", lines, "--store", path).stdout
-    assert "6 records, 1 line of lineage, 0 splits" in run("rebuild", lines, "--store", again).stdout
-    assert content(again) == content(path)
+    assert "6 records, 1 line of lineage, 0 splits" in run("rebuild", lines, "--store", second_path).stdout
+    assert content(second_path) == content(path)
     with pytest.raises(UserError, match="exists already"):
-        run("rebuild", lines, "--store", again)
+        run("rebuild", lines, "--store", second_path)
 
 
 def test_a_dump_that_was_cut_off_makes_no_store(path: Path, tmp_path: Path) -> None:
-    lines, again = tmp_path / "d.jsonl", tmp_path / "again.duckdb"
+    lines, second_path = tmp_path / "d.jsonl", tmp_path / "again.duckdb"
     run("dump", lines, "--store", path)
     lines.write_bytes(lines.read_bytes()[:-20])
     with pytest.raises(DataError, match="cut off"):
-        run("rebuild", lines, "--store", again)
-    assert not again.exists()
+        run("rebuild", lines, "--store", second_path)
+    assert not second_path.exists()
 
 
 @pytest.mark.parametrize("name", ["backup", "dump"])
@@ -129,8 +129,13 @@ def test_a_damaged_store_is_looked_at_and_salvaged(path: Path, tmp_path: Path) -
     path.write_bytes(data)
     with pytest.raises(UserError, match="exists already"):
         run("salvage", path, "--out", new)
-    looked = CliRunner().invoke(command("store check"), ["--blocks", "--store", str(path), "--json"])
-    assert looked.exit_code == 1 and len(json.loads(looked.output)[0]["blocks"]) == 1
-    done = CliRunner().invoke(command("store salvage"), [str(path), "--out", str(tmp_path / "b.duckdb"), "--json"])
-    told = json.loads(done.output)
-    assert done.exit_code == bool(told["lost"]) and set(told["saved"]) == {"records", "lineage", "splits", "results"}
+    outcome = CliRunner().invoke(command("store check"), ["--blocks", "--store", str(path), "--json"])
+    assert outcome.exit_code == 1 and len(json.loads(outcome.output)[0]["blocks"]) == 1
+    result = CliRunner().invoke(command("store salvage"), [str(path), "--out", str(tmp_path / "b.duckdb"), "--json"])
+    report = json.loads(result.output)
+    assert result.exit_code == bool(report["lost"]) and set(report["saved"]) == {
+        "records",
+        "lineage",
+        "splits",
+        "results",
+    }

@@ -17,21 +17,21 @@ from curation.shipped import mini_split, shipped_split
 @pytest.fixture(scope="module")
 def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("croissant") / "mini"
-    about = PublisherDetails(creator="Tests", url="https://example.org/mini", date="2026-01-02", cite="Tests, 2026")
-    publish(mini_split(), folder, publisher=about)
+    details = PublisherDetails(creator="Tests", url="https://example.org/mini", date="2026-01-02", cite="Tests, 2026")
+    publish(mini_split(), folder, publisher=details)
     return folder
 
 
 @pytest.fixture(scope="module")
 def said(release: Path) -> dict[str, Any]:
-    made: dict[str, Any] = json.loads((release / "croissant.json").read_text(encoding="utf-8"))
-    return made
+    data: dict[str, Any] = json.loads((release / "croissant.json").read_text(encoding="utf-8"))
+    return data
 
 
 def test_every_data_file_is_listed_with_its_sum(release: Path, said: dict[str, Any]) -> None:
-    beside = {"README.md", "croissant.json", "checksums.sha256"}
-    there = {p.relative_to(release).as_posix() for p in release.rglob("*") if p.is_file()} - beside
-    assert {f["contentUrl"] for f in said["distribution"]} == there
+    file_names = {"README.md", "croissant.json", "checksums.sha256"}
+    files = {p.relative_to(release).as_posix() for p in release.rglob("*") if p.is_file()} - file_names
+    assert {f["contentUrl"] for f in said["distribution"]} == files
     for file in said["distribution"]:
         assert file["sha256"] == sha256(release / file["contentUrl"])
         assert file["contentSize"] == f"{(release / file['contentUrl']).stat().st_size} B"
@@ -49,9 +49,9 @@ def test_every_column_is_a_field(said: dict[str, Any]) -> None:
 
 def test_what_is_not_known_is_not_said() -> None:
     split = mini_split()
-    made = croissant(split, survey(split), [DataFile("mini.jsonl", 3, "0" * 64)])
-    assert not {"creator", "url", "datePublished", "citeAs"} & made.keys()
-    assert made["recordSet"] == [] and made["license"] == "https://creativecommons.org/publicdomain/zero/1.0/"
+    stages = croissant(split, survey(split), [DataFile("mini.jsonl", 3, "0" * 64)])
+    assert not {"creator", "url", "datePublished", "citeAs"} & stages.keys()
+    assert stages["recordSet"] == [] and stages["license"] == "https://creativecommons.org/publicdomain/zero/1.0/"
 
 
 def test_mlcroissant_reads_every_record(release: Path) -> None:
@@ -66,6 +66,6 @@ def test_mlcroissant_reads_every_record(release: Path) -> None:
 
 def test_the_description_says_who_wrote_and_judged_it() -> None:
     split = shipped_split("open:dev")
-    said = croissant(split, survey(split), [])["description"]
-    assert "Written by the toolkit's authors" in said and said.endswith("until people have judged it.")
+    description = croissant(split, survey(split), [])["description"]
+    assert "Written by the toolkit's authors" in description and description.endswith("until people have judged it.")
     assert "ritten by" not in croissant(mini_split(), survey(mini_split()), [])["description"]

@@ -35,14 +35,14 @@ def verdict(item: str, by: str, label: str, reason: str = "so") -> Verdict:
 
 
 def test_counts_are_those_of_the_cases(split: Split) -> None:
-    found = survey(split)
-    assert sum(found.changes.values()) == sum(found.relations.values()) == 4
-    assert found.prompts == sum(len(c.prompts) for c in split.cases) == sum(found.steps.values())
-    assert found.neighbour_prompts == sum(len(n.prompts) for c in split.cases for n in c.neighbours)
-    assert sum(found.sources.values()) == 4 + sum(len(c.neighbours) for c in split.cases)
-    assert (found.lonely, found.repeated, found.from_store) == (0, 0, False)
-    text = card(split, found, PARTS)
-    assert f"| script prompts | {found.prompts} |" in text and f"`{split.digest}`" in text
+    summary = survey(split)
+    assert sum(summary.changes.values()) == sum(summary.relations.values()) == 4
+    assert summary.prompts == sum(len(c.prompts) for c in split.cases) == sum(summary.steps.values())
+    assert summary.neighbour_prompts == sum(len(n.prompts) for c in split.cases for n in c.neighbours)
+    assert sum(summary.sources.values()) == 4 + sum(len(c.neighbours) for c in split.cases)
+    assert (summary.lonely, summary.repeated, summary.from_store) == (0, 0, False)
+    text = card(split, summary, PARTS)
+    assert f"| script prompts | {summary.prompts} |" in text and f"`{split.digest}`" in text
     assert "| lost: a | 7 |" in text and "unsure = hold" in text
     assert "| `x.json` | other | 42 | aliases; keys |" in text
     assert "the store was not given" in text and "No people have judged" not in text
@@ -51,9 +51,9 @@ def test_counts_are_those_of_the_cases(split: Split) -> None:
 def test_defects_are_told() -> None:
     first, second = mini_split().cases[:2]
     lonely = first.model_copy(update={"neighbours": (), "prompts": (first.prompts[0],) * 3})
-    found = survey(make_split("odd", [lonely, second]))
-    assert (found.lonely, found.repeated) == (1, 2)
-    text = card(make_split("odd", [lonely, second]), found, ())
+    summary = survey(make_split("odd", [lonely, second]))
+    assert (summary.lonely, summary.repeated) == (1, 2)
+    text = card(make_split("odd", [lonely, second]), summary, ())
     assert "a neighbour's script prompt (locality is not measured on them): 1." in text
     assert "repeat the text of another one: 2." in text
 
@@ -71,31 +71,31 @@ def test_checks_and_people_are_counted(split: Split, store: Store) -> None:
         store.put([verdict(i, "leak@1", "keep") for i in items] + [verdict(items[0], "leak@2", "drop")])
         store.put([verdict("0" * 20, "leak@1", "drop"), verdict("0" * 20, "person:zoe/look@1", "drop")])  # not in it
         link = split.cases[0].neighbours[0].link.id
-        beside = verdict(link, "leak@1", "drop").model_copy(update={"related": ("0" * 20,), "key": "verdict/beside"})
-        store.put([beside])  # about a prompt that is not in the split
+        variant = verdict(link, "leak@1", "drop").model_copy(update={"related": ("0" * 20,), "key": "verdict/beside"})
+        store.put([variant])  # about a prompt that is not in the split
         for name, bad in (("ann", 2), ("bob", 3)):
             labels = ["drop"] * bad + ["keep"] * (len(items) - bad)
             by = f"person:{name}/look@1"
             store.put([verdict(i, by, label) for i, label in zip(items, labels, strict=True)])
         for name, value in (("ann", 7), ("bob", 5)):
-            rated = [("coherence", "person:" + name, value, items[0]), ("coherence", "judge:m", 3, items[1])]
+            texts = [("coherence", "person:" + name, value, items[0]), ("coherence", "judge:m", 3, items[1])]
             store.put(
-                Rating(key=f"r/{who}/{i}", item_id=i, aspect=a, value=v, rater=who, form="rate_script@1")  # type: ignore[arg-type]
-                for a, who, v, i in rated
+                Rating(key=f"r/{person}/{i}", item_id=i, aspect=a, value=v, rater=person, form="rate_script@1")  # type: ignore[arg-type]
+                for a, person, v, i in texts
             )
         store.put(
             [], [Lineage(item_id=items[0], stage="questions", made_at="2026-01-02T03:04:05", model="m", prompt="ask@1")]
         )
-        found = survey(split, store)
-    assert found.checks == {"leak@1": {"keep": len(items)}, "leak@2": {"drop": 1}}
-    look, rated = found.people
+        summary = survey(split, store)
+    assert summary.checks == {"leak@1": {"keep": len(items)}, "leak@2": {"drop": 1}}
+    look, texts = summary.people
     assert (look.task, look.raters, look.items, look.judgements) == ("look@1", 2, len(items), 2 * len(items))
     assert look.labels == {"drop": 5, "keep": 2 * len(items) - 5}
     n = len(items)
     assert look.exact.startswith(f"{(n - 1) / n:.3f} [") and look.acceptance.startswith(f"{1 - 5 / (2 * n):.3f} [")
-    assert (rated.task, rated.raters, rated.level) == ("coherence (rate_script@1)", 2, "ordinal")
-    assert found.judge_models == {"m": 1}
-    text = card(split, found, PARTS)
+    assert (texts.task, texts.raters, texts.level) == ("coherence (rate_script@1)", 2, "ordinal")
+    assert summary.judge_models == {"m": 1}
+    text = card(split, summary, PARTS)
     assert "No people" not in text and "No person" not in text
     assert f"| `leak@1` | {len(items)} | 0 | 0 | 0 | 0 |" in text
     assert "Verdicts that say drop: 1;" in text and "Rated by judge models: m (1 rating)" in text
@@ -132,6 +132,6 @@ def test_who_wrote_and_judged_it_is_said_once_and_long_lists_are_counted() -> No
     assert "Written by the toolkit's authors, case by case, with a large language model as the writing hand" in text
     assert "Judged by no independent annotator: it is version 0.9" in text and "does not say whether people" not in text
     assert "written_by" not in text and "judged_by" not in text
-    whole = shipped_split("open")
-    listed = card(whole, survey(whole), PARTS, tables=False)
-    assert "dev = 81 of them; test = 323 of them" in listed and dev.cases[0].key not in listed
+    split = shipped_split("open")
+    page = card(split, survey(split), PARTS, tables=False)
+    assert "dev = 81 of them; test = 323 of them" in page and dev.cases[0].key not in page

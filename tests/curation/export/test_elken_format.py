@@ -48,8 +48,8 @@ def test_a_split_file_of_events_is_read_whole_and_in_a_stream(tmp_path: Path) ->
     split, path = make_split("e", [CASE, event_case("case/z")]), tmp_path / "e.jsonl"
     write_split(split, path)
     assert json.loads(path.read_text().splitlines()[0])["format"] == 3
-    for read in (load_split, open_split):
-        back = read(path)
+    for reader_function in (load_split, open_split):
+        back = reader_function(path)
         assert list(back.all_cases) == list(split.all_cases) and back.digest == split.digest and back.type == "event"
         assert back.header == split.header
 
@@ -58,11 +58,11 @@ def test_a_split_file_of_events_is_read_whole_and_in_a_stream(tmp_path: Path) ->
 def test_the_published_file_comes_back_record_by_record(shared: Path, tmp_path: Path, part: str) -> None:
     source, store = shared / f"data/elken/{part}.json", tmp_path / "s.duckdb"
     import_file(str(source), store)
-    with Store.open(store, write=True) as opened:
-        split = freeze(opened, "e", EventRule())
+    with Store.open(store, write=True) as db:
+        split = freeze(db, "e", EventRule())
         assert export(split, tmp_path / "out.json", "elken") == len(split.all_cases)
     before, after = load(source), load(tmp_path / "out.json")
-    without = {e.key for e in before.events} - {e.key for e in after.events}
-    assert not {r.event for r in before.records if hasattr(r, "event")} & without
+    keys = {e.key for e in before.events} - {e.key for e in after.events}
+    assert not {r.event for r in before.records if hasattr(r, "event")} & keys
     assert {r.id for r in after.records} == {r.id for r in before.records}
-    assert {e.id for e in after.events} <= {e.id for e in before.events} and len(without) <= 1
+    assert {e.id for e in after.events} <= {e.id for e in before.events} and len(keys) <= 1

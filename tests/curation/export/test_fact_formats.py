@@ -19,8 +19,8 @@ from curation.export.fact_formats import (
     write_facts,
     write_knowedit,
 )
-from curation.export.formats import EXPORTERS, chosen_exporter
-from curation.export.scedit_format import cf_rows, cloze
+from curation.export.formats import chosen_exporter
+from curation.export.scedit_format import cloze
 from curation.loaders import load
 from curation.shipped import mini_split
 from curation.splits.split_extras import Extras
@@ -29,6 +29,7 @@ from schemas.cases import Case
 from schemas.core.errors import UserError
 from schemas.extras import Extra
 from schemas.facts import Object
+from tests.support.curation.easyedit_readers import FLAT_BATCH, KNOWEDIT_LISTS
 from tests.support.curation.record_shape import shape
 from tests.support.facts import peru_fact
 
@@ -40,26 +41,26 @@ def bare(key: str, **changes: Any) -> Case:
 def test_the_original_counterfact_shape(shared: Path) -> None:
     example = json.loads((shared / "data" / "counterfact" / "rome_format_example.json").read_text())
     example = example[0] if isinstance(example, list) else example
-    made = next(counterfact_rows(mini_split().cases))
-    assert shape(made) == {k: v for k, v in shape(example).items() if k != "pararel_idx"}
-    assert shape(made["requested_rewrite"]) == shape(example["requested_rewrite"])
-    assert made["requested_rewrite"]["target_true"]["str"] == mini_split().cases[0].fact.old.text
-    assert made["neighborhood_prompts"] == [n.fact.fact_prompt for n in mini_split().cases[0].neighbours]
+    row = next(counterfact_rows(mini_split().cases))
+    assert shape(row) == {k: v for k, v in shape(example).items() if k != "pararel_idx"}
+    assert shape(row["requested_rewrite"]) == shape(example["requested_rewrite"])
+    assert row["requested_rewrite"]["target_true"]["str"] == mini_split().cases[0].fact.old.text
+    assert row["neighborhood_prompts"] == [n.fact.fact_prompt for n in mini_split().cases[0].neighbours]
 
 
 def test_knowedits_lists(shared: Path) -> None:
     example = json.loads((shared / "data" / "knowedit" / "readme_examples.json").read_text())["Wiki counterfact"]
-    made = next(easyedit_rows(mini_split().cases))
-    assert example.keys() <= made.keys()
+    row = next(easyedit_rows(mini_split().cases))
+    assert example.keys() <= row.keys()
     for part in ("portability", "locality"):
-        theirs, ours = (next(iter(record[part].values()))[0] for record in (example, made))
-        assert shape(ours) == shape(theirs)
+        reference, values = (next(iter(record[part].values()))[0] for record in (example, row))
+        assert shape(values) == shape(reference)
     case = mini_split().cases[0]
     assert case.fact.new is not None
-    scripts = made["portability"]["Script"]
+    scripts = row["portability"]["Script"]
     assert [s["prompt"] for s in scripts] == [p.text for p in case.prompts]
     assert {s["ground_truth"] for s in scripts} == {case.fact.new.text}
-    assert {s["ground_truth"] for s in made["locality"]["Script_Neighbour"]} == {case.fact.old.text}
+    assert {s["ground_truth"] for s in row["locality"]["Script_Neighbour"]} == {case.fact.old.text}
 
 
 def test_case_ids_of_counterfact_stay_and_others_get_free_numbers() -> None:
@@ -69,8 +70,8 @@ def test_case_ids_of_counterfact_stay_and_others_get_free_numbers() -> None:
 
 
 def test_free_numbers_fill_gaps_and_skip_what_is_taken() -> None:
-    taken = [f"counterfact/{n}" for n in (2, 0, 5)]
-    rows = counterfact_rows([bare(k) for k in ["a", *taken, "b", "c", "d", "e"]])
+    keys = [f"counterfact/{n}" for n in (2, 0, 5)]
+    rows = counterfact_rows([bare(k) for k in ["a", *keys, "b", "c", "d", "e"]])
     assert [row["case_id"] for row in rows] == [1, 2, 0, 5, 3, 4, 6, 7]
 
 
@@ -93,11 +94,11 @@ def test_a_case_of_a_fact_alone() -> None:
 
 
 def test_what_counterfact_said_beside_goes_back_and_nothing_else() -> None:
-    said = {"attribute_prompts": ["x"], "generation_prompts": ["own", "How?"], "pararel_idx": 7, "colour": "red"}
+    record = {"attribute_prompts": ["x"], "generation_prompts": ["own", "How?"], "pararel_idx": 7, "colour": "red"}
     wrong = {"attribute_prompts": "x", "pararel_idx": "7"}
     extras = Extras(
         [
-            Extra.holding("a/fields", said, subject_key="a", name="fields"),
+            Extra.holding("a/fields", record, subject_key="a", name="fields"),
             Extra.holding("a/other", {"pararel_idx": 9}, subject_key="a", name="popularity"),
             Extra.holding("b/fields", wrong, subject_key="b", name="fields"),
         ]
@@ -115,10 +116,10 @@ def test_each_fact_is_written_once_and_the_edited_ones_first() -> None:
         all_cases=[c.model_copy(update={"neighbours": (*c.neighbours, *shared)}) for c in split.cases]
     )
     rows = list(fact_rows(split.cases))
-    own = [c.fact.key for c in split.cases]
-    assert [r["key"] for r in rows[: len(own)]] == own
+    keys = [c.fact.key for c in split.cases]
+    assert [r["key"] for r in rows[: len(keys)]] == keys
     assert len({(r["key"], json.dumps(r)) for r in rows}) == len(rows)
-    assert {r["key"] for r in rows} == {*own, *(n.fact.key for c in split.cases for n in c.neighbours)}
+    assert {r["key"] for r in rows} == {*keys, *(n.fact.key for c in split.cases for n in c.neighbours)}
 
 
 def test_facts_with_odd_texts_and_extras_are_loaded_again(tmp_path: Path) -> None:
@@ -156,82 +157,43 @@ def test_the_number_written_is_that_of_the_records(tmp_path: Path) -> None:
         assert number == sum(c.fact.change in only for c in split.cases) > 0
 
 
-# What EasyEdit's dataset classes read of a record (zjunlp/EasyEdit, easyeditor/dataset; looked up in November 2026).
-KNOWEDIT_EDIT = ("subject", "prompt", "target_new", "ground_truth", "rephrase_prompt")
-KNOWEDIT_LISTS = {
-    "portability": ("Reasoning", "Subject_Aliasing", "Logical_Generalization"),
-    "locality": ("Relation_Specificity", "Forgetfulness"),  # older versions: KeyError where there is no ``locality``
-}
-EDIT = ("prompt", "target_new", "ground_truth")
-COUNTERFACT_BATCH = (*EDIT, "rephrase_prompt", "locality_prompt", "locality_ground_truth")
-
-
-def first_answer(probe: dict[str, Any]) -> str:
-    """The right answer that EasyEdit takes: the first item, and the first of that where it is a list."""
-    first = probe["ground_truth"][0]
-    return first if isinstance(first, str) else first[0]
-
-
-def test_easyedits_knowedit_reader_finds_portability_and_locality_in_every_case_of_mini() -> None:
-    split = mini_split()
-    for case, row in zip(split.cases, easyedit_rows(split.cases, knowedit_lists=True), strict=True):
-        assert all(isinstance(row[name], str) and row[name] for name in KNOWEDIT_EDIT)
-        read = {n: row[part].get(n) for part, names in KNOWEDIT_LISTS.items() for n in names}
-        assert read["Logical_Generalization"] is None and read["Forgetfulness"] is None
-        asked = [(p["prompt"], first_answer(p)) for p in read["Reasoning"]]
-        assert asked == [(cloze(p.text, p.separator), case.fact.new_object.text) for p in case.prompts] != []
-        near = [(p["prompt"], first_answer(p)) for p in read["Relation_Specificity"]]
-        assert near == [(p["prompt"], p["ground_truth"]) for p in row["locality"]["Neighbour"]] != []
-        assert {p for p, _ in near} >= {n.fact.fact_prompt for n in case.neighbours}
-        aliased = [(p["prompt"], first_answer(p)) for p in read["Subject_Aliasing"] or ()]
-        names = case.fact.subject.aliases
-        assert aliased == [(case.fact.prompt.replace("{}", a), case.fact.new_object.text) for a in names]
-
-
-def test_easyedits_counterfact_reader_gets_batches_from_the_easyedit_export_and_edits_from_scedit_cf() -> None:
-    cases = mini_split().cases
-    assert all(isinstance(row[name], str) and row[name] for row in easyedit_rows(cases) for name in COUNTERFACT_BATCH)
-    for row in cf_rows(cases):
-        assert all(row[name] for name in EDIT)
-        assert row.keys().isdisjoint(COUNTERFACT_BATCH[3:])
-        assert row["rephrase_prompts"] and row["neighborhood_prompts"], "the lists of the published shape"
-    assert "export as easyedit" in EXPORTERS.get("scedit-cf").gaps(mini_split())[0]
-
-
 def test_lists_that_cases_cannot_fill_are_named_with_their_number() -> None:
-    lists = {f"{part}/{name}" for part, names in KNOWEDIT_LISTS.items() for name in names}
-    (told,) = knowedit_gaps(make_split("bare", [bare("f", paraphrases=())]))
-    assert all(f"{name} (0 of 1 case)" in told for name in lists)
+    lists = ["/".join(place) for place in KNOWEDIT_LISTS.values()]
+    problems, fields, _ = knowedit_gaps(make_split("bare", [bare("f", paraphrases=())]))
+    assert all(f"{name} (0 of 1 case)" in problems for name in lists)
+    assert problems.endswith("its batches fail with 1 case that have no neighbour")
+    assert all(f"{name} (0 of 1 case)" in fields for name in FLAT_BATCH[3:])
     split = mini_split()
-    (told,) = knowedit_gaps(split)
+    problems, long_texts = knowedit_gaps(split)
     number = sum(bool(c.fact.subject.aliases) for c in split.cases)
-    assert f"portability/Subject_Aliasing ({number} of {len(split.cases)} cases)" in told and number > 0
-    assert "Reasoning" not in told and "Relation_Specificity" not in told
+    assert f"portability/Subject_Aliasing ({number} of {len(split.cases)} cases)" in problems and number > 0
+    assert "Reasoning" not in problems and "Relation_Specificity" not in problems and "batches" not in problems
+    assert "fact_new_uns" in long_texts
 
 
 def test_what_stands_twice_for_easyedit_is_loaded_once(tmp_path: Path) -> None:
     split = mini_split()
     write_knowedit(split, tmp_path / "e.json")
-    loaded = load(tmp_path / "e.json")
-    assert not loaded.problems and len(loaded.facts) == len(split.cases)
-    extras = [e for e in loaded.records if isinstance(e, Extra)]
+    import_result = load(tmp_path / "e.json")
+    assert not import_result.problems and len(import_result.facts) == len(split.cases)
+    extras = [e for e in import_result.records if isinstance(e, Extra)]
     names = Counter(e.name for e in extras)
     assert {"portability/Reasoning", "locality/Relation_Specificity"}.isdisjoint(names)
     for name in ("portability/Script", "portability/Paraphrase", "locality/Neighbour", "locality/Script_Neighbour"):
         assert names[name] == len(split.cases)
     rows = {r["prompt"]: r for r in easyedit_rows(split.cases, knowedit_lists=True)}
     scripts = {
-        e.subject_key: e.value for e in loaded.records if isinstance(e, Extra) and e.name == "portability/Script"
+        e.subject_key: e.value for e in import_result.records if isinstance(e, Extra) and e.name == "portability/Script"
     }
-    assert all(scripts[f.key] == rows[f.fact_prompt]["portability"]["Script"] for f in loaded.facts)
+    assert all(scripts[f.key] == rows[f.fact_prompt]["portability"]["Script"] for f in import_result.facts)
 
 
 def test_the_lists_for_easyedit_come_on_request_and_only_there() -> None:
     split = mini_split()
-    ours = {"portability": {"Script", "Paraphrase"}, "locality": {"Neighbour", "Script_Neighbour"}}
+    record = {"portability": {"Script", "Paraphrase"}, "locality": {"Neighbour", "Script_Neighbour"}}
     for plain, full in zip(easyedit_rows(split.cases), easyedit_rows(split.cases, True), strict=True):
-        assert all(plain[part].keys() == names for part, names in ours.items())
-        assert {k: {n: full[k][n] for n in v} if k in ours else full[k] for k, v in plain.items()} == plain
+        assert all(plain[part].keys() == names for part, names in record.items())
+        assert {k: {n: full[k][n] for n in v} if k in record else full[k] for k, v in plain.items()} == plain
     assert "--knowedit-lists" in chosen_exporter("easyedit").gaps(split)[0]
     with pytest.raises(UserError, match="easyedit"):
         chosen_exporter("counterfact", knowedit_lists=True)

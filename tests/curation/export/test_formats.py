@@ -46,9 +46,9 @@ def test_wrong_formats(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", EXPORTERS.names())
 def test_a_place_that_is_no_folder(tmp_path: Path, name: str) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(UserError, match="cannot be written: (a file stands|File exists|Not a dir)") as caught:
+    with pytest.raises(UserError, match="cannot be written: (a file stands|File exists|Not a dir)") as error:
         export(split_for(name), tmp_path / "file" / "x", name)
-    assert "\n" not in str(caught.value)
+    assert "\n" not in str(error.value)
 
 
 @pytest.fixture
@@ -90,11 +90,11 @@ def test_a_full_disk_leaves_what_was_there(tmp_path: Path, name: str) -> None:
     target = tmp_path / "x"
     if name in FILES:
         target.write_text("earlier")
-    with pytest.raises(UserError, match="cannot be written") as caught:
+    with pytest.raises(UserError, match="cannot be written") as error:
         export(split_for(name), target, name)
-    assert "\n" not in str(caught.value)
-    assert str(caught.value).startswith(f"{target}: ") and "File too large" in str(caught.value)
-    assert "partial" not in str(caught.value)
+    assert "\n" not in str(error.value)
+    assert str(error.value).startswith(f"{target}: ") and "File too large" in str(error.value)
+    assert "partial" not in str(error.value)
     assert [p.name for p in tmp_path.iterdir()] == (["x"] if name in FILES else [])
     assert name not in FILES or target.read_text() == "earlier"
 
@@ -112,9 +112,9 @@ def test_what_a_killed_run_left_is_no_hindrance(tmp_path: Path, name: str) -> No
     if name in FILES:
         (tmp_path / f".x.{2**22 + 7}-1.partial").write_text("half")
     else:
-        left = tmp_path / ".x.scedit-partial"
-        left.mkdir()
-        (left / "half").write_text("half")
+        leftover = tmp_path / ".x.scedit-partial"
+        leftover.mkdir()
+        (leftover / "half").write_text("half")
     assert export(split_for(name), tmp_path / "x", name) > 0
     assert len(clean(tmp_path)) == (name in FILES)
     assert [p.name for p in tmp_path.iterdir()] == ["x"]

@@ -50,8 +50,8 @@ def test_only_documents_go_into_the_shapes(tmp_path: Path) -> None:
 def test_a_split_file_of_documents_is_read_whole_and_in_a_stream(tmp_path: Path) -> None:
     split, path = make_split("d", [CASE, document_case("case/z")]), tmp_path / "d.jsonl"
     write_split(split, path)
-    for read in (load_split, open_split):
-        back = read(path)
+    for reader_function in (load_split, open_split):
+        back = reader_function(path)
         assert list(back.all_cases) == list(split.all_cases) and (back.digest, back.type) == (split.digest, "document")
 
 
@@ -59,8 +59,8 @@ def test_a_split_file_of_documents_is_read_whole_and_in_a_stream(tmp_path: Path)
 def test_the_published_file_comes_back_row_by_row(shared: Path, tmp_path: Path, part: str, format: str) -> None:
     source, store = shared / f"data/mulfe/mulfe_{part}.json", tmp_path / "s.duckdb"
     import_file(str(source), store)
-    with Store.open(store, write=True) as opened:
-        split = freeze(opened, "m", DocumentRule())
+    with Store.open(store, write=True) as db:
+        split = freeze(db, "m", DocumentRule())
         assert export(split, tmp_path / "out.json", format) == {"test": 228, "dev": 300}[part]
     before = {row["id"]: row for row in json.loads(source.read_text())}
     after = {row["id"]: row for row in json.loads((tmp_path / "out.json").read_text())}
@@ -74,19 +74,19 @@ def test_the_published_file_comes_back_row_by_row(shared: Path, tmp_path: Path, 
 @pytest.mark.parametrize("strategy", ["lmqg_ner", "doc_openie"])
 def test_a_published_simplification_comes_back(shared: Path, strategy: str) -> None:
     source = shared / f"data/mulfe/mulfe_test.json.{strategy}"
-    loaded = load(source)
-    probes = of(loaded, DocumentProbe)
+    import_result = load(source)
+    probes = of(import_result, DocumentProbe)
     cases = [
         DocumentCase(key=f"case/{d.key}", document=d, probes=tuple(p for p in probes if p.document == d.key))
-        for d in loaded.documents[:40]
+        for d in import_result.documents[:40]
     ]
-    rows = list(simplification_rows(cases, of(loaded, SimplifiedFact), Extras(of(loaded, Extra))))
+    rows = list(simplification_rows(cases, of(import_result, SimplifiedFact), Extras(of(import_result, Extra))))
     assert rows == [{**row, "simplification": row["simplification"]} for row in json.loads(source.read_text())[:40]]
 
 
 def test_published_specificity_questions_come_back(shared: Path, tmp_path: Path) -> None:
     source = shared / "data/mulfe/tq_specifity_random400/gpt2-xl.json"
-    (made,) = load(source).sets
-    assert list(specificity_rows(made)) == json.loads(source.read_text())
-    assert write_specificity(made, tmp_path / "gpt2-xl.json") == 400
-    assert load(tmp_path / "gpt2-xl.json").sets[0].id == made.id
+    (sets,) = load(source).sets
+    assert list(specificity_rows(sets)) == json.loads(source.read_text())
+    assert write_specificity(sets, tmp_path / "gpt2-xl.json") == 400
+    assert load(tmp_path / "gpt2-xl.json").sets[0].id == sets.id

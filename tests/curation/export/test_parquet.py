@@ -16,21 +16,21 @@ def test_extras_go_into_a_table_of_their_own(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     datasets = pytest.importorskip("datasets", reason="the package datasets is not installed")
     keys = [c.fact.key for c in mini_split().cases[:3]]
-    held = [
+    holding = [
         Extra.holding(f"{k}/x", {"n": n, "é": [None]}, subject_key=k, name="hops", depends_on=keys[:n])
         for n, k in enumerate(keys)
     ]
-    split = mini_split()._replace(extras=Extras(held))
+    split = mini_split()._replace(extras=Extras(holding))
     publish(split, tmp_path / "r")
     rows = list(datasets.load_dataset(str(tmp_path / "r"), "extras", split="test", cache_dir=str(tmp_path / "cache")))
-    again = [
+    extras = [
         Extra(key=r["extra"], subject_key=r["fact"], depends_on=r["also"], name=r["name"], content=r["content"])
         for r in rows
     ]
-    assert again == held
+    assert extras == holding
     assert load_split(tmp_path / "r" / "mini.jsonl").extras == split.extras
-    said = json.loads((tmp_path / "r" / "croissant.json").read_text(encoding="utf-8"))
-    assert "extras" in {r["name"] for r in said["recordSet"]}
+    data = json.loads((tmp_path / "r" / "croissant.json").read_text(encoding="utf-8"))
+    assert "extras" in {r["name"] for r in data["recordSet"]}
     card = (tmp_path / "r" / "README.md").read_text(encoding="utf-8")
     assert "- config_name: extras" in card and "### extras" in card
     publish(mini_split(), tmp_path / "without")

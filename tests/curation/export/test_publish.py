@@ -22,12 +22,14 @@ def tree(folder: Path) -> dict[str, bytes]:
 
 
 def test_a_release_is_whole_and_its_sums_agree(tmp_path: Path) -> None:
-    done = publish(mini_split(), tmp_path / "r")
-    there = tree(tmp_path / "r")
-    sums = dict(line.split("  ")[::-1] for line in there["checksums.sha256"].decode().splitlines())
-    assert sums.keys() == there.keys() - {"checksums.sha256"}
+    release = publish(mini_split(), tmp_path / "r")
+    contents = tree(tmp_path / "r")
+    sums = dict(line.split("  ")[::-1] for line in contents["checksums.sha256"].decode().splitlines())
+    assert sums.keys() == contents.keys() - {"checksums.sha256"}
     assert all(sha256(tmp_path / "r" / name) == value for name, value in sums.items())
-    assert done.cases["split"] == done.cases["scedit-cf"] + done.cases["scedit-t"] == 58 and not done.skipped
+    assert (
+        release.cases["split"] == release.cases["scedit-cf"] + release.cases["scedit-t"] == 58 and not release.skipped
+    )
     assert load_split(tmp_path / "r" / "mini.jsonl").digest == mini_split().digest
     assert [p.name for p in tmp_path.iterdir()] == ["r"]
 
@@ -40,8 +42,10 @@ def test_the_same_split_gives_the_same_bytes(tmp_path: Path) -> None:
 
 def test_formats_without_a_case_are_passed_over_or_refused(tmp_path: Path) -> None:
     only_t = make_split("t", [c for c in mini_split().cases if c.fact.change == "temporal"])
-    done = publish(only_t, tmp_path / "r")
-    assert set(done.skipped) == {"scedit-cf", "counterfact"} and set(done.cases) == set(DEFAULT) - set(done.skipped)
+    release = publish(only_t, tmp_path / "r")
+    assert set(release.skipped) == {"scedit-cf", "counterfact"} and set(release.cases) == set(DEFAULT) - set(
+        release.skipped
+    )
     with pytest.raises(UserError, match="no case that counterfact can hold"):
         publish(only_t, tmp_path / "x", formats=["split", "counterfact"])
     assert not (tmp_path / "x").exists()
@@ -125,14 +129,14 @@ def test_datasets_loads_the_folder_offline(tmp_path: Path, monkeypatch: pytest.M
     exporter(mini_split(), tmp_path / "r")
     cases = mini_split().cases
     near = [n for c in cases for n in c.neighbours]
-    known = {
+    record = {
         "cases": len(cases),
         "questions": sum(len(x.questions) for x in (*cases, *near)),
         "prompts": sum(len(x.prompts) for x in (*cases, *near)),
         "neighbours": len(near),
     }
     table = datasets.load_dataset(str(tmp_path / "r"), name, split="test", cache_dir=str(tmp_path / "cache"))
-    assert len(table) == known[name]
+    assert len(table) == record[name]
     if name == "cases":
         default = datasets.load_dataset(str(tmp_path / "r"), split="test", cache_dir=str(tmp_path / "cache"))
         assert default["subject"][:] == table["subject"][:] == [c.fact.subject.text for c in cases]
@@ -146,17 +150,17 @@ def test_datasets_reads_the_shapes_of_others_offline(
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     datasets = pytest.importorskip("datasets", reason="the package datasets is not installed")
     path = tmp_path / "x.json"
-    written = export(mini_split(), path, format)
+    export_files = export(mini_split(), path, format)
     table = datasets.load_dataset("json", data_files=str(path), split="train", cache_dir=str(tmp_path / "cache"))
-    whole = load_split(mini_path())
+    split = load_split(mini_path())
     change = {"scedit-cf": "counterfactual", "counterfact": "counterfactual", "scedit-t": "temporal"}.get(format)
-    chosen = [c for c in whole.cases if change in (None, c.fact.change)]
-    assert written == len(chosen) > 0
-    facts = {f.key for c in chosen for f in (c.fact, *(n.fact for n in c.neighbours))}
-    assert len(table) == (len(facts) if format == "facts" else len(chosen))
+    cases = [c for c in split.cases if change in (None, c.fact.change)]
+    assert export_files == len(cases) > 0
+    facts = {f.key for c in cases for f in (c.fact, *(n.fact for n in c.neighbours))}
+    assert len(table) == (len(facts) if format == "facts" else len(cases))
     if format == "scedit-cf":
-        assert [len(row) for row in table["rephrase_prompts"]] == [len(c.prompts) for c in chosen]
-        assert table["subject"][:] == [c.fact.subject.text for c in chosen]
+        assert [len(row) for row in table["rephrase_prompts"]] == [len(c.prompts) for c in cases]
+        assert table["subject"][:] == [c.fact.subject.text for c in cases]
 
 
 def test_the_lists_of_knowedit_on_request(tmp_path: Path) -> None:

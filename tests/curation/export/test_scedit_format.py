@@ -24,10 +24,10 @@ from tests.support.facts import peru_fact
 )
 def test_the_published_shapes(shared: Path, name: str, make: object) -> None:
     example = json.loads((shared / "data" / "scedit" / name).read_text())[0]
-    made = make(mini_split().cases)[0]  # type: ignore[operator]
-    assert shape(made) == shape(example)
+    converted = make(mini_split().cases)[0]  # type: ignore[operator]
+    assert shape(converted) == shape(example)
     if "neighborhood" in example:
-        assert shape(made["neighborhood"][0]) == shape(example["neighborhood"][0])
+        assert shape(converted["neighborhood"][0]) == shape(example["neighborhood"][0])
 
 
 def test_counts_and_content() -> None:
@@ -47,13 +47,13 @@ def test_a_separator_that_is_no_space_stays_with_the_prompt() -> None:
     """Others' evaluators add one space and the target; ours would stand directly behind the bracket."""
     for case in (mini_split().cases[0], mini_split().cases[-1]):
         prompt = case.prompts[0]
-        opened = prompt.model_copy(update={"separator": " (", "offset": len(prompt.text) + 2})
-        changed = case.model_copy(update={"prompts": (opened,)})
-        record = next(easyedit_rows([changed]))["portability"]["Script"]
+        open_prompt = prompt.model_copy(update={"separator": " (", "offset": len(prompt.text) + 2})
+        variant = case.model_copy(update={"prompts": (open_prompt,)})
+        record = next(easyedit_rows([variant]))["portability"]["Script"]
         assert [s["prompt"] for s in record] == [prompt.text + " ("]
-        told = [p for r in scedit_cf([changed]) for p in r["rephrase_prompts"]]
-        told += [p for r in scedit_t([changed]) for p in r["question"]]
-        assert told == [prompt.text + " ("]
+        problems = [p for r in scedit_cf([variant]) for p in r["rephrase_prompts"]]
+        problems += [p for r in scedit_t([variant]) for p in r["question"]]
+        assert problems == [prompt.text + " ("]
 
 
 def test_a_case_without_prompts_and_neighbours() -> None:
@@ -90,9 +90,9 @@ def test_neighbours_of_cf_are_those_that_share_the_old_object() -> None:
 SEPARATORS = [(" ", "Fly to"), ("", "Fly to"), (" (", "Fly to ("), ("\n", "Fly to\n")]
 
 
-@pytest.mark.parametrize(("separator", "written"), SEPARATORS)
-def test_the_separator_that_others_do_not_add_stays(separator: str, written: str) -> None:
-    assert cloze("Fly to", separator) == written
+@pytest.mark.parametrize(("separator", "text"), SEPARATORS)
+def test_the_separator_that_others_do_not_add_stays(separator: str, text: str) -> None:
+    assert cloze("Fly to", separator) == text
 
 
 @pytest.mark.parametrize(("kind", "change", "rows"), [("cf", "counterfactual", cf_rows), ("t", "temporal", t_rows)])
@@ -100,11 +100,11 @@ def test_cases_of_a_scedit_file_keep_its_numbers_and_order(kind: str, change: st
     """Keys are in order of their letters (10 before 9); the file was in order of its numbers, with gaps."""
     some = [c for c in mini_split().cases if c.fact.change == change][:3]
     numbers = (10, 1830, 9)
-    named = [
+    fields = [
         c.model_copy(update={"fact": c.fact.model_copy(update={"key": f"scedit-{kind}/{n}"})})
         for c, n in zip(some, numbers, strict=True)
     ]
-    found = list(rows(named))
-    assert [row["case_id"] for row in found] == [9, 10, 1830]
-    assert [row["subject"] for row in found] == [some[n].fact.subject.text for n in (2, 0, 1)]
-    assert [row["case_id"] for row in rows([*named[:2], some[2]])] == [0, 1, 2], "a mixture is numbered anew"
+    entries = list(rows(fields))
+    assert [row["case_id"] for row in entries] == [9, 10, 1830]
+    assert [row["subject"] for row in entries] == [some[n].fact.subject.text for n in (2, 0, 1)]
+    assert [row["case_id"] for row in rows([*fields[:2], some[2]])] == [0, 1, 2], "a mixture is numbered anew"

@@ -47,10 +47,10 @@ def rating(item: str, rater: str, value: int | None, **changes: object) -> Ratin
 
 
 def test_one_bare_fact() -> None:
-    found = survey(make_split("one", [Case(key="case/f", fact=peru_fact("f"))]))
-    assert (found.questions, found.prompts, found.lonely, found.repeated) == (0, 0, 1, 0)
-    assert (found.steps, found.neighbours, found.changes) == ({}, {}, {"counterfactual": 1})
-    assert found.relations == {"capital": 1} and found.licences == ["CC0-1.0"]
+    summary = survey(make_split("one", [Case(key="case/f", fact=peru_fact("f"))]))
+    assert (summary.questions, summary.prompts, summary.lonely, summary.repeated) == (0, 0, 1, 0)
+    assert (summary.steps, summary.neighbours, summary.changes) == ({}, {}, {"counterfactual": 1})
+    assert summary.relations == {"capital": 1} and summary.licences == ["CC0-1.0"]
 
 
 def test_licences_most_frequent_first_over_all_sources() -> None:
@@ -64,20 +64,20 @@ def test_licences_most_frequent_first_over_all_sources() -> None:
 def test_steps_are_in_order_and_unknown_ones_last() -> None:
     (case, *_) = SPLIT.cases
     prompts = [case.prompts[0].model_copy(update={"key": f"p{n}", "step": n}) for n in (10, None, 2)]
-    changed = case.model_copy(update={"prompts": tuple(prompts)})
-    assert list(survey(make_split("s", [changed])).steps) == [2, 10, None]
+    variant = case.model_copy(update={"prompts": tuple(prompts)})
+    assert list(survey(make_split("s", [variant])).steps) == [2, 10, None]
 
 
 def test_without_a_store_nothing_is_said_of_people(base: Path, tmp_path: Path) -> None:
-    alone, with_store = survey(SPLIT), told(base, tmp_path)
-    assert not alone.from_store and with_store.from_store
+    summary, with_store = survey(SPLIT), told(base, tmp_path)
+    assert not summary.from_store and with_store.from_store
     assert (with_store.checks, with_store.people, dict(with_store.judge_models)) == ({}, (), {})
     assert [(o.stage, o.model) for o in with_store.made] == [("import", None)]
-    assert with_store.prompts == alone.prompts
+    assert with_store.prompts == summary.prompts
 
 
 def test_verdicts_on_other_items_do_not_count(base: Path, tmp_path: Path) -> None:
-    found = told(
+    summary = told(
         base,
         tmp_path,
         said(QUESTIONS[0], "leak@1", "keep"),
@@ -86,21 +86,21 @@ def test_verdicts_on_other_items_do_not_count(base: Path, tmp_path: Path) -> Non
         said(LINK.id, "pair@1", "keep", SPLIT.cases[0].neighbours[0].prompts[0].id),
         said(QUESTIONS[1], "near@1", value=0.5),
     )
-    assert found.checks == {"leak@1": {"keep": 1}, "near@1": {"measured": 1}, "pair@1": {"keep": 1}}
+    assert summary.checks == {"leak@1": {"keep": 1}, "near@1": {"measured": 1}, "pair@1": {"keep": 1}}
 
 
 def test_one_persons_word_is_acceptance_and_no_agreement(base: Path, tmp_path: Path) -> None:
-    found = told(base, tmp_path, ann(QUESTIONS[0], "keep"), ann(QUESTIONS[1], "drop"))
-    (people,) = found.people
+    summary = told(base, tmp_path, ann(QUESTIONS[0], "keep"), ann(QUESTIONS[1], "drop"))
+    (people,) = summary.people
     assert (people.task, people.raters, people.items, people.judgements) == ("filter@1", 1, 2, 2)
     assert people.labels == {"drop": 1, "keep": 1} and people.acceptance.startswith("0.500 [")
     assert "undefined" in people.exact and "undefined" in people.alpha
 
 
 def test_who_only_left_items_unscored_judged_nothing(base: Path, tmp_path: Path) -> None:
-    found = told(base, tmp_path, ann(QUESTIONS[0], "unscored"))
-    assert found.people[0].acceptance == "undefined, because nothing was judged"
-    assert found.people[0].judgements == 0
+    summary = told(base, tmp_path, ann(QUESTIONS[0], "unscored"))
+    assert summary.people[0].acceptance == "undefined, because nothing was judged"
+    assert summary.people[0].judgements == 0
 
 
 def test_people_who_contradict_each_other(base: Path, tmp_path: Path) -> None:
@@ -112,13 +112,13 @@ def test_people_who_contradict_each_other(base: Path, tmp_path: Path) -> None:
 
 def test_a_judgement_of_a_pair_is_a_unit_of_its_own(base: Path, tmp_path: Path) -> None:
     prompts = [p.id for p in SPLIT.cases[0].neighbours[0].prompts]
-    beside = said(LINK.id, "person:ann/filter@1", "keep", prompts[0])
-    (people,) = told(base, tmp_path, ann(LINK.id, "drop"), beside).people
+    neighbour_verdict = said(LINK.id, "person:ann/filter@1", "keep", prompts[0])
+    (people,) = told(base, tmp_path, ann(LINK.id, "drop"), neighbour_verdict).people
     assert (people.items, people.judgements) == (2, 2)
 
 
 def test_tasks_are_apart_and_judges_are_not_people(base: Path, tmp_path: Path) -> None:
-    found = told(
+    summary = told(
         base,
         tmp_path,
         ann(QUESTIONS[0], "keep"),
@@ -130,13 +130,13 @@ def test_tasks_are_apart_and_judges_are_not_people(base: Path, tmp_path: Path) -
         rating("0" * 20, "person:ann", 1),
     )
     names = ["filter@1", "other@2", "coherence (rate_script@1)", "coherence (rate_script@2)"]
-    assert [p.task for p in found.people] == names and found.judge_models == {"m": 2}
-    assert [(p.level, p.items, p.raters) for p in found.people[2:]] == [("ordinal", 1, 1)] * 2
+    assert [p.task for p in summary.people] == names and summary.judge_models == {"m": 2}
+    assert [(p.level, p.items, p.raters) for p in summary.people[2:]] == [("ordinal", 1, 1)] * 2
 
 
 def test_the_later_rating_of_a_text_is_meant(base: Path, tmp_path: Path) -> None:
-    rated = [rating(QUESTIONS[0], f"person:{name}", value) for name, value in (("ann", 2), ("ann", 6), ("bob", 6))]
-    (people,) = told(base, tmp_path, *rated).people
+    ratings = [rating(QUESTIONS[0], f"person:{name}", value) for name, value in (("ann", 2), ("ann", 6), ("bob", 6))]
+    (people,) = told(base, tmp_path, *ratings).people
     assert people.judgements == 2 and people.labels == {"6": 2} and people.exact.startswith("1.000")
 
 
@@ -152,5 +152,5 @@ def test_lineage_is_summed_by_way_with_its_first_and_last_day(base: Path, tmp_pa
                 for i, d in zip([*QUESTIONS[:2], "0" * 20], days, strict=True)
             ],
         )
-        made = [o for o in survey(SPLIT, store).made if o.stage == "questions"]
-    assert [(o.model, o.prompt, o.items, o.first, o.last) for o in made] == [("m", "ask@1", 2, days[1], days[0])]
+        stages = [o for o in survey(SPLIT, store).made if o.stage == "questions"]
+    assert [(o.model, o.prompt, o.items, o.first, o.last) for o in stages] == [("m", "ask@1", 2, days[1], days[0])]

@@ -18,8 +18,8 @@ def test_tensors_and_manifest(cache: Cache) -> None:
     assert cache.load_tensors("moments", WHO) is None
     value = {"a": torch.randn(3, 4).T, "n": torch.tensor(7)}
     cache.save_tensors("moments", WHO, value, facts={"tokens": 7})
-    got = cache.load_tensors("moments", {"layer": 1, "model": "m"})
-    assert got is not None and torch.equal(got["a"], value["a"]) and int(got["n"]) == 7
+    tensors = cache.load_tensors("moments", {"layer": 1, "model": "m"})
+    assert tensors is not None and torch.equal(tensors["a"], value["a"]) and int(tensors["n"]) == 7
     manifest = cache.manifest("moments", WHO)
     assert manifest is not None and manifest["facts"] == {"tokens": 7} and manifest["identity"] == WHO
     for other in ({**WHO, "layer": 2}, {"model": "m"}, {**WHO, "cap": 3}):

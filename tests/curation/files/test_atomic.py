@@ -89,10 +89,10 @@ def test_nobodys_file_is_taken_for_a_partial_one(tmp_path: Path) -> None:
 
 
 def test_writers_of_one_file_do_not_touch_each_others_partial_file(tmp_path: Path) -> None:
-    with atomic_path(tmp_path / "x") as ours, atomic_path(tmp_path / "x") as theirs:
-        assert ours != theirs
-        ours.write_text("a")
-        theirs.write_text("b")
+    with atomic_path(tmp_path / "x") as paths, atomic_path(tmp_path / "x") as reference:
+        assert paths != reference
+        paths.write_text("a")
+        reference.write_text("b")
     assert [p.name for p in tmp_path.iterdir()] == ["x"] and (tmp_path / "x").read_text() == "a"
 
 
@@ -136,8 +136,8 @@ def test_a_disk_that_is_full_half_way(tmp_path: Path) -> None:
         "from schemas.core.errors import UserError\n"
         f"try: write_text(Path({str(tmp_path / 'x')!r}), 'new ' * 9000, 'the page')\nexcept UserError as e: print(e)"
     )
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT).stdout
-    assert "x: the page cannot be written: File too large; nothing was put there" in told
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT).stdout
+    assert "x: the page cannot be written: File too large; nothing was put there" in process
     assert [p.name for p in tmp_path.iterdir()] == ["x"] and (tmp_path / "x").read_text() == "old"
 
 

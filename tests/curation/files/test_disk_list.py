@@ -12,9 +12,9 @@ from curation.files.disk_list import DiskList
 @settings(max_examples=30, deadline=None)
 @given(values=st.lists(st.tuples(st.text(max_size=5), st.integers()), max_size=20), place=st.slices(20))
 def test_kept_values_are_a_sequence(values: list[tuple[str, int]], place: slice) -> None:
-    kept = DiskList(values, load=tuple)
-    assert list(kept) == values and len(kept) == len(values) and kept[place] == tuple(values[place])
+    disk_list = DiskList(values, load=tuple)
+    assert list(disk_list) == values and len(disk_list) == len(values) and disk_list[place] == tuple(values[place])
     for n in range(-len(values), len(values)):
-        assert kept[n] == values[n]
+        assert disk_list[n] == values[n]
     with pytest.raises(IndexError):
-        kept[len(values)]
+        disk_list[len(values)]

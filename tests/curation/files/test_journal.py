@@ -30,9 +30,9 @@ def test_values_survive_and_the_last_line_of_a_key_holds(tmp_path: Path) -> None
         journal.append("b", {"t": "é\u2028\ud800"})
         journal.append("a", 2)
         assert journal["a"] == 2 and "b" in journal and len(journal) == 2
-    with Journal(path) as again:
-        assert dict(again.items()) == {"a": 2, "b": {"t": "é\u2028\ud800"}}
-        assert again.get("c") is None
+    with Journal(path) as reopened:
+        assert dict(reopened.items()) == {"a": 2, "b": {"t": "é\u2028\ud800"}}
+        assert reopened.get("c") is None
 
 
 @pytest.mark.parametrize("tail", [b'{"key": "c", "val', b'{"key":"c","value":3}', b"\xff\xfe", b'{"a"'])
@@ -40,13 +40,13 @@ def test_a_torn_last_line_is_dropped(tmp_path: Path, tail: bytes) -> None:
     path = tmp_path / "j.jsonl"
     with Journal(path, write=True) as journal:
         journal.append("a", 1)
-    whole = path.read_bytes()
-    path.write_bytes(whole + tail)
+    full_content = path.read_bytes()
+    path.write_bytes(full_content + tail)
     assert Journal(path).keys() == ["a"]
     with Journal(path, write=True) as journal:
         assert journal.torn == 1
         journal.append("b", 2)
-    assert path.read_bytes() == whole + b'{"key":"b","value":2}\n'
+    assert path.read_bytes() == full_content + b'{"key":"b","value":2}\n'
 
 
 def test_a_broken_line_in_the_middle_is_refused_by_number(tmp_path: Path) -> None:
@@ -70,14 +70,14 @@ def test_a_killed_writer_loses_no_reported_line(tmp_path: Path) -> None:
     path = tmp_path / "j.jsonl"
     with subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        said = -1
-        while said < 200:
-            said = int(process.stdout.readline())
+        process_id = -1
+        while process_id < 200:
+            process_id = int(process.stdout.readline())
         process.send_signal(signal.SIGKILL)
         rest = process.stdout.read().split("\n")
-    said = max([said, *(int(x) for x in rest[:-1] if x)])
+    process_id = max([process_id, *(int(x) for x in rest[:-1] if x)])
     with Journal(path, write=True) as journal:
-        assert all(journal[f"k{n}"]["n"] == n for n in range(said + 1))
+        assert all(journal[f"k{n}"]["n"] == n for n in range(process_id + 1))
 
 
 def test_threads_may_share_a_journal(tmp_path: Path) -> None:
@@ -105,11 +105,11 @@ def test_a_full_disk_is_one_sentence_and_keeps_whole_lines(tmp_path: Path) -> No
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
         signal.signal(signal.SIGXFSZ, old)
-    kept = len(journal)
+    count = len(journal)
     journal.append("after", 1)
     journal.close()
-    assert 5 < kept < 10
-    assert len(Journal(path)) == kept + 1
+    assert 5 < count < 10
+    assert len(Journal(path)) == count + 1
 
 
 def test_absent_and_unwritable(tmp_path: Path) -> None:

@@ -68,9 +68,9 @@ def test_a_file_that_was_exchanged_in_place_gets_another_label(tmp_path: Path) -
 def test_a_file_of_another_kind_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "m.gguf"
     path.write_bytes(content)
-    with pytest.raises(UserError, match="no GGUF file") as refused:
+    with pytest.raises(UserError, match="no GGUF file") as error:
         gguf_of(f"gguf:{path}")
-    assert refused.value.where == str(path)
+    assert error.value.where == str(path)
 
 
 @pytest.mark.parametrize("kind", ["absent", "folder"])
@@ -132,16 +132,16 @@ def test_a_hub_file_of_another_format_is_refused() -> None:
 def test_a_hub_file_is_read_from_the_hubs_own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hub = pytest.importorskip("huggingface_hub")
     path = gguf(tmp_path / "blob")
-    seen = []
+    calls = []
 
     def look(repository: str, file: str) -> str:
-        seen.append((repository, file))
+        calls.append((repository, file))
         return str(path)
 
     monkeypatch.setattr(hub, "try_to_load_from_cache", look)
     assert gguf_of("hf:o/r/q4/m.gguf") == path
     assert label_of("hf:o/r/q4/m.gguf") == f"o/r/q4/m.gguf (GGUF, {sha256(path)[:12]})"
-    assert set(seen) == {("o/r", "q4/m.gguf")}
+    assert set(calls) == {("o/r", "q4/m.gguf")}
 
 
 def test_a_hub_file_that_is_not_here_is_never_downloaded_unasked(monkeypatch: pytest.MonkeyPatch) -> None:

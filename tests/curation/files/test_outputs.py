@@ -114,13 +114,13 @@ def test_the_outermost_command_decides(tmp_path: Path) -> None:
 
 
 def test_the_list_forgets_the_oldest(tmp_path: Path) -> None:
-    known = WrittenFiles()
+    files = WrittenFiles()
     (tmp_path / "a").write_text("")
-    known.path.parent.mkdir()
-    known.path.write_text(str({f"/{n}": ["x", 1, 1] for n in range(KEPT)}).replace("'", '"'))
-    known.add([tmp_path / "a", tmp_path / "absent"], "x")
-    assert known.wrote(tmp_path / "a", "x") and not known.wrote(tmp_path / "a", "y")
-    assert len(known._read()) == KEPT and "/0" not in known._read()
+    files.path.parent.mkdir()
+    files.path.write_text(str({f"/{n}": ["x", 1, 1] for n in range(KEPT)}).replace("'", '"'))
+    files.add([tmp_path / "a", tmp_path / "absent"], "x")
+    assert files.wrote(tmp_path / "a", "x") and not files.wrote(tmp_path / "a", "y")
+    assert len(files._read()) == KEPT and "/0" not in files._read()
 
 
 def test_a_guard_that_is_done_watches_no_more(tmp_path: Path) -> None:

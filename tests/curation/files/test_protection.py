@@ -19,13 +19,13 @@ def test_a_held_file_stays_under_every_name(tmp_path: Path, name: str) -> None:
     os.link(store, tmp_path / "hard")
     (tmp_path / "soft").symlink_to(store)
     (tmp_path / "folder").symlink_to(tmp_path)
-    held = hold(store, "the store in use")
+    lock = hold(store, "the store in use")
     with pytest.raises(UserError, match="this is the store in use and stays as it is; nothing was written"):
         write_text(tmp_path / name, "new")
     assert store.read_text() == "old" and not (tmp_path / "store.wal").exists()
     write_text(tmp_path / "store2", "another file is free")
-    release(held)
-    release(held)
+    release(lock)
+    release(lock)
     write_text(tmp_path / name, "new")
 
 
@@ -45,8 +45,8 @@ def test_a_file_that_becomes_held_while_it_is_written_stays(tmp_path: Path) -> N
     with pytest.raises(UserError, match="an input"), atomic_path(tmp_path / "a") as partial:
         partial.write_text("new")
         (tmp_path / "a").write_text("old")
-        held = hold(tmp_path / "a", "an input")
-    release(held)
+        lock = hold(tmp_path / "a", "an input")
+    release(lock)
     assert [p.name for p in tmp_path.iterdir()] == ["a"] and (tmp_path / "a").read_text() == "old"
 
 

@@ -32,9 +32,9 @@ CASES: list[tuple[str, Fact, list[str]]] = [
 
 @pytest.mark.parametrize(("one", "kinds"), [c[1:] for c in CASES], ids=[c[0] for c in CASES])
 def test_checks_of_facts(one: Fact, kinds: list[str]) -> None:
-    found = list(audit(LoadResult((one,), (), "jsonl", places={one.key: "f, line 1"})))
-    assert [p.kind for p in found] == kinds
-    assert all(p.kind in CHECKS and p.where == "f, line 1" and not p.lost for p in found)
+    entries = list(audit(LoadResult((one,), (), "jsonl", places={one.key: "f, line 1"})))
+    assert [p.kind for p in entries] == kinds
+    assert all(p.kind in CHECKS and p.where == "f, line 1" and not p.lost for p in entries)
 
 
 def test_checks_of_script_prompts() -> None:
@@ -63,9 +63,9 @@ TEXTS = [
 @pytest.mark.parametrize(("text", "kinds"), TEXTS)
 def test_checks_of_texts(tmp_path: Path, text: str, kinds: list[str]) -> None:
     (tmp_path / "f.jsonl").write_text(json.dumps({"a": {"b": [text, text]}}) + "\n")
-    found = list(texts(tmp_path / "f.jsonl"))
-    assert [p.kind for p in found] == kinds
-    assert all("in the field 'a.b'" in p.what and p.where.endswith("line 1") for p in found)
+    entries = list(texts(tmp_path / "f.jsonl"))
+    assert [p.kind for p in entries] == kinds
+    assert all("in the field 'a.b'" in p.what and p.where.endswith("line 1") for p in entries)
 
 
 def test_contradictions_across_files_are_listed_with_the_later_file(tmp_path: Path) -> None:
@@ -74,19 +74,19 @@ def test_contradictions_across_files_are_listed_with_the_later_file(tmp_path: Pa
     rows["e"] = {**row, "old": "Quito", "changed_on": "2020-01-01"}  # temporal: one follows the other
     for name, data in rows.items():
         (tmp_path / f"{name}.jsonl").write_text(json.dumps(data) + "\n")
-    shown = CliRunner().invoke(audit_command, [str(tmp_path), "--jsonl"])
-    said = [json.loads(line) for line in shown.output.splitlines()]
-    found = {Path(s["file"]).name: s["what"] for s in said if s["kind"] == "contradictory"}
-    assert set(found) == {"b.jsonl", "c.jsonl"}
-    assert f"of {tmp_path / 'a.jsonl'} says 'Lima'" in found["b.jsonl"] and "this one 'Cusco'" in found["b.jsonl"]
-    assert "edits to 'Oslo'" in found["c.jsonl"]
+    result = CliRunner().invoke(audit_command, [str(tmp_path), "--jsonl"])
+    report = [json.loads(line) for line in result.output.splitlines()]
+    by_name = {Path(s["file"]).name: s["what"] for s in report if s["kind"] == "contradictory"}
+    assert set(by_name) == {"b.jsonl", "c.jsonl"}
+    assert f"of {tmp_path / 'a.jsonl'} says 'Lima'" in by_name["b.jsonl"] and "this one 'Cusco'" in by_name["b.jsonl"]
+    assert "edits to 'Oslo'" in by_name["c.jsonl"]
 
 
 def test_texts_of_tables_are_looked_at_too(tmp_path: Path) -> None:
     path = tmp_path / "f.csv"
     path.write_text("subject,relation,prompt,old,new\nPe\0ru,P36,The capital  of {} is,Lima,Bogot\\u00e1\n")
-    found = {(p.kind, p.what.partition(" in the")[0]) for p in texts(path)}
-    assert found == {
+    entries = {(p.kind, p.what.partition(" in the")[0]) for p in texts(path)}
+    assert entries == {
         ("damaged-text", "a control character"),
         ("damaged-text", "an escape code"),
         ("stray-space", "two spaces"),

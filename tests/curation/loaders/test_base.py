@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from curation.loaders.base import (
-    FileNotes,
     FormatReader,
     InvalidRecord,
     Loader,
@@ -47,10 +46,10 @@ class Capitals(FormatReader):
         change, new = data.get("change", "counterfactual"), data.get("new", "Oslo")
         yield (fact := make_fact(data["subject"], data["old"], new, key=data.get("key"), change=change))
         if "near" in data:
-            beside = make_fact(data["near"], data.get("near_old", "Lima"), None, key=f"n/{data['near']}")
-            yield NeighbourFact(beside)
-            link = f"{fact.key}~{beside.key}"
-            yield Neighbour(key=link, edit=fact.key, fact=beside.key, how="same_object")
+            neighbour = make_fact(data["near"], data.get("near_old", "Lima"), None, key=f"n/{data['near']}")
+            yield NeighbourFact(neighbour)
+            link = f"{fact.key}~{neighbour.key}"
+            yield Neighbour(key=link, edit=fact.key, fact=neighbour.key, how="same_object")
         if "question" in data:
             yield ScriptQuestion(key=f"q/{data['subject']}", fact=f"f/{data['subject']}", text=data["question"])
 
@@ -62,21 +61,21 @@ CAPITALS = Loader("capitals", Capitals)
 PERU, CHILE = {"subject": "Peru", "old": "Lima"}, {"subject": "Chile", "old": "Santiago"}
 
 
-def problems(loaded: LoadResult) -> list[tuple[str, str, str]]:
+def problems(import_result: LoadResult) -> list[tuple[str, str, str]]:
     """(line, kind, text) of what was said, the closing remark aside."""
-    told = [p for p in loaded.problems if p.what != "the end"]
-    return [(p.where.rpartition(" ")[2], p.kind, p.what) for p in told]
+    complaints = [p for p in import_result.problems if p.what != "the end"]
+    return [(p.where.rpartition(" ")[2], p.kind, p.what) for p in complaints]
 
 
 def test_facts_and_what_stands_beside_them_with_their_places(tmp_path: Path) -> None:
     path = write(tmp_path / "f.jsonl", PERU, {**CHILE, "near": "Bolivia", "question": "How?"})
-    loaded = CAPITALS(path)
-    assert [f.subject.text for f in loaded.facts] == ["Peru", "Chile"]
-    assert [r.key for r in loaded.records] == ["n/Bolivia", "f/Chile~n/Bolivia", "q/Chile"]
-    assert loaded.places == {"f/Peru": f"{path}, line 1", "f/Chile": f"{path}, line 2"}
+    import_result = CAPITALS(path)
+    assert [f.subject.text for f in import_result.facts] == ["Peru", "Chile"]
+    assert [r.key for r in import_result.records] == ["n/Bolivia", "f/Chile~n/Bolivia", "q/Chile"]
+    assert import_result.places == {"f/Peru": f"{path}, line 1", "f/Chile": f"{path}, line 2"}
     items = list(CAPITALS.stream(path))
     assert [i.main for i in items if isinstance(i, LocatedRecord)] == [True, True, False, False, False]
-    assert [p.what for p in loaded.problems] == ["the end"]
+    assert [p.what for p in import_result.problems] == ["the end"]
 
 
 FAULTS = [
@@ -93,20 +92,22 @@ FAULTS = [
 def test_a_bad_record_is_named_and_the_others_stay(
     tmp_path: Path, row: dict[str, str], expected: tuple[str, str]
 ) -> None:
-    loaded = CAPITALS(write(tmp_path / "f.jsonl", PERU, row, CHILE))
-    assert [f.subject.text for f in loaded.facts] == ["Peru", "Chile"]
-    ((line, kind, what),) = problems(loaded)
-    assert (line, kind) == ("2", expected[0]) and expected[1] in what
+    import_result = CAPITALS(write(tmp_path / "f.jsonl", PERU, row, CHILE))
+    assert [f.subject.text for f in import_result.facts] == ["Peru", "Chile"]
+    ((line, kind, label),) = problems(import_result)
+    assert (line, kind) == ("2", expected[0]) and expected[1] in label
     with pytest.raises(DataError, match="line 2.*--skip-bad"):
-        loaded.require()
-    assert loaded.require(skip_bad=True) == loaded.facts
+        import_result.require()
+    assert import_result.require(skip_bad=True) == import_result.facts
 
 
 def test_a_key_that_stands_twice_takes_what_hangs_on_it_along(tmp_path: Path) -> None:
-    again = {**PERU, "near": "Bolivia", "question": "How?"}
-    loaded = CAPITALS(write(tmp_path / "f.jsonl", PERU, again, {**PERU, "old": "Cusco"}))
-    assert len(loaded.facts) == 1 and loaded.records == (), "the neighbour belongs to a record that was left out"
-    assert problems(loaded) == [
+    row = {**PERU, "near": "Bolivia", "question": "How?"}
+    import_result = CAPITALS(write(tmp_path / "f.jsonl", PERU, row, {**PERU, "old": "Cusco"}))
+    assert len(import_result.facts) == 1 and import_result.records == (), (
+        "the neighbour belongs to a record that was left out"
+    )
+    assert problems(import_result) == [
         ("2", "duplicate", "the key 'f/Peru' stands twice"),
         ("3", "duplicate", "the key 'f/Peru' stands twice, with other content"),
     ]
@@ -116,18 +117,18 @@ def test_two_old_objects_for_one_subject_are_kept_and_said(tmp_path: Path) -> No
     """Names are compared without case; a temporal change is no contradiction."""
     rows = [PERU, {**PERU, "subject": "PERU", "old": "Cusco", "key": "b"}, {**PERU, "old": "LIMA", "key": "c"}]
     rows.append({**PERU, "old": "Callao", "key": "d", "change": "temporal"})
-    loaded = CAPITALS(write(tmp_path / "f.jsonl", *rows))
-    assert len(loaded.facts) == 4 and not any(p.lost for p in loaded.problems)
-    assert problems(loaded) == [
+    import_result = CAPITALS(write(tmp_path / "f.jsonl", *rows))
+    assert len(import_result.facts) == 4 and not any(p.lost for p in import_result.problems)
+    assert problems(import_result) == [
         ("2", "contradictory", "'f/Peru' says 'Lima' for this subject and relation, this one 'Cusco'")
     ]
 
 
 def test_two_new_objects_for_one_subject_are_kept_and_said(tmp_path: Path) -> None:
     rows = [PERU, {**PERU, "new": "Rome", "key": "b"}, {**PERU, "new": "OSLO", "key": "c"}]
-    loaded = CAPITALS(write(tmp_path / "f.jsonl", *rows))
-    assert len(loaded.facts) == 3
-    assert problems(loaded) == [
+    import_result = CAPITALS(write(tmp_path / "f.jsonl", *rows))
+    assert len(import_result.facts) == 3
+    assert problems(import_result) == [
         ("2", "contradictory", "'f/Peru' edits this subject and relation to 'Oslo', this one to 'Rome'")
     ]
 
@@ -147,9 +148,9 @@ class Several(FormatReader):
 
 def test_an_extra_follows_all_the_neighbours_that_it_names(tmp_path: Path) -> None:
     rows = [{"subject": "Peru", "old": "Quito"}, {"subject": "Chile", "old": "Sucre"}]
-    loaded = Loader("several", Several)(write(tmp_path / "f.jsonl", *rows))
-    one, ten = (f.key for f in loaded.records if isinstance(f, Fact) and "~" in f.key)
-    first, second = (r for r in loaded.records if isinstance(r, Extra))
+    import_result = Loader("several", Several)(write(tmp_path / "f.jsonl", *rows))
+    one, ten = (f.key for f in import_result.records if isinstance(f, Fact) and "~" in f.key)
+    first, second = (r for r in import_result.records if isinstance(r, Extra))
     assert (first.key, first.depends_on) == ("f/Peru~n/1~n/10~n/2", ("n/1", "n/10", "n/2"))
     assert one.startswith("n/1~") and ten.startswith("n/10~")
     assert (second.subject_key, second.depends_on) == (ten, (one, ten, "n/2"))
@@ -161,9 +162,9 @@ def test_a_neighbour_that_is_described_twice_is_kept_both_ways(tmp_path: Path) -
     near, odd = {"near": "Bolivia"}, {"near": "Bolivia", "near_old": "Sucre"}
     rows = [{**PERU, **near}, {**CHILE, **near}, {"subject": "Cuba", "old": "Havana", **odd}]
     rows.append({"subject": "Mali", "old": "Bamako", **odd})
-    loaded = CAPITALS(write(tmp_path / "f.jsonl", *rows))
-    facts = [r for r in loaded.records if isinstance(r, Fact)]
-    links = {r.edit: (r.key, r.fact) for r in loaded.records if isinstance(r, Neighbour)}
+    import_result = CAPITALS(write(tmp_path / "f.jsonl", *rows))
+    facts = [r for r in import_result.records if isinstance(r, Fact)]
+    links = {r.edit: (r.key, r.fact) for r in import_result.records if isinstance(r, Neighbour)}
     assert [f.old.text for f in facts] == ["Lima", "Sucre"]
     first, second = (f.key for f in facts)
     assert first == "n/Bolivia" and second.startswith("n/Bolivia~")
@@ -173,25 +174,25 @@ def test_a_neighbour_that_is_described_twice_is_kept_both_ways(tmp_path: Path) -
         "f/Cuba": (f"f/Cuba~{second}", second),
         "f/Mali": (f"f/Mali~{second}", second),
     }
-    told = f"'n/Bolivia' was described otherwise before; this description is kept as '{second}'"
-    assert problems(loaded) == [("3", "contradictory", told)]
+    text = f"'n/Bolivia' was described otherwise before; this description is kept as '{second}'"
+    assert problems(import_result) == [("3", "contradictory", text)]
 
 
 def test_what_a_reader_says_beside_a_record_loses_nothing(tmp_path: Path) -> None:
-    loaded = CAPITALS(write(tmp_path / "f.jsonl", {**PERU, "told": "odd"}))
-    assert problems(loaded) == [("1", "suspect", "odd")] and len(loaded.require()) == 1
+    import_result = CAPITALS(write(tmp_path / "f.jsonl", {**PERU, "told": "odd"}))
+    assert problems(import_result) == [("1", "suspect", "odd")] and len(import_result.require()) == 1
 
 
 def test_a_file_without_a_usable_fact(tmp_path: Path) -> None:
-    loaded = CAPITALS(write(tmp_path / "f.jsonl", {"fault": "value"}))
+    import_result = CAPITALS(write(tmp_path / "f.jsonl", {"fault": "value"}))
     with pytest.raises(DataError, match="no usable fact"):
-        loaded.require(skip_bad=True)
+        import_result.require(skip_bad=True)
 
 
 def test_more_faults_are_counted_in_words() -> None:
     bad = [Problem(f"f, line {n}", "malformed", "so") for n in range(3)]
-    for number, said in ((1, ""), (2, r" \(1 more problem in the file\)"), (3, r" \(2 more problems in the file\)")):
-        with pytest.raises(DataError, match=f"record: so{said};"):
+    for number, reply in ((1, ""), (2, r" \(1 more problem in the file\)"), (3, r" \(2 more problems in the file\)")):
+        with pytest.raises(DataError, match=f"record: so{reply};"):
             LoadResult((peru_fact(),), tuple(bad[:number]), "x").require()
     with pytest.raises(DataError, match="truncated file: so"):
         LoadResult((), (Problem("f", "truncated", "so"),), "x").require()
@@ -201,21 +202,9 @@ def test_more_faults_are_counted_in_words() -> None:
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_a_file_with_another_number_than_upstream(tmp_path: Path, count: int) -> None:
     rows = [{"subject": f"S{n}", "old": "X", "key": f"k{n}"} for n in range(count)]
-    told = [p.what for p in CAPITALS(write(tmp_path / "capitals.jsonl", *rows)).problems if p.kind == "count"]
-    here = {1: ["1 record, upstream has 2 (1 fewer here)"], 2: [], 3: ["3 records, upstream has 2 (1 more here)"]}
-    assert told == here[count]
-
-
-def test_notes_are_told_once_with_their_number_and_first_place() -> None:
-    notes = FileNotes()
-    assert list(notes.problems("f")) == []
-    for n in (3, 5):
-        notes.add("have no date", Row(f"f, line {n}", {}))
-    notes.add("are odd", Row("f, line 4", {}))
-    assert [(p.where, p.kind, p.what) for p in notes.problems("f", kind="suspect")] == [
-        ("f", "suspect", "2 records: have no date (first: f, line 3)"),
-        ("f", "suspect", "1 record: are odd (first: f, line 4)"),
-    ]
+    problems = [p.what for p in CAPITALS(write(tmp_path / "capitals.jsonl", *rows)).problems if p.kind == "count"]
+    record = {1: ["1 record, upstream has 2 (1 fewer here)"], 2: [], 3: ["3 records, upstream has 2 (1 more here)"]}
+    assert problems == record[count]
 
 
 TEXTS = [
@@ -237,9 +226,9 @@ def test_files_that_are_no_text(
         path.mkdir()
     elif isinstance(content, bytes):
         path.write_bytes(content)
-    with pytest.raises(error, match=message) as caught:
+    with pytest.raises(error, match=message) as refusal:
         read_text(path)
-    assert str(path) in str(caught.value)
+    assert str(path) in str(refusal.value)
 
 
 def test_a_byte_order_mark_is_no_text(tmp_path: Path) -> None:
@@ -261,7 +250,7 @@ def test_lines_and_arrays_in_memory() -> None:
 def test_a_fact_is_told_from_what_merely_stands_beside_it(tmp_path: Path) -> None:
     """A neighbour fact of one row may be an edit of another: neither takes the other's place."""
     rows = [{**PERU, "near": "Bolivia"}, {"subject": "Bolivia", "old": "Sucre", "key": "f/Bolivia"}]
-    loaded = CAPITALS(write(tmp_path / "f.jsonl", *rows))
-    assert [f.key for f in loaded.facts] == ["f/Peru", "f/Bolivia"]
-    assert [r.key for r in loaded.records] == ["n/Bolivia", "f/Peru~n/Bolivia"]
-    assert isinstance(loaded.records[0], Fact) and loaded.records[0].old == Object(text="Lima")
+    import_result = CAPITALS(write(tmp_path / "f.jsonl", *rows))
+    assert [f.key for f in import_result.facts] == ["f/Peru", "f/Bolivia"]
+    assert [r.key for r in import_result.records] == ["n/Bolivia", "f/Peru~n/Bolivia"]
+    assert isinstance(import_result.records[0], Fact) and import_result.records[0].old == Object(text="Lima")

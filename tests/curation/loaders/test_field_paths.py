@@ -16,15 +16,15 @@ from curation.loaders.reading.raw_records import Row
 def record(**change: Any) -> dict[str, Any]:
     edit = {"prompt": "The capital of {} is", "relation_id": "P36", "subject": "Peru"}
     edit |= {"target_true": {"str": "Lima"}, "target_new": {"str": "Oslo"}}
-    whole = {"case_id": 1, "requested_rewrite": edit, "paraphrase_prompts": [], "neighborhood_prompts": []}
+    full_record = {"case_id": 1, "requested_rewrite": edit, "paraphrase_prompts": [], "neighborhood_prompts": []}
     for path, value in change.items():
-        place, (*outer, last) = whole, path.split("__")
+        place, (*outer, last) = full_record, path.split("__")
         for name in outer:
             place = place[name]  # type: ignore[assignment]
         place[last] = value
         if value is ...:
             del place[last]
-    return whole
+    return full_record
 
 
 @pytest.mark.parametrize(
@@ -53,20 +53,20 @@ def record(**change: Any) -> dict[str, Any]:
 def test_the_whole_path_is_named(tmp_path: Path, change: dict[str, Any], text: str) -> None:
     path = tmp_path / "f.json"
     path.write_text(json.dumps([record(), record(case_id=2, **change)], indent=0))
-    loaded = load(path, "counterfact")
-    assert [(p.kind, p.what) for p in loaded.problems] == [("malformed", text)]
-    assert [f.key for f in loaded.facts] == ["counterfact/1"]
+    import_result = load(path, "counterfact")
+    assert [(p.kind, p.what) for p in import_result.problems] == [("malformed", text)]
+    assert [f.key for f in import_result.facts] == ["counterfact/1"]
 
 
 @pytest.mark.parametrize("error", [TypeError("a date is needed"), ValueError("so"), KeyError("b"), IndexError("x")])
 def test_what_reading_again_does_not_show_is_told_as_it_was(error: Exception) -> None:
-    said = "the field 'b' is missing" if isinstance(error, KeyError) else str(error)
-    assert explain_field(error, Row("f", {"a": 1}), lambda row: [row.data["a"]]) == said, "the second reading is fine"
+    text = "the field 'b' is missing" if isinstance(error, KeyError) else str(error)
+    assert explain_field(error, Row("f", {"a": 1}), lambda row: [row.data["a"]]) == text, "the second reading is fine"
 
     def other(row: Row) -> list[object]:
         raise RuntimeError(row.data["a"])
 
-    assert explain_field(error, Row("f", {"a": 1}), other) == said, "the second reading fails otherwise"
+    assert explain_field(error, Row("f", {"a": 1}), other) == text, "the second reading fails otherwise"
 
 
 def test_a_text_for_people_stays() -> None:

@@ -8,15 +8,15 @@ from curation.loaders.fields import named, relation_of, rest, strings, template,
 
 
 @pytest.mark.parametrize(
-    ("prompt", "subject", "made"),
+    ("prompt", "subject", "expected"),
     [
         ("Peru is in Peru", "Peru", "{} is in Peru"),
         ("In {x} Peru is", "Peru", "In (x) {} is"),
         ("a.c abc", "abc", "a.c {}"),
     ],
 )
-def test_the_first_occurrence_becomes_the_gap(prompt: str, subject: str, made: str) -> None:
-    assert template(prompt, subject) == made
+def test_the_first_occurrence_becomes_the_gap(prompt: str, subject: str, expected: str) -> None:
+    assert template(prompt, subject) == expected
 
 
 def test_an_absent_subject_is_told() -> None:
@@ -44,17 +44,17 @@ def test_strings(values: object, texts: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "what"), [("", "it is empty"), ("  ", "it is empty"), (None, "it is null"), (["x"], "it is a list")]
+    ("value", "kind"), [("", "it is empty"), ("  ", "it is empty"), (None, "it is null"), (["x"], "it is a list")]
 )
-def test_a_field_that_is_no_text(value: object, what: str) -> None:
-    with pytest.raises(ValueError, match=f"'subject' must be a text with something in it, {what}"):
+def test_a_field_that_is_no_text(value: object, kind: str) -> None:
+    with pytest.raises(ValueError, match=f"'subject' must be a text with something in it, {kind}"):
         text_of({"subject": value}, "subject")
     with pytest.raises(KeyError):
         text_of({}, "subject")
 
 
 @pytest.mark.parametrize(
-    ("value", "letter", "known"),
+    ("value", "letter", "known_values"),
     [
         ("Q1", "Q", True),
         ("P31", "P", True),
@@ -64,8 +64,8 @@ def test_a_field_that_is_no_text(value: object, what: str) -> None:
         (1, "Q", False),
     ],
 )
-def test_wikidata_ids(value: object, letter: str, known: bool) -> None:
-    assert wikidata(value, letter) == (value if known else None)
+def test_wikidata_ids(value: object, letter: str, known_values: bool) -> None:
+    assert wikidata(value, letter) == (value if known_values else None)
 
 
 def test_what_a_fact_does_not_carry_is_kept_once() -> None:

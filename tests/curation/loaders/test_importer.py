@@ -23,11 +23,11 @@ from tests.support.facts import peru_fact
 def test_short_jsonl(tmp_path: Path) -> None:
     temporal = {**SHORT, "subject": {"text": "Chad", "aliases": ["Tchad"]}, "changed_on": "2021"}
     plain = {k: v for k, v in SHORT.items() if k != "new"} | {"subject": "Mali"}
-    loaded = load(write(tmp_path / "mine.jsonl", SHORT, temporal, plain))
-    assert [f.key for f in loaded.facts] == ["mine/p36/peru", "mine/p36/chad", "mine/p36/mali"]
-    assert [f.change for f in loaded.facts] == ["counterfactual", "temporal", "none"]
-    assert loaded.facts[1].subject.names == ("Chad", "Tchad")
-    assert loaded.facts[0].source.licence == "not stated"
+    import_result = load(write(tmp_path / "mine.jsonl", SHORT, temporal, plain))
+    assert [f.key for f in import_result.facts] == ["mine/p36/peru", "mine/p36/chad", "mine/p36/mali"]
+    assert [f.change for f in import_result.facts] == ["counterfactual", "temporal", "none"]
+    assert import_result.facts[1].subject.names == ("Chad", "Tchad")
+    assert import_result.facts[0].source.licence == "not stated"
 
 
 def test_csv(tmp_path: Path) -> None:
@@ -37,10 +37,10 @@ def test_csv(tmp_path: Path) -> None:
         'Peru,P36,The capital of {} is,Lima,City of Kings|Ciudad de los Reyes,Oslo,"Peru\'s capital, in short, is"\n'
         "Chad,P36,too short\n"
     )
-    loaded = load(path)
-    assert loaded.facts[0].old.aliases == ("City of Kings", "Ciudad de los Reyes")
-    assert loaded.facts[0].paraphrases == ("Peru's capital, in short, is",)
-    assert [(p.where, p.kind) for p in loaded.problems] == [(f"{path}, line 3", "malformed")]
+    import_result = load(path)
+    assert import_result.facts[0].old.aliases == ("City of Kings", "Ciudad de los Reyes")
+    assert import_result.facts[0].paraphrases == ("Peru's capital, in short, is",)
+    assert [(p.where, p.kind) for p in import_result.problems] == [(f"{path}, line 3", "malformed")]
 
 
 PROBLEMS = [
@@ -55,22 +55,22 @@ PROBLEMS = [
 ]
 
 
-@pytest.mark.parametrize(("row", "kind", "what", "lost"), [p[1:] for p in PROBLEMS], ids=[p[0] for p in PROBLEMS])
-def test_problems_are_named_by_line(tmp_path: Path, row: object, kind: str, what: str, lost: bool) -> None:
+@pytest.mark.parametrize(("row", "kind", "label", "losses"), [p[1:] for p in PROBLEMS], ids=[p[0] for p in PROBLEMS])
+def test_problems_are_named_by_line(tmp_path: Path, row: object, kind: str, label: str, losses: bool) -> None:
     if row == "[1]":
         row = "1"
     path = write(tmp_path / "f.jsonl", SHORT, row)
-    loaded = load(path, "jsonl")
-    assert len(loaded.problems) == 1
-    problem = loaded.problems[0]
-    assert (problem.kind, problem.where, problem.lost) == (kind, f"{path}, line 2", lost)
-    assert what in problem.what
-    if lost:
+    import_result = load(path, "jsonl")
+    assert len(import_result.problems) == 1
+    problem = import_result.problems[0]
+    assert (problem.kind, problem.where, problem.lost) == (kind, f"{path}, line 2", losses)
+    assert label in problem.what
+    if losses:
         with pytest.raises(DataError, match=r"line 2: .*--skip-bad"):
-            loaded.require()
-        assert len(loaded.require(skip_bad=True)) == 1
+            import_result.require()
+        assert len(import_result.require(skip_bad=True)) == 1
     else:
-        assert len(loaded.require()) == 2
+        assert len(import_result.require()) == 2
 
 
 @pytest.mark.parametrize(
@@ -110,11 +110,11 @@ def test_absent_file_and_format(tmp_path: Path) -> None:
 )
 def test_real_files_are_read_whole(shared: Path, name: str, format: str, facts: int) -> None:
     path = shared / "data" / "counterfact" / name
-    loaded = load(path)
-    assert (loaded.format, len(loaded.facts)) == (format, facts)
-    assert not [p for p in loaded.problems if p.lost]
+    import_result = load(path)
+    assert (import_result.format, len(import_result.facts)) == (format, facts)
+    assert not [p for p in import_result.problems if p.lost]
     assert detect(path) == format
-    for fact in loaded.facts:
+    for fact in import_result.facts:
         assert fact.new is not None and fact.source.licence == "MIT"
 
 
@@ -156,8 +156,8 @@ def test_two_files_numbered_from_0_do_not_become_one(tmp_path: Path) -> None:
     assert held(store) == before
     second = bring(store, tmp_path / "b.json", prefix="b")
     assert second.update.source == "b" and second.update.new == second.put.seen
-    with Store.open(store) as opened:
-        assert {f.key for f in opened.all(Fact) if f.change != "none"} == {
+    with Store.open(store) as db:
+        assert {f.key for f in db.all(Fact) if f.change != "none"} == {
             *(f"scedit-cf/{n}" for n in range(3)), "b/scedit-cf/0", "b/scedit-cf/1"
         }  # fmt: skip
     assert bring(store, numbered(tmp_path / "b.json", "B", 1), prefix="b").update.gone > 0, "NAME is its source, too"
@@ -166,13 +166,13 @@ def test_two_files_numbered_from_0_do_not_become_one(tmp_path: Path) -> None:
 def test_a_corrected_file_under_its_source_takes_deleted_prompts_away(tmp_path: Path) -> None:
     store, file = tmp_path / "s.duckdb", tmp_path / "a.json"
     bring(store, numbered(file, "A", 2, prompts=3), source="mine")
-    whole = held(store)
+    counts = held(store)
     numbered(file, "A", 2, prompts=2)
     with pytest.raises(ConflictError, match="held by 'mine'"):
         bring(store, numbered(tmp_path / "a2.json", "Z", 2))
-    again = bring(store, file, source="mine").update
-    assert (again.new, again.changed, again.gone) == (0, 0, 4)
-    assert held(store) == whole | {"prompt": whole["prompt"] - 2, "question": whole["question"] - 2}
+    update = bring(store, file, source="mine").update
+    assert (update.new, update.changed, update.gone) == (0, 0, 4)
+    assert held(store) == counts | {"prompt": counts["prompt"] - 2, "question": counts["question"] - 2}
 
 
 def test_part_of_a_file_takes_nothing_away(tmp_path: Path) -> None:
@@ -203,11 +203,13 @@ def test_contradictions_within_a_file_and_across_sources(tmp_path: Path) -> None
     """Facts without keys of their own are both kept, and so are those of another file; all are listed."""
     store = tmp_path / "s.duckdb"
     rows = [SHORT, {**SHORT, "old": "Cusco"}, {**SHORT, "new": "Rome"}]
-    within = bring(store, write(tmp_path / "a.jsonl", *rows))
-    assert (within.facts, [p.kind for p in within.shown]) == (3, ["contradictory"] * 2)
+    limit = bring(store, write(tmp_path / "a.jsonl", *rows))
+    assert (limit.facts, [p.kind for p in limit.shown]) == (3, ["contradictory"] * 2)
     across = bring(store, write(tmp_path / "b.jsonl", {**SHORT, "old": "Callao"}))
-    (told,) = across.shown
-    assert told.kind == "contradictory" and told.where.endswith("b/p36/peru") and "this one 'Callao'" in told.what
+    (message,) = across.shown
+    assert (
+        message.kind == "contradictory" and message.where.endswith("b/p36/peru") and "this one 'Callao'" in message.what
+    )
     assert held(store) == {"fact": 4}
     assert not bring(tmp_path / "t.duckdb", write(tmp_path / "c.jsonl", SHORT)).problems
 
@@ -222,12 +224,12 @@ def test_a_split_of_the_same_numbers_is_refused_or_stands_beside(tmp_path: Path)
     other = make_split("other", odd)
     with pytest.raises(ConflictError, match=r"3 records of 'other@1.0.0#\w+'"):
         import_split(other, store, origin="other")
-    with Store.open(store) as opened:
-        assert held(store) == before and [name for name, _, _ in opened.split_names()] == ["mini@1.0.0"]
+    with Store.open(store) as db:
+        assert held(store) == before and [name for name, _, _ in db.split_names()] == ["mini@1.0.0"]
     import_split(other, store, origin="other", identity=Identity(prefix="b"))
-    with Store.open(store) as opened:
-        assert opened.split("b").cases[0].fact.prompt == "It is said of {} that"
-        assert opened.split("mini").digest == mini.digest
+    with Store.open(store) as db:
+        assert db.split("b").cases[0].fact.prompt == "It is said of {} that"
+        assert db.split("mini").digest == mini.digest
     with pytest.raises(StoreError, match="another split is called 'mini@1.0.0'"):
         import_split(make_split("mini", mini_split().cases[3:5]), store, origin="mini")
     assert held(store)["fact"] == 2 * before["fact"], "nothing of the refused split came in"
@@ -244,8 +246,8 @@ def test_an_escaped_half_of_a_surrogate_pair_blocks_nothing_else(tmp_path: Path,
         import_file(str(path), tmp_path / "s.duckdb")
     with Store.open(tmp_path / "s.duckdb") as store:
         assert store.keys("fact") == []
-    done = import_file(str(path), tmp_path / "s.duckdb", skip_bad=True)
-    assert (done.facts, done.problems) == (2, 1) and "surrogate" in done.shown[0].what
+    import_result = import_file(str(path), tmp_path / "s.duckdb", skip_bad=True)
+    assert (import_result.facts, import_result.problems) == (2, 1) and "surrogate" in import_result.shown[0].what
     assert [p.kind for p in defects(path)[1]] == ["malformed"]
 
 
@@ -267,16 +269,16 @@ def test_an_older_version_of_a_split_after_its_facts_were_corrected_is_a_conflic
     store, split = tmp_path / "s.duckdb", mini_split()
     import_split(split, store, origin="mini")
     first = split.cases[0]
-    mended = first.model_copy(update={"fact": first.fact.model_copy(update={"paraphrases": ("Mended {}",)})})
-    corrected = make_split("mini", [mended, *list(split.cases)[1:]], version="2.0.0")
-    import_split(corrected, store, origin="mini2", identity=Identity(replace=True))
+    variant = first.model_copy(update={"fact": first.fact.model_copy(update={"paraphrases": ("Mended {}",)})})
+    fixed_split = make_split("mini", [variant, *list(split.cases)[1:]], version="2.0.0")
+    import_split(fixed_split, store, origin="mini2", identity=Identity(replace=True))
     with pytest.raises(ConflictError, match="1 record of 'mini@1.0.0.* would take the place of others"):
         import_split(split, store, origin="mini")
     import_split(split, store, origin="mini", identity=Identity(prefix="old"))
-    with Store.open(store) as kept:
-        assert kept.get(first.fact.key) == mended.fact
-        assert next(iter(kept.open_split("old").cases)).fact.key == f"old/{first.fact.key}"
-        assert kept.open_split("mini@1.0.0").digest == split.digest, "the version itself is in the store since before"
+    with Store.open(store) as db:
+        assert db.get(first.fact.key) == variant.fact
+        assert next(iter(db.open_split("old").cases)).fact.key == f"old/{first.fact.key}"
+        assert db.open_split("mini@1.0.0").digest == split.digest, "the version itself is in the store since before"
 
 
 CAPITALS = (
@@ -333,5 +335,8 @@ def test_a_table_in_another_encoding(tmp_path: Path, encoding: str, message: str
 def test_a_bad_record_blocks_none_behind_it_in_an_array_on_one_line(tmp_path: Path) -> None:
     rows = [{**SHORT, "subject": name} for name in ("Peru", "Chad", "Mali")]
     (tmp_path / "f.json").write_text(json.dumps(rows).replace('"Chad"', '"Ch\nad"').replace("[{", "[ {"))
-    done = import_file(str(tmp_path / "f.json"), tmp_path / "s.duckdb", skip_bad=True)
-    assert done.facts == 2 and "a line end or another control character inside a text" in done.shown[0].what
+    import_result = import_file(str(tmp_path / "f.json"), tmp_path / "s.duckdb", skip_bad=True)
+    assert (
+        import_result.facts == 2
+        and "a line end or another control character inside a text" in import_result.shown[0].what
+    )

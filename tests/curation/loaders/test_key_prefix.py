@@ -37,11 +37,11 @@ def test_names_that_cannot_stand_before_keys(name: str) -> None:
 
 def test_a_split_of_its_own() -> None:
     original = make_split("mini", mini_split().cases[:3], details={"rule": {"prefix": "mini/"}})
-    moved = split_with_prefix(original, "b")
-    assert (moved.name, len(moved.cases), moved.digest == original.digest) == ("b", 3, False)
-    assert moved.digest == make_split("b", list(moved.cases)).digest
-    assert moved.header["made_of"]["digest"] == original.digest and "rule" not in moved.header
-    for before, after in zip(original.cases, moved.cases, strict=True):
+    split = split_with_prefix(original, "b")
+    assert (split.name, len(split.cases), split.digest == original.digest) == ("b", 3, False)
+    assert split.digest == make_split("b", list(split.cases)).digest
+    assert split.header["made_of"]["digest"] == original.digest and "rule" not in split.header
+    for before, after in zip(original.cases, split.cases, strict=True):
         assert after.key == f"case/b/{before.key.removeprefix('case/')}" and after.fact.key == f"b/{before.fact.key}"
         assert {p.fact for p in after.prompts} == {after.fact.key}
         assert {n.link.fact for n in after.neighbours} == {n.fact.key for n in after.neighbours}

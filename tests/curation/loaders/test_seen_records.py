@@ -19,18 +19,18 @@ from tests.support.facts import make_fact
     ],
 )
 def test_a_second_fact_of_one_subject_and_relation(old: str, new: str, key: str, kind: str | None, keep: bool) -> None:
-    seen = SeenRecords()
-    assert seen.enter(make_fact("Peru", "Lima", "Oslo", key="f/1"), main=True) == (None, True)
-    problem, kept = seen.enter(make_fact("Peru", old, new, key=key), main=True)
-    assert (problem and problem[0], kept) == (kind, keep)
+    records = SeenRecords()
+    assert records.enter(make_fact("Peru", "Lima", "Oslo", key="f/1"), main=True) == (None, True)
+    problem, record = records.enter(make_fact("Peru", old, new, key=key), main=True)
+    assert (problem and problem[0], record) == (kind, keep)
 
 
 def test_a_neighbour_that_is_described_otherwise_has_a_key_of_its_own() -> None:
-    seen = SeenRecords()
+    records = SeenRecords()
     first, other = (make_fact("Chad", old, None, key="n/chad") for old in ("N'Djamena", "Abeche"))
     for fact in (first, other):
-        kept, problem = seen.neighbour(fact)
-        seen.enter(kept, main=False)
-        assert (problem is None) == (fact is first) and kept.key.startswith("n/chad")
-    again, problem = seen.neighbour(other)
-    assert again.key == f"n/chad~{other.id[:6]}" and problem is None, "said once"
+        neighbour, problem = records.neighbour(fact)
+        records.enter(neighbour, main=False)
+        assert (problem is None) == (fact is first) and neighbour.key.startswith("n/chad")
+    repeat, problem = records.neighbour(other)
+    assert repeat.key == f"n/chad~{other.id[:6]}" and problem is None, "said once"

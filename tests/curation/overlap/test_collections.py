@@ -28,11 +28,11 @@ def test_sources(tmp_path: Path) -> None:
     import_split(split, tmp_path / "s.duckdb", origin="mini")
     (tmp_path / "t.txt").write_text("one line\n\nanother\n")
     (tmp_path / "f.jsonl").write_text(PERU.model_dump_json() + "\n")
-    found = {p: open_collection(tmp_path / p) for p in ("s.jsonl", "s.duckdb", "t.txt", "f.jsonl")}
-    assert found["s.jsonl"].owners == open_collection("mini").owners
-    assert list(found["s.jsonl"].texts) == list(open_collection("mini").texts)
-    assert len(found["s.duckdb"].texts) > len(found["s.jsonl"].texts), "neighbours are in the store too"
-    assert len(found["t.txt"].owners) == 2 and found["f.jsonl"].facts[0][1] == PERU
+    rows = {p: open_collection(tmp_path / p) for p in ("s.jsonl", "s.duckdb", "t.txt", "f.jsonl")}
+    assert rows["s.jsonl"].owners == open_collection("mini").owners
+    assert list(rows["s.jsonl"].texts) == list(open_collection("mini").texts)
+    assert len(rows["s.duckdb"].texts) > len(rows["s.jsonl"].texts), "neighbours are in the store too"
+    assert len(rows["t.txt"].owners) == 2 and rows["f.jsonl"].facts[0][1] == PERU
     for name in ("absent.txt", "absent.jsonl"):
         with pytest.raises(UserError):
             open_collection(tmp_path / name)
@@ -40,50 +40,50 @@ def test_sources(tmp_path: Path) -> None:
 
 def test_texts_of_a_case_are_its_own_and_only_cloze_prompts_are_marked() -> None:
     (case,) = [c for c in mini_split().cases if c.neighbours][:1]
-    made = TextCollection.from_cases("one", [case])
+    collection = TextCollection.from_cases("one", [case])
     cloze = [case.fact.fact_prompt, *case.fact.paraphrases]
-    assert [t.text for t in made.texts if t.cloze] == cloze
-    assert [t.text for t in made.texts if not t.cloze] == [x.text for x in (*case.questions, *case.prompts)]
-    assert {t.owner for t in made.texts} == {case.key} == set(made.owners)
-    assert list(made.facts) == [(case.key, case.fact)], "neighbours are no training targets"
+    assert [t.text for t in collection.texts if t.cloze] == cloze
+    assert [t.text for t in collection.texts if not t.cloze] == [x.text for x in (*case.questions, *case.prompts)]
+    assert {t.owner for t in collection.texts} == {case.key} == set(collection.owners)
+    assert list(collection.facts) == [(case.key, case.fact)], "neighbours are no training targets"
 
 
 def test_nothing_is_a_collection_too() -> None:
-    for made in (
+    for collection in (
         TextCollection.from_cases("x", []),
         TextCollection.from_facts("x", []),
         TextCollection.from_texts("x", ["", " \t", "\n"]),
     ):
-        assert (made.owners, len(made.facts), len(made.texts)) == ((), 0, 0)
+        assert (collection.owners, len(collection.facts), len(collection.texts)) == ((), 0, 0)
 
 
 def test_lines_are_owned_by_their_numbers_with_empty_ones_counted() -> None:
-    made = TextCollection.from_texts("t", ["a\n", "", "a\n"])
-    assert list(made.texts) == [OwnedText("t:1", "a\n"), OwnedText("t:3", "a\n")]
+    collection = TextCollection.from_texts("t", ["a\n", "", "a\n"])
+    assert list(collection.texts) == [OwnedText("t:1", "a\n"), OwnedText("t:3", "a\n")]
 
 
 def test_odd_text_comes_back_as_it_was() -> None:
     """Texts lie on the disk as JSON lines: what JSON or a line could break must survive."""
     odd = ["a\u2028b\x85c", '"quoted\\"', "line\nend\r", "\ud800 half a pair", "\x00", "Zürich 東京 \U0001f600"]
     fact = peru_fact("f/odd", paraphrases=tuple(odd[:2]))
-    made = TextCollection.from_facts("x", [fact], texts=lambda: [OwnedText("f/odd", text) for text in odd])
-    assert [t.text for t in made.texts] == [fact.fact_prompt, *odd[:2], *odd]
-    assert [t.cloze for t in made.texts] == [True] * 3 + [False] * len(odd)
-    assert made.facts[0] == ("f/odd", fact)
+    collection = TextCollection.from_facts("x", [fact], texts=lambda: [OwnedText("f/odd", text) for text in odd])
+    assert [t.text for t in collection.texts] == [fact.fact_prompt, *odd[:2], *odd]
+    assert [t.cloze for t in collection.texts] == [True] * 3 + [False] * len(odd)
+    assert collection.facts[0] == ("f/odd", fact)
 
 
 def test_texts_can_be_gone_through_again_and_from_the_end() -> None:
-    made = TextCollection.from_texts("t", (f"line {n}" for n in range(1000)))
-    assert made.texts[999].text == made.texts[-1].text == "line 999"
-    assert list(made.texts) == list(made.texts)
+    collection = TextCollection.from_texts("t", (f"line {n}" for n in range(1000)))
+    assert collection.texts[999].text == collection.texts[-1].text == "line 999"
+    assert list(collection.texts) == list(collection.texts)
 
 
 def test_facts_are_read_once_from_a_source_that_ends() -> None:
     def once() -> Iterator[object]:
         yield PERU
 
-    made = TextCollection.from_facts("x", once())  # type: ignore[arg-type]
-    assert [t.text for t in made.texts] == [PERU.fact_prompt, *PERU.paraphrases]
+    collection = TextCollection.from_facts("x", once())  # type: ignore[arg-type]
+    assert [t.text for t in collection.texts] == [PERU.fact_prompt, *PERU.paraphrases]
 
 
 def test_a_store_gives_questions_and_prompts_under_their_fact(tmp_path: Path) -> None:
@@ -91,10 +91,10 @@ def test_a_store_gives_questions_and_prompts_under_their_fact(tmp_path: Path) ->
     with Store.open(path, create=True) as store:
         store.put([EDIT, OTHER, LINK, *CHAINS[0], *BESIDE])
         store.put([P0.model_copy(update={"step": 1})])  # only the present version counts
-    made = open_collection(path)
-    own = [t.text for t in made.texts if t.owner == EDIT.key]
-    assert own == [EDIT.fact_prompt, *EDIT.paraphrases, Q0.text, P0.text]
-    assert made.owners == (OTHER.key, EDIT.key) or made.owners == (EDIT.key, OTHER.key)
+    collection = open_collection(path)
+    texts = [t.text for t in collection.texts if t.owner == EDIT.key]
+    assert texts == [EDIT.fact_prompt, *EDIT.paraphrases, Q0.text, P0.text]
+    assert collection.owners == (OTHER.key, EDIT.key) or collection.owners == (EDIT.key, OTHER.key)
 
 
 def test_a_file_gives_its_own_facts_and_leaves_bad_records_out(tmp_path: Path) -> None:
@@ -114,9 +114,9 @@ FAULTS = [
 @pytest.mark.parametrize(("name", "content", "error", "message"), FAULTS, ids=[f[0] for f in FAULTS])
 def test_what_is_no_side(tmp_path: Path, name: str, content: bytes, error: type[UserError], message: str) -> None:
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(error, match=message) as caught:
+    with pytest.raises(error, match=message) as refusal:
         open_collection(tmp_path / name)
-    assert name in str(caught.value)
+    assert name in str(refusal.value)
 
 
 def test_a_split_that_was_edited_is_refused(tmp_path: Path) -> None:
@@ -132,11 +132,13 @@ def test_a_split_that_was_edited_is_refused(tmp_path: Path) -> None:
 
 def test_a_split_of_events_is_its_texts(tmp_path: Path) -> None:
     write_split(events_split(), tmp_path / "e.jsonl")
-    shipped, own = open_collection("events"), open_collection(tmp_path / "e.jsonl")
-    assert len(own.owners) == 24 and own.owners == shipped.owners and not own.facts
+    shipped, collection = open_collection("events"), open_collection(tmp_path / "e.jsonl")
+    assert len(collection.owners) == 24 and collection.owners == shipped.owners and not collection.facts
     case = events_split().all_cases[0]
     assert isinstance(case, EventCase)
-    asked = [case.event.text, *(q.text for q in (*case.facts, *case.tendencies))]
-    assert [t.text for t in own.texts if t.owner == case.key] == asked and not any(t.cloze for t in own.texts)
-    shared = {row.name: row.a for row in overlap(shipped, own).levels}
+    texts = [case.event.text, *(q.text for q in (*case.facts, *case.tendencies))]
+    assert [t.text for t in collection.texts if t.owner == case.key] == texts and not any(
+        t.cloze for t in collection.texts
+    )
+    shared = {row.name: row.a for row in overlap(shipped, collection).levels}
     assert shared["same_text"] == 24 and shared["same_edit"] == 0

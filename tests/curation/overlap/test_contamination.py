@@ -134,6 +134,6 @@ def test_the_same_edit_in_other_words(relation: str, prompt: str, level: str) ->
 
 
 def test_without_ids_another_old_object_is_not_taken_for_the_same_fact() -> None:
-    worded = make_fact(old="Cusco", key="b/1", relation="template:a-x", prompt="{} is the home of")
-    report = overlap(TextCollection.from_facts("a", [make_fact(key="a/1")]), TextCollection.from_facts("b", [worded]))
+    fact = make_fact(old="Cusco", key="b/1", relation="template:a-x", prompt="{} is the home of")
+    report = overlap(TextCollection.from_facts("a", [make_fact(key="a/1")]), TextCollection.from_facts("b", [fact]))
     assert (report.level("same_subject").pairs, report.level("same_subject_relation").pairs) == (1, 0)

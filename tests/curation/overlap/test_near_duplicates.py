@@ -30,19 +30,19 @@ def test_a_bucket_of_equal_texts_costs_a_window_and_stays_one_cluster() -> None:
     rows = encode(["the same text"] * 500)
     counts = sum(len(first) for first, _ in candidate_pairs(rows, band_plan=BandPlan(1, 1), window=8))
     assert counts < 500 * 10
-    found = near_duplicates(items(*["the same text"] * 500), method="minhash", threshold=0.9)
-    (cluster,) = found.clusters()
-    assert len(cluster.members) == 500 and found.duplicates == 499
+    pairs = near_duplicates(items(*["the same text"] * 500), method="minhash", threshold=0.9)
+    (cluster,) = pairs.clusters()
+    assert len(cluster.members) == 500 and pairs.duplicates == 499
 
 
 CHAIN = ("a b c d e", "a b c d x", "a b c y x", "q r s t u")  # 0-1 and 1-2 share 4 of 5, 0-2 share 3 of 5
 
 
 def test_clusters_and_verdicts_of_a_chain() -> None:
-    found = near_duplicates(items(*CHAIN), threshold=0.8)
-    (cluster,) = found.clusters()
+    pairs = near_duplicates(items(*CHAIN), threshold=0.8)
+    (cluster,) = pairs.clusters()
     assert [m.key for m in cluster.members] == ["k0", "k1", "k2"] and cluster.greatest == pytest.approx(0.8)
-    verdicts = {v.item_id: v for v in found.verdicts()}
+    verdicts = {v.item_id: v for v in pairs.verdicts()}
     assert [verdicts[f"id{n}"].label for n in range(4)] == ["keep", None, None, "keep"]
     assert verdicts["id2"].related == ("id1",) and verdicts["id2"].value == pytest.approx(0.8)
     assert verdicts["id1"].by == "near_duplicate@1" and verdicts["id1"].unit == "rouge1_f"
@@ -52,45 +52,45 @@ def test_clusters_and_verdicts_of_a_chain() -> None:
 @pytest.mark.parametrize(("prefer", "stays"), [("key", "k0"), ("longest", "k2"), ("shortest", "k0"), ("judged", "k1")])
 def test_who_represents(prefer: str, stays: str) -> None:
     texts = items("visit old peru", "visit old peru now", "visit old peru right now")
-    found = near_duplicates(texts, threshold=0.7, prefer=prefer, keeps={"id1": 2, "id0": 1})  # type: ignore[arg-type]
-    assert next(found.clusters()).representative.key == stays
+    pairs = near_duplicates(texts, threshold=0.7, prefer=prefer, keeps={"id1": 2, "id0": 1})  # type: ignore[arg-type]
+    assert next(pairs.clusters()).representative.key == stays
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_rule_over_the_values_keeps_an_independent_set_at_any_threshold(seed: int) -> None:
     texts = made(120, seed=seed)
-    found = near_duplicates(items(*texts), threshold=0.4)
-    place = {item.id: n for n, item in enumerate(found.items)}
+    pairs = near_duplicates(items(*texts), threshold=0.4)
+    place = {item.id: n for n, item in enumerate(pairs.items)}
     for threshold in (0.4, 0.6, 0.9):
-        kept = [n for n in range(len(found.items)) if found.best[n] < threshold - 1e-9]
-        kept_texts = [found.items[n].text for n in kept]
+        numbers = [n for n in range(len(pairs.items)) if pairs.best[n] < threshold - 1e-9]
+        kept_texts = [pairs.items[n].text for n in numbers]
         assert not slow_pairs(kept_texts, threshold), "no two kept items are alike"
-        for n in set(range(len(found.items))) - set(kept):
-            partner = found.items[found.partner[n]]
+        for n in set(range(len(pairs.items))) - set(numbers):
+            partner = pairs.items[pairs.partner[n]]
             assert place[partner.id] < n, "what is left out has a preferred one"
-            assert found.best[n] == pytest.approx(rouge1_f(partner.text, found.items[n].text))
-    heads = {c.representative.id for c in found.clusters()}
-    assert all(found.best[place[h]] == 0 for h in heads), "the representative of a cluster is always kept"
+            assert pairs.best[n] == pytest.approx(rouge1_f(partner.text, pairs.items[n].text))
+    heads = {c.representative.id for c in pairs.clusters()}
+    assert all(pairs.best[place[h]] == 0 for h in heads), "the representative of a cluster is always kept"
 
 
 def test_groups_are_apart() -> None:
     same = items("how to go", "how to go", "how to go", groups="xyx")
     for method in ("rouge1", "minhash", "exact"):
-        found = near_duplicates(same, method=method, within="fact")  # type: ignore[arg-type]
-        assert [m.key for c in found.clusters() for m in c.members] == ["k0", "k2"], method
-        assert found.by.endswith("_in_fact@1")
+        pairs = near_duplicates(same, method=method, within="fact")  # type: ignore[arg-type]
+        assert [m.key for c in pairs.clusters() for m in c.members] == ["k0", "k2"], method
+        assert pairs.by.endswith("_in_fact@1")
 
 
 def test_exact_ignores_case_and_signs() -> None:
-    found = near_duplicates(items("How to go?", "how  to GO", "how to go there"), method="exact")
-    assert found.duplicates == 1 and next(found.verdicts()).by == "exact_duplicate@1"
+    pairs = near_duplicates(items("How to go?", "how  to GO", "how to go there"), method="exact")
+    assert pairs.duplicates == 1 and next(pairs.verdicts()).by == "exact_duplicate@1"
 
 
 @pytest.mark.parametrize("count", [0, 1])
 @pytest.mark.parametrize("method", ["rouge1", "minhash", "exact"])
 def test_nothing_to_compare(count: int, method: str) -> None:
-    found = near_duplicates(items(*["?"] * count), method=method)  # type: ignore[arg-type]
-    assert not list(found.clusters()) and len(list(found.verdicts())) == count
+    pairs = near_duplicates(items(*["?"] * count), method=method)  # type: ignore[arg-type]
+    assert not list(pairs.clusters()) and len(list(pairs.verdicts())) == count
 
 
 @pytest.mark.parametrize(
@@ -114,14 +114,14 @@ def test_an_item_given_twice_is_refused() -> None:
 
 
 @pytest.mark.parametrize("kind", ["question", "prompt", "fact"])
-@pytest.mark.parametrize("within", ["all", "fact", "relation"])
-def test_items_of_a_store(store: Path, kind: str, within: str) -> None:
+@pytest.mark.parametrize("scope", ["all", "fact", "relation"])
+def test_items_of_a_store(store: Path, kind: str, scope: str) -> None:
     with Store.open(store) as s:
-        found = list(store_items(s, kind, within=within))  # type: ignore[arg-type]
-        of_split = list(store_items(s, kind, within=within, split="mini"))  # type: ignore[arg-type]
+        items = list(store_items(s, kind, within=scope))  # type: ignore[arg-type]
+        of_split = list(store_items(s, kind, within=scope, split="mini"))  # type: ignore[arg-type]
         groups = {"all": 1, "fact": 58, "relation": len({c.fact.relation.id for c in mini_split().cases})}
-    assert {i.id for i in of_split} <= {i.id for i in found}
-    assert len({i.group for i in of_split}) == groups[within]
+    assert {i.id for i in of_split} <= {i.id for i in items}
+    assert len({i.group for i in of_split}) == groups[scope]
 
 
 def test_a_kind_without_text_is_refused(store: Path) -> None:
@@ -134,8 +134,8 @@ def test_the_benchmark_measures_itself_against_the_truth() -> None:
     if not (root / "benchmarks" / "curation.py").is_file():
         pytest.skip("the benchmarks are not shipped with the package")
     command = [sys.executable, "-m", "benchmarks.curation", "--one", "minhash:1500:0.8", "--pairs", "30"]
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
-    result = json.loads(done.stdout)
+    process = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
+    result = json.loads(process.stdout)
     assert result["item_precision"] == 1.0 and result["item_recall"] > 0.9 and result["duplicates"] > 150
     assert result["sample_true_pairs"] > 5 and result["peak_mib"] > result["start_mib"] > 0
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,14 +20,8 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def store(base: Path, tmp_path: Path) -> Iterator[Store]:
-    with Store.open(shutil.copy(base, tmp_path / "s.duckdb"), write=True) as made:
-        yield made
-
-
-@pytest.fixture
 def sample(store: Store) -> Sample:
-    made = draw(MINI, percent=30, people=("ann", "bob"))
-    keep_sample(store, made)
-    keep_sample(store, made)  # again changes nothing
-    return sample_named(store, made.name[:6])
+    draw_result = draw(MINI, percent=30, people=("ann", "bob"))
+    keep_sample(store, draw_result)
+    keep_sample(store, draw_result)  # again changes nothing
+    return sample_named(store, draw_result.name[:6])

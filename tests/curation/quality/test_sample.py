@@ -48,16 +48,16 @@ def test_sheets_are_blind_and_each_in_an_order_of_its_own() -> None:
     ann, bob = sheet(sample, MINI.cases, "ann"), sheet(sample, MINI.cases, "bob")
     assert [r["item"] for r in ann] != [r["item"] for r in bob]
     assert {r["item"] for r in ann} == {r["item"] for r in bob} == {d.item_id for d in sample.items}
-    told = {"n", "sample", "person", "item", "edit", "script_question", "text_up_to_the_cut", "object"}
-    assert set(ann[0]) == told | {c.name for c in CRITERIA} | {f"{c.name}_reason" for c in CRITERIA}
+    fields = {"n", "sample", "person", "item", "edit", "script_question", "text_up_to_the_cut", "object"}
+    assert set(ann[0]) == fields | {c.name for c in CRITERIA} | {f"{c.name}_reason" for c in CRITERIA}
     assert all("\nStep" in r["text_up_to_the_cut"] for r in ann)
     with pytest.raises(UserError, match="not in these cases"):
         sheet(sample, MINI.cases[:1], "ann")
 
 
 def test_the_store_remembers_the_sample(store: Store, sample: Sample) -> None:
-    made = draw(MINI, percent=30, people=("ann", "bob"))
-    assert sample == made._replace(items=tuple(sorted(made.items)))
+    draw_result = draw(MINI, percent=30, people=("ann", "bob"))
+    assert sample == draw_result._replace(items=tuple(sorted(draw_result.items)))
     keep_sample(store, draw(MINI, percent=30, people=("eve",)))
     assert [s.people for s in samples(store, digest=MINI.digest)] == [("ann", "bob", "eve")]
     assert samples(store, digest="0") == []

@@ -36,14 +36,14 @@ def test_round_trip(store: Store, sample: Sample, tmp_path: Path, form: str) -> 
     odd = sample.items[0].item_id
     path = sheet_path(tmp_path, "ann", form)
     write_sheet(answered(sample, "ann", lambda i: "cut" if i == odd else ""), path)
-    (filled,) = import_sheets(store, [path])
-    assert (filled.person, filled.repeated, filled.missing) == ("ann", (), ())
+    (filling,) = import_sheets(store, [path])
+    assert (filling.person, filling.repeated, filling.missing) == ("ann", (), ())
     by = {v.by: v for v in store.verdicts([odd])}
-    whole, cut = by["person:ann/quality@1"], by["person:ann/quality_cut@1"]
-    assert (whole.label, whole.reason) == ("drop", "cut: it is odd") and (cut.label, cut.value) == (None, 0.0)
+    verdict, cut = by["person:ann/quality@1"], by["person:ann/quality_cut@1"]
+    assert (verdict.label, verdict.reason) == ("drop", "cut: it is odd") and (cut.label, cut.value) == (None, 0.0)
     assert by["person:ann/quality_question@1"].value == 1.0
-    assert store.lineage(whole.id)[0].detail == {"from": path.name}
-    assert len(filled.verdicts) == 4 * len(sample.items)
+    assert store.lineage(verdict.id)[0].detail == {"from": path.name}
+    assert len(filling.verdicts) == 4 * len(sample.items)
 
 
 @pytest.mark.parametrize(("break_it", "message"), [f[1:] for f in FAULTS], ids=[f[0] for f in FAULTS])
@@ -62,10 +62,10 @@ def test_import_is_strict(
 def test_partial_repeated_and_answered_again(store: Store, sample: Sample, tmp_path: Path) -> None:
     rows = answered(sample, "ann")
     blank(rows)
-    again = {**rows[0], "cut": "no", "cut_reason": "on second thought"}
-    write_sheet([*rows, again], tmp_path / "ann.jsonl")
-    filled = read_sheet(tmp_path / "ann.jsonl", sample, partial=True)
-    assert filled.missing == (rows[1]["item"],) and filled.repeated == (rows[0]["item"],)
+    second_row = {**rows[0], "cut": "no", "cut_reason": "on second thought"}
+    write_sheet([*rows, second_row], tmp_path / "ann.jsonl")
+    filling = read_sheet(tmp_path / "ann.jsonl", sample, partial=True)
+    assert filling.missing == (rows[1]["item"],) and filling.repeated == (rows[0]["item"],)
     import_sheets(store, [tmp_path / "ann.jsonl"], partial=True)
     assert [v.label for v in store.verdicts([rows[0]["item"]]) if v.label] == ["drop"], "the last answer holds"
     write_sheet([{**rows[0], "cut": "YES"}], tmp_path / "later.jsonl")
@@ -155,8 +155,8 @@ def test_a_blank_sheet_is_nobodys_answer(store: Store, sample: Sample, tmp_path:
     write_sheet(sheet(sample, MINI.cases, "ann"), tmp_path / "ann.jsonl")
     with pytest.raises(DataError, match="items have no answer"):
         import_sheets(store, [tmp_path / "ann.jsonl"])
-    (found,) = import_sheets(store, [tmp_path / "ann.jsonl"], partial=True)
-    assert found.verdicts == () and len(found.missing) == len(sample.items)
+    (result,) = import_sheets(store, [tmp_path / "ann.jsonl"], partial=True)
+    assert result.verdicts == () and len(result.missing) == len(sample.items)
 
 
 def test_which_sample_a_sheet_is_of(sample: Sample, tmp_path: Path) -> None:

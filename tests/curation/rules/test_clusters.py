@@ -52,11 +52,11 @@ def test_representative_outside_the_split_does_not_count(store: Store) -> None:
 def test_thresholds_over_measured_near_duplicates(alone: Store) -> None:
     """The verdicts of the near-duplicate search, measured once, serve every threshold above the measured one."""
     alone.put(near_duplicates(store_items(alone), threshold=0.3).verdicts())
-    found = {}
+    results = {}
     for below in (0.5, 0.8, 0.9):
         rule = {"thresholds": [{"check": "near_duplicate", "below": below, "clusters": True, "unit": "rouge1_f"}]}
-        found[below] = kept(alone, SplitRule.model_validate(rule))
-    assert found == {0.5: "0", 0.8: "0", 0.9: "012"}
+        results[below] = kept(alone, SplitRule.model_validate(rule))
+    assert results == {0.5: "0", 0.8: "0", 0.9: "012"}
 
 
 def test_components_do_not_depend_on_order() -> None:
@@ -80,16 +80,16 @@ def test_a_store_without_a_verdict(store: Store) -> None:
 
 def test_the_reason_names_what_stays(store: Store) -> None:
     store.put([like(Q1, Q0)])
-    settled = Ruling(store, SplitRule.model_validate(MEASURED)).settled
-    assert {i: (d.outcome, d.by, d.reason) for i, d in settled.items()} == {
+    settlement = Ruling(store, SplitRule.model_validate(MEASURED)).settled
+    assert {i: (d.outcome, d.by, d.reason) for i, d in settlement.items()} == {
         Q1.id: ("drop", "dup", f"in a cluster with '{Q0.key}', which stays")
     }
 
 
 def test_held_where_the_threshold_says_hold(store: Store) -> None:
     store.put([like(Q1, Q0)])
-    held = {"thresholds": [{**MEASURED["thresholds"][0], "then": "hold"}]}
-    assert {d.outcome for d in Ruling(store, SplitRule.model_validate(held)).settled.values()} == {"hold"}
+    record = {"thresholds": [{**MEASURED["thresholds"][0], "then": "hold"}]}
+    assert {d.outcome for d in Ruling(store, SplitRule.model_validate(record)).settled.values()} == {"hold"}
 
 
 def test_what_one_threshold_takes_out_is_out_for_the_next(store: Store) -> None:
@@ -143,6 +143,6 @@ def test_facts_are_clustered_in_scope_or_as_neighbours(store: Store) -> None:
 def test_asking_for_some_items_settles_their_whole_cluster_alike(store: Store, items: list[Verdict]) -> None:
     store.put([like(Q2, Q1), like(Q1, Q0), like(BESIDE[0], P0)])  # type: ignore[arg-type]
     rule = SplitRule.model_validate(MEASURED)
-    whole = Ruling(store, rule).settled
+    full_rule = Ruling(store, rule).settled
     some = Ruling(store, rule, items=[i.id for i in items]).settled
-    assert some.items() <= whole.items() and {i.id for i in items} & whole.keys() <= some.keys()
+    assert some.items() <= full_rule.items() and {i.id for i in items} & full_rule.keys() <= some.keys()

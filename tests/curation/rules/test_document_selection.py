@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,17 +12,15 @@ from curation.rules.release import freeze
 from curation.splits.errata import Errata, Erratum
 from curation.store.store import Store
 from tests.support.curation.verdicts import make_verdict
-from tests.support.documents.records import BRIDGE, TRAM, document_case, document_records
+from tests.support.documents.records import BRIDGE, TRAM, document_case, document_records, document_store
 
 RECORDS = {r.key: r for r in document_records()}
 REVERSE = f"{BRIDGE}/What-did-Ada-Brun-design?"
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
-    with Store.open(tmp_path / "s.duckdb", create=True) as opened:
-        opened.put(document_records())
-        yield opened  # type: ignore[misc]
+def store(tmp_path: Path) -> Iterator[Store]:
+    yield from document_store(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -42,13 +41,13 @@ def test_rule(
 ) -> None:
     if drop:
         store.put([make_verdict(RECORDS[drop].id, "drop", "one_blank@1")])
-    known = Errata([Erratum(item=item, what="wrong", date="2026-11-22") for item in errata])
+    corrections = Errata([Erratum(item=item, what="wrong", date="2026-11-22") for item in errata])
     rules = DocumentRule.model_validate(rule)
-    cases = list(DocumentSelectionStream(store, rules, errata=known, block=1))
+    cases = list(DocumentSelectionStream(store, rules, errata=corrections, block=1))
     assert {c.document.key: len(c.probes) for c in cases} == expected
-    chosen = {c.document.key for c in cases} | {p.key for c in cases for p in c.probes}
+    keys = {c.document.key for c in cases} | {p.key for c in cases for p in c.probes}
     for key in RECORDS:  # what is explained is what the freeze does
-        assert (explain(store, rules, key, errata=known).status == "in") == (key in chosen), key
+        assert (explain(store, rules, key, errata=corrections).status == "in") == (key in keys), key
 
 
 def test_people_judge_a_whole_case_of_exactly_this_content(store: Store) -> None:
@@ -60,8 +59,8 @@ def test_people_judge_a_whole_case_of_exactly_this_content(store: Store) -> None
 
 def test_a_frozen_split_of_documents_comes_back_and_says_what_was_lost(store: Store) -> None:
     store.put([make_verdict(RECORDS[REVERSE].id, "drop", "one_blank@1")])
-    made = freeze(store, "mine", DocumentRule(min_probes=2))
-    assert made.type == "document" and made.header["counts"] == {
+    split = freeze(store, "mine", DocumentRule(min_probes=2))
+    assert split.type == "document" and split.header["counts"] == {
         "cases": 1,
         "document probe: dropped by one_blank": 1,
         "document: too few probes": 1,

@@ -23,9 +23,9 @@ WHO, FOUNDED, PRICES = (f"{MERGER}/{k}" for k in ("fact/Who-leads-Brenta-Rail?",
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    with Store.open(tmp_path / "s.duckdb", create=True) as opened:
-        opened.put(event_records())
-        yield opened  # type: ignore[misc]
+    with Store.open(tmp_path / "s.duckdb", create=True) as db:
+        db.put(event_records())
+        yield db  # type: ignore[misc]
 
 
 def asked(store: Store, *entries: Erratum, **rule: object) -> dict[str, int]:
@@ -84,9 +84,9 @@ def test_people_judge_a_whole_case_of_exactly_this_content(store: Store) -> None
 
 def test_a_frozen_split_of_events_comes_back_and_says_what_was_lost(store: Store) -> None:
     store.put([said(WHO, "drop", "stands_alone@1")])
-    made = freeze(store, "mine", EventRule(min_questions=2))
-    assert made.type == "event" and made.header["format"] == 3 and len(made.all_cases) == 1
-    assert made.header["counts"] == {
+    split = freeze(store, "mine", EventRule(min_questions=2))
+    assert split.type == "event" and split.header["format"] == 3 and len(split.all_cases) == 1
+    assert split.header["counts"] == {
         "cases": 1,
         "event: too few questions": 1,
         "events": 2,
@@ -95,7 +95,7 @@ def test_a_frozen_split_of_events_comes_back_and_says_what_was_lost(store: Store
     assert [c.key for c in store.split("mine").all_cases] == [f"case/{MERGER}"]
     assert store.split_sizes("mine@1.0.0") == (2, 2)
     with pytest.raises(UserError, match="mine@1.0.0: this works on edits of facts"):
-        _ = made.cases
+        _ = split.cases
 
 
 def test_a_split_without_a_case_says_why(store: Store) -> None:

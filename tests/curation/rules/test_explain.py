@@ -26,9 +26,9 @@ from tests.support.curation.rule_records import BESIDE, CHAINS, EDIT, LINK, OTHE
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
     """The shared material less one prompt."""
-    with Store.open(tmp_path / "s.duckdb", create=True) as made:
-        made.put([EDIT, OTHER, LINK, *CHAINS[0], *CHAINS[1], *BESIDE])
-        yield made
+    with Store.open(tmp_path / "s.duckdb", create=True) as db:
+        db.put([EDIT, OTHER, LINK, *CHAINS[0], *CHAINS[1], *BESIDE])
+        yield db
 
 
 CASES = [
@@ -54,12 +54,14 @@ CASES = [
 
 
 @pytest.mark.parametrize(
-    ("verdicts", "item", "rule", "status", "why"), [c[1:] for c in CASES], ids=[c[0] for c in CASES]
+    ("verdicts", "item", "rule", "status", "reason"), [c[1:] for c in CASES], ids=[c[0] for c in CASES]
 )
-def test_why(store: Store, verdicts: list[Verdict], item: str, rule: dict[str, object], status: str, why: str) -> None:
+def test_why(
+    store: Store, verdicts: list[Verdict], item: str, rule: dict[str, object], status: str, reason: str
+) -> None:
     store.put(verdicts)
-    found = explain(store, SplitRule.model_validate(rule), item)
-    assert (found.status, why in found.why) == (status, True), found.text()
+    explanation = explain(store, SplitRule.model_validate(rule), item)
+    assert (explanation.status, reason in explanation.why) == (status, True), explanation.text()
 
 
 def test_the_deciding_verdict_is_marked_among_all(store: Store) -> None:
@@ -73,8 +75,8 @@ def test_the_deciding_verdict_is_marked_among_all(store: Store) -> None:
 
 def test_a_replaced_version_is_out(store: Store) -> None:
     store.put([P0.model_copy(update={"step": 1})])
-    found = explain(store, SplitRule(), P0.id)
-    assert (found.status, found.why) == ("out", "this version was replaced by another")
+    explanation = explain(store, SplitRule(), P0.id)
+    assert (explanation.status, explanation.why) == ("out", "this version was replaced by another")
 
 
 def test_people_drop_a_whole_case(store: Store) -> None:
@@ -136,9 +138,9 @@ def test_what_is_wrong_with_a_neighbour_takes_it_out_in_freeze_and_explain_alike
         errata = Errata([Erratum(item=item.key, id=version, what="wrong", action=action, date="2026-01-01")])
     (case,) = choose(store, SplitRule(prefix="f/peru"), errata=errata).cases
     assert not [p for n in case.neighbours for p in n.prompts]
-    found = explain(store, SplitRule(prefix="f/peru"), item.key, errata=errata)
-    assert found.status == ("held" if kind == "held" else "out"), found.text()
-    assert ("wrong" if kind != "people" else "because") in found.why
+    explanation = explain(store, SplitRule(prefix="f/peru"), item.key, errata=errata)
+    assert explanation.status == ("held" if kind == "held" else "out"), explanation.text()
+    assert ("wrong" if kind != "people" else "because") in explanation.why
     if item in (OTHER, LINK):
         assert not case.neighbours
         assert explain(store, SplitRule(prefix="f/peru"), NEAR_PROMPT.key, errata=errata).status != "in"
@@ -147,18 +149,20 @@ def test_what_is_wrong_with_a_neighbour_takes_it_out_in_freeze_and_explain_alike
 def test_checks_judge_facts_as_edits_not_as_neighbours(store: Store) -> None:
     store.put([said(OTHER.id, "fact_dates@1", "drop")])
     assert len(choose(store, SplitRule(prefix="f/peru")).cases[0].neighbours) == 1
-    found = explain(store, SplitRule(prefix="f/peru"), LINK.key)
-    assert found.status == "in" and "fact f/museum: keep" in found.text(), "no 'drop' beside an IN"
+    explanation = explain(store, SplitRule(prefix="f/peru"), LINK.key)
+    assert explanation.status == "in" and "fact f/museum: keep" in explanation.text(), "no 'drop' beside an IN"
 
 
 def test_a_neighbours_fact_is_in_as_a_neighbour(store: Store) -> None:
-    found = explain(store, SplitRule(prefix="f/peru"), OTHER.key)
-    assert (found.status, found.why) == ("in", "as a neighbour in 'case/f/peru'")
+    explanation = explain(store, SplitRule(prefix="f/peru"), OTHER.key)
+    assert (explanation.status, explanation.why) == ("in", "as a neighbour in 'case/f/peru'")
 
 
 def test_contradictions_on_the_road_are_listed(store: Store) -> None:
     store.put([EDIT.model_copy(update={"key": "f/again", "old": Object(text="Cusco")})])
-    found = explain(store, SplitRule(), P0.key)
-    (told,) = found.contradictions
-    assert told == "f/peru: 'f/again' says 'Cusco' for this subject and relation, this one 'Lima'"
-    assert f"  contradiction: {told}" in found.text() and found.payload()["contradictions"] == (told,)
+    explanation = explain(store, SplitRule(), P0.key)
+    (contradictions,) = explanation.contradictions
+    assert contradictions == "f/peru: 'f/again' says 'Cusco' for this subject and relation, this one 'Lima'"
+    assert f"  contradiction: {contradictions}" in explanation.text() and explanation.payload()["contradictions"] == (
+        contradictions,
+    )

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,20 +12,18 @@ from curation.rules.release import freeze
 from curation.rules.rule import SplitRule
 from curation.store.store import Store
 from schemas.core.errors import UserError
-from tests.support.documents.records import BRIDGE, TRAM, document_records, make_document
+from tests.support.documents.records import BRIDGE, TRAM, document_records, document_store, make_document
 
 RECORDS = {r.key: r for r in document_records()}
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
-    with Store.open(tmp_path / "s.duckdb", create=True) as opened:
-        opened.put(document_records())
-        yield opened  # type: ignore[misc]
+def store(tmp_path: Path) -> Iterator[Store]:
+    yield from document_store(tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("key", "rule", "status", "why"),
+    ("key", "rule", "status", "reason"),
     [
         (BRIDGE, {}, "in", "in 'case/d/bridge', which has 4 probes"),
         (TRAM, {"min_probes": 2}, "out", "has 1 probes that are kept, the rule wants 2"),
@@ -32,9 +31,9 @@ def store(tmp_path: Path) -> Store:
         (f"{TRAM}/Line-9-runs-to-___.", {"min_people": 2}, "held", "fewer than 2 people judged it"),
     ],
 )
-def test_the_reason_is_named(store: Store, key: str, rule: dict[str, object], status: str, why: str) -> None:
-    said = explain(store, DocumentRule.model_validate(rule), key)
-    assert said.status == status and why in said.why
+def test_the_reason_is_named(store: Store, key: str, rule: dict[str, object], status: str, reason: str) -> None:
+    explanation = explain(store, DocumentRule.model_validate(rule), key)
+    assert explanation.status == status and reason in explanation.why
 
 
 def test_a_frozen_case_a_former_version_and_a_document_that_is_gone(store: Store) -> None:

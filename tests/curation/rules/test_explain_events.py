@@ -23,9 +23,9 @@ WRONG = Erratum(item=MOVE, what="never happened", date="2026-11-22")
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    with Store.open(tmp_path / "s.duckdb", create=True) as opened:
-        opened.put([*event_records(), make_verdict(RECORDS[WHO].id, "drop", "stands_alone@1")])
-        yield opened  # type: ignore[misc]
+    with Store.open(tmp_path / "s.duckdb", create=True) as db:
+        db.put([*event_records(), make_verdict(RECORDS[WHO].id, "drop", "stands_alone@1")])
+        yield db  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(
@@ -35,15 +35,15 @@ def store(tmp_path: Path) -> Store:
 def test_what_is_explained_is_what_the_freeze_does(
     store: Store, rule: dict[str, object], errata: tuple[Erratum, ...]
 ) -> None:
-    rules, known = EventRule.model_validate(rule), Errata(errata)
-    cases = list(EventSelectionStream(store, rules, errata=known))
-    chosen = {c.event.key for c in cases} | {q.key for c in cases for q in (*c.facts, *c.tendencies)}
+    rules, corrections = EventRule.model_validate(rule), Errata(errata)
+    cases = list(EventSelectionStream(store, rules, errata=corrections))
+    keys = {c.event.key for c in cases} | {q.key for c in cases for q in (*c.facts, *c.tendencies)}
     for key in RECORDS:
-        assert (explain(store, rules, key, errata=known).status == "in") == (key in chosen), key
+        assert (explain(store, rules, key, errata=corrections).status == "in") == (key in keys), key
 
 
 @pytest.mark.parametrize(
-    ("key", "rule", "status", "why"),
+    ("key", "rule", "status", "reason"),
     [
         (MERGER, {}, "in", "in 'case/e/merger', which has 4 questions"),
         (f"case/{MERGER}", {}, "in", "in 'case/e/merger', which has 4 questions"),
@@ -54,15 +54,15 @@ def test_what_is_explained_is_what_the_freeze_does(
         (f"{MOVE}/fact/Where-is-Corvo-Foods?", {"min_people": 2}, "held", "fewer than 2 people judged it"),
     ],
 )
-def test_the_reason_is_named(store: Store, key: str, rule: dict[str, object], status: str, why: str) -> None:
-    said = explain(store, EventRule.model_validate(rule), key)
-    assert said.status == status and why in said.why
-    assert f"{said.kind} {said.key}: {status.upper()}, " in said.text()
+def test_the_reason_is_named(store: Store, key: str, rule: dict[str, object], status: str, reason: str) -> None:
+    explanation = explain(store, EventRule.model_validate(rule), key)
+    assert explanation.status == status and reason in explanation.why
+    assert f"{explanation.kind} {explanation.key}: {status.upper()}, " in explanation.text()
 
 
 def test_a_case_that_was_frozen_is_explained_by_its_split(store: Store) -> None:
-    made = freeze(store, "mine", EventRule())
-    assert explain(store, EventRule.model_validate(made.header["rule"]), f"case/{MOVE}").status == "in"
+    split = freeze(store, "mine", EventRule())
+    assert explain(store, EventRule.model_validate(split.header["rule"]), f"case/{MOVE}").status == "in"
 
 
 def test_a_former_version_and_an_event_that_is_gone(store: Store) -> None:

@@ -11,22 +11,22 @@ EVENT = make_event()
 
 
 @pytest.mark.parametrize(
-    ("judged", "expected"),
+    ("decision", "expected"),
     [
         (KEPT, None),
         (Decision("drop", "leak", "x"), ("out", "leak drops the event 'e/merger': x")),
         (Decision("hold", "early"), ("held", "early holds the event 'e/merger'")),
     ],
 )
-def test_what_a_decision_makes_of_a_record(judged: Decision, expected: tuple[str, str] | None) -> None:
-    assert find_loss(judged, EVENT) == expected
+def test_what_a_decision_makes_of_a_record(decision: Decision, expected: tuple[str, str] | None) -> None:
+    assert find_loss(decision, EVENT) == expected
 
 
 def test_the_deciding_verdict_is_marked_and_all_are_listed() -> None:
     verdicts = (make_verdict(EVENT.id, "drop", "leak@2"), make_verdict(EVENT.id, "keep", "other@1"))
     step = ExplanationStep(EVENT, Decision("drop", "leak", "r"), verdicts)
-    said = Explanation(EVENT.key, "event", "out", "why", (step,), ("a bound",), ("a contradiction",))
-    assert said.text().splitlines() == [
+    explanation = Explanation(EVENT.key, "event", "out", "why", (step,), ("a bound",), ("a contradiction",))
+    assert explanation.text().splitlines() == [
         "event e/merger: OUT, why",
         "  event e/merger: drop by leak: r",
         "   * drop by leak@2: r",
@@ -34,8 +34,8 @@ def test_the_deciding_verdict_is_marked_and_all_are_listed() -> None:
         "  contradiction: a contradiction",
         "  threshold: a bound",
     ]
-    assert said.payload()["steps"][0]["by"] == "leak" and said.payload()["thresholds"] == ("a bound",)
-    assert "no verdict" in said._replace(steps=(step._replace(verdicts=()),)).text()
+    assert explanation.payload()["steps"][0]["by"] == "leak" and explanation.payload()["thresholds"] == ("a bound",)
+    assert "no verdict" in explanation._replace(steps=(step._replace(verdicts=()),)).text()
 
 
 def test_words() -> None:

@@ -18,7 +18,7 @@ HOSTILE = 'quoted "by":"leak@1" and "label":"keep" and "value":1 in a reason'
 
 
 @pytest.mark.parametrize(
-    ("thresholds", "several", "kept", "measured"),
+    ("thresholds", "several", "checks", "measurement"),
     [
         ([], (), ("leak@1", "near@1"), ()),
         ([], ("leak",), ("near@1",), ()),
@@ -30,10 +30,10 @@ HOSTILE = 'quoted "by":"leak@1" and "label":"keep" and "value":1 in a reason'
         ([{"check": "leak@1", "max": 1}], (), ("near@1",), ()),
     ],
 )
-def test_which_judges(thresholds, several, kept, measured):
+def test_which_judges(thresholds, several, checks, measurement):
     rule = SplitRule.model_validate({"thresholds": thresholds})
-    found = plain_verdicts(rule, ["leak@1", "near@1", "person:ann/filter@1"], several=several)
-    assert found == (kept, measured)
+    verdicts = plain_verdicts(rule, ["leak@1", "near@1", "person:ann/filter@1"], several=several)
+    assert verdicts == (checks, measurement)
 
 
 def drawn(rng: random.Random, item: str) -> Verdict:
@@ -42,8 +42,8 @@ def drawn(rng: random.Random, item: str) -> Verdict:
         rng.choice(["keep", "keep", "drop", "unsure", None]),
     )
     value = rng.random() if label is None or rng.random() < 0.3 else None
-    made = said(item, by, label, value=value, model=rng.choice([None, "m"]))
-    return made.model_copy(update={"reason": rng.choice(["because", HOSTILE])})
+    record = said(item, by, label, value=value, model=rng.choice([None, "m"]))
+    return record.model_copy(update={"reason": rng.choice(["because", HOSTILE])})
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -59,11 +59,11 @@ def test_what_is_left_out_leaves_no_trace(tmp_path: Path, seed: int) -> None:
     with Store.open(tmp_path / "s.duckdb", create=True) as store:
         store.put(verdicts)
         current = list(store.verdicts())
-        decided = DecidedItems(store, plain_verdicts(rule, store.judges(), several=several))
-        some = set(decided.among(items))
-    whole = Verdicts(current, rule, several=several)
+        decisions = DecidedItems(store, plain_verdicts(rule, store.judges(), several=several))
+        some = set(decisions.among(items))
+    full_rule = Verdicts(current, rule, several=several)
     part = Verdicts((v for v in current if v.item_id in some), rule, several=several)
-    assert [whole.judge("prompt", item) for item in items] == [part.judge("prompt", item) for item in items]
+    assert [full_rule.judge("prompt", item) for item in items] == [part.judge("prompt", item) for item in items]
     assert set(items[:4]) <= some and (len(some) < len(items))
 
 
@@ -71,5 +71,5 @@ def test_a_store_without_verdicts_and_ids_that_are_none(tmp_path: Path) -> None:
     with Store.open(tmp_path / "s.duckdb", create=True) as store:
         assert DecidedItems(store, plain_verdicts(SplitRule(), [], several=())).among(["0" * 20]) == []
         store.put([said("no-number", "leak@1", "drop"), said("0" * 20, "leak@1", "keep")])
-        decided = DecidedItems(store, plain_verdicts(SplitRule(), ["leak@1"], several=()))
-    assert decided.among(["0" * 20, "no-number", "f" * 20]) == ["no-number"] and decided.among([]) == []
+        items = DecidedItems(store, plain_verdicts(SplitRule(), ["leak@1"], several=()))
+    assert items.among(["0" * 20, "no-number", "f" * 20]) == ["no-number"] and items.among([]) == []

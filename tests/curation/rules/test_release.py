@@ -28,8 +28,8 @@ def test_reasons_come_from_the_rule(two_edits: Path) -> None:
     with Store.open(two_edits, write=True) as store:
         old = freeze(store, "mine", SplitRule())
         store.put([said(P0.id, "leak@1", "drop"), said(P1.id, "leak@1", "drop")])
-        found = compare(store, old, freeze(store, "mine", SplitRule(), version="2.0.0"))
-    (change,) = found.changes
+        comparison = compare(store, old, freeze(store, "mine", SplitRule(), version="2.0.0"))
+    (change,) = comparison.changes
     assert (change.key, change.what) == (f"case/{EDIT.key}", "dropped")
     assert "has 0 script prompts, the rule wants 1 (leak drops the prompt" in change.reason
 
@@ -67,12 +67,12 @@ def test_errata_of_the_version_before_are_applied_again(two_edits: Path) -> None
     """What was once found wrong stays out, although nobody says it a second time."""
     with Store.open(two_edits, write=True) as store:
         first = freeze(store, "mine", SplitRule(), errata=(CUT,))
-        again = freeze(store, "mine", SplitRule(), version="1.0.1")
+        repeat = freeze(store, "mine", SplitRule(), version="1.0.1")
         other = freeze(store, "other", SplitRule())
-        prompts = {s.name: {p.key for c in s.cases for p in c.prompts} for s in (again, other)}
+        prompts = {s.name: {p.key for c in s.cases for p in c.prompts} for s in (repeat, other)}
     assert P0.key not in prompts["mine"] and P0.key in prompts["other"]
-    assert first.header["errata"] == again.header["errata"] == [CUT.model_dump(mode="json")]
-    assert again.digest == first.digest and "errata" not in other.header
+    assert first.header["errata"] == repeat.header["errata"] == [CUT.model_dump(mode="json")]
+    assert repeat.digest == first.digest and "errata" not in other.header
 
 
 def test_the_latest_version_before_is_the_highest_not_the_last_by_spelling(two_edits: Path) -> None:
@@ -97,10 +97,10 @@ def test_another_rule_with_the_same_cases_keeps_the_header_and_says_so(
 
 def test_other_cases_under_a_taken_version_are_refused(two_edits: Path) -> None:
     with Store.open(two_edits, write=True) as store:
-        kept = freeze(store, "mine", SplitRule())
+        split = freeze(store, "mine", SplitRule())
         with pytest.raises(StoreError, match="another split is called 'mine@1.0.0'"):
             freeze(store, "mine", SplitRule(prefix="f/chile"))
-        assert store.split("mine").digest == kept.digest
+        assert store.split("mine").digest == split.digest
 
 
 def test_a_split_of_which_no_case_is_left_is_refused(two_edits: Path) -> None:
@@ -114,8 +114,8 @@ def test_a_dropped_case_whose_fact_is_gone_and_one_whose_store_changed(two_edits
     with Store.open(two_edits, write=True) as store, Store.open(tmp_path / "empty.duckdb", create=True) as empty:
         old = freeze(store, "mine", SplitRule())
         new = freeze(store, "mine", SplitRule(prefix="f/chile"), version="2.0.0")
-        (dropped,) = compare(store, old, new).of("dropped")
-        assert dropped.key == f"case/{EDIT.key}" and "f/chile" in dropped.reason
+        (removal,) = compare(store, old, new).of("dropped")
+        assert removal.key == f"case/{EDIT.key}" and "f/chile" in removal.reason
         as_before = new._replace(header=old.header)
         assert "the rule would take it now" in compare(store, old, as_before).of("dropped")[0].reason
         assert compare(empty, old, new).of("dropped")[0].reason == "its fact is no longer in the store"
@@ -129,9 +129,9 @@ def test_a_header_without_a_rule_compares_without_reasons(two_edits: Path) -> No
 
 
 def _candidate(store: Store, *, people: tuple[str, ...] = ("ann",)) -> Split:
-    made = freeze(store, "mine", SplitRule(), version="1.0.0-candidate")
-    keep_sample(store, draw(made, percent=100, people=people))
-    return made
+    split = freeze(store, "mine", SplitRule(), version="1.0.0-candidate")
+    keep_sample(store, draw(split, percent=100, people=people))
+    return split
 
 
 def test_a_release_waits_until_the_sample_is_complete(two_edits: Path, tmp_path: Path) -> None:
@@ -146,9 +146,9 @@ def test_a_release_waits_until_the_sample_is_complete(two_edits: Path, tmp_path:
         yes = {"question": "yes", "change": "yes", "cut": "yes"}
         write_sheet([{**row, **yes} for row in rows], tmp_path / "ann.jsonl")
         import_sheets(store, [tmp_path / "ann.jsonl"])
-        (found,) = release(store, "mine").split.header["quality"]["samples"]
-    assert (found["items"], found["people"], found["missing"]) == (3, ["ann"], {"ann": 0})
-    assert found["acceptance"]["all"]["value"] == 1.0
+        (version,) = release(store, "mine").split.header["quality"]["samples"]
+    assert (version["items"], version["people"], version["missing"]) == (3, ["ann"], {"ann": 0})
+    assert version["acceptance"]["all"]["value"] == 1.0
 
 
 def test_a_release_keeps_the_cases_and_carries_errata_on(two_edits: Path) -> None:
@@ -169,8 +169,8 @@ def test_errata_of_the_release_before_reach_a_candidate_that_was_frozen_without_
     with Store.open(two_edits, write=True) as store:
         freeze(store, "mine", SplitRule(prefix="f/chile"), version="2.0.0-candidate")
         store.put_split(make_split("mine", [Case(key="case/f/old", fact=peru_fact("f/old"))], details=RELEASED))
-        found = release(store, "mine@2.0.0-candidate", without_sample="x").split.header
-    assert found["errata"] == RELEASED["errata"] and found["release"]["before"]["version"] == "1.0.0"
+        version = release(store, "mine@2.0.0-candidate", without_sample="x").split.header
+    assert version["errata"] == RELEASED["errata"] and version["release"]["before"]["version"] == "1.0.0"
 
 
 @pytest.mark.parametrize("version", ["1.0", "one", ""])
@@ -190,9 +190,9 @@ def test_a_version_frozen_under_the_name_is_the_predecessor_even_without_a_relea
         freeze(store, "mine", SplitRule(), version="1.0.1-candidate")
         with pytest.raises(UserError, match=r"mine 1.0.1 after 1.0.0 hides a major change .*allowed: 2.0.0"):
             release(store, "mine", version="1.0.1", without_sample="x")
-        done = release(store, "mine", without_sample="x")
-        assert done.split.version == "2.0.0" and done.split.header["release"]["before"]["version"] == "1.0.0"
-        assert "question changed" in done.changelog
+        version = release(store, "mine", without_sample="x")
+        assert version.split.version == "2.0.0" and version.split.header["release"]["before"]["version"] == "1.0.0"
+        assert "question changed" in version.changelog
 
 
 def test_candidates_of_the_same_version_promise_nothing(two_edits: Path) -> None:
@@ -224,17 +224,17 @@ def test_a_released_header_is_sealed(two_edits: Path, tmp_path: Path) -> None:
 
 def test_questions_without_a_prompt_are_counted_with_their_reason(two_edits: Path) -> None:
     (q2, s2, _), extra = CHAINS[2], Q0.model_copy(update={"key": "f/peru/q9"})
-    dropped = Q0.model_copy(update={"key": "f/peru/q8"})
+    variant = Q0.model_copy(update={"key": "f/peru/q8"})
     cut = [Q0.model_copy(update={"key": "f/peru/q7"}), S0.model_copy(update={"key": "s7", "question": "f/peru/q7"})]
     with Store.open(two_edits, write=True) as store:
-        store.put([q2, s2, extra, dropped, *cut, said(s2.id, "format@1", "drop"), said(dropped.id, "leak@1", "drop")])
-        found = freeze_with_report(store, "mine", SplitRule())
-    assert found.unprompted == {
+        store.put([q2, s2, extra, variant, *cut, said(s2.id, "format@1", "drop"), said(variant.id, "leak@1", "drop")])
+        outcome = freeze_with_report(store, "mine", SplitRule())
+    assert outcome.unprompted == {
         "question without a prompt: no script": 2,  # one of them is the other edit's
         "question without a prompt: its script was dropped by format": 1,
         "question without a prompt: none was cut of its script": 1,
     }
-    assert found.split.header["counts"]["question: dropped by leak"] == 1 and not found.warnings
+    assert outcome.split.header["counts"]["question: dropped by leak"] == 1 and not outcome.warnings
 
 
 def test_a_threshold_that_takes_out_more_than_a_fifth_is_warned_of(
@@ -243,8 +243,8 @@ def test_a_threshold_that_takes_out_more_than_a_fifth_is_warned_of(
     rule = SplitRule.model_validate({"thresholds": [{"check": "near", "below": 0.4, "unit": "f"}]})
     with Store.open(two_edits, write=True) as store:
         store.put([said(P0.id, "near@1", value=0.5)])
-        found = freeze_with_report(store, "mine", rule)
-    assert found.warnings and "takes out 1 of 3 prompts (33%)" in caplog.text
+        outcome = freeze_with_report(store, "mine", rule)
+    assert outcome.warnings and "takes out 1 of 3 prompts (33%)" in caplog.text
 
 
 def test_a_candidate_that_was_published_is_a_predecessor(two_edits: Path) -> None:
@@ -259,5 +259,8 @@ def test_a_candidate_that_was_published_is_a_predecessor(two_edits: Path) -> Non
         freeze(store, "mine", SplitRule(), version="1.0.0-rc2")
         with pytest.raises(UserError, match="hides a major change"):
             release(store, "mine@1.0.0-rc2", version="1.0.0", without_sample="x")
-        made = release(store, "mine@1.0.0-rc2", without_sample="x")
-        assert made.changes is not None and (made.changes.old.version, made.split.version) == ("1.0.0-rc1", "2.0.0")
+        version = release(store, "mine@1.0.0-rc2", without_sample="x")
+        assert version.changes is not None and (version.changes.old.version, version.split.version) == (
+            "1.0.0-rc1",
+            "2.0.0",
+        )

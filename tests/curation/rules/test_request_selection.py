@@ -13,11 +13,11 @@ from tests.support.events import MERGER, event_records
 
 def test_people_are_wanted_for_what_asks_and_not_for_the_edit(tmp_path: Path) -> None:
     records = [*document_records(), *event_records()]
-    judged = [make_verdict(r.id, "keep", "person:ann/curate_probe@1") for r in records]
+    verdicts = [make_verdict(r.id, "keep", "person:ann/curate_probe@1") for r in records]
     with Store.open(tmp_path / "s.duckdb", create=True) as store:
-        store.put([*records, *judged])
+        store.put([*records, *verdicts])
         for rule, edit in ((DocumentRule(min_people=2), BRIDGE), (EventRule(min_people=2), MERGER)):
             ruling = RequestRuling(store, rule)
-            asked = [r for r in records if r.key.startswith(f"{edit}/")]
+            matches = [r for r in records if r.key.startswith(f"{edit}/")]
             assert ruling.decide(next(r for r in records if r.key == edit)).outcome == "keep"
-            assert asked and {ruling.decide(r).outcome for r in asked} == {"hold"}
+            assert matches and {ruling.decide(r).outcome for r in matches} == {"hold"}

@@ -78,9 +78,9 @@ CASES = [
 @pytest.mark.parametrize(("verdicts", "rule", "expected"), [c[1:] for c in CASES], ids=[c[0] for c in CASES])
 def test_thresholds_and_people(store: Store, verdicts: list[Verdict], rule: dict[str, object], expected: str) -> None:
     store.put(verdicts)
-    made = SplitRule.model_validate(rule)
-    assert kept(store, made) == expected
-    agrees(store, made, records=(P0,))
+    parsed_rule = SplitRule.model_validate(rule)
+    assert kept(store, parsed_rule) == expected
+    agrees(store, parsed_rule, records=(P0,))
 
 
 def test_a_unit_that_is_not_the_thresholds(store: Store) -> None:
@@ -143,8 +143,8 @@ def test_the_documented_rule_is_valid_and_decides(alone: Store) -> None:
 def test_a_threshold_needs_no_new_measurement(store: Store) -> None:
     store.put([said(P0.id, "near@1", value=0.5), said(P1.id, "near@1", value=0.7)])
     before = store.stats()["records"]
-    found = [kept(store, SplitRule.model_validate(bound(max=m))) for m in (0.4, 0.6, 0.8)]
-    assert found == ["2", "02", "012"] and store.stats()["records"] == before
+    selections = [kept(store, SplitRule.model_validate(bound(max=m))) for m in (0.4, 0.6, 0.8)]
+    assert selections == ["2", "02", "012"] and store.stats()["records"] == before
 
 
 def made_verdict(rng: random.Random) -> Verdict:
@@ -156,8 +156,8 @@ def made_verdict(rng: random.Random) -> Verdict:
     if sort < 0.5:
         return ann(item, rng.choice(["drop", "keep", "unsure"]), rng.choice(["ann", "bob", "eve"]))
     if sort < 0.8:
-        left, right = rng.sample([Q0, Q1, Q2, BESIDE[0]], 2)
-        return like(left, right, rng.choice([0.3, 0.6, 0.9]))
+        first_question, right = rng.sample([Q0, Q1, Q2, BESIDE[0]], 2)
+        return like(first_question, right, rng.choice([0.3, 0.6, 0.9]))
     left_id, right_id = rng.sample([LINK.id, BESIDE[2].id], 2)
     return said(left_id, "pair@1", "drop", right_id)
 

@@ -22,11 +22,11 @@ def verdict(item: str, label: str, check: str, *related: str) -> Verdict:
 
 
 def case(store: Store, **rule: object) -> tuple[int, int, dict[str, int]]:
-    chosen = choose(store, SplitRule.model_validate(rule))
-    found = [c for c in chosen.cases if c.fact.key == EDIT.key]
-    prompts = len(found[0].prompts) if found else -1
-    beside = sum(len(n.prompts) for n in found[0].neighbours) if found else -1
-    return prompts, beside, chosen.counts
+    choice = choose(store, SplitRule.model_validate(rule))
+    cases = [c for c in choice.cases if c.fact.key == EDIT.key]
+    prompts = len(cases[0].prompts) if cases else -1
+    total = sum(len(n.prompts) for n in cases[0].neighbours) if cases else -1
+    return prompts, total, choice.counts
 
 
 Q1, S1, P1 = CHAINS[0]

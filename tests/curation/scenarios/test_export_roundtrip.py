@@ -57,12 +57,12 @@ def made_cases(draw: st.DrawFn, n: int) -> Case:
     key = f"made/{n}"
     neighbours = []
     for k in range(draw(st.integers(0, 2))):
-        beside = draw(made_facts(f"{key}/n{k}", edit=False))
-        how = draw(st.sampled_from(["same_object", "near_subject"]))
+        neighbour = draw(made_facts(f"{key}/n{k}", edit=False))
+        strategy = draw(st.sampled_from(["same_object", "near_subject"]))
         distance = draw(st.none() | st.floats(0, 9))
-        link = Neighbour(key=f"{key}~{k}", edit=key, fact=beside.key, how=how, distance=distance, measure="km")
-        asked, cut = draw(material(beside.key))
-        neighbours.append(CaseNeighbour(link=link, fact=beside, questions=asked, prompts=cut))
+        link = Neighbour(key=f"{key}~{k}", edit=key, fact=neighbour.key, how=strategy, distance=distance, measure="km")
+        question, cut = draw(material(neighbour.key))
+        neighbours.append(CaseNeighbour(link=link, fact=neighbour, questions=question, prompts=cut))
     questions, prompts = draw(material(key))
     edit = draw(made_facts(key))
     return Case(key=f"case/{key}", fact=edit, questions=questions, prompts=prompts, neighbours=tuple(neighbours))
@@ -111,10 +111,10 @@ def test_the_split_file_keeps_everything(tmp_path: Path, split: Split) -> None:
 @QUICK
 @given(split=made_splits())
 def test_facts_keep_every_field(tmp_path: Path, split: Split) -> None:
-    loaded = load(exported(split, tmp_path, "facts"), "jsonl")
+    import_result = load(exported(split, tmp_path, "facts"), "jsonl")
     facts = [c.fact for c in split.cases] + [n.fact for c in split.cases for n in c.neighbours]
-    assert not [p for p in loaded.problems if p.lost]
-    assert list(loaded.facts) == facts
+    assert not [p for p in import_result.problems if p.lost]
+    assert list(import_result.facts) == facts
 
 
 @settings(QUICK, max_examples=6, phases=[Phase.explicit, Phase.generate])  # shrinking would write tables for minutes
@@ -135,22 +135,22 @@ def told(fact: Fact) -> dict[str, Any]:
 @QUICK
 @given(split=made_splits())
 def test_counterfact_keeps_what_it_can_say(tmp_path: Path, split: Split) -> None:
-    chosen = [c for c in split.cases if c.fact.change == "counterfactual"]
-    if not chosen:
+    cases = [c for c in split.cases if c.fact.change == "counterfactual"]
+    if not cases:
         return
-    loaded = load(exported(split, tmp_path, "counterfact"), "counterfact")
-    assert not [p for p in loaded.problems if p.lost]
-    assert [told(f) for f in loaded.facts] == [told(c.fact) for c in chosen]
-    for fact, case in zip(loaded.facts, chosen, strict=True):
+    import_result = load(exported(split, tmp_path, "counterfact"), "counterfact")
+    assert not [p for p in import_result.problems if p.lost]
+    assert [told(f) for f in import_result.facts] == [told(c.fact) for c in cases]
+    for fact, case in zip(import_result.facts, cases, strict=True):
         assert fact.neighbour_prompts[: len(case.fact.neighbour_prompts)] == case.fact.neighbour_prompts
 
 
 @QUICK
 @given(split=made_splits())
 def test_easyedit_records_are_read_as_flat_ones(tmp_path: Path, split: Split) -> None:
-    loaded = load(exported(split, tmp_path, "easyedit"), "counterfact-flat")
-    assert not [p for p in loaded.problems if p.lost]
-    for fact, case in zip(loaded.facts, split.cases, strict=True):
+    import_result = load(exported(split, tmp_path, "easyedit"), "counterfact-flat")
+    assert not [p for p in import_result.problems if p.lost]
+    for fact, case in zip(import_result.facts, split.cases, strict=True):
         assert fact.fact_prompt == case.fact.fact_prompt and fact.subject.text == case.fact.subject.text
         assert (fact.old.text, fact.new and fact.new.text) == (case.fact.old.text, case.fact.new and case.fact.new.text)
         assert fact.paraphrases == case.fact.paraphrases[:1]
@@ -163,8 +163,8 @@ def from_tables(folder: Path) -> list[Case]:
     rows: dict[str, list[dict[str, Any]]] = {}
     with duckdb.connect() as db:
         for name, columns in TABLES.items():
-            found = db.execute(f"SELECT * FROM read_parquet('{folder / name}.parquet')").fetchall()
-            rows[name] = [dict(zip([c.name for c in columns], row, strict=True)) for row in found]
+            records = db.execute(f"SELECT * FROM read_parquet('{folder / name}.parquet')").fetchall()
+            rows[name] = [dict(zip([c.name for c in columns], row, strict=True)) for row in records]
     questions: dict[Any, list[ScriptQuestion]] = defaultdict(list)
     prompts: dict[Any, list[ScriptPrompt]] = defaultdict(list)
     neighbours: dict[Any, list[CaseNeighbour]] = defaultdict(list)
@@ -177,13 +177,13 @@ def from_tables(folder: Path) -> list[Case]:
     for row in rows["neighbours"]:
         at = row["case"], row["neighbour"]
         link = {name: row[name] for name in ("how", "distance", "measure")}
-        beside = CaseNeighbour(
+        neighbour = CaseNeighbour(
             link=Neighbour(key=row["neighbour"], edit=row["case"].removeprefix("case/"), fact=row["fact"], **link),
             fact=from_row(row),
             questions=tuple(questions[at]),
             prompts=tuple(prompts[at]),
         )
-        neighbours[row["case"]].append(beside)
+        neighbours[row["case"]].append(neighbour)
     return [
         Case(
             key=row["case"],
@@ -201,12 +201,12 @@ def from_row(row: dict[str, Any]) -> Fact:
         return {"text": row[name], "aliases": row[f"{name}_aliases"], "wikidata": row[f"{name}_wikidata"]}
 
     source = {k: row[f"source_{k}"] for k in ("url", "item", "date")} | {"name": row["source"]}
-    made = {k: row[k] for k in ("prompt", "paraphrases", "neighbour_prompts", "change", "changed_on")}
-    made |= {"key": row["fact"], "subject": named("subject"), "source": {**source, "licence": row["licence"]}}
-    made |= {"relation": {"id": row["relation"], "label": row["relation_label"]}}
-    made |= {"old": {**named("old"), "datatype": row["old_datatype"]}}
-    made |= {"new": {**named("new"), "datatype": row["new_datatype"]} if row["new"] is not None else None}
-    return Fact.model_validate(made)
+    fields = {k: row[k] for k in ("prompt", "paraphrases", "neighbour_prompts", "change", "changed_on")}
+    fields |= {"key": row["fact"], "subject": named("subject"), "source": {**source, "licence": row["licence"]}}
+    fields |= {"relation": {"id": row["relation"], "label": row["relation_label"]}}
+    fields |= {"old": {**named("old"), "datatype": row["old_datatype"]}}
+    fields |= {"new": {**named("new"), "datatype": row["new_datatype"]} if row["new"] is not None else None}
+    return Fact.model_validate(fields)
 
 
 def test_mini_from_its_tables(tmp_path: Path) -> None:
@@ -216,11 +216,11 @@ def test_mini_from_its_tables(tmp_path: Path) -> None:
 
 def in_a_store(path: Path, format: str, folder: Path) -> list[Case]:
     """A file loaded, kept in a store, and put together again from the store's records."""
-    loaded = load(path, format)
-    assert not [p for p in loaded.problems if p.lost]
-    kept = [r for r in (*loaded.facts, *loaded.records) if r.kind != "extra"]
+    import_result = load(path, format)
+    assert not [p for p in import_result.problems if p.lost]
+    rows = [r for r in (*import_result.facts, *import_result.records) if r.kind != "extra"]
     with Store.open(folder / f"{format}.duckdb", create=True) as store:
-        store.put(kept)
+        store.put(rows)
         facts = {f.key: f for f in store.all(Fact)}
         by_fact: dict[str, list[Any]] = defaultdict(list)
         for record in (*store.all(ScriptQuestion), *store.all(ScriptPrompt)):
@@ -228,10 +228,10 @@ def in_a_store(path: Path, format: str, folder: Path) -> list[Case]:
         links = list(store.all(Neighbour))
 
     def parts(key: str) -> dict[str, Any]:
-        found = by_fact[key]
+        result = by_fact[key]
         return {
-            "questions": tuple(r for r in found if isinstance(r, ScriptQuestion)),
-            "prompts": tuple(r for r in found if isinstance(r, ScriptPrompt)),
+            "questions": tuple(r for r in result if isinstance(r, ScriptQuestion)),
+            "prompts": tuple(r for r in result if isinstance(r, ScriptPrompt)),
         }
 
     near: dict[str, list[CaseNeighbour]] = defaultdict(list)
@@ -258,9 +258,9 @@ def test_mini_through_the_published_shapes(tmp_path: Path, format: str) -> None:
     originals = {c.fact.fact_prompt: c for c in mini_split().cases}
     for case in cases:
         before = originals[case.fact.fact_prompt]
-        for ours, theirs in zip(case.prompts, before.prompts, strict=True):
-            assert cloze(ours.text, ours.separator) == cloze(theirs.text, theirs.separator)
-            assert (ours.targets, ours.step) == (theirs.targets, theirs.step)
+        for weight, prompt in zip(case.prompts, before.prompts, strict=True):
+            assert cloze(weight.text, weight.separator) == cloze(prompt.text, prompt.separator)
+            assert (weight.targets, weight.step) == (prompt.targets, prompt.step)
         assert [n.fact.old.text for n in case.neighbours] == [n.fact.old.text for n in before.neighbours]
 
 
@@ -273,9 +273,9 @@ def test_separators_come_back_from_the_published_shape(tmp_path: Path) -> None:
         for p, s in zip(case.prompts, separators, strict=True)
     ]
     split = make_split("s", [case.model_copy(update={"prompts": tuple(prompts)})])
-    loaded = load(exported(split, tmp_path, "scedit-cf"), "scedit-cf")
-    found = [r for r in loaded.records if isinstance(r, ScriptPrompt) and r.fact == loaded.facts[0].key]
-    assert [(p.text, p.separator) for p in found] == [(p.text, p.separator) for p in prompts]
+    import_result = load(exported(split, tmp_path, "scedit-cf"), "scedit-cf")
+    records = [r for r in import_result.records if isinstance(r, ScriptPrompt) and r.fact == import_result.facts[0].key]
+    assert [(p.text, p.separator) for p in records] == [(p.text, p.separator) for p in prompts]
 
 
 def test_the_real_grouped_counterfact_file(shared: Path, tmp_path: Path) -> None:

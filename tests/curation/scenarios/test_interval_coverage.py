@@ -36,10 +36,12 @@ def clustered(rng, cases=40, each=5):
 
 def crossed(rng, cases=40, neighbours=25, each=5):
     """Neighbours recur across cases and bring their own effect: mean 0."""
-    mine = np.concatenate([rng.choice(neighbours, each, replace=False) for _ in range(cases)])
+    block_rows = np.concatenate([rng.choice(neighbours, each, replace=False) for _ in range(cases)])
     row = np.repeat(np.arange(cases), each)
-    values = 0.5 * rng.normal(size=cases)[row] + rng.normal(size=neighbours)[mine] + 0.5 * rng.normal(size=len(row))
-    return values.tolist(), [str(r) for r in row], [str(m) for m in mine]
+    values = (
+        0.5 * rng.normal(size=cases)[row] + rng.normal(size=neighbours)[block_rows] + 0.5 * rng.normal(size=len(row))
+    )
+    return values.tolist(), [str(r) for r in row], [str(m) for m in block_rows]
 
 
 def ends(interval):

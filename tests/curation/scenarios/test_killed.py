@@ -120,9 +120,9 @@ main()
 
 def dies_at(step: int, what: str, *words: object) -> bool:
     """Run a command that kills itself (-9) at a step: a statement in the store, or the last acts of writing a file."""
-    done = programs.run(DYING, step, what, *words)
-    assert done.returncode in (0, -signal.SIGKILL), done.stderr
-    return done.returncode != 0
+    process = programs.run(DYING, step, what, *words)
+    assert process.returncode in (0, -signal.SIGKILL), process.stderr
+    return process.returncode != 0
 
 
 STEPS = (5, 12, 20, 60)
@@ -189,14 +189,20 @@ main()
 def test_a_full_disk_is_one_sentence_and_keeps_what_was_there(many: Path, tmp_path: Path) -> None:
     path = tmp_path / "s.duckdb"
     programs.run(*command("data", "import", "shipped", "--limit", 3, "--store", path)).check_returncode()
-    done = programs.run(LIMITED, 1_500_000, "data", "import", many, "--store", path)
-    assert done.returncode == 1
-    assert done.stderr.startswith("Error: ") and "free some space" in done.stderr and "Traceback" not in done.stderr
+    process = programs.run(LIMITED, 1_500_000, "data", "import", many, "--store", path)
+    assert process.returncode == 1
+    assert (
+        process.stderr.startswith("Error: ")
+        and "free some space" in process.stderr
+        and "Traceback" not in process.stderr
+    )
     assert count(path) == 3
     programs.run(*command("data", "import", many, "--store", path)).check_returncode()
-    done = programs.run(LIMITED, 200_000, "split", "freeze", "x", "--set", "min_prompts=0", "--store", path)
-    assert done.returncode == 1
-    assert done.stderr.startswith("Error: ") and "Traceback" not in done.stderr and done.stderr.count("\n") == 1
+    process = programs.run(LIMITED, 200_000, "split", "freeze", "x", "--set", "min_prompts=0", "--store", path)
+    assert process.returncode == 1
+    assert (
+        process.stderr.startswith("Error: ") and "Traceback" not in process.stderr and process.stderr.count("\n") == 1
+    )
     assert count(path) == 3 + FACTS
     with Store.open(path) as store:
         assert not store.split_names()
@@ -222,22 +228,22 @@ WRITING = [  # a command that writes into the closed folder; S is a store that m
 def ordinary() -> Iterator[tuple[Path, Path]]:
     """A folder closed to this process, which is no administrator, and a store that it may only read."""
     folder = Path(tempfile.mkdtemp(prefix="scedit-closed-"))
-    store, closed = folder / "s.duckdb", folder / "closed"
+    store, target = folder / "s.duckdb", folder / "closed"
     import_split(mini_split(), store, origin="mini")
     for words in WRITING:  # what is imported late, an ordinary user may not be able to read here
         place = folder / str(len(list(folder.iterdir())))
         place.mkdir()
         shutil.copy(store, place / "copy.duckdb")
         CliRunner().invoke(cli, words.replace("CLOSED", str(place)).replace("S", str(place / "copy.duckdb")).split())
-    closed.mkdir()
-    closed.chmod(0o555)
+    target.mkdir()
+    target.chmod(0o555)
     store.chmod(0o444)
     folder.chmod(0o555)
     root = os.geteuid() == 0
     if root:
         os.seteuid(65534)
     try:
-        yield closed, store
+        yield target, store
     finally:
         if root:
             os.seteuid(0)
@@ -246,14 +252,17 @@ def ordinary() -> Iterator[tuple[Path, Path]]:
 
 
 def test_an_unwritable_folder_as_an_ordinary_user(ordinary: tuple[Path, Path]) -> None:
-    closed, store = ordinary
+    target, store = ordinary
     before = store.read_bytes()
     for words in WRITING:
-        done = CliRunner().invoke(cli, words.replace("CLOSED", str(closed)).replace("S", str(store)).split())
-        assert isinstance(done.exception, UserError), (words, done.output, done.exception)
-        told = str(done.exception)
-        assert "\n" not in told and len(told) < 500 and (str(closed) in told or str(store) in told), (words, told)
-        assert not list(closed.iterdir()), words
+        result = CliRunner().invoke(cli, words.replace("CLOSED", str(target)).replace("S", str(store)).split())
+        assert isinstance(result.exception, UserError), (words, result.output, result.exception)
+        message = str(result.exception)
+        assert "\n" not in message and len(message) < 500 and (str(target) in message or str(store) in message), (
+            words,
+            message,
+        )
+        assert not list(target.iterdir()), words
     assert store.read_bytes() == before
 
 
@@ -264,8 +273,8 @@ def test_a_line_of_a_hundred_megabytes_is_one_sentence(tmp_path: Path) -> None:
         for _ in range(100):
             file.write("x" * 1_000_000)
         file.write('", "relation": "P36"}\n')
-    done = programs.run(*command("data", "import", path, "--store", tmp_path / "s.duckdb"))
-    assert done.returncode == 1 and len(done.stderr) < 1000
-    assert "line 1" in done.stderr or "byte" in done.stderr
+    process = programs.run(*command("data", "import", path, "--store", tmp_path / "s.duckdb"))
+    assert process.returncode == 1 and len(process.stderr) < 1000
+    assert "line 1" in process.stderr or "byte" in process.stderr
     with pytest.raises(UserError):
         Store.open(tmp_path / "s.duckdb")

@@ -45,22 +45,22 @@ def folder(filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
 
 
 def call(line: list[str], folder: Path, out: Path, *more: str) -> BaseException | None:
-    named = {"OUT": str(out), "STORE": str(folder / "s.duckdb"), "FACTS": str(folder / "facts.jsonl")}
-    return CliRunner().invoke(cli, [named.get(word, word) for word in line] + list(more)).exception
+    record = {"OUT": str(out), "STORE": str(folder / "s.duckdb"), "FACTS": str(folder / "facts.jsonl")}
+    return CliRunner().invoke(cli, [record.get(word, word) for word in line] + list(more)).exception
 
 
 @pytest.mark.parametrize("command", OUTPUTS)
 def test_an_output_never_replaces_the_store_or_an_input(command: str, folder: Path) -> None:
     line = OUTPUTS[command]
-    kept = folder / ("facts.jsonl" if "FACTS" in line else "s.duckdb")
-    os.link(kept, folder / "hard")
-    (folder / "soft").symlink_to(kept)
-    before = kept.read_bytes()
-    for place in (kept, folder / "hard", folder / "soft"):
+    path = folder / ("facts.jsonl" if "FACTS" in line else "s.duckdb")
+    os.link(path, folder / "hard")
+    (folder / "soft").symlink_to(path)
+    before = path.read_bytes()
+    for place in (path, folder / "hard", folder / "soft"):
         for force in ([], ["--force"]):
             error = call(line, folder, place, *force)
             assert isinstance(error, UserError) and "stays as it is" in str(error), (place, error)
-    assert kept.read_bytes() == before and (folder / "hard").samefile(kept) and (folder / "soft").is_symlink()
+    assert path.read_bytes() == before and (folder / "hard").samefile(path) and (folder / "soft").is_symlink()
     assert sorted(p.name for p in folder.iterdir()) == ["facts.jsonl", "hard", "s.duckdb", "soft"]
 
 
@@ -69,10 +69,10 @@ def test_an_output_replaces_what_the_same_command_wrote_and_nothing_else(command
     line, place = OUTPUTS[command], folder / "out" / "x.out"
     for _ in range(2):
         assert call(line, folder, place) is None
-    for theirs in ("thesis", ""):
-        place.write_text(theirs)
+    for text in ("thesis", ""):
+        place.write_text(text)
         error = call(line, folder, place)
-        assert isinstance(error, UserError) and "changed since" in str(error) and place.read_text() == theirs
+        assert isinstance(error, UserError) and "changed since" in str(error) and place.read_text() == text
     assert call(line, folder, place, "--force") is None and len(place.read_bytes()) > 50
     error = call(line, folder, folder / "out")
     assert isinstance(error, UserError) and ("this is a folder" in str(error))
@@ -86,16 +86,16 @@ def test_a_filled_sheet_is_not_replaced_by_an_empty_one(folder: Path) -> None:
         assert call(line, folder, sheet.parent) is None
     (name,) = [p for p in sheet.parent.iterdir()]
     name.write_text(name.read_text().replace("\n", "\nfilled in by ann"))
-    filled = name.read_text()
-    assert isinstance(call(line, folder, sheet.parent), UserError) and name.read_text() == filled
+    text = name.read_text()
+    assert isinstance(call(line, folder, sheet.parent), UserError) and name.read_text() == text
 
 
 def test_clean(folder: Path) -> None:
-    left = folder / f".d.jsonl.{2**22 + 7}-1.partial"
-    left.write_text("half")
+    leftover = folder / f".d.jsonl.{2**22 + 7}-1.partial"
+    leftover.write_text("half")
     run = CliRunner()
     assert "1 unfinished file to remove" in run.invoke(cli, ["store", "clean", str(folder), "--dry-run"]).output
-    assert left.exists()
+    assert leftover.exists()
     assert "1 unfinished file removed" in run.invoke(cli, ["store", "clean", str(folder)]).output
     assert "0 unfinished files removed" in run.invoke(cli, ["store", "clean", str(folder)]).output
     assert sorted(p.name for p in folder.iterdir()) == ["facts.jsonl", "s.duckdb"]
@@ -115,10 +115,10 @@ OWN_WAY = {
 
 def direct_writes(path: Path) -> list[int]:
     """Lines that open a file for writing, or replace one, without the piece."""
-    found: list[int] = []
+    results: list[int] = []
     text = path.read_text(encoding="utf-8")
     if not any(word in text for word in ("open(", ".write_", "os.replace")):  # quick: most have none of them
-        return found
+        return results
     for node in ast.walk(ast.parse(text)):
         if not isinstance(node, ast.Call):
             continue
@@ -127,11 +127,11 @@ def direct_writes(path: Path) -> list[int]:
         receiver = node.func.value if isinstance(node.func, ast.Attribute) else None
         modes = [a.value for a in node.args[:2] if isinstance(a, ast.Constant) and isinstance(a.value, str)]
         modes += [k.value.value for k in node.keywords if k.arg == "mode" and isinstance(k.value, ast.Constant)]
-        opened = name in ("open", "fdopen") and any(set(m) <= set("rwxabt+") and set(m) & set("wx") for m in modes)
-        written = bool(attribute) and attribute in ("write_text", "write_bytes") and receiver is not None
-        if opened or written or (attribute == "replace" and isinstance(receiver, ast.Name) and receiver.id == "os"):
-            found.append(node.lineno)
-    return found
+        opens_file = name in ("open", "fdopen") and any(set(m) <= set("rwxabt+") and set(m) & set("wx") for m in modes)
+        writes = bool(attribute) and attribute in ("write_text", "write_bytes") and receiver is not None
+        if opens_file or writes or (attribute == "replace" and isinstance(receiver, ast.Name) and receiver.id == "os"):
+            results.append(node.lineno)
+    return results
 
 
 def test_the_search_finds_writers(tmp_path: Path) -> None:
@@ -142,10 +142,10 @@ def test_the_search_finds_writers(tmp_path: Path) -> None:
 
 def test_all_writers_share_one_piece() -> None:
     packages = ("schemas", "curation", "construction", "evaluation", "annotation_ui")
-    found = {}
+    results = {}
     for path in (ROOT / "scedit.py", *(p for name in packages for p in (ROOT / name).rglob("*.py"))):
         name = path.relative_to(ROOT).as_posix()
         if lines := direct_writes(path):
-            found[name] = lines
-    assert {name: lines for name, lines in found.items() if name not in OWN_WAY} == {}
-    assert set(OWN_WAY) <= set(found), "an exception that is none any more"
+            results[name] = lines
+    assert {name: lines for name, lines in results.items() if name not in OWN_WAY} == {}
+    assert set(OWN_WAY) <= set(results), "an exception that is none any more"

@@ -30,48 +30,54 @@ COUNTS = [  # file, format, facts, facts that cannot be used, other records by k
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "format", "facts", "lost", "beside"), COUNTS, ids=[c[0] for c in COUNTS])
-def test_real_files(shared: Path, name: str, format: str, facts: int, lost: int, beside: dict[str, int]) -> None:
-    loaded = load(shared / "data" / name)
-    assert (loaded.format, len(loaded.facts), sum(p.lost for p in loaded.problems)) == (format, facts, lost)
-    assert Counter(r.kind for r in loaded.records) == beside
-    known = {f.key for f in loaded.facts} | {r.key for r in loaded.records}
-    for record in loaded.records:
+@pytest.mark.parametrize(("name", "format", "facts", "losses", "counts"), COUNTS, ids=[c[0] for c in COUNTS])
+def test_real_files(shared: Path, name: str, format: str, facts: int, losses: int, counts: dict[str, int]) -> None:
+    import_result = load(shared / "data" / name)
+    assert (import_result.format, len(import_result.facts), sum(p.lost for p in import_result.problems)) == (
+        format,
+        facts,
+        losses,
+    )
+    assert Counter(r.kind for r in import_result.records) == counts
+    keys = {f.key for f in import_result.facts} | {r.key for r in import_result.records}
+    for record in import_result.records:
         for parent in ("fact", "edit", "of", "question"):
             key = getattr(record, parent, None)
-            assert key is None or key in known or key.startswith("knowedit/passage/")
-    assert all(f.source.licence and f.source.name for f in loaded.facts)
-    assert set(loaded.places) == {f.key for f in loaded.facts}
+            assert key is None or key in keys or key.startswith("knowedit/passage/")
+    assert all(f.source.licence and f.source.name for f in import_result.facts)
+    assert set(import_result.places) == {f.key for f in import_result.facts}
 
 
 def test_all_counterfact_edits_load_quickly(shared: Path) -> None:
-    begun = time.process_time()
+    start = time.process_time()
     names = ("edit", "train", "val")
     count = sum(len(load(shared / "data" / "counterfact" / f"counterfact-{n}.json").facts) for n in names)
     assert count == 21_355
-    assert time.process_time() - begun < 10
+    assert time.process_time() - start < 10
 
 
 @pytest.mark.parametrize("name", ["zsre/zsre_mend_train-1k.json", "wikifactdiff/shape_from_templama.jsonl"])
 def test_a_cut_copy_says_so_and_gives_its_whole_records(shared: Path, tmp_path: Path, name: str) -> None:
-    whole = shared / "data" / name
-    path = tmp_path / whole.name
-    path.write_bytes(whole.read_bytes()[:50_000])
-    loaded = load(path)
-    assert "truncated" in kinds(loaded)
-    assert loaded.facts == load(whole).facts[: len(loaded.facts)] and len(loaded.facts) > 10
+    file = shared / "data" / name
+    path = tmp_path / file.name
+    path.write_bytes(file.read_bytes()[:50_000])
+    import_result = load(path)
+    assert "truncated" in kinds(import_result)
+    assert import_result.facts == load(file).facts[: len(import_result.facts)] and len(import_result.facts) > 10
     with pytest.raises(Exception, match="skip-bad"):
-        loaded.require()
-    assert loaded.require(skip_bad=True)
+        import_result.require()
+    assert import_result.require(skip_bad=True)
 
 
 def test_the_store_keeps_everything(shared: Path, tmp_path: Path) -> None:
     names = ("scedit/shape_example_cf.json", "knowedit/readme_examples.json", "ripple/readme_example.json")
     for n, name in enumerate(names):
-        loaded = load(shared / "data" / name)
+        import_result = load(shared / "data" / name)
         with Store.open(tmp_path / f"{n}.duckdb", create=True) as store:
-            store.put([*loaded.facts, *loaded.records])
-            for record in (*loaded.facts, *loaded.records):
+            store.put([*import_result.facts, *import_result.records])
+            for record in (*import_result.facts, *import_result.records):
                 assert store.get(record.key) == record
-            extras = list(store.all(Extra, parent=loaded.facts[0].key))
-        assert {e.key for e in extras} == {e.key for e in of(loaded, Extra) if e.subject_key == loaded.facts[0].key}
+            extras = list(store.all(Extra, parent=import_result.facts[0].key))
+        assert {e.key for e in extras} == {
+            e.key for e in of(import_result, Extra) if e.subject_key == import_result.facts[0].key
+        }

@@ -40,22 +40,22 @@ def frozen(source: Path, store: Path, format: str | None = None) -> Split:
 
 @pytest.mark.parametrize("name", FILES)
 def test_through_our_own_formats(shared: Path, tmp_path: Path, name: str) -> None:
-    loaded = load(shared / "data" / name)
-    edits = {f.key: f for f in loaded.facts if f.new is not None}
+    import_result = load(shared / "data" / name)
+    edits = {f.key: f for f in import_result.facts if f.new is not None}
     if not edits:
         pytest.skip("the file holds no edit")
     split = frozen(shared / "data" / name, tmp_path / "a.duckdb")
-    beside = {n.fact.key for c in split.cases for n in c.neighbours}
-    said = sorted(
-        (r for r in loaded.records if isinstance(r, Extra) and r.subject_key in edits.keys() | beside), key=str
+    keys = {n.fact.key for c in split.cases for n in c.neighbours}
+    records = sorted(
+        (r for r in import_result.records if isinstance(r, Extra) and r.subject_key in edits.keys() | keys), key=str
     )
     assert {c.fact.key: c.fact for c in split.cases} == edits
-    assert sorted(split.extras, key=str) == said
+    assert sorted(split.extras, key=str) == records
 
     export(split, tmp_path / "s.jsonl", "split")
-    again = load_split(tmp_path / "s.jsonl")
-    assert list(again.cases) == list(split.cases) and again.extras == split.extras
-    import_split(again, tmp_path / "b.duckdb", origin="test")
+    reloaded = load_split(tmp_path / "s.jsonl")
+    assert list(reloaded.cases) == list(split.cases) and reloaded.extras == split.extras
+    import_split(reloaded, tmp_path / "b.duckdb", origin="test")
     with Store.open(tmp_path / "b.duckdb") as store:
         export(store.open_split("real"), tmp_path / "again.jsonl", "split")
     assert (tmp_path / "again.jsonl").read_bytes() == (tmp_path / "s.jsonl").read_bytes()
@@ -63,7 +63,7 @@ def test_through_our_own_formats(shared: Path, tmp_path: Path, name: str) -> Non
     export(split, tmp_path / "f.jsonl", "facts")
     back = load(tmp_path / "f.jsonl", "jsonl")
     assert {f.key: f for f in back.facts if f.key in edits} == edits
-    assert sorted((r for r in back.records if isinstance(r, Extra)), key=str) == said
+    assert sorted((r for r in back.records if isinstance(r, Extra)), key=str) == records
     if not any(c.questions or c.prompts or c.neighbours for c in split.cases):  # then facts and extras are everything
         assert frozen(tmp_path / "f.jsonl", tmp_path / "c.duckdb", "jsonl").digest == split.digest
 

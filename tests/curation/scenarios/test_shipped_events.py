@@ -56,15 +56,15 @@ def test_a_third_out_of_scope_is_a_change_and_two_of_six_are_about_others(cases:
     changing = [q for q in tendencies(cases) if q.scope == "out" and "stay" not in q.right_option]
     assert len(changing) >= 16
     for case in cases:
-        inside = [q for q in case.tendencies if q.scope == "in"]
-        assert 1 <= sum(bool(q.about_event_subject) for q in inside) <= 4
+        inner_questions = [q for q in case.tendencies if q.scope == "in"]
+        assert 1 <= sum(bool(q.about_event_subject) for q in inner_questions) <= 4
 
 
 def test_no_wording_is_of_one_scope(cases: list[EventCase]) -> None:
     """Each relation is asked for equally often in both scopes of its event."""
     for case in cases:
-        asked = Counter((q.relation.id, q.scope) for q in case.facts)
-        assert all(asked[relation, "in"] == asked[relation, "out"] for relation, _ in asked)
+        counts = Counter((q.relation.id, q.scope) for q in case.facts)
+        assert all(counts[relation, "in"] == counts[relation, "out"] for relation, _ in counts)
 
 
 def test_the_scope_cannot_be_told_from_the_wording(cases: list[EventCase]) -> None:
@@ -77,6 +77,6 @@ def test_every_check_keeps_every_question(cases: list[EventCase]) -> None:
     for case in cases:
         for place, question in enumerate(case.tendencies):
             inputs = EventInputs(event=case.event, question=question, earlier=case.tendencies[:place])
-            told = judge_event(TendencyQuestion.kind, inputs)
-            assert {v.label for v in told} == {"keep"}, (question.text, told)
-            assert max(v.value or 0 for v in told) < 0.9
+            verdicts = judge_event(TendencyQuestion.kind, inputs)
+            assert {v.label for v in verdicts} == {"keep"}, (question.text, verdicts)
+            assert max(v.value or 0 for v in verdicts) < 0.9

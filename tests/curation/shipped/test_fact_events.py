@@ -23,19 +23,19 @@ def test_two_thirds_of_the_temporal_facts_are_events_with_questions_of_all_kinds
 
 
 def test_a_question_out_of_scope_is_in_scope_of_no_event_of_the_same_type() -> None:
-    inside = {(c.event.type, q.text) for c in CASES for q in (*c.facts, *c.tendencies) if q.scope == "in"}
-    outside = {(c.event.type, q.text) for c in CASES for q in (*c.facts, *c.tendencies) if q.scope == "out"}
-    assert outside and not inside & outside
+    inner_questions = {(c.event.type, q.text) for c in CASES for q in (*c.facts, *c.tendencies) if q.scope == "in"}
+    out_of_scope = {(c.event.type, q.text) for c in CASES for q in (*c.facts, *c.tendencies) if q.scope == "out"}
+    assert out_of_scope and not inner_questions & out_of_scope
 
 
 def test_every_wording_out_of_scope_stands_in_scope_too() -> None:
     """Names aside; what the event leaves alone of its own subject has no twin, and is less than a quarter."""
-    worded = {
+    texts = {
         scope: [bare(q.text) for c in CASES for q in (*c.facts, *c.tendencies) if q.scope == scope]
         for scope in ("in", "out")
     }
-    alone = [text for text in worded["out"] if text not in set(worded["in"])]
-    assert len(alone) < 0.25 * len(worded["out"]), alone[:3]
+    unmatched_texts = [text for text in texts["out"] if text not in set(texts["in"])]
+    assert len(unmatched_texts) < 0.25 * len(texts["out"]), unmatched_texts[:3]
 
 
 NAMES = sorted({q.subject.text for c in CASES for q in c.facts if q.subject is not None}, key=len, reverse=True)

@@ -27,15 +27,16 @@ def subjects(split: Split) -> set[str]:
 
 
 def test_every_name_is_found() -> None:
-    found = {name: shipped_split(name) for name in SPLITS}
-    assert {name: (split.name, split.version) for name, split in found.items()} == {
+    by_name = {name: shipped_split(name) for name in SPLITS}
+    assert {name: (split.name, split.version) for name, split in by_name.items()} == {
         "mini": ("mini", "1.0.0"),
         "events": ("events", "1.0.0"),
+        "documents": ("documents", "1.0.0"),
         "open": ("open", "0.9.0"),
         "open:dev": ("open-dev", "0.9.0"),
         "open:test": ("open-test", "0.9.0"),
     }
-    assert named_split("open:test") is found["open:test"]
+    assert named_split("open:test") is by_name["open:test"]
     with pytest.raises(UserError, match="no split 'open:train' comes with the program; allowed: mini, open, open:dev"):
         shipped_split("open:train")
 
@@ -51,18 +52,18 @@ def test_it_is_as_large_as_said() -> None:
 
 
 def test_the_parts_are_the_whole_and_share_nothing() -> None:
-    whole, dev, test = open_release(), open_part("dev"), open_part("test")
-    assert sorted(c.key for c in (*dev.cases, *test.cases)) == [c.key for c in whole.cases]
+    release, dev, test = open_release(), open_part("dev"), open_part("test")
+    assert sorted(c.key for c in (*dev.cases, *test.cases)) == [c.key for c in release.cases]
     assert not relations(dev) & relations(test) and not subjects(dev) & subjects(test)
-    for split in (whole, dev, test):
+    for split in (release, dev, test):
         temporal = {c.fact.key for c in split.cases if c.fact.change == "temporal"}
         assert temporal and {extra.subject_key for extra in split.extras} == temporal
     assert dev.header["part_of"] == "open@0.9.0" and dev.header["seed"] == "open" and "dev" not in dev.header
 
 
 def test_what_nothing_may_learn_from() -> None:
-    held = open_part("test").cases
-    assert reserved_case(held[-1:]) == held[-1].key
+    cases = open_part("test").cases
+    assert reserved_case(cases[-1:]) == cases[-1].key
     assert reserved_case([*open_part("dev").cases, *demonstrations_split().cases]) is None
     assert reserved_case([]) is None
 
@@ -80,13 +81,13 @@ def test_the_list_of_checksums_is_that_of_the_file(tmp_path: Path) -> None:
     assert hashlib.sha256(verified_text(path).encode()).hexdigest() == digest
 
 
-@pytest.mark.parametrize("what", ["header", "case", "extra"])
-def test_any_change_is_noticed(tmp_path: Path, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kind", ["header", "case", "extra"])
+def test_any_change_is_noticed(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     path = copy(tmp_path)
     text = gzip.decompress(path.read_bytes()).decode("utf-8")
     lines = text.split("\n")
-    number = {"header": 0, "case": 5, "extra": len(lines) - 2}[what]
-    assert lines[number].startswith('{"extra"') == (what == "extra")
+    number = {"header": 0, "case": 5, "extra": len(lines) - 2}[kind]
+    assert lines[number].startswith('{"extra"') == (kind == "extra")
     lines[number] = lines[number].replace("open/", "open?", 1)
     path.write_bytes(gzip.compress("\n".join(lines).encode()))
     monkeypatch.setattr(open_cases, "open_path", lambda: path)
@@ -97,15 +98,15 @@ def test_any_change_is_noticed(tmp_path: Path, what: str, monkeypatch: pytest.Mo
 @pytest.mark.parametrize("fault", ["cut off", "no gzip", "no list", "missing", "not listed"])
 def test_a_damaged_installation_is_told_in_one_sentence(tmp_path: Path, fault: str) -> None:
     path = copy(tmp_path)
-    listed = path.with_name("checksums.sha256")
+    listing = path.with_name("checksums.sha256")
     if fault == "cut off":
         path.write_bytes(path.read_bytes()[:-9_000])
     elif fault == "no gzip":
         path.write_bytes(b"version https://git-lfs.github.com/spec/v1\n")
     elif fault == "not listed":
-        listed.write_text("\n", encoding="utf-8")
+        listing.write_text("\n", encoding="utf-8")
     else:
-        (listed if fault == "no list" else path).unlink()
+        (listing if fault == "no list" else path).unlink()
     with pytest.raises(DataError, match="install the package again") as error:
         verified_text(path)
     assert "\n" not in str(error.value)

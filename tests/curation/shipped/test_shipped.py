@@ -51,8 +51,8 @@ def test_facts_are_whole_and_leak_nothing(facts: tuple[Fact, ...]) -> None:
 
 
 def test_new_objects_are_of_the_relation_and_spread(facts: tuple[Fact, ...]) -> None:
-    used = Counter(f.new.text for f in facts if f.change == "counterfactual" and f.new)
-    assert max(used.values()) <= 6
+    counts = Counter(f.new.text for f in facts if f.change == "counterfactual" and f.new)
+    assert max(counts.values()) <= 6
     shared = Counter((f.relation.id, f.old.text) for f in facts)
     assert sum(n >= 4 for n in shared.values()) >= 30, "neighbours need facts that share an old object"
 

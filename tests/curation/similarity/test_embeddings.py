@@ -17,12 +17,12 @@ def vectors(n: int, seed: int = 0) -> np.ndarray:
 @pytest.mark.parametrize("block", [1, 7, 1000])
 def test_blocks_equal_the_whole_product(block: int) -> None:
     v = vectors(60)
-    found = {
+    duplicates = {
         (int(i), int(j)): x for b in cosine_pairs(v, threshold=0.3, block=block) for i, j, x in zip(*b, strict=True)
     }
-    whole = v @ v.T
-    slow = {(i, j): whole[i, j] for i in range(60) for j in range(i + 1, 60) if whole[i, j] >= 0.3}
-    assert found == pytest.approx(slow, abs=1e-5) and len(slow) > 50
+    matrix = v @ v.T
+    slow = {(i, j): matrix[i, j] for i in range(60) for j in range(i + 1, 60) if matrix[i, j] >= 0.3}
+    assert duplicates == pytest.approx(slow, abs=1e-5) and len(slow) > 50
 
 
 def test_groups_and_thresholds() -> None:
@@ -54,17 +54,17 @@ def test_meaning_is_nearer_than_words(embedder: Embedder) -> None:
     v = embedder.embed(TEXTS)
     assert v.shape == (3, 384) and np.allclose(np.linalg.norm(v, axis=1), 1, atol=1e-5)
     assert v[0] @ v[1] > 0.75 > 0.3 > v[0] @ v[2]
-    alone = np.concatenate([embedder.embed([t]) for t in TEXTS])
-    assert np.allclose(v, alone, atol=1e-5), "neither batch nor padding nor order changes a vector"
+    single_vectors = np.concatenate([embedder.embed([t]) for t in TEXTS])
+    assert np.allclose(v, single_vectors, atol=1e-5), "neither batch nor padding nor order changes a vector"
     assert embedder.embed([]).shape == (0, 384)
 
 
 @pytest.mark.model
 def test_verdicts_name_model_and_unit(embedder: Embedder) -> None:
     items = [TextItem(f"i{n}", f"k{n}", t) for n, t in enumerate(TEXTS)]
-    found = near_duplicates(items, method="embedding", threshold=0.7, embedder=embedder)
-    verdicts = list(found.verdicts())
-    assert found.duplicates == 1 and verdicts[1].unit == "cosine" and verdicts[1].model == "all-MiniLM-L6-v2"
+    duplicates = near_duplicates(items, method="embedding", threshold=0.7, embedder=embedder)
+    verdicts = list(duplicates.verdicts())
+    assert duplicates.duplicates == 1 and verdicts[1].unit == "cosine" and verdicts[1].model == "all-MiniLM-L6-v2"
     assert verdicts[1].by == "near_duplicate_embedding@1"
 
 

@@ -30,28 +30,28 @@ def depth(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize("threshold", [0.05, 0.4, 0.5, 0.7, 0.8, 1.0])
 def test_the_join_equals_the_double_loop(threshold: float) -> None:
     texts = made(130, seed=int(threshold * 100))
-    found = {
+    duplicates = {
         (int(i), int(j)): v
         for block in similar_pairs(encode(texts), threshold=threshold, work=300)
         for i, j, v in zip(*block, strict=True)
     }
-    assert found == pytest.approx(slow_pairs(texts, threshold))
+    assert duplicates == pytest.approx(slow_pairs(texts, threshold))
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.text(alphabet="ab c東é ", max_size=14), max_size=14), st.sampled_from([0.2, 0.4, 2 / 3, 1.0]))
 def test_the_join_equals_the_double_loop_on_odd_texts(texts: list[str], threshold: float) -> None:
     blocks = list(similar_pairs(encode(texts), threshold=threshold, work=7))
-    found = [(int(i), int(j)) for b in blocks for i, j in zip(b.first, b.second, strict=True)]
-    assert len(found) == len(set(found)), "each pair once"
-    assert set(found) == set(slow_pairs(texts, threshold))
+    duplicates = [(int(i), int(j)) for b in blocks for i, j in zip(b.first, b.second, strict=True)]
+    assert len(duplicates) == len(set(duplicates)), "each pair once"
+    assert set(duplicates) == set(slow_pairs(texts, threshold))
 
 
 def test_two_collections_are_joined_across_only() -> None:
     texts = made(90, seed=3)
     blocks = similar_pairs(encode(texts), threshold=0.5, between=40)
-    found = {(int(i), int(j)) for b in blocks for i, j in zip(b.first, b.second, strict=True)}
-    assert found == {(i, j) for i, j in slow_pairs(texts, 0.5) if i < 40 <= j}
+    duplicates = {(int(i), int(j)) for b in blocks for i, j in zip(b.first, b.second, strict=True)}
+    assert duplicates == {(i, j) for i, j in slow_pairs(texts, 0.5) if i < 40 <= j}
 
 
 @pytest.mark.usefixtures("depth")
@@ -63,10 +63,10 @@ def test_two_collections_of_long_texts(threshold: float) -> None:
     rng.shuffle(texts)
     for between in (0, 30, len(texts), None):
         blocks = list(similar_pairs(encode(texts), threshold=threshold, between=between, work=50))
-        found = [(int(i), int(j)) for b in blocks for i, j in zip(b.first, b.second, strict=True)]
-        assert len(found) == len(set(found)), "each pair once"
+        duplicates = [(int(i), int(j)) for b in blocks for i, j in zip(b.first, b.second, strict=True)]
+        assert len(duplicates) == len(set(duplicates)), "each pair once"
         across = {(i, j) for i, j in slow_pairs(texts, threshold) if between is None or i < between <= j}
-        assert set(found) == across
+        assert set(duplicates) == across
 
 
 def test_the_same_pairs_and_values_as_the_former_join() -> None:
@@ -86,8 +86,8 @@ def test_the_same_pairs_and_values_as_the_former_join() -> None:
 
 
 def test_equal_texts_and_a_threshold_of_one() -> None:
-    found = list(similar_pairs(encode(["a a b", "a b a", "a b", "", ""]), threshold=1.0))
-    assert [(b.first.tolist(), b.second.tolist(), b.value.tolist()) for b in found] == [([0], [1], [1.0])]
+    duplicates = list(similar_pairs(encode(["a a b", "a b a", "a b", "", ""]), threshold=1.0))
+    assert [(b.first.tolist(), b.second.tolist(), b.value.tolist()) for b in duplicates] == [([0], [1], [1.0])]
     assert not list(similar_pairs(encode([]), threshold=0.5))
     assert not list(similar_pairs(encode(["", "?"]), threshold=0.5))
 

@@ -27,10 +27,10 @@ def test_a_record_that_cases_share_comes_once_and_neighbours_stay_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("within", "groups"), [("all", ["", "", ""]), ("fact", [EDIT.key] * 3), ("relation", ["P36"] * 3)]
+    ("scope", "groups"), [("all", ["", "", ""]), ("fact", [EDIT.key] * 3), ("relation", ["P36"] * 3)]
 )
-def test_inside_which_group(within: str, groups: list[str]) -> None:
-    assert [group_of(r, within, {EDIT.key: "P36"}) for r in (EDIT, Q0, P0)] == groups
+def test_inside_which_group(scope: str, groups: list[str]) -> None:
+    assert [group_of(r, scope, {EDIT.key: "P36"}) for r in (EDIT, Q0, P0)] == groups
 
 
 def test_a_script_does_not_say_its_fact() -> None:

@@ -14,10 +14,10 @@ ITEMS = [TextItem("i3", "c", "one two"), TextItem("i1", "a", "one two three"), T
     ("prefer", "keys"), [("key", "abc"), ("longest", "acb"), ("shortest", "bca"), ("judged", "cab")]
 )
 def test_who_comes_first(prefer: str, keys: str) -> None:
-    found = TextItems(ITEMS, prefer=prefer, keeps={"i3": 1, "i2": -1})
-    assert "".join(i.key for i in found) == keys
-    assert [found[n].key for n in range(-3, 3)] == [*keys, *keys]
-    assert found[1:] == tuple(found)[1:] and len(found) == 3
+    items = TextItems(ITEMS, prefer=prefer, keeps={"i3": 1, "i2": -1})
+    assert "".join(i.key for i in items) == keys
+    assert [items[n].key for n in range(-3, 3)] == [*keys, *keys]
+    assert items[1:] == tuple(items)[1:] and len(items) == 3
 
 
 def test_equal_ones_stand_in_order_of_key_and_id() -> None:

@@ -24,11 +24,11 @@ def check_numbers(words: list[str], numbers: list[int]) -> None:
 
 
 def numbers_of(words: list[str], **memory: int) -> list[int]:
-    made = Words(**memory)
+    method = Words(**memory)
     for word in words:
-        made.add(word)
-    assert made.total == len(words)
-    return [n for part in made.numbers() for n in part.tolist()]
+        method.add(word)
+    assert method.total == len(words)
+    return [n for part in method.numbers() for n in part.tolist()]
 
 
 @settings(max_examples=60, deadline=None)
@@ -53,14 +53,14 @@ def test_more_words_than_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None
     check_numbers(words, want)
 
 
-@pytest.mark.parametrize("what", ["values", "words"])
-def test_a_full_disk_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+@pytest.mark.parametrize("kind", ["values", "words"])
+def test_a_full_disk_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
     try:
-        with pytest.raises(UserError, match="a temporary file cannot be written.*TMPDIR") as caught:
-            if what == "values":
+        with pytest.raises(UserError, match="a temporary file cannot be written.*TMPDIR") as error:
+            if kind == "values":
                 DiskList(("x" * 100 for _ in range(100_000)), load=str)
             else:
                 words = Words(held=2000)
@@ -68,4 +68,4 @@ def test_a_full_disk_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyP
                     words.add(str(n))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert "\n" not in str(caught.value)
+    assert "\n" not in str(error.value)

@@ -35,9 +35,9 @@ def test_a_fact_that_speaks_of_a_type_stays_a_fact() -> None:
     assert read_case(case.model_dump_json()) == case
 
 
-@pytest.mark.parametrize("named", ["document", 3, None, ["event"]])
-def test_a_case_of_an_unknown_type_is_no_case(named: object) -> None:
-    data = {**EVENT.payload(), "type": named}
+@pytest.mark.parametrize("names", ["document", 3, None, ["event"]])
+def test_a_case_of_an_unknown_type_is_no_case(names: object) -> None:
+    data = {**EVENT.payload(), "type": names}
     with pytest.raises(ValidationError):
         read_case(json.dumps(data))
 

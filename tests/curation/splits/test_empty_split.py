@@ -40,9 +40,9 @@ def test_freezing_nothing_says_what_was_left_out_for_which_reason(tmp_path: Path
     """Through the store: an undated temporal edit of a source that states no order, with a prompt that would do."""
     fact = make_fact().model_copy(update={"change": "temporal"})
     by = "fact_dates@2"
-    held = Verdict(key=verdict_key(item_id=fact.id, by=by), item_id=fact.id, by=by, label="unsure", reason="no date")
+    verdict = Verdict(key=verdict_key(item_id=fact.id, by=by), item_id=fact.id, by=by, label="unsure", reason="no date")
     with Store.open(tmp_path / "s.duckdb", create=True) as store:
-        store.put([fact, held])
-        with pytest.raises(UserError) as told:
+        store.put([fact, verdict])
+        with pytest.raises(UserError) as error:
             freeze(store, "t", SplitRule())
-    assert "1 fact to edit" in str(told.value) and "held by fact_dates: 1" in str(told.value)
+    assert "1 fact to edit" in str(error.value) and "held by fact_dates: 1" in str(error.value)

@@ -52,8 +52,8 @@ def test_an_absent_file(tmp_path: Path) -> None:
 
 def test_drop_before_hold_before_note() -> None:
     entries = [ENTRY.model_copy(update={"action": a}) for a in ("note", "hold", "drop")]
-    chosen = merge_errata({"errata": [e.model_dump() for e in entries]}).of(P0.key, P0.id)
-    assert chosen is not None and chosen.action == "drop"
+    merged_errata = merge_errata({"errata": [e.model_dump() for e in entries]}).of(P0.key, P0.id)
+    assert merged_errata is not None and merged_errata.action == "drop"
 
 
 def test_errata_carry_over_until_corrected(tmp_path: Path) -> None:

@@ -43,20 +43,20 @@ def made(n: int, subjects: int, relations: int, seed: int = 0) -> list[Fact]:
 @pytest.mark.parametrize("by", [("subject",), ("relation",), ("fact",), ("object",)])
 def test_nothing_is_shared_across_parts(by: tuple[str, ...], strategy: str) -> None:
     facts = made(400, 150, 60)
-    found = separate(facts, by=by, parts=PARTS, strategy=strategy)  # type: ignore[arg-type]
-    held = {p: {v for f in facts if found.part[f.key] == p for v in shared_values(f, by)} for p in PARTS}
-    assert all(not held[a] & held[b] for a, b in itertools.combinations(PARTS, 2))
-    assert sum(found.counts.values()) == 400 and all(held.values())
+    partition = separate(facts, by=by, parts=PARTS, strategy=strategy)  # type: ignore[arg-type]
+    values = {p: {v for f in facts if partition.part[f.key] == p for v in shared_values(f, by)} for p in PARTS}
+    assert all(not values[a] & values[b] for a, b in itertools.combinations(PARTS, 2))
+    assert sum(partition.counts.values()) == 400 and all(values.values())
 
 
 def test_by_several_shares_none_of_either() -> None:
     facts = [fact(f"f{i}{j}", f"S{i}-{j // 2}", f"P{i}") for i in range(30) for j in range(4)]
-    found = separate(facts, by=("subject", "relation"), parts=PARTS)
-    for what in ("subject", "relation"):
-        seen: dict[object, str] = {}
+    partition = separate(facts, by=("subject", "relation"), parts=PARTS)
+    for part in ("subject", "relation"):
+        records: dict[object, str] = {}
         for f in facts:
-            for value in shared_values(f, (what,)):
-                assert seen.setdefault(value, found.part[f.key]) == found.part[f.key]
+            for value in shared_values(f, (part,)):
+                assert records.setdefault(value, partition.part[f.key]) == partition.part[f.key]
 
 
 @pytest.mark.parametrize(
@@ -70,16 +70,16 @@ def test_by_several_shares_none_of_either() -> None:
 def test_one_subject_under_two_names_stays_together(one: Fact, two: Fact) -> None:
     others = [fact(f"x{i}", f"Other {i}") for i in range(20)]
     for seed in range(6):
-        for how in ("hash", "balanced"):
-            found = separate(
-                [one, two, *others], by=["subject"], parts={"a": 0.5, "b": 0.5}, seed=str(seed), strategy=how
+        for strategy in ("hash", "balanced"):
+            partition = separate(
+                [one, two, *others], by=["subject"], parts={"a": 0.5, "b": 0.5}, seed=str(seed), strategy=strategy
             )  # type: ignore[arg-type]
-            assert found.part["a"] == found.part["b"] and found.group["a"] == found.group["b"] == "a"
+            assert partition.part["a"] == partition.part["b"] and partition.group["a"] == partition.group["b"] == "a"
 
 
 def test_different_subjects_are_not_joined() -> None:
-    found = separate([fact("a", "C"), fact("b", "C++")], by=["subject"], parts={"x": 0.5, "y": 0.5})
-    assert found.part["a"] != found.part["b"]
+    partition = separate([fact("a", "C"), fact("b", "C++")], by=["subject"], parts={"x": 0.5, "y": 0.5})
+    assert partition.part["a"] != partition.part["b"]
 
 
 def test_the_draw_depends_on_the_seed_and_not_on_the_order() -> None:
@@ -93,8 +93,8 @@ def test_shares_are_met() -> None:
     facts = made(1000, 700, 20)
     exact = separate(facts, parts=PARTS).counts
     assert abs(exact["train"] - 800) <= 2 and abs(exact["dev"] - 100) <= 2
-    drawn = separate(facts, parts=PARTS, strategy="hash").counts
-    assert abs(drawn["train"] - 800) < 60
+    counts = separate(facts, parts=PARTS, strategy="hash").counts
+    assert abs(counts["train"] - 800) < 60
 
 
 def test_by_hash_later_cases_move_nobody() -> None:
@@ -112,9 +112,9 @@ def test_neighbours_tie_cases_together() -> None:
     except UserError:
         return  # everything is connected: said in one sentence
     assert len(set(tight.group.values())) <= len(set(loose.group.values()))
-    own = {c.key: {c.fact.key, *(n.fact.key for n in c.neighbours)} for c in cases}
-    for x, y in itertools.combinations(own, 2):
-        assert tight.part[x] == tight.part[y] or not own[x] & own[y]
+    keys = {c.key: {c.fact.key, *(n.fact.key for n in c.neighbours)} for c in cases}
+    for x, y in itertools.combinations(keys, 2):
+        assert tight.part[x] == tight.part[y] or not keys[x] & keys[y]
 
 
 @pytest.mark.parametrize(
@@ -161,9 +161,9 @@ def test_wordings_of_one_relation_are_joined_by_shared_subjects_and_objects() ->
     """Wordings a and b both say Lima of Peru, so their cases stay together; c shares nothing and may be elsewhere."""
     facts = [worded("1", "Peru", "Lima", "a"), worded("2", "Peru", "Lima", "b"), worded("3", "Chile", "Santiago", "a"),
              worded("4", "Mali", "Bamako", "b"), worded("5", "Cuba", "Havana", "c")]  # fmt: skip
-    made = separate(facts, by=["relation"], parts={"x": 0.8, "y": 0.2})
-    assert {made.part[k] for k in "1234"} == {"x"} and made.part["5"] == "y"
-    assert (made.wordings, made.joined) == (3, 2)
+    partition = separate(facts, by=["relation"], parts={"x": 0.8, "y": 0.2})
+    assert {partition.part[k] for k in "1234"} == {"x"} and partition.part["5"] == "y"
+    assert (partition.wordings, partition.joined) == (3, 2)
 
 
 def test_relations_with_ids_promise_and_are_not_joined() -> None:
@@ -171,8 +171,8 @@ def test_relations_with_ids_promise_and_are_not_joined() -> None:
         make_fact("Paris", "France", key="1", relation="P17"),
         make_fact("Paris", "France", key="2", relation="P36"),
     ]
-    made = separate(facts, by=["relation"], parts={"x": 0.5, "y": 0.5})
-    assert (made.wordings, made.joined, made.counts) == (0, 0, {"x": 1, "y": 1})
+    partition = separate(facts, by=["relation"], parts={"x": 0.5, "y": 0.5})
+    assert (partition.wordings, partition.joined, partition.counts) == (0, 0, {"x": 1, "y": 1})
     assert relation_groups(facts) == {}
 
 
@@ -181,13 +181,13 @@ def test_events_share_nothing_across_parts(by: tuple[str, ...]) -> None:
     cases = [case for case in events_split().all_cases if isinstance(case, EventCase)]
     if by == ("relation",):
         cases = [case for case in cases if not case.facts]  # the others are all connected
-    found = separate(cases, by=by, parts={"train": 0.5, "test": 0.5})  # type: ignore[arg-type]
-    held = [
-        {v for case in cases if found.part[case.key] == part for v in shared_event_values(case, by)}
+    partition = separate(cases, by=by, parts={"train": 0.5, "test": 0.5})  # type: ignore[arg-type]
+    values = [
+        {v for case in cases if partition.part[case.key] == part for v in shared_event_values(case, by)}
         for part in ("train", "test")
     ]
-    assert not held[0] & held[1] and sum(found.counts.values()) == len(cases)
-    assert by == ("relation",) or all(held)
+    assert not values[0] & values[1] and sum(partition.counts.values()) == len(cases)
+    assert by == ("relation",) or all(values)
 
 
 def test_what_an_event_shares() -> None:
@@ -206,8 +206,8 @@ def test_what_an_event_shares() -> None:
 
 def test_the_command_divides_events_by_type(tmp_path: Path) -> None:
     words = ["events", "--by", "type", "--part", "train=0.5", "--part", "test=0.5", "--out", str(tmp_path)]
-    done = CliRunner().invoke(commands_dedup.partition, words, catch_exceptions=False)
-    assert done.exit_code == 0 and "groups that share no type" in done.output
+    result = CliRunner().invoke(commands_dedup.partition, words, catch_exceptions=False)
+    assert result.exit_code == 0 and "groups that share no type" in result.output
     parts = [load_split(tmp_path / f"events-{name}.jsonl").all_cases for name in ("train", "test")]
     types = [{case.group for case in part} for part in parts]
     assert not types[0] & types[1] and sum(map(len, parts)) == 24

@@ -9,9 +9,9 @@ ONE, TWO = (Extra.holding(f"{key}/extra/x", [key], subject_key=key, name="x") fo
 
 
 def test_extras_come_in_order_of_their_keys() -> None:
-    held = Extras([TWO, ONE])
-    assert list(held) == [ONE, TWO] and held == Extras([ONE, TWO]) and held != NONE
-    assert held.of(["f/2", "f/3"]) == [TWO] and not NONE and NONE.of(["f/1"]) == []
+    extras = Extras([TWO, ONE])
+    assert list(extras) == [ONE, TWO] and extras == Extras([ONE, TWO]) and extras != NONE
+    assert extras.of(["f/2", "f/3"]) == [TWO] and not NONE and NONE.of(["f/1"]) == []
 
 
 def test_extras_are_no_keys_of_a_dictionary() -> None:

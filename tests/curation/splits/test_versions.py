@@ -26,18 +26,18 @@ def on_fact(**fields: object) -> Callable[[Case], Case]:
 
 def other_prompt(case: Case) -> Case:
     first, *rest = case.prompts
-    changed = first.model_copy(update={"text": "X" + first.text, "offset": first.offset + 1})
-    return case.model_copy(update={"prompts": (changed, *rest)})
+    variant = first.model_copy(update={"text": "X" + first.text, "offset": first.offset + 1})
+    return case.model_copy(update={"prompts": (variant, *rest)})
 
 
 def other_span(case: Case) -> Case:
     """The same filled-in prompt, of which another part is the subject."""
-    fact, whole = case.fact, case.fact.fact_prompt
+    fact, fact_prompt = case.fact, case.fact.fact_prompt
     span = f"{fact.subject.text}{fact.prompt.partition('{}')[2]}"
     subject = fact.subject.model_copy(update={"text": span})
-    moved = fact.model_copy(update={"subject": subject, "prompt": fact.prompt.partition("{}")[0] + "{}"})
-    assert moved.fact_prompt == whole
-    return case.model_copy(update={"fact": moved})
+    variant = fact.model_copy(update={"subject": subject, "prompt": fact.prompt.partition("{}")[0] + "{}"})
+    assert variant.fact_prompt == fact_prompt
+    return case.model_copy(update={"fact": variant})
 
 
 def first_of(case: Case, field: str, **changes: object) -> Case:
@@ -91,9 +91,9 @@ CASES = [
 
 @pytest.mark.parametrize(("change", "level", "version"), [c[1:] for c in CASES], ids=[c[0] for c in CASES])
 def test_what_a_change_asks_for(change: Callable[[Case], Case], level: str, version: str) -> None:
-    found = diff(MINI, with_first(change))
-    assert (found.level, found.suggested) == (level, version)
-    assert [c.key for c in found.changes] == ([FIRST.key] if level != "none" else [])
+    comparison = diff(MINI, with_first(change))
+    assert (comparison.level, comparison.suggested) == (level, version)
+    assert [c.key for c in comparison.changes] == ([FIRST.key] if level != "none" else [])
 
 
 def test_added_and_dropped_cases() -> None:
@@ -120,11 +120,11 @@ def test_versions_in_order() -> None:
 
 @pytest.mark.parametrize("version", ["1.0.0", "1.0.1", "1.9.0", "1.9.0-candidate", "2.0.0-candidate"])
 def test_a_version_that_hides_a_change(version: str) -> None:
-    found = diff(MINI, with_first(other_prompt))
+    comparison = diff(MINI, with_first(other_prompt))
     with pytest.raises(UserError, match=r"hides a major change \(0 added, 0 dropped, 1 changed\); allowed: 2.0.0"):
-        check_version(found, version)
-    check_version(found, "2.0.0")
-    check_version(found, "3.1.0")
+        check_version(comparison, version)
+    check_version(comparison, "2.0.0")
+    check_version(comparison, "3.1.0")
 
 
 def test_errata_are_the_reason_and_stand_in_the_changelog() -> None:

@@ -26,9 +26,9 @@ def test_every_record_of_a_case_comes_once_and_the_edit_first() -> None:
 
 def changed(part: str, place: int, **fields: object) -> Callable[[EventCase], EventCase]:
     def change(case: EventCase) -> EventCase:
-        asked = list(getattr(case, part))
-        asked[place] = asked[place].model_copy(update=fields)
-        return case.model_copy(update={part: tuple(asked)})
+        questions = list(getattr(case, part))
+        questions[place] = questions[place].model_copy(update=fields)
+        return case.model_copy(update={part: tuple(questions)})
 
     return change
 

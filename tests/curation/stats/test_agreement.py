@@ -11,7 +11,7 @@ from curation.stats import agreement as module
 from curation.stats.agreement import alpha, exact_agreement, gwet, prevalence, within_one
 from curation.stats.bootstrap import Resampling, drawn
 from curation.stats.rating_table import rating_table
-from tests.support.curation.rating_tables import NAMES, NONE, SMALL, table
+from tests.support.stats.rating_tables import NAMES, NONE, SMALL, table
 
 # Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011): four observers, twelve units, 0 for a gap
 KRIPPENDORFF = [
@@ -55,11 +55,11 @@ def test_human_study_of_rome(shared, dimension, level, value):
         rows = [r for r in csv.DictReader(f) if r["dimension"] == dimension]
     cases = {f"{r['case']}/{r['method']}": r["case"] for r in rows}
     study = rating_table([(f"{r['case']}/{r['method']}", r["participant"], int(r["rank"])) for r in rows], cases=cases)
-    found = alpha(study, level=level)
-    assert found.value == pytest.approx(value, abs=5e-5)
-    assert (found.n, found.cases) == (150, 50)
-    assert found.low < found.value < found.high
-    assert 0.15 < found.high - found.low < 0.35  # 50 cases do not pin alpha down
+    coefficient = alpha(study, level=level)
+    assert coefficient.value == pytest.approx(value, abs=5e-5)
+    assert (coefficient.n, coefficient.cases) == (150, 50)
+    assert coefficient.low < coefficient.value < coefficient.high
+    assert 0.15 < coefficient.high - coefficient.low < 0.35  # 50 cases do not pin alpha down
 
 
 @pytest.mark.parametrize(
@@ -87,21 +87,21 @@ def test_by_hand(columns, scale, statistic, value):
 
 def test_published_two_rater_example():
     """100 pregnancies, two abstractors: figures printed in the overview of the R package irrCAC (Gwet)."""
-    found = from_square([[13, 0, 0], [0, 20, 7], [0, 4, 56]])
-    assert gwet(found).value == pytest.approx(0.8493305, abs=5e-8)
-    assert alpha(found, level="nominal", resampling=NONE).value == pytest.approx(0.7972585, abs=5e-8)
-    assert exact_agreement(found).value == pytest.approx(0.89)
+    table = from_square([[13, 0, 0], [0, 20, 7], [0, 4, 56]])
+    assert gwet(table).value == pytest.approx(0.8493305, abs=5e-8)
+    assert alpha(table, level="nominal", resampling=NONE).value == pytest.approx(0.7972585, abs=5e-8)
+    assert exact_agreement(table).value == pytest.approx(0.89)
     # printed: 0.764 to 0.935, a normal approximation; ours is asymmetric and allows for two cases that were not seen
-    assert gwet(found).low == pytest.approx(0.744, abs=0.015)
-    assert gwet(found).high == pytest.approx(0.916, abs=0.015)
+    assert gwet(table).low == pytest.approx(0.744, abs=0.015)
+    assert gwet(table).high == pytest.approx(0.916, abs=0.015)
 
 
 def naive_gwet(columns, scale, weight):
     """AC2 by loops over units and pairs of raters, with gaps."""
     units = [[c[i] for c in columns if c[i] is not None] for i in range(len(columns[0]))]
-    rated = [u for u in units if u]
-    agreed = [np.mean([weight(a, b) for a, b in itertools.permutations(u, 2)]) for u in rated if len(u) > 1]
-    shares = [np.mean([u.count(c) / len(u) for u in rated]) for c in scale]
+    ratings = [u for u in units if u]
+    agreed = [np.mean([weight(a, b) for a, b in itertools.permutations(u, 2)]) for u in ratings if len(u) > 1]
+    shares = [np.mean([u.count(c) / len(u) for u in ratings]) for c in scale]
     total = sum(weight(a, b) for a in scale for b in scale)
     chance = total / (len(scale) * (len(scale) - 1)) * sum(s * (1 - s) for s in shares)
     return (np.mean(agreed) - chance) / (1 - chance)
@@ -117,44 +117,46 @@ def naive_gwet(columns, scale, weight):
 )
 def test_gwet_equals_a_naive_loop_with_gaps(weights, weight):
     columns = [[v or None for v in row] for row in KRIPPENDORFF]
-    found = gwet(krippendorffs(), weights=weights, resampling=NONE)
-    assert found.value == pytest.approx(naive_gwet(columns, [1, 2, 3, 4, 5], weight))
+    estimate = gwet(krippendorffs(), weights=weights, resampling=NONE)
+    assert estimate.value == pytest.approx(naive_gwet(columns, [1, 2, 3, 4, 5], weight))
 
 
 def test_interval_equals_recomputing_each_resample(monkeypatch):
     """Every resample by the package, over the six cases and the two that are added; then t on the log of 1 - alpha."""
     cases = {f"u{n}": f"c{n // 2}" for n in range(12)}
     rows = [(f"u{i}", f"r{j}", v) for j, row in enumerate(KRIPPENDORFF) for i, v in enumerate(row) if v]
-    found = rating_table(rows, cases=cases)
+    matrix = rating_table(rows, cases=cases)
     plan = Resampling(40, seed=4)
-    seen = np.array([[v or np.nan for v in row] for row in KRIPPENDORFF])[:, :11]  # the last unit has one rating
+    observations = np.array([[v or np.nan for v in row] for row in KRIPPENDORFF])[
+        :, :11
+    ]  # the last unit has one rating
     # the usual rating is 2, the furthest 5; units have 3.6 ratings in the mean, cases two units
     added = np.array([[2, 2, 5, 5], [2, 2, 5, 5], [5, 5, 5, 5], [5, 5, 5, 5]], dtype=float).T
-    assert np.nansum(seen == 2) == max(np.nansum(seen == k) for k in range(1, 6))
-    columns, home = np.hstack([seen, added]), [*(n // 2 for n in range(11)), 6, 6, 7, 7]
+    assert np.nansum(observations == 2) == max(np.nansum(observations == k) for k in range(1, 6))
+    columns, home = np.hstack([observations, added]), [*(n // 2 for n in range(11)), 6, 6, 7, 7]
     draws = []
     for times in next(drawn(8, plan)).astype(int):
         units = [n for case in range(8) for _ in range(times[case]) for n in range(15) if home[n] == case]
         draws.append(
             krippendorff.alpha(columns[:, units], value_domain=[1, 2, 3, 4, 5], level_of_measurement="ordinal")
         )
-    value = krippendorff.alpha(seen, value_domain=[1, 2, 3, 4, 5], level_of_measurement="ordinal")
-    together = krippendorff.alpha(columns, value_domain=[1, 2, 3, 4, 5], level_of_measurement="ordinal")
-    least = (1 - together) / 8
+    value = krippendorff.alpha(observations, value_domain=[1, 2, 3, 4, 5], level_of_measurement="ordinal")
+    pooled_alpha = krippendorff.alpha(columns, value_domain=[1, 2, 3, 4, 5], level_of_measurement="ordinal")
+    least = (1 - pooled_alpha) / 8
     half = stats.t.ppf(0.975, 5) * np.std([-math.log(max(1 - d, least)) for d in draws], ddof=1)
     middle = -math.log(1 - value)
     for most_cells in (module._MOST_CELLS, 0):  # all together, and one by one where there are too many
         monkeypatch.setattr(module, "_MOST_CELLS", most_cells)
-        got = alpha(found, level="ordinal", resampling=plan)
-        assert (got.low, got.high) == pytest.approx(
+        estimate = alpha(matrix, level="ordinal", resampling=plan)
+        assert (estimate.low, estimate.high) == pytest.approx(
             (max(-1, 1 - math.exp(half - middle)), 1 - math.exp(-half - middle))
         )
-        assert got.value == pytest.approx(value) and got.cases == 6
+        assert estimate.value == pytest.approx(value) and estimate.cases == 6
 
 
 def test_many_units_of_one_case_have_no_interval():
-    found = table(SMALL, cases={f"u{n}": "the case" for n in range(4)})
-    for result in (alpha(found, level="nominal"), gwet(found), exact_agreement(found)):
+    cells = table(SMALL, cases={f"u{n}": "the case" for n in range(4)})
+    for result in (alpha(cells, level="nominal"), gwet(cells), exact_agreement(cells)):
         assert (result.n, result.cases, result.low) == (4, 1, None)
         assert result.note == "a single case has no spread"
 
@@ -165,8 +167,10 @@ def test_exact_agreement_of_one_unit_a_case_is_the_exact_interval():
     exact = stats.binomtest(3, 6).proportion_ci()
     assert (result.value, result.cases) == (0.5, 6)
     assert (result.low, result.high) == pytest.approx((exact.low, exact.high))
-    paired = exact_agreement(table(columns, cases={f"u{n}": f"c{n // 2}" for n in range(6)}))
-    assert paired.cases == 3 and paired.low < result.low and paired.high > result.high, "three cases say less than six"
+    estimate = exact_agreement(table(columns, cases={f"u{n}": f"c{n // 2}" for n in range(6)}))
+    assert estimate.cases == 3 and estimate.low < result.low and estimate.high > result.high, (
+        "three cases say less than six"
+    )
 
 
 @pytest.mark.parametrize(
@@ -194,10 +198,10 @@ def test_exact_agreement_of_one_unit_a_case_is_the_exact_interval():
     ],
 )
 def test_undefined_says_why(columns, scale, statistic, reason):
-    found = statistic(table(columns, scale=scale))
-    assert found.value is found.low is found.high is None
-    assert reason in found.reason
-    assert found.text().startswith("undefined, because ")
+    coefficient = statistic(table(columns, scale=scale))
+    assert coefficient.value is coefficient.low is coefficient.high is None
+    assert reason in coefficient.reason
+    assert coefficient.text().startswith("undefined, because ")
 
 
 def test_all_equal_on_a_scale_is_perfect_agreement_for_gwet():
@@ -205,8 +209,8 @@ def test_all_equal_on_a_scale_is_perfect_agreement_for_gwet():
 
 
 def test_prevalence_sums_to_one():
-    found = prevalence(krippendorffs())
-    assert sum(e.value for e in found.values()) == pytest.approx(1)
+    estimates = prevalence(krippendorffs())
+    assert sum(e.value for e in estimates.values()) == pytest.approx(1)
     assert not prevalence(table([[None]], scale=(1, 2)))[1.0].defined
 
 
@@ -220,9 +224,9 @@ def test_an_agreement_without_exception_is_no_certainty(statistic):
 @pytest.mark.parametrize("names", [False, True])
 def test_the_unseen_cases_are_about_the_usual_and_the_furthest_category(names):
     columns = [[7, 7, 6, 7], [7, 7, 7, 5]]
-    found = table([[str(v) for v in c] for c in columns] if names else columns, scale=None if names else range(1, 8))
-    wider = module._with_unseen_cases(found)
-    told = [[wider.scale[int(c)] for c in row] for row in wider.codes[4:]]
-    rare = told[1][0]
-    assert told == [["7", rare], [rare, rare]] and rare in ("5", "6") if names else told == [[7.0, 1.0], [1.0, 1.0]]
+    cells = table([[str(v) for v in c] for c in columns] if names else columns, scale=None if names else range(1, 8))
+    wider = module._with_unseen_cases(cells)
+    scales = [[wider.scale[int(c)] for c in row] for row in wider.codes[4:]]
+    rare = scales[1][0]
+    assert scales == [["7", rare], [rare, rare]] and rare in ("5", "6") if names else scales == [[7.0, 1.0], [1.0, 1.0]]
     assert wider.cases[4:] == ("\0unseen 0", "\0unseen 1")

@@ -20,11 +20,11 @@ def counts(groups, resampling, stream=0):
 
 
 def test_a_resample_draws_as_many_cases_as_there_are():
-    found = counts(7, Resampling(500, seed=3))
-    assert found.shape == (500, 7)
-    assert (found.sum(axis=1) == 7).all()
-    assert found.mean() == 1
-    assert found.var() == pytest.approx(6 / 7, abs=0.05)  # binomial(7, 1/7)
+    tally = counts(7, Resampling(500, seed=3))
+    assert tally.shape == (500, 7)
+    assert (tally.sum(axis=1) == 7).all()
+    assert tally.mean() == 1
+    assert tally.var() == pytest.approx(6 / 7, abs=0.05)  # binomial(7, 1/7)
 
 
 def test_draws_depend_on_the_seed_and_not_on_the_chunk():
@@ -44,21 +44,21 @@ def test_case_means_weigh_cases_alike():
 def test_cluster_bootstrap_equals_a_loop():
     values, cases = [1, 0, 1, 1, 0, 0.5], ["a", "a", "b", "c", "c", "d"]
     plan = Resampling(200, seed=5)
-    found = cluster_bootstrap(values, cases, plan)
+    estimate = cluster_bootstrap(values, cases, plan)
     means = list(case_means(values, cases).values())
     loop = [sum(m * k for m, k in zip(means, times, strict=True)) / 4 for times in counts(4, plan)]
-    assert found.value == pytest.approx(np.mean(means))
-    assert (found.low, found.high) == pytest.approx(tuple(np.percentile(loop, [2.5, 97.5])))
-    assert (found.n, found.cases) == (6, 4)
-    assert found == cluster_bootstrap(values, cases, plan)
+    assert estimate.value == pytest.approx(np.mean(means))
+    assert (estimate.low, estimate.high) == pytest.approx(tuple(np.percentile(loop, [2.5, 97.5])))
+    assert (estimate.n, estimate.cases) == (6, 4)
+    assert estimate == cluster_bootstrap(values, cases, plan)
 
 
 def test_cluster_bootstrap_is_the_normal_interval_for_many_cases():
     values = np.random.default_rng(0).random(900)
     cases = [str(n) for n in range(900)]
-    found, normal = cluster_bootstrap(values, cases, Resampling(4000)), mean_interval(values.tolist())
-    assert found.low == pytest.approx(normal.low, abs=0.08 * normal.half)
-    assert found.high == pytest.approx(normal.high, abs=0.08 * normal.half)
+    estimate, normal = cluster_bootstrap(values, cases, Resampling(4000)), mean_interval(values.tolist())
+    assert estimate.low == pytest.approx(normal.low, abs=0.08 * normal.half)
+    assert estimate.high == pytest.approx(normal.high, abs=0.08 * normal.half)
 
 
 @pytest.mark.parametrize(
@@ -70,10 +70,10 @@ def test_cluster_bootstrap_is_the_normal_interval_for_many_cases():
     ],
 )
 def test_cluster_bootstrap_says_what_it_does_not_know(values, cases, value, note):
-    found = cluster_bootstrap(values, cases)
-    assert found.value == value
-    assert note in found.note
-    assert found.defined is (value is not None)
+    estimate = cluster_bootstrap(values, cases)
+    assert estimate.value == value
+    assert note in estimate.note
+    assert estimate.defined is (value is not None)
 
 
 @pytest.mark.parametrize(("values", "cases"), [([1.0], ["a", "b"]), ([float("nan")], ["a"])])
@@ -96,7 +96,7 @@ def test_faulty_values_are_refused(values, cases):
 )
 def test_two_way_bootstrap_equals_a_loop(values, cases, neighbours):
     plan = Resampling(300, seed=2)
-    found = two_way_bootstrap(values, cases, neighbours, plan)
+    estimate = two_way_bootstrap(values, cases, neighbours, plan)
     size, names, draws = len(set(cases)), list(dict.fromkeys(neighbours)), []
     for by_case, by_neighbour in zip(counts(size, plan), counts(len(names), plan, stream=1), strict=True):
         times = dict(zip(names, by_neighbour, strict=True))
@@ -108,23 +108,23 @@ def test_two_way_bootstrap_equals_a_loop(values, cases, neighbours):
                 top += often * sum(v * w for v, w in rows) / mass
                 bottom += often
         draws.append(top / bottom if bottom else np.nan)
-    assert found.value == pytest.approx(np.mean(list(case_means(values, cases).values())))
+    assert estimate.value == pytest.approx(np.mean(list(case_means(values, cases).values())))
     low, high = np.nanpercentile(draws, [2.5, 97.5])
-    assert (found.low, found.high) == pytest.approx((low, high))
+    assert (estimate.low, estimate.high) == pytest.approx((low, high))
 
 
 def test_two_way_needs_two_of_both():
-    found = two_way_bootstrap([1, 0], ["a", "b"], ["x", "x"])
-    assert found.low is None
-    assert "no spread" in found.note
+    estimate = two_way_bootstrap([1, 0], ["a", "b"], ["x", "x"])
+    assert estimate.low is None
+    assert "no spread" in estimate.note
     assert two_way_interval([1, 0], ["a", "b"], ["x", "x"]).half is None
 
 
 def test_two_way_interval_is_the_case_interval_when_no_neighbour_recurs():
     values, cases = [1, 0, 1, 1, 0.0, 0.5, 1], ["a", "a", "b", "b", "c", "c", "d"]
-    found = two_way_interval(values, cases, [str(n) for n in range(7)])
-    assert found.mean == pytest.approx(case_interval(values, cases).mean)
-    assert found.half == pytest.approx(case_interval(values, cases).half)
+    interval = two_way_interval(values, cases, [str(n) for n in range(7)])
+    assert interval.mean == pytest.approx(case_interval(values, cases).mean)
+    assert interval.half == pytest.approx(case_interval(values, cases).half)
 
 
 def test_two_way_interval_by_hand():
@@ -133,8 +133,8 @@ def test_two_way_interval_by_hand():
     Influences (y - 1/2)/4 = ±1/8; case sums ±1/4, so V(case) = 2·(1/16 + 1/16) = 1/4; neighbour sums 0; single values
     4/64·4/3 = 1/12. V = 1/4 + 0 - 1/12 = 1/6.
     """
-    found = two_way_interval([1, 1, 0, 0], ["a", "a", "b", "b"], ["x", "y", "x", "y"])
-    assert found.half == pytest.approx(1.96 * (1 / 6) ** 0.5)
+    interval = two_way_interval([1, 1, 0, 0], ["a", "a", "b", "b"], ["x", "y", "x", "y"])
+    assert interval.half == pytest.approx(1.96 * (1 / 6) ** 0.5)
 
 
 def test_ends_give_no_interval_where_many_draws_are_undefined():

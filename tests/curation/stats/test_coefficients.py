@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from curation.stats.agreement import alpha, gwet
 from curation.stats.coefficients import alpha_of_coincidences, coincidences, gwet_weights
 from schemas.core.errors import UserError
-from tests.support.curation.rating_tables import NONE, SMALL, table
+from tests.support.stats.rating_tables import NONE, SMALL, table
 
 
 def test_published_weights():
@@ -24,18 +24,18 @@ def test_published_weights():
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.lists(st.sampled_from([None, 1, 2, 4, 7]), min_size=3, max_size=3), min_size=2, max_size=8))
 def test_resampled_alpha_is_that_of_the_package(units):
-    found = table([list(column) for column in zip(*units, strict=True)], scale=(1, 2, 4, 7))
+    cells = table([list(column) for column in zip(*units, strict=True)], scale=(1, 2, 4, 7))
     domain = np.array([1.0, 2.0, 4.0, 7.0])
-    flat = coincidences(found.counts).sum(axis=0).reshape(1, -1)
+    flat = coincidences(cells.counts).sum(axis=0).reshape(1, -1)
     for level in ("nominal", "ordinal", "interval", "ratio"):
-        ours = alpha_of_coincidences(flat, domain, level)[0]
-        value = alpha(found, level=level, resampling=NONE)
+        coefficient = alpha_of_coincidences(flat, domain, level)[0]
+        value = alpha(cells, level=level, resampling=NONE)
         if not value.defined:
-            assert np.isnan(ours), value
+            assert np.isnan(coefficient), value
             continue
-        theirs = krippendorff.alpha(value_counts=found.counts, value_domain=domain, level_of_measurement=level)
-        assert ours == pytest.approx(theirs)
-        assert value.value == pytest.approx(theirs)
+        estimate = krippendorff.alpha(value_counts=cells.counts, value_domain=domain, level_of_measurement=level)
+        assert coefficient == pytest.approx(estimate)
+        assert value.value == pytest.approx(estimate)
 
 
 @pytest.mark.parametrize("matrix", [np.ones((3, 3)), np.array([[1, 0.2], [0.4, 1]]), np.zeros((2, 2))])

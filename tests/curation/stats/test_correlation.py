@@ -26,11 +26,11 @@ def test_values_are_those_of_scipy(kind, data):
 @pytest.mark.parametrize("kind", ["spearman", "kendall"])
 def test_contingency_tables_give_what_scipy_gives(kind):
     tables = RNG.integers(0, 4, (20, 5, 4)).astype(float)
-    found = correlations(kind, tables)
-    for table, ours in zip(tables, found, strict=True):
+    coefficients = correlations(kind, tables)
+    for table, our_values in zip(tables, coefficients, strict=True):
         pairs = [(i, j) for i, j in np.ndindex(5, 4) for _ in range(int(table[i, j]))]
         x, y = zip(*pairs, strict=True)
-        assert ours == pytest.approx(THEIRS[kind](x, y).statistic)
+        assert our_values == pytest.approx(THEIRS[kind](x, y).statistic)
 
 
 @pytest.mark.parametrize("kind", ["spearman", "kendall"])
@@ -62,13 +62,13 @@ def test_every_resample_is_what_scipy_gives_for_its_pairs(kind, monkeypatch):
         draws.append(THEIRS[kind](LINKED[0][pairs], LINKED[1][pairs]).statistic)
     middle, half = np.arctanh(THEIRS[kind](*LINKED).statistic), stats.t.ppf(0.975, 19) * np.arctanh(draws).std(ddof=1)
     ends = np.tanh([middle - half, middle + half])
-    found = []
+    results = []
     for most_cells in (module._MOST_CELLS, 0):  # all together, and one by one where there are too many values
         monkeypatch.setattr(module, "_MOST_CELLS", most_cells)
-        got = OURS[kind](*LINKED, cases, resampling=plan)
-        assert (got.low, got.high) == pytest.approx(ends) and (got.n, got.cases) == (60, 20)
-        found.append(got.p)
-    assert found[0] == pytest.approx(found[1])
+        result = OURS[kind](*LINKED, cases, resampling=plan)
+        assert (result.low, result.high) == pytest.approx(ends) and (result.n, result.cases) == (60, 20)
+        results.append(result.p)
+    assert results[0] == pytest.approx(results[1])
 
 
 @pytest.mark.parametrize("kind", ["spearman", "kendall"])
@@ -87,9 +87,9 @@ def test_the_test_exchanges_whole_cases():
 
 
 def test_cases_of_different_sizes_have_no_p():
-    found = spearman([1, 2, 3], [1, 3, 2], ["a", "b", "b"])
-    assert found.p is None
-    assert "no two cases" in found.note
+    estimate = spearman([1, 2, 3], [1, 3, 2], ["a", "b", "b"])
+    assert estimate.p is None
+    assert "no two cases" in estimate.note
 
 
 @pytest.mark.parametrize(
@@ -102,9 +102,9 @@ def test_cases_of_different_sizes_have_no_p():
     ],
 )
 def test_undefined_says_why(x, y, reason):
-    for found in (spearman(x, y), kendall(x, y)):
-        assert found.value is None
-        assert reason in found.reason
+    for estimate in (spearman(x, y), kendall(x, y)):
+        assert estimate.value is None
+        assert reason in estimate.reason
 
 
 @pytest.mark.parametrize(
@@ -130,9 +130,9 @@ def test_the_null_of_a_zero_coefficient_goes_with_the_interval():
     x = np.tile([0.0, 5.0], 30) + rng.normal(size=60)
     y = np.tile([0.0, 5.0], 30) + rng.normal(size=60)
     other = spearman(x, y, cases, resampling=Resampling(200))
-    found = spearman(x, y, cases, resampling=Resampling(200), null="zero")
-    assert found.low > 0.5 and found.p < 1e-4 and other.p > 0.05
-    assert (found.value, found.low, found.high) == (other.value, other.low, other.high)
+    estimate = spearman(x, y, cases, resampling=Resampling(200), null="zero")
+    assert estimate.low > 0.5 and estimate.p < 1e-4 and other.p > 0.05
+    assert (estimate.value, estimate.low, estimate.high) == (other.value, other.low, other.high)
     assert spearman(x, y, cases, resampling=Resampling(0), null="zero").p is None
     rates = [spearman(*rng.normal(size=(2, 20)), resampling=Resampling(100), null="zero").p < 0.05 for _ in range(150)]
     assert np.mean(rates) < 0.12
@@ -146,18 +146,18 @@ def test_too_few_cases_off_the_commonest_value_have_no_interval(kind):
     y[0:4], y[20:24] = [1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 5.0, 6.0]
     x = [float(k % 7) for k in range(80)]
     for pair, side in (((x, y), "y"), ((y, x), "x")):
-        found = OURS[kind](*pair, cases, resampling=Resampling(200))
-        assert (found.low, found.high) == (None, None)
-        assert found.value is not None and found.p is not None
-        assert found.note == f"no interval: only 2 cases differ from the commonest of the values of {side} (7)"
+        result = OURS[kind](*pair, cases, resampling=Resampling(200))
+        assert (result.low, result.high) == (None, None)
+        assert result.value is not None and result.p is not None
+        assert result.note == f"no interval: only 2 cases differ from the commonest of the values of {side} (7)"
     y[40] = 6.0
-    found = OURS[kind](x, y, cases, resampling=Resampling(200))
-    assert found.low is not None
+    result = OURS[kind](x, y, cases, resampling=Resampling(200))
+    assert result.low is not None
     assert OURS[kind](x[:4], [1.0, 1.0, 1.0, 2.0], resampling=NONE).note == "no resampling was asked for"
 
 
 def test_of_zero_there_is_no_p_without_an_interval():
     y = [7.0] * 19 + [1.0]
-    found = spearman(list(range(20)), y, resampling=Resampling(200), null="zero")
-    assert found.p is None
-    assert found.note == "no interval: only 1 case differs from the commonest of the values of y (7)"
+    estimate = spearman(list(range(20)), y, resampling=Resampling(200), null="zero")
+    assert estimate.p is None
+    assert estimate.note == "no interval: only 1 case differs from the commonest of the values of y (7)"

@@ -21,25 +21,25 @@ from curation.stats.intervals import mean_interval, not_excluded, unsupported
     ],
 )
 def test_mean_interval_by_hand(values, mean, half):
-    found = mean_interval(values)
-    assert found.n == len(values)
-    assert found.mean == (None if mean is None else pytest.approx(mean))
-    assert found.half == (None if half is None else pytest.approx(half))
+    interval = mean_interval(values)
+    assert interval.n == len(values)
+    assert interval.mean == (None if mean is None else pytest.approx(mean))
+    assert interval.half == (None if half is None else pytest.approx(half))
 
 
 def test_published_width_is_reproduced():
     """ScEdit Table 2, GPT2-XL base model: ES 20.55 ± 1.85 over 1,830 cases of one prompt each."""
     hits = round(0.2055 * 1830)
-    found = mean_interval([1.0] * hits + [0.0] * (1830 - hits))
-    assert round(100 * found.mean, 2) == 20.55
-    assert round(100 * found.half, 2) == 1.85
+    interval = mean_interval([1.0] * hits + [0.0] * (1830 - hits))
+    assert round(100 * interval.mean, 2) == 20.55
+    assert round(100 * interval.half, 2) == 1.85
 
 
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=60))
 def test_against_the_standard_library(values):
-    found = mean_interval(values)
-    assert found.mean == pytest.approx(statistics.fmean(values))
-    assert found.half == pytest.approx(1.96 * statistics.stdev(values) / math.sqrt(len(values)), abs=1e-12)
+    interval = mean_interval(values)
+    assert interval.mean == pytest.approx(statistics.fmean(values))
+    assert interval.half == pytest.approx(1.96 * statistics.stdev(values) / math.sqrt(len(values)), abs=1e-12)
 
 
 @pytest.mark.parametrize(("n", "bound"), [(1, 0.975), (3, 0.7076), (12, 0.2646), (100, 0.0362)])
@@ -55,7 +55,7 @@ def test_not_excluded_needs_a_unit():
 
 
 @pytest.mark.parametrize(
-    ("values", "chances", "why"),
+    ("values", "chances", "reason"),
     [
         ([7.0] * 16 + [6.0] * 4, [1.0] * 20, "4 differ (5 are needed)"),
         ([7.0] * 15 + [6.0] * 5, [1.0] * 20, ""),
@@ -68,6 +68,6 @@ def test_not_excluded_needs_a_unit():
     ids=["four of twenty differ", "five do", "all agree, which has a note of its own", "few and spread", "unequal",
          "slightly unequal", "nothing"],
 )  # fmt: skip
-def test_what_simulation_does_not_support(values: list[float], chances: list[float], why: str) -> None:
-    found = unsupported([(f"c{n}", v, p) for n, (v, p) in enumerate(zip(values, chances, strict=True))])
-    assert (why in found) if why else found == ""
+def test_what_simulation_does_not_support(values: list[float], chances: list[float], reason: str) -> None:
+    note = unsupported([(f"c{n}", v, p) for n, (v, p) in enumerate(zip(values, chances, strict=True))])
+    assert (reason in note) if reason else note == ""

@@ -20,13 +20,13 @@ from curation.stats.paired import (
 
 
 def test_compare_by_hand():
-    found = compare({"a": 1, "b": 1, "c": 0, "d": 0, "x": 9}, {"a": 0, "b": 1, "c": 0, "d": 0.5, "y": 9, "z": 9})
-    assert found.difference.value == pytest.approx((1 + 0 + 0 - 0.5) / 4)
-    assert (found.wins, found.ties, found.losses) == (1, 2, 1)
-    assert (found.only_first, found.only_second) == (1, 2)
-    assert found.sd == pytest.approx(np.std([1, 0, 0, -0.5], ddof=1))
+    comparison = compare({"a": 1, "b": 1, "c": 0, "d": 0, "x": 9}, {"a": 0, "b": 1, "c": 0, "d": 0.5, "y": 9, "z": 9})
+    assert comparison.difference.value == pytest.approx((1 + 0 + 0 - 0.5) / 4)
+    assert (comparison.wins, comparison.ties, comparison.losses) == (1, 2, 1)
+    assert (comparison.only_first, comparison.only_second) == (1, 2)
+    assert comparison.sd == pytest.approx(np.std([1, 0, 0, -0.5], ddof=1))
     # four sign patterns of 1 and -.5: sums .5, -.5, 1.5, -1.5: none is nearer to 0 than .5
-    assert found.difference.p == 1
+    assert comparison.difference.p == 1
 
 
 @pytest.mark.parametrize(
@@ -39,9 +39,9 @@ def test_compare_by_hand():
     ],
 )
 def test_small_comparisons(first, second, value, p):
-    found = compare(first, second)
-    assert (found.difference.value, found.difference.p) == (value, p)
-    assert found.difference.text().startswith("undefined, because no case has both values") is (value is None)
+    comparison = compare(first, second)
+    assert (comparison.difference.value, comparison.difference.p) == (value, p)
+    assert comparison.difference.text().startswith("undefined, because no case has both values") is (value is None)
 
 
 def test_order_of_cases_changes_nothing():
@@ -52,12 +52,12 @@ def test_order_of_cases_changes_nothing():
 
 @given(st.lists(st.integers(-4, 4), min_size=1, max_size=8))
 def test_sign_flip_is_exact_for_few(gaps):
-    seen = abs(sum(gaps))
+    observed = abs(sum(gaps))
     every = [
         abs(sum(s * g for s, g in zip(signs, gaps, strict=True)))
         for signs in itertools.product((1, -1), repeat=len(gaps))
     ]
-    assert sign_flip(np.array(gaps, dtype=float)) == pytest.approx(np.mean(np.array(every) >= seen))
+    assert sign_flip(np.array(gaps, dtype=float)) == pytest.approx(np.mean(np.array(every) >= observed))
 
 
 def test_sign_flip_of_wins_and_losses_is_the_sign_test():
@@ -75,7 +75,7 @@ def test_drawn_signs_agree_with_all_signs():
 
 
 @pytest.mark.parametrize(
-    ("p_values", "wanted"),
+    ("p_values", "expected"),
     [
         # by hand: 4·.005, 3·.01, 2·.03 and 1·.04 raised to the one before
         pytest.param([0.01, 0.04, 0.03, 0.005], [0.03, 0.06, 0.06, 0.02], id="four"),
@@ -85,9 +85,9 @@ def test_drawn_signs_agree_with_all_signs():
         pytest.param([], [], id="empty"),
     ],
 )
-def test_holm(p_values, wanted):
-    found = holm({str(n): p for n, p in enumerate(p_values)})
-    assert list(found.values()) == [w if w is None else pytest.approx(w) for w in wanted]
+def test_holm(p_values, expected):
+    values = holm({str(n): p for n, p in enumerate(p_values)})
+    assert list(values.values()) == [w if w is None else pytest.approx(w) for w in expected]
 
 
 def test_holm_refuses_what_is_no_p():
@@ -108,15 +108,15 @@ def test_power_by_tables(effect, n, power):
 
 @pytest.mark.parametrize("n", [2, 3, 5, 34, 400, 1830])
 def test_smallest_detectable_has_the_wanted_power(n):
-    found = smallest_detectable(sd=0.3, n=n, power=0.9, level=0.05)
-    assert power_of(found, sd=0.3, n=n) == pytest.approx(0.9)
-    assert found == pytest.approx(0.3 * smallest_detectable(sd=1, n=n, power=0.9))
-    assert smallest_detectable(sd=0.3, n=n, power=0.9, family=6) > found
+    difference = smallest_detectable(sd=0.3, n=n, power=0.9, level=0.05)
+    assert power_of(difference, sd=0.3, n=n) == pytest.approx(0.9)
+    assert difference == pytest.approx(0.3 * smallest_detectable(sd=1, n=n, power=0.9))
+    assert smallest_detectable(sd=0.3, n=n, power=0.9, family=6) > difference
 
 
 def test_smallest_detectable_of_many_cases_is_the_normal_one():
-    wanted = (stats.norm.ppf(0.975) + stats.norm.ppf(0.8)) * 0.4 / 1830**0.5
-    assert smallest_detectable(sd=0.4, n=1830) == pytest.approx(wanted, rel=1e-3)
+    expected = (stats.norm.ppf(0.975) + stats.norm.ppf(0.8)) * 0.4 / 1830**0.5
+    assert smallest_detectable(sd=0.4, n=1830) == pytest.approx(expected, rel=1e-3)
 
 
 @pytest.mark.parametrize("wrong", [{"sd": 0}, {"n": 1}, {"power": 0.01}, {"level": 1}, {"family": 0}])
@@ -132,8 +132,8 @@ def test_the_studentised_test_holds_for_a_mean_without_symmetry():
     by_sign = np.mean([sign_flip(g) <= 0.05 for g in gaps])
     other = np.mean([studentised(g, Resampling(300)) <= 0.05 for g in gaps])
     assert by_sign > other + 0.01 and other <= 0.08
-    found = [studentised(g + 1.5, Resampling(300)) <= 0.05 for g in gaps[:100]]
-    assert np.mean(found) > 0.8, "and it sees a difference"
+    result = [studentised(g + 1.5, Resampling(300)) <= 0.05 for g in gaps[:100]]
+    assert np.mean(result) > 0.8, "and it sees a difference"
 
 
 def test_the_studentised_test_is_undefined_where_nothing_varies():

@@ -12,7 +12,7 @@ from curation.stats.bounded import clustered_interval
 from curation.stats.label_budget import needed
 from curation.stats.prediction_powered import LEAST, Unit, best_weight, calibrate, contributions, difference, variance
 from curation.stats.proportions import binomial_interval
-from tests.support.curation.judged_units import draw
+from tests.support.stats.judged_units import draw
 
 
 def truth(**changes: float) -> float:
@@ -26,11 +26,11 @@ def test_the_value_is_that_of_the_plain_formula() -> None:
     """One script a case and equal probabilities: l mean_all(f) + mean_sample(y - l f) (PPI++, the mean)."""
     units = draw(np.random.default_rng(1), scripts=1)
     for weight in (0.0, 0.4, 1.0):
-        found = contributions(units, fixed=weight)
+        shares = contributions(units, fixed=weight)
         sample = [(u.human, u.judge) for u in units if u.human is not None]
         plain = weight * fmean(u.judge for u in units) + fmean(y - weight * f for y, f in sample)
-        assert found.value == pytest.approx(plain, abs=1e-10)
-        assert abs(found.influence.mean()) < 1e-10 and found.units == len(sample)
+        assert shares.value == pytest.approx(plain, abs=1e-10)
+        assert abs(shares.influence.mean()) < 1e-10 and shares.units == len(sample)
     assert contributions(units, fixed=0.0).value == pytest.approx(fmean(y for y, _ in sample))
 
 
@@ -40,18 +40,18 @@ def test_the_variance_is_that_of_the_plain_formula() -> None:
     sample = [u.human for u in units if u.human is not None]
     assert variance(contributions(units, fixed=0.0)) == pytest.approx(np.var(sample, ddof=1) / len(sample))
     everything = [u._replace(human=u.judge, probability=1.0) for u in units]
-    judged = [u.judge for u in units]
-    assert variance(contributions(everything, fixed=0.0)) == pytest.approx(np.var(judged, ddof=1) / len(judged))
+    judges = [u.judge for u in units]
+    assert variance(contributions(everything, fixed=0.0)) == pytest.approx(np.var(judges, ddof=1) / len(judges))
 
 
 def test_the_weight_is_the_best_on_a_grid() -> None:
     for number, noise in ((3, 0.4), (4, 1.2), (5, 3.0)):
         units = draw(np.random.default_rng(number), noise=noise)
-        chosen = contributions(units, cross=False)
+        choice = contributions(units, cross=False)
         grid = {w: variance(contributions(units, fixed=w)) for w in np.linspace(0, 1, 101)}
         best = min(grid, key=lambda w: grid[w])
-        assert chosen.weight == pytest.approx(best, abs=0.011), noise
-        assert contributions(units).weight == pytest.approx(chosen.weight, abs=0.15), "cross-fitted, nearly the same"
+        assert choice.weight == pytest.approx(best, abs=0.011), noise
+        assert contributions(units).weight == pytest.approx(choice.weight, abs=0.15), "cross-fitted, nearly the same"
 
 
 def test_case_means_count_once() -> None:
@@ -59,33 +59,43 @@ def test_case_means_count_once() -> None:
     units = [Unit("a", 1.0, 1.0) for _ in range(9)] + [Unit("b", 5.0, 5.0)]
     assert contributions(units, fixed=0.0).value == 3.0
     many = [Unit(f"c{n}", 4.0, 4.0) for n in range(20)]
-    found = calibrate(many)
-    assert (found.powered.value, found.powered.low, found.cases, found.labelled) == (4.0, None, 20, 20)
+    calibration = calibrate(many)
+    assert (calibration.powered.value, calibration.powered.low, calibration.cases, calibration.labelled) == (
+        4.0,
+        None,
+        20,
+        20,
+    )
 
 
 def test_a_perfect_judge_is_used_wholly_and_a_random_one_hardly() -> None:
     rng = np.random.default_rng(7)
     human = rng.integers(1, 8, 300).astype(float)
-    chosen = rng.random(300) < 0.2
-    perfect = [Unit(f"c{n}", y, y if c else None, 0.2) for n, (y, c) in enumerate(zip(human, chosen, strict=True))]
-    found = calibrate(perfect)
-    assert found.weight is not None and found.weight > 0.9 and found.saved and found.saved > 3
-    assert found.powered.value == pytest.approx(human.mean(), abs=0.02)
-    assert abs(found.human.value - human.mean()) > 0.05, "so the judge did it"  # type: ignore[operator]
+    selection = rng.random(300) < 0.2
+    perfect = [Unit(f"c{n}", y, y if c else None, 0.2) for n, (y, c) in enumerate(zip(human, selection, strict=True))]
+    calibration = calibrate(perfect)
+    assert calibration.weight is not None and calibration.weight > 0.9 and calibration.saved and calibration.saved > 3
+    assert calibration.powered.value == pytest.approx(human.mean(), abs=0.02)
+    assert abs(calibration.human.value - human.mean()) > 0.05, "so the judge did it"  # type: ignore[operator]
     kinder = [u._replace(judge=u.judge + 1.5) for u in perfect]
-    assert calibrate(kinder).powered.value == pytest.approx(found.powered.value), "a constant offset is taken out"
+    assert calibrate(kinder).powered.value == pytest.approx(calibration.powered.value), "a constant offset is taken out"
     assert calibrate(kinder).bias.value == pytest.approx(1.5)
     noise = [u._replace(judge=float(rng.integers(1, 8))) for u in perfect]
-    lost = calibrate(noise)
-    assert lost.weight is not None and lost.weight < 0.35
-    assert lost.powered.high - lost.powered.low < 1.08 * (lost.human.high - lost.human.low)  # type: ignore[operator]
+    noise_calibration = calibrate(noise)
+    assert noise_calibration.weight is not None and noise_calibration.weight < 0.35
+    assert noise_calibration.powered.high - noise_calibration.powered.low < 1.08 * (
+        noise_calibration.human.high - noise_calibration.human.low
+    )  # type: ignore[operator]
 
 
 def test_too_few_labels_say_so() -> None:
     units = [Unit(f"c{n}", 4.0, 4.0 if n < LEAST - 1 else None, 0.5) for n in range(30)]
-    found = calibrate(units)
-    assert found.powered.text() == "undefined, because people rated 4 cases, fewer than 5" and found.weight is None
-    assert found.judge.value == 4.0 and found.saved is None
+    calibration = calibrate(units)
+    assert (
+        calibration.powered.text() == "undefined, because people rated 4 cases, fewer than 5"
+        and calibration.weight is None
+    )
+    assert calibration.judge.value == 4.0 and calibration.saved is None
     assert not difference(units, units).defined
     assert needed(units, 0.3).scripts is None
     with pytest.raises(ValueError, match="no unit has a human rating"):
@@ -99,24 +109,24 @@ def test_no_interval_leaves_the_scale() -> None:
     assert 1.0 <= two.low < 2.0 and 6.0 < two.high <= 7.0 and not two.note
     free = calibrate([Unit("a", 1.0), Unit("b", 7.0)]).judge
     assert free.low is None or free.low < 1.0
-    said = (7.0, 7.0, 6.5, 7.0, 6.4, 7.0, 6.2, 7.0, 6.0, 5.5, 1.0, 7.0)
-    units = [Unit(f"c{n}", max(1.0, y - (n % 2)), y, 0.5) for n, y in enumerate(said)]
-    bounded, plain = calibrate(units, scale=(1.0, 7.0)), calibrate(units)
-    assert plain.human.high is not None and plain.human.high > 7.0 and bounded.human.high == 7.0
-    assert bounded.human.low == plain.human.low and bounded.powered.value == plain.powered.value
+    values = (7.0, 7.0, 6.5, 7.0, 6.4, 7.0, 6.2, 7.0, 6.0, 5.5, 1.0, 7.0)
+    units = [Unit(f"c{n}", max(1.0, y - (n % 2)), y, 0.5) for n, y in enumerate(values)]
+    bounded_result, plain = calibrate(units, scale=(1.0, 7.0)), calibrate(units)
+    assert plain.human.high is not None and plain.human.high > 7.0 and bounded_result.human.high == 7.0
+    assert bounded_result.human.low == plain.human.low and bounded_result.powered.value == plain.powered.value
     ones = [Unit(u.case, 1.0, 1.0 + 0.01 * n, 0.5) for n, u in enumerate(units)]
     assert difference(units, ones).high > 6.0 >= difference(units, ones, scale=(1.0, 7.0)).high  # type: ignore[operator]
 
 
 def test_the_judge_alone_has_the_interval_of_the_tables_of_ratings() -> None:
     units = draw(np.random.default_rng(3), cases=20, scripts=2)
-    found = calibrate(units, scale=(1.0, 7.0)).judge
+    calibration = calibrate(units, scale=(1.0, 7.0)).judge
     table = clustered_interval([u.judge for u in units], [u.case for u in units], scale=(1.0, 7.0))
-    assert (found.low, found.high) == table.ends and found.value == pytest.approx(table.mean)
+    assert (calibration.low, calibration.high) == table.ends and calibration.value == pytest.approx(table.mean)
 
 
 @pytest.mark.parametrize(
-    ("unit", "why"),
+    ("unit", "reason"),
     [
         (Unit("a", math.nan), "not finite"),
         (Unit("a", 1.0, math.nan), "not finite"),
@@ -124,8 +134,8 @@ def test_the_judge_alone_has_the_interval_of_the_tables_of_ratings() -> None:
         (Unit("a", 1.0, 1.0, 1.5), "sampling probability"),
     ],
 )
-def test_bad_units_are_refused(unit: Unit, why: str) -> None:
-    with pytest.raises(ValueError, match=why):
+def test_bad_units_are_refused(unit: Unit, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
         calibrate([unit])
     assert calibrate([Unit("a", 1.0, None, 0.0)]).labelled == 0, "a probability is only read of what was rated"
 
@@ -138,8 +148,8 @@ def test_a_difference_is_paired_by_case() -> None:
     gap = difference(one, two)
     a, b = calibrate(one).powered, calibrate(two).powered
     assert gap.value == pytest.approx(a.value - b.value)  # type: ignore[operator]
-    apart = math.hypot((a.high - a.low) / 2, (b.high - b.low) / 2)  # type: ignore[operator]
-    assert (gap.high - gap.low) / 2 < 0.95 * apart  # type: ignore[operator]
+    separate_result = math.hypot((a.high - a.low) / 2, (b.high - b.low) / 2)  # type: ignore[operator]
+    assert (gap.high - gap.low) / 2 < 0.95 * separate_result  # type: ignore[operator]
     assert gap.p is not None and gap.p < 0.01
     same = difference(one, one)
     assert same.value == pytest.approx(0.0, abs=1e-12) and same.high is same.p is None
@@ -160,18 +170,20 @@ def coverage(runs: int, **changes: object) -> tuple[int, int, int, float]:
     real = truth(**{k: v for k, v in changes.items() if k in ("level", "noise", "shift")})  # type: ignore[arg-type]
     hits, widths = [0, 0, 0], []
     for run in range(runs):
-        found = calibrate(draw(np.random.default_rng([5, run]), **changes))  # type: ignore[arg-type]
-        three = (found.powered, found.human, found.judge)
+        calibration = calibrate(draw(np.random.default_rng([5, run]), **changes))  # type: ignore[arg-type]
+        three = (calibration.powered, calibration.human, calibration.judge)
         for n, e in enumerate(three):
             hits[n] += e.low <= real <= e.high  # type: ignore[operator]
-        widths.append((found.powered.high - found.powered.low) / (found.human.high - found.human.low))  # type: ignore[operator]
+        widths.append(
+            (calibration.powered.high - calibration.powered.low) / (calibration.human.high - calibration.human.low)
+        )  # type: ignore[operator]
     return hits[0], hits[1], hits[2], fmean(widths)
 
 
 def holds(hits: int, runs: int, claim: float = 0.95) -> bool:
     """Whether so many hits are what intervals with that claim give, by a 99.9 % interval."""
-    found = binomial_interval(hits, runs, confidence=0.999)
-    return found.low <= claim <= found.high  # type: ignore[operator]
+    estimate = binomial_interval(hits, runs, confidence=0.999)
+    return estimate.low <= claim <= estimate.high  # type: ignore[operator]
 
 
 def test_coverage() -> None:
@@ -219,11 +231,11 @@ def test_where_all_agree_no_significance_is_invented(value: float) -> None:
     """Differences and errors are rounding noise: their quotient says nothing (it used to give p < 0.001)."""
     for count in (11, 13, 20):
         units = [Unit(f"c{n}", value, value if n < count else None, 0.3) for n in range(3 * count)]
-        found = calibrate(units)
-        for one in (found.powered, found.human, found.judge, found.bias):
+        calibration = calibrate(units)
+        for one in (calibration.powered, calibration.human, calibration.judge, calibration.bias):
             assert one.low is one.high is one.p is None and one.note.startswith("undefined, because all agree")
-        assert found.saved is None
-        assert f"up to {100 * (1 - 0.025 ** (1 / count)):.0f} %" in found.human.note
+        assert calibration.saved is None
+        assert f"up to {100 * (1 - 0.025 ** (1 / count)):.0f} %" in calibration.human.note
         other = [u._replace(judge=u.judge + 0.7) for u in units]
         gap = difference(units, other)
         assert gap.p is None and gap.low is None and "all agree" in gap.text()
@@ -233,9 +245,13 @@ def test_where_all_agree_no_significance_is_invented(value: float) -> None:
 def test_near_the_ceiling_and_with_unequal_chances_no_interval_is_made_up() -> None:
     """94 % sevens: coverage was 30 to 76 %. Four of twenty that differ are refused, five are not; so is no p."""
     few, enough = ([Unit(f"c{n}", 6.0, 6.0 if n < d else 7.0) for n in range(20)] for d in (4, 5))
-    found = calibrate(few)
-    assert found.powered.low is None and found.human.low is None and "4 differ (5 are needed)" in found.powered.note
-    assert found.powered.value == pytest.approx(6.8), "the estimate itself stands"
+    calibration = calibrate(few)
+    assert (
+        calibration.powered.low is None
+        and calibration.human.low is None
+        and "4 differ (5 are needed)" in calibration.powered.note
+    )
+    assert calibration.powered.value == pytest.approx(6.8), "the estimate itself stands"
     assert calibrate(enough).human.low is not None
     spread = [Unit(f"c{n}", 4.0, float(n % 5 + 1)) for n in range(20)]
     gap = difference(few, spread)

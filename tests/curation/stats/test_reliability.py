@@ -10,7 +10,7 @@ import pytest
 from curation.stats.bootstrap import Resampling
 from curation.stats.estimates import Estimate
 from curation.stats.reliability import ceiling, mean_correlation, narrowed, spearman_brown
-from tests.support.curation.rating_tables import NAMES, NONE, table
+from tests.support.stats.rating_tables import NAMES, NONE, table
 
 GAP = math.nan
 
@@ -36,14 +36,14 @@ def test_spearman_brown(r: float, k: int, expected: float) -> None:
 
 def test_more_people_raise_the_ceiling() -> None:
     ratings = table([[1, 2, 3, 4, 5], [1, 3, 2, 5, 4]])  # they correlate with 0.8
-    found = [ceiling(ratings, k=k, resampling=NONE).value for k in (1, 2, 3)]
-    assert found == pytest.approx([math.sqrt(0.8), math.sqrt(1.6 / 1.8), math.sqrt(2.4 / 2.6)])
-    assert ceiling(ratings, resampling=NONE).value == pytest.approx(found[1]), "all of the table where k is left out"
+    values = [ceiling(ratings, k=k, resampling=NONE).value for k in (1, 2, 3)]
+    assert values == pytest.approx([math.sqrt(0.8), math.sqrt(1.6 / 1.8), math.sqrt(2.4 / 2.6)])
+    assert ceiling(ratings, resampling=NONE).value == pytest.approx(values[1]), "all of the table where k is left out"
 
 
 def test_people_of_one_mind_leave_nothing_open() -> None:
-    found = ceiling(table([[1, 2, 3, 4]] * 2), resampling=Resampling(50))
-    assert (found.value, found.n, found.cases) == (pytest.approx(1.0), 4, 4)
+    estimate = ceiling(table([[1, 2, 3, 4]] * 2), resampling=Resampling(50))
+    assert (estimate.value, estimate.n, estimate.cases) == (pytest.approx(1.0), 4, 4)
 
 
 @pytest.mark.parametrize(
@@ -57,8 +57,8 @@ def test_people_of_one_mind_leave_nothing_open() -> None:
     ],
 )
 def test_undefined_says_why(columns: list[list[object]], reason: str) -> None:
-    found = ceiling(table(columns), resampling=NONE)
-    assert found.value is None and reason in found.reason
+    estimate = ceiling(table(columns), resampling=NONE)
+    assert estimate.value is None and reason in estimate.reason
 
 
 def test_an_interval_narrows_with_the_root_of_the_cases() -> None:
@@ -70,5 +70,5 @@ def test_an_interval_narrows_with_the_root_of_the_cases() -> None:
 
 def test_two_people_who_say_the_opposite_have_no_ceiling_and_break_nothing() -> None:
     assert spearman_brown(-1.0, 2) == -math.inf
-    found = ceiling(table([[1, 2, 3, 4, 5], [5, 4, 3, 2, 1]]), resampling=Resampling(20))
-    assert found.value is None and "not above 0" in found.reason
+    estimate = ceiling(table([[1, 2, 3, 4, 5], [5, 4, 3, 2, 1]]), resampling=Resampling(20))
+    assert estimate.value is None and "not above 0" in estimate.reason

@@ -53,9 +53,9 @@ def test_a_rebuilt_store_is_the_same(path: Path, tmp_path: Path) -> None:
         sizes = dump(store, tmp_path / "d.jsonl")
     assert rebuild(tmp_path / "d.jsonl", tmp_path / "again.duckdb") == sizes
     assert content(tmp_path / "again.duckdb") == content(path)
-    with Store.open(tmp_path / "again.duckdb") as again:
-        assert again.get("f/peru") == peru_fact(), "the current version is the current one"
-        assert again.split("mini").digest == mini_split().digest
+    with Store.open(tmp_path / "again.duckdb") as db:
+        assert db.get("f/peru") == peru_fact(), "the current version is the current one"
+        assert db.split("mini").digest == mini_split().digest
 
 
 def test_a_snapshot_is_made_while_the_writer_works(path: Path, tmp_path: Path) -> None:
@@ -133,8 +133,8 @@ def test_a_spoilt_dump_leaves_no_store(path: Path, tmp_path: Path, spoil: object
 
 
 def test_sql_reads_and_does_not_write(path: Path, tmp_path: Path) -> None:
-    found = query(path, "SELECT subject, old, new FROM facts WHERE key = 'f/peru'")
-    assert found == (["subject", "old", "new"], [("Peru", "Lima", "Oslo")])
+    query_result = query(path, "SELECT subject, old, new FROM facts WHERE key = 'f/peru'")
+    assert query_result == (["subject", "old", "new"], [("Peru", "Lima", "Oslo")])
     assert len(query(path, "SELECT * FROM prompts", limit=3).rows) == 3
     for statement in (
         "DELETE FROM records",
@@ -155,12 +155,14 @@ def test_every_view_can_be_read(path: Path) -> None:
 
 def test_the_page_names_all_columns_of_tables_and_views(path: Path) -> None:
     page = (ROOT / "docs" / "store.md").read_text(encoding="utf-8")
-    told = {m[1]: m[2].strip().split(", ") for m in re.finditer(r"^\| `(\w+)` \| ([\w, ]+) \|$", page, re.MULTILINE)}
-    there = query(path, "SELECT table_name, column_name FROM information_schema.columns ORDER BY ordinal_position")
-    found: dict[str, list[str]] = {}
-    for table, column in there.rows:
-        found.setdefault(table, []).append(column)
-    assert told == found
+    fields = {m[1]: m[2].strip().split(", ") for m in re.finditer(r"^\| `(\w+)` \| ([\w, ]+) \|$", page, re.MULTILINE)}
+    query_result = query(
+        path, "SELECT table_name, column_name FROM information_schema.columns ORDER BY ordinal_position"
+    )
+    results: dict[str, list[str]] = {}
+    for table, column in query_result.rows:
+        results.setdefault(table, []).append(column)
+    assert fields == results
 
 
 @pytest.mark.parametrize("full", [True, False])

@@ -56,15 +56,15 @@ def made_store(rng: random.Random) -> tuple[list[Record], list[str]]:
         questions.append(question)
         out += [question, *([script] if rng.random() < 0.8 else [])]
         for k in range(rng.randint(0, 2)):
-            about = of if rng.random() < 0.9 else rng.choice(keys)
-            asked = question.key if rng.random() < 0.9 else rng.choice(questions).key
+            details = of if rng.random() < 0.9 else rng.choice(keys)
+            requests = question.key if rng.random() < 0.9 else rng.choice(questions).key
             text = f"How to visit {n} {k}"
-            cut = ScriptPrompt(key=f"{script.key}/p{k}", fact=about, question=asked, script=script.key, text=text,
+            cut = ScriptPrompt(key=f"{script.key}/p{k}", fact=details, question=requests, script=script.key, text=text,
                                offset=len(text) + 1, targets=("Lima",))  # fmt: skip
             out.append(cut)
     for n in range(rng.randint(0, 12)):
-        edit, beside = rng.choice(keys), rng.choice([*keys, "absent"])
-        out.append(Neighbour(key=f"n/{n}", edit=edit, fact=beside, how="same_object"))
+        edit, neighbour = rng.choice(keys), rng.choice([*keys, "absent"])
+        out.append(Neighbour(key=f"n/{n}", edit=edit, fact=neighbour, how="same_object"))
     ids = [r.id for r in out]
     texts = [r.id for r in out if r.kind != "neighbour"]
     links = [r.id for r in out if r.kind == "neighbour"]
@@ -78,9 +78,9 @@ def made_store(rng: random.Random) -> tuple[list[Record], list[str]]:
         verdicts.append(said(rng.choice(texts), "like@1", None, rng.choice(texts), value=rng.random()))
         verdicts.append(said(rng.choice(ids), "size@1", value=float(rng.randint(1, 5)), unit="words"))
         item = rng.choice(ids)
-        for who in rng.sample(["ann", "bob", "eve"], 2):
+        for person in rng.sample(["ann", "bob", "eve"], 2):
             label, task = rng.choice(["keep", "drop", "unsure"]), rng.choice(["filter@1", "quality@1"])
-            verdicts.append(ann(item, label, who, task))
+            verdicts.append(ann(item, label, person, task))
         if links and rng.random() < 0.3:
             verdicts.append(said(rng.choice(links), "pair@1", "drop", rng.choice(ids)))
     return [*out, *rng.sample(verdicts, rng.randint(0, len(verdicts)))], [r.key for r in out]
@@ -109,9 +109,22 @@ def test_explaining_reads_one_cluster_and_says_what_all_clusters_say(tmp_path: P
     rule = SplitRule.model_validate(RULES[7])
     with Store.open(tmp_path / "s.duckdb", create=True) as store:
         store.put(records)
-        inside = {p.key for case in slow_choose(store, rule).cases for p in case.prompts}
+        keys = {p.key for case in slow_choose(store, rule).cases for p in case.prompts}
         for record in records:
             if isinstance(record, ScriptPrompt):
-                found = explain(store, rule, record.key)
-                beside = "as a neighbour" in found.why
-                assert (found.status == "in" and not beside) == (record.key in inside), found.text()
+                explanation = explain(store, rule, record.key)
+                is_neighbour = "as a neighbour" in explanation.why
+                assert (explanation.status == "in" and not is_neighbour) == (record.key in keys), explanation.text()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_heads_are_those_of_the_whole_facts(tmp_path: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    records, _ = made_store(rng)
+    with Store.open(tmp_path / "s.duckdb", create=True) as store:
+        store.put(records)
+        keys = [r.key for r in records if rng.random() < 0.7] * 2 + ["absent"]
+        facts = store.by_keys(Fact, keys)
+        assert store.fact_heads(keys) == [(f.key, f.id, f.change) for f in facts]
+        assert all(head.kind == Fact.kind for head in store.fact_heads(keys))
+        assert store.fact_heads([]) == []

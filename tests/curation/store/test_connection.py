@@ -41,8 +41,8 @@ def test_a_locked_store_says_who_holds_it(path: Path) -> None:
         f"try: Store.open({str(path)!r})\nexcept StoreError as e: print(e)"
     )
     with Store.open(path, write=True):
-        said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert f"in use by process {os.getpid()}" in said and "wait until it ends" in said
+        process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert f"in use by process {os.getpid()}" in process and "wait until it ends" in process
 
 
 def damaged(path: Path) -> None:
@@ -159,9 +159,9 @@ def test_tables_of_that_name_do_not_make_a_store(path: Path) -> None:
 
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(StoreError, match="the folder cannot be made") as caught:
+    with pytest.raises(StoreError, match="the folder cannot be made") as error:
         prepare(tmp_path / "file" / "s.duckdb", create=True)
-    assert caught.value.where == str(tmp_path / "file")
+    assert error.value.where == str(tmp_path / "file")
 
 
 def test_folders_are_made_for_a_new_store(tmp_path: Path) -> None:
@@ -170,9 +170,9 @@ def test_folders_are_made_for_a_new_store(tmp_path: Path) -> None:
 
 
 def test_a_folder_in_a_stores_place(tmp_path: Path) -> None:
-    with pytest.raises(StoreError) as caught:
+    with pytest.raises(StoreError) as error:
         connect(tmp_path, write=False)
-    assert caught.value.where == str(tmp_path)
+    assert error.value.where == str(tmp_path)
 
 
 def test_two_readers_at_once_and_no_writer_beside_them(path: Path) -> None:
@@ -183,23 +183,23 @@ def test_two_readers_at_once_and_no_writer_beside_them(path: Path) -> None:
         f"try: Store.open({str(path)!r}, write=True)\nexcept StoreError as e: print(e)"
     )
     with Store.open(path):
-        said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert said.startswith("read\n") and "in use by process" in said
+        process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert process.startswith("read\n") and "in use by process" in process
 
 
 def test_what_killed_processes_left_is_cleared_by_the_next_writer_only(path: Path) -> None:
     Store.open(path, create=True).close()
-    left, own = path.with_name("s.duckdb.tmp-1"), path.with_name(f"s.duckdb.tmp-{os.getpid()}")
+    leftover, partial_path = path.with_name("s.duckdb.tmp-1"), path.with_name(f"s.duckdb.tmp-{os.getpid()}")
     other = path.with_name("t.duckdb.tmp-1")
-    for folder in (left, own, other):
+    for folder in (leftover, partial_path, other):
         folder.mkdir()
         (folder / "block").write_text("x")
     Store.open(path).close()
-    assert left.exists(), "a reader may be one of several"
+    assert leftover.exists(), "a reader may be one of several"
     Store.open(path, write=True).close()
-    assert (left.exists(), own.exists(), other.exists()) == (False, True, True)
+    assert (leftover.exists(), partial_path.exists(), other.exists()) == (False, True, True)
     clean_up(path)
-    assert own.exists()
+    assert partial_path.exists()
 
 
 def test_memory_is_what_the_environment_says(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -219,8 +219,8 @@ def test_a_transaction_keeps_all_or_nothing(path: Path) -> None:
         with pytest.raises(KeyboardInterrupt), Transaction(db, path):
             db.execute("INSERT INTO t VALUES (2)")
             raise KeyboardInterrupt
-        with pytest.raises(StoreError, match="could not be written: Constraint Error") as caught, Transaction(db, path):
+        with pytest.raises(StoreError, match="could not be written: Constraint Error") as error, Transaction(db, path):
             db.execute("INSERT INTO t VALUES (3)")
             db.execute("INSERT INTO t VALUES (1)")
-        assert caught.value.where == str(path) and "\n" not in str(caught.value)
+        assert error.value.where == str(path) and "\n" not in str(error.value)
         assert db.execute("SELECT n FROM t").fetchall() == [(1,)]

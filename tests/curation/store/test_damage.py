@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -31,9 +32,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def path(sound: Path, tmp_path: Path) -> Path:
-    place = tmp_path / "s.duckdb"
-    place.write_bytes(sound.read_bytes())
-    return place
+    return Path(shutil.copy(sound, tmp_path / "s.duckdb"))
 
 
 def flip(path: Path, place: int) -> None:
@@ -59,12 +58,12 @@ def outcome(act: Callable[[], object]) -> str:
 @pytest.mark.parametrize("places", [6, pytest.param(40, marks=pytest.mark.slow)])
 def test_random_places(path: Path, tmp_path: Path, places: int) -> None:
     """No traceback, no write, and nothing read that was not written."""
-    whole, rng = path.read_bytes(), random.Random(14)
-    seen = 0
-    for place in (rng.randrange(len(whole)) for _ in range(places)):
-        path.write_bytes(whole)
+    full_content, rng = path.read_bytes(), random.Random(14)
+    count = 0
+    for place in (rng.randrange(len(full_content)) for _ in range(places)):
+        path.write_bytes(full_content)
         flip(path, place)
-        spoilt = path.read_bytes()
+        damaged = path.read_bytes()
 
         def reads() -> None:
             with Store.open(path) as store:
@@ -74,22 +73,22 @@ def test_random_places(path: Path, tmp_path: Path, places: int) -> None:
             with Store.open(path, write=True) as store:
                 store.put([peru_fact("f/more")])
 
-        told, read = outcome(writes), outcome(reads)
+        listing, text = outcome(writes), outcome(reads)
         in_block = place >= 3 * HEADER
-        assert bool(told) or not in_block, place
-        for sentence in filter(None, (told, read)):
-            seen += 1
+        assert bool(listing) or not in_block, place
+        for sentence in filter(None, (listing, text)):
+            count += 1
             assert sentence.startswith(str(path)) and "\n" not in sentence
             assert not in_block or ("damaged" in sentence and "scedit store salvage" in sentence), sentence
-        if told:
-            assert path.read_bytes() == spoilt and not (tmp_path / "s.duckdb.wal").exists()
-        assert (tmp_path / "d").exists() == (not read)
+        if listing:
+            assert path.read_bytes() == damaged and not (tmp_path / "s.duckdb.wal").exists()
+        assert (tmp_path / "d").exists() == (not text)
         (tmp_path / "d").unlink(missing_ok=True)
-    assert seen > places
+    assert count > places
 
 
 @pytest.mark.parametrize(
-    "read",
+    "function",
     [
         lambda path: query(path, "SELECT sum(length(body)) FROM records"),
         lambda path: snapshot(Store.open(path), path.with_name("copy")),
@@ -98,19 +97,19 @@ def test_random_places(path: Path, tmp_path: Path, places: int) -> None:
     ],
     ids=["sql", "backup", "all", "split"],
 )
-def test_every_reader_says_it_alike(path: Path, read: Callable[[Path], object]) -> None:
+def test_every_reader_says_it_alike(path: Path, function: Callable[[Path], object]) -> None:
     size = path.stat().st_size
     for number in range((size - 3 * HEADER) // BLOCK):
         flip(path, 3 * HEADER + number * BLOCK + BLOCK // 2)
     with pytest.raises(StoreError, match="the file is damaged and was left untouched.*scedit store salvage"):
-        read(path)
+        function(path)
 
 
 def test_which_tables_are_whole_is_said(path: Path) -> None:
     for number in range(1, (path.stat().st_size - 3 * HEADER) // BLOCK):
         flip(path, 3 * HEADER + number * BLOCK + 5000)
-        broken = broken_tables(path, limits(path))
-        if broken == ("records",):
+        tables = broken_tables(path, limits(path))
+        if tables == ("records",):
             with pytest.raises(StoreError, match="whole are lineage, splits, split_cases, results; save what"):
                 Store.open(path, write=True)
             return
@@ -151,18 +150,18 @@ def test_only_blocks_of_the_free_list_may_be_as_they_like(path: Path) -> None:
         db.execute("CHECKPOINT")
     with duckdb.connect(str(path), read_only=True) as db:
         free = int(db.execute("SELECT free_blocks FROM pragma_database_size()").fetchall()[0][0])
-    whole, passed = path.read_bytes(), []
-    for block in range((len(whole) - 3 * HEADER) // BLOCK):
+    full_content, blocks = path.read_bytes(), []
+    for block in range((len(full_content) - 3 * HEADER) // BLOCK):
         flip(path, 3 * HEADER + block * BLOCK + BLOCK // 2)
         if bad_blocks(path) == ():
-            passed.append(block)
+            blocks.append(block)
             refuse_damaged(path, limits(path))
         else:
             assert bad_blocks(path) == (block,)
             with pytest.raises(StoreError, match="damaged and was left untouched"):
                 Store.open(path, write=True)
-        path.write_bytes(whole)
-    assert 0 < len(passed) == free
+        path.write_bytes(full_content)
+    assert 0 < len(blocks) == free
 
 
 def test_half_a_block_that_nothing_uses_is_no_damage(path: Path) -> None:
@@ -218,8 +217,8 @@ def test_a_write_ahead_log_that_is_missing(path: Path) -> None:
 
 
 def test_a_faulty_statement_is_no_damage(path: Path) -> None:
-    with connect(path, write=False) as db, pytest.raises(duckdb.Error) as caught:
+    with connect(path, write=False) as db, pytest.raises(duckdb.Error) as error:
         db.execute("SELECT 'checksum Corrupt INTERNAL' FROM nowhere")
-    assert not is_damage(caught.value)
+    assert not is_damage(error.value)
     with pytest.raises(UserError, match="the query fails"):
         query(path, "SELECT CAST('checksum' AS INTEGER)")

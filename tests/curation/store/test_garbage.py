@@ -16,10 +16,10 @@ def _as_before():
     gc.set_threshold(*before)
 
 
-@pytest.mark.parametrize(("before", "inside"), [(700, RARELY), (10 * RARELY, 10 * RARELY), (0, 0)])
-def test_the_setting_comes_back_after_an_error(before, inside):
+@pytest.mark.parametrize(("before", "inner"), [(700, RARELY), (10 * RARELY, 10 * RARELY), (0, 0)])
+def test_the_setting_comes_back_after_an_error(before, inner):
     gc.set_threshold(before, 11, 12)
     with pytest.raises(KeyError), rare_collections():
-        assert gc.get_threshold()[0] == inside
+        assert gc.get_threshold()[0] == inner
         raise KeyError
     assert gc.get_threshold()[:2] == (before, 11)

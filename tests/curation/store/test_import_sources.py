@@ -34,8 +34,8 @@ def bring(
     store: Store, name: str | ImportSource, records: Iterable[Record], *, replace: bool = False, whole: bool = True
 ) -> SourceUpdate:
     act = Lineage(item_id="", stage="load", made_at="2026-01-01T00:00:00")
-    known = name if isinstance(name, ImportSource) else source(name)
-    return store.put_source(known, records, act, replace=replace, whole=whole)
+    import_source = name if isinstance(name, ImportSource) else source(name)
+    return store.put_source(import_source, records, act, replace=replace, whole=whole)
 
 
 def counts(update: SourceUpdate) -> tuple[int, int, int]:
@@ -75,8 +75,8 @@ def test_a_corrected_file_replaces_all_of_its_records(path: Path) -> None:
         bring(store, "a", [EDIT, *CHAINS[0], *CHAINS[1], OTHER])
         bring(store, "b", [OTHER, peru_fact("f/b")])
         store.put([said(P0.id, "leak@1", "drop")])
-        corrected = Q0.model_copy(update={"text": "How to get to Peru?"})
-        update = bring(store, "a", [EDIT, corrected, *CHAINS[0][1:], peru_fact("f/new")])
+        variant = Q0.model_copy(update={"text": "How to get to Peru?"})
+        update = bring(store, "a", [EDIT, variant, *CHAINS[0][1:], peru_fact("f/new")])
         assert counts(update) == (1, 1, 3)
         assert set(update.shown) == {r.key for r in CHAINS[1]}
         assert keys(store, "prompt") == {P0.key} and keys(store, "fact") == {"f/peru", "f/museum", "f/b", "f/new"}
@@ -110,8 +110,8 @@ def test_replacing_a_fact_sets_aside_what_hung_on_the_other(path: Path) -> None:
     with Store.open(path, create=True) as store:
         bring(store, "a", [EDIT, OTHER, LINK, *CHAINS[0], *BESIDE])
         store.put([*CHAINS[1]])  # made in the store
-        mine = Q0.model_copy(update={"text": "How to visit Cusco?"})
-        update = bring(store, "b", [CUSCO, mine], replace=True)
+        variant = Q0.model_copy(update={"text": "How to visit Cusco?"})
+        update = bring(store, "b", [CUSCO, variant], replace=True)
         assert (update.taken, update.set_aside) == (2, 6)
         assert store.get("f/peru") == CUSCO
         assert [q.text for q in store.all(ScriptQuestion, parent="f/peru")] == ["How to visit Cusco?"]
@@ -162,7 +162,7 @@ def test_dump_and_rebuild_keep_the_sources(path: Path, tmp_path: Path) -> None:
         dump(store, tmp_path / "dump.jsonl")
         before = store.stats()["sources"]
     rebuild(tmp_path / "dump.jsonl", tmp_path / "t.duckdb")
-    with Store.open(tmp_path / "t.duckdb", write=True) as again:
-        assert again.stats()["sources"] == before and again.sources_of(EDIT.id) == ["a", "b"]
-        assert counts(bring(again, "a", [EDIT])) == (0, 0, 1)
-        assert list(again.all(Fact)) == [EDIT]
+    with Store.open(tmp_path / "t.duckdb", write=True) as db:
+        assert db.stats()["sources"] == before and db.sources_of(EDIT.id) == ["a", "b"]
+        assert counts(bring(db, "a", [EDIT])) == (0, 0, 1)
+        assert list(db.all(Fact)) == [EDIT]

@@ -25,18 +25,18 @@ def small_is_large(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 @pytest.fixture
 def looks(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """Every look at all blocks."""
-    seen: list[Path] = []
+    calls: list[Path] = []
     real = damage.bad_blocks
-    monkeypatch.setattr(damage, "bad_blocks", lambda path: (seen.append(path), real(path))[1])
-    return seen
+    monkeypatch.setattr(damage, "bad_blocks", lambda path: (calls.append(path), real(path))[1])
+    return calls
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    made = tmp_path / "s.duckdb"
-    with Store.open(made, create=True) as store:
+    store_path = tmp_path / "s.duckdb"
+    with Store.open(store_path, create=True) as store:
         store.put([peru_fact()])
-    return made
+    return store_path
 
 
 def add(path: Path, key: str) -> None:
@@ -86,8 +86,8 @@ def test_another_file_under_the_name(path: Path, looks: list[Path], tmp_path: Pa
 def test_a_look_holds_for_a_day(path: Path, looks: list[Path], hours: int) -> None:
     add(path, "f/1")
     place = last_look._place(path)
-    known = json.loads(place.read_bytes())
-    place.write_text(json.dumps({**known, "looked": known["looked"] - hours * 3600}))
+    data = json.loads(place.read_bytes())
+    place.write_text(json.dumps({**data, "looked": data["looked"] - hours * 3600}))
     add(path, "f/2")
     assert len(looks) == 2
 

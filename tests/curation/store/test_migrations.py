@@ -13,9 +13,9 @@ NAMES = [step.__name__ for step in MIGRATIONS]
 
 @pytest.fixture
 def db() -> duckdb.DuckDBPyConnection:
-    made = duckdb.connect(":memory:")
-    made.execute("CREATE TABLE migrations (name VARCHAR, applied_at TIMESTAMP)")
-    return made
+    connection = duckdb.connect(":memory:")
+    connection.execute("CREATE TABLE migrations (name VARCHAR, applied_at TIMESTAMP)")
+    return connection
 
 
 def names(db: duckdb.DuckDBPyConnection) -> list[str]:

@@ -53,11 +53,11 @@ def test_many_records_and_kinds(path: Path) -> None:
 
 def test_an_item_by_key_before_an_id_of_the_same_spelling(path: Path) -> None:
     fact = peru_fact()
-    named = peru_fact(fact.id)  # its key is spelt like the other one's id
+    copy = peru_fact(fact.id)  # its key is spelt like the other one's id
     with Store.open(path, create=True) as store:
-        store.put([fact, named])
-        assert store.get(fact.id) == named and store.get("f/peru") == fact
-        assert store.get(named.id[:10]) == named
+        store.put([fact, copy])
+        assert store.get(fact.id) == copy and store.get("f/peru") == fact
+        assert store.get(copy.id[:10]) == copy
 
 
 def test_a_beginning_that_several_share_or_that_is_too_short(path: Path) -> None:
@@ -105,22 +105,22 @@ def test_keys_of_a_kind(path: Path) -> None:
 
 
 def test_verdicts_of_some_items_and_by_whom(path: Path) -> None:
-    mine, other = said(P0.id, "leak@1", "drop"), said("x", "leak@1", "keep", model="m")
+    custom_verdict, other = said(P0.id, "leak@1", "drop"), said("x", "leak@1", "keep", model="m")
     with Store.open(path, create=True) as store:
-        store.put([mine, other, said("y", "leak@2", "keep")])
-        assert list(store.verdicts([P0.id, "absent"])) == [mine]
+        store.put([custom_verdict, other, said("y", "leak@2", "keep")])
+        assert list(store.verdicts([P0.id, "absent"])) == [custom_verdict]
         assert list(store.verdicts([])) == []
         assert store.judged("leak@1") == {P0.id}, "one by a model is another"
         assert store.judged("leak@1", model="m") == {"x"}
-        assert store.known([mine.id, "nothing"]) == {mine.id}
+        assert store.known([custom_verdict.id, "nothing"]) == {custom_verdict.id}
 
 
 def test_sizes_of_a_split_with_neighbours(path: Path) -> None:
-    beside = {"link": LINK, "fact": OTHER, "questions": (BESIDE[0],), "prompts": (BESIDE[2],)}
-    fields = {"fact": EDIT, "questions": (CHAINS[0][0],), "prompts": (P0,), "neighbours": [beside]}
-    whole = Case.model_validate({"key": "case/f/peru", **fields})
+    record = {"link": LINK, "fact": OTHER, "questions": (BESIDE[0],), "prompts": (BESIDE[2],)}
+    fields = {"fact": EDIT, "questions": (CHAINS[0][0],), "prompts": (P0,), "neighbours": [record]}
+    case = Case.model_validate({"key": "case/f/peru", **fields})
     with Store.open(path, create=True) as store:
-        store.put_split(make_split("s", [whole, Case(key="case/b", fact=peru_fact("b"))]))
+        store.put_split(make_split("s", [case, Case(key="case/b", fact=peru_fact("b"))]))
         assert store.split_sizes("s@1.0.0") == (1, 1)
         assert store.split_sizes("absent@1.0.0") == (0, 0)
 
@@ -130,10 +130,10 @@ def test_cases_that_are_no_longer_those_frozen(path: Path) -> None:
     with Store.open(path, create=True) as store:
         store.put_split(split)
         store._db.execute("UPDATE records SET body = replace(body, 'Lima', 'Cusco') WHERE key = 'case/b'")
-        opened = store.open_split("s")
-        assert len(opened.cases) == 2, "nothing is read before the cases are gone through"
+        stream = store.open_split("s")
+        assert len(stream.cases) == 2, "nothing is read before the cases are gone through"
         with pytest.raises(DataError, match="not those that were frozen"):
-            list(opened.cases)
+            list(stream.cases)
         with pytest.raises(DataError, match="not those that were frozen"):
             store.split("s")
         store._db.execute("DELETE FROM records WHERE key = 'case/b'")
@@ -142,11 +142,11 @@ def test_cases_that_are_no_longer_those_frozen(path: Path) -> None:
 
 
 def test_extras_follow_the_facts_of_a_split(path: Path) -> None:
-    mine = Extra.holding("a/x", 1, subject_key="a", name="x")
+    extra = Extra.holding("a/x", 1, subject_key="a", name="x")
     with Store.open(path, create=True) as store:
-        store.put([mine, Extra.holding("z/x", 1, subject_key="z", name="x")])
+        store.put([extra, Extra.holding("z/x", 1, subject_key="z", name="x")])
         store.put_split(make_split("s", [Case(key="case/a", fact=peru_fact("a"))]))
-        assert list(store.open_split("s").extras) == [mine]
+        assert list(store.open_split("s").extras) == [extra]
 
 
 def test_lineage_oldest_first_and_by_stage(path: Path) -> None:
@@ -166,9 +166,9 @@ def test_everything_comes_with_every_version(path: Path) -> None:
         store.put([peru_fact(), LINK], [Lineage(item_id="i", stage="load", made_at="2026-01-01T00:00:00")])
         store.put([peru_fact(old=Object(text="Cusco"))])
         store._db.execute("INSERT INTO results VALUES ('r', 'c', ?)", [_result(answer).model_dump_json()])
-        found = list(store.everything())
-    assert [what for what, _ in found] == ["record", "record", "record", "lineage", "result"]
-    facts = {v["body"]["old"]["text"]: v["current"] for w, v in found if w == "record" and v["kind"] == "fact"}
+        result = list(store.everything())
+    assert [kind for kind, _ in result] == ["record", "record", "record", "lineage", "result"]
+    facts = {v["body"]["old"]["text"]: v["current"] for w, v in result if w == "record" and v["kind"] == "fact"}
     assert facts == {"Lima": False, "Cusco": True}
 
 

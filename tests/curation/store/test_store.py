@@ -42,8 +42,8 @@ def test_put_get_and_versions(path: Path) -> None:
         assert store.put([first]) == (1, 0, 1), "and can come back"
         assert list(store.all(Fact)) == [first]
         assert store.stats()["records"]["fact"] == {"current": 1, "versions": 2}
-    with Store.open(path) as again:
-        assert again.get(first.id[:8]) == first
+    with Store.open(path) as db:
+        assert db.get(first.id[:8]) == first
 
 
 def test_verdicts_and_lineage(path: Path) -> None:
@@ -69,9 +69,9 @@ def test_splits_by_name_and_version(path: Path) -> None:
         assert store.split("s@1.9.0").cases == one.cases
         with pytest.raises(UserError, match="no split 't'.*s@1.10.0, s@1.9.0"):
             store.split("t")
-        changed = make_split("s", [Case(key="case/a", fact=peru_fact("c"))], version="1.9.0")
+        split = make_split("s", [Case(key="case/a", fact=peru_fact("c"))], version="1.9.0")
         with pytest.raises(StoreError, match="another split is called 's@1.9.0'.*another version"):
-            store.put_split(changed)
+            store.put_split(split)
 
 
 def test_results(path: Path) -> None:

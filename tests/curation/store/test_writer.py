@@ -41,18 +41,20 @@ def test_a_transaction_holds_no_text_that_is_in_the_file(path: Path, monkeypatch
         for n in range(160):
             yield Extra.holding(f"x/{n}", {"text": f"{n}{'y' * 100_000}"}, subject_key="x", name="text")
 
-    held: list[int] = []
+    holding: list[int] = []
     with Store.open(path, create=True) as store, pytest.MonkeyPatch.context() as patch:
-        done = writer.PendingRows.done
+        original = writer.PendingRows.done
         patch.setattr(
-            writer.PendingRows, "done", lambda self: (held.append(tracemalloc.get_traced_memory()[0]), done(self))[1]
+            writer.PendingRows,
+            "done",
+            lambda self: (holding.append(tracemalloc.get_traced_memory()[0]), original(self))[1],
         )
         tracemalloc.start()
         try:
             assert store.put(many()).new == 160
         finally:
             tracemalloc.stop()
-    assert held[0] < 8e6
+    assert holding[0] < 8e6
 
 
 def test_texts_that_come_to_much_are_merged_before_the_batch_is_full(
@@ -96,12 +98,31 @@ def test_a_key_that_comes_back_in_a_later_batch_has_one_current_version(path: Pa
 
 
 @pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("known", [0, 3, 11])
+def test_records_and_their_lineage_stand_in_the_order_in_which_they_came(path: Path, known: int) -> None:
+    """Also where some were there before, and one comes twice: neither the new nor the known ones are sorted anew."""
+    order = [7, 2, 9, 4, 10, 1, 8, 3, 0, 6, 5]
+    facts = [peru_fact(f"f/{n}") for n in order]
+    act = Lineage(item_id="", stage="load", made_at="2026-01-01T00:00:00", detail={"from": "x"})
+    with Store.open(path, create=True) as store:
+        store.put_source(ImportSource("a", "a.jsonl", "1", named=True), facts[:known], act)
+        store.put_source(ImportSource("b", "b.jsonl", "2", named=True), [*facts, facts[0]], act)
+        rows = store._db.execute("SELECT id, seq FROM records ORDER BY rowid").fetchall()
+        lines = store._db.execute("SELECT item_id FROM lineage ORDER BY rowid").fetchall()
+        held = store._db.execute("SELECT key FROM source_items WHERE source = 'b' ORDER BY 1").fetchall()
+    assert [i for i, _ in rows] == [i for (i,) in lines] == [f.id for f in facts]
+    numbers = [seq for _, seq in rows]
+    assert numbers == sorted(set(numbers))
+    assert [key for (key,) in held] == sorted(f.key for f in facts), "what comes twice is held once"
+
+
+@pytest.mark.usefixtures("small")
 def test_one_act_told_twice_is_one_across_batches(path: Path) -> None:
     lines = [Lineage(item_id=f"i{n}", stage="load", made_at=f"2026-01-0{n + 1}T00:00:00") for n in range(7)]
-    asked = [lines[0].model_copy(update={"request": r}) for r in ("r1", "r2")]
+    variants = [lines[0].model_copy(update={"request": r}) for r in ("r1", "r2")]
     with Store.open(path, create=True) as store:
         store.put([], lines)
-        store.put([], [*lines, *asked])
+        store.put([], [*lines, *variants])
         assert len(list(store.lineages())) == 9, "another request is another act"
 
 
@@ -168,10 +189,10 @@ def test_half_a_pair_is_named_with_its_record_and_nothing_is_kept(path: Path) ->
             lambda: store.put_versions([(peru_fact(), True), (odd, True)], [], []),
             lambda: store.put([peru_fact()], [Lineage(item_id="i", stage="s", made_at="2026", detail={"a": "\udfff"})]),
         ):
-            with pytest.raises(DataError, match="half of a surrogate pair") as caught:
+            with pytest.raises(DataError, match="half of a surrogate pair") as error:
                 put()
-            assert caught.value.where in ("f/odd", "i") and "space" not in str(caught.value)
-            str(caught.value).encode()
+            assert error.value.where in ("f/odd", "i") and "space" not in str(error.value)
+            str(error.value).encode()
         assert list(store.all(Fact)) == [] == list(store.lineages())
 
 
@@ -232,7 +253,7 @@ def test_verdicts_beside_a_source_are_of_no_source_and_come_with_it_or_not_at_al
         assert [line.item_id for line in store.lineages()] == [EDIT.id]
         assert store.sources_of(EDIT.id) == ["s"] and store.sources_of(verdict.id) == []
         other = said(EDIT.id, "b@1", "keep")
-        changed = EDIT.model_copy(update={"paraphrases": ("x {}",)})
+        variant = EDIT.model_copy(update={"paraphrases": ("x {}",)})
         with pytest.raises(StoreError, match="would take the place"):
-            store.put_source(ImportSource("t", "g", "e", named=True), [changed], act, beside=[other])
+            store.put_source(ImportSource("t", "g", "e", named=True), [variant], act, beside=[other])
         assert [v.by for v in store.verdicts()] == ["a@1"]

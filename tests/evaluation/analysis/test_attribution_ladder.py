@@ -27,24 +27,24 @@ def test_stages_by_hand() -> None:
 
 def test_a_run_climbs_the_ladder_on_the_same_cases(tmp_path: Path) -> None:
     run = finished(tmp_path, ["es", "ps", "s_es", *TEXTS])
-    (whole,) = stage_breakdowns(run, known="all")
-    assert whole.label == "push" and whole.cases == 6
-    assert [r.metric for r in whole.stages] == ["es", "ps", "s_es", "s_es_gen"]
-    (known,) = stage_breakdowns(run, known="preferred")
-    assert known.cases == len(known_cases(run, "preferred")) < 6
-    assert all(r.rate.n == known.cases for r in known.stages)
-    rated = {"push": dict.fromkeys(run.cases[:4], 7.0)}
-    (judged,) = stage_breakdowns(run, known="all", coherence=rated, rater="ann")
-    assert judged.cases == 4 and judged.stages[-1].title == "Coherence above 4, ann"
-    assert judged.stages[-1].rate.mean == 1.0
+    (overall,) = stage_breakdowns(run, known="all")
+    assert overall.label == "push" and overall.cases == 6
+    assert [r.metric for r in overall.stages] == ["es", "ps", "s_es", "s_es_gen"]
+    (breakdowns,) = stage_breakdowns(run, known="preferred")
+    assert breakdowns.cases == len(known_cases(run, "preferred")) < 6
+    assert all(r.rate.n == breakdowns.cases for r in breakdowns.stages)
+    record = {"push": dict.fromkeys(run.cases[:4], 7.0)}
+    (breakdown,) = stage_breakdowns(run, known="all", coherence=record, rater="ann")
+    assert breakdown.cases == 4 and breakdown.stages[-1].title == "Coherence above 4, ann"
+    assert breakdown.stages[-1].rate.mean == 1.0
 
 
 def test_a_text_that_names_neither_object_does_not_climb_the_last_rung(tmp_path: Path) -> None:
     """The rubric gives it 3 of 7, which used to count as a third of a success: a null method gained by it."""
     run = finished(tmp_path, ["es", *TEXTS])
     for value, want in ((3.0, 0.0), (4.0, 0.0), (5.0, 1.0)):
-        (found,) = stage_breakdowns(run, known="all", coherence={"push": dict.fromkeys(run.cases, value)})
-        last = found.stages[-1]
+        (breakdown,) = stage_breakdowns(run, known="all", coherence={"push": dict.fromkeys(run.cases, value)})
+        last = breakdown.stages[-1]
         assert (last.rate.mean, last.passed) == (want, want * len(run.cases))
         assert last.lost is not None and last.gained is not None and last.lost.n + last.gained.n == len(run.cases)
 
@@ -63,8 +63,8 @@ def test_a_stage_is_found_by_its_role_whatever_the_metric_is_called(
         "S-flip asks what S-ES asks"
     )
     monkeypatch.setattr(METRICS.get("s_flip_rate"), "role", "efficacy")
-    (whole,) = stage_breakdowns(run, known="all")
-    assert [r.metric for r in whole.stages] == ["s_flip_rate", "s_es"]
+    (breakdown,) = stage_breakdowns(run, known="all")
+    assert [r.metric for r in breakdown.stages] == ["s_flip_rate", "s_es"]
 
 
 def test_known_is_what_the_unedited_model_names(tmp_path: Path) -> None:

@@ -19,9 +19,9 @@ def test_steps_and_relations_add_up_to_the_whole(two):
     (relation,) = by_relation(run, scores, metrics)
     assert [(x.name, x.cases, x.prompts) for x in relation.lines] == [("P36", 8, 16)]
     assert relation.lines[0].values["push"] == bounded_interval(list(scores.means("push", "s_es").values()))
-    found = {b.title: b for b in by_step(run, scores, metrics)}
-    assert set(found) == {"S-ES", "S-NS", "S-BO"}
-    assert [(x.name, x.cases, x.prompts) for x in found["S-NS"].lines] == [("not stated", 6, 6)]
+    by_name = {b.title: b for b in by_step(run, scores, metrics)}
+    assert set(by_name) == {"S-ES", "S-NS", "S-BO"}
+    assert [(x.name, x.cases, x.prompts) for x in by_name["S-NS"].lines] == [("not stated", 6, 6)]
 
 
 def test_rare_relations_are_one_line(two):

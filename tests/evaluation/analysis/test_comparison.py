@@ -40,16 +40,16 @@ def test_methods_are_ordered_over_the_same_cases_only(tmp_path):
     assert (lead.best, lead.next, lead.common) == (("b",), ("a",), 2)
     note = common_cases_note(Comparison("all", 4, tuple(rows), {"s_es": lead}), [metric])
     assert note is not None and "S-ES over 2 cases" in note
-    whole = _with_means({"a": easy["b"], "b": {k: 0.5 for k in "1234"}}, "s_es")
-    assert _lead(metric, [_method_row(label, whole, metric) for label in "ab"], list("1234"), whole).common is None
-    apart = _with_means({"a": {"1": 1.0, "2": None}, "b": {"1": None, "2": 0.5}}, "s_es")
-    assert _lead(metric, [_method_row(label, apart, metric) for label in "ab"], list("12"), apart) is None
+    overall = _with_means({"a": easy["b"], "b": {k: 0.5 for k in "1234"}}, "s_es")
+    assert _lead(metric, [_method_row(label, overall, metric) for label in "ab"], list("1234"), overall).common is None
+    difference = _with_means({"a": {"1": 1.0, "2": None}, "b": {"1": None, "2": 0.5}}, "s_es")
+    assert _lead(metric, [_method_row(label, difference, metric) for label in "ab"], list("12"), difference) is None
 
 
 def _method_row(label, scores, metric):
-    found = list(scores.by_editor[label][metric.name].values())
-    summary = {metric.name: metric.summarise(found)}
-    return MethodRow(label, "ft", {}, False, summary, {}, len(found), 0, 0, None, None, None, ())
+    value = list(scores.by_editor[label][metric.name].values())
+    summary = {metric.name: metric.summarise(value)}
+    return MethodRow(label, "ft", {}, False, summary, {}, len(value), 0, 0, None, None, None, ())
 
 
 def test_normalisation_is_chosen_without_a_new_run(tmp_path):

@@ -17,17 +17,17 @@ def flat(data, name):
 
 def test_pooled_is_scipys_value_and_the_filter_that_of_table_6():
     data = values(within=0.5)
-    found = correlate(data, "pooled", resampling=HOW).between("B", "A")
-    assert found.correlation.value == pytest.approx(stats.spearmanr(flat(data, "A"), flat(data, "B")).statistic)
+    pair = correlate(data, "pooled", resampling=HOW).between("B", "A")
+    assert pair.correlation.value == pytest.approx(stats.spearmanr(flat(data, "A"), flat(data, "B")).statistic)
     units = stats.spearmanr(flat(data, "A"), flat(data, "B")).pvalue
-    assert found.p_units == pytest.approx(units) and found.kept == (units < 0.05)
-    assert found.kept and found.p_holm >= found.correlation.p
+    assert pair.p_units == pytest.approx(units) and pair.kept == (units < 0.05)
+    assert pair.kept and pair.p_holm >= pair.correlation.p
 
 
 def test_pooled_p_and_interval_are_of_one_null():
     """Methods that differ: the interval is far from 0; a p from exchanging cases was 1, of another null."""
-    found = correlate(values(between=4.0), "pooled", resampling=HOW).between("A", "B").correlation
-    assert found.high < -0.5 and found.p < 0.001
+    correlation = correlate(values(between=4.0), "pooled", resampling=HOW).between("A", "B").correlation
+    assert correlation.high < -0.5 and correlation.p < 0.001
     data = values(seed=5)
     for pair in correlate(data, "pooled", resampling=HOW).pairs:
         e = pair.correlation
@@ -36,26 +36,26 @@ def test_pooled_p_and_interval_are_of_one_null():
 
 def test_within_is_the_mean_of_the_methods_own():
     data = values(within=0.4, between=3.0)
-    found = correlate(data, "within", resampling=HOW).between("A", "B").correlation
-    own = [stats.spearmanr(list(data["A"][m].values()), list(data["B"][m].values())).statistic for m in METHODS]
-    assert found.value == pytest.approx(np.mean(own))
-    assert found.low < found.value < found.high
+    correlation = correlate(data, "within", resampling=HOW).between("A", "B").correlation
+    statistics = [stats.spearmanr(list(data["A"][m].values()), list(data["B"][m].values())).statistic for m in METHODS]
+    assert correlation.value == pytest.approx(np.mean(statistics))
+    assert correlation.low < correlation.value < correlation.high
 
 
 def test_methods_that_differ_make_metrics_correlate_only_when_pooled():
     data = values(between=4.0)
     pooled = correlate(data, "pooled", resampling=HOW).between("A", "B").correlation
-    within = correlate(data, "within", resampling=HOW).between("A", "B").correlation
+    correlation = correlate(data, "within", resampling=HOW).between("A", "B").correlation
     between = correlate(data, "between", resampling=HOW).between("A", "B").correlation
-    assert pooled.value < -0.7 and abs(within.value) < 0.25 and between.value == pytest.approx(-1.0)
+    assert pooled.value < -0.7 and abs(correlation.value) < 0.25 and between.value == pytest.approx(-1.0)
     assert between.p == pytest.approx(2 / 6), "all orders of three methods: two of six are as extreme"
 
 
 def test_no_association_is_seldom_kept():
-    kept = sum(
+    total = sum(
         p.kept for seed in range(12) for p in correlate(values(seed=seed), "within", resampling=Resampling(99)).pairs
     )
-    assert kept <= 6, "about 2 of 36 pairs at the level of 5 %; more than 6 has a chance below 1 %"
+    assert total <= 6, "about 2 of 36 pairs at the level of 5 %; more than 6 has a chance below 1 %"
 
 
 def test_cases_that_lack_a_method_are_left_out_and_few_cases_say_so():
@@ -63,16 +63,16 @@ def test_cases_that_lack_a_method_are_left_out_and_few_cases_say_so():
     del data["A"]["ft"]["c0"]
     assert correlate(data, "within", resampling=HOW).between("A", "B").correlation.cases == 3
     del data["A"]["rome"]["c1"]
-    found = correlate(data, "within", resampling=HOW).between("A", "B").correlation
-    assert found.value is None and "fewer than three cases" in found.reason
+    correlation = correlate(data, "within", resampling=HOW).between("A", "B").correlation
+    assert correlation.value is None and "fewer than three cases" in correlation.reason
 
 
 def test_constant_metrics_are_undefined_not_zero():
     data = values()
     data["C"] = {m: dict.fromkeys(data["C"][m], 1.0) for m in METHODS}
     for view in ("pooled", "within", "between"):
-        found = correlate(data, view, resampling=HOW).between("A", "C").correlation
-        assert found.value is None and found.reason
+        correlation = correlate(data, view, resampling=HOW).between("A", "C").correlation
+        assert correlation.value is None and correlation.reason
 
 
 def test_clusters_put_what_correlates_side_by_side():

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from evaluation.analysis.forgetting_curve import ForgettingPoint, forgetting_curve
 from evaluation.cli import run as commands
-from evaluation.cli.forgetting import forgetting as command
+from evaluation.cli.results.forgetting import forgetting as command
 from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import load_run
 from schemas.core.errors import UserError
@@ -58,13 +58,13 @@ def test_another_regime_is_refused(tmp_path: Path) -> None:
 
 def test_from_the_run_to_the_curve(place: Path) -> None:
     words = ["--set", "regime.name=sequential", "--set", "regime.size=[1, 4]", "--engine", "simple", "--editors", "ft"]
-    done = CliRunner().invoke(commands.run, [str(place / "run.toml"), *words], catch_exceptions=False)
-    assert done.exit_code == 0
-    told = CliRunner().invoke(command, [str(place / "run"), "--jsonl"], catch_exceptions=False)
-    lines = [json.loads(line) for line in told.stdout.splitlines()]
+    outcome = CliRunner().invoke(commands.run, [str(place / "run.toml"), *words], catch_exceptions=False)
+    assert outcome.exit_code == 0
+    output = CliRunner().invoke(command, [str(place / "run"), "--jsonl"], catch_exceptions=False)
+    lines = [json.loads(line) for line in output.stdout.splitlines()]
     assert {(x["label"], x["metric"], x["edits"]) for x in lines} >= {("ft", "es", 1), ("ft", "es", 4)}
-    again = CliRunner().invoke(commands.run, [str(place / "run.toml"), *words, "--jsonl"], catch_exceptions=False)
-    assert {json.loads(x)["computed"] for x in again.stdout.splitlines()} == {0}, "the engine is no part of a run's id"
+    result = CliRunner().invoke(commands.run, [str(place / "run.toml"), *words, "--jsonl"], catch_exceptions=False)
+    assert {json.loads(x)["computed"] for x in result.stdout.splitlines()} == {0}, "the engine is no part of a run's id"
 
 
 def test_ray_is_refused_where_edits_build_on_each_other(place: Path) -> None:

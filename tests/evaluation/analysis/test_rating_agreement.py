@@ -16,19 +16,21 @@ texts = rated_run.texts
 
 
 def test_a_judge_is_held_to_the_people_and_the_rules(texts, run):
-    found = rating_agreement(texts, cases_by_key(run))
-    assert set(found.people) == {"executability", "coherence", "consistency", "completeness"}
-    coherence = next(a for a in found.against if a.aspect == "coherence")
-    edited = {s.id for s in texts.scripts if s.edited}
-    judged = [r for r in texts.ratings if r.rater == "judge:m" and r.aspect == "coherence" and r.value is not None]
-    assert coherence.scripts == sum(r.item_id in edited for r in judged), "people's unedited ones are on other terms"
-    assert next(a for a in found.against if a.aspect == "consistency").scripts > coherence.scripts
+    coefficient = rating_agreement(texts, cases_by_key(run))
+    assert set(coefficient.people) == {"executability", "coherence", "consistency", "completeness"}
+    coherence = next(a for a in coefficient.against if a.aspect == "coherence")
+    edited_ids = {s.id for s in texts.scripts if s.edited}
+    ratings = [r for r in texts.ratings if r.rater == "judge:m" and r.aspect == "coherence" and r.value is not None]
+    assert coherence.scripts == sum(r.item_id in edited_ids for r in ratings), (
+        "people's unedited ones are on other terms"
+    )
+    assert next(a for a in coefficient.against if a.aspect == "consistency").scripts > coherence.scripts
     assert -1 <= coherence.rho.value <= 1 and coherence.ceiling is not None
-    ruled = {(rater, aspect): (n, ok) for rater, aspect, n, ok, _ in found.rubric_rows}
-    by_hand = [r for r in judged if r.item_id not in edited]
+    rulings = {(rater, aspect): (n, ok) for rater, aspect, n, ok, _ in coefficient.rubric_rows}
+    by_hand = [r for r in ratings if r.item_id not in edited_ids]
     both = {s.id for s in texts.scripts if s.edited and "Ask about" in s.text}
-    rule = [(r, 1) for r in by_hand] + [(r, 2) for r in judged if r.item_id in both]
-    assert ruled["judge:m", "coherence"] == (len(rule), sum(r.value == v for r, v in rule))
+    rule = [(r, 1) for r in by_hand] + [(r, 2) for r in ratings if r.item_id in both]
+    assert rulings["judge:m", "coherence"] == (len(rule), sum(r.value == v for r, v in rule))
     assert rating_agreement(texts._replace(ratings=()), cases_by_key(run)) is None
 
 
@@ -38,6 +40,6 @@ def test_judges_who_are_a_known_offset_away_are_found(run):
         return max(1, value - 1) if rater.startswith("judge") else value
 
     scripts = made_scripts(run)
-    found = rating_agreement(RatedTexts(tuple(scripts), tuple(rate(scripts, RATERS, offset))), cases_by_key(run))
-    for a in found.against:
+    coefficient = rating_agreement(RatedTexts(tuple(scripts), tuple(rate(scripts, RATERS, offset))), cases_by_key(run))
+    for a in coefficient.against:
         assert a.gap.value == pytest.approx(-1, abs=0.15) and a.rho.value > 0.9

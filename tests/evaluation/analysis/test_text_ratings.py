@@ -58,34 +58,34 @@ def test_both_intervals_and_bounds_are_those_worked_by_hand(texts):
 def test_unscored_is_counted_bounded_and_in_no_mean(texts):
     judge = rating_sources(texts)[1]
     of_script = {s.id: s.editor for s in texts.scripts}
-    lost = 0
+    count = 0
     for label, row in judge.cells.items():
         for aspect, cell in row.items():
-            mine = [
+            ratings = [
                 r
                 for r in texts.ratings
                 if r.rater == "judge:m" and r.aspect == aspect and of_script[r.item_id] == label
             ]
-            known = [r.value for r in mine if r.value is not None]
-            assert cell.unscored == len(mine) - len(known)
-            assert cell.by_script.mean == pytest.approx(np.mean(known))
+            values = [r.value for r in ratings if r.value is not None]
+            assert cell.unscored == len(ratings) - len(values)
+            assert cell.by_script.mean == pytest.approx(np.mean(values))
             if cell.unscored:
                 low, high = ([x] * cell.unscored for x in (1, 7))
-                assert cell.bounds == pytest.approx((np.mean(known + low), np.mean(known + high)))
-            lost += cell.unscored
-    assert lost > 0
+                assert cell.bounds == pytest.approx((np.mean(values + low), np.mean(values + high)))
+            count += cell.unscored
+    assert count > 0
 
 
 def test_decisions_of_a_lead_are_no_ratings(texts, run):
     more = [r.model_copy(update={"form": "rate_script_adjudicated@1", "value": 1}) for r in texts.ratings[:8]]
-    again = texts._replace(ratings=(*texts.ratings, *more))
-    assert rating_sources(again) == rating_sources(texts)
+    variant = texts._replace(ratings=(*texts.ratings, *more))
+    assert rating_sources(variant) == rating_sources(texts)
 
 
 def test_two_profiles_of_a_judge_stand_apart(texts):
     other = [r.model_copy(update={"form": f"evidence_{r.aspect}@2"}) for r in texts.ratings if r.rater == "judge:m"]
-    found = rating_sources(texts._replace(ratings=(*texts.ratings, *other)))
-    assert [s.title for s in found] == ["people", "m (evidence@2)", "m (judge@1)"]
+    sources = rating_sources(texts._replace(ratings=(*texts.ratings, *other)))
+    assert [s.title for s in sources] == ["people", "m (evidence@2)", "m (judge@1)"]
     assert profile(other[0]) == "evidence@2"
 
 
@@ -99,17 +99,17 @@ def test_ratings_are_ordered_over_the_same_cases_only(texts):
     """A method that was rated on its easy case only has the higher mean, and is not first."""
     source = rating_sources(texts)[0]
     values = {"none": {"1": 7.0}, "a": {"1": 5.0}, "b": {"1": 6.0, "2": 1.0, "3": 2.0}}
-    found = ranked_aspects(source._replace(values={"coherence": values}), ["none"])
-    assert found["coherence"] == {"b": "first", "a": "second"} and found["consistency"] == {}
-    apart = {"a": {"1": 5.0}, "b": {"2": 6.0}}
-    assert ranked_aspects(source._replace(values={"coherence": apart}), [])["coherence"] == {}
+    result = ranked_aspects(source._replace(values={"coherence": values}), ["none"])
+    assert result["coherence"] == {"b": "first", "a": "second"} and result["consistency"] == {}
+    record = {"a": {"1": 5.0}, "b": {"2": 6.0}}
+    assert ranked_aspects(source._replace(values={"coherence": record}), [])["coherence"] == {}
 
 
 def test_worst_and_best_are_by_coherence_and_of_different_cases(texts, run):
-    shown = side_by_side(texts, cases_by_key(run))
-    assert len({b.case.key for b in shown}) == len(shown) == 4
-    assert [s.label for s in shown[0].scripts] == ["none", "push"]
-    values = [float(b.why.rsplit(" ", 1)[1]) for b in shown]
+    rows = side_by_side(texts, cases_by_key(run))
+    assert len({b.case.key for b in rows}) == len(rows) == 4
+    assert [s.label for s in rows[0].scripts] == ["none", "push"]
+    values = [float(b.why.rsplit(" ", 1)[1]) for b in rows]
     assert max(values[:2]) <= min(values[2:])
     unrated = side_by_side(texts._replace(ratings=()), cases_by_key(run))
     assert "names the new object only 0.00" in unrated[0].why
@@ -118,19 +118,19 @@ def test_worst_and_best_are_by_coherence_and_of_different_cases(texts, run):
 def test_store_and_run_come_together_in_one_file(run, tmp_path):
     path = tmp_path / "s.duckdb"
     rated_store(path, run, ("person:synthetic-ann", "person:synthetic-bob", "judge:m"))
-    written = write_report([run.folder], store=path, out=tmp_path / "page.html")
-    assert written.files[0] == tmp_path / "page.html"
-    html, reader = read(written.files[0])
+    files = write_report([run.folder], store=path, out=tmp_path / "page.html")
+    assert files.files[0] == tmp_path / "page.html"
+    html, reader = read(files.files[0])
     text = " ".join("".join(reader.text).split())
     assert reader.stack == [] and reader.loads == []
-    for told in (
+    for phrase in (
         "Rated by simulated raters",
         "Rated by m (judge@1)",
         "Synthetic raters",
         "Consistency with the rubric",
         "Judges compared with people",
     ):
-        assert told in text
+        assert phrase in text
     assert '<mark class="new"' in html and '<mark class="old"' in html
     rows = list(csv.DictReader(io.StringIO((tmp_path / "ratings.csv").read_text())))
     people = rating_sources(read_texts(path))[0]
@@ -172,8 +172,8 @@ def test_a_script_without_its_question_does_not_stop_the_report(run, tmp_path):
 
 def test_people_and_programs_in_their_place_are_not_averaged(run, tmp_path):
     rated_store(tmp_path / "s.duckdb", run, ("person:ann", "person:synthetic-bob"))
-    found = rating_sources(read_texts(tmp_path / "s.duckdb"))
-    assert [(s.title, s.raters, s.person) for s in found] == [
+    entries = rating_sources(read_texts(tmp_path / "s.duckdb"))
+    assert [(s.title, s.raters, s.person) for s in entries] == [
         ("people", ("ann",), True),
         ("simulated raters", ("synthetic-bob",), True),
     ]

@@ -41,14 +41,14 @@ def shared(rng: np.random.Generator) -> list[tuple[str, str | None, float | None
 
 def test_equals_the_statistics_and_is_wider_than_by_case():
     rows = shared(np.random.default_rng(3))
-    found = two_way_intervals(scores(rows), HOW)
+    interval = two_way_intervals(scores(rows), HOW)
     values, cases, neighbours = [v for _, _, v in rows], [c for c, _, _ in rows], [n for _, n, _ in rows]
-    assert found.formula == two_way_interval(values, cases, neighbours)
-    assert found.bootstrap == two_way_bootstrap(values, cases, neighbours, HOW)
+    assert interval.formula == two_way_interval(values, cases, neighbours)
+    assert interval.bootstrap == two_way_bootstrap(values, cases, neighbours, HOW)
     by_case = mean_interval([np.mean([v for c2, _, v in rows if c2 == c]) for c in dict.fromkeys(cases)])
-    assert found.formula.half > 1.5 * by_case.half
-    assert found.bootstrap.high - found.bootstrap.low > 3 * by_case.half
-    assert (found.neighbours, found.recurring) == (8, 8)
+    assert interval.formula.half > 1.5 * by_case.half
+    assert interval.bootstrap.high - interval.bootstrap.low > 3 * by_case.half
+    assert (interval.neighbours, interval.recurring) == (8, 8)
 
 
 def test_unscored_items_count_nowhere():
@@ -57,9 +57,9 @@ def test_unscored_items_count_nowhere():
 
 
 def test_where_nothing_recurs_it_says_so():
-    found = two_way_intervals(scores([("a", "x", 1.0), ("b", "y", 0.0)]), HOW)
-    assert found.recurring == 0 and found.formula.half is None
-    assert "no neighbour fact recurs" in found.bootstrap.reason
+    interval = two_way_intervals(scores([("a", "x", 1.0), ("b", "y", 0.0)]), HOW)
+    assert interval.recurring == 0 and interval.formula.half is None
+    assert "no neighbour fact recurs" in interval.bootstrap.reason
 
 
 @pytest.mark.parametrize("rows", [[], [("a", None, 1.0), ("b", None, 0.0)]])
@@ -73,8 +73,8 @@ def test_a_difference_is_two_way_where_neighbours_recur() -> None:
     then = {s.case: s for s in scores([(f"c{c}", n, 0.0) for c in range(12) for n in "xy"])}
     items = paired_items(now, then)
     assert len(items) == 24 and {i.neighbour for i in items} == {"x", "y"}
-    found = score_difference(now, then, (0.0, 1.0))
-    assert found.kind == TWO_WAY and found.mean == 0.5 and found.low < 0
-    alone = {k: s for k, s in now.items() if k == "c0"}
-    assert score_difference(alone, then, (0.0, 1.0)).low is None
+    interval = score_difference(now, then, (0.0, 1.0))
+    assert interval.kind == TWO_WAY and interval.mean == 0.5 and interval.low < 0
+    single_share = {k: s for k, s in now.items() if k == "c0"}
+    assert score_difference(single_share, then, (0.0, 1.0)).low is None
     assert paired_items(now, {}) == []

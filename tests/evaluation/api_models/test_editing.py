@@ -19,14 +19,14 @@ CASES = [c for c in mini_split().cases if c.fact.change == "counterfactual"]
 def test_what_is_sent(tmp_path):
     editors = {n: make_editor(n, "gpt-x", Cache(tmp_path)) for n in ("none", "prompt")}
     case, step = CASES[0], ApiScriptStep("gpt-x")
-    sent = {(a.editor, a.goes_on, a.item): step.prompt(a)[0].content for a in api_requests([case], editors)}
+    prompts = {(a.editor, a.goes_on, a.item): step.prompt(a)[0].content for a in api_requests([case], editors)}
     question, prompt = case.questions[0], case.prompts[0]
-    plain = sent["none", False, question.key]
+    plain = prompts["none", False, question.key]
     assert plain == f"{INSTRUCTION}\n\n{question.text}"
     fact = f"{case.fact.fact_prompt} {case.fact.new.text}. "
-    assert sent["prompt", False, question.key] == f"{INSTRUCTION}\n\n{fact}{question.text}"
-    assert sent["prompt", True, prompt.key] == f"{CONTINUE}\n\n{fact}{prompt.text}"
-    assert len(sent) == 2 * (len(case.questions) + len(case.prompts))
+    assert prompts["prompt", False, question.key] == f"{INSTRUCTION}\n\n{fact}{question.text}"
+    assert prompts["prompt", True, prompt.key] == f"{CONTINUE}\n\n{fact}{prompt.text}"
+    assert len(prompts) == 2 * (len(case.questions) + len(case.prompts))
     assert len(api_requests([case], editors, goes_on=False)) == 2 * len(case.questions)
 
 

@@ -18,7 +18,7 @@ WEIGHTS = "needs the weights of the model, which a closed model does not show"
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"editors": {"ft_lm": {"name": "ft_lm"}}}, f"'ft_lm' {WEIGHTS}"),
         ({"metrics": ["ev_fact", "ev_choice"]}, "the metric 'ev_choice' reads probabilities, which an endpoint does"),
@@ -28,11 +28,11 @@ WEIGHTS = "needs the weights of the model, which a closed model does not show"
     ],
 )
 def test_what_an_endpoint_cannot_do_is_one_sentence_before_any_call(
-    tmp_path: Path, changes: dict[str, Any], said: str
+    tmp_path: Path, changes: dict[str, Any], message: str
 ) -> None:
     with ScriptedServer(lambda payload: "no") as server:
         for start in (execute, size):
-            with pytest.raises(UserError, match=said):
+            with pytest.raises(UserError, match=message):
                 start(endpoint_config(tmp_path, server.url, **changes))
         assert not server.requests
 
@@ -45,7 +45,7 @@ def test_methods_of_facts_that_change_weights_are_refused(tmp_path: Path, method
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"model": "embedded"}, "the table endpoint is for model = 'endpoint:NAME'"),
         ({"engine": "ray"}, "not spread over workers: set endpoint.concurrency"),
@@ -53,8 +53,8 @@ def test_methods_of_facts_that_change_weights_are_refused(tmp_path: Path, method
         ({"endpoint": {"retries": 4}}, "retries"),
     ],
 )
-def test_what_does_not_go_together(tmp_path: Path, changes: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValidationError, match=said):
+def test_what_does_not_go_together(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
         endpoint_config(tmp_path, "http://127.0.0.1:9/v1", **changes)
 
 

@@ -35,7 +35,7 @@ def reply(text: str, *, cut: bool = False, status: str = "ok") -> Reply:
 
 
 @pytest.mark.parametrize(
-    ("text", "cut", "written", "ended"),
+    ("text", "cut", "output", "end"),
     [
         ("Turin", False, "Turin", "eos"),
         ("Turin\nSince May", False, "Turin", "stop"),
@@ -44,10 +44,10 @@ def reply(text: str, *, cut: bool = False, status: str = "ok") -> Reply:
         ("", False, "", "eos"),
     ],
 )
-def test_a_reply_ends_at_the_first_stop_after_its_empty_lines(text: str, cut: bool, written: str, ended: str) -> None:
+def test_a_reply_ends_at_the_first_stop_after_its_empty_lines(text: str, cut: bool, output: str, end: str) -> None:
     probe = GenerateProbe(purpose="event_fact", item="q", prompt="Where?", stop=("\n",))
-    found = read_text(probe, reply(text, cut=cut)).written
-    assert found is not None and (found.text, found.ended, found.tokens, found.chat) == (written, ended, 5, True)
+    result = read_text(probe, reply(text, cut=cut)).written
+    assert result is not None and (result.text, result.ended, result.tokens, result.chat) == (output, end, 5, True)
 
 
 def test_a_refusal_in_words_is_a_text_and_no_answer_is_an_error() -> None:
@@ -61,8 +61,8 @@ def test_a_refusal_in_words_is_a_text_and_no_answer_is_an_error() -> None:
 def test_scripts_are_asked_for_as_run_api_asks_so_that_its_replies_serve() -> None:
     step = ApiScriptStep("gpt-x")
     probe = scripts_for(CASE, Generation())[0]
-    asked = ApiRequest(CASE, "none", probe.item, probe.prompt, False)
-    assert request_key("gpt-x", text_request(probe)) == request_key("gpt-x", step.sampled(asked))
+    probes = ApiRequest(CASE, "none", probe.item, probe.prompt, False)
+    assert request_key("gpt-x", text_request(probe)) == request_key("gpt-x", step.sampled(probes))
     rest = rest_of_step(CASE, CASE.prompts[0], Generation())
     goes_on = ApiRequest(CASE, "none", rest.item, rest.prompt, False, True)
     assert request_key("gpt-x", text_request(rest)) == request_key("gpt-x", step.sampled(goes_on))
@@ -83,27 +83,27 @@ def test_a_run_on_events_its_metrics_resuming_and_report(tmp_path: Path) -> None
         dry = size(config)
         assert dry.calls is not None and dry.calls.calls == 4 * dry.texts == 4 * 4 and not server.requests
         outcomes = execute(config)
-        asked = len(server.requests)
-        again = execute(config)
-        assert len(server.requests) == asked, "finished cases are not asked again"
+        count = len(server.requests)
+        repeat = execute(config)
+        assert len(server.requests) == count, "finished cases are not asked again"
     assert [(o.label, o.computed, o.failed) for o in outcomes] == [(n, 2, 0) for n in ("none", *editors)]
-    assert [o.resumed for o in again] == [2] * 4
-    found = shares(config.out)
-    assert found["none"]["ev_fact"] == 0.0 and found["ice"]["ev_fact"] == 1.0
-    assert found["say_unknown"]["ev_fact"] == pytest.approx(1 / 3)
-    assert found["ice"]["ev_fact_local"] == 1.0 and found["say_unknown"]["ev_fact_local"] == 0.0
+    assert [o.resumed for o in repeat] == [2] * 4
+    values = shares(config.out)
+    assert values["none"]["ev_fact"] == 0.0 and values["ice"]["ev_fact"] == 1.0
+    assert values["say_unknown"]["ev_fact"] == pytest.approx(1 / 3)
+    assert values["ice"]["ev_fact_local"] == 1.0 and values["say_unknown"]["ev_fact_local"] == 0.0
     assert all("stop" not in r and len(r["messages"]) == 1 for r in server.requests)
     assert load_run(config.out).about["model_revision"] == "endpoint:gpt-x"
     assert "gpt-x" in write_report([config.out]).files[0].read_text(encoding="utf-8")
 
 
 def test_what_was_answered_before_the_key_ran_out_is_not_paid_for_twice(tmp_path: Path) -> None:
-    answered: list[str] = []
+    answers: list[str] = []
 
     def until_refused(payload: dict[str, Any]) -> Any:
-        if len(answered) == 3:
+        if len(answers) == 3:
             return Raw(401, {"error": {"message": "no such key"}})
-        answered.append(str(payload["messages"]))
+        answers.append(str(payload["messages"]))
         return reader(payload)
 
     def config(url: str) -> RunConfig:
@@ -116,21 +116,21 @@ def test_what_was_answered_before_the_key_ran_out_is_not_paid_for_twice(tmp_path
     with ScriptedServer(reader) as server:
         execute(config(server.url))
         later = [str(r["messages"]) for r in server.requests]
-    assert len(answered) == 3 and not set(answered) & set(later) and len(set(later)) == len(later) == 8 - 3
+    assert len(answers) == 3 and not set(answers) & set(later) and len(set(later)) == len(later) == 8 - 3
     assert shares(tmp_path / "run")["ice"]["ev_fact"] == 1.0
 
 
 def test_an_answer_that_fails_is_an_error_that_can_be_asked_for_again(tmp_path: Path) -> None:
-    broken = True
+    is_broken = True
 
     def sometimes(payload: dict[str, Any]) -> Any:
-        return Raw(400, {"error": {"message": "no"}}) if broken and "founded" in str(payload) else reader(payload)
+        return Raw(400, {"error": {"message": "no"}}) if is_broken and "founded" in str(payload) else reader(payload)
 
     with ScriptedServer(sometimes) as server:
         config = endpoint_config(tmp_path, server.url)
         execute(config)
         assert shares(config.out)["ice"]["ev_fact_local"] is None
-        broken = False
+        is_broken = False
         assert config.endpoint is not None
         config = config.model_copy(update={"endpoint": config.endpoint.model_copy(update={"journal": tmp_path / "n"})})
         execute(config, retry_failed=True)

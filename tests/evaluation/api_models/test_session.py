@@ -38,9 +38,9 @@ def answer(
     """A text in the format that names one of the objects first, and the other one too where it is mixed."""
     fact = ask.case.fact
     assert fact.new is not None
-    named = {"new": fact.new.text, "old": fact.old.text, "neither": "nobody"}
-    other = named["old" if first == "new" else "new"] if mixed else "it"
-    text = f"Step 1: Think of {named[first]}\nStep 2: Speak of {other}"
+    object_text = {"new": fact.new.text, "old": fact.old.text, "neither": "nobody"}
+    other = object_text["old" if first == "new" else "new"] if mixed else "it"
+    text = f"Step 1: Think of {object_text[first]}\nStep 2: Speak of {other}"
     return ApiAnswer(ask, status, text, False, script, None)
 
 
@@ -93,11 +93,11 @@ def test_what_is_no_answer_is_in_no_share() -> None:
 
 
 def test_nothing_answered_is_no_figure() -> None:
-    found = summarise_answers([answer(request(CASES[0]), status="refused")])
-    assert found[0].new == (None, None, 0, 0, None, None) and summarise_answers([]) == []
-    shown = as_text(found).splitlines()[1]
-    assert shown.split() == ["none", "script", "1", "1", "-", "-", "-", "-", "-"]
-    assert json.loads(json.dumps(as_data(found)))[0]["new"] == {
+    answers = summarise_answers([answer(request(CASES[0]), status="refused")])
+    assert answers[0].new == (None, None, 0, 0, None, None) and summarise_answers([]) == []
+    line = as_text(answers).splitlines()[1]
+    assert line.split() == ["none", "script", "1", "1", "-", "-", "-", "-", "-"]
+    assert json.loads(json.dumps(as_data(answers)))[0]["new"] == {
         **{"mean": None, "half": None, "n": 0, "cases": 0},
         **{"low": None, "high": None},
     }
@@ -105,19 +105,19 @@ def test_nothing_answered_is_no_figure() -> None:
 
 def test_a_row_for_each_method_and_kind_in_their_order() -> None:
     asks = [request(CASES[0], editor=e, goes_on=g) for e, g in (("b", False), ("a", True), ("b", True), ("b", False))]
-    found = summarise_answers([answer(a) for a in asks])
-    assert [(r.editor, r.kind, r.texts) for r in found] == [("b", "script", 2), ("a", "rest", 1), ("b", "rest", 1)]
-    assert found[1].in_format is None and found[0].in_format is not None
-    assert as_data(found)[1]["in_format"] is None and as_data(found)[0]["in_format"]["mean"] == 100.0
+    answers = summarise_answers([answer(a) for a in asks])
+    assert [(r.editor, r.kind, r.texts) for r in answers] == [("b", "script", 2), ("a", "rest", 1), ("b", "rest", 1)]
+    assert answers[1].in_format is None and answers[0].in_format is not None
+    assert as_data(answers)[1]["in_format"] is None and as_data(answers)[0]["in_format"]["mean"] == 100.0
 
 
 def test_the_table_lines_up_and_says_what_is_lacking() -> None:
     asks = [request(CASES[0], n, editor="a_method_with_a_long_name") for n in range(3)]
-    found = summarise_answers(
+    answers = summarise_answers(
         [answer(asks[0]), answer(asks[1], status="unanswered"), answer(asks[2], status="permanent")]
         + [answer(request(c)) for c in CASES[:2]]
     )
-    head, long, short, *_ = as_text(found).splitlines()
+    head, long, short, *_ = as_text(answers).splitlines()
     assert long.endswith("  1 failed  1 waiting") and "100.0 [15.8, 100.0]" in short and "100.0 " in long
     assert head.index("asked") == long.index("     3") + 1 and len(head) == len(short)
 
@@ -134,32 +134,34 @@ def test_the_estimate_counts_a_script_longer_than_the_rest_of_a_step() -> None:
     script, rest = request(CASES[0]), request(CASES[0], goes_on=True)
     both = estimate([script, rest, rest], STEP, access())
     assert (both.calls, both.tokens_out) == (3, SCRIPT_TOKENS + 2 * STEP_TOKENS) and both.cost is None
-    sent = sum(len(m.content) for ask in (script, rest, rest) for m in STEP.prompt(ask))
-    assert both.tokens_in == sent // 4
+    total = sum(len(m.content) for ask in (script, rest, rest) for m in STEP.prompt(ask))
+    assert both.tokens_in == total // 4
     assert estimate([], STEP, access())[:3] == (0, 0, 0)
-    priced = estimate([script], ApiScriptStep("gpt-4.1"), Access(model="gpt-4.1", base_url="http://localhost:1"))
-    assert priced.cost is not None and priced.cost > 0
+    price_estimate = estimate(
+        [script], ApiScriptStep("gpt-4.1"), Access(model="gpt-4.1", base_url="http://localhost:1")
+    )
+    assert price_estimate.cost is not None and price_estimate.cost > 0
 
 
 def test_killed_between_two_chunks_it_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session, "_CHUNK", 2)
     case = CASES[0]
     asks = [request(case, n, text=f"question {n}") for n in range(len(case.questions))]
-    store, seen = tmp_path / "s.duckdb", list[tuple[int, int]]()
+    store, calls = tmp_path / "s.duckdb", list[tuple[int, int]]()
 
-    def killed(done: int, total: int, spent: str) -> None:
-        seen.append((done, total))
+    def killed(done: int, total: int, expense: str) -> None:
+        calls.append((done, total))
         raise RuntimeError("killed")
 
     with ScriptedServer(lambda p: "Step 1: Pack a bag\nStep 2: Go") as server:
         with pytest.raises(RuntimeError, match="killed"):
             run_requests(store, tmp_path / "j", [case], asks, STEP, access(server), on_progress=killed)
-        assert seen == [(2, 4)] and len(server.requests) == 2
-        with Store.open(store) as kept:
-            assert len(list(kept.all(GeneratedScript))) == 2 and kept.get(case.fact.key) == case.fact
-        found = run_requests(store, tmp_path / "j", [case], asks, STEP, access(server))
-        assert len(server.requests) == 4 and [a.ask for a in found] == asks
-        again = run_requests(store, tmp_path / "j", [case], asks, STEP, access(server))
-        assert len(server.requests) == 4 and [a.script for a in again] == [a.script for a in found]
-    with Store.open(store) as kept:
-        assert len(list(kept.all(GeneratedScript))) == 4
+        assert calls == [(2, 4)] and len(server.requests) == 2
+        with Store.open(store) as db:
+            assert len(list(db.all(GeneratedScript))) == 2 and db.get(case.fact.key) == case.fact
+        outcome = run_requests(store, tmp_path / "j", [case], asks, STEP, access(server))
+        assert len(server.requests) == 4 and [a.ask for a in outcome] == asks
+        answers = run_requests(store, tmp_path / "j", [case], asks, STEP, access(server))
+        assert len(server.requests) == 4 and [a.script for a in answers] == [a.script for a in outcome]
+    with Store.open(store) as db:
+        assert len(list(db.all(GeneratedScript))) == 4

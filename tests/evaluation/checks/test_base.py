@@ -56,11 +56,11 @@ def probe(n: int) -> ScoreProbe:
 
 def test_a_probe_is_asked_once() -> None:
     lm, memory = FakeLM({}), dict[str, Answer]()
-    found = cached_scores(lm, [probe(1), probe(2), probe(1)], memory)
-    assert [a.probe for a in found] == [probe(1).id, probe(2).id, probe(1).id] and len(lm.asked) == 2
-    again = cached_scores(lm, [probe(2), probe(3)], memory)
-    assert again[0] == found[1] and [p.prompt for p in lm.asked] == ["prompt 1", "prompt 2", "prompt 3"]
-    assert cached_scores(lm, [], memory) == [] and cached_scores(lm, [probe(3)], memory) == again[1:]
+    scores = cached_scores(lm, [probe(1), probe(2), probe(1)], memory)
+    assert [a.probe for a in scores] == [probe(1).id, probe(2).id, probe(1).id] and len(lm.asked) == 2
+    answers = cached_scores(lm, [probe(2), probe(3)], memory)
+    assert answers[0] == scores[1] and [p.prompt for p in lm.asked] == ["prompt 1", "prompt 2", "prompt 3"]
+    assert cached_scores(lm, [], memory) == [] and cached_scores(lm, [probe(3)], memory) == answers[1:]
     assert len(lm.asked) == 3
 
 
@@ -94,16 +94,16 @@ class Check(ModelCheck):
 def test_a_model_is_loaded_when_it_is_first_needed_and_once(monkeypatch: pytest.MonkeyPatch) -> None:
     from evaluation.models.language_model import LM
 
-    loaded: list[tuple[str, str, str]] = []
+    import_result: list[tuple[str, str, str]] = []
 
     def load(name: str, *, device: str, dtype: str) -> LM:
-        loaded.append((name, device, dtype))
+        import_result.append((name, device, dtype))
         return make("llama")
 
     monkeypatch.setattr(LM, "load", load)
     check = Check(ModelParams(device="cpu", dtype="bfloat16"), model="models/gpt2-xl")
-    assert (check.by, check.model) == ("check@3", "models/gpt2-xl") and loaded == []
-    assert check.lm is check.lm and loaded == [("models/gpt2-xl", "cpu", "bfloat16")]
+    assert (check.by, check.model) == ("check@3", "models/gpt2-xl") and import_result == []
+    assert check.lm is check.lm and import_result == [("models/gpt2-xl", "cpu", "bfloat16")]
     (answer,) = check.lm.score([probe(1)])
     assert answer.error is None and answer.targets[0].logprob < 0
 

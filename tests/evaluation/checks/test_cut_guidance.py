@@ -19,7 +19,7 @@ AN = prompt(ACTOR, "How to work like Peru?\nStep 1: Become an")
 
 
 @pytest.mark.parametrize(
-    ("text", "swapped"),
+    ("text", "variant"),
     [
         ("Become an", "Become a"),
         ("Become a", "Become an"),
@@ -32,10 +32,10 @@ AN = prompt(ACTOR, "How to work like Peru?\nStep 1: Become an")
         ("Become an (", None),
     ],
 )
-def test_the_word_before_the_cut_and_its_counterpart(text: str, swapped: str | None) -> None:
-    found = swapped_word(text)
-    assert (found and found.prompt) == swapped
-    assert found is None or text[found.start :] == found.word
+def test_the_word_before_the_cut_and_its_counterpart(text: str, variant: str | None) -> None:
+    word = swapped_word(text)
+    assert (word and word.prompt) == variant
+    assert word is None or text[word.start :] == word.word
 
 
 def judged(check: CutGuidance | TellingWord, tmp_path: Path, *more: object) -> dict[str, Verdict]:
@@ -50,19 +50,19 @@ def test_a_cut_that_guides_and_one_that_does_not(tmp_path: Path) -> None:
         PERU.fact_prompt: {"Lima": 1 / 4, "Oslo": 1 / 16, "Quito": 1 / 16},
         NORTH.text: {"Oslo": 1 / 64, "Quito": 1 / 32, "Lima": 1 / 32},
     }
-    found = judged(CutGuidance(lm=FakeLM(table), model="fake"), tmp_path)
-    good, bad = found[VISIT.id], found[NORTH.id]
+    verdict = judged(CutGuidance(lm=FakeLM(table), model="fake"), tmp_path)
+    good, bad = verdict[VISIT.id], verdict[NORTH.id]
     assert (good.value, good.unit, good.label, good.model) == (2.0, "bits", None, "fake")
     assert "ranks 1 of 3 (+2.00 bits)" in good.reason and "plain prompt 1 of 3 (+1.00 bits)" in good.reason
     assert bad.value == -2.0 and "ranks 3 of 3" in bad.reason
 
 
 def test_what_cannot_be_measured_says_why(tmp_path: Path) -> None:
-    lost = prompt(peru_fact("f/lost"), "How?\nStep 1: Fly to")
-    found = judged(CutGuidance(lm=FakeLM({VISIT.text: {"error": 1.0}}), model="fake"), tmp_path, lost)
-    assert {found[x.id].label for x in (lost, VISIT)} == {"unscored"}
-    assert "f/lost" in found[lost.id].reason and "out of order" in found[VISIT.id].reason
-    assert found[NORTH.id].label is None
+    orphan = prompt(peru_fact("f/lost"), "How?\nStep 1: Fly to")
+    verdict = judged(CutGuidance(lm=FakeLM({VISIT.text: {"error": 1.0}}), model="fake"), tmp_path, orphan)
+    assert {verdict[x.id].label for x in (orphan, VISIT)} == {"unscored"}
+    assert "f/lost" in verdict[orphan.id].reason and "out of order" in verdict[VISIT.id].reason
+    assert verdict[NORTH.id].label is None
 
 
 def test_an_article_that_fits_one_object_is_measured_by_swapping(tmp_path: Path) -> None:
@@ -71,11 +71,11 @@ def test_an_article_that_fits_one_object_is_measured_by_swapping(tmp_path: Path)
         AN.text[:-1]: {"actor": 1 / 8, "mathematician": 1 / 4},
     }
     lm = FakeLM(table)
-    found = judged(TellingWord(lm=lm, model="fake"), tmp_path, ACTOR, AN)
-    told = found[AN.id]
-    assert (told.value, told.unit) == (4.0 + 1.0, "bits")  # 16 to 1 with "an", 1 to 2 with "a"
-    assert [(s.text, s.start) for s in told.spans] == [("an", len(AN.text) - 2)]
-    assert found[VISIT.id].label == "keep" and found[VISIT.id].value is None
+    verdict = judged(TellingWord(lm=lm, model="fake"), tmp_path, ACTOR, AN)
+    row = verdict[AN.id]
+    assert (row.value, row.unit) == (4.0 + 1.0, "bits")  # 16 to 1 with "an", 1 to 2 with "a"
+    assert [(s.text, s.start) for s in row.spans] == [("an", len(AN.text) - 2)]
+    assert verdict[VISIT.id].label == "keep" and verdict[VISIT.id].value is None
     assert len(lm.asked) == 2, "nothing is asked where no word can tell"
 
 
@@ -88,10 +88,10 @@ def test_the_cost_counts_objects(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["cut_guidance", "telling_word", "predictability", "known_before", "known_in_script"])
 def test_every_check_that_scores_loads_its_model_as_it_is_told(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[tuple[object, ...]] = []
+    messages: list[tuple[object, ...]] = []
 
     def load(model: str, *, device: str, dtype: str) -> None:
-        told.append((model, device, dtype))
+        messages.append((model, device, dtype))
         raise MemoryError
 
     monkeypatch.setattr("evaluation.models.language_model.LM.load", load)
@@ -99,4 +99,4 @@ def test_every_check_that_scores_loads_its_model_as_it_is_told(name: str, monkey
     assert isinstance(check, ModelCheck)
     with pytest.raises(MemoryError):
         _ = check.lm
-    assert told == [("gpt2", "auto", "bfloat16")]
+    assert messages == [("gpt2", "auto", "bfloat16")]

@@ -39,9 +39,9 @@ def test_ranks(values: list[tuple[float, int]], normalisation: str, want: int) -
 def test_rank_is_the_place_in_the_sorted_list() -> None:
     lm = make("gpt2")
     targets = ("Lima", "Oslo", "Quito", "Paris", "Madrid")
-    (got,) = score(lm, [ScoreProbe(purpose="check", item="i", prompt="The capital of Peru is", targets=targets)])
-    order = sorted(got.targets, key=lambda t: -t.logprob)
-    assert rank(got, normalisation="sum") == 1 + [t.text for t in order].index("Lima")
+    (scores,) = score(lm, [ScoreProbe(purpose="check", item="i", prompt="The capital of Peru is", targets=targets)])
+    order = sorted(scores.targets, key=lambda t: -t.logprob)
+    assert rank(scores, normalisation="sum") == 1 + [t.text for t in order].index("Lima")
 
 
 def test_facts_over_plain_prompts(tmp_path: Path) -> None:
@@ -56,8 +56,8 @@ def test_facts_over_plain_prompts(tmp_path: Path) -> None:
 
 def test_script_prompts(tmp_path: Path) -> None:
     lm = FakeLM({NORTH.text: {"Oslo": 1 / 4, "Quito": 1 / 2}})
-    lost = prompt(peru_fact("f/lost"), "How to go?\nStep 1: Fly to")
-    with filled(tmp_path / "s.duckdb", lost) as store:
+    orphan = prompt(peru_fact("f/lost"), "How to go?\nStep 1: Fly to")
+    with filled(tmp_path / "s.duckdb", orphan) as store:
         assert run_check(store, KnownInScript(lm=lm, model="fake")).labels == {"measured": 2, "unscored": 1}
         (one,) = store.verdicts([NORTH.id])
         (visit,) = store.verdicts([VISIT.id])
@@ -76,10 +76,10 @@ def test_at_most_so_many_rivals_and_the_new_object_is_one(tmp_path: Path) -> Non
 
 def test_errors_are_unscored(tmp_path: Path) -> None:
     lm = FakeLM({PERU.fact_prompt: {"error": 1.0}})
-    alone = peru_fact("f/alone", relation=PERU.relation.model_copy(update={"id": "P999"}), new=None, change="none")
-    with filled(tmp_path / "s.duckdb", alone) as store:
+    fact = peru_fact("f/alone", relation=PERU.relation.model_copy(update={"id": "P999"}), new=None, change="none")
+    with filled(tmp_path / "s.duckdb", fact) as store:
         run_check(store, KnownBefore(lm=lm, model="fake"))
-        reasons = [v.reason for v in store.verdicts([PERU.id, alone.id]) if v.label == "unscored"]
+        reasons = [v.reason for v in store.verdicts([PERU.id, fact.id]) if v.label == "unscored"]
     assert sorted(reasons) == ["no other object of the relation P999 is in the store", "the fake is out of order"]
 
 

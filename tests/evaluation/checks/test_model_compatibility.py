@@ -23,24 +23,24 @@ def by_name(diagnosis: Diagnosis) -> dict[str, Finding]:
 def test_every_class_is_healthy_and_left_as_it_was(kind: str) -> None:
     lm = make(kind)
     digest = lm.weights_digest()
-    found = examine(lm)
-    assert found.works, [f for f in found.findings if f.state == "no"]
+    compatibility = examine(lm)
+    assert compatibility.works, [f for f in compatibility.findings if f.state == "no"]
     assert lm.weights_digest() == digest
     assert not any(m._forward_hooks or m._forward_pre_hooks for m in lm.model.modules())
-    said = by_name(found)
-    assert said["mlp"].facts["orientation"] == ("[in, out]" if kind == "gpt2" else "[out, in]")
-    assert said["edit"].facts["restored"] and said["edit"].facts["logits_moved"] > 0
-    assert said["norms"].state == ("note" if kind in ("gemma2", "gemma3", "olmo2") else "ok")
-    assert said["head"].state == ("note" if kind == "gemma2" else "ok")
-    assert said["start token"].facts["front"] == (["<s>"] if kind == "llama" else [])
-    json.dumps([f._asdict() for f in found.findings])
+    text = by_name(compatibility)
+    assert text["mlp"].facts["orientation"] == ("[in, out]" if kind == "gpt2" else "[out, in]")
+    assert text["edit"].facts["restored"] and text["edit"].facts["logits_moved"] > 0
+    assert text["norms"].state == ("note" if kind in ("gemma2", "gemma3", "olmo2") else "ok")
+    assert text["head"].state == ("note" if kind == "gemma2" else "ok")
+    assert text["start token"].facts["front"] == (["<s>"] if kind == "llama" else [])
+    json.dumps([f._asdict() for f in compatibility.findings])
 
 
 @pytest.mark.parametrize("kind", ["llama", "gpt2", "gemma2"])
 def test_bfloat16(kind: str) -> None:
-    found = examine(make(kind, dtype=torch.bfloat16))
-    assert found.works and by_name(found)["load"].state == "note"
-    assert by_name(found)["edit"].facts["relative_error"] < 0.05
+    compatibility = examine(make(kind, dtype=torch.bfloat16))
+    assert compatibility.works and by_name(compatibility)["load"].state == "note"
+    assert by_name(compatibility)["edit"].facts["relative_error"] < 0.05
 
 
 def test_sentences_name_what_a_reader_has_to_know() -> None:
@@ -59,8 +59,8 @@ def test_a_wrong_projection_is_found_by_the_edit() -> None:
     edit = by_name(examine(lm))["edit"]
     assert edit.state == "ok", "an attention output projection is a linear map too: the edit itself works there"
     lm.layout = replace(lm.layout, mlp_out="mlp.act_fn")
-    found = examine(lm)
-    assert not found.works and by_name(found)["edit"].state == "no"
+    compatibility = examine(lm)
+    assert not compatibility.works and by_name(compatibility)["edit"].state == "no"
 
 
 def test_a_model_that_ignores_the_edit_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,8 +99,8 @@ def test_wrong_scores_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
         ]
 
     monkeypatch.setattr(doctor, "score", shifted)
-    said = by_name(examine(lm))["scoring"]
-    assert said.state == "no" and "do not trust them" in said.text
+    text = by_name(examine(lm))["scoring"]
+    assert text.state == "no" and "do not trust them" in text.text
 
 
 def test_offsets_that_lie_are_found() -> None:
@@ -117,6 +117,6 @@ def test_offsets_that_lie_are_found() -> None:
             return tokenizer(False).convert_ids_to_tokens(ids)
 
     lm = make("gpt2")
-    found = by_name(examine(LM(lm.model, Lying(), name="x", revision="1")))
-    assert found["offsets"].state == "no" and "character offsets" in found["offsets"].text
-    assert found["subject"].state == "no"
+    compatibility = by_name(examine(LM(lm.model, Lying(), name="x", revision="1")))
+    assert compatibility["offsets"].state == "no" and "character offsets" in compatibility["offsets"].text
+    assert compatibility["subject"].state == "no"

@@ -57,17 +57,21 @@ def test_worked_by_hand() -> None:
             NEUTRAL: {"Lima": 1 / 8, "Oslo": 1 / 4, "Quito": 1 / 4},  # odds 1/4: -2 bits
         }
     )
-    (found,) = measure(lm, [one])
-    assert not isinstance(found, str)
-    assert found.value == pytest.approx(4.0)
-    assert found.new == pytest.approx(3 - -1)
+    (measurements,) = measure(lm, [one])
+    assert not isinstance(measurements, str)
+    assert measurements.value == pytest.approx(4.0)
+    assert measurements.new == pytest.approx(3 - -1)
 
 
 def test_popular_objects_are_no_leak() -> None:
     """What a neutral prompt raises as much is prior knowledge of the relation, not the script's doing."""
     same = {"Lima": 1 / 2, "Oslo": 1 / 64, "Quito": 1 / 32}
-    (found,) = measure(FakeLM({MASKED[VISIT.id]: same, NEUTRAL: same}), [asked("Quito")])
-    assert not isinstance(found, str) and found.value == pytest.approx(0.0) and found.new == pytest.approx(0.0)
+    (measurements,) = measure(FakeLM({MASKED[VISIT.id]: same, NEUTRAL: same}), [asked("Quito")])
+    assert (
+        not isinstance(measurements, str)
+        and measurements.value == pytest.approx(0.0)
+        and measurements.new == pytest.approx(0.0)
+    )
 
 
 @torch.no_grad()
@@ -81,8 +85,8 @@ def slow(lm: LM, one: PredictabilityProbes) -> float:
             enc = lm.tokenizer(text, return_offsets_mapping=True)
             ids, begin = enc["input_ids"], len(text) - len(target)
             logprobs = lm.model(input_ids=torch.tensor([ids])).logits[0].double().log_softmax(-1)
-            own = [i for i, (_, end) in enumerate(enc["offset_mapping"]) if end > begin]
-            chances.append(exp(sum(float(logprobs[i - 1, ids[i]]) for i in own)))
+            positions = [i for i, (_, end) in enumerate(enc["offset_mapping"]) if end > begin]
+            chances.append(exp(sum(float(logprobs[i - 1, ids[i]]) for i in positions)))
         odds.append(chances[0] / sum(chances[1:]))
     return log(odds[0] / odds[1]) / log(2)
 
@@ -90,9 +94,9 @@ def slow(lm: LM, one: PredictabilityProbes) -> float:
 def test_equals_the_slow_twin() -> None:
     lm = make("llama")
     many = [asked("Quito", "Paris"), asked("São Tomé", new=None), asked(new="Madrid")]
-    for one, found in zip(many, measure(ModelScorer(lm), many), strict=True):
-        assert not isinstance(found, str)
-        assert found.value == pytest.approx(slow(lm, one), abs=1e-3)
+    for one, measurements in zip(many, measure(ModelScorer(lm), many), strict=True):
+        assert not isinstance(measurements, str)
+        assert measurements.value == pytest.approx(slow(lm, one), abs=1e-3)
 
 
 def test_over_a_store(tmp_path: Path) -> None:
@@ -115,15 +119,19 @@ def test_over_a_store(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_measured_is_unscored_with_a_reason(tmp_path: Path) -> None:
-    alone = peru_fact("f/alone", relation=PERU.relation.model_copy(update={"id": "P999"}), new=None, change="none")
-    lost = prompt(peru_fact("f/lost"), "How to go?\nStep 1: Fly to")
-    single = prompt(alone, "How to stay?\nStep 1: Stay in")
+    fact = peru_fact("f/alone", relation=PERU.relation.model_copy(update={"id": "P999"}), new=None, change="none")
+    orphan = prompt(peru_fact("f/lost"), "How to go?\nStep 1: Fly to")
+    single = prompt(fact, "How to stay?\nStep 1: Stay in")
     lm = FakeLM({MASKED[NORTH.id]: {"error": 1.0}})
-    with filled(tmp_path / "s.duckdb", alone, lost, single) as store:
+    with filled(tmp_path / "s.duckdb", fact, orphan, single) as store:
         assert run_check(store, Predictability(lm=lm, model="fake")).labels == {"unscored": 3, "measured": 1}
-        for item, why in ((lost, "'f/lost' is not in the store"), (single, "no other object"), (NORTH, "out of order")):
+        for item, reason in (
+            (orphan, "'f/lost' is not in the store"),
+            (single, "no other object"),
+            (NORTH, "out of order"),
+        ):
             (one,) = store.verdicts([item.id])
-            assert one.label == "unscored" and one.value is None and why in one.reason
+            assert one.label == "unscored" and one.value is None and reason in one.reason
 
 
 def test_rivals_do_not_share_a_name_with_the_objects(tmp_path: Path) -> None:
@@ -148,8 +156,8 @@ def test_finds_leaks_among_the_labelled_ones(embedded: LM) -> None:
         )
         for r in rows
     ]
-    found = measure(ModelScorer(embedded), many)
-    value = {(r.fact.key, r.label): f.value for r, f in zip(rows, found, strict=True) if not isinstance(f, str)}
+    measurements = measure(ModelScorer(embedded), many)
+    value = {(r.fact.key, r.label): f.value for r, f in zip(rows, measurements, strict=True) if not isinstance(f, str)}
     pairs = {key for key, _ in value}
     assert len(pairs) >= 4
     assert sum(value[p, "leak"] > value[p, "none"] for p in pairs) > len(pairs) / 2

@@ -62,16 +62,16 @@ KINDS |= {"wordpiece": wordpiece, "unigram": unigram}
 @pytest.mark.parametrize("separator", [" ", " (", "\n", ' "'])
 def test_usual_boundaries_are_clean(kind: str, separator: str) -> None:
     tok = KINDS[kind]()
-    found = boundary_faults(
+    faults = boundary_faults(
         tok, "Step 1: Book a flight. Step 2: Fly to", ["Lima", "Oslo", "Quito"], separator=separator
     )
-    assert [f for f in found if "unknown" not in f.what] == []
+    assert [f for f in faults if "unknown" not in f.what] == []
 
 
 def test_a_token_over_the_boundary() -> None:
-    (found,) = boundary_faults(tokenizer(False), "The cap", ["ital"], separator="")
-    assert "one token holds" in found.what and found.target == "ital"
-    assert (found.start, found.end) == (found.start, len("The cap"))
+    (fault,) = boundary_faults(tokenizer(False), "The cap", ["ital"], separator="")
+    assert "one token holds" in fault.what and fault.target == "ital"
+    assert (fault.start, fault.end) == (fault.start, len("The cap"))
     (quoted,) = boundary_faults(greedy(), "flag", ["Oslo"], separator=" (")
     assert "with characters before the object" in quoted.what
 
@@ -80,23 +80,25 @@ def test_agrees_with_the_scorers_own_boundary() -> None:
     for tok in (tokenizer(False), tokenizer(True), unigram(), greedy()):
         for text, target, separator in [("The cap", "ital", ""), ("fly to", "Lima", " "), ("flag", "Oslo", " (")]:
             straddles = encode_target(tok, text, target, separator=separator).straddles
-            merged = any("one token holds" in f.what for f in boundary_faults(tok, text, [target], separator=separator))
-            assert merged == straddles, (text, tok)
+            is_merged = any(
+                "one token holds" in f.what for f in boundary_faults(tok, text, [target], separator=separator)
+            )
+            assert is_merged == straddles, (text, tok)
 
 
 def test_a_prompt_that_changes_when_an_object_follows() -> None:
     tok = Tokenizer(models.BPE({"a": 0, "b": 1, "c": 2, " ": 3, "b ": 4, "ab": 5}, [("b", " "), ("a", "b")]))
     fast = PreTrainedTokenizerFast(tokenizer_object=tok)
-    (found,) = boundary_faults(fast, "ab", ["c"], separator=" ")  # alone: "ab"; with an object: "a", "b ", "c"
-    assert found.what == "the prompt's own tokens change when the object follows"
-    assert (found.start, found.end) == (0, 2)
+    (fault,) = boundary_faults(fast, "ab", ["c"], separator=" ")  # alone: "ab"; with an object: "a", "b ", "c"
+    assert fault.what == "the prompt's own tokens change when the object follows"
+    assert (fault.start, fault.end) == (0, 2)
     assert boundary_faults(fast, "a", ["c"], separator=" ") == []
 
 
 def test_unknown_and_empty_objects() -> None:
     assert any("unknown token" in f.what for f in boundary_faults(wordpiece(), "Fly to", ["東京"]))
-    (found,) = boundary_faults(tokenizer(False), "Fly to", [""], separator=" ")
-    assert found.what == "no token of the text belongs to the object"
+    (fault,) = boundary_faults(tokenizer(False), "Fly to", [""], separator=" ")
+    assert fault.what == "no token of the text belongs to the object"
 
 
 def test_over_a_store_with_several_tokenizers_and_no_weights(tmp_path: Path) -> None:
@@ -109,23 +111,23 @@ def test_over_a_store_with_several_tokenizers_and_no_weights(tmp_path: Path) -> 
         first, second = (run_check(store, check) for check in checks)
         assert first.labels == {"keep": 2, "drop": 1} and second.due == 3
         assert due(store, checks[0]) == [] and due(store, TokenBoundary(model="third")) != []
-        said = {v.model: v for v in store.verdicts([cut.id])}
-        assert set(said) == {"plain", "uni"}
-    dropped = said["plain"]
-    assert dropped.label == "drop" and "'ital'" in dropped.reason and dropped.by == "token_boundary@1"
-    assert dropped.spans[0].end == len(cut.text) and cut.text.endswith(dropped.spans[0].text)
+        verdicts = {v.model: v for v in store.verdicts([cut.id])}
+        assert set(verdicts) == {"plain", "uni"}
+    plain = verdicts["plain"]
+    assert plain.label == "drop" and "'ital'" in plain.reason and plain.by == "token_boundary@1"
+    assert plain.spans[0].end == len(cut.text) and cut.text.endswith(plain.spans[0].text)
 
 
 def test_objects_are_the_prompts_and_the_new_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from evaluation.checks import token_boundary
 
-    seen: dict[str, list[str]] = {}
+    records: dict[str, list[str]] = {}
     monkeypatch.setattr(
-        token_boundary, "boundary_faults", lambda _, text, targets, **more: seen.update({text: targets}) or []
+        token_boundary, "boundary_faults", lambda _, text, targets, **more: records.update({text: targets}) or []
     )
     with filled(tmp_path / "s.duckdb") as store:
         run_check(store, TokenBoundary(model="m", tokenizer=tokenizer(False)))
-    assert seen == {VISIT.text: ["Lima", "Oslo"], NORTH.text: ["Oslo", "Quito"]}
+    assert records == {VISIT.text: ["Lima", "Oslo"], NORTH.text: ["Oslo", "Quito"]}
 
 
 def test_refusals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,8 +40,8 @@ def obedient(payload) -> str:
     """Names the new object where the message tells it, else the old one; in format where a script is asked for."""
     text = of(payload)
     case = next(c for c in CASES if c.fact.subject.text in text.rsplit("How ", 1)[-1])
-    told = f"{case.fact.fact_prompt} {case.fact.new.text}" in text
-    name = case.fact.new.text if told else case.fact.old.text
+    sentence = f"{case.fact.fact_prompt} {case.fact.new.text}" in text
+    name = case.fact.new.text if sentence else case.fact.old.text
     return f"{name} and on" if text.startswith(CONTINUE) else f"Step 1: Pack a bag\nStep 2: Think of {name}"
 
 
@@ -49,13 +49,13 @@ def test_the_table_of_four_methods(tmp_path):
     """none answers with the old object; the three methods in context say the new fact, so the reply names the new."""
     store = tmp_path / "s.duckdb"
     with ScriptedServer(obedient) as server:
-        found = data(call(store, *TFIDF, "--limit", "2", "--json", server=server))
-        asked = len(server.requests)
+        report = data(call(store, *TFIDF, "--limit", "2", "--json", server=server))
+        count = len(server.requests)
         assert all("response_format" not in r and len(r["messages"]) == 1 for r in server.requests)
-        again = data(call(store, *TFIDF, "--limit", "2", "--json", server=server))
-        assert len(server.requests) == asked and again == found, "the journal answers"
-    assert "not to be compared" in found["note"] and found["cases"] == 2
-    rows = {(r["editor"], r["kind"]): r for r in found["rows"]}
+        repeat = data(call(store, *TFIDF, "--limit", "2", "--json", server=server))
+        assert len(server.requests) == count and repeat == report, "the journal answers"
+    assert "not to be compared" in report["note"] and report["cases"] == 2
+    rows = {(r["editor"], r["kind"]): r for r in report["rows"]}
     assert [e for e, kind in rows if kind == "script"] == ["none", "prompt", "ike", "script_ike"]
     for (editor, kind), row in rows.items():
         assert row["texts"] == row["answered"] and row["refused"] == row["failed"] == row["waiting"] == 0
@@ -63,13 +63,13 @@ def test_the_table_of_four_methods(tmp_path):
         assert row[which]["mean"] == 100.0, (editor, kind, row)
         assert (row["in_format"] is None) == (kind == "rest")
     assert rows["none", "script"]["in_format"]["mean"] == 100.0
-    with Store.open(store) as kept:
-        scripts = list(kept.all(GeneratedScript))
-        assert len(scripts) == sum(r["texts"] for r in found["rows"] if r["kind"] == "script")
+    with Store.open(store) as db:
+        scripts = list(db.all(GeneratedScript))
+        assert len(scripts) == sum(r["texts"] for r in report["rows"] if r["kind"] == "script")
         assert {(s.editor, s.edited) for s in scripts} == {
             ("none", False), ("prompt", True), ("ike", True), ("script_ike", True),
         }  # fmt: skip
-        (line,) = kept.lineage(scripts[0].id)
+        (line,) = db.lineage(scripts[0].id)
         assert line.detail["closed"] and line.model == "gpt-x" and line.prompt == "closed_script@1"
         assert scripts[0].model == "gpt-x" and scripts[0].steps[0] == "Pack a bag"
 
@@ -92,9 +92,9 @@ def test_the_scripts_can_be_judged(tmp_path):
         "--json",
     ]
     with ScriptedServer(lambda p: '{"rating": 4, "reason": "x"}') as server:
-        found = data(CliRunner().invoke(judge, [*line, "--json", "--base-url", server.url]))
-    assert found["outcome"]["ratings"] == 4 * 4
-    assert any("gpt-y judges scripts of gpt-x, both of OpenAI" in f for f in found["flags"])
+        report = data(CliRunner().invoke(judge, [*line, "--json", "--base-url", server.url]))
+    assert report["outcome"]["ratings"] == 4 * 4
+    assert any("gpt-y judges scripts of gpt-x, both of OpenAI" in f for f in report["flags"])
 
 
 def test_refusals_and_failures_are_counted_apart(tmp_path):
@@ -112,14 +112,14 @@ def test_refusals_and_failures_are_counted_apart(tmp_path):
 
     store = tmp_path / "s.duckdb"
     with ScriptedServer(answer) as server:
-        found = data(call(store, "--editors", "none", "--limit", "2", "--concurrency", "1", "--json", server=server))
-    script, rest = found["rows"]
+        report = data(call(store, "--editors", "none", "--limit", "2", "--concurrency", "1", "--json", server=server))
+    script, rest = report["rows"]
     texts = sum(len(c.questions) for c in cases)
     assert (script["texts"], script["refused"], script["answered"]) == (texts, 4, texts - 4)
     assert rest["failed"] == rest["texts"] > 0 and rest["new"]["mean"] is None
-    with Store.open(store) as kept:
-        assert sum(s.refused for s in kept.all(GeneratedScript)) == 4
-        assert kept.get(cases[0].fact.key) == cases[0].fact
+    with Store.open(store) as db:
+        assert sum(s.refused for s in db.all(GeneratedScript)) == 4
+        assert db.get(cases[0].fact.key) == cases[0].fact
 
 
 def test_price_and_batches(tmp_path):
@@ -129,8 +129,8 @@ def test_price_and_batches(tmp_path):
     assert dry["calls"] == calls and dry["cost"] is None and not store.exists()
     with ScriptedServer(obedient, batches=Batches()) as server:
         options = ("--editors", "none", "--no-continue", "--limit", "1", "--batch", "--batch-poll", "0.05", "--json")
-        found = data(call(store, *options, server=server))
-        assert not server.requests and sum(map(len, server.batches.submitted)) == found["rows"][0]["texts"]
+        report = data(call(store, *options, server=server))
+        assert not server.requests and sum(map(len, server.batches.submitted)) == report["rows"][0]["texts"]
         text = call(store, *options[:5], server=server).stdout
         assert not server.requests, "the journal answers"
     assert "not to be compared with edited open models (Table 3)" in text and "old first" in text
@@ -173,9 +173,9 @@ def test_cases_of_a_file_and_a_journal_of_ones_own(tmp_path: Path) -> None:
     write_split(make_split("mine", [*CASES[:2], *temporal[:2]]), split)
     options = ("--split-file", str(split), "--journal", str(journal), "--editors", "none", "--no-continue", "--json")
     with ScriptedServer(obedient) as server:
-        found = data(call(store, *options, server=server))
-        assert len(server.requests) == found["rows"][0]["texts"] == sum(len(c.questions) for c in CASES[:2])
-    assert found["cases"] == 2 and journal.exists() and not (tmp_path / "s.duckdb.llm.jsonl").exists()
+        report = data(call(store, *options, server=server))
+        assert len(server.requests) == report["rows"][0]["texts"] == sum(len(c.questions) for c in CASES[:2])
+    assert report["cases"] == 2 and journal.exists() and not (tmp_path / "s.duckdb.llm.jsonl").exists()
     write_split(make_split("late", temporal[:2]), split)
     none = call(store, *options)
     assert isinstance(none.exception, UserError) and "no case of the split 'late'" in str(none.exception)
@@ -197,5 +197,5 @@ def test_texts_that_wait_are_told_and_asked_again(tmp_path: Path, monkeypatch: p
         assert isinstance(waits.exception, UserError) and "1 text without" in str(waits.exception)
         assert json.loads(waits.stdout)["rows"][0]["waiting"] == 1, "the table is there all the same"
         busy[0], before = False, len(server.requests)
-        found = data(call(store, *options, server=server))
-        assert len(server.requests) - before == 1 and found["rows"][0]["waiting"] == 0
+        report = data(call(store, *options, server=server))
+        assert len(server.requests) - before == 1 and report["rows"][0]["waiting"] == 0

@@ -35,8 +35,8 @@ def data(result):
 def test_a_panel_and_refusals(tmp_path):
     store = tmp_path / "s.duckdb"
     real = study(store)
-    with Store.open(store, write=True) as kept:
-        kept.put([rating(item, "completeness", int(v), "judge:y") for item, v in real.items()])
+    with Store.open(store, write=True) as db:
+        db.put([rating(item, "completeness", int(v), "judge:y") for item, v in real.items()])
     assert "there are several judges" in str(call(store).exception)
     assert "allowed: judge:x, judge:y" in str(call(store, "--judge", "z").exception)
     both = data(call(store, "--quorum", "2", "--json"))
@@ -53,22 +53,25 @@ def test_open_answers_are_calibrated_on_their_own_scale(tmp_path):
     """A judge that is too kind by 1 on 1 to 5; people rated every second event of a random sample."""
     store, records, lines = tmp_path / "s.duckdb", [], []
     cases = [tendency_case(n) for n in range(1, 25)]
-    asked = [c.tendencies[0].key for c in cases]
-    run = open_run(cases, {"none": dict.fromkeys(asked, "Prices stay."), "ice": dict.fromkeys(asked, "Prices rise.")})
-    with Store.open(store, create=True) as opened:
-        store_answers(run, opened)
-        for n, ask in enumerate(answer_inputs(opened, TENDENCY)):
+    question_keys = [c.tendencies[0].key for c in cases]
+    run = open_run(
+        cases,
+        {"none": dict.fromkeys(question_keys, "Prices stay."), "ice": dict.fromkeys(question_keys, "Prices rise.")},
+    )
+    with Store.open(store, create=True) as db:
+        store_answers(run, db)
+        for n, ask in enumerate(answer_inputs(db, TENDENCY)):
             value = 1 + n % 3 + (ask.editor == "ice")
-            for rater, given in (("judge:x", value + 1), ("person:ann", value), ("person:bob", value)):
+            for rater, pair in (("judge:x", value + 1), ("person:ann", value), ("person:bob", value)):
                 if rater == "judge:x" or int(ask.case.rpartition("/")[2]) % 2:
-                    records += rated(ask.item, {"accuracy": 5, "overall": min(given, 5)}, rater=rater)
+                    records += rated(ask.item, {"accuracy": 5, "overall": min(pair, 5)}, rater=rater)
                     stage = "judge" if rater == "judge:x" else "annotation"
                     detail = {"probability": 0.5, "case": ask.case}
                     lines += [Lineage(item_id=r.id, stage=stage, made_at="t", detail=detail) for r in records[-2:]]
-        opened.put(records, lines)
-    found = data(call(store, "--json"))
-    assert found["rated_under"] == "tendency" and "the answers" in found["estimand"]
-    rows = {(r["editor"], r["aspect"]): r for r in found["rows"]}
+        db.put(records, lines)
+    report = data(call(store, "--json"))
+    assert report["rated_under"] == "tendency" and "the answers" in report["estimand"]
+    rows = {(r["editor"], r["aspect"]): r for r in report["rows"]}
     assert set(rows) == {(e, a) for e in ("none", "ice") for a in ("accuracy", "overall")}
     overall = rows["none", "overall"]
     assert overall["bias"]["value"] == pytest.approx(1.0) and 1 <= overall["powered"]["value"] <= 3
@@ -81,8 +84,8 @@ def test_open_answers_are_calibrated_on_their_own_scale(tmp_path):
 def test_text_and_json_are_one_estimate(tmp_path):
     store = tmp_path / "s.duckdb"
     study(store, facts=20)
-    text, found = call(store).stdout, data(call(store, "--json"))
-    for row in found["rows"]:
+    text, report = call(store).stdout, data(call(store, "--json"))
+    for row in report["rows"]:
         method = f"{row['editor']} ({row['writer']})"
         (line,) = [one for one in text.splitlines() if one.startswith(method) and row["aspect"] in one]
         assert f"{row['powered']['value']:.2f}" in line and f"{row['bias']['value']:+.2f}" in line
@@ -112,8 +115,8 @@ def test_options_off_their_scale(tmp_path, options):
 def test_a_quorum_that_no_script_has(tmp_path):
     store = tmp_path / "s.duckdb"
     study(store, facts=8)
-    refused = call(store, "--quorum", "2")
-    assert isinstance(refused.exception, UserError) and "\n" not in str(refused.exception)
+    result = call(store, "--quorum", "2")
+    assert isinstance(result.exception, UserError) and "\n" not in str(result.exception)
 
 
 def test_a_run_folder_stands_for_its_store(tmp_path):

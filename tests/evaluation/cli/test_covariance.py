@@ -20,19 +20,19 @@ corpus = packs.corpus
 def test_commands(tmp_path: Path, corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     lm = make("llama")
     monkeypatch.setenv("SCEDIT_CACHE", str(tmp_path / "user"))
-    monkeypatch.setattr(LM, "load", classmethod(lambda cls, name, **how: lm))
+    monkeypatch.setattr(LM, "load", classmethod(lambda cls, name, **settings: lm))
     run = CliRunner()
     of = ["--layers", "1-2", "--corpus", str(corpus.paths[0]), "--cap", "20"]
     early = run.invoke(command("model covariance"), ["pack", str(tmp_path / "p.safetensors"), *of])
     assert isinstance(early.exception, UserError) and "layers 1, 2 were not measured" in str(early.exception)
-    done = run.invoke(command("model covariance"), ["compute", *of], catch_exceptions=False)
-    assert "Second moments of 2 layers over 240 tokens of corpus.txt" in done.output
-    assert "little for keys of 48 entries" in done.output
+    result = run.invoke(command("model covariance"), ["compute", *of], catch_exceptions=False)
+    assert "Second moments of 2 layers over 240 tokens of corpus.txt" in result.output
+    assert "little for keys of 48 entries" in result.output
     run.invoke(command("model covariance"), ["pack", str(tmp_path / "p.safetensors"), *of], catch_exceptions=False)
-    shown = run.invoke(command("model covariance"), ["show", str(tmp_path / "p.safetensors")], catch_exceptions=False)
-    assert "layers 1, 2, keys of 48, 240 tokens of corpus.txt" in shown.output
-    listed = run.invoke(command("model covariance"), ["show", "--jsonl"], catch_exceptions=False).output.splitlines()
-    assert [json.loads(line)["layer"] for line in listed] == [1, 2]
+    output = run.invoke(command("model covariance"), ["show", str(tmp_path / "p.safetensors")], catch_exceptions=False)
+    assert "layers 1, 2, keys of 48, 240 tokens of corpus.txt" in output.output
+    outcome = run.invoke(command("model covariance"), ["show", "--jsonl"], catch_exceptions=False).output.splitlines()
+    assert [json.loads(line)["layer"] for line in outcome] == [1, 2]
     monkeypatch.setenv("SCEDIT_CACHE", str(tmp_path / "other"))
     assert "No second moments" in run.invoke(command("model covariance"), ["show"]).output
     run.invoke(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import shlex
+import sys
 import tomllib
 from pathlib import Path
 
@@ -11,9 +13,14 @@ import pytest
 from click.testing import CliRunner
 
 import scedit
+from construction.documents.sources import read_documents
 from curation.loaders import load
+from curation.store.store import Store
 from evaluation.cli.demo import FACTS, demo
+from evaluation.runs.config import RunConfig
+from evaluation.runs.shared_probes.pool import open_pool
 from schemas.core.errors import UserError
+from schemas.events.questions import FactQuestion
 from tests.support.commands import command
 
 
@@ -34,21 +41,31 @@ class Recorder(click.Group):
         return super().main(args, **more)
 
 
-def walked(out: Path, fail: str = "") -> tuple[Recorder, str]:
+def walked(out: Path, fail: str = "", more: tuple[str, ...] = ()) -> tuple[Recorder, str]:
     root = Recorder(fail)
-    done = CliRunner().invoke(root, ["demo", "--out", str(out)], catch_exceptions=False)
-    assert done.exit_code == 0
-    return root, done.output
+    result = CliRunner().invoke(root, ["demo", "--out", str(out), *more], catch_exceptions=False)
+    assert result.exit_code == 0
+    return root, result.output
 
 
-def test_every_step_is_a_command_that_parses_and_is_shown_before_it_runs(tmp_path: Path) -> None:
-    root, output = walked(tmp_path / "d")
-    assert [line[0] for line in root.lines] == ["construct", "split", "split", "run", "report"]
+@pytest.mark.parametrize(
+    ("more", "steps"),
+    [
+        ((), ["construct", "split", "split", "run", "report"]),
+        (("--events",), ["data", "split", "run", "report"]),
+        (("--documents",), ["data", "split", "data", "run", "report"]),
+    ],
+)
+def test_every_step_is_a_command_that_parses_and_is_shown_before_it_runs(
+    more: tuple[str, ...], steps: list[str], tmp_path: Path
+) -> None:
+    root, output = walked(tmp_path / "d", more=more)
+    assert [line[0] for line in root.lines] == steps
     for line in root.lines:
         assert f"$ scedit {' '.join(line)}" in output
         words = " ".join(line[:2]) if " ".join(line[:2]) in scedit.COMMANDS else line[0]
-        found = command(words)
-        found.make_context(words, line[len(words.split()) :])  # raises where an option is unknown
+        result = command(words)
+        result.make_context(words, line[len(words.split()) :])  # raises where an option is unknown
 
 
 def test_what_it_writes_can_be_read_and_is_kept_when_changed(tmp_path: Path) -> None:
@@ -81,3 +98,97 @@ def test_a_step_that_fails_ends_the_demo(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no case"):
         CliRunner().invoke(root, ["demo", "--out", str(tmp_path / "d")], catch_exceptions=False)
     assert root.lines[-1][:2] == ["split", "add"]
+
+
+def test_the_inputs_for_events_construct_without_a_model_and_stay_as_changed(tmp_path: Path) -> None:
+    """Two templates, an event of each; every path has its fact, and every event questions in and out of scope."""
+    out = tmp_path / "d"
+    walked(out, more=("--events",))
+    words = ["construct-events", str(out / "templates.toml"), "--facts-from", str(out / "facts.jsonl"), "--json"]
+    more = [
+        "--events",
+        "1",
+        "--no-paraphrase",
+        "--in-scope",
+        "0",
+        "--out-of-scope",
+        "0",
+        "--store",
+        str(out / "e.duckdb"),
+    ]
+    result = CliRunner().invoke(scedit.cli, ["data", *words, *more], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    with Store.open(out / "e.duckdb") as store:
+        questions = [r for r in store.all(FactQuestion)]
+    assert {(q.scope, q.unknown) for q in questions} == {("in", False), ("in", True), ("out", False)}
+    assert len({q.event for q in questions}) == 2 and sum(q.background for q in questions) == 2
+    config = RunConfig.model_validate(tomllib.loads((out / "run.toml").read_text(encoding="utf-8")))
+    assert list(config.editors)[-4:] == ["placebo", "ice", "bm25", "serac"]
+    (out / "run.toml").write_text("changed = true\n")
+    walked(out, more=("--events",))
+    assert (out / "run.toml").read_text() == "changed = true\n"
+
+
+@pytest.mark.slow
+def test_the_demo_of_events_from_end_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The real thing on two events, offline: constructed, frozen, run with five methods, reported; and resumed."""
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    out = tmp_path / "d"
+    words = ["demo", "--events", "--out", str(out), "--limit", "2"]
+    result = CliRunner().invoke(scedit.cli, words, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    page = (out / "report.html").read_text(encoding="utf-8")
+    for text in ("Routing: which event stood", "Locality beside the placebo’s", "Edits in force", "Construction"):
+        assert text in page
+    table = json.loads((out / "results.json").read_text(encoding="utf-8"))["parts"][0]
+    assert table["edits_in_force"] == {
+        "none": [0, 0],
+        "placebo": [1, 1],
+        "ice": [1, 1],
+        "bm25": [24, 24],
+        "serac": [24, 24],
+    }
+    assert "smoke-test quality" in result.output
+    again = CliRunner().invoke(scedit.cli, words, catch_exceptions=False)
+    assert again.exit_code == 0 and (out / "split.jsonl").is_file() == ("Nothing to freeze" not in again.output)
+
+
+@pytest.mark.slow
+def test_the_demo_of_documents_from_end_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The real thing on two documents, offline: constructed, specificity drawn, run, reported; and resumed."""
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    out = tmp_path / "d"
+    words = ["demo", "--documents", "--out", str(out), "--limit", "2"]
+    result = CliRunner().invoke(scedit.cli, words, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    page = (out / "report.html").read_text(encoding="utf-8")
+    for text in ("In the columns of the paper", "Efficacy against specificity", "Free-text knowledge editing"):
+        assert text in page
+    assert "questions are answered under all three prompts" in result.output and "smoke-test quality" in result.output
+    known = json.loads((out / "known.json").read_text(encoding="utf-8"))
+    assert len(known["questions"]) == 30
+    again = CliRunner().invoke(scedit.cli, words, catch_exceptions=False)
+    assert again.exit_code == 0 and "questions asked" not in again.output
+
+
+@pytest.mark.parametrize("parser", [False, True])
+def test_the_inputs_for_documents_can_be_read(parser: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["evaluation.cli.demo"], "_parser_is_there", lambda: parser)
+    out = tmp_path / "d"
+    _, output = walked(out, more=("--documents", "--limit", "3"))
+    assert ("MEMIT is left out" in output) != parser
+    config = RunConfig.model_validate(tomllib.loads((out / "run.toml").read_text(encoding="utf-8")))
+    assert [*config.editors] == ["swapped", "ice", "lora", *(["memit"] if parser else [])]
+    assert config.limit == 3 and config.specificity is not None and f"{len(config.editors) + 1} methods" in output
+    pool = open_pool(str(out / "pool.jsonl")).questions
+    assert len(pool) == 334 and set(pool) < set(open_pool("shipped").questions)
+    documents = read_documents(out / "documents.jsonl").documents
+    assert len(documents) == 2 and all(text.source.licence == "CC0-1.0" for text in documents)
+    (out / "run.toml").write_text("changed = true\n")
+    walked(out, more=("--documents",))
+    assert (out / "run.toml").read_text() == "changed = true\n"
+
+
+def test_one_kind_of_edit_at_a_time(tmp_path: Path) -> None:
+    result = CliRunner().invoke(Recorder(), ["demo", "--out", str(tmp_path / "d"), "--events", "--documents"])
+    assert result.exit_code == 2 and "not both" in result.output

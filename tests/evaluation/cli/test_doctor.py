@@ -28,8 +28,8 @@ def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     status, text = invoke("model", "doctor", folder, "--device", "cpu")
     assert status == 0 and "works; " in text and "stored [out, in]" in text
     status, text = invoke("model", "doctor", folder, "--device", "cpu", "--dtype", "bfloat16", "--json")
-    told = json.loads(text)
-    assert status == 0 and told["works"] and told["findings"][0]["facts"]["dtype"] == "bfloat16"
+    report = json.loads(text)
+    assert status == 0 and report["works"] and report["findings"][0]["facts"]["dtype"] == "bfloat16"
     assert list((tmp_path / "cache" / "layouts").iterdir()), "the layout is on record"
 
 

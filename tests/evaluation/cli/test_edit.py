@@ -26,23 +26,27 @@ def facts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def edit(*words: str, facts: str, method: str = "rome") -> Result:
     corpus = Path(facts).parent / "corpus.txt"
-    own = ["--set", f'corpus="{corpus}"', "--set", "steps=4", "--set", "template_lengths=[[3, 2]]"]
-    settings = own if method == "rome" else []
+    texts = ["--set", f'corpus="{corpus}"', "--set", "steps=4", "--set", "template_lengths=[[3, 2]]"]
+    settings = texts if method == "rome" else []
     return CliRunner().invoke(cli, ["edit", facts, "--editors", method, *settings, *words])
 
 
 def test_an_edit_is_saved_and_told(facts: str, tmp_path: Path) -> None:
-    done = edit("--save", str(tmp_path / "out"), "--save-as", "adapter", facts=facts)
-    assert done.exit_code == 0, done.output
-    assert "1 fact edited into tiny-llama by rome" in done.output and "ES" in done.output and "README.md" in done.output
+    result = edit("--save", str(tmp_path / "out"), "--save-as", "adapter", facts=facts)
+    assert result.exit_code == 0, result.output
+    assert (
+        "1 fact edited into tiny-llama by rome" in result.output
+        and "ES" in result.output
+        and "README.md" in result.output
+    )
     assert (tmp_path / "out" / "adapter_config.json").is_file()
 
 
 def test_json_is_one_value(facts: str, tmp_path: Path) -> None:
-    done = edit("--save", str(tmp_path / "out"), "--json", facts=facts)
-    told = json.loads(done.stdout)
-    assert told["saved_as"] == "model" and told["facts"] == 1 and told["files"].keys() == {"model.safetensors"}
-    assert {"es", "ps"} <= {s["metric"] for s in told["scores"]}
+    result = edit("--save", str(tmp_path / "out"), "--json", facts=facts)
+    report = json.loads(result.stdout)
+    assert report["saved_as"] == "model" and report["facts"] == 1 and report["files"].keys() == {"model.safetensors"}
+    assert {"es", "ps"} <= {s["metric"] for s in report["scores"]}
 
 
 @pytest.mark.parametrize(
@@ -59,15 +63,15 @@ def test_refused_before_a_model_is_loaded(
     words: tuple[str, ...], method: str, message: str, facts: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(LM, "load", lambda name, **_: pytest.fail("loaded"))
-    done = edit("--save", str(tmp_path / "out"), *words, facts=facts, method=method)
-    assert isinstance(done.exception, UserError) and message in str(done.exception)
+    result = edit("--save", str(tmp_path / "out"), *words, facts=facts, method=method)
+    assert isinstance(result.exception, UserError) and message in str(result.exception)
     assert not (tmp_path / "out").exists()
 
 
 def test_a_taken_folder_is_refused_before_anything(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "mine").write_text("kept")
-    done = CliRunner().invoke(cli, ["edit", "absent.jsonl", "--editors", "ft", "--save", str(tmp_path / "out")])
-    assert "something here already" in str(done.exception)
-    done = CliRunner().invoke(cli, ["edit", "absent.jsonl", "--editors", "ft", "--save", str(tmp_path / "new")])
-    assert "there is no file 'absent.jsonl'" in str(done.exception)
+    result = CliRunner().invoke(cli, ["edit", "absent.jsonl", "--editors", "ft", "--save", str(tmp_path / "out")])
+    assert "something here already" in str(result.exception)
+    result = CliRunner().invoke(cli, ["edit", "absent.jsonl", "--editors", "ft", "--save", str(tmp_path / "new")])
+    assert "there is no file 'absent.jsonl'" in str(result.exception)

@@ -26,28 +26,28 @@ def run(tmp_path: Path) -> Run:
 
 def test_command(run: Run, tmp_path: Path) -> None:
     store = tmp_path / "s.duckdb"
-    with Store.open(store, write=True, create=True) as opened:
+    with Store.open(store, write=True, create=True) as db:
         for case in mini_split().cases:
-            opened.put([case.fact, *case.questions])
-    done = CliRunner().invoke(cli, ["results", "extract-scripts", str(run.folder), "--store", str(store), "--jsonl"])
-    assert done.exit_code == 0, done.output
-    told = [json.loads(line) for line in done.output.splitlines()]
-    assert [(t["editor"], t["scripts"], t["refused"]) for t in told] == [("none", 12, 0), ("push", 12, 0)]
-    with Store.open(store) as opened:
-        kept = list(opened.all(GeneratedScript))
-        (line,) = opened.lineage(kept[0].id)
-    assert {s.id for s in kept} == {s.id for s in read_scripts(run.folder / "scripts.jsonl")}
+            db.put([case.fact, *case.questions])
+    result = CliRunner().invoke(cli, ["results", "extract-scripts", str(run.folder), "--store", str(store), "--jsonl"])
+    assert result.exit_code == 0, result.output
+    rows = [json.loads(line) for line in result.output.splitlines()]
+    assert [(t["editor"], t["scripts"], t["refused"]) for t in rows] == [("none", 12, 0), ("push", 12, 0)]
+    with Store.open(store) as db:
+        scripts = list(db.all(GeneratedScript))
+        (line,) = db.lineage(scripts[0].id)
+    assert {s.id for s in scripts} == {s.id for s in read_scripts(run.folder / "scripts.jsonl")}
     assert line.stage == "generate" and line.detail["ended"] == "eos" and line.detail["max_tokens"] == 256
-    done = CliRunner().invoke(
+    result = CliRunner().invoke(
         cli, ["results", "extract-scripts", str(run.folder), "--ceiling", "--out", str(tmp_path / "c.jsonl")]
     )
-    assert done.exit_code == 0 and f"{CEILING}: 12 scripts, 0 without steps, 0 refused" in done.output
+    assert result.exit_code == 0 and f"{CEILING}: 12 scripts, 0 without steps, 0 refused" in result.output
 
 
 def test_a_store_without_the_split_is_refused(run: Run, tmp_path: Path) -> None:
     store = tmp_path / "s.duckdb"
     with Store.open(store, write=True, create=True):
         pass
-    done = CliRunner().invoke(cli, ["results", "extract-scripts", str(run.folder), "--store", str(store)])
-    assert done.exit_code != 0
-    assert "the store lacks what the scripts belong to" in str(done.exception or done.output)
+    result = CliRunner().invoke(cli, ["results", "extract-scripts", str(run.folder), "--store", str(store)])
+    assert result.exit_code != 0
+    assert "the store lacks what the scripts belong to" in str(result.exception or result.output)

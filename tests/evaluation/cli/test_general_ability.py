@@ -24,8 +24,8 @@ def test_the_command_tells_before_and_after(tmp_path, monkeypatch):
     monkeypatch.setenv("SCEDIT_CACHE", str(tmp_path / "cache"))
     out = tmp_path / "ability.json"
     words = ["--tasks", "tiny_capitals", "--editors", "ft", "--edits", "2", "--include", str(task), "--out", str(out)]
-    done = CliRunner().invoke(command, [str(config(tmp_path)), *words, "--jsonl"], catch_exceptions=False)
-    (line,) = [json.loads(x) for x in done.stdout.splitlines() if x.startswith("{")]
+    result = CliRunner().invoke(command, [str(config(tmp_path)), *words, "--jsonl"], catch_exceptions=False)
+    (line,) = [json.loads(x) for x in result.stdout.splitlines() if x.startswith("{")]
     assert (line["method"], line["edits"], line["task"], line["documents"]) == ("ft", 2, "tiny_capitals", 4)
     assert line["before"] == by_hand(make("llama"))
     assert json.loads(out.read_text())["ability"] == [line]

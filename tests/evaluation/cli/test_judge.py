@@ -40,27 +40,29 @@ def test_judging_a_store_resuming_and_reading_it_back(tmp_path):
     store = tmp_path / "s.duckdb"
     scripts = fill_store(store, facts=4, editors=("none", "rome"))
     with ScriptedServer(by_rubric) as server:
-        priced = data(call(store, "--dry-run", "--retest", "0", "--json", server=server))
-        assert priced["calls"] == 8 * 4 + CONTROL_CALLS and not server.requests and priced["cost"] is None
-        found = data(call(store, "--retest", "0", "--json", server=server))
-        asked = len(server.requests)
-        again = data(call(store, "--retest", "0", "--json", server=server))
-        assert len(server.requests) == asked, "the journal answers"
-    outcome = found["outcome"]
+        price_estimate = data(call(store, "--dry-run", "--retest", "0", "--json", server=server))
+        assert (
+            price_estimate["calls"] == 8 * 4 + CONTROL_CALLS and not server.requests and price_estimate["cost"] is None
+        )
+        report = data(call(store, "--retest", "0", "--json", server=server))
+        count = len(server.requests)
+        repeat = data(call(store, "--retest", "0", "--json", server=server))
+        assert len(server.requests) == count, "the journal answers"
+    outcome = report["outcome"]
     assert (outcome["rater"], outcome["ratings"], outcome["new"], outcome["unscored"]) == ("judge:gpt-x", 32, 32, 0)
-    assert asked >= 32 and again["outcome"]["new"] == 0 and again["outcome"]["calls"] == 0
+    assert count >= 32 and repeat["outcome"]["new"] == 0 and repeat["outcome"]["calls"] == 0
     assert outcome["control_items"]["asked"] == CONTROL_CALLS
-    ruled = {(r["rater"], r["aspect"]): (r["ruled"], r["agreed"]) for r in found["rubric"]["by"]}
-    assert ruled == {("judge:gpt-x", "coherence"): (6, 6), ("judge:gpt-x", "consistency"): (6, 6)}
-    assert found["rubric"]["disagreements"] == []
-    cells = {(c["editor"], c["aspect"]): c for c in found["cells"]}
+    rulings = {(r["rater"], r["aspect"]): (r["ruled"], r["agreed"]) for r in report["rubric"]["by"]}
+    assert rulings == {("judge:gpt-x", "coherence"): (6, 6), ("judge:gpt-x", "consistency"): (6, 6)}
+    assert report["rubric"]["disagreements"] == []
+    cells = {(c["editor"], c["aspect"]): c for c in report["cells"]}
     assert len(cells) == 8 and cells["rome", "coherence"]["scripts"] == 4
     assert cells["rome", "coherence"]["mean"] == pytest.approx((1 + 2 + 3 + 6) / 4)
-    with Store.open(store) as kept:
-        ratings = list(kept.all(Rating))
+    with Store.open(store) as db:
+        ratings = list(db.all(Rating))
         assert len(ratings) == 32 and {r.rater for r in ratings} == {"judge:gpt-x"}
         assert {r.item_id for r in ratings} == {s.id for s in scripts}
-        (line,) = kept.lineage(ratings[0].id)
+        (line,) = db.lineage(ratings[0].id)
         assert (line.stage, line.model, line.parents) == ("judge", "gpt-x", (ratings[0].item_id,))
         assert line.endpoint and line.request and line.detail["samples"] == [ratings[0].value]
 
@@ -69,15 +71,25 @@ def test_the_judge_is_blind_to_the_method(tmp_path):
     """The same text under two methods is one call, and nothing of the method is ever sent."""
     store, fact = tmp_path / "s.duckdb", make_fact("Xland", "Lima", "Oslo", key="fact/x")
     fill_store(store, facts=1, editors=("alpha-method",))
-    with Store.open(store, write=True) as kept:
+    with Store.open(store, write=True) as db:
         twin = make_script(fact, "beta-method", ("Book a flight to Oslo", "Walk to the ministry"))
-        own = next(iter(judge_inputs(kept)))
-        kept.put([twin.model_copy(update={"case": own.case, "fact": own.fact.key, "question": f"{own.fact.key}/q1"})])
+        judge_input = next(iter(judge_inputs(db)))
+        db.put(
+            [
+                twin.model_copy(
+                    update={
+                        "case": judge_input.case,
+                        "fact": judge_input.fact.key,
+                        "question": f"{judge_input.fact.key}/q1",
+                    }
+                )
+            ]
+        )
     with ScriptedServer(by_rubric) as server:
-        found = data(call(store, "--retest", "0", "--no-control-items", "--json", server=server))
-        sent = json.dumps(server.requests)
-    assert found["outcome"]["ratings"] == 8 and len(server.requests) == 4
-    assert "alpha-method" not in sent and "beta-method" not in sent and "gpt2-xl" not in sent
+        report = data(call(store, "--retest", "0", "--no-control-items", "--json", server=server))
+        payload = json.dumps(server.requests)
+    assert report["outcome"]["ratings"] == 8 and len(server.requests) == 4
+    assert "alpha-method" not in payload and "beta-method" not in payload and "gpt2-xl" not in payload
 
 
 def test_unscored_is_counted_and_bounded(tmp_path):
@@ -86,20 +98,20 @@ def test_unscored_is_counted_and_bounded(tmp_path):
     fill_store(store, facts=4, editors=("rome",))
 
     def answer(payload):
-        shown = parts(payload)
-        if aspect_of(payload) == "coherence" and "Oslo" not in shown["text"] and "Lima" in shown["text"]:
+        sections = parts(payload)
+        if aspect_of(payload) == "coherence" and "Oslo" not in sections["text"] and "Lima" in sections["text"]:
             return '{"rating": 9, "reason": "more than best"}'
         return by_rubric(payload)
 
     with ScriptedServer(answer) as server:
         result = call(store, "--no-control-items", "--aspect", "coherence", "--retest", "0", server=server)
-        found = data(call(store, "--no-control-items", "--aspect", "coherence", "--show-only", "--json"))
+        report = data(call(store, "--no-control-items", "--aspect", "coherence", "--show-only", "--json"))
     assert "1 no usable reply: unparseable" in result.stdout and "worst-best" in result.stdout
-    (one,) = found["cells"]
+    (one,) = report["cells"]
     assert (one["scripts"], one["scored"], one["mean"]) == (4, 3, pytest.approx((6 + 2 + 3) / 3))
     assert (one["worst"], one["best"]) == (pytest.approx(12 / 4), pytest.approx(18 / 4))
-    assert found["unscored"] == {"judge:gpt-x": {"no usable reply: unparseable": 1}} and found["outcome"] is None
-    assert found["plumbing"] == [] and "smoke-test" not in result.stdout
+    assert report["unscored"] == {"judge:gpt-x": {"no usable reply: unparseable": 1}} and report["outcome"] is None
+    assert report["plumbing"] == [] and "smoke-test" not in result.stdout
 
 
 def test_two_judges_a_panel_and_their_agreement(tmp_path):
@@ -109,20 +121,20 @@ def test_two_judges_a_panel_and_their_agreement(tmp_path):
     with ScriptedServer(by_rubric) as server:
         data(call(store, *options, "--model", "gpt-x", server=server))
     with ScriptedServer(lambda p: '{"rating": 4, "reason": "always"}') as server:
-        found = data(call(store, *options, "--model", "claude-x", "--quorum", "2", server=server))
-    assert found["quorum"] == 2 and found["agreement"]["coherence"]["raters"] == 2
-    cells = {(c["rater"], c["editor"]): c["mean"] for c in found["cells"]}
+        report = data(call(store, *options, "--model", "claude-x", "--quorum", "2", server=server))
+    assert report["quorum"] == 2 and report["agreement"]["coherence"]["raters"] == 2
+    cells = {(c["rater"], c["editor"]): c["mean"] for c in report["cells"]}
     both = (cells["judge:gpt-x", "rome"] + cells["judge:claude-x", "rome"]) / 2
     assert cells[PANEL, "rome"] == pytest.approx(both)
-    trust = {t["rater"]: t for t in found["trust"]}
+    trust = {t["rater"]: t for t in report["trust"]}
     assert trust["judge:gpt-x"]["retest"] == {"n": 8, "same": 8, "near": 8, "apart": 0.0, "lost": 0}
     assert trust["judge:claude-x"]["length"]["reason"], "a constant has no correlation, and says so"
-    disagreements = found["rubric"]["disagreements"]
+    disagreements = report["rubric"]["disagreements"]
     assert {d["rater"] for d in disagreements} == {"judge:claude-x"} and len(disagreements) == 6
-    assert any("gpt-x judges scripts of gpt2-xl, both of OpenAI" in f for f in found["flags"])
-    assert not any("claude" in f for f in found["flags"])
-    refused = call(store, "--show-only", "--quorum", "3")
-    assert isinstance(refused.exception, UserError) and "allowed: 1 to 2" in str(refused.exception)
+    assert any("gpt-x judges scripts of gpt2-xl, both of OpenAI" in f for f in report["flags"])
+    assert not any("claude" in f for f in report["flags"])
+    result = call(store, "--show-only", "--quorum", "3")
+    assert isinstance(result.exception, UserError) and "allowed: 1 to 2" in str(result.exception)
 
 
 def test_a_judge_of_smoke_test_quality_is_called_so(tmp_path):
@@ -142,21 +154,21 @@ def test_through_the_batch_api(tmp_path):
     fill_store(store, facts=2, editors=("rome",))
     with ScriptedServer(by_rubric, batches=Batches()) as server:
         options = ("--batch", "--batch-poll", "0.05", "--no-control-items", "--retest", "0", "--json")
-        found = data(call(store, *options, server=server))
+        report = data(call(store, *options, server=server))
         assert server.requests == [] and sum(map(len, server.batches.submitted)) == 8
-    assert found["outcome"]["ratings"] == 8 and found["outcome"]["unscored"] == 0
+    assert report["outcome"]["ratings"] == 8 and report["outcome"]["unscored"] == 0
 
 
 def test_a_budget_stops_the_judge_and_it_goes_on(tmp_path):
     store = tmp_path / "s.duckdb"
     fill_store(store, facts=2, editors=("rome",))
     with ScriptedServer(by_rubric) as server:
-        stopped = call(store, "--no-control-items", "--max-tokens", "3500", "--concurrency", "1", server=server)
-        assert isinstance(stopped.exception, UserError) and "budget" in str(stopped.exception)
-        asked = len(server.requests)
-        found = data(call(store, "--no-control-items", "--retest", "0", "--json", server=server))
-        assert found["outcome"]["ratings"] == 8
-        assert asked <= len(server.requests) <= 9
+        result = call(store, "--no-control-items", "--max-tokens", "3500", "--concurrency", "1", server=server)
+        assert isinstance(result.exception, UserError) and "budget" in str(result.exception)
+        count = len(server.requests)
+        report = data(call(store, "--no-control-items", "--retest", "0", "--json", server=server))
+        assert report["outcome"]["ratings"] == 8
+        assert count <= len(server.requests) <= 9
 
 
 def test_an_endpoint_that_fails_leaves_ratings_due(tmp_path):
@@ -171,28 +183,28 @@ def test_an_endpoint_that_fails_leaves_ratings_due(tmp_path):
 
     options = ("--no-control-items", "--retest", "0", "--json", "--concurrency", "1")
     with ScriptedServer(answer) as server:
-        found = data(call(store, *options, server=server))
-        assert found["outcome"]["unscored"] == 1 and "permanent" in json.dumps(found["unscored"])
+        report = data(call(store, *options, server=server))
+        assert report["outcome"]["unscored"] == 1 and "permanent" in json.dumps(report["unscored"])
         bad[0] = False
-        mended = data(call(store, *options, "--retry-failed", server=server))
-    assert mended["outcome"]["unscored"] == 0 and mended["unscored"] == {}
+        retry = data(call(store, *options, "--retry-failed", server=server))
+    assert retry["outcome"]["unscored"] == 0 and retry["unscored"] == {}
 
 
 def test_refusals_of_the_edited_model_are_counted(tmp_path):
     store = tmp_path / "s.duckdb"
     fill_store(store, facts=1, editors=("rome",))
-    with Store.open(store, write=True) as kept:
-        made = make_script(
+    with Store.open(store, write=True) as db:
+        script = make_script(
             make_fact("Land0", "Lima", "Oslo", key="fact/land0"), "memit", (), text="I cannot.", refused=True
         )
-        kept.put([made])
+        db.put([script])
     with ScriptedServer(by_rubric) as server:
-        found = data(call(store, "--no-control-items", "--retest", "0", "--json", server=server))
+        report = data(call(store, "--no-control-items", "--retest", "0", "--json", server=server))
         assert len(server.requests) == 4
-    assert found["outcome"]["unscored"] == 4
-    memit = [c for c in found["cells"] if c["editor"] == "memit"]
+    assert report["outcome"]["unscored"] == 4
+    memit = [c for c in report["cells"] if c["editor"] == "memit"]
     assert all(c["mean"] is None and (c["worst"], c["best"]) == (1.0, 7.0) for c in memit)
-    assert list(found["unscored"]["judge:gpt-x"]) == ["not asked: the model declined to answer, there is no script"]
+    assert list(report["unscored"]["judge:gpt-x"]) == ["not asked: the model declined to answer, there is no script"]
 
 
 def test_refusals_of_the_command(tmp_path):
@@ -204,11 +216,11 @@ def test_refusals_of_the_command(tmp_path):
         pass
     assert "no generated scripts" in str(call(tmp_path / "empty.duckdb", "--show-only").exception)
     assert "not the folder of a run" in str(call(tmp_path, "--show-only").exception)
-    alone = make_script(make_fact("Gone", "Lima", "Oslo", key="fact/gone"), "rome", ("Go",))
-    with Store.open(tmp_path / "lost.duckdb", create=True) as kept:
-        kept.put([alone])
+    script = make_script(make_fact("Gone", "Lima", "Oslo", key="fact/gone"), "rome", ("Go",))
+    with Store.open(tmp_path / "lost.duckdb", create=True) as db:
+        db.put([script])
         with pytest.raises(UserError, match=r"fact 'fact/gone' .* is not in the store; add its split"):
-            judge_inputs(kept)
+            judge_inputs(db)
     assert call(store, "--samples", "0").exit_code == 2 and call(store, "--help").exit_code == 0
 
 
@@ -221,11 +233,11 @@ def test_a_run_folder_is_judged_through_a_store(tmp_path):
     go(run, split=mini_split(), metrics=["es", "script_format"], limit=2, kinds=["counterfactual"])
     with ScriptedServer(by_rubric) as server:
         options = ("--no-control-items", "--retest", "0", "--json")
-        found = data(call(run, *options, server=server))
-        again = data(call(run, *options, server=server))
-    assert found["outcome"]["ratings"] == 2 * 2 * 4 * 4, "two methods, two cases, four questions, four aspects"
-    assert again["outcome"]["new"] == 0 and (run / "scripts.duckdb").exists()
-    assert {c["editor"] for c in found["cells"]} == {"none", "push"}
+        report = data(call(run, *options, server=server))
+        repeat = data(call(run, *options, server=server))
+    assert report["outcome"]["ratings"] == 2 * 2 * 4 * 4, "two methods, two cases, four questions, four aspects"
+    assert repeat["outcome"]["new"] == 0 and (run / "scripts.duckdb").exists()
+    assert {c["editor"] for c in report["cells"]} == {"none", "push"}
     (run / "other").mkdir()
     assert "not the folder of a run" in str(call(run / "other", "--show-only").exception)
     go(tmp_path / "plain", split=mini_split(), metrics=["es"], limit=2)
@@ -238,8 +250,8 @@ def test_the_embedded_model_judges(tmp_path):
     pytest.importorskip("xllamacpp", reason="xllamacpp is not installed")
     store = tmp_path / "s.duckdb"
     fill_store(store, facts=1, editors=("rome",))
-    found = data(CliRunner().invoke(command, [str(store), "--no-control-items", "--retest", "0", "--json"]))
-    assert found["outcome"]["ratings"] == 4 and found["outcome"]["rater"].endswith("+embedded")
-    with Store.open(store) as kept:
-        assert all(g.detail["quality"] == "plumbing" for g in rated_scripts(kept) if g.rating.value is not None)
+    report = data(CliRunner().invoke(command, [str(store), "--no-control-items", "--retest", "0", "--json"]))
+    assert report["outcome"]["ratings"] == 4 and report["outcome"]["rater"].endswith("+embedded")
+    with Store.open(store) as db:
+        assert all(g.detail["quality"] == "plumbing" for g in rated_scripts(db) if g.rating.value is not None)
     assert len(ASPECTS) == 4

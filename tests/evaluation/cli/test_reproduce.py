@@ -23,8 +23,8 @@ def shown(*words: str) -> str:
 
 
 def test_command_lists_shows_and_prints_json(folder):
-    listed = shown()
-    assert all(n in listed for n in published_tables())
+    listing = shown()
+    assert all(n in listing for n in published_tables())
     assert [table["name"] for table in json.loads(shown("--json"))] == list(published_tables())
     text = shown("scedit-table2", str(folder))
     assert "impossible interval, should be 0.53" in text and "not comparable" in text and "MISSING" in text
@@ -60,10 +60,10 @@ def test_a_store_alone_serves_texts_of_closed_models_and_no_token_table(folder, 
 def test_small_run_says_it_is_not_the_published_one(folder, monkeypatch):
     from evaluation.runs import session
 
-    asked = []
-    monkeypatch.setattr(session, "execute", lambda config, on_event: asked.append(config))
+    requests = []
+    monkeypatch.setattr(session, "execute", lambda config, on_event: requests.append(config))
     words = ["scedit-table2", str(folder), "--run", "--limit", "6", "--out", str(folder)]
     result = CliRunner().invoke(command, words, catch_exceptions=False)
     assert "Not the published model or data" in result.stderr
     assert "only show that the pipeline runs" in result.stdout
-    assert asked[0].model == "embedded" and asked[0].limit == {"counterfactual": 4, "temporal": 2}
+    assert requests[0].model == "embedded" and requests[0].limit == {"counterfactual": 4, "temporal": 2}

@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 from curation.splits.split_file import make_split, write_split
 from curation.store.store import Store
 from evaluation.cli import run as commands
+from evaluation.metrics import METRICS
 from evaluation.models import language_model as lm
 from schemas.core.errors import UserError
 from tests.support.arithmetic import make_cases
@@ -44,15 +45,15 @@ def call(command, *words: object) -> Result:
 
 
 def test_run_then_report(place):
-    done = call(commands.run, place / "run.toml")
-    assert done.exit_code == 0
-    lines = done.stdout.splitlines()
+    result = call(commands.run, place / "run.toml")
+    assert result.exit_code == 0
+    lines = result.stdout.splitlines()
     assert [line.split()[0] for line in lines[1:4]] == ["none", "prompt", "ft"]
     assert "over 4 cases" in lines[-1]
-    assert "ft: 4 of 4 cases" in done.stderr
-    told = call(commands.report, place / "run")
+    assert "ft: 4 of 4 cases" in result.stderr
+    output = call(commands.report, place / "run")
     assert (place / "run" / "report.html").exists()
-    assert "no network" in told.stdout
+    assert "no network" in output.stdout
     figures = [json.loads(x) for x in call(commands.report, place / "run", "--jsonl").stdout.splitlines()]
     assert {f["label"] for f in figures} == {"none", "prompt", "ft"}
 
@@ -61,9 +62,9 @@ def test_run_as_json_and_again(place):
     first = [json.loads(x) for x in call(commands.run, place / "run.toml", "--jsonl").stdout.splitlines()]
     assert [x["editor"] for x in first] == ["none", "prompt", "ft"]
     assert all((x["computed"], x["found"], x["failed"]) == (4, 0, 0) for x in first)
-    again = [json.loads(x) for x in call(commands.run, place / "run.toml", "--jsonl").stdout.splitlines()]
-    assert all((x["computed"], x["found"]) == (0, 4) for x in again)
-    assert [x["metrics"] for x in again] == [x["metrics"] for x in first]
+    reloaded = [json.loads(x) for x in call(commands.run, place / "run.toml", "--jsonl").stdout.splitlines()]
+    assert all((x["computed"], x["found"]) == (0, 4) for x in reloaded)
+    assert [x["metrics"] for x in reloaded] == [x["metrics"] for x in first]
 
 
 def test_batch_size_changes_nothing(place):
@@ -79,8 +80,8 @@ def test_batch_size_changes_nothing(place):
 
 
 def test_from_a_store_and_back_to_it(place):
-    done = call(commands.run, place / "run.toml", "--store", place / "s.duckdb", "--split", "tiny", "--jsonl")
-    runs = [json.loads(x)["run"] for x in done.stdout.splitlines()]
+    result = call(commands.run, place / "run.toml", "--store", place / "s.duckdb", "--split", "tiny", "--jsonl")
+    runs = [json.loads(x)["run"] for x in result.stdout.splitlines()]
     with Store.open(place / "s.duckdb") as store:
         for run in runs:
             assert len(list(store.results(run))) == 4
@@ -110,8 +111,8 @@ def test_a_locked_store_at_the_end_loses_nothing(place, monkeypatch):
     with pytest.raises(UserError, match="the same command again feeds them"):
         call(commands.run, *words)
     monkeypatch.setattr(Store, "open", real)
-    again = [json.loads(x) for x in call(commands.run, *words, "--jsonl").stdout.splitlines()]
-    assert {x["computed"] for x in again} == {0}
+    reloaded = [json.loads(x) for x in call(commands.run, *words, "--jsonl").stdout.splitlines()]
+    assert {x["computed"] for x in reloaded} == {0}
     with Store.open(place / "s.duckdb") as store:
         assert store.stats()["results"] == 12
 
@@ -121,8 +122,8 @@ def test_dry_run_loads_no_model_and_writes_nothing(place, monkeypatch):
         raise AssertionError("a model was loaded")
 
     monkeypatch.setattr(lm.LM, "load", refuse)
-    told = call(commands.run, place / "run.toml", "--dry-run").stdout
-    assert "4 of 4 cases (" in told and "3 counterfactual" in told
+    result = call(commands.run, place / "run.toml", "--dry-run").stdout
+    assert "4 of 4 cases (" in result and "3 counterfactual" in result
     assert not (place / "run").exists()
     data = json.loads(call(commands.run, place / "run.toml", "--dry-run", "--limit", 2, "--jsonl").stdout)
     assert (data["cases"], data["of"], data["seconds"]) == (2, 4, None)
@@ -193,21 +194,31 @@ def test_two_cases_of_another_split_do_not_mix(place):
 
 
 def test_editors_lists_methods_with_their_settings():
-    told = call(commands.editors).stdout
+    result = call(commands.editors).stdout
     for name in ("none", "prompt", "ft", "ft_l", "rome"):
-        assert f"\n{name}  " in "\n" + told
+        assert f"\n{name}  " in "\n" + result
     data = [json.loads(x) for x in call(commands.editors, "rome", "--jsonl").stdout.splitlines()]
     assert data[0]["name"] == "rome" and data[0]["params"]["layer"] == {"type": "int", "default": "from the preset"}
     assert data[0]["params"]["corpus"]["type"] == "list of str or str or none"
     assert data[0]["params"]["template_lengths"]["type"] == "list of (int, int)"
     for code in ("Annotated", "Union", "typing", "~", "Ellipsis", "|", "FieldInfo", "NoneType"):
-        assert code not in told, f"{code} is Python, not words"
+        assert code not in result, f"{code} is Python, not words"
     with pytest.raises(UserError, match="did you mean 'rome'"):
         call(commands.editors, "rmoe")
 
 
-@pytest.mark.parametrize("words", ["run", "report", "model editors"])
+def test_metrics_lists_what_each_measures():
+    text = call(commands.metrics).stdout
+    assert "s_es  Script-based Efficacy Success: " in text and "higher is better; facts)" in text
+    assert text.count("\n") == len(METRICS.names())
+    (row,) = (json.loads(x) for x in call(commands.metrics, "ppl", "--jsonl").stdout.splitlines())
+    assert (row["name"], row["takes"], row["better"], row["unit"]) == ("ppl", ["document"], "lower", "perplexity")
+    with pytest.raises(UserError, match="did you mean 's_es' .*: scedit model metrics$"):
+        call(commands.metrics, "s_ess")
+
+
+@pytest.mark.parametrize("words", ["run", "report", "model editors", "model metrics"])
 def test_every_command_has_help_and_an_example(words):
-    told = CliRunner().invoke(command(words), ["--help"]).stdout
-    assert f"Example: scedit {words}" in told
-    assert "--json" in told
+    result = CliRunner().invoke(command(words), ["--help"]).stdout
+    assert f"Example: scedit {words}" in result
+    assert "--json" in result

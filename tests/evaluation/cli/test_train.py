@@ -37,8 +37,8 @@ def test_train_command_refuses(tmp_path: Path) -> None:
             "shares the case 'case/land01'",
         ),
     ):
-        told = CliRunner().invoke(cli, ["model", "train", *args])
-        assert isinstance(told.exception, UserError) and message in str(told.exception), args
+        result = CliRunner().invoke(cli, ["model", "train", *args])
+        assert isinstance(result.exception, UserError) and message in str(result.exception), args
 
 
 def test_train_command_writes_a_checkpoint(cases: list[Case], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,11 +58,11 @@ def test_train_command_writes_a_checkpoint(cases: list[Case], tmp_path: Path, mo
         "--drop-overlap",
         *settings,
     ]
-    told = CliRunner().invoke(cli, [*args, "--out", str(out)])
-    assert told.exit_code == 0, told.output
-    assert "step 6 of 6" in told.output and "left out" in told.output and f"Written {out}" in told.output
-    learnt = Mend.training_data({"checkpoint": str(out)})
-    assert learnt is not None and "france" not in learnt.subjects and "oslo" in learnt.subjects
+    result = CliRunner().invoke(cli, [*args, "--out", str(out)])
+    assert result.exit_code == 0, result.output
+    assert "step 6 of 6" in result.output and "left out" in result.output and f"Written {out}" in result.output
+    training_data = Mend.training_data({"checkpoint": str(out)})
+    assert training_data is not None and "france" not in training_data.subjects and "oslo" in training_data.subjects
     assert edits_with(make("llama"), out)
 
 

@@ -20,7 +20,7 @@ split = tuning.split
 
 def test_the_command(tmp_path: Path, split: Split, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SCEDIT_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(LM, "load", classmethod(lambda cls, name, **how: make("llama")))
+    monkeypatch.setattr(LM, "load", classmethod(lambda cls, name, **settings: make("llama")))
     write_split(split, tmp_path / "dev.jsonl")
     write_split(make_split("evaluated", [make_case("Land03")]), tmp_path / "evaluated.jsonl")
     (tmp_path / "space.toml").write_text(SPACE)
@@ -35,13 +35,13 @@ def test_the_command(tmp_path: Path, split: Split, monkeypatch: pytest.MonkeyPat
         "12",
     ]
     words += ["--set", "layer=1", "--objective", "es,ns", "--first", "2", "--out", str(tmp_path / "out")]
-    refused = CliRunner().invoke(command, [*words, "--heldout", str(tmp_path / "evaluated.jsonl")])
-    assert isinstance(refused.exception, UserError) and "shares" in str(refused.exception)
-    done = CliRunner().invoke(command, words, catch_exceptions=False)
-    assert "of 12 edits, the preset's among them" in done.output
-    assert "nothing was checked" in done.output
-    told = CliRunner().invoke(command, [*words, "--jsonl", "--heldout", "mini"], catch_exceptions=False)
-    assert json.loads(told.stdout)["method"] == "ft"
+    outcome = CliRunner().invoke(command, [*words, "--heldout", str(tmp_path / "evaluated.jsonl")])
+    assert isinstance(outcome.exception, UserError) and "shares" in str(outcome.exception)
+    result = CliRunner().invoke(command, words, catch_exceptions=False)
+    assert "of 12 edits, the preset's among them" in result.output
+    assert "nothing was checked" in result.output
+    output = CliRunner().invoke(command, [*words, "--jsonl", "--heldout", "mini"], catch_exceptions=False)
+    assert json.loads(output.stdout)["method"] == "ft"
     words[words.index("--split") + 1], words[words.index("--out") + 1] = "shipped", str(tmp_path / "shipped")
     shipped = CliRunner().invoke(command, [*words, "--budget", "4", "--heldout", "mini"], catch_exceptions=False)
     assert "ft: 1 setting on 2 cases; 4 of 4 edits" in shipped.output
@@ -54,8 +54,6 @@ def test_the_command(tmp_path: Path, split: Split, monkeypatch: pytest.MonkeyPat
 def test_what_is_reported_on_is_not_tuned_on(tmp_path: Path) -> None:
     for name in ("open:test", "open"):
         words = ["--editors", "ft", "--split", name, "--out", str(tmp_path / "out")]
-        refused = CliRunner().invoke(command, words)
-        assert isinstance(refused.exception, UserError) and not (tmp_path / "out").exists()
-        assert str(refused.exception).startswith(f"--split {name}: ") and "a case of open:test" in str(
-            refused.exception
-        )
+        result = CliRunner().invoke(command, words)
+        assert isinstance(result.exception, UserError) and not (tmp_path / "out").exists()
+        assert str(result.exception).startswith(f"--split {name}: ") and "a case of open:test" in str(result.exception)

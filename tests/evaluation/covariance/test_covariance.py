@@ -39,27 +39,27 @@ def naive(lm: LM, layer: int, *, cap: int) -> tuple[torch.Tensor, int]:
 @pytest.mark.parametrize("cap", [7, None])
 @pytest.mark.parametrize("batch_tokens", [1, 50, 5000])
 def test_equals_the_naive_loop(tiny: LM, corpus: Corpus, cache: Cache, cap: int | None, batch_tokens: int) -> None:
-    got = key_covariances(tiny, [2, 0], corpus, cache=cache, cap=cap, batch_tokens=batch_tokens)
+    covariances = key_covariances(tiny, [2, 0], corpus, cache=cache, cap=cap, batch_tokens=batch_tokens)
     for layer in (0, 2):
         want, count = naive(tiny, layer, cap=cap or 96)
-        assert got[layer].tokens == count
-        assert torch.allclose(got[layer].second.double(), want, rtol=1e-4, atol=1e-5)
+        assert covariances[layer].tokens == count
+        assert torch.allclose(covariances[layer].second.double(), want, rtol=1e-4, atol=1e-5)
 
 
 def test_measured_once(tiny: LM, corpus: Corpus, cache: Cache, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     first = key_covariances(tiny, [1], corpus, cache=cache)[1]
-    measured: list[list[int]] = []
+    measurements: list[list[int]] = []
     real = moments.measure
 
-    def spy(lm: LM, layers: list[int], corpus: Corpus, **how: Any) -> Any:
-        measured.append(layers)
-        return real(lm, layers, corpus, **how)
+    def spy(lm: LM, layers: list[int], corpus: Corpus, **settings: Any) -> Any:
+        measurements.append(layers)
+        return real(lm, layers, corpus, **settings)
 
     monkeypatch.setattr(moments, "measure", spy)
-    again = key_covariances(tiny, [1], corpus, cache=cache)[1]
-    assert measured == [] and torch.equal(first.second, again.second) and first.tokens == again.tokens
+    repeat = key_covariances(tiny, [1], corpus, cache=cache)[1]
+    assert measurements == [] and torch.equal(first.second, repeat.second) and first.tokens == repeat.tokens
     key_covariances(tiny, [1, 2], corpus, cache=cache)
-    assert measured == [[2]]
+    assert measurements == [[2]]
     key_covariances(tiny, [1], corpus, cache=cache, cap=5)
     tiny.revision = "another"
     key_covariances(tiny, [1], corpus, cache=cache)
@@ -67,11 +67,11 @@ def test_measured_once(tiny: LM, corpus: Corpus, cache: Cache, monkeypatch: pyte
     other.write_text("Another text.")
     assert cached_covariance(tiny, 1, Corpus([other]), cache=cache) is None
     key_covariances(tiny, [1], Corpus([other]), cache=cache)
-    assert measured == [[2], [1], [1], [1]]
+    assert measurements == [[2], [1], [1], [1]]
     for file in cache.folder.glob("*.safetensors"):
         file.write_bytes(file.read_bytes()[:-1])
     key_covariances(tiny, [1], corpus, cache=cache)
-    assert len(measured) == 5
+    assert len(measurements) == 5
 
 
 def test_the_model_is_left_as_it_was(tiny: LM, corpus: Corpus, cache: Cache) -> None:
@@ -82,10 +82,10 @@ def test_the_model_is_left_as_it_was(tiny: LM, corpus: Corpus, cache: Cache) -> 
 
 
 def test_save_and_load(tmp_path: Path) -> None:
-    kept = KeyCovariance(torch.randn(3, 3), 12)
-    kept.save(tmp_path / "m.safetensors")
-    got = KeyCovariance.load(tmp_path / "m.safetensors")
-    assert torch.equal(got.second, kept.second) and got.tokens == 12
+    saved_covariance = KeyCovariance(torch.randn(3, 3), 12)
+    saved_covariance.save(tmp_path / "m.safetensors")
+    covariance = KeyCovariance.load(tmp_path / "m.safetensors")
+    assert torch.equal(covariance.second, saved_covariance.second) and covariance.tokens == 12
     (tmp_path / "bad.safetensors").write_bytes(b"no")
     for name in ("bad.safetensors", "missing.safetensors"):
         with pytest.raises(DataError, match="no second moments"):

@@ -44,8 +44,8 @@ def broken_off(after: int) -> Any:
 
 
 def passes(lm: LM, corpus: Corpus, cache: Cache) -> tuple[list[PassProgress], dict[int, Any]]:
-    told: list[PassProgress] = []
-    return told, key_covariances(lm, [0, 2], corpus, cache=cache, cap=20, on_progress=told.append)
+    messages: list[PassProgress] = []
+    return messages, key_covariances(lm, [0, 2], corpus, cache=cache, cap=20, on_progress=messages.append)
 
 
 @pytest.mark.parametrize("after", [[1], [8], [4, 9, 21], [22]])
@@ -56,11 +56,13 @@ def test_goes_on_where_it_was_broken_off(after: list[int], corpus: Corpus, tmp_p
     for end in after:
         with pytest.raises(_Killed):
             key_covariances(lm, [0, 2], corpus, cache=cache, cap=20, on_progress=broken_off(end))
-    told, got = passes(lm, corpus, cache)
-    kept = 4 * ((max(after) - 1) // 4)  # the window that was being told of when it broke off is lost
-    assert told[0].documents == kept
+    notes, statistics = passes(lm, corpus, cache)
+    count = 4 * ((max(after) - 1) // 4)  # the window that was being told of when it broke off is lost
+    assert notes[0].documents == count
     for layer in (0, 2):
-        assert torch.equal(got[layer].second, want[layer].second) and got[layer].tokens == want[layer].tokens
+        assert (
+            torch.equal(statistics[layer].second, want[layer].second) and statistics[layer].tokens == want[layer].tokens
+        )
     assert not list(cache.folder.glob("moments-partial*"))
 
 
@@ -71,9 +73,9 @@ def test_a_damaged_state_leaves_the_one_before(corpus: Corpus, tmp_path: Path) -
     states = sorted(cache.folder.glob("moments-partial*.safetensors"), key=lambda p: p.stat().st_mtime_ns)
     assert len(states) == 2
     states[-1].write_bytes(states[-1].read_bytes()[:-8])
-    told: list[PassProgress] = []
-    key_covariances(lm, [1], corpus, cache=cache, on_progress=told.append)
-    assert told[0].documents == 8
+    messages: list[PassProgress] = []
+    key_covariances(lm, [1], corpus, cache=cache, on_progress=messages.append)
+    assert messages[0].documents == 8
     states[0].write_bytes(b"")
     assert torch.equal(
         key_covariances(lm, [1], corpus, cache=cache)[1].second,
@@ -82,12 +84,12 @@ def test_a_damaged_state_leaves_the_one_before(corpus: Corpus, tmp_path: Path) -
 
 
 def test_tells_how_far_it_is(corpus: Corpus, tmp_path: Path) -> None:
-    told, _ = passes(make("gpt2"), corpus, Cache(tmp_path))
-    assert [t.documents for t in told] == [0, 4, 8, 12, 16, 20, 22]
-    assert told[0].share == 0 and told[0].seconds_left is None
-    assert told[-1].share == 1 and told[-1].seconds_left == 0
-    assert all(t.seconds_left is not None and t.seconds_left > 0 for t in told[1:-1])
-    assert told[-1].tokens == 22 * 20
+    notes, _ = passes(make("gpt2"), corpus, Cache(tmp_path))
+    assert [t.documents for t in notes] == [0, 4, 8, 12, 16, 20, 22]
+    assert notes[0].share == 0 and notes[0].seconds_left is None
+    assert notes[-1].share == 1 and notes[-1].seconds_left == 0
+    assert all(t.seconds_left is not None and t.seconds_left > 0 for t in notes[1:-1])
+    assert notes[-1].tokens == 22 * 20
 
 
 SCRIPT = """
@@ -112,9 +114,9 @@ key_covariances(make("llama"), [0, 2], text, cache=cache, cap=20, on_progress=te
 def test_killed_for_good(corpus: Corpus, tmp_path: Path) -> None:
     root = ROOT
     code = SCRIPT.format(root=str(root), corpus=str(corpus.paths[0]), cache=str(tmp_path / "parts"))
-    ended = subprocess.run([sys.executable, "-c", code], cwd=root, env=os.environ, capture_output=True, check=False)
-    assert ended.returncode == -signal.SIGKILL, ended.stderr.decode()
-    told, got = passes(make("llama"), corpus, Cache(tmp_path / "parts"))
+    process = subprocess.run([sys.executable, "-c", code], cwd=root, env=os.environ, capture_output=True, check=False)
+    assert process.returncode == -signal.SIGKILL, process.stderr.decode()
+    notes, statistics = passes(make("llama"), corpus, Cache(tmp_path / "parts"))
     _, want = passes(make("llama"), corpus, Cache(tmp_path / "whole"))
-    assert told[0].documents == 8
-    assert all(torch.equal(got[n].second, want[n].second) for n in (0, 2))
+    assert notes[0].documents == 8
+    assert all(torch.equal(statistics[n].second, want[n].second) for n in (0, 2))

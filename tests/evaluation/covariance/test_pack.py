@@ -22,15 +22,19 @@ pack = packs.pack
 
 
 def test_read_back_and_kept(pack: Path, corpus: Corpus, tmp_path: Path) -> None:
-    lm, there = make("llama"), Cache(tmp_path / "there")
+    lm, cache = make("llama"), Cache(tmp_path / "there")
     want = key_covariances(lm, [0, 2], corpus, cache=Cache(tmp_path / "here"), cap=20)
-    got = read_pack(pack, lm=lm)
-    assert all(torch.equal(got.layers[n].second, want[n].second) for n in (0, 2))
-    assert cached_covariance(lm, 2, corpus, cache=there, cap=20) is None
-    keep_pack(got, there)
-    kept = cached_covariance(lm, 2, corpus, cache=there, cap=20)
-    assert kept is not None and torch.equal(kept.second, want[2].second) and kept.tokens == want[2].tokens
-    assert cached_covariance(lm, 2, corpus, cache=there, cap=21) is None
+    result = read_pack(pack, lm=lm)
+    assert all(torch.equal(result.layers[n].second, want[n].second) for n in (0, 2))
+    assert cached_covariance(lm, 2, corpus, cache=cache, cap=20) is None
+    keep_pack(result, cache)
+    covariance = cached_covariance(lm, 2, corpus, cache=cache, cap=20)
+    assert (
+        covariance is not None
+        and torch.equal(covariance.second, want[2].second)
+        and covariance.tokens == want[2].tokens
+    )
+    assert cached_covariance(lm, 2, corpus, cache=cache, cap=21) is None
     assert torch.equal(load_covariance(pack, 2).second, want[2].second)
     with pytest.raises(DataError, match=r"lacks layers \[1\]; allowed: 0, 2"):
         load_covariance(pack, 1)
@@ -54,9 +58,9 @@ def rewrite(pack: Path, change: str) -> None:
         tensors.pop("layer.2")
     tensors["layer.0"] = second.contiguous()
     save_file(tensors, pack)
-    told = json.loads(manifest_path(pack).read_text())
-    told["sha256"] = hashlib.sha256(pack.read_bytes()).hexdigest()
-    manifest_path(pack).write_text(json.dumps(told))
+    report = json.loads(manifest_path(pack).read_text())
+    report["sha256"] = hashlib.sha256(pack.read_bytes()).hexdigest()
+    manifest_path(pack).write_text(json.dumps(report))
 
 
 @pytest.mark.parametrize(
@@ -95,11 +99,9 @@ def test_damage_is_refused(pack: Path) -> None:
 @pytest.mark.parametrize("text", [b'{"model": ', b"\xff\xfe", b""])
 def test_a_manifest_that_is_no_json_is_named(pack: Path, text: bytes) -> None:
     manifest_path(pack).write_bytes(text)
-    with pytest.raises(DataError) as raised:
+    with pytest.raises(DataError) as error:
         read_pack(pack)
-    assert str(raised.value.where).removesuffix(", line 1") == str(manifest_path(pack)) and "\n" not in str(
-        raised.value
-    )
+    assert str(error.value.where).removesuffix(", line 1") == str(manifest_path(pack)) and "\n" not in str(error.value)
 
 
 def test_another_model_is_refused(pack: Path) -> None:

@@ -27,9 +27,9 @@ TUNED = {
 @pytest.mark.parametrize("name", TUNED)
 def test_tuned(name: str) -> None:
     method, model, want = TUNED[name]
-    got = preset(method, model)
-    assert {key: got[key] for key in want} == want
-    assert bool(got) is bool(want)
+    params = preset(method, model)
+    assert {key: params[key] for key in want} == want
+    assert bool(params) is bool(want)
 
 
 def test_every_preset_has_a_source_and_fits_its_method() -> None:

@@ -25,9 +25,9 @@ def test_rewriting() -> None:
 
 def test_weight_edit_can_be_put_on_twice(tiny: LM) -> None:
     edit, digest = WeightEdit((low_rank(tiny),)), tiny.weights_digest()
-    seen = []
+    calls = []
     for _ in range(2):
         with edit.on(tiny) as lm:
-            seen.append(lm.weights_digest())
+            calls.append(lm.weights_digest())
         assert tiny.weights_digest() == digest
-    assert seen[0] == seen[1] != digest
+    assert calls[0] == calls[1] != digest

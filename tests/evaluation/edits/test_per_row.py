@@ -17,8 +17,8 @@ SEQUENCE = list(range(5, 15))
 
 
 def through(lm: LM, layer: int, keys: Tensor) -> Tensor:
-    out: Tensor = lm.projection(layer)(keys.to(lm.dtype))
-    return out.float()
+    out: Tensor = lm.projection(layer)(keys.to(lm.device, lm.dtype))
+    return out.float().cpu()
 
 
 @pytest.mark.parametrize(
@@ -38,11 +38,11 @@ def test_a_row_gets_its_own_edit_and_no_other(kind: str, rows: list[int]) -> Non
     ids, mask = lm.pad([SEQUENCE] * len(rows))
     with torch.no_grad():
         with PerRow(lm.model, edits).on(rows):
-            got = lm.model(input_ids=ids, attention_mask=mask).logits
+            logits = lm.model(input_ids=ids, attention_mask=mask).logits
             assert lm.weights_digest() == digest, "no weight is touched"
         for n, row in enumerate(rows):
             with applied(lm.model, edits[row] if row >= 0 else []):
-                assert torch.allclose(got[n], lm.model(input_ids=ids[n : n + 1]).logits[0], atol=1e-4)
+                assert torch.allclose(logits[n], lm.model(input_ids=ids[n : n + 1]).logits[0], atol=1e-4)
 
 
 @pytest.mark.parametrize("kind", ["llama", "gpt2"])
@@ -52,19 +52,19 @@ def test_what_is_added_is_the_sum_of_the_rows_matrices(kind: str) -> None:
     other = DenseDelta(lm.layout.weight(2), torch.full((lm.layout.width, lm.layout.inner), 0.01))
     edits, rows = [[other], *changes(lm)], [5, 0, 4, -1, 5, 2, 4]  # two dense ones of one weight, one of them twice
     keys = torch.randn(len(rows), 7, lm.layout.inner, generator=torch.Generator().manual_seed(2))
-    edited = PerRow(lm.model, edits)
+    edited_lm = PerRow(lm.model, edits)
     for layer in range(lm.layout.depth):
         with torch.no_grad():
             plain = through(lm, layer, keys)
-            with edited.on(rows):
-                got = through(lm, layer, keys)
+            with edited_lm.on(rows):
+                activations = through(lm, layer, keys)
         for n, row in enumerate(rows):
             want = plain[n].clone()
             for delta in edits[row] if row >= 0 else []:
                 if delta.weight == lm.layout.weight(layer):
                     matrix = delta.left @ delta.right.T if isinstance(delta, LowRankDelta) else delta.value
                     want += keys[n] @ matrix.T
-            assert torch.allclose(got[n], want, atol=1e-4), (layer, n)
+            assert torch.allclose(activations[n], want, atol=1e-4), (layer, n)
 
 
 def test_no_edit_at_all() -> None:

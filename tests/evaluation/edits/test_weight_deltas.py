@@ -17,9 +17,9 @@ from tests.support.tiny import make
 
 def low_rank(lm: LM, layer: int = 1, *, rank: int = 2, size: float = 0.1) -> LowRankDelta:
     g = torch.Generator().manual_seed(layer)
-    left = torch.randn(lm.layout.width, rank, generator=g) * size
+    factor = torch.randn(lm.layout.width, rank, generator=g) * size
     right = torch.randn(lm.layout.inner, rank, generator=g)
-    return LowRankDelta(lm.layout.weight(layer), left, right)
+    return LowRankDelta(lm.layout.weight(layer), factor, right)
 
 
 def dense(lm: LM, layer: int = 1) -> DenseDelta:
@@ -27,13 +27,13 @@ def dense(lm: LM, layer: int = 1) -> DenseDelta:
 
 
 def output(lm: LM, layer: int, keys: torch.Tensor) -> torch.Tensor:
-    out: torch.Tensor = lm.projection(layer)(keys.to(lm.dtype))
-    return out.float()
+    out: torch.Tensor = lm.projection(layer)(keys.to(lm.device, lm.dtype))
+    return out.float().cpu()
 
 
 def test_a_delta_is_what_it_says() -> None:
-    left, right = torch.tensor([[1.0], [2.0]]), torch.tensor([[3.0], [0.0], [-1.0]])
-    delta = LowRankDelta("w", left, right)
+    factor, right = torch.tensor([[1.0], [2.0]]), torch.tensor([[3.0], [0.0], [-1.0]])
+    delta = LowRankDelta("w", factor, right)
     assert delta.matrix().tolist() == [[3, 0, -1], [6, 0, -2]]
     assert delta.shape == (2, 3)
     assert delta.norm() == pytest.approx(50**0.5) == DenseDelta("w", delta.matrix()).norm()
@@ -41,7 +41,7 @@ def test_a_delta_is_what_it_says() -> None:
     assert torch.allclose(delta.product(keys), keys @ delta.matrix().T, atol=1e-6)
     assert torch.allclose(DenseDelta("w", delta.matrix()).product(keys), keys @ delta.matrix().T, atol=1e-6)
     with pytest.raises(ValueError, match="share no rank"):
-        LowRankDelta("w", left, torch.zeros(3, 2))
+        LowRankDelta("w", factor, torch.zeros(3, 2))
 
 
 @pytest.mark.parametrize("make_delta", [low_rank, dense])
@@ -91,11 +91,11 @@ def test_ctrl_c_while_weights_are_restored(tiny: LM, stays: bool, monkeypatch: p
             signal.raise_signal(signal.SIGINT)
         return real(weight, kept)
 
-    with pytest.raises(KeyboardInterrupt), ExitStack() as inside:
+    with pytest.raises(KeyboardInterrupt), ExitStack() as stack:
         if stays:
-            inside.enter_context(DeltaStack(tiny.model)).add(deltas)
+            stack.enter_context(DeltaStack(tiny.model)).add(deltas)
         else:
-            inside.enter_context(applied(tiny.model, deltas))
+            stack.enter_context(applied(tiny.model, deltas))
         assert tiny.weights_digest() != digest
         monkeypatch.setattr(torch.Tensor, "copy_", copy)
     monkeypatch.undo()
@@ -160,8 +160,8 @@ def test_a_long_sequence_beside_narrow_weights_takes_the_memory_of_one_change(fo
                 value = 0.05 * torch.randn(lm.layout.width, lm.layout.inner, generator=generator)
                 deltas.append(DenseDelta(name, value))
             else:
-                left, right = (torch.randn(m, 1, generator=generator) for m in (lm.layout.width, lm.layout.inner))
-                deltas.append(LowRankDelta(name, 0.05 * left, right))
+                factor, right = (torch.randn(m, 1, generator=generator) for m in (lm.layout.width, lm.layout.inner))
+                deltas.append(LowRankDelta(name, 0.05 * factor, right))
         before, digest = torch.cuda.memory_allocated(), lm.weights_digest()
         with DeltaStack(lm.model) as weights:
             for delta in deltas:
@@ -169,9 +169,9 @@ def test_a_long_sequence_beside_narrow_weights_takes_the_memory_of_one_change(fo
                 assert torch.cuda.memory_allocated() - before <= size
             assert len(lm.projection(1)._forward_hooks) == 1
             keys = torch.randn(1, 3, lm.layout.inner, generator=generator).to("cuda", torch.bfloat16)
-            got = lm.projection(1)(keys).float().cpu()
-        whole = lm.projection(1).weight.float().cpu() + sum(d.matrix() for d in deltas)
-        want = keys.float().cpu() @ whole.T
-        assert torch.allclose(got, want, atol=0.01 * float(want.abs().max()))
+            product = lm.projection(1)(keys).float().cpu()
+        matrix = lm.projection(1).weight.float().cpu() + sum(d.matrix() for d in deltas)
+        want = keys.float().cpu() @ matrix.T
+        assert torch.allclose(product, want, atol=0.01 * float(want.abs().max()))
         assert lm.weights_digest() == digest and not lm.projection(1)._forward_hooks
         assert torch.cuda.memory_allocated() <= before + keys.nbytes

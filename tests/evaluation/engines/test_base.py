@@ -16,9 +16,9 @@ def test_an_error_is_its_class_and_text() -> None:
 
 
 def test_notes_become_json_values() -> None:
-    got = plain({"loss": torch.tensor(0.5), "path": Path("a"), "steps": 3, "inside": {"ok": True, "list": (1, 2)}})
-    assert got == {"loss": 0.5, "path": "a", "steps": 3, "inside": {"ok": True, "list": [1, 2]}}
-    assert json.loads(json.dumps(got)) == got
+    result = plain({"loss": torch.tensor(0.5), "path": Path("a"), "steps": 3, "inside": {"ok": True, "list": (1, 2)}})
+    assert result == {"loss": 0.5, "path": "a", "steps": 3, "inside": {"ok": True, "list": [1, 2]}}
+    assert json.loads(json.dumps(result)) == result
 
 
 def asks(*prompts: str) -> list[GenerateProbe]:

@@ -16,8 +16,8 @@ from tests.support.tiny import make
 
 
 def test_the_environment_names_no_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    found = environment("cuda")
-    assert found["device"] == "cuda" and found["packages"]["torch"] and platform.node() not in json.dumps(found)
+    result = environment("cuda")
+    assert result["device"] == "cuda" and result["packages"]["torch"] and platform.node() not in json.dumps(result)
     monkeypatch.setattr(module, "_PACKAGES", ("torch", "no-such-package-here"))
     assert environment()["packages"]["no-such-package-here"] is None
     assert module._git(tmp_path) is None, "an installed package has no checkout"
@@ -33,10 +33,10 @@ def test_two_gpus_can_be_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     monkeypatch.setattr(torch.cuda, "get_device_properties", cards.__getitem__)
-    asked: list[tuple[str, ...]] = []
+    requests: list[tuple[str, ...]] = []
 
     def run(words: tuple[str, ...], **options: Any) -> subprocess.CompletedProcess[str]:
-        asked.append(words)
+        requests.append(words)
         if words[0] != "nvidia-smi":
             raise OSError("no git here")
         return subprocess.CompletedProcess(words, 0, stdout="580.65\n580.65\n")

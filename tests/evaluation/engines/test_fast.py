@@ -13,6 +13,7 @@ import torch
 from curation.files.artifact_cache import Cache
 from curation.splits.split_file import Split, make_split
 from evaluation.editors.presets import make_editor
+from evaluation.edits.edit import PlainPrompts
 from evaluation.engines.base import Job, prompt_as_read
 from evaluation.engines.fast import FastEngine
 from evaluation.engines.protocols import EditorLike
@@ -59,9 +60,9 @@ def run(
 
 
 def same(a: EditorOutcome, b: EditorOutcome, *, within: float = 1e-4) -> None:
-    left, right = a.folder.units(), b.folder.units()
-    assert left.keys() == right.keys() and left
-    for key, result in left.items():
+    units, right = a.folder.units(), b.folder.units()
+    assert units.keys() == right.keys() and units
+    for key, result in units.items():
         other = right[key]
         assert result.error == other.error
         for x, y in zip(result.answers, other.answers, strict=True):
@@ -106,13 +107,14 @@ class Moody(EditorLike):
         return [self.edit([request]) for request in requests]
 
 
-class _Lonely:
+class _Lonely(PlainPrompts):
     """An edit that cannot share a batch."""
 
     deltas = None
 
     def __init__(self, edit: Any) -> None:
-        self._edit, self.notes, self.rewrite, self.on = edit, edit.notes, edit.rewrite, edit.on
+        self._edit, self.notes, self.on = edit, edit.notes, edit.on
+        self.rewrite = edit.rewrite  # type: ignore[method-assign]
 
 
 class _Unreadable(_Lonely):
@@ -136,8 +138,8 @@ def test_one_cases_fault_is_that_cases_result(tmp_path: Path) -> None:
         def made(name: str, params: Any) -> Any:
             return none if name == "none" else Moody(lm, ft)
 
-        changed = config.model_copy(update={"out": tmp_path / out})
-        return Runner(changed, split(), scorer=ModelScorer(lm), make=made, engine=engine).run()[1]
+        variant = config.model_copy(update={"out": tmp_path / out})
+        return Runner(variant, split(), scorer=ModelScorer(lm), make=made, engine=engine).run()[1]
 
     slow, fast = go("slow", SimpleEngine(ModelScorer(lm))), go("fast", FastEngine(lm, group=5))
     assert fast.failed == 2
@@ -164,11 +166,11 @@ def test_memory_running_out_halves_the_batches(tmp_path: Path, monkeypatch: pyte
 
     monkeypatch.setattr(base, "forward", tight)
     engine = FastEngine(lm, scorer=EditScorer(lm, budget=TokenBudget(4096)))
-    got = run(lm, tmp_path / "got", names=["rome", "ft"], engine=engine)
+    result = run(lm, tmp_path / "got", names=["rome", "ft"], engine=engine)
     assert max(sizes) > 150 and engine.scorer.budget.tokens < 4096
-    assert all(outcome.failed == 0 for outcome in got.values())
+    assert all(outcome.failed == 0 for outcome in result.values())
     for label in ("none", "rome", "ft"):
-        same(want[label], got[label], within=5e-4)
+        same(want[label], result[label], within=5e-4)
 
 
 def test_an_interrupt_leaves_no_trace_and_keeps_what_is_finished(tmp_path: Path) -> None:
@@ -188,9 +190,9 @@ def test_an_interrupt_leaves_no_trace_and_keeps_what_is_finished(tmp_path: Path)
     assert lm.weights_digest() == digest
     assert not any(m._forward_hooks or m._forward_pre_hooks for m in lm.model.modules())
     assert not any("forward" in m.__dict__ for m in lm.model.modules())
-    again = run(lm, tmp_path, engine=FastEngine(lm, group=1), names=["rome"])
-    assert again["none"].computed == 0 and 0 < again["rome"].resumed < 5
-    assert again["rome"].resumed + again["rome"].computed == 5
+    repeat = run(lm, tmp_path, engine=FastEngine(lm, group=1), names=["rome"])
+    assert repeat["none"].computed == 0 and 0 < repeat["rome"].resumed < 5
+    assert repeat["rome"].resumed + repeat["rome"].computed == 5
 
 
 def test_what_the_unedited_model_computes_below_an_edit_is_kept(tmp_path: Path) -> None:
@@ -213,20 +215,22 @@ def iter_trees(engine: FastEngine) -> Any:
     return (tree(sequences) for _, sequences in engine.scorer.kept._kept)
 
 
-@pytest.mark.parametrize("asked", [True, False])
-def test_a_start_at_the_first_block_is_told(asked: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("requests", [True, False])
+def test_a_start_at_the_first_block_is_told(requests: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """A resumed run knows the unedited answers, so nothing was kept of the unedited model's passes."""
     lm, cache = make("llama"), Cache(tmp_path)
     engine, ft = FastEngine(lm), make_editor("ft", lm, cache, OPTIONS["ft"])
     engine.expect([ft])
     case = split().cases[0]
     probes = tuple(_probes(case))
-    if asked:
+    if requests:
         list(engine.work(make_editor("none", lm, cache), [Job("0", case, probes)]))
     with caplog.at_level("INFO"):
         list(engine.work(ft, [Job("0", case, probes)]))
-    told = [r for r in caplog.records if "'ft' is scored from the first block on, not from block 1" in r.getMessage()]
-    assert len(told) == (not asked)
+    messages = [
+        r for r in caplog.records if "'ft' is scored from the first block on, not from block 1" in r.getMessage()
+    ]
+    assert len(messages) == (not requests)
 
 
 def _probes(case: Any) -> list[ScoreProbe]:
@@ -241,9 +245,9 @@ def test_both_engines_note_the_prompt_that_was_read() -> None:
     jobs = [Job("peru", case, (probe,))]
     (fast,), (simple,) = FastEngine(lm).work(editor, jobs), SimpleEngine(ModelScorer(lm)).work(editor, jobs)
     assert fast.notes == simple.notes
-    read = prompt_as_read(probe, fast.notes)
-    assert read.endswith("How to go?") and "Oslo" in read
+    text = prompt_as_read(probe, fast.notes)
+    assert text.endswith("How to go?") and "Oslo" in text
     rewrite = editor.edit([case.fact]).rewrite
     for engine in (FastEngine(lm), SimpleEngine(ModelScorer(lm))):
-        (asked,) = engine.ask(jobs, rewrite=rewrite)
-        assert prompt_as_read(probe, asked.notes) == read
+        (probes,) = engine.ask(jobs, rewrite=rewrite)
+        assert prompt_as_read(probe, probes.notes) == text

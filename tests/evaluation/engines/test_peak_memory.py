@@ -23,10 +23,10 @@ def hold(size: int) -> None:
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="only Linux tells the peak since a moment")
 def test_it_sees_what_was_given_back_and_forgets_what_was_before() -> None:
     hold(256 * MIB)
-    counted = PeakMemory("cpu")
-    base = counted.read()
+    memory = PeakMemory("cpu")
+    base = memory.read()
     hold(128 * MIB)
-    peak = counted.read()
+    peak = memory.read()
     assert 100 * MIB < peak - base < 200 * MIB, "it is held no longer, and counts; what was before does not"
     assert peak - PeakMemory("cpu").read() > 64 * MIB, "a new count begins with what is held now"
 
@@ -50,10 +50,10 @@ def test_counts_inside_a_count_and_across_its_end_take_nothing_from_it() -> None
 def test_without_the_kernels_files_the_peak_of_the_process_stands_in(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    told = PeakMemory("cpu").read()
+    memory = PeakMemory("cpu").read()
     monkeypatch.setattr(peak_memory, "_CLEAR", tmp_path / "no" / "clear")
     monkeypatch.setattr(peak_memory, "_STATUS", tmp_path / "no" / "status")
-    assert PeakMemory("cpu").read() >= told // 2 > MIB, "bytes, not kilobytes"
+    assert PeakMemory("cpu").read() >= memory // 2 > MIB, "bytes, not kilobytes"
 
 
 def test_a_status_that_does_not_say_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_on_a_gpu_it_is_what_was_allocated_there() -> None:
 
     if not torch.cuda.is_available():
         pytest.skip("no GPU")
-    counted = PeakMemory("cuda")
-    before = counted.read()
+    memory = PeakMemory("cuda")
+    before = memory.read()
     torch.zeros(64 * MIB, dtype=torch.uint8, device="cuda")
-    assert counted.read() - before >= 64 * MIB
+    assert memory.read() - before >= 64 * MIB

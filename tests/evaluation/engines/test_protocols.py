@@ -23,9 +23,9 @@ def test_a_method_depends_on_nothing_unless_it_says() -> None:
     assert bare.components == {} and bare.first_layer is None and not bare.wants_support({"strength": 1})
 
 
-@pytest.mark.parametrize("made", [ArithmeticLM, lambda: ModelScorer(make("llama"))], ids=["arithmetic", "model"])
-def test_a_scorer_has_every_member(made: Any) -> None:
-    scorer = made()
+@pytest.mark.parametrize("factory", [ArithmeticLM, lambda: ModelScorer(make("llama"))], ids=["arithmetic", "model"])
+def test_a_scorer_has_every_member(factory: Any) -> None:
+    scorer = factory()
     members = [name for name in vars(Scorer) if not name.startswith("_")]
     assert {"name", "revision", "device", "editable", "weights", "score", "write"} <= set(members)
     assert all(hasattr(scorer, name) for name in members)

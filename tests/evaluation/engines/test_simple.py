@@ -15,18 +15,18 @@ def jobs() -> list[Job]:
 
 def test_each_case_under_its_own_edit() -> None:
     lm, editor = ArithmeticLM(), ArithmeticEditor("push", {"fail": ("Land01",)})
-    done = list(SimpleEngine(lm).work(editor, jobs()))
-    assert [d.error for d in done] == [None, "RuntimeError: cannot edit Land01", None]
+    answers = list(SimpleEngine(lm).work(editor, jobs()))
+    assert [d.error for d in answers] == [None, "RuntimeError: cannot edit Land01", None]
     assert not lm.lift, "every edit is taken off"
-    for one in (done[0], done[2]):
+    for one in (answers[0], answers[2]):
         assert one.answers != lm.score(one.job.probes) and one.notes == dict(editor.edit([one.job.case.fact]).notes)
         lm.lift = editor.edit([one.job.case.fact]).lift
         assert list(one.answers) == lm.score(one.job.probes)
         lm.lift = {}
-    assert done[1].answers == () and done[1].notes == {}
+    assert answers[1].answers == () and answers[1].notes == {}
 
 
 def test_the_model_as_it_stands_is_asked_with_the_prompts_rewritten() -> None:
     lm = ArithmeticLM()
-    done = SimpleEngine(lm).ask(jobs(), rewrite=lambda text: "Oslo. " + text)
-    assert [list(d.answers) for d in done] == [lm.score(j.probes, rewrite=lambda t: "Oslo. " + t) for j in jobs()]
+    answers = SimpleEngine(lm).ask(jobs(), rewrite=lambda text: "Oslo. " + text)
+    assert [list(d.answers) for d in answers] == [lm.score(j.probes, rewrite=lambda t: "Oslo. " + t) for j in jobs()]

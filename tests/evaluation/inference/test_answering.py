@@ -11,7 +11,7 @@ import torch
 
 from curation.files.journal import Journal
 from curation.splits.split_file import Split, make_split
-from evaluation.edits.edit import NoEdit, PromptEdit, WeightEdit
+from evaluation.edits.edit import NoEdit, PlainPrompts, PromptEdit, WeightEdit
 from evaluation.edits.weight_deltas import DenseDelta, LowRankDelta
 from evaluation.engines.fast import FastEngine
 from evaluation.engines.protocols import EditorLike
@@ -48,13 +48,14 @@ def split() -> Split:
     return make_split("tiny", [make_case(land, old="Lima", new="Oslo") for land in LANDS])
 
 
-class _Lonely:
+class _Lonely(PlainPrompts):
     """An edit that cannot share a batch."""
 
     deltas = None
 
     def __init__(self, edit: Any) -> None:
-        self._edit, self.notes, self.rewrite, self.on = edit, edit.notes, edit.rewrite, edit.on
+        self._edit, self.notes, self.on = edit, edit.notes, edit.on
+        self.rewrite = edit.rewrite  # type: ignore[method-assign]
 
 
 class Mixed(EditorLike):
@@ -271,8 +272,8 @@ def test_a_workers_texts_come_home(tmp_path: Path) -> None:
     import pickle
 
     from evaluation.engines.base import Job
+    from evaluation.runs.distributed.worker import Worker, WorkerTask, unpack_result
     from evaluation.runs.plan import ask
-    from evaluation.runs.ray_engine import Worker, WorkerTask, _unpack
     from evaluation.runs.support import Support
 
     lm = roomy()
@@ -288,7 +289,7 @@ def test_a_workers_texts_come_home(tmp_path: Path) -> None:
     jobs = {c.key: Job(c.key, c, ask(c, metrics)) for c in split().cases[:2]}
     task = pickle.loads(pickle.dumps(WorkerTask("none", {}, tuple((j.key, j.case, j.probes) for j in jobs.values()))))
     worker = Worker(config, Support(), lambda _: lm, tmp_path / "shard.jsonl")
-    found = {d["key"]: _unpack(d, jobs[d["key"]]) for d in worker.work(task)}
+    found = {d["key"]: unpack_result(d, jobs[d["key"]]) for d in worker.work(task)}
     for key, job in jobs.items():
         alone = [a.written for a in answer(ModelScorer(lm), job.probes, rewrite=None)]
         assert [a.written for a in found[key].answers] == alone

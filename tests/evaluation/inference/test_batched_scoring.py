@@ -22,9 +22,9 @@ from tests.support.tiny import CONFIGS, make
 
 def everything(lm: LM) -> list[EditedProbes]:
     """Every kind of edit, a rewritten prompt, and probes that come twice."""
-    asked = [EditedProbes(deltas, None, probes()) for deltas in changes(lm)]
-    asked.append(EditedProbes((), lambda text: "Oslo is a city. " + text, probes()))
-    return [*asked, EditedProbes((), None, [*probes(TEXTS[:2]), *probes(TEXTS[:2])])]
+    batches = [EditedProbes(deltas, None, probes()) for deltas in changes(lm)]
+    batches.append(EditedProbes((), lambda text: "Oslo is a city. " + text, probes()))
+    return [*batches, EditedProbes((), None, [*probes(TEXTS[:2]), *probes(TEXTS[:2])])]
 
 
 @cache
@@ -34,19 +34,19 @@ def expected(kind: str) -> list[list[Answer]]:
     return slowly(lm, everything(lm))
 
 
-@pytest.mark.parametrize("kept", [True, False], ids=["from the layer", "from the start"])
+@pytest.mark.parametrize("with_prefix", [True, False], ids=["from the layer", "from the start"])
 @pytest.mark.parametrize("kind", CONFIGS)
-def test_equals_one_edit_after_the_other(kind: str, kept: bool) -> None:
+def test_equals_one_edit_after_the_other(kind: str, with_prefix: bool) -> None:
     lm = make(kind)
     digest = lm.weights_digest()
-    scorer = EditScorer(lm, budget=TokenBudget(300), layers=[1, 2] if kept else [])
+    scorer = EditScorer(lm, budget=TokenBudget(300), layers=[1, 2] if with_prefix else [])
     want = expected(kind)
     same([scorer.score([EditedProbes((), None, probes())])[0]], [want[0]])
-    got = scorer.score(everything(lm))
-    assert same(got, want) == 6, "the longest prompt is cut at its front, under every edit"
-    assert not [x.error for x in chain(*got) if x.error]
-    moved = [abs(a.targets[0].logprob - b.targets[0].logprob) for a, b in zip(got[0], got[1], strict=True)]
-    assert min(moved) > 1e-3, "the edits do something"
+    scores = scorer.score(everything(lm))
+    assert same(scores, want) == 6, "the longest prompt is cut at its front, under every edit"
+    assert not [x.error for x in chain(*scores) if x.error]
+    shifts = [abs(a.targets[0].logprob - b.targets[0].logprob) for a, b in zip(scores[0], scores[1], strict=True)]
+    assert min(shifts) > 1e-3, "the edits do something"
     assert lm.weights_digest() == digest
     assert not any(m._forward_hooks or m._forward_pre_hooks for m in lm.model.modules())
 
@@ -54,24 +54,26 @@ def test_equals_one_edit_after_the_other(kind: str, kept: bool) -> None:
 @pytest.mark.parametrize("kind", ["llama", "gpt2"])
 def test_greedy_is_that_of_every_edit(kind: str) -> None:
     lm = make(kind)
-    asked = [asking(p, greedy=True) for p in (greedy_probe(lm), *probes(TEXTS[:3]))]
+    probe = [asking(p, greedy=True) for p in (greedy_probe(lm), *probes(TEXTS[:3]))]
     (dense,) = changes(lm)[3]
     assert isinstance(dense, DenseDelta)
     edits = [*changes(lm)[:3], [DenseDelta(dense.weight, 100 * dense.value)]]
-    got = EditScorer(lm, budget=TokenBudget(300)).score([EditedProbes(deltas, None, asked) for deltas in edits])
-    want = slowly(lm, [EditedProbes(deltas, None, asked) for deltas in edits])
-    said = [[[t.greedy for t in a.targets] for a in answers] for answers in got]
-    assert said == [[[t.greedy for t in a.targets] for a in answers] for answers in want]
-    assert said[0][0] == [True, True, False] and said[3] != said[0], "the edits change what is most probable"
+    scores = EditScorer(lm, budget=TokenBudget(300)).score([EditedProbes(deltas, None, probe) for deltas in edits])
+    want = slowly(lm, [EditedProbes(deltas, None, probe) for deltas in edits])
+    greedy_answers = [[[t.greedy for t in a.targets] for a in answers] for answers in scores]
+    assert greedy_answers == [[[t.greedy for t in a.targets] for a in answers] for answers in want]
+    assert greedy_answers[0][0] == [True, True, False] and greedy_answers[3] != greedy_answers[0], (
+        "the edits change what is most probable"
+    )
 
 
 @pytest.mark.parametrize("kind", ["llama", "gpt2"])
 def test_nothing_is_lost_in_half_precision(kind: str) -> None:
     """Changes are added in float32: a delta below the rounding of bfloat16 weights is the same in both ways."""
     lm = make(kind, dtype=torch.bfloat16)
-    asked = [EditedProbes(deltas, None, probes(TEXTS[:3])) for deltas in changes(lm)]
-    got, want = EditScorer(lm, budget=TokenBudget(300)).score(asked), slowly(lm, asked)
-    same(got, want, within=0.35)  # bfloat16 states round differently in rows of other lengths: eight bits of 20 nats
+    batches = [EditedProbes(deltas, None, probes(TEXTS[:3])) for deltas in changes(lm)]
+    scores, want = EditScorer(lm, budget=TokenBudget(300)).score(batches), slowly(lm, batches)
+    same(scores, want, within=0.35)  # bfloat16 states round differently in rows of other lengths: eight bits of 20 nats
     digest = lm.weights_digest()
     with PerRow(lm.model, changes(lm)).on([1, -1]):
         assert lm.weights_digest() == digest

@@ -22,9 +22,9 @@ TEXTS = ["The capital of Peru", "Step 1: Pack warm clothes. Step 2:", "Norway is
 def edits(lm: LM) -> list[list[Delta]]:
     generator = torch.Generator().manual_seed(3)
     out, inner, weight = lm.layout.width, lm.layout.inner, lm.layout.weight
-    left, right = torch.randn(out, 1, generator=generator), torch.randn(inner, 1, generator=generator)
+    factor, right = torch.randn(out, 1, generator=generator), torch.randn(inner, 1, generator=generator)
     return [
-        [LowRankDelta(weight(1), left, right)],
+        [LowRankDelta(weight(1), factor, right)],
         [DenseDelta(weight(0), 0.2 * torch.randn(out, inner, generator=generator))],
     ]
 
@@ -47,28 +47,28 @@ def test_greedy_equals_one_at_a_time(kind: str) -> None:
     lm = make(kind)
     digest, changes = lm.weights_digest(), edits(lm)
     prompts = [PromptToContinue(text, edit=n % 3 - 1) for n, text in enumerate(TEXTS)]
-    found = generate(lm, prompts, edits=changes, sampling=Sampling(max_tokens=9), budget=TokenBudget(70))
-    for prompt, got in zip(prompts, found, strict=True):
-        assert list(got.ids) == slowly(lm, prompt.text, changes[prompt.edit] if prompt.edit >= 0 else [], 9)
-    assert len({got.ids for got in found}) > 1
+    continuations = generate(lm, prompts, edits=changes, sampling=Sampling(max_tokens=9), budget=TokenBudget(70))
+    for prompt, value in zip(prompts, continuations, strict=True):
+        assert list(value.ids) == slowly(lm, prompt.text, changes[prompt.edit] if prompt.edit >= 0 else [], 9)
+    assert len({value.ids for value in continuations}) > 1
     assert lm.weights_digest() == digest
 
 
 def test_a_sample_depends_on_its_seed_alone() -> None:
     lm = make("llama")
-    how = Sampling(max_tokens=8, temperature=1.0, top_p=0.9)
-    many = generate(lm, [PromptToContinue(TEXTS[0], seed=n) for n in range(4)], sampling=how)
-    alone = [generate(lm, [PromptToContinue(TEXTS[0], seed=n)], sampling=how)[0] for n in range(4)]
-    assert many == alone and len({m.ids for m in many}) > 1
+    sampling = Sampling(max_tokens=8, temperature=1.0, top_p=0.9)
+    many = generate(lm, [PromptToContinue(TEXTS[0], seed=n) for n in range(4)], sampling=sampling)
+    continuations = [generate(lm, [PromptToContinue(TEXTS[0], seed=n)], sampling=sampling)[0] for n in range(4)]
+    assert many == continuations and len({m.ids for m in many}) > 1
 
 
 def test_a_stop_is_cut_off() -> None:
     lm = make("gpt2")
-    whole = generate(lm, [PromptToContinue(TEXTS[0])], sampling=Sampling(max_tokens=8))[0]
-    assert whole.ended == "length" and len(whole.ids) == 8
-    stop = whole.text[3:6]
+    continuation = generate(lm, [PromptToContinue(TEXTS[0])], sampling=Sampling(max_tokens=8))[0]
+    assert continuation.ended == "length" and len(continuation.ids) == 8
+    stop = continuation.text[3:6]
     cut = generate(lm, [PromptToContinue(TEXTS[0])], sampling=Sampling(max_tokens=8, stop=(stop,)))[0]
-    assert cut.ended == "stop" and cut.text == whole.text[: whole.text.find(stop)]
+    assert cut.ended == "stop" and cut.text == continuation.text[: continuation.text.find(stop)]
 
 
 def test_the_models_room_ends_a_text() -> None:
@@ -79,16 +79,16 @@ def test_the_models_room_ends_a_text() -> None:
     ids = lm.tokenizer(text)["input_ids"]
     near = lm.tokenizer.decode(ids[:90])
     room = 96 - len(lm.tokenizer(near)["input_ids"])
-    got = generate(lm, [PromptToContinue(near)], sampling=Sampling(max_tokens=50))[0]
-    assert got.ended == "length" and len(got.ids) == room
+    continuation = generate(lm, [PromptToContinue(near)], sampling=Sampling(max_tokens=50))[0]
+    assert continuation.ended == "length" and len(continuation.ids) == room
 
 
 def test_prompts_of_one_token() -> None:
     lm = make("gpt2")
     token = lm.tokenizer.decode([40])
     assert len(lm.tokenizer(token)["input_ids"]) == 1
-    got = generate(lm, [PromptToContinue(token), PromptToContinue(token)], sampling=Sampling(max_tokens=4))
-    assert [list(g.ids) for g in got] == [slowly(lm, token, [], 4)] * 2
+    continuations = generate(lm, [PromptToContinue(token), PromptToContinue(token)], sampling=Sampling(max_tokens=4))
+    assert [list(g.ids) for g in continuations] == [slowly(lm, token, [], 4)] * 2
 
 
 def test_nothing_to_continue() -> None:
@@ -111,7 +111,7 @@ def test_a_step_waits_for_the_device_once_however_many_rows() -> None:
             return func(*args, **(kwargs or {}))
 
     lm = make("llama")
-    found = []
+    results = []
     generate(lm, [PromptToContinue(TEXTS[0])], sampling=Sampling(1))  # looks once at what the model takes
     for rows in (1, 8):
         with Counter() as counter:
@@ -119,5 +119,5 @@ def test_a_step_waits_for_the_device_once_however_many_rows() -> None:
         assert len(texts) == rows and len(set(t.ids for t in texts)) == 1
         steps = len(texts[0].ids)
         assert counter.found["argmax"] == steps
-        found.append(counter.found["_local_scalar_dense"])
-    assert found[0] == found[1], "no token is fetched by itself"
+        results.append(counter.found["_local_scalar_dense"])
+    assert results[0] == results[1], "no token is fetched by itself"

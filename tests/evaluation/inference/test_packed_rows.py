@@ -19,12 +19,12 @@ TEXTS = [(5, 6, 7, 8, 9, 10), (9, 4, 3), (11,), (9, 4, 3, 7), (12, 13), (5, 6, 7
 def test_every_text_as_alone(kind: str) -> None:
     lm = make(kind)
     rows = pack_rows(lm, TEXTS, room=8)
-    wanted = [(n, place) for n, text in enumerate(TEXTS) for place in range(len(text))]
-    at = [(rows.begins[n][0], rows.begins[n][1] + place) for n, place in wanted]
-    got = logits_at(lm, rows.ids, rows.mask, [r for r, _ in at], [p for _, p in at], depths=rows.depths)
-    for logits, (n, place) in zip(got, wanted, strict=True):
-        alone = lm.model(input_ids=torch.tensor([TEXTS[n]])).logits[0, place].float()
-        assert torch.allclose(logits, alone, atol=1e-4)
+    pairs = [(n, place) for n, text in enumerate(TEXTS) for place in range(len(text))]
+    at = [(rows.begins[n][0], rows.begins[n][1] + place) for n, place in pairs]
+    result = logits_at(lm, rows.ids, rows.mask, [r for r, _ in at], [p for _, p in at], depths=rows.depths)
+    for logits, (n, place) in zip(result, pairs, strict=True):
+        single_logits = lm.model(input_ids=torch.tensor([TEXTS[n]])).logits[0, place].float()
+        assert torch.allclose(logits, single_logits, atol=1e-4)
 
 
 def test_several_stand_in_a_row_only_where_the_model_reads_them_so() -> None:
@@ -54,6 +54,6 @@ def test_rows_are_few_and_about_equal() -> None:
         room = draw.randint(1, 80)
         rows = distribute(lengths, room)
         assert sorted(n for row in rows for n in row) == list(range(len(lengths)))
-        filled = [sum(lengths[n] for n in row) for row in rows]
-        assert len(rows) == -(-sum(lengths) // max(room, *lengths, 1)) and min(filled) > 0
-        assert max(filled) - min(filled) <= max(lengths)
+        totals = [sum(lengths[n] for n in row) for row in rows]
+        assert len(rows) == -(-sum(lengths) // max(room, *lengths, 1)) and min(totals) > 0
+        assert max(totals) - min(totals) <= max(lengths)

@@ -13,8 +13,8 @@ def test_where_passes_begin() -> None:
     lm = make("llama")
     _, one, two, dense, first = changes(lm)
     assert [first_layer(lm, deltas) for deltas in ([], one, two, dense, first)] == [None, 1, 1, 2, 0]
-    outside = LowRankDelta(lm.layout.head + ".weight", torch.zeros(4, 1), torch.zeros(3, 1))
-    assert first_layer(lm, [*two, outside]) is None
+    delta = LowRankDelta(lm.layout.head + ".weight", torch.zeros(4, 1), torch.zeros(3, 1))
+    assert first_layer(lm, [*two, delta]) is None
     scorer = EditScorer(lm, layers=[1])
     scorer.score([EditedProbes((), None, probes())])
     ran: list[int] = []
@@ -28,9 +28,9 @@ def test_where_passes_begin() -> None:
 
 def test_kept_states_make_room_for_others() -> None:
     lm = make("llama")
-    whole, little = EditScorer(lm, layers=[1]), EditScorer(lm, layers=[1], room=20_000)
-    asked = [EditedProbes(changes(lm)[1], None, probes())]
-    for scorer in (whole, little):
+    full_model, little = EditScorer(lm, layers=[1]), EditScorer(lm, layers=[1], room=20_000)
+    batches = [EditedProbes(changes(lm)[1], None, probes())]
+    for scorer in (full_model, little):
         scorer.score([EditedProbes((), None, probes())])
-    assert little.kept._taken <= 20_000 < whole.kept._taken and little.kept._kept
-    same(little.score(asked), whole.score(asked), within=1e-5)
+    assert little.kept._taken <= 20_000 < full_model.kept._taken and little.kept._kept
+    same(little.score(batches), full_model.score(batches), within=1e-5)

@@ -20,11 +20,11 @@ def test_equal_a_whole_pass(kind: str, plain_head: bool) -> None:
     texts = [lm.tokenizer(text)["input_ids"] for text in ("The capital of Peru is", "She left", "Rivers and lakes")]
     ids, mask = lm.pad(texts)
     rows, places = [0, 1, 2, 0], [len(texts[0]) - 1, len(texts[1]) - 1, 0, 1]
-    got = logits_at(lm, ids, mask, rows, places)
-    assert got.dtype == torch.float32 and got.shape[0] == 4
+    logits = logits_at(lm, ids, mask, rows, places)
+    assert logits.dtype == torch.float32 and logits.shape[0] == 4
     for n, (row, place) in enumerate(zip(rows, places, strict=True)):
-        alone = lm.model(input_ids=torch.tensor([texts[row]])).logits[0, place].float()
-        assert torch.allclose(got[n], alone, atol=1e-4)
+        single_logits = lm.model(input_ids=torch.tensor([texts[row]])).logits[0, place].float()
+        assert torch.allclose(logits[n], single_logits, atol=1e-4)
 
 
 @pytest.mark.parametrize("kind", ["llama", "gpt2", "neox", "phi3"])

@@ -25,9 +25,9 @@ def test_equals_whole_rows(kind: str, plain_head: bool) -> None:
 
     def run(rows: list[tuple[int, ...]], places: list[int], lasts: list[int], prefix: object) -> list[torch.Tensor]:
         def add(_: torch.Tensor, out: torch.Tensor) -> torch.Tensor:
-            changed = out.clone()
-            changed[range(4), places] += shift + 0.5
-            return changed
+            copy = out.clone()
+            copy[range(4), places] += shift + 0.5
+            return copy
 
         ids, mask = lm.pad(rows)
         with changing(lm.projection(1), add):
@@ -35,12 +35,12 @@ def test_equals_whole_rows(kind: str, plain_head: bool) -> None:
         (gradient,) = torch.autograd.grad(logits.log_softmax(-1)[:, 3].sum(), shift)
         return [logits.detach(), gradient]
 
-    whole = run(ROWS, CUTS, [len(r) - 1 for r in ROWS], None)
+    tensors = run(ROWS, CUTS, [len(r) - 1 for r in ROWS], None)
     prefix = read_prefix(lm, [r[:c] for r, c in zip(ROWS, CUTS, strict=True)])
     rests = [r[c:] for r, c in zip(ROWS, CUTS, strict=True)]
     for _ in range(2):  # a prefix serves more than one pass
         cut = run(rests, [0] * 4, [len(r) - 1 for r in rests], prefix)
-        for a, b in zip(whole, cut, strict=True):
+        for a, b in zip(tensors, cut, strict=True):
             assert b.isfinite().all() and torch.allclose(a, b, atol=1e-4)
 
 

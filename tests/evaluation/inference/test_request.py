@@ -16,7 +16,7 @@ def test_a_request_carries_its_own_way_with_prompts() -> None:
         return "Peru lies by the sea. " + text
 
     plain, rewritten = EditScorer(lm).score([EditedProbes((), None, [probe]), EditedProbes((), rewrite, [probe])])
-    for got, want in ((plain, score(lm, [probe])), (rewritten, score(lm, [probe], rewrite=rewrite))):
-        for a, b in zip(got[0].targets, want[0].targets, strict=True):
+    for scores, want in ((plain, score(lm, [probe])), (rewritten, score(lm, [probe], rewrite=rewrite))):
+        for a, b in zip(scores[0].targets, want[0].targets, strict=True):
             assert abs(a.logprob - b.logprob) < 1e-4
     assert plain != rewritten

@@ -16,22 +16,22 @@ from tests.support.tiny import CONFIGS, make
 def test_equals_the_slow_twin(kind: str, batch_tokens: int) -> None:
     lm = make(kind)
     answers = score(lm, PROBES, batch_tokens=batch_tokens)
-    for asked, answer in zip(PROBES, answers, strict=True):
-        assert answer.error is None and answer.probe == asked.id and not answer.truncated
-        for got, (total, tokens), text in zip(answer.targets, slow(lm, asked), asked.targets, strict=True):
-            assert got.text == text and got.tokens == tokens
-            assert got.logprob == pytest.approx(total, abs=1e-4)
+    for requests, answer in zip(PROBES, answers, strict=True):
+        assert answer.error is None and answer.probe == requests.id and not answer.truncated
+        for value, (total, tokens), text in zip(answer.targets, slow(lm, requests), requests.targets, strict=True):
+            assert value.text == text and value.tokens == tokens
+            assert value.logprob == pytest.approx(total, abs=1e-4)
 
 
 @pytest.mark.parametrize("kind", ["llama", "gpt2"])
 def test_greedy_equals_the_slow_twin_and_what_the_model_writes(kind: str) -> None:
     lm = make(kind)
-    asked = [asking(p, greedy=True) for p in (greedy_probe(lm), *PROBES)]
-    answers = score(lm, asked)
-    said = [[t.greedy for t in a.targets] for a in answers]
-    assert said == [[t.greedy for t in slow_answer(lm, lm.model, p).targets] for p in asked]
-    assert said[0] == [True, True, False] and not all(map(any, said[1:]))
-    plain = score(lm, [asking(p, greedy=False) for p in asked])
+    probes = [asking(p, greedy=True) for p in (greedy_probe(lm), *PROBES)]
+    answers = score(lm, probes)
+    greedy_answers = [[t.greedy for t in a.targets] for a in answers]
+    assert greedy_answers == [[t.greedy for t in slow_answer(lm, lm.model, p).targets] for p in probes]
+    assert greedy_answers[0] == [True, True, False] and not all(map(any, greedy_answers[1:]))
+    plain = score(lm, [asking(p, greedy=False) for p in probes])
     assert {t.greedy for a in plain for t in a.targets} == {None}
     for one, other in zip(answers, plain, strict=True):
         assert [t.logprob for t in one.targets] == [t.logprob for t in other.targets]
@@ -54,30 +54,30 @@ def test_targets_share_the_prompts_pass(monkeypatch: pytest.MonkeyPatch) -> None
     tokens = []
     pad = lm.pad
     monkeypatch.setattr(lm, "pad", lambda rows: tokens.extend(map(len, rows)) or pad(rows))
-    asked = probe("Norway is a kingdom in the north. The capital of Norway is", "Lima", "Lima Lima")
-    score(lm, [asked])
-    prompt = lm.encode(asked.prompt, "Lima").first
+    probes = probe("Norway is a kingdom in the north. The capital of Norway is", "Lima", "Lima Lima")
+    score(lm, [probes])
+    prompt = lm.encode(probes.prompt, "Lima").first
     assert sum(tokens) < prompt + 12  # the prompt once, then only the rest of each target
 
 
 def test_rewrite_comes_first_and_equal_probes_are_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     lm = make("gpt2")
-    asked = probe("The capital of Peru is", "Oslo", "Lima")
-    long = asked.model_copy(update={"prompt": "Oslo is a city. " + asked.prompt})
-    got, again = score(lm, [asked, asked], rewrite=lambda p: "Oslo is a city. " + p)
+    probes = probe("The capital of Peru is", "Oslo", "Lima")
+    long = probes.model_copy(update={"prompt": "Oslo is a city. " + probes.prompt})
+    scores, repeat = score(lm, [probes, probes], rewrite=lambda p: "Oslo is a city. " + p)
     want = score(lm, [long])[0]
-    assert got == again and got.probe == asked.id
-    assert [t.logprob for t in got.targets] == pytest.approx([t.logprob for t in want.targets], abs=1e-5)
+    assert scores == repeat and scores.probe == probes.id
+    assert [t.logprob for t in scores.targets] == pytest.approx([t.logprob for t in want.targets], abs=1e-5)
     runs = []
     monkeypatch.setattr(scoring, "_run", lambda lm, batch: runs.extend(batch) or iter(()))
-    score(lm, [asked, asked.model_copy(update={"purpose": "paraphrase"})])
+    score(lm, [probes, probes.model_copy(update={"purpose": "paraphrase"})])
     assert len(runs) == 1
 
 
 def test_targets_that_share_a_token_with_the_prompt_are_counted_and_scored(caplog: pytest.LogCaptureFixture) -> None:
     lm = make("gpt2")
-    whole = lm.tokenizer("capital")["input_ids"]
-    assert len(whole) < len("capital")  # the tokenizer has merged it
+    input_ids = lm.tokenizer("capital")["input_ids"]
+    assert len(input_ids) < len("capital")  # the tokenizer has merged it
     cut = probe("The cap", "ital", separator="")
     with caplog.at_level("INFO", logger="evaluation.inference.scoring"):
         assert [a.error for a in score(lm, [cut, probe("The capital is", "Lima")])] == [None, None]
@@ -90,10 +90,10 @@ def test_targets_that_share_a_token_with_the_prompt_are_counted_and_scored(caplo
 
 def test_long_prompts_lose_their_front_and_say_so() -> None:
     lm = make("llama")
-    asked = probe("Peru " * 200 + "The capital of Peru is", "Lima", "São Tomé")
-    answer = score(lm, [asked])[0]
+    probes = probe("Peru " * 200 + "The capital of Peru is", "Lima", "São Tomé")
+    answer = score(lm, [probes])[0]
     assert answer.truncated and answer.error is None
-    ids = lm.encode(asked.prompt, "São Tomé").ids
+    ids = lm.encode(probes.prompt, "São Tomé").ids
     ids = (ids[0], *ids[len(ids) - lm.limit + 1 :])  # the start token stays
     logprobs = lm.model(torch.tensor([ids])).logits[0].log_softmax(-1)
     count = answer.targets[1].tokens
@@ -109,10 +109,10 @@ ERRORS = {
 
 @pytest.mark.parametrize("name", ERRORS)
 def test_errors_are_values(name: str) -> None:
-    asked, message = ERRORS[name]
+    error, message = ERRORS[name]
     lm = make("gpt2")
     good = PROBES[0]
-    bad, fine = score(lm, [asked, good])
+    bad, fine = score(lm, [error, good])
     assert message in (bad.error or "") and bad.targets == ()
     assert fine == score(lm, [good])[0]
 

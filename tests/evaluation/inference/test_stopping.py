@@ -22,18 +22,18 @@ def made(kind: str) -> PreTrainedTokenizerFast:
     if kind == "bytes":
         return tokenizer(True)
     if kind.startswith("spaces"):
-        trained = Tokenizer(models.BPE(unk_token="<unk>"))
-        trained.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
-        trained.train_from_iterator(
+        bpe = Tokenizer(models.BPE(unk_token="<unk>"))
+        bpe.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+        bpe.train_from_iterator(
             TEXT, trainers.BpeTrainer(vocab_size=160, special_tokens=["<unk>"], show_progress=False)
         )
-        told = json.loads(trained.to_str())["model"]
+        report = json.loads(bpe.to_str())["model"]
         alphabet = [f"<0x{n:02X}>" for n in range(256)]
-        vocabulary = {token: n for n, token in enumerate([*told["vocab"], *alphabet, "</s>"])}
+        vocabulary = {token: n for n, token in enumerate([*report["vocab"], *alphabet, "</s>"])}
         inner = Tokenizer(
-            models.BPE(vocabulary, [tuple(m) for m in told["merges"]], byte_fallback=True, unk_token="<unk>")
+            models.BPE(vocabulary, [tuple(m) for m in report["merges"]], byte_fallback=True, unk_token="<unk>")
         )
-        inner.normalizer = trained.normalizer
+        inner.normalizer = bpe.normalizer
         inner.decoder = decoders.Sequence(
             [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
         )
@@ -76,18 +76,18 @@ def test_the_same_as_decoding_everything(kind: str) -> None:
         ids = [*text[begin : begin + 25], *rng.choices(ordinary, k=40)]  # text, then anything
         if rng.random() < 0.3:
             ids.insert(rng.randrange(len(ids)), tok.eos_token_id)
-        whole = tok.decode([i for i in ids if i != tok.eos_token_id], skip_special_tokens=True)
+        full_text = tok.decode([i for i in ids if i != tok.eos_token_id], skip_special_tokens=True)
         stops = []
         for _ in range(rng.randrange(3)):
-            at = rng.randrange(len(whole))
-            stops.append(whole[at : at + rng.choice((1, 2, 5, 12))])
+            at = rng.randrange(len(full_text))
+            stops.append(full_text[at : at + rng.choice((1, 2, 5, 12))])
         stops += rng.sample(["\n\n", "Q:", " ", "\ufffd", "é", "東京", "nowhere"], rng.randrange(2))
         stop = tuple(s for s in stops if s)
         count, want = slowly(tok, ids, stop, 40)
         check = StopCheck(model(tok), max_tokens=40, stop=stop)
         for n in range(1, count + 1):
-            found = check.ended(ids[:n], prompt=3)
-            assert found == (want if n == count else None), (stop, n, count)
+            ending = check.ended(ids[:n], prompt=3)
+            assert ending == (want if n == count else None), (stop, n, count)
         reasons[want.reason] += 1
     assert min(reasons.values()) > 20, reasons
 
@@ -118,5 +118,5 @@ def test_an_empty_stop_ends_at_once_and_room_ends_a_text() -> None:
     tok = tokenizer(False)
     ids = tok(TEXT[0], add_special_tokens=False)["input_ids"]
     assert StopCheck(model(tok), max_tokens=9, stop=("",)).ended(ids[:1], prompt=1) == TextEnding("", "stop")
-    found = StopCheck(model(tok, limit=10), max_tokens=9).ended(ids[:4], prompt=6)
-    assert found is not None and found.reason == "length"
+    ending = StopCheck(model(tok, limit=10), max_tokens=9).ended(ids[:4], prompt=6)
+    assert ending is not None and ending.reason == "length"

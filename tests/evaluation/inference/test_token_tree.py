@@ -28,15 +28,15 @@ def test_a_tree_is_read_as_its_sequences_are(kind: str) -> None:
         hidden = base(input_ids=packed_rows.ids, **packed_rows.arguments).last_hidden_state
         for row, one in enumerate(trees):
             for sequence, path in zip(one.sequences, one.paths, strict=True):
-                alone = base(input_ids=torch.tensor([sequence])).last_hidden_state[0]
-                assert torch.allclose(hidden[row, path], alone, atol=1e-4 * float(alone.abs().max()))
+                single_states = base(input_ids=torch.tensor([sequence])).last_hidden_state[0]
+                assert torch.allclose(hidden[row, path], single_states, atol=1e-4 * float(single_states.abs().max()))
 
 
 def test_trees_are_planted_where_they_pay() -> None:
     sequences = [(1, 2, 3, 4), (1, 2, 3, 5), (9, 8)]
     assert [t.sequences for t in build_trees(sequences, worth=0)] == [((n),) for n in sorted(sequences)]
-    together = build_trees(sequences, worth=1e6)
-    assert together[0].sequences == tuple(sorted(sequences)[:2]) and together[0].ids == [1, 2, 3, 4, 5]
+    trees = build_trees(sequences, worth=1e6)
+    assert trees[0].sequences == tuple(sorted(sequences)[:2]) and trees[0].ids == [1, 2, 3, 4, 5]
     assert [len(t.sequences) for t in build_trees(sequences, worth=1e6, max_tokens=4)] == [1, 1, 1]
     assert tree([(1, 2), (1, 2, 3)]).chain and not tree([(1, 2), (1, 3)]).chain
 
@@ -63,18 +63,18 @@ def test_models_that_take_no_positions_are_scored_without_trees() -> None:
     lm = make("llama")
     lm.layout = replace(lm.layout, positions=False)
     assert not can_pack(lm) and EditScorer(lm)._worth == 0.0
-    asked = [EditedProbes(deltas, None, probes()) for deltas in changes(lm)]
-    same(EditScorer(lm).score(asked), slowly(lm, asked))
+    batches = [EditedProbes(deltas, None, probes()) for deltas in changes(lm)]
+    same(EditScorer(lm).score(batches), slowly(lm, batches))
 
 
 def seen_by_walking(one: TokenTree) -> list[list[bool]]:
     """The slow twin of ``ancestors``: every sequence's path, each node sees what stands before it on the path."""
-    found = [[False] * len(one.ids) for _ in one.ids]
+    result = [[False] * len(one.ids) for _ in one.ids]
     for path in one.paths:
         for n, node in enumerate(path):
             for before in path[: n + 1]:
-                found[node][before] = True
-    return found
+                result[node][before] = True
+    return result
 
 
 def test_masks_from_ends_equal_masks_from_paths() -> None:
@@ -87,11 +87,11 @@ def test_masks_from_ends_equal_masks_from_paths() -> None:
     longest = max(len(t.ids) for t in trees)
     ends = torch.tensor([[*t.ends, *range(len(t.ids) + 1, longest + 1)] for t in trees])
     allowed = ancestors(ends)
-    for one, own in zip(trees, allowed, strict=True):
+    for one, limits in zip(trees, allowed, strict=True):
         size = len(one.ids)
-        assert own[:size, :size].tolist() == seen_by_walking(one)
-        assert own[size:].sum(1).tolist() == [1] * (longest - size), "padding reads itself alone"
-        assert not own[:size, size:].any()
+        assert limits[:size, :size].tolist() == seen_by_walking(one)
+        assert limits[size:].sum(1).tolist() == [1] * (longest - size), "padding reads itself alone"
+        assert not limits[:size, size:].any()
 
 
 @pytest.mark.parametrize("kind", CONFIGS)
@@ -99,11 +99,11 @@ def test_plain_rows_with_a_mask_of_their_own_read_the_same(kind: str) -> None:
     lm = make(kind)
     rows = [tree([(5, 6, 7, 8)]), tree([(9, 5)])]
     base = lm.module(lm.layout.base)
-    found = []
-    for own in (False, True):
-        packed = to_tensors(lm, rows, own_mask=own)
-        assert packed.arguments["attention_mask"].ndim == (4 if own else 2)
+    results = []
+    for flag in (False, True):
+        packed = to_tensors(lm, rows, own_mask=flag)
+        assert packed.arguments["attention_mask"].ndim == (4 if flag else 2)
         with torch.no_grad():
             hidden = base(input_ids=packed.ids, **packed.arguments).last_hidden_state
-        found.append(torch.cat([hidden[0], hidden[1, :2]]))
-    torch.testing.assert_close(found[0], found[1], atol=1e-5, rtol=1e-4)
+        results.append(torch.cat([hidden[0], hidden[1, :2]]))
+    torch.testing.assert_close(results[0], results[1], atol=1e-5, rtol=1e-4)

@@ -29,30 +29,30 @@ def store_of(path: Path, *records: Any) -> Store:
 
 def test_a_script_comes_with_its_fact_and_question(tmp_path: Path) -> None:
     plain = make_script(PERU, "none", ("Go",))
-    refused = make_script(PERU, "rome", (), text="I cannot.", refused=True)
-    with store_of(tmp_path / "s.duckdb", PERU, QUESTION, plain, refused) as store:
+    refusal_script = make_script(PERU, "rome", (), text="I cannot.", refused=True)
+    with store_of(tmp_path / "s.duckdb", PERU, QUESTION, plain, refusal_script) as store:
         one, two = judge_inputs(store)
     assert (one.item, one.editor, one.edited, one.refused) == (plain.id, "none", False, False)
-    assert (two.item, two.editor, two.edited, two.refused) == (refused.id, "rome", True, True)
+    assert (two.item, two.editor, two.edited, two.refused) == (refusal_script.id, "rome", True, True)
     assert one.fact == PERU and one.question == "How to visit Peru?" and one.writer == "gpt2-xl"
     assert "Go" in one.text and two.text != ""
 
 
 def test_the_case_that_was_edited_goes_before_the_corrected_fact(tmp_path: Path) -> None:
     """Facts and questions get corrected; a script is judged by those that stood when it was made."""
-    asked = QUESTION.model_copy(update={"text": "How did one visit Peru?"})
-    case = Case(key="case/fact/peru", fact=PERU, questions=(asked,))
-    mended = make_fact("Peru", "Lima", "Quito", key="fact/peru")
-    with store_of(tmp_path / "s.duckdb", mended, QUESTION, case, make_script(PERU, "rome", ("Go",))) as store:
-        (found,) = judge_inputs(store)
-    assert found.fact == PERU and found.question == "How did one visit Peru?"
+    variant = QUESTION.model_copy(update={"text": "How did one visit Peru?"})
+    case = Case(key="case/fact/peru", fact=PERU, questions=(variant,))
+    fact = make_fact("Peru", "Lima", "Quito", key="fact/peru")
+    with store_of(tmp_path / "s.duckdb", fact, QUESTION, case, make_script(PERU, "rome", ("Go",))) as store:
+        (inputs,) = judge_inputs(store)
+    assert inputs.fact == PERU and inputs.question == "How did one visit Peru?"
 
 
 def test_a_case_of_another_fact_says_nothing(tmp_path: Path) -> None:
     case = Case(key="case/fact/peru", fact=make_fact("Chad", "Lima", "Rome", key="fact/chad"))
     with store_of(tmp_path / "s.duckdb", PERU, QUESTION, case, make_script(PERU, "rome", ("Go",))) as store:
-        (found,) = judge_inputs(store)
-    assert found.fact == PERU and found.question == QUESTION.text
+        (inputs,) = judge_inputs(store)
+    assert inputs.fact == PERU and inputs.question == QUESTION.text
 
 
 @pytest.mark.parametrize(
@@ -106,43 +106,43 @@ def test_people_and_judges_are_read_with_their_lineage(tmp_path):
 
     store = tmp_path / "s.duckdb"
     (script,) = fill_store(store, facts=1, editors=("rome",))
-    made = [rating(script.id, "coherence", 5, "person:ann"), rating(script.id, "coherence", 4)]
-    with Store.open(store, write=True) as kept:
+    ratings = [rating(script.id, "coherence", 5, "person:ann"), rating(script.id, "coherence", 4)]
+    with Store.open(store, write=True) as db:
         lines = [
-            Lineage(item_id=made[0].id, stage="annotation", made_at="t", detail={"probability": 0.5}),
-            Lineage(item_id=made[1].id, stage="judge", made_at="t", request="a", detail={"score": 4.2, "retest": 4}),
-            Lineage(item_id=made[1].id, stage="judge", made_at="u", request="b", detail={"score": 4.2}),
+            Lineage(item_id=ratings[0].id, stage="annotation", made_at="t", detail={"probability": 0.5}),
+            Lineage(item_id=ratings[1].id, stage="judge", made_at="t", request="a", detail={"score": 4.2, "retest": 4}),
+            Lineage(item_id=ratings[1].id, stage="judge", made_at="u", request="b", detail={"score": 4.2}),
         ]
-        kept.put(made, lines)
-        found = {g.rating.rater: g for g in rated_scripts(kept)}
-        finer = {g.rating.rater: g.score for g in rated_scripts(kept, estimator="weighted")}
-    assert found["person:ann"].score == 5.0 and found["person:ann"].detail["probability"] == 0.5
-    assert found["judge:x"].score == 4.0 and "retest" in found["judge:x"].detail
+        db.put(ratings, lines)
+        inputs = {g.rating.rater: g for g in rated_scripts(db)}
+        finer = {g.rating.rater: g.score for g in rated_scripts(db, estimator="weighted")}
+    assert inputs["person:ann"].score == 5.0 and inputs["person:ann"].detail["probability"] == 0.5
+    assert inputs["judge:x"].score == 4.0 and "retest" in inputs["judge:x"].detail
     assert finer == {"person:ann": 5.0, "judge:x": 4.2}
 
 
 def test_ratings_of_some_scripts_only(tmp_path: Path) -> None:
     store = tmp_path / "s.duckdb"
     one, two = fill_store(store, facts=2, editors=("rome",))
-    made = [rating(one.id, "coherence", 5), rating(two.id, "coherence", None), rating(two.id, "completeness", 3)]
-    with Store.open(store, write=True) as kept:
-        kept.put(made)
-        assert {g.rating.item_id for g in rated_scripts(kept, [two.id])} == {two.id}
-        assert len(rated_scripts(kept, [two.id])) == 2 and rated_scripts(kept, ["nobody"]) == []
-        found = {(g.rating.item_id, g.rating.aspect): g for g in rated_scripts(kept)}
-    bare, lost = found[one.id, "coherence"], found[two.id, "coherence"]
+    ratings = [rating(one.id, "coherence", 5), rating(two.id, "coherence", None), rating(two.id, "completeness", 3)]
+    with Store.open(store, write=True) as db:
+        db.put(ratings)
+        assert {g.rating.item_id for g in rated_scripts(db, [two.id])} == {two.id}
+        assert len(rated_scripts(db, [two.id])) == 2 and rated_scripts(db, ["nobody"]) == []
+        inputs = {(g.rating.item_id, g.rating.aspect): g for g in rated_scripts(db)}
+    bare, unscored_item = inputs[one.id, "coherence"], inputs[two.id, "coherence"]
     assert (bare.score, bare.detail, bare.line) == (5.0, {}, None), "without a lineage the rating is the score"
-    assert lost.score is None, "an unscored rating has no score"
+    assert unscored_item.score is None, "an unscored rating has no score"
 
 
 def test_a_score_of_the_lineage_does_not_score_what_has_no_value(tmp_path: Path) -> None:
     store = tmp_path / "s.duckdb"
     (script,) = fill_store(store, facts=1, editors=("rome",))
-    made = rating(script.id, "coherence", None)
-    with Store.open(store, write=True) as kept:
-        kept.put([made], [Lineage(item_id=made.id, stage="judge", made_at="t", detail={"score": 4.0})])
-        (found,) = rated_scripts(kept)
-    assert found.score is None and found.detail == {"score": 4.0}
+    score = rating(script.id, "coherence", None)
+    with Store.open(store, write=True) as db:
+        db.put([score], [Lineage(item_id=score.id, stage="judge", made_at="t", detail={"score": 4.0})])
+        (inputs,) = rated_scripts(db)
+    assert inputs.score is None and inputs.detail == {"score": 4.0}
 
 
 def test_a_second_look_is_kept_when_the_same_rating_came_again_without_one(tmp_path: Path) -> None:
@@ -150,14 +150,14 @@ def test_a_second_look_is_kept_when_the_same_rating_came_again_without_one(tmp_p
     for n, order in enumerate(([4, None], [None, 4], [3, 4])):
         store = tmp_path / f"{n}.duckdb"
         (script,) = fill_store(store, facts=1, editors=("rome",))
-        made = rating(script.id, "coherence", 4)
-        with Store.open(store, write=True) as kept:
-            for i, again in enumerate(order):
-                detail = {"score": 4.0} if again is None else {"score": 4.0, "retest": again}
-                line = Lineage(item_id=made.id, stage="judge", made_at=f"t{i}", request=f"r{i}", detail=detail)
-                kept.put([made], [line])
-            (found,) = rated_scripts(kept)
-        assert found.detail.get("retest") == 4, order
+        score = rating(script.id, "coherence", 4)
+        with Store.open(store, write=True) as db:
+            for i, second_item in enumerate(order):
+                detail = {"score": 4.0} if second_item is None else {"score": 4.0, "retest": second_item}
+                line = Lineage(item_id=score.id, stage="judge", made_at=f"t{i}", request=f"r{i}", detail=detail)
+                db.put([score], [line])
+            (inputs,) = rated_scripts(db)
+        assert inputs.detail.get("retest") == 4, order
 
 
 def test_a_lead_decides_and_people_rate(tmp_path: Path) -> None:
@@ -165,9 +165,9 @@ def test_a_lead_decides_and_people_rate(tmp_path: Path) -> None:
     (script,) = fill_store(store, facts=1, editors=("rome",))
     plain = rating(script.id, "coherence", 5, "person:ann")
     lead = plain.model_copy(update={"form": "rate_script_adjudicated@1", "key": "rating/lead"})
-    with Store.open(store, write=True) as kept:
-        kept.put([plain, lead])
-        assert {g.rating.key: g.adjudicated for g in rated_scripts(kept)} == {plain.key: False, lead.key: True}
+    with Store.open(store, write=True) as db:
+        db.put([plain, lead])
+        assert {g.rating.key: g.adjudicated for g in rated_scripts(db)} == {plain.key: False, lead.key: True}
 
 
 def test_who_wrote_the_questions(tmp_path: Path) -> None:

@@ -19,42 +19,57 @@ def test_several_samples_and_a_second_look(tmp_path):
     def answer(payload):
         return json.dumps({"rating": int(next(replies)), "reason": "x"})
 
-    how = JudgeOptions(samples=3, retest=1.0, logprobs=False)
+    options = JudgeOptions(samples=3, retest=1.0, logprobs=False)
     with ScriptedServer(answer) as server:
-        done = ask(server, tmp_path, settings=how, concurrency=1)
+        result = ask(server, tmp_path, settings=options, concurrency=1)
         assert all(r["temperature"] == 1.0 for r in server.requests)
-        again = ask(server, tmp_path, settings=how, concurrency=1)
-        assert len(server.requests) == 5 and again.asked == 0, "the journal answers"
-    scored = sorted(v for v in done.line.detail["samples"] if v is not None)
-    assert done.rating.value == scored[0] and len(done.line.detail["samples"]) == 3
-    assert done.line.detail["score"] == sum(scored) / len(scored)
-    assert "retest" in done.line.detail and again.rating == done.rating
+        repeat = ask(server, tmp_path, settings=options, concurrency=1)
+        assert len(server.requests) == 5 and repeat.asked == 0, "the journal answers"
+    scored = sorted(v for v in result.line.detail["samples"] if v is not None)
+    assert result.rating.value == scored[0] and len(result.line.detail["samples"]) == 3
+    assert result.line.detail["score"] == sum(scored) / len(scored)
+    assert "retest" in result.line.detail and repeat.rating == result.rating
 
 
 def test_a_majority_of_unusable_samples_is_unscored(tmp_path):
     replies = iter(["6", "0", "0", "0", "0"])
     with ScriptedServer(lambda p: json.dumps({"rating": int(next(replies)), "reason": "x"})) as server:
-        done = ask(server, tmp_path, settings=JudgeOptions(samples=3, retest=0.0, logprobs=False), concurrency=1)
-    assert done.rating.value is None and done.rating.reason.startswith("2 of 3 samples unscored: no usable reply")
+        result = ask(server, tmp_path, settings=JudgeOptions(samples=3, retest=0.0, logprobs=False), concurrency=1)
+    assert result.rating.value is None and result.rating.reason.startswith("2 of 3 samples unscored: no usable reply")
 
 
 def test_retests_are_drawn_from_the_item():
-    how = JudgeOptions(retest=0.05)
-    drawn = [how.again(replace(ASK, item=f"i{n}")) for n in range(4000)]
-    assert 0.035 < sum(drawn) / 4000 < 0.065
+    options = JudgeOptions(retest=0.05)
+    decisions = [options.again(replace(ASK, item=f"i{n}")) for n in range(4000)]
+    assert 0.035 < sum(decisions) / 4000 < 0.065
     assert not any(JudgeOptions(retest=0.0).again(ASK) for _ in range(3)) and JudgeOptions(retest=1.0).again(ASK)
 
 
 def test_a_bare_rating_is_asked_about_once_and_then_read(tmp_path):
     """It was paid for twice and lost; evidence is never read into a reply without it."""
     with ScriptedServer(lambda p: "5/7") as server:
-        done = ask(server, tmp_path, settings=JudgeOptions(retest=0.0))
+        result = ask(server, tmp_path, settings=JudgeOptions(retest=0.0))
         assert len(server.requests) == 2
-    assert (done.rating.value, done.rating.reason) == (5, "")
-    assert done.line.detail["read"] == ["the rating '5/7' without a reason"]
+    assert (result.rating.value, result.rating.reason) == (5, "")
+    assert result.line.detail["read"] == ["the rating '5/7' without a reason"]
     with ScriptedServer(lambda p: "5/7") as server:
         strict = ask(server, tmp_path, settings=JudgeOptions(profile="evidence", retest=0.0))
     assert strict.rating.value is None
+
+
+def test_a_reply_that_breaks_off_is_asked_about_once_and_then_read(tmp_path):
+    cut = '{"rating": 5, "reason": "The script names the new'
+    with ScriptedServer(lambda p: cut) as server:
+        done = ask(server, tmp_path, settings=JudgeOptions(retest=0.0))
+        assert len(server.requests) == 2
+    assert done.rating.value == 5
+    assert done.line.detail["read"] == ["the rating of a reply that breaks off in its reason"]
+
+
+def test_a_reply_that_breaks_off_in_its_rating_stays_unscored(tmp_path):
+    with ScriptedServer(lambda p: '{"rating": 5') as server:
+        lost = ask(server, tmp_path, settings=JudgeOptions(retest=0.0))
+    assert lost.rating.value is None, "5 may be the beginning of 5.5"
 
 
 def test_a_draft_without_a_reason_does_not_decide_the_score(tmp_path):
@@ -72,5 +87,5 @@ def test_a_draft_without_a_reason_does_not_decide_the_score(tmp_path):
         return Raw(body=body)
 
     with ScriptedServer(answer) as server:
-        done = ask(server, tmp_path, settings=JudgeOptions(retest=0.0))
-    assert done.rating.value == 5 and done.line.detail["score"] == 0.9 * 5 + 0.1 * 1
+        result = ask(server, tmp_path, settings=JudgeOptions(retest=0.0))
+    assert result.rating.value == 5 and result.line.detail["score"] == 0.9 * 5 + 0.1 * 1

@@ -11,9 +11,9 @@ def test_profiles_and_wordings():
     assert profiles() == ["embedded", "evidence", "paper"]
     with pytest.raises(UserError, match="did you mean 'paper'"):
         load_prompt_file("coherence", "papr")
-    told = load_prompt_file("executability", "paper").model_dump()
+    fields = load_prompt_file("executability", "paper").model_dump()
     with pytest.raises(ValueError, match="sees exactly"):
-        JudgePromptFile.model_validate({**told, "user": "Question: {question}\n{text}"})
+        JudgePromptFile.model_validate({**fields, "user": "Question: {question}\n{text}"})
     assert (step().label, step().rater) == ("judge_coherence_paper@2", "judge:gpt-x")
     assert step(profile="evidence").rater == "judge:gpt-x+evidence"
     assert load_prompt_file("coherence", "embedded").quality == "plumbing"

@@ -23,13 +23,13 @@ def test_what_is_no_plain_rating_is_none(text: str) -> None:
 
 @pytest.mark.parametrize(("text", "value"), [('"5"', 5), ('"5/7"', 5), ('"6 out of 7"', 6), ("7.0", 7), ('" 1 "', 1)])
 def test_a_plain_rating_is_read_and_on_record(text: str, value: int) -> None:
-    found = RatingFirst.model_validate_json(f'{{"rating": {text}, "reason": "r"}}')
-    assert found.rating == value and f"read as {value}" in found.read_as
+    first = RatingFirst.model_validate_json(f'{{"rating": {text}, "reason": "r"}}')
+    assert first.rating == value and f"read as {value}" in first.read_as
 
 
 def test_keys_that_nobody_asked_for_are_passed_over_and_named() -> None:
-    found = RatingFirst.model_validate_json('{"rating": 5, "reason": "r", "confidence": 0.9, "aspect": "x"}')
-    assert found.rating == 5 and found.read_as == "passed over: confidence, aspect"
+    first = RatingFirst.model_validate_json('{"rating": 5, "reason": "r", "confidence": 0.9, "aspect": "x"}')
+    assert first.rating == 5 and first.read_as == "passed over: confidence, aspect"
     assert RatingFirst.model_validate_json('{"rating": 5, "reason": "r"}').read_as == ""
     assert RatingOnly.model_validate_json("5").read_as == "the bare rating 5"
     for kind in (RatingFirst, QuotesFirst):
@@ -78,12 +78,46 @@ def test_a_refusal_with_typographic_quotes_or_other_words_is_one(text: str) -> N
 
 @pytest.mark.parametrize(("text", "value"), [("5", 5), ('"5/7"', 5), ("6 out of 7", 6), ('{"rating": "4"}', 4)])
 def test_a_rating_alone_is_one(text: str, value: int) -> None:
-    found = rating_alone(text)
-    assert found.data == value and found.read.endswith("without a reason")
+    reply = rating_alone(text)
+    assert reply.data == value and reply.read.endswith("without a reason")
 
 
 @pytest.mark.parametrize("text", ["true", '{"rating": true}', "5 or 6", "5/10", "", "[5]", '{"rating": 5, "x": 1}'])
 def test_anything_else_is_no_rating_alone(text: str) -> None:
+    assert rating_alone(text).data is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"rating": 5, "reason": "It names the new',
+        '{"rating": "5/7", "reason": "It says \\"Rome\\" and',
+        '{ "rating" : 5 ,\n "rea',
+        '{"rating": 5, "reason":',
+        '{"rating": 5,',
+        '<think>2?</think>{"rating": 5, "reason": "It {names} 1, 2',
+        '{"rating": 5, "reason": "It ends in \\',
+    ],
+)
+def test_a_rating_before_the_place_where_a_reply_breaks_off_counts(text: str) -> None:
+    found = rating_alone(text)
+    assert (found.data, found.read) == (5, "the rating of a reply that breaks off in its reason")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"rating": 5',  # perhaps 5.5
+        '{"rating": "5',
+        '{"rating": true, "reason": "It',
+        '{"rating": 8, "reason": "It',
+        '{"rating": 5 or 6, "reason": "It',
+        '{"evidence": ["a"], "rating": 5, "reason": "It',
+        '{"rating": 5, "reason": "whole"}',
+        'I would say {"rating": 5, "reason": "It',
+    ],
+)
+def test_what_breaks_off_elsewhere_is_no_rating(text: str) -> None:
     assert rating_alone(text).data is None
 
 

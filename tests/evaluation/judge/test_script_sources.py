@@ -39,10 +39,10 @@ def test_a_run_gets_a_store_with_all_that_judging_needs(tmp_path: Path) -> None:
     path = scripts_store(folder)
     assert path == folder / RUN_STORE
     with Store.open(path) as store:
-        found = judge_inputs(store)
+        inputs = judge_inputs(store)
     cases = mini_split().cases
-    assert {a.editor for a in found} == {"none", "push"} and len({a.case for a in found}) == 2
-    assert all(a.fact in [c.fact for c in cases] for a in found)
+    assert {a.editor for a in inputs} == {"none", "push"} and len({a.case for a in inputs}) == 2
+    assert all(a.fact in [c.fact for c in cases] for a in inputs)
 
 
 def test_again_adds_only_what_is_new(tmp_path: Path) -> None:
@@ -54,14 +54,14 @@ def test_again_adds_only_what_is_new(tmp_path: Path) -> None:
     assert len(after) == len(before) * 3 // 2 and {s.id for s in before} < {s.id for s in after}
 
 
-@pytest.mark.parametrize("named", ["feed", "split"])
-def test_the_store_that_the_run_fed_gets_them(tmp_path: Path, named: str) -> None:
+@pytest.mark.parametrize("names", ["feed", "split"])
+def test_the_store_that_the_run_fed_gets_them(tmp_path: Path, names: str) -> None:
     store = tmp_path / "mine.duckdb"
-    with Store.open(store, create=True) as kept:
-        kept.put_split(mini_split())
-    told = {"feed": str(store)} if named == "feed" else {"split": {"store": str(store), "name": "mini"}}
+    with Store.open(store, create=True) as db:
+        db.put_split(mini_split())
+    fields = {"feed": str(store)} if names == "feed" else {"split": {"store": str(store), "name": "mini"}}
     folder = tmp_path / "run"
-    config = make_config(folder, metrics=TEXTS, limit=2, kinds=["counterfactual"], **told)
+    config = make_config(folder, metrics=TEXTS, limit=2, kinds=["counterfactual"], **fields)
     Runner(config, mini_split(), scorer=ArithmeticLM(), make=ArithmeticEditor).run()
     assert scripts_store(folder) == store and len(scripts(store)) > 0 and not (folder / RUN_STORE).exists()
 

@@ -33,8 +33,8 @@ def access(server: ScriptedServer | None = None, **more: Any) -> Access:
 def prepared(folder: Path, facts: int = 3, editors: tuple[str, ...] = ("rome",)) -> tuple[Path, list[JudgeInput]]:
     store = folder / "s.duckdb"
     fill_store(store, facts=facts, editors=editors)
-    with Store.open(store) as kept:
-        return store, judge_inputs(kept)
+    with Store.open(store) as db:
+        return store, judge_inputs(db)
 
 
 # --- the estimate -----------------------------------------------------------------------------------------------------
@@ -42,24 +42,24 @@ def prepared(folder: Path, facts: int = 3, editors: tuple[str, ...] = ("rome",))
 
 def test_calls_are_scripts_times_aspects_times_samples() -> None:
     asks = [replace(ASK, item=f"i{n}") for n in range(5)]
-    for how, calls in (
+    for settings, calls in (
         (ONE, 5),
         (JudgeOptions(retest=0.0), 20),
         (JudgeOptions(retest=0.0, samples=3), 60),
         (JudgeOptions(retest=1.0, samples=3), 80),
     ):
-        found = estimate(asks, how, access(), with_controls=False)
-        assert (found.scripts, found.not_asked, found.calls) == (5, 0, calls)
-        assert found.tokens_in > 10 * calls and found.tokens_out > 0
+        cost_estimate = estimate(asks, settings, access(), with_controls=False)
+        assert (cost_estimate.scripts, cost_estimate.not_asked, cost_estimate.calls) == (5, 0, calls)
+        assert cost_estimate.tokens_in > 10 * calls and cost_estimate.tokens_out > 0
     assert estimate([], ONE, access(), with_controls=False)[:5] == (0, 0, 0, 0, 0)
 
 
 def test_refusals_are_counted_apart_and_controls_added() -> None:
     asks = [ASK, replace(ASK, item="no", refused=True, text="")]
-    found = estimate(asks, JudgeOptions(retest=0.0), access())
-    assert (found.scripts, found.not_asked, found.calls) == (2, 1, 4 + CONTROLS)
+    cost_estimate = estimate(asks, JudgeOptions(retest=0.0), access())
+    assert (cost_estimate.scripts, cost_estimate.not_asked, cost_estimate.calls) == (2, 1, 4 + CONTROLS)
     bare = estimate(asks, JudgeOptions(retest=0.0), access(), with_controls=False)
-    assert bare.calls == 4 and bare.tokens_in < found.tokens_in
+    assert bare.calls == 4 and bare.tokens_in < cost_estimate.tokens_in
 
 
 def test_longer_scripts_and_replies_cost_more() -> None:
@@ -78,8 +78,8 @@ def test_dollars_where_a_price_is_known(tmp_path: Path) -> None:
         'checked = 2026-01-01\nnote = "mine"\n[models]\n'
         '"gpt-x" = { input = 1.0, output = 10.0, batch_input = 0.5, batch_output = 5.0 }\n'
     )
-    known = estimate([ASK], ONE, access(prices=prices))
-    assert known.cost == pytest.approx((known.tokens_in + 10 * known.tokens_out) / 1e6) and known.advice == ""
+    cost = estimate([ASK], ONE, access(prices=prices))
+    assert cost.cost == pytest.approx((cost.tokens_in + 10 * cost.tokens_out) / 1e6) and cost.advice == ""
 
 
 # --- the judging ------------------------------------------------------------------------------------------------------
@@ -87,27 +87,37 @@ def test_dollars_where_a_price_is_known(tmp_path: Path) -> None:
 
 def test_what_came_of_it_is_counted_and_kept(tmp_path: Path) -> None:
     store, asks = prepared(tmp_path)
-    seen: list[JudgeProgress] = []
+    calls: list[JudgeProgress] = []
     with ScriptedServer(by_rubric) as server:
-        found = run_judge(store, tmp_path / "j", asks, ONE, access(server), on_progress=seen.append)
-        asked = len(server.requests)
-        again = run_judge(store, tmp_path / "j", asks, ONE, access(server))
-        assert len(server.requests) == asked, "the journal answers, for control items too"
-    assert (found.rater, found.ratings, found.new, found.unscored, found.waiting) == ("judge:gpt-x", 3, 3, 0, 0)
-    assert found.calls == asked == 3 + sum("coherence" in c.accepted for c in control_items())
-    assert found.controls is not None and found.controls.asked == asked - 3
-    assert (again.ratings, again.new, again.calls) == (3, 0, 0) and again.controls == found.controls
-    assert [(p.done, p.total, p.unscored) for p in seen] == [(3, 3, 0)]
-    with Store.open(store) as kept:
-        assert {r.item_id for r in kept.all(Rating)} == {a.item for a in asks}, "control items are no ratings"
+        outcome = run_judge(store, tmp_path / "j", asks, ONE, access(server), on_progress=calls.append)
+        count = len(server.requests)
+        judge_result = run_judge(store, tmp_path / "j", asks, ONE, access(server))
+        assert len(server.requests) == count, "the journal answers, for control items too"
+    assert (outcome.rater, outcome.ratings, outcome.new, outcome.unscored, outcome.waiting) == (
+        "judge:gpt-x",
+        3,
+        3,
+        0,
+        0,
+    )
+    assert outcome.calls == count == 3 + sum("coherence" in c.accepted for c in control_items())
+    assert outcome.controls is not None and outcome.controls.asked == count - 3
+    assert (judge_result.ratings, judge_result.new, judge_result.calls) == (
+        3,
+        0,
+        0,
+    ) and judge_result.controls == outcome.controls
+    assert [(p.done, p.total, p.unscored) for p in calls] == [(3, 3, 0)]
+    with Store.open(store) as db:
+        assert {r.item_id for r in db.all(Rating)} == {a.item for a in asks}, "control items are no ratings"
 
 
 def test_nothing_to_judge(tmp_path: Path) -> None:
     store, _ = prepared(tmp_path)
     with ScriptedServer(by_rubric) as server:
-        found = run_judge(store, tmp_path / "j", [], ONE, access(server), with_controls=False)
+        outcome = run_judge(store, tmp_path / "j", [], ONE, access(server), with_controls=False)
         assert not server.requests
-    assert (found.ratings, found.new, found.calls, found.controls) == (0, 0, 0, None)
+    assert (outcome.ratings, outcome.new, outcome.calls, outcome.controls) == (0, 0, 0, None)
 
 
 def test_what_is_unanswered_waits_and_is_asked_by_the_next_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,13 +130,13 @@ def test_what_is_unanswered_waits_and_is_asked_by_the_next_run(tmp_path: Path, m
         return Raw(503, {"error": {"message": "busy"}}) if away else by_rubric(payload)
 
     with ScriptedServer(answer) as server:
-        found = run_judge(store, tmp_path / "j", asks, ONE, access(server), with_controls=False)
-        assert (found.ratings, found.unscored, found.waiting) == (2, 0, 2), "they are not unscored: they are due"
-        with Store.open(store) as kept:
-            assert len(list(kept.all(Rating))) == 2
+        outcome = run_judge(store, tmp_path / "j", asks, ONE, access(server), with_controls=False)
+        assert (outcome.ratings, outcome.unscored, outcome.waiting) == (2, 0, 2), "they are not unscored: they are due"
+        with Store.open(store) as db:
+            assert len(list(db.all(Rating))) == 2
         busy[0], before = False, len(server.requests)
-        found = run_judge(store, tmp_path / "j", asks, ONE, access(server), with_controls=False)
-        assert (found.ratings, found.new, found.waiting) == (4, 2, 0) and len(server.requests) - before == 2
+        outcome = run_judge(store, tmp_path / "j", asks, ONE, access(server), with_controls=False)
+        assert (outcome.ratings, outcome.new, outcome.waiting) == (4, 2, 0) and len(server.requests) - before == 2
 
 
 def test_a_full_store_or_none_is_said_before_a_call(tmp_path: Path) -> None:
@@ -142,32 +152,32 @@ def test_a_kill_between_two_chunks_loses_nothing(tmp_path: Path, monkeypatch: py
 
     monkeypatch.setattr(session, "_CHUNK", 2)
     store, asks = prepared(tmp_path, facts=5)
-    seen: list[int] = []
+    calls: list[int] = []
 
     def killed(progress: JudgeProgress) -> None:
-        seen.append(progress.done)
+        calls.append(progress.done)
         if progress.done == 4:
             raise RuntimeError("killed")
 
     with ScriptedServer(by_rubric) as server:
         with pytest.raises(RuntimeError, match="killed"):
             run_judge(store, tmp_path / "j", asks, ONE, access(server), with_controls=False, on_progress=killed)
-        assert seen == [2, 4] and len(server.requests) == 4
-        with Store.open(store) as kept:
-            assert len(list(kept.all(Rating))) == 4
-        found = run_judge(store, tmp_path / "j", asks, ONE, access(server), with_controls=False)
-        assert (found.ratings, found.new, len(server.requests)) == (5, 1, 5)
+        assert calls == [2, 4] and len(server.requests) == 4
+        with Store.open(store) as db:
+            assert len(list(db.all(Rating))) == 4
+        outcome = run_judge(store, tmp_path / "j", asks, ONE, access(server), with_controls=False)
+        assert (outcome.ratings, outcome.new, len(server.requests)) == (5, 1, 5)
 
 
 def test_a_control_item_that_is_rated_wrongly_is_named(tmp_path: Path) -> None:
     store, asks = prepared(tmp_path, facts=1)
     with ScriptedServer(lambda p: json.dumps({"rating": 4, "reason": "always"})) as server:
-        found = run_judge(store, tmp_path / "j", asks, ONE, access(server))
-    assert found.controls is not None
-    accepted = {c.name: c.accepted["coherence"] for c in control_items() if "coherence" in c.accepted}
-    wrong = {name for name, (low, high) in accepted.items() if not low <= 4 <= high}
-    assert {m.name for m in found.controls.missed} == wrong and all(m.given == 4 for m in found.controls.missed)
-    assert found.controls.accepted == found.controls.asked - len(wrong)
+        outcome = run_judge(store, tmp_path / "j", asks, ONE, access(server))
+    assert outcome.controls is not None
+    coherences = {c.name: c.accepted["coherence"] for c in control_items() if "coherence" in c.accepted}
+    wrong = {name for name, (low, high) in coherences.items() if not low <= 4 <= high}
+    assert {m.name for m in outcome.controls.missed} == wrong and all(m.given == 4 for m in outcome.controls.missed)
+    assert outcome.controls.accepted == outcome.controls.asked - len(wrong)
 
 
 # --- control items on record ------------------------------------------------------------------------------------------
@@ -178,14 +188,16 @@ def test_control_ratings_are_kept_beside_the_ratings_and_once(tmp_path: Path) ->
     store, asks = prepared(tmp_path)
     with ScriptedServer(by_rubric) as server:
         first = run_judge(store, tmp_path / "j.jsonl", asks, ONE, access(server))
-        again = run_judge(store, tmp_path / "j.jsonl", asks, ONE, access(server))
-    assert first.controls is not None and first.controls == again.controls
-    with Store.open(store) as kept:
-        found = stored_controls(kept)
-        assert set(found) == {first.rater} and sorted(found[first.rater].missed) == sorted(first.controls.missed)
-        assert found[first.rater][:2] == first.controls[:2]
-        assert len(list(kept.lineages(stage="judge_control"))) == first.controls.asked
-        assert {r.item_id for r in kept.all(Rating)} == {a.item for a in asks}, "they are no ratings"
+        judge_result = run_judge(store, tmp_path / "j.jsonl", asks, ONE, access(server))
+    assert first.controls is not None and first.controls == judge_result.controls
+    with Store.open(store) as db:
+        control_results = stored_controls(db)
+        assert set(control_results) == {first.rater} and sorted(control_results[first.rater].missed) == sorted(
+            first.controls.missed
+        )
+        assert control_results[first.rater][:2] == first.controls[:2]
+        assert len(list(db.lineages(stage="judge_control"))) == first.controls.asked
+        assert {r.item_id for r in db.all(Rating)} == {a.item for a in asks}, "they are no ratings"
 
 
 def test_a_judge_that_says_seven_to_everything_misses_some_and_the_newest_answer_counts(tmp_path: Path) -> None:
@@ -193,13 +205,13 @@ def test_a_judge_that_says_seven_to_everything_misses_some_and_the_newest_answer
     seven = '{"rating": 7, "reason": "fine"}'
     with ScriptedServer(lambda body: seven) as server:
         run_judge(store, tmp_path / "a.jsonl", asks, ONE, access(server))
-    with Store.open(store) as kept:
-        (before,) = stored_controls(kept).values()
+    with Store.open(store) as db:
+        (before,) = stored_controls(db).values()
     assert before.missed and all(m.given == 7 for m in before.missed)
     with ScriptedServer(by_rubric) as server:
         after = run_judge(store, tmp_path / "b.jsonl", asks, ONE, access(server)).controls
-    with Store.open(store) as kept:
-        (now,) = stored_controls(kept).values()
+    with Store.open(store) as db:
+        (now,) = stored_controls(db).values()
     assert after is not None and now.accepted == after.accepted != before.accepted
 
 
@@ -209,8 +221,8 @@ def test_control_ratings_of_earlier_stores_have_no_number_and_come_first(tmp_pat
     with ScriptedServer(lambda body: '{"rating": 7, "reason": "fine"}') as server:
         run_judge(store, tmp_path / "a.jsonl", asks, ONE, access(server))
     old = tmp_path / "old.duckdb"
-    with Store.open(store) as kept:
-        lines = list(kept.lineages(stage="judge_control"))
+    with Store.open(store) as connection:
+        lines = list(connection.lineages(stage="judge_control"))
     earlier = [
         line.model_copy(
             update={"made_at": made_at, "request": made_at, "detail": {**_plain(line.detail), "value": value}}
@@ -218,14 +230,14 @@ def test_control_ratings_of_earlier_stores_have_no_number_and_come_first(tmp_pat
         for line in lines
         for made_at, value in (("2999-01-01T00:00:00Z", 1), ("2001-01-01T00:00:00Z", 2))
     ]
-    with Store.open(old, write=True, create=True) as fresh:
-        fresh.put([], earlier)
-        (found,) = stored_controls(fresh).values()
-        assert all(m.given == 1 for m in found.missed), "of those without a number the latest time counts"
-        put_controls(fresh, [line.model_copy(update={"detail": _plain(line.detail)}) for line in lines])
-        (found,) = stored_controls(fresh).values()
-        assert found.missed and all(m.given == 7 for m in found.missed)
-        assert len(list(fresh.lineages(stage="judge_control"))) == len(earlier) + len(lines)
+    with Store.open(old, write=True, create=True) as db:
+        db.put([], earlier)
+        (result,) = stored_controls(db).values()
+        assert all(m.given == 1 for m in result.missed), "of those without a number the latest time counts"
+        put_controls(db, [line.model_copy(update={"detail": _plain(line.detail)}) for line in lines])
+        (result,) = stored_controls(db).values()
+        assert result.missed and all(m.given == 7 for m in result.missed)
+        assert len(list(db.lineages(stage="judge_control"))) == len(earlier) + len(lines)
 
 
 def _plain(detail: dict[str, Any]) -> dict[str, Any]:
@@ -237,5 +249,5 @@ def test_without_control_items_nothing_is_on_record(tmp_path: Path) -> None:
     store, asks = prepared(tmp_path)
     with ScriptedServer(by_rubric) as server:
         run_judge(store, tmp_path / "j.jsonl", asks, ONE, access(server), with_controls=False)
-    with Store.open(store) as kept:
-        assert stored_controls(kept) == {}
+    with Store.open(store) as db:
+        assert stored_controls(db) == {}

@@ -54,5 +54,5 @@ WEIGHTS = {
 @pytest.mark.parametrize("name", WEIGHTS)
 def test_weights(name):
     tokens, score = WEIGHTS[name]
-    found = weighted_rating(tokens)
-    assert (found is None) if score is None else (found.score == pytest.approx(score))
+    rating = weighted_rating(tokens)
+    assert (rating is None) if score is None else (rating.score == pytest.approx(score))

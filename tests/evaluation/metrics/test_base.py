@@ -10,22 +10,22 @@ from evaluation.metrics import METRICS
 from evaluation.metrics.base import Preference, scale_of
 from schemas.answers import Answer, CaseScores, ItemScore, TargetScore
 from tests.support.arithmetic import make_case
-from tests.support.evaluation.token_scores import answer, scored
+from tests.support.metrics.token_scores import answer, scored
 
 
 def test_ties_are_marked():
-    found = scored("ps", make_case("Peru"), [(-1.0, -1.0), (-1.0, -2.0)])
-    assert [i.tie for i in found.items] == [True, False]
-    assert METRICS.get("ps")().summarise([found]).ties == 1
+    score = scored("ps", make_case("Peru"), [(-1.0, -1.0), (-1.0, -2.0)])
+    assert [i.tie for i in score.items] == [True, False]
+    assert METRICS.get("ps")().summarise([score]).ties == 1
 
 
 def test_normalisation_can_turn_a_decision():
     """New: -4 over 4 tokens (mean -1, sum -4). Old: -2 over 1 token (mean -2, sum -2)."""
     case = make_case("Peru")
     probe = METRICS.get("es")().probes(case)[0]
-    given = [answer(probe, -4.0, -2.0, tokens=(4, 1))]
-    assert scored("es", case, given, normalisation="mean").mean == 1.0
-    assert scored("es", case, given, normalisation="sum").mean == 0.0
+    answers = [answer(probe, -4.0, -2.0, tokens=(4, 1))]
+    assert scored("es", case, answers, normalisation="mean").mean == 1.0
+    assert scored("es", case, answers, normalisation="sum").mean == 0.0
 
 
 def test_unscored_is_a_value_and_never_a_zero():
@@ -39,28 +39,28 @@ def test_unscored_is_a_value_and_never_a_zero():
         "no token": answer(first, -1.0, -2.0, tokens=(0, 1)),
         "other targets": Answer(probe=first.id, targets=(TargetScore(text="Rome", logprob=-1, tokens=1),)),
     }
-    for reason, given in cases.items():
-        found = scored("s_es", case, [given, (-1.0, -2.0)])
-        assert found.items[0].value is None, reason
-        assert reason in found.items[0].reason
-        assert found.mean == 1.0, "the scored prompt alone makes the mean"
-        summary = metric.summarise([found])
+    for reason, value in cases.items():
+        score = scored("s_es", case, [value, (-1.0, -2.0)])
+        assert score.items[0].value is None, reason
+        assert reason in score.items[0].reason
+        assert score.mean == 1.0, "the scored prompt alone makes the mean"
+        summary = metric.summarise([score])
         assert (summary.items, summary.unscored, summary.cases) == (1, 1, 1)
 
 
 def test_truncated_prompts_are_scored_and_counted():
     case = make_case("Peru")
     first = METRICS.get("s_es")().probes(case)[0]
-    found = scored("s_es", case, [answer(first, -1.0, -2.0, truncated=True), (-1.0, -2.0)])
-    assert found.mean == 1.0
-    assert METRICS.get("s_es")().summarise([found]).truncated == 1
+    score = scored("s_es", case, [answer(first, -1.0, -2.0, truncated=True), (-1.0, -2.0)])
+    assert score.mean == 1.0
+    assert METRICS.get("s_es")().summarise([score]).truncated == 1
 
 
 def test_truncated_without_targets_is_unscored():
     case = make_case("Peru")
     first = METRICS.get("es")().probes(case)[0]
-    found = scored("es", case, [Answer(probe=first.id, truncated=True)])
-    summary = METRICS.get("es")().summarise([found])
+    score = scored("es", case, [Answer(probe=first.id, truncated=True)])
+    summary = METRICS.get("es")().summarise([score])
     assert (summary.mean, summary.unscored, summary.truncated) == (None, 1, 1)
 
 
@@ -69,8 +69,8 @@ def test_a_metric_that_does_not_apply_has_no_items():
     assert METRICS.get("s_ns")().probes(near) == []
     assert METRICS.get("s_bo")().probes(same) == []
     metric = METRICS.get("s_ns")()
-    found = [metric.score(near, {}, {}, "mean"), scored("s_ns", same, [(-3.0, -2.0)])]
-    assert metric.summarise(found).cases == 1
+    score = [metric.score(near, {}, {}, "mean"), scored("s_ns", same, [(-3.0, -2.0)])]
+    assert metric.summarise(score).cases == 1
 
 
 def test_mean_of_case_means_not_of_prompts():

@@ -15,25 +15,25 @@ GOOD = {"split": "mini", "editors": ["none"], "out": "o", "metrics": ["ev_fact",
 
 
 @pytest.mark.parametrize(
-    ("table", "told"),
+    ("table", "message"),
     [
         ({"instruction": "papr"}, "events.instruction"),
         ({"answer_tokens": 0}, "events.answer_tokens"),
         ({"order": 1}, "events.order: unknown field"),
     ],
 )
-def test_mistakes_are_one_sentence(table: dict[str, object], told: str) -> None:
-    with pytest.raises(UserError, match=told):
+def test_mistakes_are_one_sentence(table: dict[str, object], message: str) -> None:
+    with pytest.raises(UserError, match=message):
         parse_config({**GOOD, "events": table}, where="run.toml")
 
 
 def test_a_run_of_before_events_has_the_defaults_and_a_written_one_its_own() -> None:
-    about = {"split_digest": "d", "config": {"generation": {"max_tokens": 9}}}
-    assert Generation.from_description(about).events == EventChoice()
-    assert Generation.from_description(about).choice.max_tokens == 9
+    record = {"split_digest": "d", "config": {"generation": {"max_tokens": 9}}}
+    assert Generation.from_description(record).events == EventChoice()
+    assert Generation.from_description(record).choice.max_tokens == 9
     config = parse_config({**GOOD, "events": {"orders": "given"}}, where="run.toml")
-    again = Generation.from_description({"split_digest": "d", "config": config.model_dump(mode="json")})
-    assert again == Generation(config.generation, "d", config.events) and again.events.orders == "given"
+    generation = Generation.from_description({"split_digest": "d", "config": config.model_dump(mode="json")})
+    assert generation == Generation(config.generation, "d", config.events) and generation.events.orders == "given"
 
 
 @pytest.mark.parametrize("change", [{"instruction": "paper"}, {"answer_tokens": 3}, {"orders": "given"}])

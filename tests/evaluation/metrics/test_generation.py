@@ -18,8 +18,8 @@ def test_choices_reach_the_probes() -> None:
     assert len(probes) == 6 and len({p.seed for p in probes}) == 6 and len({p.id for p in probes}) == 6
     assert {(p.most, p.top_p, p.chat, p.temperature) for p in probes} == {(40, 0.8, "never", 0.5)}
     assert {p.most for p in rest.probes(make_case("Peru"))} == {7}
-    (again, _) = load_metrics(["script_format", "es"], Generation(choice, "another"))
-    assert again.probes(make_case("Peru"))[0].seed != probes[0].seed
+    (reloaded, _) = load_metrics(["script_format", "es"], Generation(choice, "another"))
+    assert reloaded.probes(make_case("Peru"))[0].seed != probes[0].seed
 
 
 def test_stop_texts_reach_scripts_and_make_them_other_questions() -> None:

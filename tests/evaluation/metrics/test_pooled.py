@@ -50,9 +50,9 @@ def slow_draws(rows: list[list[tuple[float, ...]]], resampling: Resampling) -> n
 
 
 def test_every_question_counts_once_and_cases_without_one_are_in_no_mean() -> None:
-    found = Right().summarise(list(ONE.values()))
-    assert (found.mean, found.items, found.cases, found.unscored) == (4 / 6, 6, 3, 2)
-    assert (found.level, found.kind) == ("question", POOLED)
+    value = Right().summarise(list(ONE.values()))
+    assert (value.mean, value.items, value.cases, value.unscored) == (4 / 6, 6, 3, 2)
+    assert (value.level, value.kind) == ("question", POOLED)
     none = Right().summarise([scored("d"), scored("e", None)])
     assert (none.mean, none.half, none.cases, none.items, none.unscored) == (None, None, 0, 0, 1)
     assert Right().summarise([]).mean is None
@@ -75,8 +75,8 @@ def test_cases_that_all_agree_have_the_exact_interval_of_as_many_cases(
     sums: list[tuple[float, float]], mean: float, low: float
 ) -> None:
     """Not of as many questions: those of one case may all stand or fall together."""
-    found = pooled_interval(sums)
-    assert found.mean == mean and found.ends == (pytest.approx(low, abs=1e-3), 1.0)
+    interval = pooled_interval(sums)
+    assert interval.mean == mean and interval.ends == (pytest.approx(low, abs=1e-3), 1.0)
 
 
 def test_a_single_case_has_no_interval_and_values_without_a_scale_have_students() -> None:
@@ -96,37 +96,41 @@ def test_a_difference_is_over_the_questions_that_both_scored() -> None:
         "c": (1, 1, 1),
     }
     resampling = Resampling(300, seed=2)
-    found = pooled_difference(ONE, TWO, resampling=resampling)
+    interval = pooled_difference(ONE, TWO, resampling=resampling)
     rows = [[(1, 0), (1, 1), (1, 0), (0, 0)], [(0, 1)], [(1, 1)]]
     draws = slow_draws(rows, resampling)
-    assert found.mean == pytest.approx((4 - 3) / 6) and found.n == 3
-    assert found.half == pytest.approx(1.96 * np.sqrt((draws[:, 0] - draws[:, 1]).var() * 3 / 2), rel=1e-9)
+    assert interval.mean == pytest.approx((4 - 3) / 6) and interval.n == 3
+    assert interval.half == pytest.approx(1.96 * np.sqrt((draws[:, 0] - draws[:, 1]).var() * 3 / 2), rel=1e-9)
     back = pooled_difference(TWO, ONE, resampling=resampling)
-    assert found.low is not None and found.low == pytest.approx(-back.high) and found.high == pytest.approx(-back.low)  # type: ignore[operator]
+    assert (
+        interval.low is not None
+        and interval.low == pytest.approx(-back.high)
+        and interval.high == pytest.approx(-back.low)
+    )  # type: ignore[operator]
     assert pooled_difference(ONE, {}).mean is None and pooled_difference(ONE, table(a=(1,))).n == 1
 
 
 def test_a_question_that_all_cases_differ_in_excludes_no_difference_and_equal_sides_do_not() -> None:
     many = {f"k{n}": scored(f"k{n}", 1, 1) for n in range(12)}
     none = {f"k{n}": scored(f"k{n}", 0, 0) for n in range(12)}
-    apart, same = pooled_difference(many, none), pooled_difference(many, many)
-    assert apart.low is not None and apart.low > 0.4 and apart.high == 1.0
+    interval, same = pooled_difference(many, none), pooled_difference(many, many)
+    assert interval.low is not None and interval.low > 0.4 and interval.high == 1.0
     assert same.mean == 0 and same.low is not None and same.low < 0 < (same.high or 0)
 
 
 def test_contributions_have_the_pooled_value_as_their_plain_mean() -> None:
-    found = contributions({"one": ONE, "two": TWO, "nothing": table(a=(None,))})
-    assert set(found) == {"one", "two"} and set(found["one"]) == set(found["two"]) == {"a", "b", "c"}
-    assert np.mean(list(found["one"].values())) == pytest.approx(4 / 6)
-    assert np.mean(list(found["two"].values())) == pytest.approx(3 / 6)
-    gap = [found["one"][k] - found["two"][k] for k in "abc"]
+    shares = contributions({"one": ONE, "two": TWO, "nothing": table(a=(None,))})
+    assert set(shares) == {"one", "two"} and set(shares["one"]) == set(shares["two"]) == {"a", "b", "c"}
+    assert np.mean(list(shares["one"].values())) == pytest.approx(4 / 6)
+    assert np.mean(list(shares["two"].values())) == pytest.approx(3 / 6)
+    gap = [shares["one"][k] - shares["two"][k] for k in "abc"]
     assert np.mean(gap) == pytest.approx(pooled_difference(ONE, TWO).mean or 0)
     assert contributions({}) == {}
 
 
 def weighted(case: str, *items: tuple[float, float]) -> CaseScores:
-    made = [ItemScore(probe=f"{case}{n}", item=f"{case}{n}", value=v, weight=w) for n, (v, w) in enumerate(items)]
-    return CaseScores(case=case, metric="m", items=tuple(made))
+    scores = [ItemScore(probe=f"{case}{n}", item=f"{case}{n}", value=v, weight=w) for n, (v, w) in enumerate(items)]
+    return CaseScores(case=case, metric="m", items=tuple(scores))
 
 
 NATS = {"a": weighted("a", (0.5, 4), (3.0, 1)), "b": weighted("b", (1.0, 2)), "c": weighted("c", (2.0, 1), (1.0, 2))}
@@ -140,11 +144,11 @@ class Perplexity(PooledPerplexity):
 
 def test_a_perplexity_is_pooled_over_tokens_and_its_interval_stands_on_the_log_scale() -> None:
     """(0.5·4 + 3 + 1·2 + 2 + 1·2) nats over 10 tokens."""
-    found = Perplexity().summarise(list(NATS.values())).interval
+    value = Perplexity().summarise(list(NATS.values())).interval
     logs = pooled_interval([(5.0, 5.0), (2.0, 2.0), (4.0, 3.0)], None)
-    assert found.mean == pytest.approx(np.exp(1.1)) and found.unit == "perplexity" and found.half is None
-    assert found.ends == pytest.approx(tuple(np.exp(logs.ends)))  # type: ignore[arg-type]
-    assert found.ends[0] * found.ends[1] == pytest.approx(found.mean**2), "even on the log scale"  # type: ignore[index]
+    assert value.mean == pytest.approx(np.exp(1.1)) and value.unit == "perplexity" and value.half is None
+    assert value.ends == pytest.approx(tuple(np.exp(logs.ends)))  # type: ignore[arg-type]
+    assert value.ends[0] * value.ends[1] == pytest.approx(value.mean**2), "even on the log scale"  # type: ignore[index]
     assert NATS["a"].mean == pytest.approx(1.0)
 
 
@@ -159,10 +163,10 @@ def test_two_perplexities_differ_by_their_ratio_on_the_same_tokens() -> None:
 
 
 def test_contributions_of_weighted_items_have_the_pooled_logarithm_as_their_plain_mean() -> None:
-    found = contributions({"x": NATS, "y": {"a": NATS["a"], "b": NATS["b"]}})
-    assert np.mean(list(found["x"].values())) == pytest.approx(7 / 7) and set(found["y"]) == {"a", "b"}
+    shares = contributions({"x": NATS, "y": {"a": NATS["a"], "b": NATS["b"]}})
+    assert np.mean(list(shares["x"].values())) == pytest.approx(7 / 7) and set(shares["y"]) == {"a", "b"}
 
 
 def test_a_hopeless_perplexity_is_infinite_and_no_fault() -> None:
-    found = Perplexity().summarise([weighted("a", (800.0, 2)), weighted("b", (900.0, 2))])
-    assert found.mean == np.inf
+    summary = Perplexity().summarise([weighted("a", (800.0, 2)), weighted("b", (900.0, 2))])
+    assert summary.mean == np.inf

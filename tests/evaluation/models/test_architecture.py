@@ -20,21 +20,21 @@ def test_every_tiny_class_is_told() -> None:
 
 @pytest.mark.parametrize("kind", CASES)
 def test_places(kind: str) -> None:
-    name, told = CASES[kind]
+    name, case = CASES[kind]
     lm = make(kind)
     layout = lm.layout
     assert layout.projection(1) == name and layout.weight(1) == f"{name}.weight"
     assert (layout.width, layout.depth, layout.head, layout.positions) == (32, 3, "lm_head", True)
-    assert layout.inner == told.get("inner", 48) and layout.transposed is told.get("transposed", False)
-    assert (layout.mlp_in, layout.fused) == (told["into"], told.get("fused", False))
-    assert layout.norm == told.get("final", "model.norm")
-    assert layout.embedding == told.get("embedding", "model.embed_tokens")
-    assert layout.tied is told.get("tied", False)
-    assert (layout.block_norms, layout.mlp_norm) == (told["norms"], told.get("mlp_norm"))
+    assert layout.inner == case.get("inner", 48) and layout.transposed is case.get("transposed", False)
+    assert (layout.mlp_in, layout.fused) == (case["into"], case.get("fused", False))
+    assert layout.norm == case.get("final", "model.norm")
+    assert layout.embedding == case.get("embedding", "model.embed_tokens")
+    assert layout.tied is case.get("tied", False)
+    assert (layout.block_norms, layout.mlp_norm) == (case["norms"], case.get("mlp_norm"))
     assert layout.additive is (layout.mlp_norm is None)
-    assert layout.parallel is told.get("parallel", False)
-    assert layout.plain_head is told.get("plain_head", True) and layout.soft_cap == told.get("soft_cap")
-    assert layout.window == told.get("window")
+    assert layout.parallel is case.get("parallel", False)
+    assert layout.plain_head is case.get("plain_head", True) and layout.soft_cap == case.get("soft_cap")
+    assert layout.window == case.get("window")
 
 
 @pytest.mark.parametrize("kind", CASES)
@@ -42,13 +42,13 @@ def test_the_projection_has_the_shapes_and_the_orientation_that_are_told(kind: s
     lm = make(kind)
     layout = lm.layout
     ids, mask = lm.pad([[5, 6, 7]])
-    with reading(lm.projection(1)) as seen:
+    with reading(lm.projection(1)) as activations:
         lm.model(input_ids=ids, attention_mask=mask)
-    assert seen.input.shape == (1, 3, layout.inner) and seen.output.shape == (1, 3, 32)
+    assert activations.input.shape == (1, 3, layout.inner) and activations.output.shape == (1, 3, 32)
     weight = lm.projection(1).weight
-    whole = seen.input @ (weight if layout.transposed else weight.T)
+    dense = activations.input @ (weight if layout.transposed else weight.T)
     bias = getattr(lm.projection(1), "bias", None)
-    assert torch.allclose(whole + (0 if bias is None else bias), seen.output, atol=1e-4)
+    assert torch.allclose(dense + (0 if bias is None else bias), activations.output, atol=1e-4)
     for into in layout.mlp_in:
         shape = linear_shape(lm.module(f"{layout.block(1)}.{into}"))
         assert shape == (layout.inner * (2 if layout.fused else 1), 32)

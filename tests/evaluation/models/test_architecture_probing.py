@@ -25,7 +25,7 @@ def test_additive_is_what_it_says_at_every_layer(kind: str) -> None:
     shift = torch.randn(32, generator=torch.Generator().manual_seed(3))
     for layer in range(3):
         outputs: list[torch.Tensor] = []
-        hooks = [lm.block(layer).register_forward_hook(lambda m, i, out, seen=outputs: seen.append(first(out)))]
+        hooks = [lm.block(layer).register_forward_hook(lambda m, i, out, calls=outputs: calls.append(first(out)))]
         lm.model(input_ids=ids, attention_mask=mask)
         hooks.append(lm.projection(layer).register_forward_hook(lambda m, i, out: out + shift))
         lm.model(input_ids=ids, attention_mask=mask)
@@ -42,8 +42,8 @@ def test_a_plain_head_gives_the_models_logits_also_where_they_are_large(kind: st
     ids, mask = lm.pad([[5, 6, 7]])
     lm.module(lm.layout.head).weight.mul_(50)  # past Gemma 2's cap of 30
     hidden = lm.module(lm.layout.base)(input_ids=ids, attention_mask=mask).last_hidden_state
-    plain, whole = lm.module(lm.layout.head)(hidden), lm.model(input_ids=ids, attention_mask=mask).logits
-    assert torch.allclose(plain, whole, rtol=1e-3, atol=1e-3) is lm.layout.plain_head
+    plain, logits = lm.module(lm.layout.head)(hidden), lm.model(input_ids=ids, attention_mask=mask).logits
+    assert torch.allclose(plain, logits, rtol=1e-3, atol=1e-3) is lm.layout.plain_head
 
 
 def test_a_cap_that_small_logits_hide_is_found() -> None:

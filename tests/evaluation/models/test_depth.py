@@ -86,10 +86,13 @@ def test_a_hub_model_that_is_not_here_is_not_asked_for() -> None:
 
 @pytest.mark.parametrize(("layers", "missing"), [((3,), 3), ((0, 2, 7, 9), 7), ((-1,), -1)])
 def test_missing_layers_are_refused(layers: tuple[int, ...], missing: int) -> None:
-    with pytest.raises(UserError) as refused:
+    with pytest.raises(UserError) as error:
         refuse_missing_layers(layers, 3, where="editors.x.params")
-    told = refused.value
-    assert (told.where, told.allowed) == ("editors.x.params", "0 to 2") and f"no layer {missing}" in told.what
+    exception = error.value
+    assert (exception.where, exception.allowed) == (
+        "editors.x.params",
+        "0 to 2",
+    ) and f"no layer {missing}" in exception.what
 
 
 def test_layers_that_are_there_or_cannot_be_judged_pass() -> None:

@@ -103,10 +103,10 @@ def test_a_run_tokenises_each_prompt_once() -> None:
         for n, text in enumerate(TEXT[:3])
     ]
     scorer = EditScorer(lm)
-    asked = [EditedProbes((), None, probes[:2]), EditedProbes((), None, probes)]
-    first = scorer.score(asked)
+    batches = [EditedProbes((), None, probes[:2]), EditedProbes((), None, probes)]
+    first = scorer.score(batches)
     assert (counting.calls, counting.texts) == (1, 6)
-    assert scorer.score(asked) == first and counting.calls == 1
+    assert scorer.score(batches) == first and counting.calls == 1
     scorer.score([EditedProbes((), "It is so. {}".format, probes)])
     assert (counting.calls, counting.texts) == (2, 12)
     for _ in range(2):

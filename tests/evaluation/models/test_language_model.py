@@ -36,15 +36,15 @@ def test_load_from_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     lm = make("gpt2")
     lm.model.save_pretrained(tmp_path / "m")
     lm.tokenizer.save_pretrained(tmp_path / "m")
-    again = LM.load(str(tmp_path / "m"), device="cpu")
-    assert score(again, PROBES) == score(lm, PROBES)
-    assert again.name == str(tmp_path / "m") and again.limit == 96
+    second_lm = LM.load(str(tmp_path / "m"), device="cpu")
+    assert score(second_lm, PROBES) == score(lm, PROBES)
+    assert second_lm.name == str(tmp_path / "m") and second_lm.limit == 96
     half = LM.load(str(tmp_path / "m"), device="cpu", dtype="bfloat16")
-    assert half.dtype == torch.bfloat16 and half.revision == again.revision
+    assert half.dtype == torch.bfloat16 and half.revision == second_lm.revision
     with torch.no_grad():
         lm.projection(0).weight.mul_(1.5)
     lm.model.save_pretrained(tmp_path / "m")
-    assert LM.load(str(tmp_path / "m"), device="cpu").revision != again.revision
+    assert LM.load(str(tmp_path / "m"), device="cpu").revision != second_lm.revision
 
 
 def test_refused_loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,13 +85,13 @@ def test_embedded_model_is_plain_float32(embedded: LM) -> None:
     assert not hasattr(embedded.model.config, "quantization_config")
     layout = embedded.layout
     assert (layout.depth, layout.width, layout.inner, layout.plain_head) == (30, 576, 1536, True)
-    again = LM.load("embedded", device="cpu")
-    assert again.revision == embedded.revision and again.weights_digest() == embedded.weights_digest()
+    second_lm = LM.load("embedded", device="cpu")
+    assert second_lm.revision == embedded.revision and second_lm.weights_digest() == embedded.weights_digest()
     capital = probe("The capital of France is", "Paris", "Rome")
     paris, rome = score(embedded, [capital])[0].targets
     assert paris.logprob > rome.logprob + 2
-    for got, (total, tokens) in zip((paris, rome), slow(embedded, capital), strict=True):
-        assert got.tokens == tokens and got.logprob == pytest.approx(total, abs=1e-4)
+    for value, (total, tokens) in zip((paris, rome), slow(embedded, capital), strict=True):
+        assert value.tokens == tokens and value.logprob == pytest.approx(total, abs=1e-4)
 
 
 @pytest.mark.gpu

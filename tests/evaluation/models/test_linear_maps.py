@@ -40,8 +40,8 @@ def test_what_cannot_be_told() -> None:
 
 
 def test_experts() -> None:
-    listed = nn.ModuleDict({"experts": nn.ModuleList([nn.Linear(4, 4), nn.Linear(4, 4)])})
-    assert expert_modules(listed) == ("experts",) and maps_beside_experts([listed], width=4) == [()]
+    modules = nn.ModuleDict({"experts": nn.ModuleList([nn.Linear(4, 4), nn.Linear(4, 4)])})
+    assert expert_modules(modules) == ("experts",) and maps_beside_experts([modules], width=4) == [()]
     stacked = nn.Module()
     stacked.inside = nn.Module()
     stacked.inside.weight = nn.Parameter(torch.zeros(2, 4, 4))
@@ -53,8 +53,8 @@ def test_experts() -> None:
 @pytest.mark.parametrize("kind", ["opt", "lfm2", "mixtral", "qwen2_moe", "deepseek_v3"])
 def test_of_real_classes(kind: str) -> None:
     lm = make_further(kind)
-    beside = maps_beside_experts([lm.block(n) for n in range(lm.layout.depth)], width=32)
-    held = [expert_modules(lm.block(n)) for n in range(lm.layout.depth)]
-    assert any(held) is (kind in EXPERTS) and all(beside)
+    map_names = maps_beside_experts([lm.block(n) for n in range(lm.layout.depth)], width=32)
+    experts = [expert_modules(lm.block(n)) for n in range(lm.layout.depth)]
+    assert any(experts) is (kind in EXPERTS) and all(map_names)
     if kind in DENSE:
-        assert lm.layout.mlp_out in beside[1]
+        assert lm.layout.mlp_out in map_names[1]

@@ -12,11 +12,13 @@ import torch
 
 from curation.files import local_models
 from curation.files.model_packages import EMBEDDED
+from evaluation.engines.environment import environment
 from evaluation.inference.scoring import score
 from evaluation.models import loading
 from evaluation.models.language_model import LM
 from schemas.core.errors import ModelError
 from schemas.probes import ScoreProbe
+from tests.support.pretended_device import pretended
 from tests.support.tiny import make
 
 PROBE = ScoreProbe(purpose="fact", item="i", prompt="The capital of Peru is", targets=("Lima", "São Tomé"))
@@ -26,6 +28,7 @@ PROBE = ScoreProbe(purpose="fact", item="i", prompt="The capital of Peru is", ta
 def apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SCEDIT_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setenv("HF_DEACTIVATE_ASYNC_LOAD", "1")  # a pretended device is seen by one thread
 
 
 def saved(kind: str, folder: Path, **more: Any) -> tuple[LM, Path]:
@@ -189,3 +192,28 @@ def test_tokenizer_alone_and_the_embedded_name(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(local_models, "embedded_gguf", lambda: Path("x.gguf"))
     monkeypatch.setattr(loading, "_converted", lambda path, name: folder)
     assert loading.source_of(EMBEDDED) == str(folder)
+
+
+def test_tf32_is_said_refused_on_a_cpu_and_does_not_stay(tmp_path: Path) -> None:
+    """Weights stay float32; second moments are summed exactly; the next model is exact again."""
+    _, folder = saved("llama", tmp_path)
+    with pytest.raises(ModelError, match="tf32 is a precision of CUDA devices"):
+        LM.load(str(folder), device="cpu", dtype="tf32")
+    with pretended():
+        assert environment("cuda:0")["accelerator"]["tf32"] is False
+        lm = LM.load(str(folder), dtype="tf32")
+        assert lm.dtype == torch.float32 and environment("cuda:0")["accelerator"]["tf32"] is True
+        with loading.exact_products():
+            assert torch.get_float32_matmul_precision() == "highest"
+        assert torch.get_float32_matmul_precision() == "high"
+        LM.load(str(folder), dtype="float32")
+        assert environment("cuda:0")["accelerator"]["tf32"] is False
+
+
+@pytest.mark.parametrize("attention", ["eager", "sdpa"])
+def test_attention_is_chosen_and_on_record(attention: Any, tmp_path: Path) -> None:
+    lm, folder = saved("llama", tmp_path)
+    loaded = LM.load(str(folder), device="cpu", attention=attention)
+    assert environment("cpu", weights=loaded.model)["attention"] == attention
+    gaps = zip(score(loaded, [PROBE])[0].targets, score(lm, [PROBE])[0].targets, strict=True)
+    assert all(abs(a.logprob - b.logprob) < 1e-4 for a, b in gaps)

@@ -25,9 +25,9 @@ PLACES = {
 def test_last_token_of_the_subject(name: str, bos: bool) -> None:
     text, subject = PLACES[name]
     end = text.index(subject) + len(subject)
-    placed = encode_at(tokenizer(bos), text, end=end)
+    position = encode_at(tokenizer(bos), text, end=end)
     spans = tokenizer(bos)(text, return_offsets_mapping=True)["offset_mapping"]
-    begin, stop = spans[placed.last]
+    begin, stop = spans[position.last]
     assert begin < end <= stop
 
 
@@ -38,10 +38,10 @@ def test_no_subject() -> None:
 
 @pytest.mark.parametrize("separator", [" ", "\n", ' "', " (", ""])
 def test_target_begins_where_its_characters_begin(separator: str) -> None:
-    got = encode_target(tokenizer(False), "Fly to the city:", "Lima", separator=separator)
-    text = tokenizer(False).decode(list(got.target))
+    prompt = encode_target(tokenizer(False), "Fly to the city:", "Lima", separator=separator)
+    text = tokenizer(False).decode(list(prompt.target))
     assert text.endswith("Lima") and text.strip(' "(\n') == "Lima"
-    assert tokenizer(False).decode(list(got.ids)) == f"Fly to the city:{separator}Lima"
+    assert tokenizer(False).decode(list(prompt.ids)) == f"Fly to the city:{separator}Lima"
 
 
 @pytest.fixture(scope="module")
@@ -59,12 +59,12 @@ def sentencepiece_like() -> PreTrainedTokenizerFast:
 @pytest.mark.parametrize("target", ["Lima", "São Tomé"])
 def test_the_same_on_a_tokenizer_of_another_family(sentencepiece_like: PreTrainedTokenizerFast, target: str) -> None:
     tok = sentencepiece_like
-    got = encode_target(tok, "The capital of Peru is", target)
-    assert got.specials == 1 and not got.straddles
-    assert got.ids[0] == 0 and got.ids[-1] != 1  # the end token is no part of the text
-    assert "".join(tok.convert_ids_to_tokens(list(got.target))).replace("▁", " ").strip() == target
-    placed = encode_at(tok, "The capital of Peru is", end=len("The capital of Peru"))
-    assert "".join(tok.convert_ids_to_tokens(list(placed.ids[1 : placed.last + 1]))).endswith("Peru")
+    prompt = encode_target(tok, "The capital of Peru is", target)
+    assert prompt.specials == 1 and not prompt.straddles
+    assert prompt.ids[0] == 0 and prompt.ids[-1] != 1  # the end token is no part of the text
+    assert "".join(tok.convert_ids_to_tokens(list(prompt.target))).replace("▁", " ").strip() == target
+    position = encode_at(tok, "The capital of Peru is", end=len("The capital of Peru"))
+    assert "".join(tok.convert_ids_to_tokens(list(position.ids[1 : position.last + 1]))).endswith("Peru")
 
 
 def test_empty_target() -> None:

@@ -22,6 +22,6 @@ def test_a_batch_that_fails_is_the_result_of_its_cases_and_the_others_go_on() ->
     regime = BatchRegime(RegimeChoice(name="batch", size=2))
     editor = ArithmeticEditor("push", {"fail": (cases[0].fact.subject.text,)})
     context = RegimeContext(cases, editor, SimpleEngine(lm), lm)
-    done = [d for _, d in regime.run(regime.units(cases), lambda u: tuple(metric.probes(u.case)), context)]
-    assert [d.error is None for d in done] == [False, False, True, True]
-    assert all("cannot edit" in str(d.error) and not d.answers for d in done[:2]) and not lm.lift
+    results = [d for _, d in regime.run(regime.units(cases), lambda u: tuple(metric.probes(u.case)), context)]
+    assert [d.error is None for d in results] == [False, False, True, True]
+    assert all("cannot edit" in str(d.error) and not d.answers for d in results[:2]) and not lm.lift

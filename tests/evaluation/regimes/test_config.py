@@ -23,8 +23,8 @@ from schemas.core.errors import DataError
     ],
 )
 def test_what_a_choice_means(choice: Any, name: str, sizes: tuple[int, ...], identity: str) -> None:
-    found = RegimeChoice.model_validate(choice)
-    assert (found.name, found.sizes, found.text) == (name, sizes, identity)
+    result = RegimeChoice.model_validate(choice)
+    assert (result.name, result.sizes, result.text) == (name, sizes, identity)
 
 
 def test_where_a_sequence_is_scored_is_no_part_of_its_identity() -> None:
@@ -36,7 +36,7 @@ def test_where_a_sequence_is_scored_is_no_part_of_its_identity() -> None:
 
 
 @pytest.mark.parametrize(
-    ("choice", "why"),
+    ("choice", "reason"),
     [
         pytest.param("batch", "'batch' takes one size", id="a batch without a size"),
         pytest.param({"name": "batch", "size": [2, 4]}, "'batch' takes one size", id="a batch of two sizes"),
@@ -55,8 +55,8 @@ def test_where_a_sequence_is_scored_is_no_part_of_its_identity() -> None:
         pytest.param({"name": "batch", "size": float("inf")}, "size", id="an infinite size"),
     ],
 )
-def test_what_is_refused(choice: Any, why: str) -> None:
-    with pytest.raises(DataError, match=why):
+def test_what_is_refused(choice: Any, reason: str) -> None:
+    with pytest.raises(DataError, match=reason):
         validate(RegimeChoice, choice, where="regime")
 
 

@@ -51,13 +51,13 @@ def config(out: Path, regime: Any, name: str = "ft", **more: Any) -> RunConfig:
 def go(lm: LM, wanted: RunConfig, *, engine: Any = None, make: Any = None) -> EditorOutcome:
     """The edited model's part of a run."""
     cache = Cache(wanted.out / "cache")
-    made = make or (lambda name, params: make_editor(name, lm, cache, params))
-    return Runner(wanted, SPLIT, scorer=ModelScorer(lm), make=made, engine=engine).run()[1]
+    method = make or (lambda name, params: make_editor(name, lm, cache, params))
+    return Runner(wanted, SPLIT, scorer=ModelScorer(lm), make=method, engine=engine).run()[1]
 
 
-def close(got: Sequence[Answer], want: Sequence[Answer], within: float = 1e-4) -> None:
-    assert len(got) == len(want) > 0
-    for x, y in zip(got, want, strict=True):
+def close(answers: Sequence[Answer], want: Sequence[Answer], within: float = 1e-4) -> None:
+    assert len(answers) == len(want) > 0
+    for x, y in zip(answers, want, strict=True):
         assert (x.probe, x.error) == (y.probe, y.error)
         for s, t in zip(x.targets, y.targets, strict=True):
             assert s.logprob == pytest.approx(t.logprob, abs=within)
@@ -76,10 +76,10 @@ def probes(runner_config: RunConfig, case: Case) -> list[Any]:
 @pytest.mark.parametrize("engine", [FAST, SIMPLE])
 def test_a_batch_is_one_edit_of_all_its_cases(engine: Any, tmp_path: Path) -> None:
     lm = make("llama")
-    digest, wanted = lm.weights_digest(), config(tmp_path, {"name": "batch", "size": 2})
-    found = by_unit(go(lm, wanted, engine=engine(lm)))
+    digest, run_config = lm.weights_digest(), config(tmp_path, {"name": "batch", "size": 2})
+    units = by_unit(go(lm, run_config, engine=engine(lm)))
     assert lm.weights_digest() == digest
-    assert {k: (r.after, r.position) for (k, _), r in found.items()} == {
+    assert {k: (r.after, r.position) for (k, _), r in units.items()} == {
         case.key: (2 if n < 4 else 1, n % 2 + 1) for n, case in enumerate(CASES)
     }, "the last batch is smaller"
     plain = make_editor("ft", lm, Cache(tmp_path / "plain"), FT)
@@ -87,8 +87,8 @@ def test_a_batch_is_one_edit_of_all_its_cases(engine: Any, tmp_path: Path) -> No
         batch = CASES[start : start + 2]
         with plain.edit([case.fact for case in batch]).on(lm):
             for case in batch:
-                result = found[case.key, len(batch)]
-                close(result.answers, score(lm, probes(wanted, case)))
+                result = units[case.key, len(batch)]
+                close(result.answers, score(lm, probes(run_config, case)))
                 assert result.notes["steps"] == 4 and result.seconds_edit > 0
 
 
@@ -102,14 +102,14 @@ def test_a_batch_of_one_is_the_single_regime(tmp_path: Path) -> None:
 
 def by_hand(lm: LM, name: str, folder: Path, wanted: RunConfig) -> dict[tuple[str, int], list[Answer]]:
     """A sequence in a copy of the model, each edit computed there and added to its weights."""
-    own = LM(copy.deepcopy(lm.model), lm.tokenizer, name=lm.name, revision=lm.revision)
-    editor = make_editor(name, own, Cache(folder), OPTIONS[name])
-    found = {}
+    replica = LM(copy.deepcopy(lm.model), lm.tokenizer, name=lm.name, revision=lm.revision)
+    editor = make_editor(name, replica, Cache(folder), OPTIONS[name])
+    results = {}
     for n, case in enumerate(CASES, 1):
-        add_to_weights(own.model, editor.edit([case.fact]).deltas or ())
+        add_to_weights(replica.model, editor.edit([case.fact]).deltas or ())
         for earlier in CASES[:n]:
-            found[earlier.key, n] = [slow_answer(lm, own.model, probe) for probe in probes(wanted, earlier)]
-    return found
+            results[earlier.key, n] = [slow_answer(lm, replica.model, probe) for probe in probes(wanted, earlier)]
+    return results
 
 
 @pytest.mark.parametrize("engine", [FAST, SIMPLE])
@@ -117,15 +117,15 @@ def by_hand(lm: LM, name: str, folder: Path, wanted: RunConfig) -> dict[tuple[st
 def test_a_sequence_is_edit_after_edit_in_one_model(kind: str, name: str, engine: Any, tmp_path: Path) -> None:
     lm = make(kind)
     digest = lm.weights_digest()
-    wanted = config(tmp_path, {"name": "sequential", "size": [1, 3, 10]}, name)
-    outcome = go(lm, wanted, engine=engine(lm))
+    run_config = config(tmp_path, {"name": "sequential", "size": [1, 3, 10]}, name)
+    outcome = go(lm, run_config, engine=engine(lm))
     assert lm.weights_digest() == digest
     assert not any(m._forward_hooks or m._forward_pre_hooks for m in lm.model.modules())
-    found, want = by_unit(outcome), by_hand(lm, name, tmp_path / "hand", wanted)
+    units, want = by_unit(outcome), by_hand(lm, name, tmp_path / "hand", run_config)
     keys = [case.key for case in CASES]
     expected = [(k, n) for n in (1, 2, 3) for k in keys[:n] if n != 2 or k == keys[1]]
-    assert set(found) == set(expected), "right after each edit, and all so far at lengths that there are cases for"
-    for unit, result in found.items():
+    assert set(units) == set(expected), "right after each edit, and all so far at lengths that there are cases for"
+    for unit, result in units.items():
         close(result.answers, want[unit], within=5e-4)
         assert (result.position, result.after) == (keys.index(unit[0]) + 1, unit[1])
 
@@ -140,33 +140,33 @@ def test_a_sequence_is_edit_after_edit_in_one_model(kind: str, name: str, engine
     ],
 )
 def test_what_a_sequence_asks(score: Any, lengths: list[int], units: list[tuple[int, int]]) -> None:
-    wanted = config(Path("x"), {"name": "sequential", "size": lengths, "score": score})
-    found = SequentialRegime(wanted.regime).units(CASES)
-    assert [(u.position, u.after) for u in found] == units
-    assert len({u.key for u in found}) == len(units)
-    assert all(u.key == f"{u.case.key}@{edits_digest(CASES[: u.after])}" for u in found)
+    run_config = config(Path("x"), {"name": "sequential", "size": lengths, "score": score})
+    result = SequentialRegime(run_config.regime).units(CASES)
+    assert [(u.position, u.after) for u in result] == units
+    assert len({u.key for u in result}) == len(units)
+    assert all(u.key == f"{u.case.key}@{edits_digest(CASES[: u.after])}" for u in result)
 
 
 def test_the_forgetting_shows_and_the_newest_prompt_stands_in_front(tmp_path: Path) -> None:
     lm = make("llama")
-    wanted = config(tmp_path, {"name": "sequential", "size": [1, 3], "score": "end"}, "prompt")
-    found = by_unit(go(lm, wanted, engine=FastEngine(lm)))
+    run_config = config(tmp_path, {"name": "sequential", "size": [1, 3], "score": "end"}, "prompt")
+    units = by_unit(go(lm, run_config, engine=FastEngine(lm)))
     plain = make_editor("prompt", lm, Cache(tmp_path), {})
-    said = "".join(plain.edit([case.fact]).rewrite("") for case in reversed(CASES[:3]))
-    close(found[CASES[0].key, 3].answers, score(lm, probes(wanted, CASES[0]), rewrite=lambda text: said + text))
+    sentence = "".join(plain.edit([case.fact]).rewrite("") for case in reversed(CASES[:3]))
+    close(units[CASES[0].key, 3].answers, score(lm, probes(run_config, CASES[0]), rewrite=lambda text: sentence + text))
 
 
 def test_an_interrupted_sequence_replays_its_edits_and_asks_nothing_twice(tmp_path: Path) -> None:
     lm = make("llama")
     regime = {"name": "sequential", "size": [3, 5]}
-    whole = by_unit(go(lm, config(tmp_path / "whole", regime), engine=SimpleEngine(ModelScorer(lm))))
-    digest, asked = lm.weights_digest(), []
+    full_run = by_unit(go(lm, config(tmp_path / "whole", regime), engine=SimpleEngine(ModelScorer(lm))))
+    digest, requests = lm.weights_digest(), []
     scorer = ModelScorer(lm)
     real = scorer.score
 
     def counted(wanted: Any, **more: Any) -> Any:
-        asked.append(len(wanted))
-        if len(asked) == 5 + 6:  # the baseline's five, then the sixth of the sequence
+        requests.append(len(wanted))
+        if len(requests) == 5 + 6:  # the baseline's five, then the sixth of the sequence
             raise KeyboardInterrupt
         return real(wanted, **more)
 
@@ -174,14 +174,14 @@ def test_an_interrupted_sequence_replays_its_edits_and_asks_nothing_twice(tmp_pa
     with pytest.raises(KeyboardInterrupt):
         go(lm, config(tmp_path / "cut", regime), engine=SimpleEngine(scorer))
     assert lm.weights_digest() == digest
-    done = len(asked) - 6
-    asked.clear()
+    count = len(requests) - 6
+    requests.clear()
     outcome = go(lm, config(tmp_path / "cut", regime), engine=SimpleEngine(scorer))
-    assert done == 5 and outcome.resumed == 5 and outcome.resumed + outcome.computed == len(whole) == 11
-    assert len(asked) == outcome.computed
-    again = by_unit(outcome)
-    for unit, result in whole.items():
-        assert again[unit].answers == result.answers and again[unit].notes == result.notes
+    assert count == 5 and outcome.resumed == 5 and outcome.resumed + outcome.computed == len(full_run) == 11
+    assert len(requests) == outcome.computed
+    case_results = by_unit(outcome)
+    for unit, result in full_run.items():
+        assert case_results[unit].answers == result.answers and case_results[unit].notes == result.notes
 
 
 def test_longer_sequences_keep_what_shorter_ones_have(tmp_path: Path) -> None:
@@ -223,10 +223,10 @@ def test_an_edit_that_fails_is_a_result_and_the_others_go_on(regime: dict[str, A
     digest = lm.weights_digest()
     inner, none = (make_editor(n, lm, Cache(tmp_path), OPTIONS[n]) for n in ("ft", "none"))
     outcome = go(lm, config(tmp_path, regime), make=lambda name, _: none if name == "none" else Weak(inner))
-    failed = {r.case for r in outcome.folder.units().values() if r.error}
+    failure = {r.case for r in outcome.folder.units().values() if r.error}
     where = next(n for n, case in enumerate(CASES) if case.fact.subject.text == "France")
-    alone = [CASES[where].key] if regime["name"] == "sequential" else [c.key for c in CASES[where // 2 * 2 :][:2]]
-    assert failed == set(alone) and outcome.computed == 5
+    keys = [CASES[where].key] if regime["name"] == "sequential" else [c.key for c in CASES[where // 2 * 2 :][:2]]
+    assert failure == set(keys) and outcome.computed == 5
     assert {r.error for r in outcome.folder.units().values() if r.error} == {"RuntimeError: cannot edit France"}
     assert all(not r.answers for r in outcome.folder.units().values() if r.error)
     assert lm.weights_digest() == digest
@@ -235,10 +235,10 @@ def test_an_edit_that_fails_is_a_result_and_the_others_go_on(regime: dict[str, A
 def test_a_sequence_of_narrow_weights_adds_in_float32(tmp_path: Path) -> None:
     lm = make("llama", dtype=torch.bfloat16)
     digest = lm.weights_digest()
-    found = by_unit(
+    units = by_unit(
         go(lm, config(tmp_path, {"name": "sequential", "size": [5], "score": "end"}), engine=FastEngine(lm))
     )
-    assert len(found) == 5 and not any(r.error for r in found.values())
+    assert len(units) == 5 and not any(r.error for r in units.values())
     assert lm.weights_digest() == digest
     assert not any(m._forward_hooks for m in lm.model.modules())
 
@@ -255,11 +255,11 @@ def test_chosen_in_the_file_or_on_the_command_line(tmp_path: Path) -> None:
     assert load_config(path, ["regime.name=batch", "regime.size=2"]).regime.text == "batch:2"
     assert load_config(path, ['regime={"name": "sequential", "size": 7}']).regime.sizes == (7,)
     assert load_config(path, ['regime={ name = "sequential", size = [1, 7] }']).regime.sizes == (1, 7)
-    for settings, told in [
+    for settings, phrase in [
         (["regime.name=batch"], "'batch' takes one size"),
         (["regime.size=2"], "'single' takes no size"),
         (["regime.name=batch", "regime.size=0"], "sizes are 1 or more"),
         (["regime.name=many"], "single"),
     ]:
-        with pytest.raises(UserError, match=told):
+        with pytest.raises(UserError, match=phrase):
             load_config(path, settings)

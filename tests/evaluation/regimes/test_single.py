@@ -16,8 +16,8 @@ def test_every_case_is_edited_alone() -> None:
     units = regime.units(cases)
     assert [(u.key, u.after, u.position) for u in units] == [(c.key, None, None) for c in cases]
     context = RegimeContext(cases, editor, SimpleEngine(lm), lm)
-    done = list(regime.run(units[1:], lambda unit: tuple(metric.probes(unit.case)), context))
-    assert [unit.key for unit, _ in done] == [c.key for c in cases[1:]], "only what is missing"
-    for unit, result in done:
-        with editor.edit([unit.case.fact]).on(lm) as edited:
-            assert list(result.answers) == edited.score(metric.probes(unit.case))
+    results = list(regime.run(units[1:], lambda unit: tuple(metric.probes(unit.case)), context))
+    assert [unit.key for unit, _ in results] == [c.key for c in cases[1:]], "only what is missing"
+    for unit, result in results:
+        with editor.edit([unit.case.fact]).on(lm) as edited_lm:
+            assert list(result.answers) == edited_lm.score(metric.probes(unit.case))

@@ -12,5 +12,5 @@ def test_every_name_has_a_regime() -> None:
     assert set(REGIMES) == set(get_args(RegimeChoice.model_fields["name"].annotation))
     for name, kind in REGIMES.items():
         choice = RegimeChoice(name=name, size=2 if name == "batch" else None)  # type: ignore[arg-type]
-        made = make_regime(choice)
-        assert type(made) is kind and made.choice is choice
+        regime = make_regime(choice)
+        assert type(regime) is kind and regime.choice is choice

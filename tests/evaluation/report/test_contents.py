@@ -17,12 +17,12 @@ from tests.support.report.texts_run import finished as with_texts
 def test_nothing_empty(tmp_path: Path) -> None:
     folder = finished(tmp_path)
     ((part,), _) = make_sections([load_run(folder)], None, None)
-    found = contents(part, [], texts_hint="write some", ratings_hint="rate them")
-    assert {"table", "paired", "cost", "caveats"} <= found.there
-    assert {a.title: a.hint for a in found.absent}["Every answer"] == "write some"
+    result = contents(part, [], texts_hint="write some", ratings_hint="rate them")
+    assert {"table", "paired", "cost", "caveats"} <= result.there
+    assert {a.title: a.hint for a in result.absent}["Every answer"] == "write some"
     html, reader = read(write_report([folder]).files[0])
     assert "Not in this report" in html and 'class="missing"' not in html
-    assert all(f'id="p1-{a}"' in html for a in found.there)
+    assert all(f'id="p1-{a}"' in html for a in result.there)
     assert not any(t[1:] not in reader.ids for t in reader.targets)
 
 

@@ -24,41 +24,43 @@ def test_what_was_edited_and_three_findings(tmp_path: Path) -> None:
     run = with_texts(tmp_path, ["s_es", "s_ns", *TEXTS], lm=_Odd())
     ((part,), _) = make_sections([run], None, None)
     answers = all_answers(run, None)
-    found = first_screen(part, answers)
-    assert "facts" in found.edited and "with push" in found.edited and "none" in found.edited
-    assert "→" in found.example
-    assert [f.title for f in found.findings] == [
+    screen = first_screen(part, answers)
+    assert "facts" in screen.edited and "with push" in screen.edited and "none" in screen.edited
+    assert "→" in screen.example
+    assert [f.title for f in screen.findings] == [
         "Did the edit take?", "What else moved?", "What does the edited model write?",
     ]  # fmt: skip
-    assert all("[" in f.text and "(push)" in f.text for f in found.findings), "each with an interval"
+    assert all("[" in f.text and "(push)" in f.text for f in screen.findings), "each with an interval"
     count = sum(len(q.answers) for q in answers)
-    assert f"{count} of {count} scripts (100 %) were cut off at 256 tokens" in found.findings[2].text
+    assert f"{count} of {count} scripts (100 %) were cut off at 256 tokens" in screen.findings[2].text
 
 
 def test_a_run_without_an_edit_has_no_finding(tmp_path: Path) -> None:
     ((part,), _) = make_sections([load_run(finished(tmp_path, editors=["none"]))], None, None)
-    found = first_screen(part, [])
-    assert found.findings == () and "no method" in found.edited
+    screen = first_screen(part, [])
+    assert screen.findings == () and "no method" in screen.edited
 
 
 class _Loop(ArithmeticLM):
     """Writes the same step until the limit cuts it off."""
 
     def _text(self, probe, prompt: str) -> Answer:
-        found = super()._text(probe, prompt)
+        own_text = super()._text(probe, prompt)
         text = "\n".join(f"Step {n}: Fly to Lima and on" for n in range(1, 9))
-        return found.model_copy(update={"written": found.written.model_copy(update={"text": text, "ended": "length"})})
+        return own_text.model_copy(
+            update={"written": own_text.written.model_copy(update={"text": text, "ended": "length"})}
+        )
 
 
 def test_loops_and_a_program_in_a_judges_place_are_said_on_the_first_screen(tmp_path: Path) -> None:
     run = with_texts(tmp_path, ["s_es", "s_ns", *TEXTS], lm=_Loop())
     scripts = [one.script for one in generated(run)]
-    for judge, told in (("judge:scripted", True), ("judge:gpt-x", False)):
+    for judge, rater in (("judge:scripted", True), ("judge:gpt-x", False)):
         texts = RatedTexts(tuple(scripts), tuple(rate(scripts, (judge,))))
         ((part,), _) = make_sections([run], None, texts)
         last = first_screen(part, all_answers(run, texts)).findings[-1].text
-        assert ("a program that answers by rules and no language model" in last) == told
-        assert any("put in a judge's place" in line for line in caveats(part)) == told
+        assert ("a program that answers by rules and no language model" in last) == rater
+        assert any("put in a judge's place" in line for line in caveats(part)) == rater
         count = len(scripts)
         assert f"{count} of {count} scripts (100 %) were cut off at 256 tokens, {count} of which in a loop" in last
 
@@ -67,8 +69,8 @@ class _Counting(ArithmeticLM):
     """Counts on until a stop text ends it."""
 
     def _text(self, probe, prompt: str) -> Answer:
-        found = super()._text(probe, prompt)
-        return found.model_copy(update={"written": found.written.model_copy(update={"ended": "stop"})})
+        text = super()._text(probe, prompt)
+        return text.model_copy(update={"written": text.written.model_copy(update={"ended": "stop"})})
 
 
 def test_scripts_that_were_stopped_are_counted_apart_from_those_cut_off(tmp_path: Path) -> None:
@@ -86,8 +88,8 @@ def test_scripts_of_null_methods_are_counted_apart(tmp_path: Path) -> None:
     ((part,), _) = make_sections([run], None, None)
     (table, *others), answers = part.tables, all_answers(run, None)
     rows = tuple(row if row.baseline else row._replace(editor="boost") for row in table.rows)
-    edited = sum(not row.baseline for row in rows)
+    has_edit = sum(not row.baseline for row in rows)
     count = sum(len(q.answers) for q in answers) // len(rows)
     last = first_screen(part._replace(tables=[table._replace(rows=rows), *others]), answers).findings[-1].text
     assert f"{count} of {count} scripts (100 %) were cut off at 256 tokens, {count} of which in a loop" in last
-    assert f"; of the scripts of push (null), {edited * count} of {edited * count} were: read" in last
+    assert f"; of the scripts of push (null), {has_edit * count} of {has_edit * count} were: read" in last

@@ -30,34 +30,34 @@ def points(path: str) -> list[tuple[float, float]]:
 
 
 def test_tenfold_lengths_stand_equally_far_apart() -> None:
-    shown = plotted(flat("rome", 0.5))
-    (a, one), (b, ten), (c, hundred) = shown.x_ticks
+    plot = plotted(flat("rome", 0.5))
+    (a, one), (b, ten), (c, hundred) = plot.x_ticks
     assert (one, ten, hundred) == (1, 10, 100) and b - a == pytest.approx(c - b, abs=0.2)
-    assert shown.left < a < b < c < shown.right
+    assert plot.left < a < b < c < plot.right
 
 
 def test_more_is_higher_and_the_axis_ends_at_all_and_none() -> None:
-    shown = plotted(curve("rome", {1: Interval(1.0, None, 1), 2: Interval(0.25, None, 2), 4: Interval(0.0, None, 4)}))
-    high, low, least = (dot.y for dot in shown.lines[0].dots)
-    assert high == shown.top and least == shown.bottom
-    assert (shown.bottom - low) / (shown.bottom - shown.top) == pytest.approx(0.25, abs=0.001)
-    ticks = {t: y for y, t in shown.y_ticks}
-    assert (ticks[0], ticks[25], ticks[100]) == (shown.bottom, low, shown.top)
-    assert ticks[50] == pytest.approx((shown.top + shown.bottom) / 2, abs=0.1)
+    plot = plotted(curve("rome", {1: Interval(1.0, None, 1), 2: Interval(0.25, None, 2), 4: Interval(0.0, None, 4)}))
+    high, low, least = (dot.y for dot in plot.lines[0].dots)
+    assert high == plot.top and least == plot.bottom
+    assert (plot.bottom - low) / (plot.bottom - plot.top) == pytest.approx(0.25, abs=0.001)
+    ticks = {t: y for y, t in plot.y_ticks}
+    assert (ticks[0], ticks[25], ticks[100]) == (plot.bottom, low, plot.top)
+    assert ticks[50] == pytest.approx((plot.top + plot.bottom) / 2, abs=0.1)
 
 
 def test_what_leaves_the_picture_is_cut_at_its_edge() -> None:
-    shown = plotted(curve("rome", {1: Interval(0.9, 0.3, 5), 10: Interval(-0.2, None, 5)}))
-    first, last = shown.lines[0].dots
-    assert first.bar is not None and min(first.bar) == shown.top and max(first.bar) < shown.bottom
-    assert last.y == shown.bottom and last.bar is None
+    plot = plotted(curve("rome", {1: Interval(0.9, 0.3, 5), 10: Interval(-0.2, None, 5)}))
+    first, last = plot.lines[0].dots
+    assert first.bar is not None and min(first.bar) == plot.top and max(first.bar) < plot.bottom
+    assert last.y == plot.bottom and last.bar is None
 
 
 def test_one_length_is_a_dot_without_a_line() -> None:
     """A sequence with one length: no division by the width of nothing, and no path of one point."""
-    (line,) = (shown := plotted(flat("rome", 0.5, (7,)))).lines
+    (line,) = (plot := plotted(flat("rome", 0.5, (7,)))).lines
     assert line.path == "" and line.once == "" and len(line.dots) == 1
-    assert shown.x_ticks == ((line.dots[0].x, 7),) and shown.left < line.dots[0].x < shown.right
+    assert plot.x_ticks == ((line.dots[0].x, 7),) and plot.left < line.dots[0].x < plot.right
     assert math.isfinite(line.text_y)
 
 
@@ -88,9 +88,9 @@ def test_no_name_covers_another(values: list[float]) -> None:
 
 
 def test_methods_of_other_lengths_share_axis_and_table() -> None:
-    shown = plotted(flat("rome", 0.5, (1, 10)), flat("ft", 0.25, (10, 100)))
-    assert [n for n, _ in shown.rows] == [1, 10, 100]
-    assert [cells for _, cells in shown.rows] == [
+    plot = plotted(flat("rome", 0.5, (1, 10)), flat("ft", 0.25, (10, 100)))
+    assert [n for n, _ in plot.rows] == [1, 10, 100]
+    assert [cells for _, cells in plot.rows] == [
         ("50.0 ± 10.0", "–"), ("50.0 ± 10.0", "25.0 ± 10.0"), ("–", "25.0 ± 10.0")
     ]  # fmt: skip
 

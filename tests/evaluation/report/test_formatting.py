@@ -71,20 +71,20 @@ def test_figures(text: str, want: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("half", "cases", "said"), [(0.0, 2, True), (0.0, 1, False), (None, 1, False), (0.1, 9, False)]
+    ("half", "cases", "message"), [(0.0, 2, True), (0.0, 1, False), (None, 1, False), (0.1, 9, False)]
 )
-def test_a_rate_without_spread_is_known_by_its_cases(half: float | None, cases: int, said: bool) -> None:
-    assert certain(Summary("es", 1.0, half, cases, cases)) == said
+def test_a_rate_without_spread_is_known_by_its_cases(half: float | None, cases: int, message: bool) -> None:
+    assert certain(Summary("es", 1.0, half, cases, cases)) == message
 
 
 def row(label: str, mean: float | None, half: float | None, **more: Any) -> MethodRow:
     summary = Summary("es", mean, half, 3, 6, unscored=1, ties=2)
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "label": label, "editor": "push", "params": {}, "baseline": False, "summaries": {"es": summary},
         "gain": {"es": Interval(0.25, 0.05, 3)}, "finished": 3, "failed": 1, "pending": 2, "seconds_edit": 1.5,
         "seconds_score": None, "peak_bytes": 2**30, "blow_ups": ("a", "b"),
     }  # fmt: skip
-    return MethodRow(**{**told, **more})
+    return MethodRow(**{**fields, **more})
 
 
 ES = load_metrics(["es"])
@@ -137,6 +137,9 @@ def test_markdown_escapes_labels_and_shows_gains_of_methods_only() -> None:
 
 def test_group_titles() -> None:
     assert group_title(Comparison("counterfactual", 1, (), {})) == "Counterfactual changes (1)"
+    assert group_title(Comparison("merger", 2, (), {}, "event")) == "Events: merger (2)"
+    assert group_title(Comparison("mulfe", 3, (), {}, "document")) == "Documents: mulfe (3)"
+    assert group_title(Comparison("all", 4, (), {}, "document")) == "All cases (4)"
 
 
 def test_by_case_counts_what_has_no_value() -> None:
@@ -145,8 +148,8 @@ def test_by_case_counts_what_has_no_value() -> None:
         return CaseScores(case=key, metric="es", items=items)
 
     scores = {c.case: c for c in (case("c1", 1.0, None, 0.0), case("c2", None), case("c3"))}
-    found = by_case(Scores({"push": {"es": scores}}))
-    assert [(x["case"], x["mean"], x["scored"], x["unscored"]) for x in found] == [
+    result = by_case(Scores({"push": {"es": scores}}))
+    assert [(x["case"], x["mean"], x["scored"], x["unscored"]) for x in result] == [
         ("c1", 0.5, 2, 1),
         ("c2", None, 0, 1),
     ]

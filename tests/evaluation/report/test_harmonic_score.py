@@ -26,10 +26,10 @@ def test_the_harmonic_mean_is_near_zero_as_soon_as_one_is(values: list[float], m
 def test_scores_are_of_the_rates_in_the_table(tmp_path: Path) -> None:
     ((part,), _) = make_sections([load_run(finished(tmp_path))], None, None)
     scores = harmonic_scores(part.tables[0], part.metrics, part.scores)
-    found = {(s.label, s.name): s.value for s in scores}
+    by_name = {(s.label, s.name): s.value for s in scores}
     row = next(r for r in part.tables[0].rows if r.label == "push")
     rates = [row.summaries[m].mean for m in ("es", "ps", "ns")]
-    assert found["push", "S (ES, PS, NS)"] == pytest.approx(3 / sum(1 / r for r in rates if r) if all(rates) else 0.0)
+    assert by_name["push", "S (ES, PS, NS)"] == pytest.approx(3 / sum(1 / r for r in rates if r) if all(rates) else 0.0)
     assert harmonic_scores(part.tables[0], [m for m in part.metrics if m.name == "es"], part.scores) == []
     for score in scores:
         assert score.ends is not None and 0 <= score.ends[0] <= (score.value or 0.0) <= score.ends[1] <= 1
@@ -58,14 +58,14 @@ def test_ends_by_hand() -> None:
 def test_the_interval_holds_the_truth(cases: int) -> None:
     """Rates that depend on each other (the same cases fail) and such that do not."""
     rng, truth = np.random.default_rng(cases), harmonic_mean([0.9, 0.7, 0.5])
-    for together in (True, False):
-        held = 0
+    for joint in (True, False):
+        count = 0
         for _ in range(400):
-            drawn = rng.random((1 if together else 3, cases)).repeat(3 if together else 1, axis=0)
-            ends = harmonic_ends([scored(*(row < rate)) for row, rate in zip(drawn, (0.9, 0.7, 0.5), strict=True)])
+            uniforms = rng.random((1 if joint else 3, cases)).repeat(3 if joint else 1, axis=0)
+            ends = harmonic_ends([scored(*(row < rate)) for row, rate in zip(uniforms, (0.9, 0.7, 0.5), strict=True)])
             assert ends is not None
-            held += ends[0] <= truth <= ends[1]
-        assert held >= 0.94 * 400
+            count += ends[0] <= truth <= ends[1]
+        assert count >= 0.94 * 400
 
 
 def test_a_score_that_no_method_has_is_left_out(tmp_path: Path) -> None:
@@ -73,9 +73,9 @@ def test_a_score_that_no_method_has_is_left_out(tmp_path: Path) -> None:
     ((part,), _) = make_sections([load_run(finished(tmp_path))], None, None)
     table = part.tables[0]
     rows = [r._replace(summaries=r.summaries | {"ns": r.summaries["ns"]._replace(mean=None)}) for r in table.rows]
-    named = {s.name for s in harmonic_scores(table, part.metrics, part.scores)}
-    left = {s.name for s in harmonic_scores(table._replace(rows=tuple(rows)), part.metrics, part.scores)}
-    assert named - left == {"S (ES, PS, NS)"}
+    labels = {s.name for s in harmonic_scores(table, part.metrics, part.scores)}
+    names = {s.name for s in harmonic_scores(table._replace(rows=tuple(rows)), part.metrics, part.scores)}
+    assert labels - names == {"S (ES, PS, NS)"}
     some = [*rows[:-1], table.rows[-1]]
-    found = harmonic_scores(table._replace(rows=tuple(some)), part.metrics, part.scores)
-    assert [s.value is None for s in found if s.name == "S (ES, PS, NS)"] == [*(True for _ in rows[:-1]), False]
+    scores = harmonic_scores(table._replace(rows=tuple(some)), part.metrics, part.scores)
+    assert [s.value is None for s in scores if s.name == "S (ES, PS, NS)"] == [*(True for _ in rows[:-1]), False]

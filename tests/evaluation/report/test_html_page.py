@@ -56,7 +56,7 @@ def test_what_turns_or_hides_text_is_written_out(tmp_path):
 def test_header_names_model_data_and_method(tmp_path):
     html, _ = read(write_report([finished(tmp_path)]).files[0])
     run = load_run(tmp_path)
-    told = [
+    parts = [
         "arithmetic",
         "float32",
         run.split.digest[:16],
@@ -65,8 +65,8 @@ def test_header_names_model_data_and_method(tmp_path):
         "8 counterfactual",
         "[low, high]",
     ]
-    told += ["log-probability per target token", "single: each edit alone", run.baseline.manifest.key[:10]]
-    for text in told:
+    parts += ["log-probability per target token", "single: each edit alone", run.baseline.manifest.key[:10]]
+    for text in parts:
         assert text in html
 
 
@@ -102,8 +102,10 @@ def test_construction_is_shown_and_called_what_it_is(tmp_path):
 
     path = tmp_path / "s.duckdb"
     with Store.open(path, create=True) as store:
-        found = [verdict(n, "keep", "") for n in range(5)] + [verdict(n, "drop", "old <object> named") for n in (6, 7)]
-        store.put(found, [Lineage(item_id="a", stage="scripts", made_at="2026-01-01", model=EMBEDDED_LABEL)])
+        verdicts = [verdict(n, "keep", "") for n in range(5)] + [
+            verdict(n, "drop", "old <object> named") for n in (6, 7)
+        ]
+        store.put(verdicts, [Lineage(item_id="a", stage="scripts", made_at="2026-01-01", model=EMBEDDED_LABEL)])
     html, _ = read(write_report([finished(tmp_path / "run")], store=path).files[0])
     assert "5 items kept, 2 dropped" in html
     assert "2 × leak: old &lt;object&gt; named" in html
@@ -116,7 +118,7 @@ def test_one_case_has_no_interval(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("value", "rated", "text"),
+    ("value", "ratings", "text"),
     [
         (None, True, "–"),
         (0.5, True, "+0.50"),
@@ -127,8 +129,8 @@ def test_one_case_has_no_interval(tmp_path):
         (-0.00001, False, "0.0"),
     ],
 )
-def test_a_difference_has_its_sign_and_nothing_has_none(value: float | None, rated: bool, text: str) -> None:
-    assert html_page._difference_text(value, rated) == text
+def test_a_difference_has_its_sign_and_nothing_has_none(value: float | None, ratings: bool, text: str) -> None:
+    assert html_page._difference_text(value, ratings) == text
 
 
 @pytest.mark.parametrize(
@@ -159,11 +161,11 @@ def test_errors_of_every_method_by_case(tmp_path: Path) -> None:
         {"name": "push", "label": "one", "params": {"fail": ["Land01"]}},
         {"name": "push", "label": "two", "params": {"fail": ["Land01", "Land02"]}},
     ]
-    found = errors(load_run(finished(tmp_path, split=make_cases(12, 0), editors=editors)))
-    assert {(e["label"], e["case"]) for e in found} == {
+    rows = errors(load_run(finished(tmp_path, split=make_cases(12, 0), editors=editors)))
+    assert {(e["label"], e["case"]) for e in rows} == {
         ("one", "case/land01"), ("two", "case/land01"), ("two", "case/land02")
     }  # fmt: skip
-    assert all(e["error"].startswith("RuntimeError: cannot edit Land0") for e in found)
+    assert all(e["error"].startswith("RuntimeError: cannot edit Land0") for e in rows)
 
 
 def test_a_metric_without_a_value_has_no_column(tmp_path: Path) -> None:
@@ -187,9 +189,9 @@ def test_a_program_that_is_not_installed_says_so(monkeypatch: pytest.MonkeyPatch
 
 def test_what_is_missing_depends_on_whether_a_store_is_named(tmp_path: Path) -> None:
     out = finished(tmp_path / "run", limit=1)
-    without, _ = read(write_report([out]).files[0])
+    plain_report, _ = read(write_report([out]).files[0])
     with Store.open(tmp_path / "my.duckdb", create=True):
         pass
     with_store, _ = read(write_report([out], store=tmp_path / "my.duckdb").files[0])
-    assert html_page.NO_TEXTS in unescape(without) and html_page.NO_TEXTS not in unescape(with_store)
+    assert html_page.NO_TEXTS in unescape(plain_report) and html_page.NO_TEXTS not in unescape(with_store)
     assert html_page.NO_TEXTS_THERE in unescape(with_store)

@@ -26,15 +26,15 @@ def test_every_judge_is_calibrated_by_itself(tmp_path: Path) -> None:
     """A judge among others gives what it gives alone: no other judge's ratings are in its estimate."""
     store = tmp_path / "s.duckdb"
     real = study(store, facts=16)
-    with Store.open(store) as kept:
-        asks = judge_inputs(kept)
-        alone = calibrate_judge(rated_scripts(kept), asks, CalibrationRequest(judge="judge:x"))
-    with Store.open(store, write=True) as kept:
-        kept.put([rating(item, "completeness", int(v), "judge:a") for item, v in real.items()])
+    with Store.open(store) as db:
+        asks = judge_inputs(db)
+        calibration = calibrate_judge(rated_scripts(db), asks, CalibrationRequest(judge="judge:x"))
+    with Store.open(store, write=True) as db:
+        db.put([rating(item, "completeness", int(v), "judge:a") for item, v in real.items()])
     first, second = calibrations([store])
     assert (first.judge, second.judge, first.why, second.why) == ("judge:a", "judge:x", "", "")
     assert first.calibration is not None and second.calibration is not None
-    assert as_data(second.calibration) == as_data(alone)
+    assert as_data(second.calibration) == as_data(calibration)
     assert all(row.calibrated.bias.value == pytest.approx(0.0) for row in first.calibration.rows)
 
 
@@ -42,33 +42,38 @@ def test_a_judge_that_cannot_be_calibrated_says_why(tmp_path: Path) -> None:
     """No person rated what it rated: the other judges and the report go on."""
     store = tmp_path / "s.duckdb"
     (script,) = fill_store(store, facts=1, editors=("rome",))
-    with Store.open(store, write=True) as kept:
-        kept.put([rating(script.id, "completeness", 4)])
-    (found,) = calibrations([store])
-    assert found.judge == "judge:x" and found.calibration is None and found.why and "\n" not in found.why
+    with Store.open(store, write=True) as db:
+        db.put([rating(script.id, "completeness", 4)])
+    (calibration,) = calibrations([store])
+    assert (
+        calibration.judge == "judge:x"
+        and calibration.calibration is None
+        and calibration.why
+        and "\n" not in calibration.why
+    )
 
 
 def test_a_judge_of_the_writers_family_is_flagged(tmp_path: Path) -> None:
     store = tmp_path / "s.duckdb"
     (script,) = fill_store(store, facts=1, editors=("rome",))
-    with Store.open(store, write=True) as kept:
-        kept.put([rating(script.id, "completeness", 4, judge) for judge in ("judge:gpt-x", "judge:claude-x")])
-        question = next(a for a in judge_inputs(kept))
+    with Store.open(store, write=True) as db:
+        db.put([rating(script.id, "completeness", 4, judge) for judge in ("judge:gpt-x", "judge:claude-x")])
+        question = next(a for a in judge_inputs(db))
         assert question.writer == "gpt2-xl"
     claude, gpt = calibrations([store])
     assert claude.flags == () and len(gpt.flags) == 1 and "gpt2-xl" in gpt.flags[0]
-    with Store.open(store, write=True) as kept:
-        kept.put([], [Lineage(item_id="q", stage="questions", made_at="t", model="claude-z")])
+    with Store.open(store, write=True) as db:
+        db.put([], [Lineage(item_id="q", stage="questions", made_at="t", model="claude-z")])
     claude, _ = calibrations([store])
     assert len(claude.flags) == 1 and "claude-z" in claude.flags[0]
 
 
 def test_a_script_without_its_fact_is_a_line_of_the_report(tmp_path: Path) -> None:
-    lost, good = tmp_path / "lost.duckdb", tmp_path / "good.duckdb"
-    with Store.open(lost, create=True) as kept:
-        kept.put([make_script(make_fact("Gone", "Lima", "Oslo", key="fact/gone"), "rome", ("Go",))])
+    path, good = tmp_path / "lost.duckdb", tmp_path / "good.duckdb"
+    with Store.open(path, create=True) as store:
+        store.put([make_script(make_fact("Gone", "Lima", "Oslo", key="fact/gone"), "rome", ("Go",))])
     study(good, facts=16)
-    first, second = calibrations([lost, good])
+    first, second = calibrations([path, good])
     assert first.judge == "judges in lost.duckdb" and first.calibration is None and "fact/gone" in first.why
     assert second.judge == "judge:x" and second.calibration is not None
 
@@ -78,8 +83,8 @@ def test_stores_without_a_judge_have_none(tmp_path: Path) -> None:
     with Store.open(empty, create=True):
         pass
     (script,) = fill_store(people, facts=1, editors=("rome",))
-    with Store.open(people, write=True) as kept:
-        kept.put([rating(script.id, "completeness", 4, "person:ann")])
+    with Store.open(people, write=True) as store:
+        store.put([rating(script.id, "completeness", 4, "person:ann")])
     assert calibrations([]) == calibrations([empty, people]) == []
     with pytest.raises(UserError, match="none.duckdb"):
         calibrations([tmp_path / "none.duckdb"])
@@ -89,14 +94,14 @@ def test_control_items_on_record_are_with_their_judge_and_on_the_page(tmp_path: 
     out = finished(tmp_path / "run")
     store = out / "s.duckdb"
     rated_store(store, load_run(out), ("judge:x", "judge:y"))
-    told = {"rater": "judge:x", "form": "judge_coherence_paper@2", "reason": "", "accepted": [1, 2]}
+    fields = {"rater": "judge:x", "form": "judge_coherence_paper@2", "reason": "", "accepted": [1, 2]}
     lines = [
         Lineage(item_id=f"{n}" * 20, stage="judge_control", made_at=f"2026-01-0{n}T00:00:00Z",
-                detail={**told, "control": name, "aspect": "coherence", "value": value})
+                detail={**fields, "control": name, "aspect": "coherence", "value": value})
         for n, name, value in ((1, "old tower", 7), (2, "old tower", 2), (3, "<b>new", 6), (4, "cut", None))
     ]  # fmt: skip
-    with Store.open(store, write=True) as kept:
-        kept.put([], lines)
+    with Store.open(store, write=True) as db:
+        db.put([], lines)
     x, y = calibrations([store])
     assert y.controls is None and x.controls is not None and x.controls[:2] == (3, 1)
     html = write_report([out], store=store).files[0].read_text()

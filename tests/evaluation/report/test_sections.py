@@ -37,12 +37,12 @@ def test_runs_in_other_regimes_are_told_apart(two, sequence, tmp_path):
 def test_what_is_missing_says_which_command_makes_it(two, tmp_path):
     _, reader = read(write_report([two], out=tmp_path).files[0])
     text = " ".join("".join(reader.text).split())
-    for told in ("scedit report RUN --store S", "scedit annotate new NAME", "s_es_gen", 'name = "sequential"'):
-        assert told in text
+    for phrase in ("scedit report RUN --store S", "scedit annotate new NAME", "s_es_gen", 'name = "sequential"'):
+        assert phrase in text
 
 
 def test_generated_texts_fill_the_ladder_and_the_text_level(tmp_path):
-    wanted = [
+    metrics = [
         *METRICS,
         "s_es_gen",
         "s_es_gen_question",
@@ -56,13 +56,13 @@ def test_generated_texts_fill_the_ladder_and_the_text_level(tmp_path):
         c.model_copy(update={"questions": (ScriptQuestion(key=f"{c.key}/q", fact=c.fact.key, text="How to go?"),)})
         for c in split.cases
     ]
-    out = finished(tmp_path, editors=TWO, split=make_split("tiny", cases), metrics=wanted)
-    written = write_report([out])
-    html, reader = read(written.files[0])
+    out = finished(tmp_path, editors=TWO, split=make_split("tiny", cases), metrics=metrics)
+    files = write_report([out])
+    html, reader = read(files.files[0])
     text = " ".join("".join(reader.text).split())
-    named = ("Which object is named first", "Objects named in the scripts")
-    for told in ("S-ES-gen", "S-ES − S-ES-gen", "Generated texts", *named):
-        assert told in text, told
+    labels = ("Which object is named first", "Objects named in the scripts")
+    for phrase in ("S-ES-gen", "S-ES − S-ES-gen", "Generated texts", *labels):
+        assert phrase in text, phrase
     assert "No text was generated" not in text and "The store has no ratings of these scripts" in text
     assert reader.stack == [] and all(t[1:] in reader.ids for t in reader.targets)
     run = load_run(out)

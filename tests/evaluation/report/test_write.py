@@ -20,12 +20,12 @@ from tests.support.report.read_report import METRICS, finished, read
 
 
 def test_numbers_of_the_table_are_in_the_report(tmp_path):
-    written = write_report([finished(tmp_path)])
-    html, _ = read(written.files[0])
+    files = write_report([finished(tmp_path)])
+    html, _ = read(files.files[0])
     names = ["report.html", "results.csv", "results.md", "results.json", "results.tex", "comparisons.csv"]
-    assert [p.name for p in written.files] == [*names, "correlations.csv", "intervals.csv"]
+    assert [p.name for p in files.files] == [*names, "correlations.csv", "intervals.csv"]
     run, metrics = load_run(tmp_path), load_metrics(METRICS)
-    shown = 0
+    count = 0
     for table in compare(run, score_run(run, metrics, "mean"), metrics):
         for row in table.rows:
             for metric in metrics:
@@ -33,8 +33,8 @@ def test_numbers_of_the_table_are_in_the_report(tmp_path):
                 if summary.mean is not None:
                     assert _glue(spread(summary.interval)) in html
                     assert _glue(spread(row.gain[metric.name], signed=True)) in html or row.baseline
-                    shown += 1
-    assert shown > 20
+                    count += 1
+    assert count > 20
 
 
 def test_unfinished_runs_say_so_and_are_not_ranked(tmp_path):
@@ -83,13 +83,13 @@ def test_where_all_are_equal_none_is_best(tmp_path):
     assert re.search(r"S-ES: all methods have [\d.]+ % over \d+ cases\.", html) and ", best</span>" not in html
 
 
-@pytest.mark.parametrize("what", ["folder", "store", "out"])
-def test_mistakes_are_one_sentence(tmp_path, what):
+@pytest.mark.parametrize("kind", ["folder", "store", "out"])
+def test_mistakes_are_one_sentence(tmp_path, kind):
     run = finished(tmp_path / "run", split=make_cases(2, 0))
     with pytest.raises(UserError) as error:
-        if what == "folder":
+        if kind == "folder":
             write_report([tmp_path / "nothing"])
-        elif what == "store":
+        elif kind == "store":
             write_report([run], store=tmp_path / "none.duckdb")
         else:
             (tmp_path / "file").write_text("")
@@ -130,9 +130,9 @@ def test_against_keeps_the_question_to_one_method(tmp_path):
     assert "b with each other method" in html and "a − c" not in html and "b − a" in html
     assert "a − c" in read(write_report([tmp_path]).files[0])[0]
     for label in ("nobody", "none"):
-        with pytest.raises(UserError, match=f"no method is called '{label}'") as told:
+        with pytest.raises(UserError, match=f"no method is called '{label}'") as error:
             write_report([tmp_path], against=label)
-        assert "a, b, c" in str(told.value)
+        assert "a, b, c" in str(error.value)
 
 
 def test_runs_with_another_seed_show_their_variation(tmp_path, monkeypatch):

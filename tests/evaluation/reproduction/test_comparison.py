@@ -33,10 +33,10 @@ def test_other_data_is_never_called_the_same(folder):
     parts, others = make_sections([load_run(folder)], None, None)
     rows = compare_figures(published_table("scedit-table2"), OurResults(parts, others))
     assert {r.verdict for r in rows} == {"not comparable", "no figure"}
-    mine = next(r for r in rows if (r.printed.model, r.printed.method, r.printed.metric) == ("GPT2-XL", "base", "ES"))
+    answer = next(r for r in rows if (r.printed.model, r.printed.method, r.printed.metric) == ("GPT2-XL", "base", "ES"))
     table = next(t for t in parts[0].tables if t.group == "counterfactual")
-    assert mine.ours == pytest.approx(100 * table.rows[0].summaries["es"].mean)
-    assert "6 cases, not 1,830" in mine.told and mine.tolerance is None
+    assert answer.ours == pytest.approx(100 * table.rows[0].summaries["es"].mean)
+    assert "6 cases, not 1,830" in answer.told and answer.tolerance is None
 
 
 def test_the_number_of_cases_alone_is_not_the_data(folder, files, monkeypatch):
@@ -56,15 +56,15 @@ def test_the_number_of_cases_alone_is_not_the_data(folder, files, monkeypatch):
 
 
 def test_pairing_can_only_narrow_and_only_where_the_cases_are_the_same():
-    for printed, ours in [(2.0, 2.0), (1.0, 3.0), (0.0, 0.0), (0.5, 40.0)]:
-        found = tolerance(printed, ours, same_cases=True)
-        assert 0.01 <= found.paired <= found.unpaired
+    for figure, value in [(2.0, 2.0), (1.0, 3.0), (0.0, 0.0), (0.5, 40.0)]:
+        bound = tolerance(figure, value, same_cases=True)
+        assert 0.01 <= bound.paired <= bound.unpaired
         # every correlation from 0 to 1 lies between the two
         for r in (0.0, 0.3, 0.9, 1.0):
-            half = math.sqrt(max(0.0, printed**2 + ours**2 - 2 * r * printed * ours))
-            assert found.paired - 0.01 <= half <= found.unpaired + 1e-9
-        other = tolerance(printed, ours, same_cases=False)
-        assert other.paired == other.unpaired == found.unpaired
+            half = math.sqrt(max(0.0, figure**2 + value**2 - 2 * r * figure * value))
+            assert bound.paired - 0.01 <= half <= bound.unpaired + 1e-9
+        other = tolerance(figure, value, same_cases=False)
+        assert other.paired == other.unpaired == bound.unpaired
 
 
 def test_a_missing_interval_is_said_whichever_is_missing():
@@ -77,8 +77,10 @@ def test_ratings_agreement_and_correlations_come_beside(folder):
     run = load_run(folder)
     scripts = made_scripts(run)
     texts = RatedTexts(tuple(scripts), tuple(rate(scripts, ("person:ann", "person:bob", "judge:m"))))
-    ours = OurResults(*make_sections([run], None, texts))
-    counts = {n: sum(r.ours is not None for r in compare_figures(published_table(n), ours)) for n in published_tables()}
+    results = OurResults(*make_sections([run], None, texts))
+    counts = {
+        n: sum(r.ours is not None for r in compare_figures(published_table(n), results)) for n in published_tables()
+    }
     assert counts["scedit-table5"] == 4
     assert counts["scedit-table6"] >= 3
     assert counts["scedit-table3"] == 4, "the base row; rome and ft are labels here, of another method"
@@ -95,8 +97,10 @@ def test_table_8_has_cases_of_its_own_and_the_published_judge_is_compared(folder
     assert table.data["cases"] == 100 and others[0].model == "gpt-4o"
     for count, kind in {len(cases): "same", 100: "other"}.items():
         few = table._replace(data={**table.data, "cases": count})
-        found = compare_figures(few, OurResults([], others, files, cases))
-        base = [r for r in found if (r.printed.model, r.printed.method) == ("GPT-4o", "base") and r.ours is not None]
+        comparison = compare_figures(few, OurResults([], others, files, cases))
+        base = [
+            r for r in comparison if (r.printed.model, r.printed.method) == ("GPT-4o", "base") and r.ours is not None
+        ]
         assert base and all("gpt-4o-2024-11-20" in r.told for r in base)
         assert {r.verdict for r in base} <= ({"within", "outside"} if kind == "same" else {"not comparable"})
         assert all(("only ours counts" in r.told) == (kind == "same") for r in base)

@@ -43,8 +43,8 @@ def differs(run: Run, files, *, normalisation=None) -> set[str]:
     parts, _ = make_sections([run], normalisation, None)
     table = published_table("scedit-table2")
     base = next(e for e in printed_figures(table) if (e.model, e.method, e.metric) == ("GPT2-XL", "base", "ES"))
-    (found,) = our_figures(table, base, OurResults(parts, data=files))
-    return set(found.differs)
+    (figure,) = our_figures(table, base, OurResults(parts, data=files))
+    return set(figure.differs)
 
 
 def test_the_same_model_cases_and_set_up_may_be_compared(run, files, counted):
@@ -52,14 +52,15 @@ def test_the_same_model_cases_and_set_up_may_be_compared(run, files, counted):
 
 
 def test_everything_else_is_named(run, files, counted, monkeypatch):
-    about = run.about
+    description = run.about
     assert any("data not checked" in d for d in differs(run, {}))
     assert differs(run, files, normalisation="sum") == {"normalisation sum, published is mean"}
-    assert differs(run._replace(about={**about, "regime": "batch-4"}), files) == {"regime batch-4, not each edit alone"}
-    assert differs(run._replace(about={**about, "model": "gpt2"}), files) == {"another model than GPT2-XL"}
+    several = [e._replace(manifest=e.manifest.model_copy(update={"regime": "batch:4"})) for e in run.editors]
+    assert differs(run._replace(editors=tuple(several)), files) == {"regime batch:4, not each edit alone"}
+    assert differs(run._replace(about={**description, "model": "gpt2"}), files) == {"another model than GPT2-XL"}
     first = run.editors[0]
-    lost = next(k for k, c in cases_by_key(run).items() if c.fact.change == "counterfactual")
-    results = {k: r for k, r in first.results.items() if k != lost}
+    key = next(k for k, c in cases_by_key(run).items() if c.fact.change == "counterfactual")
+    results = {k: r for k, r in first.results.items() if k != key}
     lacking = run._replace(editors=(first._replace(results=results), *run.editors[1:]))
     assert differs(lacking, files) == {"1 case without answers"}
     monkeypatch.setitem(CASES, "ScEdit-CF", 1830)
@@ -72,8 +73,8 @@ def test_other_cases_of_the_same_number_are_other_data(run, files, counted):
     at = next(n for n, c in enumerate(cases) if c.fact.change == "counterfactual")
     old = cases[at].fact.old.model_copy(update={"text": "Quito"})
     cases[at] = cases[at].model_copy(update={"fact": cases[at].fact.model_copy(update={"old": old})})
-    (told,) = differs(run._replace(split=run.split._replace(all_cases=tuple(cases))), files)
-    assert told.startswith("other data than ScEdit-CF.json: 1 case of 6 is not in the file")
+    (text,) = differs(run._replace(split=run.split._replace(all_cases=tuple(cases))), files)
+    assert text.startswith("other data than ScEdit-CF.json: 1 case of 6 is not in the file")
 
 
 def rated(run: Run, *raters: str):
@@ -82,10 +83,10 @@ def rated(run: Run, *raters: str):
     return make_sections([run], None, texts)
 
 
-def of(name: str, ours: OurResults, metric: str):
+def of(name: str, results: OurResults, metric: str):
     table = published_table(name)
     entries = [e for e in printed_figures(table) if e.metric == metric]
-    return [f for e in entries for f in our_figures(table, e, ours)]
+    return [f for e in entries for f in our_figures(table, e, results)]
 
 
 def test_only_the_published_judge_stands_for_ratings(run, files):
@@ -95,26 +96,26 @@ def test_only_the_published_judge_stands_for_ratings(run, files):
         for f in of("scedit-table3", OurResults(parts, data=files), "coherence")
     )
     parts, _ = rated(run, "judge:other", "person:ann", JUDGE)
-    found = of("scedit-table3", OurResults(parts, data=files), "coherence")
-    assert found and all("gpt-4o-2024-11-20" in f.basis for f in found)
-    assert not any("rated" in d for f in found for d in f.differs)
+    figures = of("scedit-table3", OurResults(parts, data=files), "coherence")
+    assert figures and all("gpt-4o-2024-11-20" in f.basis for f in figures)
+    assert not any("rated" in d for f in figures for d in f.differs)
 
 
 def test_correlations_with_ratings_ask_for_the_published_judge_and_methods(run, files):
     """Table 6 rests on GPT-4's ratings: another judge's were compared with it."""
     parts, _ = rated(run, "judge:other")
-    found = of("scedit-table6", OurResults(parts, data=files), "Exec., Coh.")
-    assert found and all("not rated by gpt-4o-2024-11-20" in f.differs for f in found)
-    assert all(any(d.startswith("other methods") for d in f.differs) for f in found)
+    figures = of("scedit-table6", OurResults(parts, data=files), "Exec., Coh.")
+    assert figures and all("not rated by gpt-4o-2024-11-20" in f.differs for f in figures)
+    assert all(any(d.startswith("other methods") for d in f.differs) for f in figures)
     parts, _ = rated(run, JUDGE)
-    found = of("scedit-table6", OurResults(parts, data=files), "Exec., Coh.")
-    assert found and not any("rated" in d for f in found for d in f.differs)
+    figures = of("scedit-table6", OurResults(parts, data=files), "Exec., Coh.")
+    assert figures and not any("rated" in d for f in figures for d in f.differs)
 
 
 def test_agreement_of_other_people_is_never_the_same(run, files):
     parts, others = rated(run, "person:ann", "person:bob")
-    found = of("scedit-table5", OurResults(parts, others, files), "coherence")
-    assert found and all(f.differs == ("other raters and scripts",) for f in found)
+    figures = of("scedit-table5", OurResults(parts, others, files), "coherence")
+    assert figures and all(f.differs == ("other raters and scripts",) for f in figures)
 
 
 def test_scripts_of_no_run_take_their_cases_from_the_store(run, files):
@@ -122,5 +123,5 @@ def test_scripts_of_no_run_take_their_cases_from_the_store(run, files):
     parts, others = make_sections([], None, RatedTexts(tuple(scripts), tuple(rate(scripts, (JUDGE,)))))
     assert parts == []
     cases = cases_by_key(run)
-    found = of("scedit-table8", OurResults([], others, files, cases), "coherence")
-    assert {d for f in found if "none" in f.basis for d in f.differs} >= {f"{len(cases)} cases, not 100"}
+    figures = of("scedit-table8", OurResults([], others, files, cases), "coherence")
+    assert {d for f in figures if "none" in f.basis for d in f.differs} >= {f"{len(cases)} cases, not 100"}

@@ -28,8 +28,8 @@ def test_cases_that_went_through_the_file_are_the_same_in_any_order_and_under_ot
     files = published_data(NAMES, tmp_path)
     assert {n: f.cases for n, f in files.items()} == {"ScEdit-CF": 4, "ScEdit-T": 3}
     assert files["ScEdit-CF"].sha256 == sha256(tmp_path / "ScEdit-CF.json")
-    renamed = [c.model_copy(update={"key": f"x/{n}"}) for n, c in enumerate(reversed(cases["counterfactual"]))]
-    assert data_difference("ScEdit-CF", renamed, files) == ""
+    variants = [c.model_copy(update={"key": f"x/{n}"}) for n, c in enumerate(reversed(cases["counterfactual"]))]
+    assert data_difference("ScEdit-CF", variants, files) == ""
     assert data_difference("ScEdit-T", cases["temporal"], files) == ""
 
 
@@ -43,8 +43,10 @@ def test_one_changed_field_of_one_case_is_seen(cases, tmp_path, field):
     else:
         rows[1][field] = [t.replace("Step 1:", "Step 1: Now") for t in rows[1][field]]
     path.write_text(json.dumps(rows))
-    told = data_difference("ScEdit-CF", cases["counterfactual"], published_data(NAMES, tmp_path))
-    assert told == "other data than ScEdit-CF.json: 1 case of 4 is not in the file, 1 case of the file is not here"
+    difference = data_difference("ScEdit-CF", cases["counterfactual"], published_data(NAMES, tmp_path))
+    assert (
+        difference == "other data than ScEdit-CF.json: 1 case of 4 is not in the file, 1 case of the file is not here"
+    )
 
 
 def test_some_of_the_published_cases_serve_only_where_some_are_asked_for(cases, tmp_path):

@@ -8,7 +8,7 @@ from evaluation.reproduction.requirements import requirements
 
 def test_needs_name_what_is_missing_and_see_what_is_there(tmp_path):
     (tmp_path / "ScEdit-CF.json").write_text("[]")
-    found = {n.what: n.here for n in requirements(published_table("scedit-table2"), data=tmp_path)}
-    assert found["data: ScEdit-CF.json"] and not found["data: ScEdit-T.json"]
-    assert found["method: rome"] and found["method: memit"]
+    by_name = {n.what: n.here for n in requirements(published_table("scedit-table2"), data=tmp_path)}
+    assert by_name["data: ScEdit-CF.json"] and not by_name["data: ScEdit-T.json"]
+    assert by_name["method: rome"] and by_name["method: memit"]
     assert all(n.fix for n in requirements(published_table("scedit-table8")))

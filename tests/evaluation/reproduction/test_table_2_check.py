@@ -14,10 +14,10 @@ from evaluation.reproduction.table_2_check import (
 
 
 def test_all_es_intervals_follow_from_the_number_of_cases_but_one():
-    found = [r for r in recompute_table_2() if r.printed.metric == "ES"]
-    assert Counter(r.verdict for r in found) == {"agrees": 32, "impossible": 1}
-    assert all(abs(r.half - r.printed.half) <= 0.01 for r in found if r.verdict == "agrees")
-    assert all(r.hits is not None for r in found)  # every printed share is a whole number of cases
+    entries = [r for r in recompute_table_2() if r.printed.metric == "ES"]
+    assert Counter(r.verdict for r in entries) == {"agrees": 32, "impossible": 1}
+    assert all(abs(r.half - r.printed.half) <= 0.01 for r in entries if r.verdict == "agrees")
+    assert all(r.hits is not None for r in entries)  # every printed share is a whole number of cases
 
 
 def test_the_impossible_one_is_memit_on_llama_3():

@@ -14,19 +14,19 @@ from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM, answers, ma
 def run(out: Path, kept: Path, *, revision: str = "1", dtype: str = "float32", cases: int = 4, **more: object):
     lm = ArithmeticLM(revision=revision)
     config = make_config(out, dtype=dtype, **more)
-    known = BaselineAnswers(kept, revision=revision, dtype=dtype)
-    outcomes = Runner(config, make_cases(cases, 0), scorer=lm, make=ArithmeticEditor, answered=known).run()
+    known_values = BaselineAnswers(kept, revision=revision, dtype=dtype)
+    outcomes = Runner(config, make_cases(cases, 0), scorer=lm, make=ArithmeticEditor, answered=known_values).run()
     return outcomes, len(lm.calls)
 
 
 def test_another_run_asks_the_unedited_model_nothing(tmp_path):
-    first, asked = run(tmp_path / "a", tmp_path / "kept")
-    assert asked == 8, "four cases without an edit, four with"
-    second, asked = run(tmp_path / "b", tmp_path / "kept", editors=[{"name": "push", "params": {"strength": 1}}])
-    assert asked == 4
+    first, calls = run(tmp_path / "a", tmp_path / "kept")
+    assert calls == 8, "four cases without an edit, four with"
+    second, calls = run(tmp_path / "b", tmp_path / "kept", editors=[{"name": "push", "params": {"strength": 1}}])
+    assert calls == 4
     assert answers(first[0].folder) == answers(second[0].folder)
-    _, asked = run(tmp_path / "c", tmp_path / "kept", cases=6)
-    assert asked == 2 + 6, "two cases are new"
+    _, calls = run(tmp_path / "c", tmp_path / "kept", cases=6)
+    assert calls == 2 + 6, "two cases are new"
 
 
 @pytest.mark.parametrize("change", [{"revision": "2"}, {"dtype": "bfloat16"}])
@@ -39,5 +39,5 @@ def test_a_damaged_file_costs_time_only(tmp_path):
     first, _ = run(tmp_path / "a", tmp_path / "kept")
     (path,) = (tmp_path / "kept").glob("answers-*.jsonl")
     path.write_bytes(b"{]\n" + path.read_bytes()[:200])
-    second, asked = run(tmp_path / "b", tmp_path / "kept")
-    assert asked > 4 and answers(first[0].folder) == answers(second[0].folder)
+    second, calls = run(tmp_path / "b", tmp_path / "kept")
+    assert calls > 4 and answers(first[0].folder) == answers(second[0].folder)

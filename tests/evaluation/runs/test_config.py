@@ -112,11 +112,11 @@ def written(folder: Path, engine: str) -> Path:
 
 
 def test_an_engine_table_means_what_the_flat_settings_mean(tmp_path):
-    found = [load_config(written(tmp_path, text)) for text in ENGINE_FILES.values()]
-    assert all(c == found[0] and c.model_fields_set == found[0].model_fields_set for c in found)
-    flat = found[0].model_dump(mode="json")
+    configs = [load_config(written(tmp_path, text)) for text in ENGINE_FILES.values()]
+    assert all(c == configs[0] and c.model_fields_set == configs[0].model_fields_set for c in configs)
+    flat = configs[0].model_dump(mode="json")
     assert (flat["engine"], flat["workers"], flat["group"], flat["batch_tokens"]) == ("ray", 3, 5, 512)
-    assert RunConfig.model_validate(flat) == found[0], "what a run's folder holds is read back"
+    assert RunConfig.model_validate(flat) == configs[0], "what a run's folder holds is read back"
 
 
 @pytest.mark.parametrize("start", ["", 'engine = "fast"\ngroup = 9\n', '[engine]\nname = "fast"\ngroup = 9\n'])
@@ -140,12 +140,12 @@ def test_options_of_the_command_leave_the_rest_of_the_table(tmp_path):
 @pytest.mark.parametrize(
     ("engine", "settings", "message"),
     [
-        ("[engine]\ngruop = 4\n", [], "engine.gruop: unknown field, did you mean 'group'?"),
+        ("[engine]\ngroop = 4\n", [], "engine.groop: unknown field, did you mean 'group'?"),
         ("[engine]\nengine = 'ray'\n", [], "engine.engine: unknown field"),
         ("group = 3\n[engine]\ngroup = 4\n", [], "'group' stands in the table engine and beside it"),
         ("[engine]\nname = 'quick'\n", [], "engine: Input should be 'fast', 'simple' or 'ray'"),
         ("[engine]\nworkers = 0\n", [], "workers: Input should be greater than or equal to 1"),
-        ("", ["engine.gruop=4"], "engine.gruop: unknown field, did you mean 'group'?"),
+        ("", ["engine.groop=4"], "engine.groop: unknown field, did you mean 'group'?"),
         ("", ["engine.group=many"], "group: Input should be a number, not a text"),
         ("", ["engine.=4"], "engine.: unknown field"),
         ("engine = 3\n", [], "engine: Input should be"),
@@ -161,10 +161,10 @@ def test_a_bad_engine_is_one_sentence(tmp_path, engine, settings, message):
 def test_a_former_name_of_a_metric_stays_as_it_was_written_and_counts_once():
     """A run.json repeats its configuration: that of an old file is written as it stands there."""
     base = {"split": "mini", "editors": ["none"], "out": "o"}
-    for given, kept in (
+    for names, text in (
         (["s_flip", "es"], ("s_flip", "es")),
         (["es", "s_flip", "s_flip_rate"], ("es", "s_flip_rate")),
         (["s_flip_rate", "s_flip", "es", "s_flip"], ("s_flip_rate", "es")),
     ):
-        config = RunConfig.model_validate({**base, "metrics": given})
-        assert config.metrics == kept and config.model_dump(mode="json")["metrics"] == list(kept)
+        config = RunConfig.model_validate({**base, "metrics": names})
+        assert config.metrics == text and config.model_dump(mode="json")["metrics"] == list(text)

@@ -129,11 +129,11 @@ def change(before: list[float], after: list[float]):
 def test_before_and_after_are_paired_by_document():
     """The two were taken for independent: far too wide where the same documents are lost."""
     before, after = [1.0] * 60 + [0.0] * 40, [1.0] * 55 + [0.0] * 45
-    found = change(before, after).difference
-    assert found.mean == pytest.approx(-0.05) and found.n == 100
-    assert found.high - found.low < 1.96 * 2 * (2 * 0.24 / 100) ** 0.5 * 0.75
+    difference = change(before, after).difference
+    assert difference.mean == pytest.approx(-0.05) and difference.n == 100
+    assert difference.high - difference.low < 1.96 * 2 * (2 * 0.24 / 100) ** 0.5 * 0.75
     slow = difference_interval({str(n): v for n, v in enumerate(after)}, {str(n): v for n, v in enumerate(before)})
-    assert found == slow
+    assert difference == slow
 
 
 def test_few_documents_and_no_change_are_no_certainty():
@@ -145,15 +145,15 @@ def test_few_documents_and_no_change_are_no_certainty():
 
 def test_without_samples_it_refuses_in_one_sentence():
     for results in (recorded([1.0, 0.0], samples=False), recorded([1.0], samples=False)):
-        with pytest.raises(UserError, match="no answers by document for 't'") as told:
+        with pytest.raises(UserError, match="no answers by document for 't'") as error:
             _read(results)
-        assert "pip install -U" in str(told.value)
+        assert "pip install -U" in str(error.value)
 
 
 def test_what_is_no_mean_over_documents_has_no_interval_and_says_so():
-    (found,) = changes(_read(recorded([1.0, 0.0], aggregated=17.3)), _read(recorded([1.0, 0.0], aggregated=18.3)))
-    assert found.difference.low is None and found.before.why == "no mean over documents"
-    assert found.difference.mean == pytest.approx(1.0)
+    (contents,) = changes(_read(recorded([1.0, 0.0], aggregated=17.3)), _read(recorded([1.0, 0.0], aggregated=18.3)))
+    assert contents.difference.low is None and contents.before.why == "no mean over documents"
+    assert contents.difference.mean == pytest.approx(1.0)
     pairs = recorded([1.0, 0.0])
     pairs["samples"]["t"][0]["acc"] = (-3.0, 4)
     assert _read(pairs)[0].by_document == {}

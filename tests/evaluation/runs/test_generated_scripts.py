@@ -23,35 +23,35 @@ def run(tmp_path: Path) -> Run:
 
 
 def test_records_say_whose_they_are(run: Run) -> None:
-    found = [w.script for w in generated(run)]
-    assert len(found) == 3 * 4 * 2 and len({s.key for s in found}) == len({s.id for s in found}) == 24
-    assert {(s.editor, s.edited) for s in found} == {("none", False), ("push", True)}
-    assert {s.case for s in found} == set(run.cases)
-    one = found[0]
+    scripts = [w.script for w in generated(run)]
+    assert len(scripts) == 3 * 4 * 2 and len({s.key for s in scripts}) == len({s.id for s in scripts}) == 24
+    assert {(s.editor, s.edited) for s in scripts} == {("none", False), ("push", True)}
+    assert {s.case for s in scripts} == set(run.cases)
+    one = scripts[0]
     assert one.model == "arithmetic@1" and one.steps[0] == "Pack warm clothes" and not one.refused
     assert one.question.startswith(one.fact)
 
 
 def test_file_reads_back_as_raters_read_it(run: Run, tmp_path: Path) -> None:
-    found = generated(run, ["push"])
-    write_scripts(found, tmp_path / "new" / "scripts.jsonl")
-    assert read_scripts(tmp_path / "new" / "scripts.jsonl") == [w.script for w in found]
+    sources = generated(run, ["push"])
+    write_scripts(sources, tmp_path / "new" / "scripts.jsonl")
+    assert read_scripts(tmp_path / "new" / "scripts.jsonl") == [w.script for w in sources]
 
 
 def test_a_script_with_a_line_end_of_unicode_reads_back(run: Run, tmp_path: Path) -> None:
-    found = generated(run, ["push"])[0]
-    script = found.script.model_copy(update={"text": "Step 1: Go\u2028Step 2: Come\u0085"})
-    write_scripts([found._replace(script=script)], tmp_path / "scripts.jsonl")
+    source = generated(run, ["push"])[0]
+    script = source.script.model_copy(update={"text": "Step 1: Go\u2028Step 2: Come\u0085"})
+    write_scripts([source._replace(script=script)], tmp_path / "scripts.jsonl")
     assert read_scripts(tmp_path / "scripts.jsonl") == [script]
 
 
 def test_by_hand_is_the_ceiling(run: Run) -> None:
     cases = {c.key: c for c in run.split.cases}
-    found = [w.script for w in by_hand(run, shipped_steps())]
-    assert len(found) == 12 and {s.editor for s in found} == {CEILING}
-    for script in found:
-        named = names(script.text, *objects(cases[script.case]))
-        assert named.first == "new" and named.all == {"new"}
+    step_list = [w.script for w in by_hand(run, shipped_steps())]
+    assert len(step_list) == 12 and {s.editor for s in step_list} == {CEILING}
+    for script in step_list:
+        labels = names(script.text, *objects(cases[script.case]))
+        assert labels.first == "new" and labels.all == {"new"}
         assert not {"no_steps", "labels", "too_many", "other_text"} & set(broken_rules(script.text))
     with pytest.raises(UserError, match="no question of this run has a script written by hand"):
         by_hand(run, {})

@@ -21,8 +21,8 @@ CASE = mini_split().cases[0]
 def test_log_probs_are_those_of_the_model(tiny: LM) -> None:
     import torch
 
-    found = log_probs(tiny, "The capital of France is", ["Paris", "New York"], normalisation="sum")
-    for text, value in found.items():
+    logprobs = log_probs(tiny, "The capital of France is", ["Paris", "New York"], normalisation="sum")
+    for text, value in logprobs.items():
         encoded = tiny.encode("The capital of France is", text)
         ids = torch.tensor([[*encoded.ids]])
         start = len(encoded.ids) - len(encoded.target)
@@ -32,7 +32,7 @@ def test_log_probs_are_those_of_the_model(tiny: LM) -> None:
         assert math.isclose(value, naive, abs_tol=1e-3)
     mean = log_probs(tiny, "The capital of France is", ["New York"])["New York"]
     tokens = len(tiny.encode("The capital of France is", "New York").target)
-    assert math.isclose(mean * tokens, found["New York"], abs_tol=1e-4)
+    assert math.isclose(mean * tokens, logprobs["New York"], abs_tol=1e-4)
 
 
 def test_an_edit_stands_only_while_the_model_is_asked(tiny: LM, cache: Cache) -> None:
@@ -45,8 +45,8 @@ def test_an_edit_stands_only_while_the_model_is_asked(tiny: LM, cache: Cache) ->
 
 def test_an_edit_in_the_prompt_is_written_before_it(tiny: LM) -> None:
     edit = PromptEdit(prefix="Now then. ")
-    found = log_probs(tiny, "The capital is", ["Lima"], edit)
-    assert found == log_probs(tiny, "Now then. The capital is", ["Lima"])
+    logprobs = log_probs(tiny, "The capital is", ["Lima"], edit)
+    assert logprobs == log_probs(tiny, "Now then. The capital is", ["Lima"])
 
 
 def test_a_case_has_the_scores_of_each_metric(tiny: LM) -> None:
@@ -60,8 +60,8 @@ def test_a_case_has_the_scores_of_each_metric(tiny: LM) -> None:
 def test_bleed_over_compares_with_the_unedited_model(tiny: LM) -> None:
     case = next(c for c in mini_split().cases if c.fact.change == "temporal")
     assert score_case(tiny, case, metrics=["s_bo"])["s_bo"].mean == 0.0
-    moved = score_case(tiny, case, PromptEdit(prefix="x y z "), metrics=["s_bo"])["s_bo"]
-    assert moved.mean is not None and moved.mean >= 0.0
+    s_bo = score_case(tiny, case, PromptEdit(prefix="x y z "), metrics=["s_bo"])["s_bo"]
+    assert s_bo.mean is not None and s_bo.mean >= 0.0
 
 
 def test_refusals(tiny: LM) -> None:

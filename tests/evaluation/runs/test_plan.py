@@ -30,13 +30,13 @@ from tests.support.events import MOVE, event_case, make_event, make_fact_questio
     ],
 )
 def test_what_changes_a_run_id(change):
-    def key(**given: Any) -> str:
-        editor = ArithmeticEditor("push", given.get("params", {}))
-        editor.version = given.get("version", 1)
-        editor.components = given.get("components", {})
-        lm = ArithmeticLM(revision=given.get("revision", "1"), name=given.get("name", "a"))
-        split = given.get("split") or make_cases()
-        return make_manifest(editor, scorer=lm, dtype=given.get("dtype", "float32"), split=split).key
+    def key(**fields: Any) -> str:
+        editor = ArithmeticEditor("push", fields.get("params", {}))
+        editor.version = fields.get("version", 1)
+        editor.components = fields.get("components", {})
+        lm = ArithmeticLM(revision=fields.get("revision", "1"), name=fields.get("name", "a"))
+        split = fields.get("split") or make_cases()
+        return make_manifest(editor, scorer=lm, dtype=fields.get("dtype", "float32"), split=split).key
 
     assert key() == key() == key(name="the same model under another name")
     assert key(**change) != key()
@@ -80,9 +80,9 @@ def test_a_larger_limit_keeps_the_order_of_a_smaller() -> None:
 
 def test_another_split_has_another_order() -> None:
     one, two = make_cases(20, 0), make_cases(20, 1)
-    mine = [c.key for c in choose(one)]
-    assert sorted(mine) == sorted(c.key for c in choose(two, kinds=("counterfactual",)))
-    assert mine != [c.key for c in choose(two, kinds=("counterfactual",))]
+    keys = [c.key for c in choose(one)]
+    assert sorted(keys) == sorted(c.key for c in choose(two, kinds=("counterfactual",)))
+    assert keys != [c.key for c in choose(two, kinds=("counterfactual",))]
 
 
 @pytest.mark.parametrize("limit", [0, {}, {"temporal": 0}, {"temporal": 3}])
@@ -92,7 +92,7 @@ def test_a_limit_that_leaves_nothing_is_refused(limit: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("more", "message"),
     [
         (
             {"kinds": ["counterfact"]},
@@ -101,15 +101,15 @@ def test_a_limit_that_leaves_nothing_is_refused(limit: Any) -> None:
         ({"limit": {"real": 3}}, r"^limit: no edit of the split 'tiny' is of the kind 'real'; allowed: counterfactual"),
     ],
 )
-def test_an_unknown_kind_is_named_with_the_nearest(more: Any, told: str) -> None:
-    with pytest.raises(UserError, match=told):
+def test_an_unknown_kind_is_named_with_the_nearest(more: Any, message: str) -> None:
+    with pytest.raises(UserError, match=message):
         choose(make_cases(), **more)
 
 
 def test_events_are_chosen_by_their_types() -> None:
     other = make_event(MOVE, "Corvo Foods moved to Turin.", type="headquarters")
-    moved = EventCase(key="case/e/move", event=other, facts=(make_fact_question(event=MOVE),))
-    split = make_split("events", [event_case(), moved])
+    other_case = EventCase(key="case/e/move", event=other, facts=(make_fact_question(event=MOVE),))
+    split = make_split("events", [event_case(), other_case])
     assert {c.key for c in choose(split)} == {"case/e/merger", "case/e/move"}
     assert [c.key for c in choose(split, kinds=("headquarters",))] == ["case/e/move"]
     assert [c.key for c in choose(split, limit={"merger": 5})] == ["case/e/merger"]
@@ -138,15 +138,19 @@ def sampled(metrics: tuple[Metric, ...]) -> list[GenerateProbe]:
 
 def test_texts_are_asked_for_as_the_run_says() -> None:
     """How texts are written comes from the run's configuration; seeds from the split, so that runs are comparable."""
-    told = GenerationChoice(temperature=0.7, step_tokens=9)
-    found = sampled(load_metrics(["s_es_gen"], Generation(told, "digest")))
-    assert {(p.temperature, p.most) for p in found} == {(0.7, 9)}
+    choice = GenerationChoice(temperature=0.7, step_tokens=9)
+    probes = sampled(load_metrics(["s_es_gen"], Generation(choice, "digest")))
+    assert {(p.temperature, p.most) for p in probes} == {(0.7, 9)}
     assert {p.seed for p in sampled(load_metrics(["s_es_gen"]))} == {0}, "nothing is drawn at temperature 0"
-    assert len({p.seed for p in found}) > 1
-    other = sampled(load_metrics(["s_es_gen"], Generation(told, "another")))
-    assert [p.seed for p in other] != [p.seed for p in found]
-    about = {"metrics": ["s_es_gen"], "split_digest": "digest", "config": {"generation": told.model_dump(mode="json")}}
-    assert sampled(metrics_of(about)) == found, "a finished run asks what it asked then"
+    assert len({p.seed for p in probes}) > 1
+    other = sampled(load_metrics(["s_es_gen"], Generation(choice, "another")))
+    assert [p.seed for p in other] != [p.seed for p in probes]
+    record = {
+        "metrics": ["s_es_gen"],
+        "split_digest": "digest",
+        "config": {"generation": choice.model_dump(mode="json")},
+    }
+    assert sampled(metrics_of(record)) == probes, "a finished run asks what it asked then"
 
 
 def test_a_run_from_before_there_were_texts_is_read() -> None:
@@ -182,8 +186,8 @@ def test_the_support_counts_for_methods_that_learn_from_it() -> None:
 
 def test_regime_and_variant_make_another_run() -> None:
     editor, names = ArithmeticEditor("push", {}), VARIANTS.names()
-    made = [key(editor), key(editor, regime="batch:2"), *(key(editor, variant=VARIANTS.get(n)) for n in names)]
-    assert len(set(made)) == len(made) == 2 + len(names)
+    texts = [key(editor), key(editor, regime="batch:2"), *(key(editor, variant=VARIANTS.get(n)) for n in names)]
+    assert len(set(texts)) == len(texts) == 2 + len(names)
 
 
 def test_the_manifest_names_what_the_key_leaves_out(tmp_path: Any) -> None:

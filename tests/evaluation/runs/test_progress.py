@@ -49,8 +49,8 @@ def test_a_clock_that_stood_still_divides_by_nothing() -> None:
 def test_the_last_case_is_told_and_what_lies_between_may_not_be(capfd: pytest.CaptureFixture[str]) -> None:
     """Lines come now and then, on standard error only; that of the last case always."""
     tell = Progress()
-    for done in range(1001):
-        tell(event(done=done, total=1000, seconds=float(done)))
+    for number in range(1001):
+        tell(event(done=number, total=1000, seconds=float(number)))
     out, err = capfd.readouterr()
     assert out == "" and "rome: 1,000 of 1,000 cases, 1.0 s a case" in err
     assert err.count("rome:") < 100

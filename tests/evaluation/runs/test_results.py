@@ -69,8 +69,8 @@ def test_labels_that_make_one_folder_name_are_told_apart(tmp_path: Path) -> None
 
 
 def journal(folder: Path) -> Path:
-    (found,) = [p for p in folder.glob("push*/journal.jsonl")]
-    return found
+    (result,) = [p for p in folder.glob("push*/journal.jsonl")]
+    return result
 
 
 def test_of_a_sequence_the_answer_with_most_edits_counts(tmp_path: Path) -> None:
@@ -88,16 +88,16 @@ def test_a_line_cut_by_a_kill_is_not_there(tmp_path: Path) -> None:
     place = journal(tmp_path)
     place.write_bytes(place.read_bytes()[:-20])
     assert [len(e.results) for e in load_run(tmp_path).editors] == [3, 2]
-    again, lm = go(tmp_path, limit=3)
-    assert (again["push"].computed, len(lm.calls)) == (1, 1)
+    repeat, lm = go(tmp_path, limit=3)
+    assert (repeat["push"].computed, len(lm.calls)) == (1, 1)
 
 
 def test_a_line_of_something_else_says_where(tmp_path: Path) -> None:
     go(tmp_path, limit=1)
     place = journal(tmp_path)
     line = json.loads(place.read_text().splitlines()[0])
-    broken = json.loads(json.dumps(line).replace('"seconds_edit": ', '"seconds_edit": "long", "was": '))
-    place.write_text(json.dumps(broken) + "\n")
+    data = json.loads(json.dumps(line).replace('"seconds_edit": ', '"seconds_edit": "long", "was": '))
+    place.write_text(json.dumps(data) + "\n")
     with pytest.raises(DataError, match="case case/") as error:
         load_run(tmp_path)
     assert str(place) in str(error.value)

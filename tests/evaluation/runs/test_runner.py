@@ -35,10 +35,10 @@ def test_the_baseline_runs_even_when_it_is_not_named(tmp_path):
 def test_running_again_asks_nothing_and_changes_nothing(tmp_path):
     first, _ = go(tmp_path)
     before = {label: o.folder.journal.read_bytes() for label, o in first.items()}
-    again, lm = go(tmp_path)
+    repeat, lm = go(tmp_path)
     assert lm.calls == []
-    assert {(o.computed, o.resumed) for o in again.values()} == {(0, 6)}
-    assert {label: o.folder.journal.read_bytes() for label, o in again.items()} == before
+    assert {(o.computed, o.resumed) for o in repeat.values()} == {(0, 6)}
+    assert {label: o.folder.journal.read_bytes() for label, o in repeat.items()} == before
 
 
 def test_a_second_method_reuses_the_answers_before(tmp_path):
@@ -59,9 +59,9 @@ def test_a_new_metric_asks_only_what_is_missing(tmp_path):
     go(tmp_path, metrics=["es"])
     outcomes, lm = go(tmp_path, metrics=["es", "ps", "s_es"])
     assert {len(call) for call in lm.calls} == {4}, "two paraphrases and two scripts, not the fact prompt again"
-    whole, _ = go(tmp_path / "whole", metrics=["es", "ps", "s_es"])
-    assert answers(outcomes["push"].folder) == answers(whole["push"].folder)
-    assert outcomes["push"].manifest.key == whole["push"].manifest.key, "metrics are no part of a run's identity"
+    full_run, _ = go(tmp_path / "whole", metrics=["es", "ps", "s_es"])
+    assert answers(outcomes["push"].folder) == answers(full_run["push"].folder)
+    assert outcomes["push"].manifest.key == full_run["push"].manifest.key, "metrics are no part of a run's identity"
 
 
 def test_fewer_metrics_need_nothing(tmp_path):
@@ -77,13 +77,13 @@ def test_batch_size_and_device_are_no_part_of_the_identity(tmp_path):
 
 
 def test_failures_are_results(tmp_path):
-    broken = [{"name": "push", "params": {"fail": ["Land01"]}}]
-    outcomes, _ = go(tmp_path, editors=broken)
+    records = [{"name": "push", "params": {"fail": ["Land01"]}}]
+    outcomes, _ = go(tmp_path, editors=records)
     assert (outcomes["push"].failed, outcomes["push"].computed, outcomes["push"].stopped) == (1, 6, None)
     result = outcomes["push"].folder.results()["case/land01"]
     assert result.error == "RuntimeError: cannot edit Land01"
-    again, lm = go(tmp_path, editors=broken)
-    assert lm.calls == [] and again["push"].failed == 1, "a failure is not tried again unasked"
+    repeat, lm = go(tmp_path, editors=records)
+    assert lm.calls == [] and repeat["push"].failed == 1, "a failure is not tried again unasked"
 
 
 def test_failed_cases_are_in_no_mean_and_counted(tmp_path):
@@ -125,8 +125,8 @@ def test_too_many_failures_stop_that_method_only(tmp_path):
     assert outcomes["bad"].stopped == "10 of 10 cases failed"
     assert outcomes["bad"].computed == 10
     assert (outcomes["push"].computed, outcomes["push"].failed) == (30, 0)
-    again, _ = go(tmp_path, split=split, editors=editors)
-    assert again["bad"].computed == 0, "it does not dig on by ten at a time"
+    repeat, _ = go(tmp_path, split=split, editors=editors)
+    assert repeat["bad"].computed == 0, "it does not dig on by ten at a time"
 
 
 def test_an_exception_leaves_the_model_as_it_was(tmp_path):
@@ -207,15 +207,15 @@ def test_pace_of_cases_made_together_is_each_ones_share(tmp_path):
 
 
 def test_prepared_once_and_not_at_all_when_nothing_is_left(tmp_path):
-    made: list[ArithmeticEditor] = []
+    items: list[ArithmeticEditor] = []
 
     def make(name, params):
-        made.append(ArithmeticEditor(name, params))
-        return made[-1]
+        items.append(ArithmeticEditor(name, params))
+        return items[-1]
 
     for _ in range(2):
         Runner(make_config(tmp_path), make_cases(), scorer=ArithmeticLM(), make=make).run()
-    assert [e.prepared for e in made] == [1, 1, 0, 0]
+    assert [e.prepared for e in items] == [1, 1, 0, 0]
 
 
 def test_the_environment_is_asked_for_once_a_run(tmp_path, monkeypatch):
@@ -242,10 +242,10 @@ def test_costs_are_recorded(tmp_path):
 def test_merge_brings_runs_together_and_the_baseline_once(tmp_path):
     go(tmp_path / "a")
     go(tmp_path / "b", editors=[{"name": "push", "params": {"strength": 9}}], limit=3)
-    (merged,) = merge_runs([load_run(tmp_path / "a"), load_run(tmp_path / "b")])
-    labels = [e.label for e in merged.editors]
+    (run,) = merge_runs([load_run(tmp_path / "a"), load_run(tmp_path / "b")])
+    labels = [e.label for e in run.editors]
     assert labels[:2] == [BASELINE, "push"] and labels[2].startswith("push (") and len(labels) == 3
-    assert [len(e.results) for e in merged.editors] == [6, 6, 3]
+    assert [len(e.results) for e in run.editors] == [6, 6, 3]
     go(tmp_path / "c", lm=ArithmeticLM(revision="2"))
     assert len(merge_runs([load_run(tmp_path / x) for x in "abc"])) == 2
 
@@ -253,7 +253,7 @@ def test_merge_brings_runs_together_and_the_baseline_once(tmp_path):
 def test_runs_with_a_former_and_the_present_name_of_a_metric_share_a_column(tmp_path):
     go(tmp_path / "a", metrics=["s_flip", "es"])
     go(tmp_path / "b", metrics=["es", "s_flip_rate"], editors=[{"name": "push", "params": {"strength": 9}}])
-    (merged,) = merge_runs([load_run(tmp_path / "a"), load_run(tmp_path / "b")])
-    assert merged.about["metrics"] == ["s_flip_rate", "es"]
-    alone = load_run(tmp_path / "a")
-    assert alone.about["metrics"] == ["s_flip", "es"] == alone.about["config"]["metrics"]
+    (run,) = merge_runs([load_run(tmp_path / "a"), load_run(tmp_path / "b")])
+    assert run.about["metrics"] == ["s_flip_rate", "es"]
+    single_run = load_run(tmp_path / "a")
+    assert single_run.about["metrics"] == ["s_flip", "es"] == single_run.about["config"]["metrics"]

@@ -15,10 +15,10 @@ from tests.support.events import event_case
 
 
 def test_what_was_learnt_from_evaluated_cases_is_refused() -> None:
-    learnt = TrainingData.of("theirs", [make_case("Land01"), make_case("Other")])
-    refuse_overlap(learnt, make_split("e", [make_case("Elsewhere")]), where="x")
+    training_data = TrainingData.of("theirs", [make_case("Land01"), make_case("Other")])
+    refuse_overlap(training_data, make_split("e", [make_case("Elsewhere")]), where="x")
     with pytest.raises(UserError, match=r"editors.m: it learnt from theirs, .*'case/land01'.*1 of 2 cases"):
-        refuse_overlap(learnt, make_split("e", [make_case("Land01"), make_case("Elsewhere")]), where="editors.m")
+        refuse_overlap(training_data, make_split("e", [make_case("Land01"), make_case("Elsewhere")]), where="editors.m")
 
 
 def test_a_method_that_learns_needs_support() -> None:

@@ -44,9 +44,9 @@ def split_file(folder: Path, counterfactual: int = 3, temporal: int = 1) -> Path
 
 
 def config(folder: Path, **changes: Any) -> RunConfig:
-    named = {"split": {"file": str(split_file(folder))}, "metrics": ["es", "s_es"], "model": "tiny"}
+    record = {"split": {"file": str(split_file(folder))}, "metrics": ["es", "s_es"], "model": "tiny"}
     out = changes.pop("out", folder / "run")
-    return make_config(out, **{"editors": ["none", "prompt"], "engine": "simple", **named, **changes})
+    return make_config(out, **{"editors": ["none", "prompt"], "engine": "simple", **record, **changes})
 
 
 # --- the split --------------------------------------------------------------------------------------------------------
@@ -64,7 +64,8 @@ def test_a_split_that_a_command_line_names(tmp_path: Path, monkeypatch: pytest.M
         open_named_split("mini", tmp_path / "s.duckdb")  # of the store, which has none
     with pytest.raises(
         UserError,
-        match="there is no split file 'none.jsonl'; allowed: mini, open, open:dev, open:test, events, or a split file",
+        match="there is no split file 'none.jsonl'; allowed: mini, open, open:dev, open:test, events, documents, or a "
+        "split file",
     ):
         open_named_split("none.jsonl")
     with pytest.raises(UserError, match="allowed: that"):
@@ -76,8 +77,8 @@ def test_a_split_comes_from_file_store_or_program(tmp_path: Path) -> None:
     assert open_split(SplitChoice(file=split_file(tmp_path))).digest == want.digest
     with Store.open(tmp_path / "s.duckdb", create=True) as store:
         store.put_split(want)
-    found = open_split(SplitChoice(store=tmp_path / "s.duckdb", name="tiny"))
-    assert found.digest == want.digest
+    split = open_split(SplitChoice(store=tmp_path / "s.duckdb", name="tiny"))
+    assert split.digest == want.digest
     with Store.open(tmp_path / "s.duckdb", write=True):
         pass  # it was closed again
     assert open_split(SplitChoice(name="mini")).name == "mini"
@@ -95,16 +96,16 @@ def test_from_the_split_to_the_store(tmp_path: Path) -> None:
     store, events, lm = tmp_path / "s.duckdb", list[EditorProgress](), make("llama")
     with Store.open(store, create=True):
         pass
-    wanted = config(tmp_path, feed=str(store))
-    outcomes = execute(wanted, lm=lm, on_event=events.append)
+    run_config = config(tmp_path, feed=str(store))
+    outcomes = execute(run_config, lm=lm, on_event=events.append)
     assert [(o.label, o.computed, o.failed) for o in outcomes] == [(BASELINE, 4, 0), ("prompt", 4, 0)]
     assert events[-1].done == events[-1].total == 4
-    with Store.open(store) as kept:
-        assert kept.split("tiny").digest == make_cases(3, 1).digest
-        found = {o.label: list(kept.results(o.manifest.key)) for o in outcomes}
-        assert {label: len(some) for label, some in found.items()} == {BASELINE: 4, "prompt": 4}
-    again = execute(wanted, lm=lm)
-    assert [(o.computed, o.resumed) for o in again] == [(0, 4), (0, 4)]
+    with Store.open(store) as db:
+        assert db.split("tiny").digest == make_cases(3, 1).digest
+        by_name = {o.label: list(db.results(o.manifest.key)) for o in outcomes}
+        assert {label: len(some) for label, some in by_name.items()} == {BASELINE: 4, "prompt": 4}
+    repeat = execute(run_config, lm=lm)
+    assert [(o.computed, o.resumed) for o in repeat] == [(0, 4), (0, 4)]
     elsewhere = execute(config(tmp_path, out=tmp_path / "second"), lm=lm)
     assert [o.computed for o in elsewhere] == [4, 4]
     first, second = load_run(tmp_path / "run"), load_run(tmp_path / "second")
@@ -119,13 +120,13 @@ def test_what_can_be_mended_is_said_before_a_model_is_loaded(tmp_path: Path, mon
         raise AssertionError("a model was loaded")
 
     monkeypatch.setattr(LM, "load", load)
-    for changes, told in (
+    for changes, phrase in (
         ({"editors": [{"name": "ft", "params": {"stepz": 3}}]}, "did you mean 'steps'"),
         ({"split": {"file": str(tmp_path / "none.jsonl")}}, "none.jsonl"),
     ):
-        with pytest.raises(UserError, match=told):
+        with pytest.raises(UserError, match=phrase):
             execute(config(tmp_path, **changes))
-        with pytest.raises(UserError, match=told):
+        with pytest.raises(UserError, match=phrase):
             size(config(tmp_path, **changes))
     assert not (tmp_path / "run").exists()
 
@@ -152,43 +153,45 @@ def test_the_engine_is_the_one_that_is_named(tmp_path: Path) -> None:
 
 
 def test_the_size_counts_cases_probes_and_targets(tmp_path: Path) -> None:
-    found = size(config(tmp_path))
-    assert (found.split, found.cases, found.of, found.kinds) == (
+    summary = size(config(tmp_path))
+    assert (summary.split, summary.cases, summary.of, summary.kinds) == (
         "tiny@1.0.0",
         4,
         4,
         {"counterfactual": 3, "temporal": 1},
     )
-    assert found.probes == 4 * 3 and found.targets == 2 * found.probes, "the fact prompt and two scripts; old and new"
-    assert found.editors == (BASELINE, "prompt") and found.finished == {BASELINE: 0, "prompt": 0}
-    assert found.seconds is None and found.texts == found.text_tokens == 0 and found.support == ""
+    assert summary.probes == 4 * 3 and summary.targets == 2 * summary.probes, (
+        "the fact prompt and two scripts; old and new"
+    )
+    assert summary.editors == (BASELINE, "prompt") and summary.finished == {BASELINE: 0, "prompt": 0}
+    assert summary.seconds is None and summary.texts == summary.text_tokens == 0 and summary.support == ""
     assert not (tmp_path / "run").exists(), "counting writes nothing"
 
 
 def test_a_limit_and_texts_are_counted(tmp_path: Path) -> None:
-    found = size(config(tmp_path, limit={"temporal": 1}, metrics=["s_es_gen"], generation={"step_tokens": 7}))
-    assert (found.cases, found.kinds) == (1, {"temporal": 1})
-    assert (found.texts, found.text_tokens, found.targets) == (2, 14, 0)
+    summary = size(config(tmp_path, limit={"temporal": 1}, metrics=["s_es_gen"], generation={"step_tokens": 7}))
+    assert (summary.cases, summary.kinds) == (1, {"temporal": 1})
+    assert (summary.texts, summary.text_tokens, summary.targets) == (2, 14, 0)
 
 
 def test_the_time_left_is_that_of_the_cases_that_are_not_done(tmp_path: Path) -> None:
-    wanted = config(tmp_path)
+    run_config = config(tmp_path)
     execute(config(tmp_path, limit=2), lm=make("llama"))
-    half = size(wanted)
+    half = size(run_config)
     assert half.finished == {BASELINE: 2, "prompt": 2} and half.seconds is not None and half.seconds > 0
     assert size(config(tmp_path, limit=2)).seconds == 0.0
     more = size(config(tmp_path, editors=["prompt", "ft"]))
     assert more.finished == {BASELINE: 2, "prompt": 2, "ft": 0} and more.seconds is None, "no pace of a new method"
     write_split(make_split("tiny", make_cases(5, 0).cases), tmp_path / "split.jsonl")
-    other = RunConfig.model_validate(wanted.model_dump(mode="json"))
+    other = RunConfig.model_validate(run_config.model_dump(mode="json"))
     assert size(other).finished == {BASELINE: 0, "prompt": 0}, "cases of another split are not finished"
 
 
 def test_a_folder_without_a_result_has_no_pace(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "run.json").write_text("{}")
-    found = size(config(tmp_path))
-    assert found.seconds is None and set(found.finished.values()) == {0}
+    summary = size(config(tmp_path))
+    assert summary.seconds is None and set(summary.finished.values()) == {0}
 
 
 # --- methods and variants ---------------------------------------------------------------------------------------------
@@ -196,9 +199,9 @@ def test_a_folder_without_a_result_has_no_pace(tmp_path: Path) -> None:
 
 def test_selection_keeps_params_and_refuses_unknown_names():
     config = parse_config({**GOOD, "editors": [{"name": "ft", "label": "ft hard", "params": {"steps": 9}}]}, where="x")
-    kept = select_editors(config, ["ft hard", "rome"])
-    assert list(kept.editors) == ["ft hard", "rome"]
-    assert kept.editors["ft hard"].params == {"steps": 9}
+    selection = select_editors(config, ["ft hard", "rome"])
+    assert list(selection.editors) == ["ft hard", "rome"]
+    assert selection.editors["ft hard"].params == {"steps": 9}
     assert select_editors(config, []) == config
     with pytest.raises(UserError, match="did you mean 'rome'"):
         select_editors(config, ["rmoe"])
@@ -207,11 +210,11 @@ def test_selection_keeps_params_and_refuses_unknown_names():
 def test_variants_add_a_row_for_every_method_and_the_unedited_model() -> None:
     plain = parse_config({**GOOD, "editors": [{"name": "ft", "label": "ft hard", "params": {"steps": 9}}]}, where="x")
     assert with_variants(plain, []) == plain
-    found = with_variants(plain, ["masked", "shuffled"]).editors
-    assert list(found) == [
+    variants = with_variants(plain, ["masked", "shuffled"]).editors
+    assert list(variants) == [
         "ft hard", "none [masked]", "ft hard [masked]", "none [shuffled]", "ft hard [shuffled]"
     ]  # fmt: skip
-    assert found["ft hard [masked]"].params == {"steps": 9} and found["ft hard [masked]"].variant == "masked"
-    assert found["ft hard"].variant is None
+    assert variants["ft hard [masked]"].params == {"steps": 9} and variants["ft hard [masked]"].variant == "masked"
+    assert variants["ft hard"].variant is None
     with pytest.raises(UserError, match="did you mean 'masked'"):
         with_variants(plain, ["maskd"])

@@ -30,27 +30,27 @@ def test_cases_are_made_of_facts() -> None:
         peru_fact("c", subject=Entity(text="C"), old=Object(text="Bern")),
         peru_fact("d", subject=Entity(text="D"), new=None, change="none"),
     ]
-    made = cases_from_facts(facts[::-1])
-    assert [c.key for c in made] == ["case/a", "case/b", "case/c"]  # nothing to edit in d
-    near = {c.key: [(n.link.how, n.fact.subject.text) for n in c.neighbours] for c in made}
+    edits = cases_from_facts(facts[::-1])
+    assert [c.key for c in edits] == ["case/a", "case/b", "case/c"]  # nothing to edit in d
+    near = {c.key: [(n.link.how, n.fact.subject.text) for n in c.neighbours] for c in edits}
     assert sorted(near["case/a"]) == [("same_object", "B"), ("same_object", "D")]
     assert len(near["case/c"]) == 1 and near["case/c"][0][0] == "near_subject"
-    assert all(n.fact.new is None and n.fact.old.text == "Lima" for n in made[0].neighbours)
-    assert cases_from_facts(facts) == made
+    assert all(n.fact.new is None and n.fact.old.text == "Lima" for n in edits[0].neighbours)
+    assert cases_from_facts(facts) == edits
 
 
 def test_shipped_support_shares_nothing_with_mini() -> None:
-    got = open_support(SupportChoice(name="shipped"), mini_split())
-    learnt = TrainingData.of("shipped", got.cases)
-    assert len(got.cases) > 500 and got.left_out > 100
-    assert not any(learnt.shares(c) for c in mini_split().cases)
+    result = open_support(SupportChoice(name="shipped"), mini_split())
+    training_data = TrainingData.of("shipped", result.cases)
+    assert len(result.cases) > 500 and result.left_out > 100
+    assert not any(training_data.shares(c) for c in mini_split().cases)
     few = open_support(SupportChoice(name="shipped", limit=20), mini_split())
-    assert few.cases == got.cases[:20] and few.digest != got.digest
-    again = open_support(SupportChoice(name="shipped", limit=20, seed=1), mini_split())
-    assert again.cases != few.cases
-    apart = open_support(SupportChoice(name="demonstrations", overlapping="refuse"), mini_split())
-    assert len(apart.cases) == len(demonstrations_split().cases) == 12 and not apart.left_out
-    assert all(c.prompts and c.neighbours for c in apart.cases)
+    assert few.cases == result.cases[:20] and few.digest != result.digest
+    support = open_support(SupportChoice(name="shipped", limit=20, seed=1), mini_split())
+    assert support.cases != few.cases
+    separate = open_support(SupportChoice(name="demonstrations", overlapping="refuse"), mini_split())
+    assert len(separate.cases) == len(demonstrations_split().cases) == 12 and not separate.left_out
+    assert all(c.prompts and c.neighbours for c in separate.cases)
 
 
 @pytest.mark.parametrize(
@@ -72,8 +72,8 @@ def test_what_is_evaluated_is_no_support(case: Case, shared: str, tmp_path: Path
     write_split(make_split("train", [free, case]), file)
     with pytest.raises(UserError, match=f"shares {shared} with the evaluated split 'evaluated'.*leave_out"):
         open_support(SupportChoice(file=file), split)
-    got = open_support(SupportChoice(file=file, overlapping="leave_out"), split)
-    assert (got.cases, got.left_out) == ((free,), 1)
+    support = open_support(SupportChoice(file=file, overlapping="leave_out"), split)
+    assert (support.cases, support.left_out) == ((free,), 1)
     assert set(open_support(SupportChoice(file=file), None).cases) == {free, case}
 
 
@@ -84,8 +84,8 @@ def test_an_overlapping_neighbour_goes_alone(tmp_path: Path) -> None:
     assert lone.neighbours
     write_split(make_split("train", [lone]), tmp_path / "t.jsonl")
     choice = SupportChoice(file=tmp_path / "t.jsonl", overlapping="leave_out")
-    (got,) = open_support(choice, make_split("e", [make_case("Land01")])).cases
-    assert got.fact == lone.fact and got.neighbours == ()
+    (support,) = open_support(choice, make_split("e", [make_case("Land01")])).cases
+    assert support.fact == lone.fact and support.neighbours == ()
 
 
 def test_facts_as_support(tmp_path: Path) -> None:
@@ -93,12 +93,12 @@ def test_facts_as_support(tmp_path: Path) -> None:
     rows = [peru_fact(f"f/{n}", subject=Entity(text=f"Place {n}")) for n in range(4)]
     path.write_text("".join(json.dumps(f.payload()) + "\n" for f in rows), encoding="utf-8")
     assert len(open_support(SupportChoice(facts=path), mini_split()).cases) == 4
-    evaluated = make_split("e", [make_case("Place 2")])
+    split = make_split("e", [make_case("Place 2")])
     with pytest.raises(UserError, match=r"'f/2' is about 'Place 2'.*1 of 4 facts overlap"):
-        open_support(SupportChoice(facts=path), evaluated)
-    got = open_support(SupportChoice(facts=path, overlapping="leave_out"), evaluated)
-    assert len(got.cases) == 3 and got.left_out == 1
-    assert all(n.fact.subject.text != "Place 2" for c in got.cases for n in c.neighbours)
+        open_support(SupportChoice(facts=path), split)
+    support = open_support(SupportChoice(facts=path, overlapping="leave_out"), split)
+    assert len(support.cases) == 3 and support.left_out == 1
+    assert all(n.fact.subject.text != "Place 2" for c in support.cases for n in c.neighbours)
 
 
 def test_choices_are_checked(tmp_path: Path) -> None:
@@ -121,15 +121,15 @@ def test_learning_methods_are_refused_without_support(tmp_path: Path) -> None:
         with pytest.raises(UserError, match=r"editors.ike: 'ike' learns from declared cases.*support = \"shipped\""):
             act(config)  # before a model is loaded
     assert not (tmp_path / "run").exists()
-    found = size(make_config(tmp_path / "run", editors=["none", "ike"], support="shipped"))
-    assert found.support.startswith("shipped ") and found.support_cases > 500
+    summary = size(make_config(tmp_path / "run", editors=["none", "ike"], support="shipped"))
+    assert summary.support.startswith("shipped ") and summary.support_cases > 500
 
 
 def test_the_dry_run_tells_the_support(tmp_path: Path) -> None:
     path = tmp_path / "run.toml"
     path.write_text('split = "mini"\nsupport = "demonstrations"\neditors = ["script_ike"]\nout = "o"\n')
-    told = CliRunner().invoke(cli, ["run", str(path), "--dry-run"])
-    assert told.exit_code == 0 and "Support demonstrations " in told.output and ": 12 cases" in told.output
+    result = CliRunner().invoke(cli, ["run", str(path), "--dry-run"])
+    assert result.exit_code == 0 and "Support demonstrations " in result.output and ": 12 cases" in result.output
 
 
 def test_support_is_in_the_identity_of_methods_that_use_it() -> None:
@@ -151,16 +151,16 @@ def test_support_is_in_the_identity_of_methods_that_use_it() -> None:
 def test_the_runner_hands_the_support_to_the_method(tmp_path: Path) -> None:
     from evaluation.runs.runner import Runner
 
-    seen: list[tuple[Case, ...]] = []
+    calls: list[tuple[Case, ...]] = []
 
     class Watcher(ArithmeticEditor):
         def prepare(self, support: tuple[Case, ...]) -> None:
-            seen.append(tuple(support))
+            calls.append(tuple(support))
 
     support = open_support(SupportChoice(name="demonstrations"), None)
     config: RunConfig = make_config(tmp_path, editors=["push"])
     Runner(config, make_split("e", [make_case("Land01")]), scorer=ArithmeticLM(), make=Watcher, support=support).run()
-    assert seen and all(cases == support.cases for cases in seen)
+    assert calls and all(cases == support.cases for cases in calls)
 
 
 # --- the open split ---------------------------------------------------------------------------------------------------
@@ -181,8 +181,8 @@ def test_open_test_cases_are_refused_under_any_name(tmp_path: Path) -> None:
 
 def test_open_dev_is_for_learning_beside_test_only() -> None:
     dev, test = shipped_split("open:dev"), shipped_split("open:test")
-    got = open_support(SupportChoice(name="open:dev"), test)
-    assert len(got.cases) == len(dev.cases) and not got.left_out
+    support = open_support(SupportChoice(name="open:dev"), test)
+    assert len(support.cases) == len(dev.cases) and not support.left_out
     for split in (dev, shipped_split("open")):
         with pytest.raises(UserError, match=f"shares the case 'case/open/.*evaluated split '{split.name}'"):
             open_support(SupportChoice(name="open:dev"), split)
@@ -191,9 +191,9 @@ def test_open_dev_is_for_learning_beside_test_only() -> None:
 def test_shipped_support_shares_nothing_with_the_open_split() -> None:
     split = shipped_split("open")
     for support in ("shipped", "demonstrations"):
-        got = open_support(SupportChoice(name=support), split)
-        learnt = TrainingData.of(support, got.cases)
-        assert len(got.cases) >= 12 and not [case.key for case in split.cases if learnt.shares(case)]
+        result = open_support(SupportChoice(name=support), split)
+        training_data = TrainingData.of(support, result.cases)
+        assert len(result.cases) >= 12 and not [case.key for case in split.cases if training_data.shares(case)]
 
 
 def test_mini_is_no_support_beside_the_open_split() -> None:
@@ -222,6 +222,6 @@ def test_support_that_shares_a_subject_is_refused_in_one_sentence(tmp_path: Path
 
 
 def test_a_run_reads_the_open_split_by_name(tmp_path: Path) -> None:
-    found = size(make_config(tmp_path / "run", split="open:test", support="open:dev", editors=["none", "ike"]))
-    assert (found.split, found.cases) == ("open-test@0.9.0", len(shipped_split("open:test").cases))
-    assert found.support_cases == len(shipped_split("open:dev").cases)
+    summary = size(make_config(tmp_path / "run", split="open:test", support="open:dev", editors=["none", "ike"]))
+    assert (summary.split, summary.cases) == ("open-test@0.9.0", len(shipped_split("open:test").cases))
+    assert summary.support_cases == len(shipped_split("open:dev").cases)

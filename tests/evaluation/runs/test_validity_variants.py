@@ -41,47 +41,47 @@ def test_variants_leave_valid_cases_and_what_is_not_theirs(name: str) -> None:
     assert variant.name == name and variant.version >= 1 and variant.about
     cases = mini_split().cases[:6]
     for case in cases:
-        asked = variant.asks(case)
-        assert asked == variant.asks(case), "the same every time"
-        assert (asked.key, asked.fact, asked.neighbours) == (case.key, case.fact, case.neighbours)
-        assert [p.key for p in asked.prompts] == [p.key for p in case.prompts]
-        assert [p.targets for p in asked.prompts] == [p.targets for p in case.prompts]
-        for prompt in asked.prompts:
+        probes = variant.asks(case)
+        assert probes == variant.asks(case), "the same every time"
+        assert (probes.key, probes.fact, probes.neighbours) == (case.key, case.fact, case.neighbours)
+        assert [p.key for p in probes.prompts] == [p.key for p in case.prompts]
+        assert [p.targets for p in probes.prompts] == [p.targets for p in case.prompts]
+        for prompt in probes.prompts:
             assert ScriptPrompt.model_validate(prompt.payload()) == prompt, "the offset follows the text"
-        wanted = variant.request(case.fact, cases)
-        assert wanted.key == case.fact.key and wanted.old == case.fact.old and wanted.subject == case.fact.subject
+        request = variant.request(case.fact, cases)
+        assert request.key == case.fact.key and request.old == case.fact.old and request.subject == case.fact.subject
 
 
 def test_masked_hides_the_subject() -> None:
     for case in mini_split().cases[:10]:
-        asked = MaskedSubject().asks(case)
-        assert not any(find(t.text, case.fact.subject) for t in (*asked.prompts, *asked.questions))
+        probes = MaskedSubject().asks(case)
+        assert not any(find(t.text, case.fact.subject) for t in (*probes.prompts, *probes.questions))
     assert MaskedSubject().asks(long_case()).prompts[0].text.startswith("How to reach X?\nStep 1: Pack\n")
 
 
 def test_shuffled_moves_finished_steps_only() -> None:
     case = long_case()
     (prompt,) = ShuffledSteps().asks(case).prompts
-    head, *done, cut = prompt.text.split("\n")
+    head, *parts, cut = prompt.text.split("\n")
     assert (head, cut) == ("How to reach Peru?", "Step 4: Fly to")
-    assert [s[:7] for s in done] == ["Step 1:", "Step 2:", "Step 3:"]
-    assert sorted(s[8:] for s in done) == ["Book", "Pack", "Wait"] and prompt.text != LONG
+    assert [s[:7] for s in parts] == ["Step 1:", "Step 2:", "Step 3:"]
+    assert sorted(s[8:] for s in parts) == ["Book", "Pack", "Wait"] and prompt.text != LONG
     short = make_case("Peru")
     assert ShuffledSteps().asks(short) == short, "nothing can change places"
 
 
 def test_random_object_is_another_cases() -> None:
     cases = [make_case("Peru", new="Oslo"), make_case("Chile", new="Rome"), make_case("Cuba", old="Rome", new="Lima")]
-    wanted = RandomObject().request(cases[0].fact, cases)
-    assert wanted.new is not None and wanted.new.text == "Rome", "neither its own nor the old object"
+    request = RandomObject().request(cases[0].fact, cases)
+    assert request.new is not None and request.new.text == "Rome", "neither its own nor the old object"
     with pytest.raises(ValueError, match="no other case"):
         RandomObject().request(cases[0].fact, cases[:1])
 
 
 def run(out: Path, names: list[str]):
     split = make_split("tiny", [make_case("Peru", new="Oslo"), make_case("Chile", new="Bern"), long_case_of("Cuba")])
-    wanted = with_variants(make_config(out, metrics=["es", "s_es", "s_es_gen"]), names)
-    editors = {k: v.model_dump(mode="json") for k, v in wanted.editors.items()}
+    run_config = with_variants(make_config(out, metrics=["es", "s_es", "s_es_gen"]), names)
+    editors = {k: v.model_dump(mode="json") for k, v in run_config.editors.items()}
     outcomes, lm = go(out, split=split, editors=editors, metrics=["es", "s_es", "s_es_gen"])
     return outcomes, lm, load_run(out)
 
@@ -93,20 +93,20 @@ def long_case_of(land: str) -> Case:
 
 
 def test_rows_stand_beside_their_method_and_are_scored_as_asked(tmp_path: Path) -> None:
-    outcomes, _, finished = run(tmp_path, ["masked", "random_object"])
+    outcomes, _, results = run(tmp_path, ["masked", "random_object"])
     labels = ["none", "push", "none [masked]", "push [masked]", "none [random_object]", "push [random_object]"]
     assert list(outcomes) == labels and len({o.manifest.key for o in outcomes.values()}) == 6
     assert outcomes["push [masked]"].manifest.components["variant"] == "masked@1"
     metrics = load_metrics(["es", "s_es", "s_es_gen"])
-    scores = score_run(finished, metrics, "mean")
+    scores = score_run(results, metrics, "mean")
     for label in labels:
-        found = [i for m in scores.by_editor[label].values() for s in m.values() for i in s.items]
-        assert found and all(i.value is not None for i in found), "every row finds the answers to what it asked"
+        value = [i for m in scores.by_editor[label].values() for s in m.values() for i in s.items]
+        assert value and all(i.value is not None for i in value), "every row finds the answers to what it asked"
     assert scores.means("push", "es") == scores.means("push [masked]", "es"), "the fact prompt is asked as it is"
     assert set(scores.means("push", "s_es_gen").values()) == {1.0}
     assert set(scores.means("push [random_object]", "s_es_gen").values()) == {0.0}, "another object was written"
-    again, lm, _ = run(tmp_path, ["masked", "random_object"])
-    assert not lm.calls and all(o.computed == 0 for o in again.values())
+    repeat, lm, _ = run(tmp_path, ["masked", "random_object"])
+    assert not lm.calls and all(o.computed == 0 for o in repeat.values())
 
 
 def test_the_plain_rows_are_those_of_a_run_without(tmp_path: Path) -> None:

@@ -33,9 +33,9 @@ def test_facts_without_a_new_object_are_neighbours(tmp_path: Path) -> None:
 
 def test_edited_facts_are_nobodys_neighbours(tmp_path: Path) -> None:
     facts = [make_fact("Peru"), make_fact("Chile", "Santiago", "Quito"), make_fact("Cuba", "Havana", None)]
-    found = open_edit_cases(written(tmp_path / "f.jsonl", *facts))
-    assert len(found) == 2
-    assert {n.fact.subject.text for c in found for n in c.neighbours} <= {"Cuba"}
+    cases = open_edit_cases(written(tmp_path / "f.jsonl", *facts))
+    assert len(cases) == 2
+    assert {n.fact.subject.text for c in cases for n in c.neighbours} <= {"Cuba"}
 
 
 def test_refusals(tmp_path: Path) -> None:

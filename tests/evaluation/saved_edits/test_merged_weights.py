@@ -24,10 +24,10 @@ def test_equals_weights_changed_by_hand_and_is_undone(tiny: LM) -> None:
     low = LowRankDelta(tiny.layout.weight(1), torch.ones(tiny.layout.width, 2), torch.ones(tiny.layout.inner, 2))
     deltas, digest = [change(tiny, 0), low, change(tiny, 1)], tiny.weights_digest()
     slow = edited_copy(tiny, deltas)
-    with merged(tiny.model, deltas) as lost:
-        for (name, ours), theirs in zip(tiny.model.named_parameters(), slow.parameters(), strict=True):
-            assert torch.allclose(ours, theirs, atol=1e-5), name
-        assert tiny.weights_digest() != digest and lost == 0.0
+    with merged(tiny.model, deltas) as losses:
+        for (name, weight), other_parameter in zip(tiny.model.named_parameters(), slow.parameters(), strict=True):
+            assert torch.allclose(weight, other_parameter, atol=1e-5), name
+        assert tiny.weights_digest() != digest and losses == 0.0
     assert tiny.weights_digest() == digest
     with pytest.raises(KeyboardInterrupt), merged(tiny.model, deltas):
         raise KeyboardInterrupt
@@ -56,9 +56,9 @@ def test_a_shared_weight_is_refused() -> None:
     lm = make("gpt2")
     head = lm.model.lm_head
     assert head.weight is lm.model.transformer.wte.weight
-    tied = DenseDelta("lm_head.weight", torch.zeros(head.out_features, head.in_features))
+    delta = DenseDelta("lm_head.weight", torch.zeros(head.out_features, head.in_features))
     with (
         pytest.raises(UserError, match="'lm_head.weight' is the weight of 'transformer.wte' too"),
-        merged(lm.model, [tied]),
+        merged(lm.model, [delta]),
     ):
         pass

@@ -38,8 +38,8 @@ def test_an_adapter_says_how_it_is_served() -> None:
 
 
 def test_rounding_is_told() -> None:
-    about = ABOUT | {"saved_as": "model", "rounding": 0.25}
-    assert "rounding changed the edit by 25.0% of its norm" in card(about, cases_from_facts([make_fact()]), [])
+    details = ABOUT | {"saved_as": "model", "rounding": 0.25}
+    assert "rounding changed the edit by 25.0% of its norm" in card(details, cases_from_facts([make_fact()]), [])
 
 
 @pytest.mark.parametrize(

@@ -33,9 +33,9 @@ def logits(model: Any, lm: LM) -> Tensor:
 
 def random_delta(lm: LM, layer: int, rank: int, seed: int = 0) -> LowRankDelta:
     generator = torch.Generator().manual_seed(seed)
-    left = torch.randn(lm.layout.width, rank, generator=generator)
+    factor = torch.randn(lm.layout.width, rank, generator=generator)
     right = torch.randn(lm.layout.inner, rank, generator=generator)
-    return LowRankDelta(lm.layout.weight(layer), left, right)
+    return LowRankDelta(lm.layout.weight(layer), factor, right)
 
 
 def loaded(lm: LM, folder: Path) -> Any:
@@ -51,19 +51,21 @@ def test_the_adapter_in_peft_is_the_edit(method: str, kind: str, tmp_path: Path)
     write_adapter(lm, edit.deltas, tmp_path)
     other, plain = loaded(lm, tmp_path), logits(lm.model, lm)
     with edit.on(lm):
-        ours = logits(lm.model, lm)
-    theirs = logits(other, lm)
-    assert (ours - plain).abs().max() > 1e-2, "the edit is felt"
-    assert (theirs - ours).abs().max() < 1e-4
+        our_logits = logits(lm.model, lm)
+    reference_logits = logits(other, lm)
+    assert (our_logits - plain).abs().max() > 1e-2, "the edit is felt"
+    assert (reference_logits - our_logits).abs().max() < 1e-4
     texts = generate(lm, [PromptToContinue(t, 0) for t in TEXTS], edits=[edit.deltas], sampling=Sampling(12))
-    for text, got in zip(TEXTS, texts, strict=True):
+    for text, value in zip(TEXTS, texts, strict=True):
         ids = lm.tokenizer(text, return_tensors="pt")
         more = other.generate(input_ids=ids["input_ids"], attention_mask=ids["attention_mask"], max_new_tokens=12,
                               do_sample=False, eos_token_id=lm.tokenizer.eos_token_id, pad_token_id=1)  # fmt: skip
         new = more[0, ids["input_ids"].shape[1] :].tolist()
-        assert tuple(new[: len(got.ids)]) == tuple(got.ids)
-    merged = loaded(lm, tmp_path).merge_and_unload()
-    assert (logits(merged, lm) - ours).abs().max() < 1e-4, "fan_in_fan_out is right: merging turns the product"
+        assert tuple(new[: len(value.ids)]) == tuple(value.ids)
+    full_model = loaded(lm, tmp_path).merge_and_unload()
+    assert (logits(full_model, lm) - our_logits).abs().max() < 1e-4, (
+        "fan_in_fan_out is right: merging turns the product"
+    )
 
 
 def test_several_changes_of_one_weight_and_different_ranks(tiny: LM, tmp_path: Path) -> None:
@@ -71,8 +73,8 @@ def test_several_changes_of_one_weight_and_different_ranks(tiny: LM, tmp_path: P
     factors = write_adapter(tiny, deltas, tmp_path)
     assert factors.rank == 5 and set(factors.up) == {tiny.layout.projection(0), tiny.layout.projection(2)}
     with applied(tiny.model, deltas):
-        ours = logits(tiny.model, tiny)
-    assert (logits(loaded(tiny, tmp_path), tiny) - ours).abs().max() < 1e-4
+        our_logits = logits(tiny.model, tiny)
+    assert (logits(loaded(tiny, tmp_path), tiny) - our_logits).abs().max() < 1e-4
     tensors = load_file(tmp_path / "adapter_model.safetensors")
     assert {t.shape[0 if "lora_A" in n else 1] for n, t in tensors.items()} == {5}, "one rank for all, as vLLM reads it"
     assert all(n.startswith("base_model.model.") and n.endswith((".lora_A.weight", ".lora_B.weight")) for n in tensors)
@@ -84,8 +86,8 @@ def test_more_changes_than_the_weight_has_ranks(tiny: LM, tmp_path: Path, parts:
     factors = write_adapter(tiny, deltas, tmp_path)
     assert factors.rank == tiny.layout.width < parts
     name = tiny.layout.projection(1)
-    whole = torch.stack([d.matrix() for d in deltas]).sum(0)
-    assert torch.allclose(factors.up[name] @ factors.down[name], whole, atol=1e-4)
+    matrix = torch.stack([d.matrix() for d in deltas]).sum(0)
+    assert torch.allclose(factors.up[name] @ factors.down[name], matrix, atol=1e-4)
 
 
 def test_an_adapter_beside_narrow_weights_is_not_rounded(tmp_path: Path) -> None:
@@ -96,21 +98,21 @@ def test_an_adapter_beside_narrow_weights_is_not_rounded(tmp_path: Path) -> None
     tensors = load_file(tmp_path / "adapter_model.safetensors")
     assert {t.dtype for t in tensors.values()} == {torch.float32}
     with edit.on(lm):
-        ours = logits(lm.model, lm)
-    assert (logits(loaded(lm, tmp_path), lm) - ours).abs().max() < 1e-2
+        our_logits = logits(lm.model, lm)
+    assert (logits(loaded(lm, tmp_path), lm) - our_logits).abs().max() < 1e-2
 
 
 def test_the_configuration_names_what_servers_read(tiny: LM, tmp_path: Path) -> None:
     write_adapter(tiny, [random_delta(tiny, 1, 3)], tmp_path)
-    told = json.loads((tmp_path / "adapter_config.json").read_text())
-    assert told["peft_type"] == "LORA" and told["r"] == told["lora_alpha"] == 3
-    assert told["target_modules"] == [tiny.layout.projection(1)]
-    assert told["fan_in_fan_out"] is tiny.layout.transposed
-    assert told["bias"] == "none" and not told["use_dora"] and not told["use_rslora"]
-    assert not told["modules_to_save"] and not told["rank_pattern"] and not told["alpha_pattern"]
-    assert told["base_model_name_or_path"] == tiny.name
-    known = set(peft.LoraConfig.__dataclass_fields__)
-    assert told.keys() <= known, "PEFT knows every option"
+    report = json.loads((tmp_path / "adapter_config.json").read_text())
+    assert report["peft_type"] == "LORA" and report["r"] == report["lora_alpha"] == 3
+    assert report["target_modules"] == [tiny.layout.projection(1)]
+    assert report["fan_in_fan_out"] is tiny.layout.transposed
+    assert report["bias"] == "none" and not report["use_dora"] and not report["use_rslora"]
+    assert not report["modules_to_save"] and not report["rank_pattern"] and not report["alpha_pattern"]
+    assert report["base_model_name_or_path"] == tiny.name
+    known_values = set(peft.LoraConfig.__dataclass_fields__)
+    assert report.keys() <= known_values, "PEFT knows every option"
 
 
 def test_what_no_adapter_can_hold_is_refused(tiny: LM) -> None:
@@ -120,10 +122,10 @@ def test_what_no_adapter_can_hold_is_refused(tiny: LM) -> None:
         adapter_factors(tiny.model, [random_delta(tiny, 1, 1), dense])
     with pytest.raises(UserError, match="changes no weight"):
         adapter_factors(tiny.model, [])
-    spoilt = random_delta(tiny, 1, 1)
-    spoilt.left[0, 0] = float("nan")
+    damaged = random_delta(tiny, 1, 1)
+    damaged.left[0, 0] = float("nan")
     with pytest.raises(UserError, match="is not finite"):
-        adapter_factors(tiny.model, [spoilt])
+        adapter_factors(tiny.model, [damaged])
     norm = f"{at.norm}.weight"
     with pytest.raises(UserError, match="no weight of a linear module"):
         adapter_factors(tiny.model, [LowRankDelta(norm, torch.ones(at.width, 1), torch.ones(1, 1))])

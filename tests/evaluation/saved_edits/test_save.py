@@ -39,52 +39,52 @@ def reloaded(lm: LM, folder: Path) -> LM:
 def test_the_saved_model_is_what_was_scored(method: str, dtype: torch.dtype, tiny: LM, tmp_path: Path) -> None:
     lm = make(tiny.name.removeprefix("tiny-"), dtype=dtype)
     digest = lm.weights_digest()
-    made = save_edit(editor(method, lm, tmp_path / "m"), cases(), tmp_path / "out")
+    edit = save_edit(editor(method, lm, tmp_path / "m"), cases(), tmp_path / "out")
     assert lm.weights_digest() == digest
     other = reloaded(lm, tmp_path / "out")
     metrics = load_metrics(["es", "ps"])
     for answers, change in ((ask_cases(other, cases(), metrics), "after"), (ask_cases(lm, cases(), metrics), "before")):
-        for metric, told in zip(metrics, made.about["scores"], strict=False):
+        for metric, field in zip(metrics, edit.about["scores"], strict=False):
             scores = [metric.score(c, a, a, "mean") for c, a in zip(cases(), answers, strict=True)]
-            assert metric.summarise(scores).mean == pytest.approx(told[change]["mean"])
-    assert (made.about["rounding"] > 0) is (dtype is torch.bfloat16)
+            assert metric.summarise(scores).mean == pytest.approx(field[change]["mean"])
+    assert (edit.about["rounding"] > 0) is (dtype is torch.bfloat16)
 
 
 def test_the_saved_model_writes_our_texts(tiny: LM, tmp_path: Path) -> None:
     """Heads that share the embedding's weight (GPT-2) come back shared."""
-    made = editor("rome", tiny, tmp_path / "m")
-    save_edit(made, cases(), tmp_path / "out")
-    edit = made.edit([c.fact for c in cases()])
+    method = editor("rome", tiny, tmp_path / "m")
+    save_edit(method, cases(), tmp_path / "out")
+    edit = method.edit([c.fact for c in cases()])
     prompts = [PromptToContinue(c.fact.fact_prompt, 0) for c in cases()]
-    ours = generate(tiny, prompts, edits=[edit.deltas or ()], sampling=Sampling(12))
+    continuations = generate(tiny, prompts, edits=[edit.deltas or ()], sampling=Sampling(12))
     other = reloaded(tiny, tmp_path / "out")
     assert [t.ids for t in generate(other, [p._replace(edit=-1) for p in prompts], sampling=Sampling(12))] == [
-        t.ids for t in ours
+        t.ids for t in continuations
     ]
     assert other.layout.tied == tiny.layout.tied
 
 
 def test_the_folder_of_an_adapter(tiny: LM, tmp_path: Path) -> None:
-    made = save_edit(editor("memit", tiny, tmp_path / "m"), cases(), tmp_path / "out", saved_as="adapter")
+    edit = save_edit(editor("memit", tiny, tmp_path / "m"), cases(), tmp_path / "out", saved_as="adapter")
     assert {p.name for p in (tmp_path / "out").iterdir()} == ADAPTER
-    about = json.loads((tmp_path / "out" / "edit.json").read_text())
-    assert about == json.loads(json.dumps(made.about)) and about["rank"] >= 3
-    assert about["files"] == {"adapter_model.safetensors": sha256(tmp_path / "out" / "adapter_model.safetensors")}
-    assert [f["key"] for f in about["facts"]] == [c.fact.key for c in cases()]
+    data = json.loads((tmp_path / "out" / "edit.json").read_text())
+    assert data == json.loads(json.dumps(edit.about)) and data["rank"] >= 3
+    assert data["files"] == {"adapter_model.safetensors": sha256(tmp_path / "out" / "adapter_model.safetensors")}
+    assert [f["key"] for f in data["facts"]] == [c.fact.key for c in cases()]
     card = (tmp_path / "out" / "README.md").read_text()
-    for told in ("memit, version", about["facts_digest"], "| ES |", "| PS |", "São Tomé", "max-lora-rank"):
-        assert told in card
+    for field in ("memit, version", data["facts_digest"], "| ES |", "| PS |", "São Tomé", "max-lora-rank"):
+        assert field in card
 
 
 def test_dense_edits_are_saved_as_changes_or_refused_as_adapters(tiny: LM, tmp_path: Path) -> None:
-    made = editor("ft", tiny, tmp_path / "m")
+    method = editor("ft", tiny, tmp_path / "m")
     with pytest.raises(UserError, match="every entry of .* no low-rank adapter can hold"):
-        save_edit(made, cases(), tmp_path / "out", saved_as="adapter")
+        save_edit(method, cases(), tmp_path / "out", saved_as="adapter")
     assert not (tmp_path / "out").exists()
-    save_edit(made, cases(), tmp_path / "out", saved_as="deltas")
+    save_edit(method, cases(), tmp_path / "out", saved_as="deltas")
     (delta,) = load_deltas(tmp_path / "out").deltas
-    (wanted,) = made.edit([c.fact for c in cases()]).deltas or ()
-    assert isinstance(delta, DenseDelta) and torch.equal(delta.matrix(), wanted.matrix())
+    (deltas,) = method.edit([c.fact for c in cases()]).deltas or ()
+    assert isinstance(delta, DenseDelta) and torch.equal(delta.matrix(), deltas.matrix())
 
 
 @pytest.mark.parametrize("method", ["none", "prompt"])
@@ -95,28 +95,28 @@ def test_edits_without_weights_are_refused(method: str, tiny: LM, tmp_path: Path
 
 
 def test_nothing_is_overwritten(tiny: LM, tmp_path: Path) -> None:
-    made, out = editor("rome", tiny, tmp_path / "m"), tmp_path / "out"
+    method, out = editor("rome", tiny, tmp_path / "m"), tmp_path / "out"
     out.mkdir()
     (out / "mine.txt").write_text("kept")
     with pytest.raises(UserError, match="something here already"):
-        save_edit(made, cases(1), out)
+        save_edit(method, cases(1), out)
     assert [p.name for p in out.iterdir()] == ["mine.txt"]
     with pytest.raises(UserError, match="something here already"):
-        save_edit(made, cases(1), out / "mine.txt")
+        save_edit(method, cases(1), out / "mine.txt")
     with pytest.raises(UserError, match="cannot be written|cannot be looked into"):
-        save_edit(made, cases(1), out / "mine.txt" / "below", saved_as="adapter")
+        save_edit(method, cases(1), out / "mine.txt" / "below", saved_as="adapter")
     (out / "mine.txt").unlink()
-    save_edit(made, cases(1), out, saved_as="adapter")
+    save_edit(method, cases(1), out, saved_as="adapter")
     assert {p.name for p in out.iterdir()} == ADAPTER
 
 
 def test_an_edit_that_diverged_to_nan_is_refused(tiny: LM, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made, at = editor("rome", tiny, tmp_path / "m"), tiny.layout
-    spoilt = WeightEdit((DenseDelta(at.weight(1), torch.full((at.width, at.inner), float("nan"))),))
-    monkeypatch.setattr(type(made), "edit", lambda self, requests: spoilt)
+    method, at = editor("rome", tiny, tmp_path / "m"), tiny.layout
+    damaged = WeightEdit((DenseDelta(at.weight(1), torch.full((at.width, at.inner), float("nan"))),))
+    monkeypatch.setattr(type(method), "edit", lambda self, requests: damaged)
     for kind in ("model", "adapter", "deltas"):
         with pytest.raises(UserError, match="is not finite"):
-            save_edit(made, cases(1), tmp_path / "out", saved_as=kind)  # type: ignore[arg-type]
+            save_edit(method, cases(1), tmp_path / "out", saved_as=kind)  # type: ignore[arg-type]
     assert not (tmp_path / "out").exists()
 
 
@@ -134,18 +134,18 @@ def test_what_transformers_cannot_save_is_told(tiny: LM, tmp_path: Path, monkeyp
 def test_a_killed_save_leaves_nothing_half_written(kind: Any, tmp_path: Path) -> None:
     """The process is killed when all weights are written and the card is not."""
     lm = make("llama")
-    made, out = editor("rome", lm, tmp_path / "m"), tmp_path / "out"
-    made.prepare(())
+    method, out = editor("rome", lm, tmp_path / "m"), tmp_path / "out"
+    method.prepare(())
     child = os.fork()
     if child == 0:
         try:
             torch.set_num_threads(1)
             save.card = lambda *_: os.kill(os.getpid(), signal.SIGKILL)  # type: ignore[assignment]
-            save_edit(made, cases(1), out, saved_as=kind)
+            save_edit(method, cases(1), out, saved_as=kind)
         finally:
             os._exit(0)
     _, status = os.waitpid(child, 0)
     assert os.WIFSIGNALED(status) and not out.exists()
     assert any(p.name.startswith(".out") for p in tmp_path.iterdir()), "it was in the middle of writing"
-    save_edit(made, cases(1), out, saved_as=kind)
+    save_edit(method, cases(1), out, saved_as=kind)
     assert (out / "edit.json").exists() and not any(p.name.startswith(".") for p in tmp_path.iterdir())

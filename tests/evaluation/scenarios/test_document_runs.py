@@ -17,7 +17,6 @@ from evaluation.engines.fast import FastEngine
 from evaluation.inference.answering import ModelScorer, answer
 from evaluation.inference.generation import PromptToContinue, Sampling, generate
 from evaluation.metrics import METRICS
-from evaluation.metrics.base import takes
 from evaluation.metrics.document_choice import DocumentChoice
 from evaluation.metrics.documents.probes import answer_probe
 from evaluation.report.write import write_report
@@ -26,9 +25,11 @@ from evaluation.runs.results import load_run
 from evaluation.runs.runner import EditorOutcome, Runner
 from schemas.cases import DocumentCase
 from schemas.probes import ScoreProbe, instructed
-from tests.evaluation.scenarios.test_killed import lines, nearly, numbers
+from tests.evaluation.scenarios.test_killed import lines, numbers
 from tests.support.arithmetic import make_config
 from tests.support.documents.records import document_case, document_records, make_probe
+from tests.support.documents.shared import write_set
+from tests.support.stats.nearly import nearly
 from tests.support.tiny import make
 
 METHODS = [
@@ -36,7 +37,7 @@ METHODS = [
     {"name": "lora", "params": {"steps": 4, "lr": 1e-2}},
     {"name": "ft_lm", "params": {"lr": 1e-3, "scope": "mlps"}},
 ]
-NAMES = [name for name in METRICS.names() if takes(METRICS.get(name)) == ("document",)]
+NAMES = [name for name in METRICS.names() if METRICS.get(name).takes == ("document",)]
 MODEL: dict[str, Any] = {"max_position_embeddings": 512}
 
 
@@ -53,7 +54,10 @@ def run(out: Path, **more: Any) -> list[EditorOutcome]:
     """All methods under all metrics of documents."""
     lm, cache = make("llama", **MODEL), Cache(out / "cache")
     table = {"answer_tokens": 4}
-    config = make_config(out, **{"editors": METHODS, "metrics": NAMES, "documents": table, **more})
+    record = {"file": str(write_set(out.parent / "sets", model=lm.name)), "number": 3}
+    config = make_config(
+        out, **{"editors": METHODS, "metrics": NAMES, "documents": table, "specificity": record, **more}
+    )
     engine = FastEngine(lm, group=2) if config.engine == "fast" else None
     make_one = lambda n, p: make_editor(n, lm, cache, p)  # noqa: E731
     return Runner(config, documents(), scorer=ModelScorer(lm), make=make_one, engine=engine).run()
@@ -67,56 +71,62 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_method_has_every_answer_and_perplexity_is_that_of_its_formula(whole: Path) -> None:
-    read = load_run(whole)
-    metrics = metrics_of(read.about)
-    table = compare(read, score_run(read, metrics, "mean"), metrics)[0]
+    content = load_run(whole)
+    metrics = metrics_of(content.about)
+    table = compare(content, score_run(content, metrics, "mean"), metrics)[0]
     assert [row.label for row in table.rows] == ["none", "ice", "lora", "ft_lm"]
-    wanted = {answer_probe(p, DocumentChoice()).id for c in documents().all_cases for p in c.probes if p.blanks < 2}  # type: ignore[union-attr]
-    for row, editor in zip(table.rows, read.editors, strict=True):
+    expected_ids = {
+        answer_probe(p, DocumentChoice()).id for c in documents().all_cases for p in c.probes if p.blanks < 2
+    }  # type: ignore[union-attr]
+    for row, editor in zip(table.rows, content.editors, strict=True):
         assert {m: s.unscored for m, s in row.summaries.items() if s.unscored} == {
             **dict.fromkeys(("em", "em_2", "em_text", "f1", "ppl", "ppl_2"), 1),
             **({"em_new": 1} if "em_new" in row.summaries else {}),
         }, "the query with two blanks"
         scores = [
-            t for r in editor.results.values() for a in r.answers if a.probe in wanted for t in a.targets
+            t for r in editor.results.values() for a in r.answers if a.probe in expected_ids for t in a.targets
         ]  # fmt: skip
         assert len(scores) == 5 and {t.greedy for t in scores} <= {True, False}
         value = math.exp(-sum(t.logprob for t in scores) / sum(t.tokens for t in scores))
         assert row.summaries["ppl"].mean == pytest.approx(value) and row.summaries["ppl"].unit == "perplexity"
     low = {row.label: row.summaries["ppl_edit"].mean for row in table.rows}
     assert max(low["lora"], low["ft_lm"]) < low["none"], "what is trained on a document knows it better"
+    assert {row.summaries["em_spec"].items for row in table.rows} == {6}, "three questions after either edit"
     gain = table.rows[2].gain["ppl_edit"]
     assert gain.unit == "ratio" and gain.mean == pytest.approx(low["lora"] / low["none"]) and gain.mean < 1
 
 
 def test_one_at_a_time_gives_the_same_answers(whole: Path, tmp_path: Path) -> None:
     run(tmp_path / "simple", engine="simple")
-    want, got = lines(whole), lines(tmp_path / "simple")
-    assert {k: numbers(v)["answers"] for k, v in got.items()} == nearly(
+    want, rows = lines(whole), lines(tmp_path / "simple")
+    assert {k: numbers(v)["answers"] for k, v in rows.items()} == nearly(
         {k: numbers(v)["answers"] for k, v in want.items()}
     )
 
 
 def test_exact_match_is_that_greedy_writing_begins_with_the_answers_tokens() -> None:
-    """Answers are what the model writes, its beginning, and another text."""
-    lm, choice, seen = make("llama", **MODEL), DocumentChoice(), Counter[bool]()
+    """200 answers and more: what the model writes, its beginning, and another text."""
+    lm, choice, counts = make("llama", **MODEL), DocumentChoice(), Counter[bool]()
     scorer = ModelScorer(lm)
-    for n in range(24):
-        asked = answer_probe(make_probe(f"What is{' so' * n} in Peru?", "Lima", level=2), choice)
-        text = instructed(asked, None)
-        (wrote,) = generate(lm, [PromptToContinue(text)], sampling=Sampling(4, 0.0, 1.0, ()))
-        said = lm.tokenizer.decode(wrote.ids)
-        targets = dict.fromkeys(t for t in (said, lm.tokenizer.decode(wrote.ids[:1]), " Lima") if t.strip())
-        probe = ScoreProbe.model_validate({**asked.model_dump(), "separator": "", "targets": tuple(targets)})
-        (got,) = answer(scorer, [probe], rewrite=None)
-        for score in got.targets:
-            read = lm.encode(text, score.text, separator="")
-            if len(read.target) > len(wrote.ids) or read.ids[: read.first] != lm.encodings.texts([text])[0]:
+    for n in range(110):
+        probes = answer_probe(make_probe(f"What is {n}{' so' * (n % 7)} in Peru?", "Lima", level=2), choice)
+        text = instructed(probes, None)
+        (continuation,) = generate(lm, [PromptToContinue(text)], sampling=Sampling(4, 0.0, 1.0, ()))
+        sentence = lm.tokenizer.decode(continuation.ids)
+        targets = dict.fromkeys(t for t in (sentence, lm.tokenizer.decode(continuation.ids[:1]), " Lima") if t.strip())
+        probe = ScoreProbe.model_validate({**probes.model_dump(), "separator": "", "targets": tuple(targets)})
+        (reply,) = answer(scorer, [probe], rewrite=None)
+        for score in reply.targets:
+            encoding = lm.encode(text, score.text, separator="")
+            if (
+                len(encoding.target) > len(continuation.ids)
+                or encoding.ids[: encoding.first] != lm.encodings.texts([text])[0]
+            ):
                 continue  # longer than what was written, or read with the end of the prompt
-            begins = tuple(wrote.ids[: len(read.target)]) == tuple(read.target)
+            begins = tuple(continuation.ids[: len(encoding.target)]) == tuple(encoding.target)
             assert score.greedy is begins
-            seen[begins] += 1
-    assert seen[True] and seen[False]
+            counts[begins] += 1
+    assert counts[True] >= 50 and counts[False] >= 50 and counts.total() >= 200
 
 
 def test_the_report_prints_perplexities_as_they_are(whole: Path) -> None:
@@ -125,4 +135,5 @@ def test_the_report_prints_perplexities_as_they_are(whole: Path) -> None:
     markdown = next(f for f in files if f.suffix == ".md").read_text(encoding="utf-8")
     row = next(line for line in markdown.splitlines() if line.startswith("| lora"))
     assert "Free-text knowledge editing" in page and "Script-based" not in page
+    assert "In the columns of the paper" in page and "On the frontier" in page and "EM (%): the edit took" in page
     assert "gain ×" in row and "PPL, document ↓" in markdown and "as a factor" in page and "×" in page

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import signal
-import time
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +21,6 @@ from evaluation.editors.presets import make_editor
 from evaluation.engines.fast import FastEngine
 from evaluation.inference.answering import ModelScorer
 from evaluation.metrics import METRICS
-from evaluation.metrics.base import takes
 from evaluation.report.write import write_report
 from evaluation.reproduction.published_data import data_difference, published_data
 from evaluation.runs.plan import metrics_of
@@ -33,12 +30,13 @@ from evaluation.runs.session import size
 from schemas.cases import EventCase
 from schemas.core.errors import UserError
 from schemas.facts import Entity
-from tests.evaluation.scenarios.test_killed import finished, lines, nearly, numbers
+from tests.evaluation.scenarios.test_killed import killed_and_resumed, lines, numbers
 from tests.support import forked_programs as programs
 from tests.support.arithmetic import make_config
 from tests.support.evaluation.open_answers import by_words
 from tests.support.events import make_event, make_fact_question, make_tendency
 from tests.support.scripted_server import ScriptedServer
+from tests.support.stats.nearly import nearly
 from tests.support.tiny import make
 
 TEXTS = [
@@ -54,7 +52,7 @@ METHODS = [
     {"name": "bm25", "params": {"memory": "split"}},
     {"name": "ft_lm", "params": {"lr": 1e-3, "scope": "mlps"}},
 ]
-NAMES = [name for name in METRICS.names() if "event" in takes(METRICS.get(name))]
+NAMES = [name for name in METRICS.names() if "event" in METRICS.get(name).takes]
 RATED = {name for name in NAMES if name.startswith("ev_open")} | {"ev_all_edit"}
 
 
@@ -80,13 +78,13 @@ def events() -> Split:
 
 def run(out: Path, *, stop_after: int | None = None, **more: Any) -> list[EditorOutcome]:
     """All methods under all metrics; broken off after so many finished units."""
-    lm, cache, told = make("llama", max_position_embeddings=512), Cache(out / "cache"), [0]
+    lm, cache, counts = make("llama", max_position_embeddings=512), Cache(out / "cache"), [0]
     table = {"answer_tokens": 4, "open_tokens": 6, **more.pop("events", {})}
     config = make_config(out, **{"editors": METHODS, "metrics": NAMES, "events": table, **more})
 
     def on_event(progress: Any) -> None:
-        told[0] += not progress.note
-        if stop_after is not None and told[0] > stop_after:
+        counts[0] += not progress.note
+        if stop_after is not None and counts[0] > stop_after:
             raise KeyboardInterrupt
 
     return Runner(
@@ -125,9 +123,9 @@ def test_every_method_has_every_answer(whole: Path) -> None:
             and counts["ev_choice_mass"] == (6, 3)
             and counts["ev_background"] == (0, 0)
         )
-    said = rows["say_unknown"].summaries
-    assert (said["ev_unknown"].mean, said["ev_known"].mean, said["ev_fact"].mean) == (1.0, 0.0, 0.5)
-    assert said["ev_fact_local"].mean == 0.0 and said["ev_choice_mass"].mean == pytest.approx(0.0)
+    summaries = rows["say_unknown"].summaries
+    assert (summaries["ev_unknown"].mean, summaries["ev_known"].mean, summaries["ev_fact"].mean) == (1.0, 0.0, 0.5)
+    assert summaries["ev_fact_local"].mean == 0.0 and summaries["ev_choice_mass"].mean == pytest.approx(0.0)
     assert rows["say_unknown"].null and rows["placebo"].null and not rows["ice"].null
     assert rows["none"].summaries["ev_fact_local"].mean == 1.0, "nothing changed is all local"
     gain = rows["say_unknown"].gain["ev_unknown"]
@@ -140,15 +138,15 @@ def test_interrupted_and_resumed_is_the_same_run(whole: Path, tmp_path: Path) ->
         with pytest.raises(KeyboardInterrupt):
             run(out, stop_after=units)
     run(out)
-    want, got = lines(whole), lines(out)
-    assert {k: numbers(v) for k, v in got.items()} == nearly({k: numbers(v) for k, v in want.items()})
+    want, rows = lines(whole), lines(out)
+    assert {k: numbers(v) for k, v in rows.items()} == nearly({k: numbers(v) for k, v in want.items()})
     assert len(want) == 24
 
 
 def test_one_at_a_time_gives_the_same_answers(whole: Path, tmp_path: Path) -> None:
     run(tmp_path / "simple", engine="simple")
-    want, got = lines(whole), lines(tmp_path / "simple")
-    assert {k: numbers(v)["answers"] for k, v in got.items()} == nearly(
+    want, rows = lines(whole), lines(tmp_path / "simple")
+    assert {k: numbers(v)["answers"] for k, v in rows.items()} == nearly(
         {k: numbers(v)["answers"] for k, v in want.items()}
     )
 
@@ -169,9 +167,12 @@ def test_the_report_shows_routing_unknown_and_what_a_mean_is_over(whole: Path) -
     for text in (
         "Routing: which event stood before each question",
         "The answer “unknown”",
+        "Locality beside the placebo’s",
         "Whole events by the number",
     ):
         assert text in page
+    assert "Generated texts" not in page, "one table: nothing about events is a score of given tokens alone"
+    assert "Do facts follow the event?" in page and "how-to scripts" not in page.partition("</section>")[0]
     assert "Event-level knowledge editing" in page and "Script-based" not in page and "S-ES" not in page
     assert "n=6 questions of 3 cases" in page and "The open answers are not rated yet" in page
     markdown = next(f for f in files if f.suffix == ".md").read_text(encoding="utf-8")
@@ -183,26 +184,26 @@ def test_open_answers_are_judged_and_reported(whole: Path, tmp_path: Path) -> No
     folder = Path(shutil.copytree(whole, tmp_path / "run"))
     command = [str(folder), "--model", "gpt-x", "--api-key-env", "SCEDIT_NO_KEY", "--retest", "0", "--json"]
     with ScriptedServer(by_words) as server:
-        told = CliRunner().invoke(judge, [*command, "--base-url", server.url])
-        asked = len(server.requests)
-        again = CliRunner().invoke(judge, [*command, "--base-url", server.url])
-        assert len(server.requests) == asked
-    assert told.exit_code == 0, (told.output, told.exception)
-    found = json.loads(told.stdout)
-    assert set(found) == {"tendency", "consistency"} and json.loads(again.stdout)["tendency"]["outcome"]["calls"] == 0
-    cells = {(c["editor"], c["aspect"]): c for c in found["tendency"]["cells"]}
+        outcome = CliRunner().invoke(judge, [*command, "--base-url", server.url])
+        count = len(server.requests)
+        result = CliRunner().invoke(judge, [*command, "--base-url", server.url])
+        assert len(server.requests) == count
+    assert outcome.exit_code == 0, (outcome.output, outcome.exception)
+    data = json.loads(outcome.stdout)
+    assert set(data) == {"tendency", "consistency"} and json.loads(result.stdout)["tendency"]["outcome"]["calls"] == 0
+    cells = {(c["editor"], c["aspect"]): c for c in data["tendency"]["cells"]}
     assert len(cells) == 6 * 4 and all(c["scripts"] == 3 and 1 <= c["mean"] <= 5 for c in cells.values())
     files = write_report([folder]).files
     page = next(f for f in files if f.name == "report.html").read_text(encoding="utf-8")
     assert "Open answers, as they were rated" in page and "Rated by gpt-x" in page
     assert "not rated yet" not in page and "judge:gpt-x, open answers" in page
-    said = {c["editor"]: c["mean"] for c in found["tendency"]["cells"] if c["aspect"] == "overall"}
+    means = {c["editor"]: c["mean"] for c in data["tendency"]["cells"] if c["aspect"] == "overall"}
     run_ = with_ratings(load_run(folder), read_answer_ratings([folder / "scripts.duckdb"]))
     scored = score_run(run_, metrics_of(run_.about), "mean")
     rows = {r.label: r.summaries for r in compare(run_, scored, metrics_of(run_.about))[0].rows}
     assert {m for r in rows.values() for m, s in r.items() if s.unscored} == set()
     assert {label: r["ev_open"].mean for label, r in rows.items()} == pytest.approx(
-        {label: (mean - 1) / 4 for label, mean in said.items()}
+        {label: (mean - 1) / 4 for label, mean in means.items()}
     ), "this judge says 5 or 1, so the mean rating gives the share of full marks"
     assert rows["none"]["ev_open_local"].mean == 1.0
 
@@ -210,18 +211,18 @@ def test_open_answers_are_judged_and_reported(whole: Path, tmp_path: Path) -> No
 def test_published_figures_say_why_ours_are_not_comparable(whole: Path, tmp_path: Path) -> None:
     """The published file is the run's own split here, so the data agree until a question of the file is another."""
     cases = [case for case in events().all_cases if isinstance(case, EventCase)]
-    named = [
+    variants = [
         case.model_copy(
             update={"facts": tuple(q.model_copy(update={"subject": Entity(text="it")}) for q in case.facts)}
         )
         for case in cases
     ]
-    export(make_split("published", named), path := tmp_path / "elken-test.json", "elken")
+    export(make_split("published", variants), path := tmp_path / "elken-test.json", "elken")
     words = ["elken-table2", str(whole), "--data", str(tmp_path), "--json"]
 
     def ours() -> dict[tuple[str, str], str]:
-        done = CliRunner().invoke(reproduce, words, catch_exceptions=False)
-        rows = [row for row in json.loads(done.stdout) if "printed" in row and row["printed"]["model"] == "GPT-J"]
+        outcome = CliRunner().invoke(reproduce, words, catch_exceptions=False)
+        rows = [row for row in json.loads(outcome.stdout) if "printed" in row and row["printed"]["model"] == "GPT-J"]
         assert {row["verdict"] for row in rows} == {"not comparable", "no figure"}
         return {(row["printed"]["method"], row["printed"]["metric"]): row["told"] for row in rows if row["told"]}
 
@@ -236,8 +237,8 @@ def test_published_figures_say_why_ours_are_not_comparable(whole: Path, tmp_path
     assert data_difference("elken-test", cases, published_data(["elken-test"], tmp_path)) == (
         "other data than elken-test.json: 1 case of 4 is not in the file, 1 case of the file is not here"
     )
-    refused = CliRunner().invoke(reproduce, ["elken-table2", "--run"])
-    assert isinstance(refused.exception, UserError) and "is about facts" in str(refused.exception)
+    result = CliRunner().invoke(reproduce, ["elken-table2", "--run"])
+    assert isinstance(result.exception, UserError) and "is about facts" in str(result.exception)
 
 
 @pytest.mark.parametrize("regime", [{"name": "batch", "size": 4}, {"name": "sequential", "size": [2, 4]}])
@@ -247,11 +248,38 @@ def test_all_events_at_once_and_one_after_the_other(regime: dict[str, Any], tmp_
     assert all(o.computed for o in outcomes)
 
 
+def test_rows_of_several_regimes_stand_in_one_table(whole: Path, tmp_path: Path) -> None:
+    """Fine-tuning on all events at once, retrieval among all, the event itself: one table, with the edits in force."""
+    batch, sequence = tmp_path / "batch", tmp_path / "sequence"
+    methods = [METHODS[2], METHODS[4]]
+    run(batch, regime={"name": "batch", "size": 4}, editors=methods)
+    run(sequence, regime={"name": "sequential", "size": [2, 4]}, editors=methods)
+    files = write_report([whole, batch, sequence], out=tmp_path / "report").files
+    (part,) = json.loads(next(f for f in files if f.name == "results.json").read_text(encoding="utf-8"))["parts"]
+    holding = {label: tuple(edits) for label, edits in part["edits_in_force"].items()}
+    assert holding == {
+        **{"none": (0, 0), "placebo": (1, 1), "say_unknown": (1, 1), "bm25": (4, 4)},
+        **{"ice (single)": (1, 1), "ft_lm (single)": (1, 1), "ice (batch of 4)": (4, 4), "ft_lm (batch of 4)": (4, 4)},
+        **{"ice (sequential)": (4, 4), "ft_lm (sequential)": (4, 4)},
+    }
+    page = next(f for f in files if f.name == "report.html").read_text(encoding="utf-8")
+    assert "Edits in force" in page and "in 3 regimes: each edit alone" in page and "cannot be compared" not in page
+    markdown = next(f for f in files if f.suffix == ".md").read_text(encoding="utf-8")
+    assert "| method | edits in force |" in markdown and "| ft_lm (batch of 4) | 4 |" in markdown
+    assert "Edits &" in next(f for f in files if f.suffix == ".tex").read_text(encoding="utf-8")
+
+
+def test_other_cases_in_another_regime_stay_apart(whole: Path, tmp_path: Path) -> None:
+    run(tmp_path / "batch", regime={"name": "batch", "size": 3}, editors=METHODS[4:], limit=3)
+    files = write_report([whole, tmp_path / "batch"], out=tmp_path / "report").files
+    assert "2 parts that cannot be compared" in files[0].read_text(encoding="utf-8")
+
+
 def test_events_of_a_type_and_a_dry_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("evaluation.runs.session.open_split", lambda choice: events())
     config = make_config(tmp_path / "o", editors=METHODS, metrics=["ev_fact"], kinds=["move"])
-    told = size(config)
-    assert (told.cases, told.of, told.kinds, told.texts) == (2, 4, {"move": 2}, 4)
+    summary = size(config)
+    assert (summary.cases, summary.of, summary.kinds, summary.texts) == (2, 4, {"move": 2}, 4)
 
 
 PROGRAM = """
@@ -265,17 +293,6 @@ run(Path(sys.argv[1]))
 
 
 @pytest.mark.slow
-def test_killed_and_resumed(whole: Path, tmp_path: Path) -> None:
-    """SIGKILL at three numbers of finished units; what is finished is never done again."""
-    out, kept = tmp_path / "killed", dict[str, dict[str, Any]]()
-    for aim in (2, 9, 17, None):
-        child = programs.start(PROGRAM, out, modules=(__name__,))
-        while aim is not None and finished(out) < aim:
-            time.sleep(0.002)
-        if aim is not None:
-            child.kill()
-        assert child.wait() in (0, -signal.SIGKILL), child.stderr
-        now = lines(out)
-        assert {k: now[k] for k in kept} == kept
-        kept = now
-    assert {k: numbers(v) for k, v in kept.items()} == nearly({k: numbers(v) for k, v in lines(whole).items()})
+def test_killed_twenty_times(tmp_path: Path) -> None:
+    """SIGKILL at random moments; nothing finished is done again, and the answers are those of an undisturbed run."""
+    killed_and_resumed(20, lambda out: programs.start(PROGRAM, out, modules=(__name__,)), tmp_path, seed=20)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 import signal
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +17,16 @@ from curation.files.journal import Journal
 from evaluation.editors.presets import make_editor
 from evaluation.engines.base import Job
 from evaluation.engines.fast import FastEngine
-from evaluation.inference.answering import ModelScorer
 from evaluation.inference.scoring import score
 from evaluation.models.language_model import LM
 from evaluation.runs.plan import ask, load_metrics
-from evaluation.runs.runner import EditorOutcome, Runner
+from evaluation.runs.runner import EditorOutcome
 from schemas.runs import CaseResult
 from tests.evaluation.engines.test_fast import OPTIONS
 from tests.support import forked_programs as programs
 from tests.support.arithmetic import make_cases, make_config
+from tests.support.evaluation.tiny_runs import run_tiny
+from tests.support.stats.nearly import nearly
 from tests.support.tiny import make
 
 EDITORS = [{"name": name, "params": OPTIONS[name]} for name in ("prompt", "ft", "rome")]
@@ -32,12 +35,8 @@ REGIMES: dict[str, Any] = {"single": "single", "sequential": {"name": "sequentia
 
 def run(out: Path, regime: str) -> list[EditorOutcome]:
     """A run of 8 cases under three methods and the unedited model, two cases a group."""
-    lm, cache = make("llama"), Cache(out / "cache")
     config = make_config(out, editors=EDITORS, regime=REGIMES[regime], metrics=["es", "s_es", "s_ns"])
-    engine = FastEngine(lm, group=2)
-    return Runner(
-        config, make_cases(8, 0), scorer=ModelScorer(lm), make=lambda n, p: make_editor(n, lm, cache, p), engine=engine
-    ).run()
+    return run_tiny(config, make_cases(8, 0), make("llama"))
 
 
 PROGRAM = """
@@ -57,11 +56,11 @@ def start(out: Path, regime: str) -> programs.Program:
 
 def lines(out: Path) -> dict[str, dict[str, Any]]:
     """What the journals hold: everything of a line, times too, so that a unit done again would show."""
-    found = {}
+    results = {}
     for path in sorted(out.glob("*/journal.jsonl")):
         with Journal(path) as journal:
-            found.update({f"{path.parent.name} {k}": v for k, v in journal.items()})
-    return found
+            results.update({f"{path.parent.name} {k}": v for k, v in journal.items()})
+    return results
 
 
 def numbers(data: dict[str, Any]) -> dict[str, Any]:
@@ -70,61 +69,58 @@ def numbers(data: dict[str, Any]) -> dict[str, Any]:
     return result.model_dump(mode="json", exclude={"seconds_edit", "seconds_score", "peak_bytes"})
 
 
-def nearly(value: Any) -> Any:
-    """``value``, whose decimals equal others to 1e-5 and everything else exactly.
-
-    A kill between two units of a group leaves the second to be scored alone, in a batch of another shape, whose last
-    bits some processors compute differently.
-    """
-    match value:
-        case dict():
-            return {key: nearly(part) for key, part in value.items()}
-        case list():
-            return [nearly(part) for part in value]
-        case float():
-            return pytest.approx(value, abs=1e-5, rel=1e-5)
-    return value
-
-
 def finished(out: Path) -> int:
     return sum(path.read_bytes().count(b"\n") for path in out.glob("*/journal.jsonl"))
 
 
-def killed_and_resumed(kills: int, regime: str, folder: Path, seed: int) -> None:
-    """Kill at random numbers of finished units, and a random moment later; compare with an undisturbed run."""
+def killed_and_resumed(
+    kills: int,
+    begin: Callable[[Path], programs.Program],
+    folder: Path,
+    seed: int,
+    check: Callable[[Path, Path, int], None] = lambda whole, out, shots: None,
+) -> None:
+    """Kill at random numbers of finished units, and a random moment later; compare with an undisturbed run.
+
+    A kill between two units of a group leaves the second to be scored alone, in a batch of another shape, whose last
+    bits some processors compute differently: decimals are compared to 1e-5.
+
+    ``check`` is told the undisturbed run, a killed one that has ended, and the number of kills so far.
+    """
     draw = random.Random(seed)
-    assert start(folder / "whole", regime).wait() == 0
-    whole, out = lines(folder / "whole"), folder / "killed0"
-    want, kept = nearly({k: numbers(v) for k, v in whole.items()}), dict[str, dict[str, Any]]()
+    assert begin(folder / "whole").wait() == 0
+    full_content, out = lines(folder / "whole"), folder / "killed0"
+    want, payloads = nearly({k: numbers(v) for k, v in full_content.items()}), dict[str, dict[str, Any]]()
     assert not any(result["error"] for result in want.values())
     shots = 0
     while True:
-        child = start(out, regime)
+        child = begin(out)
         aim, wait = finished(out) + draw.randint(0, 4), draw.uniform(0, 0.05)
-        while shots < kills and finished(out) < min(aim, len(whole) - 1):
+        while shots < kills and finished(out) < min(aim, len(full_content) - 1):
             time.sleep(0.002)
         if shots < kills:
             time.sleep(wait)
             child.kill()
         status, now = child.wait(), lines(out)
         assert status in (0, -signal.SIGKILL), child.stderr
-        assert {k: now[k] for k in kept} == kept, "no finished unit was lost or done again"
-        shots, kept = shots + (status == -signal.SIGKILL), now
+        assert {k: now[k] for k in payloads} == payloads, "no finished unit was lost or done again"
+        shots, payloads = shots + (status == -signal.SIGKILL), now
         if status == 0:
             assert {k: numbers(v) for k, v in now.items()} == want
+            check(folder / "whole", out, shots)
             if shots == kills:
                 return
-            out, kept = folder / f"killed{shots}", {}  # it had ended: the other shots hit a new run
+            out, payloads = folder / f"killed{shots}", {}  # it had ended: the other shots hit a new run
 
 
 def test_killed_three_times(tmp_path: Path) -> None:
-    killed_and_resumed(3, "sequential", tmp_path, seed=1)
+    killed_and_resumed(3, partial(start, regime="sequential"), tmp_path, seed=1)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("regime", REGIMES)
 def test_killed_twenty_times(regime: str, tmp_path: Path) -> None:
-    killed_and_resumed(20, regime, tmp_path, seed=20)
+    killed_and_resumed(20, partial(start, regime=regime), tmp_path, seed=20)
 
 
 class Accidents:

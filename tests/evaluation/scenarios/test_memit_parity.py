@@ -62,7 +62,7 @@ def test_memit(lam: int, embedded: LM, reference: Path, measured: Path) -> None:
 @pytest.mark.slow
 def test_moments(embedded: LM, reference: Path, measured: Path) -> None:
     corpus = Corpus([measured / "corpus.jsonl"])
-    got = key_covariances(embedded, [5], corpus, cache=Cache(measured / "cache"), cap=1024)[5]
+    covariance = key_covariances(embedded, [5], corpus, cache=Cache(measured / "cache"), cap=1024)[5]
     want = published_moments(reference)
-    assert got.tokens == want.tokens
-    assert (got.second - want.second).norm() < 1e-4 * want.second.norm()
+    assert covariance.tokens == want.tokens
+    assert (covariance.second - want.second).norm() < 1e-4 * want.second.norm()

@@ -64,7 +64,7 @@ def cases(folder: Path, name: str) -> list[Case]:
             source=Source(name="reference", licence="tests only"),
         )
         prompts = (fact.fact_prompt, *edit["paraphrase_prompts"], *edit["neighborhood_prompts"])
-        norms = tuple(found[0] for found in case["delta_norm_orignorm_maxabs"].values())
+        norms = tuple(value[0] for value in case["delta_norm_orignorm_maxabs"].values())
         out.append(Case(fact, prompts, _nlls(case["pre"]), _nlls(case["post"]), norms))
     return out
 
@@ -84,11 +84,13 @@ def nlls(lm: LM, case: Case) -> list[float]:
 def check(lm: LM, case: Case, edit: Edit, *, within: float) -> float:
     """The largest difference of any prompt's NLL after the edit."""
     with edit.on(lm):
-        got = nlls(lm, case)
-    worst = max(abs(a - b) for a, b in zip(got, case.after, strict=True))
+        losses = nlls(lm, case)
+    worst = max(abs(a - b) for a, b in zip(losses, case.after, strict=True))
     assert worst < within, case.fact.subject.text
     # an object that wins here and not there does so by less than both NLLs may be off
-    pairs = zip(zip(got[::2], got[1::2], strict=True), zip(case.after[::2], case.after[1::2], strict=True), strict=True)
+    pairs = zip(
+        zip(losses[::2], losses[1::2], strict=True), zip(case.after[::2], case.after[1::2], strict=True), strict=True
+    )
     assert all((a < b) == (x < y) or abs(x - y) < 2 * within for (a, b), (x, y) in pairs)
     assert [delta.norm() for delta in edit.deltas or ()] == pytest.approx(list(case.norms), rel=1e-3)
     assert edit.notes["blow_up"] is False
@@ -127,8 +129,8 @@ def test_fine_tuning(method: str, number: int, embedded: LM, reference: Path, tm
 @pytest.mark.slow
 @pytest.mark.parametrize("method", TUNING)
 def test_fine_tuning_all_together(method: str, embedded: LM, reference: Path, tmp_path: Path) -> None:
-    found = cases(reference, TUNING[method][0])
-    together(embedded, tuning(method, embedded, tmp_path), found, within=1e-3)
+    rows = cases(reference, TUNING[method][0])
+    together(embedded, tuning(method, embedded, tmp_path), rows, within=1e-3)
 
 
 def together(lm: LM, editor: Editor, cases: list[Case], *, within: float) -> list[float]:
@@ -143,26 +145,26 @@ def together(lm: LM, editor: Editor, cases: list[Case], *, within: float) -> lis
 def published_moments(folder: Path) -> KeyCovariance:
     import numpy as np
 
-    kept = np.load(folder / "covariance_layer5.npz")
+    arrays = np.load(folder / "covariance_layer5.npz")
     size = 1536
     second = torch.zeros(size, size)
     upper = torch.triu_indices(size, size)
-    second[upper[0], upper[1]] = torch.from_numpy(kept["upper"])
-    tokens = int(kept["count"])
+    second[upper[0], upper[1]] = torch.from_numpy(arrays["upper"])
+    tokens = int(arrays["count"])
     return KeyCovariance((second + second.triu(1).T) / tokens, tokens)  # the file holds the sum
 
 
 def rome(which: str, lm: LM, reference: Path, folder: Path) -> Editor:
     name, texts = ROME[which]
     published_moments(reference).save(folder / "moments.safetensors")
-    told = json.loads((reference / name).read_text())["hparams"]
+    report = json.loads((reference / name).read_text())["hparams"]
     options = {
-        "layer": told["layers"][0],
-        "steps": told["v_num_grad_steps"],
-        "lr": told["v_lr"],
-        "weight_decay": told["v_weight_decay"],
-        "clamp": told["clamp_norm_factor"],
-        "kl_weight": told["kl_factor"],
+        "layer": report["layers"][0],
+        "steps": report["v_num_grad_steps"],
+        "lr": report["v_lr"],
+        "weight_decay": report["v_weight_decay"],
+        "clamp": report["clamp_norm_factor"],
+        "kl_weight": report["kl_factor"],
         "templates": json.loads((reference / "context_templates.json").read_text())[texts],
         "moments": str(folder / "moments.safetensors"),
     }
@@ -178,9 +180,9 @@ def test_rome(number: int, embedded: LM, reference: Path, tmp_path: Path) -> Non
     (delta,) = edit.deltas or ()
     assert isinstance(delta, LowRankDelta)
     vectors = np.load(reference / "rome_layer5_5templates.vectors.npz")
-    for got, want in ((delta.right, "compute_u.0"), (delta.left, "compute_v.1")):
+    for result, want in ((delta.right, "compute_u.0"), (delta.left, "compute_v.1")):
         expected = torch.from_numpy(vectors[f"case{number}.{want}"])
-        assert (got[:, 0] - expected).norm() < 1e-3 * expected.norm()
+        assert (result[:, 0] - expected).norm() < 1e-3 * expected.norm()
     check(embedded, case, edit, within=0.02)
     assert embedded.weights_digest() == digest
 
@@ -193,5 +195,5 @@ def test_r_rome(embedded: LM, reference: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("which", ROME)
 def test_rome_all_together(which: str, embedded: LM, reference: Path, tmp_path: Path) -> None:
-    found = cases(reference, ROME[which][0])
-    together(embedded, rome(which, embedded, reference, tmp_path), found, within=0.02)
+    rows = cases(reference, ROME[which][0])
+    together(embedded, rome(which, embedded, reference, tmp_path), rows, within=0.02)

@@ -36,9 +36,9 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def refusal(words: str, *line: str) -> str:
-    done = CliRunner().invoke(command(words), list(line))
-    assert isinstance(done.exception, UserError), (words, line, done.output, done.exception)
-    text = str(done.exception)
+    result = CliRunner().invoke(command(words), list(line))
+    assert isinstance(result.exception, UserError), (words, line, result.output, result.exception)
+    text = str(result.exception)
     assert "\n" not in text and len(text) < 800
     return text
 
@@ -46,15 +46,15 @@ def refusal(words: str, *line: str) -> str:
 @pytest.mark.parametrize("more", DRY, ids=["run", "dry run"])
 @pytest.mark.parametrize("method", EDITORS.names())
 def test_unknown_and_wrong_options_of_every_method(config: Path, method: str, more: list[str]) -> None:
-    told = refusal(
+    message = refusal(
         "run", str(config), "--set", f'editors={{x={{name="{method}"}}}}', "--set", "editors.x.params.zzz=1", *more
     )
-    assert told.startswith("editors.x.params: zzz: unknown field")
+    assert message.startswith("editors.x.params: zzz: unknown field")
     kinds = {n: getattr(f.annotation, "__name__", "") for n, f in EDITORS.get(method).Params.model_fields.items()}
     for name, kind in [(n, k) for n, k in kinds.items() if k in WRONG][:3]:
         setting = f"editors.x.params.{name}={str(WRONG[kind]).replace(chr(39), chr(34))}"
-        told = refusal("run", str(config), "--set", f'editors={{x={{name="{method}"}}}}', "--set", setting, *more)
-        assert told.startswith("editors.x.params: ") and name in told
+        message = refusal("run", str(config), "--set", f'editors={{x={{name="{method}"}}}}', "--set", setting, *more)
+        assert message.startswith("editors.x.params: ") and name in message
 
 
 @pytest.mark.parametrize("more", DRY, ids=["run", "dry run"])
@@ -91,41 +91,41 @@ def test_other_settings_of_a_run(config: Path, setting: str, message: str, more:
 )
 def test_layers_that_the_model_does_not_have(config: Path, method: str, option: str, more: list[str]) -> None:
     editor = ("--set", f'editors={{x={{name="{method}"}}}}', "--set", f"editors.x.params.{option}")
-    told = refusal("run", str(config), *editor, *more)
-    assert told.startswith("editors.x.params: the model has no layer ") and "allowed: 0 to 29" in told
+    message = refusal("run", str(config), *editor, *more)
+    assert message.startswith("editors.x.params: the model has no layer ") and "allowed: 0 to 29" in message
 
 
 def test_the_last_layer_is_accepted_and_an_unknown_model_is_said_to_be_unchecked(config: Path) -> None:
     last = ("run", str(config), "--set", "editors={x={name='rome'}}", "--set", "editors.x.params.layer=29", "--dry-run")
-    done = CliRunner().invoke(command(last[0]), list(last[1:]))
-    assert done.exit_code == 0 and "not checked" not in done.output, done.output
+    result = CliRunner().invoke(command(last[0]), list(last[1:]))
+    assert result.exit_code == 0 and "not checked" not in result.output, result.output
     far = ("--set", "model=nobody/has-this", "--set", "editors.x.params.layer=99")
-    done = CliRunner().invoke(command(last[0]), [*last[1:], *far])
-    assert done.exit_code == 0, done.output
-    assert "Layer numbers are not checked yet: the configuration of 'nobody/has-this'" in done.output
+    result = CliRunner().invoke(command(last[0]), [*last[1:], *far])
+    assert result.exit_code == 0, result.output
+    assert "Layer numbers are not checked yet: the configuration of 'nobody/has-this'" in result.output
 
 
 def test_layers_of_other_commands(config: Path, tmp_path: Path) -> None:
     out = str(tmp_path / "out")
-    told = refusal("model tune", "--editors", "rome", "--split", "mini", "--set", "layer=30", "--out", out)
-    assert "no layer 30; allowed: 0 to 29" in told
-    told = refusal("model train", "--editors", "mend", "--support", "shipped", "--set", "layers=[30]", "--out", out)
-    assert "no layer 30; allowed: 0 to 29" in told
+    message = refusal("model tune", "--editors", "rome", "--split", "mini", "--set", "layer=30", "--out", out)
+    assert "no layer 30; allowed: 0 to 29" in message
+    message = refusal("model train", "--editors", "mend", "--support", "shipped", "--set", "layers=[30]", "--out", out)
+    assert "no layer 30; allowed: 0 to 29" in message
     for words in (["compute"], ["pack", out]):
-        told = refusal(f"model covariance {words[0]}", *words[1:], "--layers", "28-30")
-        assert "no layers '28-30'; allowed: 0 to 29" in told
+        message = refusal(f"model covariance {words[0]}", *words[1:], "--layers", "28-30")
+        assert "no layers '28-30'; allowed: 0 to 29" in message
 
 
 def test_other_commands_that_load_a_model(config: Path, tmp_path: Path) -> None:
     out = str(tmp_path / "out")
     for method in ("rome", "ft"):
-        told = refusal("model tune", "--editors", method, "--split", "mini", "--set", "zzz=1", "--out", out)
-        assert "zzz: unknown field" in told
-    told = refusal("model train", "--editors", "mend", "--support", "shipped", "--set", "zzz=1", "--out", out)
-    assert "zzz: unknown field" in told
+        message = refusal("model tune", "--editors", method, "--split", "mini", "--set", "zzz=1", "--out", out)
+        assert "zzz: unknown field" in message
+    message = refusal("model train", "--editors", "mend", "--support", "shipped", "--set", "zzz=1", "--out", out)
+    assert "zzz: unknown field" in message
     config.write_text(config.read_text().replace('"rome"]', '{name = "rome", params = {layers = [3]}}]'))
-    told = refusal("model general-ability", str(config), "--tasks", "any", "--editors", "rome")
-    assert "did you mean 'layer'?" in told
+    message = refusal("model general-ability", str(config), "--tasks", "any", "--editors", "rome")
+    assert "did you mean 'layer'?" in message
     assert "names no layers" in refusal("model covariance compute", "--layers", "4-x")
 
 

@@ -27,12 +27,13 @@ _TOO_WIDE = "document.documentElement.scrollWidth - document.documentElement.cli
 
 @pytest.fixture(scope="module")
 def fresh(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A page of today's program: six cases, two methods, texts, people, a judge with a long name."""
+    """A page of today's program: six cases, two methods, texts, people, judges with long names."""
     out = tmp_path_factory.mktemp("page")
     editors = ["none", "push", {"name": "push", "label": "weak", "params": {"strength": 0.5}}]
     metrics = ["es", "ps", "ns", "s_es", "s_ns", "s_bo", *TEXTS]
     run = load_run(finished(out, split=make_cases(4, 2), editors=editors, metrics=metrics))
-    rated_store(out / "s.duckdb", run, ("person:ann", "person:bob", "judge:organisation/model-with-a-long-name-7b"))
+    names = ("judge:organisation/model-with-a-long-name-7b", "judge:" + 60 * "x" + "\u202e\x1b[31m\u200b")
+    rated_store(out / "s.duckdb", run, ("person:ann", "person:bob", *names))
     return write_report([out], out=out / "page" / "report.html", store=out / "s.duckdb").files[0]
 
 
@@ -55,8 +56,8 @@ def browser() -> Iterator[Any]:
     pytest.importorskip("playwright", reason="playwright is not installed")
     if served.CHROMIUM is None:
         pytest.skip("no Chromium")
-    with served.browser() as opened:
-        yield opened
+    with served.browser() as page:
+        yield page
 
 
 @pytest.mark.slow

@@ -49,23 +49,23 @@ def test_killed_and_resumed_is_the_same_run(tmp_path, lines):
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     (journal,) = out.glob("push-*/journal.jsonl")
-    with Journal(journal) as kept:
-        finished = set(kept.keys())
-    assert lines <= len(finished) < 15
+    with Journal(journal) as log:
+        keys = set(log.keys())
+    assert lines <= len(keys) < 15
     split = make_cases(12, 3)
     outcomes, lm = go(out, split=split)
-    assert len(lm.calls) == 15 - len(finished)
-    whole, _ = go(tmp_path / "whole", split=split)
+    assert len(lm.calls) == 15 - len(keys)
+    full_run, _ = go(tmp_path / "whole", split=split)
     for label in (BASELINE, "push"):
-        assert answers(outcomes[label].folder) == answers(whole[label].folder)
+        assert answers(outcomes[label].folder) == answers(full_run[label].folder)
 
 
 def test_a_torn_line_is_redone(tmp_path):
     outcomes, _ = go(tmp_path)
     journal = outcomes["push"].folder.journal
     journal.write_bytes(journal.read_bytes()[:-40])
-    again, lm = go(tmp_path)
-    assert (again["push"].computed, len(lm.calls)) == (1, 1)
+    repeat, lm = go(tmp_path)
+    assert (repeat["push"].computed, len(lm.calls)) == (1, 1)
 
 
 def test_two_writers_are_refused(tmp_path):

@@ -31,20 +31,20 @@ HEAD = "shipped:serac-fact-events.safetensors"
 
 def elken_cases(path: Path) -> list[EventCase]:
     """The events of a file that have a question."""
-    loaded = load(str(path))
-    asked: dict[str, dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
-    for record in loaded.records:
+    import_result = load(str(path))
+    requests: dict[str, dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
+    for record in import_result.records:
         if record.kind in ("fact_question", "tendency_question"):
-            asked[record.event][record.kind].append(record)  # type: ignore[attr-defined]
+            requests[record.event][record.kind].append(record)  # type: ignore[attr-defined]
     return [
         EventCase(
             key=f"case/{event.key}",
             event=event,
-            facts=tuple(asked[event.key]["fact_question"]),
-            tendencies=tuple(asked[event.key]["tendency_question"]),
+            facts=tuple(requests[event.key]["fact_question"]),
+            tendencies=tuple(requests[event.key]["tendency_question"]),
         )
-        for event in loaded.events
-        if event.key in asked
+        for event in import_result.events
+        if event.key in requests
     ]
 
 
@@ -85,9 +85,9 @@ def test_a_run_with_both_routers_and_its_routing_table(tmp_path: Path, monkeypat
     ).run()
     assert not any(outcome.failed for outcome in outcomes)
     run = load_run(tmp_path / "out")
-    found = {r.label: r for r in routings(run)}
-    assert found["serac"].inside.none == 0 and found["serac"].inside.questions == 4, "all pass a threshold of 0"
-    assert set(found) <= {"wording", "serac"}
+    by_name = {r.label: r for r in routings(run)}
+    assert by_name["serac"].inside.none == 0 and by_name["serac"].inside.questions == 4, "all pass a threshold of 0"
+    assert set(by_name) <= {"wording", "serac"}
     notes = [r.notes for e in run.editors if e.label == "serac" for r in e.results.values()]
     assert all(note["memory"] == 12 and note["edited"] == 1 for note in notes)
     assert {e.label: "support" in e.manifest.components for e in run.editors} == {
@@ -109,10 +109,10 @@ def test_the_shipped_head_routes_shipped_events_better_than_chance(tmp_path: Pat
     editor.prepare([])
     cases: list[Any] = list(events_split().all_cases)
     router = editor.router([case.event.text for case in cases])
-    found: dict[str, Routing] = {
+    by_name: dict[str, Routing] = {
         r.kind: r for r in routings_by("serac", cases, lambda question, kind: router.route(question).item)
     }
-    for routing in found.values():
-        inside, outside = routing.inside, routing.outside
-        assert inside.own > inside.other, "an event that passes is mostly the right one"
-        assert inside.own / inside.questions > (outside.own + outside.other) / outside.questions
+    for routing in by_name.values():
+        inner_share, outer_share = routing.inside, routing.outside
+        assert inner_share.own > inner_share.other, "an event that passes is mostly the right one"
+        assert inner_share.own / inner_share.questions > (outer_share.own + outer_share.other) / outer_share.questions

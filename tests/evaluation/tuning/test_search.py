@@ -54,27 +54,29 @@ def config(split: Split, out: Path) -> RunConfig:
 
 def found_on(tmp_path: Path, split: Split, lm: LM, **more: Any) -> Any:
     (tmp_path / "space.toml").write_text(SPACE)
-    told = {"budget": 24, "objective": ["es", "ns"], "first": 2, "space": tmp_path / "space.toml", **more}
-    return search("ft", lm, split, config(split, tmp_path), constants={"layer": 1}, **told)
+    fields = {"budget": 24, "objective": ["es", "ns"], "first": 2, "space": tmp_path / "space.toml", **more}
+    return search("ft", lm, split, config(split, tmp_path), constants={"layer": 1}, **fields)
 
 
 def test_a_search(tmp_path: Path, split: Split, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SCEDIT_CACHE", str(tmp_path / "cache"))
     lm = make("llama")
     digest = lm.weights_digest()
-    found = found_on(tmp_path, split, lm)
+    result = found_on(tmp_path, split, lm)
     assert lm.weights_digest() == digest
-    assert found.used <= found.budget == 24 and found.used == cost(found.rungs)
-    last = found.rungs[-1].cases
-    assert found.best.cases == found.preset.cases == last
-    assert found.best.objective >= found.preset.objective
-    assert found.best.objective == max(t.objective for t in found.tried if t.cases == last)
-    assert len({t.label for t in found.tried}) == found.rungs[0].settings + 1
-    assert all(t.params["layer"] == 1 and set(t.metrics) == {"es", "ns"} for t in found.tried)
-    told = tomllib.loads(snippet(found, model="org/Tiny", split=split, number=0, objective=["es", "ns"]))["preset"][0]
-    assert told["method"] == "ft" and told["match"] == ["tiny"] and told["params"] == found.best.params
-    assert f"budget 24, seed 0, harmonic mean of es+ns {found.best.objective:.3f}" in told["source"]
-    assert split.digest[:12] in told["source"]
+    assert result.used <= result.budget == 24 and result.used == cost(result.rungs)
+    last = result.rungs[-1].cases
+    assert result.best.cases == result.preset.cases == last
+    assert result.best.objective >= result.preset.objective
+    assert result.best.objective == max(t.objective for t in result.tried if t.cases == last)
+    assert len({t.label for t in result.tried}) == result.rungs[0].settings + 1
+    assert all(t.params["layer"] == 1 and set(t.metrics) == {"es", "ns"} for t in result.tried)
+    preset = tomllib.loads(snippet(result, model="org/Tiny", split=split, number=0, objective=["es", "ns"]))["preset"][
+        0
+    ]
+    assert preset["method"] == "ft" and preset["match"] == ["tiny"] and preset["params"] == result.best.params
+    assert f"budget 24, seed 0, harmonic mean of es+ns {result.best.objective:.3f}" in preset["source"]
+    assert split.digest[:12] in preset["source"]
 
 
 def test_a_search_goes_on_where_it_was_broken_off(
@@ -85,23 +87,23 @@ def test_a_search_goes_on_where_it_was_broken_off(
     want = found_on(tmp_path / "a", split, make("llama"))
     (tmp_path / "b").mkdir()
     for stop in (5, 30):
-        told: list[EditorProgress] = []
+        messages: list[EditorProgress] = []
 
-        def tell(event: EditorProgress, events: list[EditorProgress] = told, stop: int = stop) -> None:
+        def tell(event: EditorProgress, events: list[EditorProgress] = messages, stop: int = stop) -> None:
             events.append(event)
             if len(events) == stop:
                 raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
             found_on(tmp_path / "b", split, make("llama"), on_event=tell)
-    again: list[EditorProgress] = []
-    got = found_on(tmp_path / "b", split, make("llama"), on_event=again.append)
-    assert got == want
-    first = again[0]
+    repeat: list[EditorProgress] = []
+    result = found_on(tmp_path / "b", split, make("llama"), on_event=repeat.append)
+    assert result == want
+    first = repeat[0]
     assert first.resumed > 0
-    whole: list[EditorProgress] = []
-    assert found_on(tmp_path / "b", split, make("llama"), on_event=whole.append) == want
-    assert all(event.resumed == event.total for event in whole)
+    rows: list[EditorProgress] = []
+    assert found_on(tmp_path / "b", split, make("llama"), on_event=rows.append) == want
+    assert all(event.resumed == event.total for event in rows)
 
 
 def test_a_metric_that_asks_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

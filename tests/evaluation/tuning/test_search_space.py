@@ -16,16 +16,16 @@ from schemas.core.errors import DataError, UserError
 from tests.support.tiny import make
 
 
-@pytest.mark.parametrize("method", ["ft", "ft_l", "rome", "r_rome", "memit", "emmet", "alphaedit"])
+@pytest.mark.parametrize("method", ["ft", "ft_l", "rome", "r_rome", "memit", "emmet", "alphaedit", "ultraedit"])
 def test_what_is_drawn_is_accepted(method: str, cache: Any) -> None:
     lm, space = make("llama"), SearchSpace.of(method)
-    seen = set()
+    visits = set()
     for number in range(20):
-        drawn = space.draw(number, purpose="x", depth=lm.layout.depth, constants={})
-        assert set(drawn) == set(space.ranges) <= set(EDITORS.get(method).Params.model_fields)
-        make_editor(method, lm, cache, drawn)  # refuses layers that the model has not, and values out of range
-        seen.add(json.dumps(drawn))
-    assert len(seen) > 15
+        options = space.draw(number, purpose="x", depth=lm.layout.depth, constants={})
+        assert set(options) == set(space.ranges) <= set(EDITORS.get(method).Params.model_fields)
+        make_editor(method, lm, cache, options)  # refuses layers that the model has not, and values out of range
+        visits.add(json.dumps(options))
+    assert len(visits) > 15
 
 
 def test_draws_do_not_depend_on_each_other() -> None:
@@ -35,10 +35,10 @@ def test_draws_do_not_depend_on_each_other() -> None:
     assert later != space.draw(8, purpose="x", depth=30, constants={"lr": 0.5})
     assert later != space.draw(7, purpose="y", depth=30, constants={"lr": 0.5})
     for number in range(30):
-        drawn = space.draw(number, purpose="x", depth=30, constants={})
-        layers = drawn["layers"]
+        options = space.draw(number, purpose="x", depth=30, constants={})
+        layers = options["layers"]
         assert layers == list(range(layers[0], layers[-1] + 1)) and 1 <= len(layers) <= 6 and 3 <= layers[-1] <= 18
-        assert 0.1 <= drawn["lr"] <= 1 and 0.3 <= drawn["rho"] <= 0.99
+        assert 0.1 <= options["lr"] <= 1 and 0.3 <= options["rho"] <= 0.99
 
 
 @pytest.mark.parametrize(

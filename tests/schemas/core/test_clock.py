@@ -26,8 +26,8 @@ def test_forms(choice: dict[str, Any], form: str) -> None:
 
 def test_it_is_the_present_in_utc() -> None:
     before = datetime.now(UTC)
-    told = datetime.fromisoformat(now("milliseconds"))
-    assert before - timedelta(milliseconds=1) <= told <= datetime.now(UTC)
+    moment = datetime.fromisoformat(now("milliseconds"))
+    assert before - timedelta(milliseconds=1) <= moment <= datetime.now(UTC)
     later = datetime.fromisoformat(now("milliseconds", plus=timedelta(hours=12)))
-    assert timedelta(hours=12) <= later - told < timedelta(hours=12, minutes=1)
+    assert timedelta(hours=12) <= later - moment < timedelta(hours=12, minutes=1)
     assert today() in {before.date().isoformat(), datetime.now(UTC).date().isoformat()}

@@ -79,9 +79,9 @@ def test_bad_toml(tmp_path: Path, content: bytes | None, message: str) -> None:
     ],
 )
 def test_a_mistake_is_one_sentence(data: object, sentence: str) -> None:
-    with pytest.raises(DataError) as caught:
+    with pytest.raises(DataError) as error:
         validate(Params, data, where="run.toml")
-    assert sentence in str(caught.value) and "\n" not in str(caught.value)
+    assert sentence in str(error.value) and "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize("data", [{"either": True}, {"free": [True]}, {"flag": True}, {"layer": 3.0}])

@@ -20,6 +20,7 @@ from schemas.lineage import Lineage
 from schemas.scripts import ScriptQuestion
 from schemas.verdicts import Verdict
 
+LABELLED = Verdict(key="k", item_id="i", by="a@1", label="keep")
 ODD = ["", 'a"b\\c', "\x00\x01\x1f\x7f\u2028", "\b\f\n\r\t", "é東\U0001f600", "</script>", "1e-7 0.00001"]
 
 
@@ -113,6 +114,8 @@ def test_other_serialisers_are_obeyed(value):
 @pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
 def test_values_of_another_type_than_declared():
     same(Verdict.model_construct(key="k", item_id=7, by="a@1", label="keep", related=["x"]))
+    for related in ([], (), None, "", {}):  # an empty value of another type is not the empty tuple
+        same(Verdict.model_construct(**{**LABELLED.__dict__, "related": related}))
     question = ScriptQuestion(key="k", fact="f", text="t")
     assert question.model_copy(update={"text": 3}).id == content_id("question", {"key": "k", "fact": "f", "text": 3})
 

@@ -30,14 +30,14 @@ def test_every_public_name_is_there_and_listed(package: str) -> None:
 @pytest.mark.parametrize("package", PACKAGES)
 def test_the_page_lists_exactly_the_public_names(package: str) -> None:
     table = (ROOT / "docs" / "api.md").read_text(encoding="utf-8").partition("## All public names")[2]
-    listed: dict[str, set[str]] = {}
+    listing: dict[str, set[str]] = {}
     current = ""
     for line in table.splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         if len(cells) == 3 and "`" in cells[2]:
             current = cells[0].strip("`") or current
-            listed.setdefault(current, set()).update(re.findall(r"`(\w+)`", cells[2]))
-    assert listed[package] == set(importlib.import_module(package).__all__)
+            listing.setdefault(current, set()).update(re.findall(r"`(\w+)`", cells[2]))
+    assert listing[package] == set(importlib.import_module(package).__all__)
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -51,16 +51,16 @@ def test_no_public_name_hides_a_submodule(package: str) -> None:
 def test_the_stub_names_what_the_table_names(package: str) -> None:
     """Type checkers read ``__init__.pyi``: the same names, from the same modules."""
     stub = ast.parse((ROOT / package / "__init__.pyi").read_text(encoding="utf-8"))
-    typed = {
+    targets = {
         alias.asname: f"{node.module}:{alias.name}"
         for node in stub.body
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
     module = importlib.import_module(package)
-    assert typed == module._PUBLIC and None not in typed
-    (listed,) = [node.value for node in stub.body if isinstance(node, ast.Assign)]
-    assert set(ast.literal_eval(listed)) == set(typed)
+    assert targets == module._PUBLIC and None not in targets
+    (values,) = [node.value for node in stub.body if isinstance(node, ast.Assign)]
+    assert set(ast.literal_eval(values)) == set(targets)
 
 
 @pytest.mark.slow
@@ -70,17 +70,17 @@ def test_a_type_checker_outside_sees_the_types_of_public_names(tmp_path: Path) -
     )
     options = ["--strict", "--follow-imports=silent", "--cache-dir", os.devnull]
     command = [sys.executable, "-m", "mypy", *options, "user.py"]
-    done = subprocess.run(
+    process = subprocess.run(
         command, cwd=tmp_path, env={**os.environ, "MYPYPATH": str(ROOT)}, capture_output=True, text=True
     )
-    assert 'type "type[Fact]", variable has type "int"' in done.stdout, done.stdout + done.stderr
-    assert "schemas.facts.Entity" in done.stdout.partition("Revealed type is")[2]
+    assert 'type "type[Fact]", variable has type "int"' in process.stdout, process.stdout + process.stderr
+    assert "schemas.facts.Entity" in process.stdout.partition("Revealed type is")[2]
 
 
 def test_importing_the_packages_imports_nothing_heavy() -> None:
     code = f"import sys, {', '.join(PACKAGES)}; print([m for m in ('torch', 'duckdb', 'pydantic') if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    process = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert process.stdout.strip() == "[]"
 
 
 def test_an_unknown_name_is_refused_with_the_nearest_one() -> None:

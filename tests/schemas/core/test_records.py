@@ -12,11 +12,11 @@ from tests.support.facts import make_fact
 
 
 def test_id_is_content_and_survives_processes() -> None:
-    here = make_fact().id
+    fact_id = make_fact().id
     code = f"from schemas.facts import Fact\nprint(Fact.model_validate_json({make_fact().model_dump_json()!r}).id)"
-    there = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
-    assert here == there
-    assert len(here) == 20
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+    assert fact_id == process
+    assert len(fact_id) == 20
 
 
 @pytest.mark.parametrize(
@@ -62,9 +62,9 @@ def test_keys_that_are_refused(key: str) -> None:
         Measure(key=key, name="x")
 
 
-@pytest.mark.parametrize(("text", "said"), [("", "empty"), (" x", "white space"), ("x\n", "white space")])
-def test_texts_that_are_refused(text: str, said: str) -> None:
-    with pytest.raises(ValidationError, match=said):
+@pytest.mark.parametrize(("text", "message"), [("", "empty"), (" x", "white space"), ("x\n", "white space")])
+def test_texts_that_are_refused(text: str, message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
         Measure(key="m", name=text)
 
 

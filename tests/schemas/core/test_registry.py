@@ -12,10 +12,10 @@ from schemas.core.registry import Registry, entry_points, forget_installed, sugg
 SLUG, SEED = "schemas.core.ids:slug", "schemas.core.ids:seed"
 
 
-def installed(monkeypatch: pytest.MonkeyPatch, *declared: tuple[str, str, str]) -> None:
+def installed(monkeypatch: pytest.MonkeyPatch, *declarations: tuple[str, str, str]) -> None:
     """As if packages were installed that declare things: (package, name, value)."""
     points = []
-    for package, name, value in declared:
+    for package, name, value in declarations:
         point = EntryPoint(name, value, "scedit.thing")
         vars(point)["dist"] = SimpleNamespace(name=package)
         points.append(point)
@@ -33,9 +33,9 @@ def test_names_load_nothing_and_components_load_late(monkeypatch: pytest.MonkeyP
 
 def test_ours_come_in_our_order_and_others_after_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """Entry points come back in no promised order; checks run in the order of names."""
-    ours = [("ours", name, SLUG) for name in ("b", "d", "a")]
-    for declared in ([("other", "c", SEED), *ours], [*reversed(ours), ("other", "c", SEED)]):
-        installed(monkeypatch, *declared, ("another", "aa", SEED))
+    rows = [("ours", name, SLUG) for name in ("b", "d", "a")]
+    for order in ([("other", "c", SEED), *rows], [*reversed(rows), ("other", "c", SEED)]):
+        installed(monkeypatch, *order, ("another", "aa", SEED))
         assert Registry("thing", ("d", "a", "b")).names() == ["d", "a", "b", "aa", "c"]
     assert Registry("thing").get("c")("a") == Registry("thing").get("aa")("a")
 
@@ -86,9 +86,21 @@ def test_the_nearest_name_or_none(name: str, near: str | None) -> None:
 
 def test_what_is_like_nothing_gets_the_list_only(monkeypatch: pytest.MonkeyPatch) -> None:
     installed(monkeypatch, ("ours", "slug", SLUG))
-    with pytest.raises(UserError) as caught:
+    with pytest.raises(UserError) as error:
         Registry("thing").get("zzzz")
-    assert str(caught.value) == "unknown thing 'zzzz'; allowed: slug"
+    assert str(error.value) == "unknown thing 'zzzz'; allowed: slug"
+
+
+def test_a_long_list_is_named_by_the_command_that_shows_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed(monkeypatch, *(("ours", name, SLUG) for name in ("es", "s_es", "s_ns", "ppl")))
+    table = Registry("thing", listing="scedit model things")
+    for name, message in (
+        ("s_ess", "unknown thing 's_ess'; did you mean 's_es' or 's_ns'? All of them: scedit model things"),
+        ("zzzz", "unknown thing 'zzzz'; all of them: scedit model things"),
+    ):
+        with pytest.raises(UserError) as error:
+            table.get(name)
+        assert str(error.value) == message
 
 
 def test_what_an_earlier_installation_left_in_a_checkout_does_not_hide_what_is_installed(
@@ -118,15 +130,15 @@ def test_installed_packages_are_looked_through_once_and_again_when_told(
         (place / "METADATA").write_text(f"Name: {name}\nVersion: 1\n")
         (place / "entry_points.txt").write_text(f"[scedit.thing]\n{name} = {SLUG}\n[scedit.other]\nx = {SLUG}\n")
 
-    looked: list[None] = []
+    searches: list[None] = []
     monkeypatch.setattr("sys.path", [str(tmp_path)])
-    monkeypatch.setattr("schemas.core.registry.distributions", lambda: looked.append(None) or distributions())
+    monkeypatch.setattr("schemas.core.registry.distributions", lambda: searches.append(None) or distributions())
     install("one")
     assert Registry("thing").names() == ["one"] and Registry("other").names() == ["x"]
     install("two")
-    assert Registry("thing").names() == ["one"] and len(looked) == 1
+    assert Registry("thing").names() == ["one"] and len(searches) == 1
     forget_installed()
-    assert Registry("thing").names() == ["one", "two"] and len(looked) == 2
+    assert Registry("thing").names() == ["one", "two"] and len(searches) == 2
     monkeypatch.setattr("sys.path", [])
     assert Registry("thing").names() == [], "another path is another search"
 
@@ -137,17 +149,17 @@ def test_a_former_name_is_read_for_ever_and_listed_nowhere(monkeypatch: pytest.M
     assert table.names() == ["slug"]
     assert table.get("make_slug") is table.get("slug")
     assert (table.present("make_slug"), table.present("slug"), table.present("x")) == ("slug", "slug", "x")
-    with pytest.raises(UserError, match="unknown thing 'make_slag'; allowed: slug") as refused:
+    with pytest.raises(UserError, match="unknown thing 'make_slag'; allowed: slug") as error:
         table.get("make_slag")
-    assert "make_slug" not in str(refused.value), "nobody is led to a former name"
+    assert "make_slug" not in str(error.value), "nobody is led to a former name"
 
 
 def test_a_former_name_is_not_given_to_something_else(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else a run of an earlier version would be scored by what has its name today."""
     installed(monkeypatch, ("ours", "slug", SLUG), ("other", "make_slug", SEED))
-    with pytest.raises(UserError, match="other registers the thing 'make_slug', a former name of 'slug'") as refused:
+    with pytest.raises(UserError, match="other registers the thing 'make_slug', a former name of 'slug'") as error:
         Registry("thing", ("slug",), former={"make_slug": "slug"}).names()
-    assert refused.value.fix == "register it under another name"
+    assert error.value.fix == "register it under another name"
 
 
 def test_an_old_installation_is_told_as_such_although_it_has_the_former_name(monkeypatch: pytest.MonkeyPatch) -> None:

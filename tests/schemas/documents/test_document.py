@@ -32,11 +32,11 @@ def test_blanks_are_counted_and_one_is_filled() -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "answer", "held"),
+    ("query", "answer", "holding"),
     [("Is Oman hot?", "OMAN", True), ("Is Romania hot?", "Oman", True), ("Is it hot?", "Oman", False)],
 )
-def test_a_query_that_holds_its_answer(query: str, answer: str, held: bool) -> None:
-    assert holds_answer(make_probe(query, answer, level=2)) is held
+def test_a_query_that_holds_its_answer(query: str, answer: str, holding: bool) -> None:
+    assert holds_answer(make_probe(query, answer, level=2)) is holding
 
 
 def test_words_are_folded_and_whole() -> None:

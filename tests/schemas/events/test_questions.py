@@ -36,7 +36,7 @@ def test_options_are_three_different_ones_with_the_answer_among_them(change: dic
 
 
 def test_the_right_option_stands_behind_its_letter() -> None:
-    asked = make_tendency(answer="B")
-    assert asked.right_option == asked.options[1] == "They fall" and asked.index_of("C") == 2
+    question = make_tendency(answer="B")
+    assert question.right_option == question.options[1] == "They fall" and question.index_of("C") == 2
     with pytest.raises(UserError, match="'D' is no option.*A, B, C"):
-        asked.index_of("D")
+        question.index_of("D")

@@ -21,7 +21,7 @@ def test_roles_paths_and_what_roles_are_called() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"text": "{A} met {Z} at {B}"}, r"the place \{Z\} of the template 'transfer' has no type"),
         ({"text": "Somebody moved."}, "has no place such as"),
@@ -39,8 +39,8 @@ def test_roles_paths_and_what_roles_are_called() -> None:
         ({"places": {"A": {"kind": "player"}, "B": "club"}}, "places.A"),
     ],
 )
-def test_a_faulty_template_is_refused_in_one_sentence(changes: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValidationError, match=said):
+def test_a_faulty_template_is_refused_in_one_sentence(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
         made(**changes)
 
 

@@ -14,7 +14,7 @@ from tests.support.hostile_text import NAMES, OBEYED
 
 
 @pytest.mark.parametrize(
-    ("text", "written"),
+    ("text", "output"),
     [
         ("", ""),
         ("Brasília 東京 \U0001f600", "Brasília 東京 \U0001f600"),
@@ -42,8 +42,8 @@ from tests.support.hostile_text import NAMES, OBEYED
         "already written",
     ],
 )
-def test_what_a_terminal_obeys_is_written_as_json_writes_it(text: str, written: str) -> None:
-    assert escape(text) == written
+def test_what_a_terminal_obeys_is_written_as_json_writes_it(text: str, output: str) -> None:
+    assert escape(text) == output
 
 
 @pytest.mark.parametrize("text", list(NAMES.values()), ids=list(NAMES))
@@ -54,8 +54,8 @@ def test_nothing_hostile_is_left(text: str) -> None:
 
 @given(st.text(st.characters(exclude_characters='"\\')))
 def test_the_written_form_means_the_same_in_json(text: str) -> None:
-    written = escape(text).replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
-    assert json.loads(f'"{written}"') == text
+    variant = escape(text).replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
+    assert json.loads(f'"{variant}"') == text
 
 
 def test_a_long_text_keeps_its_two_ends() -> None:

@@ -42,35 +42,37 @@ def spaced(char: str) -> bool:
 def twin(text: str, name: str) -> list[str]:
     """All stretches that equal a name of no fancy kind (no dots, digits, acronym, final y), left to right."""
     cells = letters(text)
-    wanted = " ".join(re.split(r"[\s_-]+", bare(name, case=True).strip()))
-    found, at = [], 0
+    expected = " ".join(re.split(r"[\s_-]+", bare(name, case=True).strip()))
+    results, at = [], 0
     while at < len(cells):
-        ends = [e for e in range(at + 1, len(cells) + 1) if same("".join(cells[at:e]), wanted)]
+        ends = [e for e in range(at + 1, len(cells) + 1) if same("".join(cells[at:e]), expected)]
         before = bare(cells[at - 1], case=True)[-1:] if at else ""
         fits = [
             e
             for e in ends
-            if not (spaced(wanted[0]) and spaced(before)) and fair_end(bare("".join(cells[e:]), case=True), wanted)
+            if not (spaced(expected[0]) and spaced(before)) and fair_end(bare("".join(cells[e:]), case=True), expected)
         ]
         if fits:
-            found.append("".join(cells[at : fits[-1]]))
+            results.append("".join(cells[at : fits[-1]]))
             at = fits[-1]
         else:
             at += 1
-    return found
+    return results
 
 
 def same(stretch: str, wanted: str) -> bool:
-    folded = bare(stretch, case=True)
-    return not re.match(r"[\s_-]|.*[\s_-]$", folded, re.S) and " ".join(re.split(r"[\s_-]+", folded)) == wanted
+    folded_text = bare(stretch, case=True)
+    return (
+        not re.match(r"[\s_-]|.*[\s_-]$", folded_text, re.S) and " ".join(re.split(r"[\s_-]+", folded_text)) == wanted
+    )
 
 
 def fair_end(rest: str, wanted: str) -> bool:
     if not spaced(wanted[-1]):
         return True
     endings = ["", "'s", "s'", "s", "'"] + (["es"] if re.search("([sxzo]|ch|sh)$", wanted) else [])
-    left = [rest[len(e) :] for e in endings if rest.startswith(e)]
-    return any(not spaced(after[:1] or " ") and not re.match(r"[+#]+(?!\w)", after) for after in left)
+    rests = [rest[len(e) :] for e in endings if rest.startswith(e)]
+    return any(not spaced(after[:1] or " ") and not re.match(r"[+#]+(?!\w)", after) for after in rests)
 
 
 _LATIN = ["rome", "Rome", "ROME", "Römé", "ro\u0301me", "new york", "New-York", "new\nyork", "york", "new", "ｒｏｍｅ"]
@@ -98,10 +100,10 @@ _ANY = st.text(st.one_of(st.characters(exclude_categories=["Cs"]), st.sampled_fr
 def test_the_short_pattern_finds_what_the_whole_one_finds(before: str, middle: str, after: str, name: str) -> None:
     from schemas.text import mentions
 
-    made = mentions._name(name)
-    text = fold(f"{before}{name}{middle}{name}{after}", case=made.case if made else True).text
-    if made is not None and not mentions._NO_SPACES.search(text):
-        assert list(made.places(text, spaced=True)) == list(made.places(text, spaced=False))
+    pattern = mentions._name(name)
+    text = fold(f"{before}{name}{middle}{name}{after}", case=pattern.case if pattern else True).text
+    if pattern is not None and not mentions._NO_SPACES.search(text):
+        assert list(pattern.places(text, spaced=True)) == list(pattern.places(text, spaced=False))
 
 
 @SHORT
@@ -111,8 +113,8 @@ def test_wild_text_and_wild_names_give_true_offsets(text: str, name: str) -> Non
     thing = Object(text=name.strip())
     for m in find(f"{text} {thing.text} {text}", thing):
         assert f"{text} {thing.text} {text}"[m.start : m.end] == m.text
-        again = find(m.text, thing)
-        assert again and (again[0].start, again[0].end) == (0, len(m.text))
+        inner_match = find(m.text, thing)
+        assert inner_match and (inner_match[0].start, inner_match[0].end) == (0, len(m.text))
 
 
 LATIN = st.text("abcdeéñöçABCDEÉÑÖÇ", min_size=5, max_size=9)
@@ -121,9 +123,9 @@ LATIN = st.text("abcdeéñöçABCDEÉÑÖÇ", min_size=5, max_size=9)
 @SHORT
 @given(LATIN, st.sampled_from(["NFC", "NFD", "NFKC", "NFKD"]), st.booleans())
 def test_neither_case_nor_marks_nor_their_form_matter(name: str, form: str, upper: bool) -> None:
-    shown = unicodedata.normalize(form, name.upper() if upper else name.lower())  # type: ignore[arg-type]
-    (m,) = find(f"to {shown}, at once", Object(text=name))
-    assert m.text == shown
+    variant = unicodedata.normalize(form, name.upper() if upper else name.lower())  # type: ignore[arg-type]
+    (m,) = find(f"to {variant}, at once", Object(text=name))
+    assert m.text == variant
     plain = "".join(c for c in unicodedata.normalize("NFD", name) if not unicodedata.combining(c))
     assert find(plain, Object(text=name)) and find(name, Object(text=plain))
 
@@ -131,8 +133,8 @@ def test_neither_case_nor_marks_nor_their_form_matter(name: str, form: str, uppe
 @SHORT
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=20), LATIN)
 def test_a_composed_and_a_decomposed_text_mention_alike(text: str, name: str) -> None:
-    whole = f"{text} {name} {text}"
-    counts = {f: len(find(unicodedata.normalize(f, whole), Object(text=name))) for f in ("NFC", "NFD")}  # type: ignore[arg-type]
+    full_text = f"{text} {name} {text}"
+    counts = {f: len(find(unicodedata.normalize(f, full_text), Object(text=name))) for f in ("NFC", "NFD")}  # type: ignore[arg-type]
     assert counts["NFC"] == counts["NFD"] >= 1
 
 

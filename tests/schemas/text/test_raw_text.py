@@ -6,7 +6,7 @@ from schemas.text.raw_text import RAW_LENGTH, raw_text
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "view"),
     [
         ("Step 1:\n\n  go\r\ngo", "Step 1:\n\n  go\ngo"),
         ("a\u202eb\x1b]0;t\x07", "a\\u202eb\\u001b]0;t\\u0007"),
@@ -16,8 +16,8 @@ from schemas.text.raw_text import RAW_LENGTH, raw_text
     ],
     ids=["as written", "obeyed by a screen", "markup is the page's business", "just fits", "nothing"],
 )
-def test_nothing_is_left_out_and_nothing_obeyed(text: str, shown: str) -> None:
-    assert raw_text(text) == shown
+def test_nothing_is_left_out_and_nothing_obeyed(text: str, view: str) -> None:
+    assert raw_text(text) == view
 
 
 def test_what_is_cut_is_said() -> None:

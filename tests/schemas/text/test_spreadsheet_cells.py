@@ -22,7 +22,7 @@ def test_the_rest_stays(value: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "header", "said"),
+    ("name", "header", "message"),
     [
         ("f.csv", ["a;b"], "divided by semicolons, a .csv file needs commas; save the sheet again with commas"),
         (
@@ -33,8 +33,8 @@ def test_the_rest_stays(value: object) -> None:
         ("f.tsv", ["a,b"], "divided by commas, a .tsv file needs tabs"),
     ],
 )
-def test_another_divider_is_named(name: str, header: list[str], said: str) -> None:
-    with pytest.raises(DataError, match=re.escape(said)):
+def test_another_divider_is_named(name: str, header: list[str], message: str) -> None:
+    with pytest.raises(DataError, match=re.escape(message)):
         check_divider(header, Path(name))
 
 

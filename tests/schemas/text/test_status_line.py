@@ -6,44 +6,44 @@ from schemas.text.status_line import StatusLine, duration
 
 
 def test_on_a_terminal_a_line_is_written_over_whole_and_ended_once() -> None:
-    shown: list[str] = []
-    line = StatusLine(shown.append, terminal=True)
+    messages: list[str] = []
+    line = StatusLine(messages.append, terminal=True)
     line.show("10 of 12, and more")
     line.show(lambda: "11 of 12")
     line.end()
     line.end()
-    assert shown == ["\r10 of 12, and more", "\r11 of 12          ", "\n"]
+    assert messages == ["\r10 of 12, and more", "\r11 of 12          ", "\n"]
 
 
 def test_elsewhere_lines_come_now_and_then_and_the_last_one_always() -> None:
-    now, shown = [0.0], list[str]()
-    line = StatusLine(shown.append, terminal=False, every=10, clock=lambda: now[0])
+    now, lines = [0.0], list[str]()
+    line = StatusLine(lines.append, terminal=False, every=10, clock=lambda: now[0])
     for second in (0, 4, 9, 11, 12):
         now[0] = float(second)
         line.show(f"at {second}")
     line.show("the end", last=True)
-    assert shown == ["at 0\n", "at 11\n", "the end\n"]
+    assert lines == ["at 0\n", "at 11\n", "the end\n"]
 
 
 def test_the_first_line_can_wait_and_a_line_that_is_not_shown_is_not_made() -> None:
     now = [0.0]
-    shown: list[str] = []
-    made: list[int] = []
-    line = StatusLine(shown.append, terminal=False, every=30, at_once=False, clock=lambda: now[0])
-    line.show(lambda: str(made.append(1)))
-    assert not shown and not made
+    messages: list[str] = []
+    items: list[int] = []
+    line = StatusLine(messages.append, terminal=False, every=30, at_once=False, clock=lambda: now[0])
+    line.show(lambda: str(items.append(1)))
+    assert not messages and not items
     now[0] = 31.0
     line.show("later")
-    assert shown == ["later\n"]
+    assert messages == ["later\n"]
 
 
 def test_a_line_for_terminals_only_says_nothing_elsewhere() -> None:
-    shown: list[str] = []
-    line = StatusLine(shown.append, terminal=False, every=None)
+    messages: list[str] = []
+    line = StatusLine(messages.append, terminal=False, every=None)
     line.show("1 of 2")
     line.show("2 of 2", last=True)
     line.end()
-    assert shown == []
+    assert messages == []
 
 
 def test_durations_as_people_say_them() -> None:

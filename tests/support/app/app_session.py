@@ -80,15 +80,15 @@ class AppSession:
     def _read_page(self) -> None:
         from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-        self.radios, self.save, shown = [], "", -1
+        self.radios, self.save, position = [], "", -1
         while True:
             message = ForwardMsg()
             message.ParseFromString(self._socket.recv(timeout=PATIENCE))
             kind = message.WhichOneof("type")
             if kind == "delta":
-                shown = max(shown, self._look_at(message.delta.new_element))
+                position = max(position, self._look_at(message.delta.new_element))
             elif kind == "script_finished" and message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY:
-                self.done = shown
+                self.done = position
                 return
 
     def _look_at(self, element: Any) -> int:
@@ -98,6 +98,6 @@ class AppSession:
         elif kind == "button" and element.button.is_form_submitter:
             self.save = element.button.id
         elif kind == "progress":
-            found = re.match(r"(\d+) of \d+ done", element.progress.text)
-            return int(found[1]) if found else -1
+            match = re.match(r"(\d+) of \d+ done", element.progress.text)
+            return int(match[1]) if match else -1
         return -1

@@ -85,11 +85,11 @@ def browser() -> Iterator[Any]:
 
     expect.set_options(timeout=PATIENCE * 1000)
     with sync_playwright() as play:
-        opened = play.chromium.launch(timeout=PATIENCE * 1000, executable_path=CHROMIUM, args=["--no-sandbox"])
+        instance = play.chromium.launch(timeout=PATIENCE * 1000, executable_path=CHROMIUM, args=["--no-sandbox"])
         try:
-            yield opened
+            yield instance
         finally:
-            opened.close()
+            instance.close()
 
 
 def enter(page: Any, app: App, secret: str) -> None:

@@ -14,13 +14,13 @@ def command(words: str) -> click.Command:
     Raises:
         UsageError: there is none.
     """
-    found: click.Command = scedit.cli
+    cli: click.Command = scedit.cli
     for word in words.split():
-        assert isinstance(found, click.Group), words
-        below = found.get_command(click.Context(found), word)
+        assert isinstance(cli, click.Group), words
+        below = cli.get_command(click.Context(cli), word)
         assert below is not None, words
-        found = below
-    return found
+        cli = below
+    return cli
 
 
 def all_commands() -> dict[str, click.Command]:

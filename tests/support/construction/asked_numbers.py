@@ -44,5 +44,5 @@ def ask(tmp_path, monkeypatch):
 
 def turns(*answers):
     """Answer with each in turn, then with the last for ever."""
-    left = list(answers)
-    return lambda payload: left.pop(0) if len(left) > 1 else left[0]
+    answer_list = list(answers)
+    return lambda payload: answer_list.pop(0) if len(answer_list) > 1 else answer_list[0]

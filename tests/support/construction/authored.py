@@ -48,6 +48,6 @@ def run(facts, folder, server, *more, code=0):
         0,
         "--json",
     ]
-    done = CliRunner().invoke(construct, [str(x) for x in (*line, *more)], env={"OPENAI_API_KEY": "sk-one"})
-    assert done.exit_code == code, done.output
-    return json.loads(done.stdout.splitlines()[-1]) if code == 0 else done.stderr
+    result = CliRunner().invoke(construct, [str(x) for x in (*line, *more)], env={"OPENAI_API_KEY": "sk-one"})
+    assert result.exit_code == code, result.output
+    return json.loads(result.stdout.splitlines()[-1]) if code == 0 else result.stderr

@@ -15,8 +15,8 @@ def number_of(text: str) -> int:
 
 def written_question(text: str, *, answer: str = "A", about: bool = False, options: Any = None) -> dict[str, Any]:
     """One tendency question as a model writes it."""
-    told = options or ["It may rise", "It may fall", "It may stay"]
-    return {"question": text, "options": told, "answer": answer, "about_subject": about}
+    option_texts = options or ["It may rise", "It may fall", "It may stay"]
+    return {"question": text, "options": option_texts, "answer": answer, "about_subject": about}
 
 
 def write(user: str, *, call: int = 0) -> str:
@@ -25,17 +25,21 @@ def write(user: str, *, call: int = 0) -> str:
     n = number_of(user)
     if topic:
         count = int(field(user, "Number of events"))
-        made = [" ".join(f"{topic}{word}{call}{k}x{n % 97}" for word in "abcdef") for k in range(count)]
-        made[-1] = f"{made[0]} again"  # too like the first
-        return json.dumps({"events": [{"event": t, "subject": t.split()[0]} for t in made]})
+        texts = [" ".join(f"{topic}{word}{call}{k}x{n % 97}" for word in "abcdef") for k in range(count)]
+        texts[-1] = f"{texts[0]} again"  # too like the first
+        return json.dumps({"events": [{"event": t, "subject": t.split()[0]} for t in texts]})
     if names := field(user, "Names that have to stay"):
-        lost = n % 3 == 0
-        return json.dumps({"text": "Good news." if lost else f"It is official: {event} {names.replace(';', ',')}."})
-    inside, outside = int(field(user, "Questions in scope")), int(field(user, "Questions out of scope"))
-    many = [written_question(f"How may thing {k} of {n % 1000} change?", answer="ABC"[k % 3]) for k in range(inside)]
+        is_lost = n % 3 == 0
+        return json.dumps({"text": "Good news." if is_lost else f"It is official: {event} {names.replace(';', ',')}."})
+    inner_share, out_of_scope_count = int(field(user, "Questions in scope")), int(field(user, "Questions out of scope"))
+    many = [
+        written_question(f"How may thing {k} of {n % 1000} change?", answer="ABC"[k % 3]) for k in range(inner_share)
+    ]
     if n % 2:
         many[0] = written_question("How may this event matter?", options=["Much", "Little", "Not"])
-    others = [written_question(f"How may rain {k} in Lima {n % 1000} change?", answer="C") for k in range(outside)]
+    others = [
+        written_question(f"How may rain {k} in Lima {n % 1000} change?", answer="C") for k in range(out_of_scope_count)
+    ]
     return json.dumps({"in_scope": many, "out_of_scope": others})
 
 

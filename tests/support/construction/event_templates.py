@@ -48,9 +48,10 @@ TRIPLETS = (
 
 def facts(*more: tuple[str, str, str], without: tuple[str, str] | None = None) -> list[Fact]:
     """The facts, and further ones."""
-    kept = [t for t in TRIPLETS if t[:2] != without]
+    triplets = [t for t in TRIPLETS if t[:2] != without]
     return [
-        make_fact(s, o, None, key=f"f/{n}", relation=r, prompt="{} has") for n, (s, r, o) in enumerate((*kept, *more))
+        make_fact(s, o, None, key=f"f/{n}", relation=r, prompt="{} has")
+        for n, (s, r, o) in enumerate((*triplets, *more))
     ]
 
 
@@ -64,11 +65,11 @@ def data(**changes: Any) -> dict[str, Any]:
     return {
         "source": {"name": "tests", "licence": "CC0-1.0"},
         "template": [{**TRANSFER, **changes}],
-        "relation": [{"id": name, "questions": asked} for name, asked in WORDINGS.items()],
+        "relation": [{"id": name, "questions": wording} for name, wording in WORDINGS.items()],
         "entity": [
             {"type": type, "name": name, "frequency": n}
-            for type, named in (("player", PLAYERS), ("club", CLUBS))
-            for name, n in named.items()
+            for type, text in (("player", PLAYERS), ("club", CLUBS))
+            for name, n in text.items()
         ],
     }
 

@@ -49,9 +49,9 @@ def by_hand(tmp_path):
     peru, temporal = make_fact(), make_fact("Chile", "A", "B").model_copy(update={"change": "temporal"})
     japan = make_fact("Japan", "Lima", None)
     chains = {n: chain(peru, n, step=1 if n == 2 else 2) for n in (1, 2, 3, 4)}
-    lost, chile, beside = chain(peru, 5, prompt=False), chain(temporal, 1), chain(japan, 1)
+    reduced_chain, chile, neighbour = chain(peru, 5, prompt=False), chain(temporal, 1), chain(japan, 1)
     link = Neighbour(key="f/Peru~f/Japan", edit=peru.key, fact=japan.key, how="same_object")
-    records = [peru, temporal, japan, link, *sum(chains.values(), ()), *lost, *chile, *beside]
+    records = [peru, temporal, japan, link, *sum(chains.values(), ()), *reduced_chain, *chile, *neighbour]
     verdicts = [
         *(asked_as_edit(f, edited=f is not japan) for f in (peru, temporal, japan)),
         said(chains[2][2], "early_cut@2", "unsure"),
@@ -60,13 +60,13 @@ def by_hand(tmp_path):
         said(chains[3][2], "leak_in_prompt@2", "drop", reason="names <b>Oslo</b>"),
         said(chains[4][2], "leak_in_prompt@2", "drop"),
         said(chains[4][2], "person:ann/filter_question@1", "keep"),  # a person outranks it
-        said(lost[1], "no_mention@2", "drop"),
+        said(reduced_chain[1], "no_mention@2", "drop"),
         said(temporal, "fact_dates@1", "unsure", reason="a temporal edit without the date of its change"),
-        said(link, "subject_in_neighbour@2", "keep", related=(beside[2].id,)),
+        said(link, "subject_in_neighbour@2", "keep", related=(neighbour[2].id,)),
     ]
     ask = {"model": "gpt-4o", "made_at": AT, "stage": "scripts", "tokens_in": 1_000_000, "tokens_out": 0}
     lines = [Lineage(item_id=c[1].id, request=f"r{n}", **ask) for n, c in chains.items()]
-    lines += [Lineage(item_id=lost[1].id, request="r4", **ask)]  # one reply brought two
+    lines += [Lineage(item_id=reduced_chain[1].id, request="r4", **ask)]  # one reply brought two
     path = tmp_path / "s.duckdb"
     with Store.open(path, create=True) as store:
         store.put([*records, *verdicts], lines)
@@ -104,6 +104,6 @@ def constructed(tmp_path_factory):
             server.url,
         ]
         line += ["--author", "ann", "--author", "bob", "--neighbours", 1, "--json"]
-        done = CliRunner().invoke(construct, [str(x) for x in line], env={"OPENAI_API_KEY": "sk-one"})
-    assert done.exit_code == 0, done.output
-    return folder / "s.duckdb", json.loads(done.stdout.splitlines()[-1])
+        result = CliRunner().invoke(construct, [str(x) for x in line], env={"OPENAI_API_KEY": "sk-one"})
+    assert result.exit_code == 0, result.output
+    return folder / "s.duckdb", json.loads(result.stdout.splitlines()[-1])

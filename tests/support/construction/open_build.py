@@ -50,20 +50,20 @@ def build(paths: Sequence[Path], *, dev: int = DEV) -> OpenParts:
         store = Path(folder) / "open.duckdb"
         for path in paths:
             keep(adopt(path, source=SOURCE), store, origin=path.name)
-        with Store.open(store, write=True) as kept:
-            frozen = freeze(kept, "open", SplitRule(), version=VERSION)
+        with Store.open(store, write=True) as db:
+            frozen = freeze(db, "open", SplitRule(), version=VERSION)
             cases, times = tuple(frozen.cases), Extras(list(frozen.extras))
             details = {name: frozen.header[name] for name in ("rule", "counts")}
     share = dev / len(cases)
     parts = separate(cases, by=BY, parts={"dev": share, "test": 1 - share}, seed=SEED, neighbours=True)
     keys = {name: parts.keys(name) for name in PARTS}
-    said = {
+    verdicts = {
         "written_by": WRITTEN_BY,
         "judged_by": JUDGED_BY,
         "parts": {"divided_by": list(BY), "neighbours": True, "seed": SEED, **keys},
     }
-    whole = make_split("open", cases, version=VERSION, details=details | said)._replace(extras=times)
-    return OpenParts(whole, *(divided(whole, name) for name in PARTS))
+    variant = make_split("open", cases, version=VERSION, details=details | verdicts)._replace(extras=times)
+    return OpenParts(variant, *(divided(variant, name) for name in PARTS))
 
 
 def pack(split: Path, folder: Path) -> None:

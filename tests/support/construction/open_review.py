@@ -67,22 +67,22 @@ def sources(folder: Path = FOLDER) -> list[Path]:
 
 def too_long(paths: Iterable[Path]) -> list[Problem]:
     """Steps of more words, and scripts of more steps, than the format has; such a file cannot be adopted at all."""
-    found = []
+    results = []
     for path in paths:
         for row in case_rows(path.read_text(encoding="utf-8"), path):
             for script in (*row.data["questions"], *row.data["neighbours"]):
                 if wrong := complaint(tuple(script["steps"])):
-                    found.append(Problem(row.data["key"], "script_format", script["question"], wrong))
-    return found
+                    results.append(Problem(row.data["key"], "script_format", script["question"], wrong))
+    return results
 
 
 def collect(paths: Iterable[Path]) -> Collection:
     """Cut and check all files."""
-    adopted = tuple(adopt(path, source=SOURCE) for path in paths)
-    records = list(chain.from_iterable(one.records for one in adopted))
+    adoptions = tuple(adopt(path, source=SOURCE) for path in paths)
+    records = list(chain.from_iterable(one.records for one in adoptions))
     facts = {r.key: r for r in records if isinstance(r, Fact)}
     return Collection(
-        adopted,
+        adoptions,
         tuple(f for f in facts.values() if f.new is not None),
         facts,
         tuple(r for r in records if isinstance(r, ScriptQuestion)),
@@ -105,16 +105,16 @@ def problems(all_: Collection) -> list[Problem]:
 
 
 def _shapes(all_: Collection) -> Iterator[Problem]:
-    asked = Counter(q.fact for q in all_.questions)
-    beside = Counter(link.edit for link in all_.links)
+    counts = Counter(q.fact for q in all_.questions)
+    neighbour_counts = Counter(link.edit for link in all_.links)
     for fact in all_.edits:
-        for what, n, least in (
-            ("questions", asked[fact.key], QUESTIONS),
-            ("neighbours", beside[fact.key], NEIGHBOURS),
+        for kind, n, least in (
+            ("questions", counts[fact.key], QUESTIONS),
+            ("neighbours", neighbour_counts[fact.key], NEIGHBOURS),
             ("paraphrases", len(fact.paraphrases), PARAPHRASES),
         ):
             if n != least:
-                yield Problem(fact.key, "shape", fact.subject.text, f"{n} {what}, {least} are expected")
+                yield Problem(fact.key, "shape", fact.subject.text, f"{n} {kind}, {least} are expected")
         for text in (fact.fact_prompt, *fact.paraphrases):
             if not find(text, fact.subject):
                 yield Problem(fact.key, "cloze", text, "the subject is not named")
@@ -130,12 +130,12 @@ def _prompts(all_: Collection) -> Iterator[Problem]:
         if re.search(r"\ban?\Z", prompt.text, re.IGNORECASE):
             yield Problem(prompt.fact, "telling_article", prompt.text, "the article before the cut tells of the object")
     for link in all_.links:
-        edit, beside = all_.facts[link.edit], all_.facts[link.fact]
+        edit, fact = all_.facts[link.edit], all_.facts[link.fact]
         if edit.change == "counterfactual" and link.how != "same_object":
-            yield Problem(link.edit, "neighbour", beside.subject.text, "has another object")
+            yield Problem(link.edit, "neighbour", fact.subject.text, "has another object")
         objects = names_of(edit.old) | names_of(edit.new_object)
-        if edit.change == "temporal" and objects & names_of(beside.old):
-            yield Problem(link.edit, "neighbour", beside.subject.text, "has an object of the edit")
+        if edit.change == "temporal" and objects & names_of(fact.old):
+            yield Problem(link.edit, "neighbour", fact.subject.text, "has an object of the edit")
 
 
 def _times(all_: Collection) -> Iterator[Problem]:
@@ -153,8 +153,8 @@ def _without(text: str, *things: Entity | None) -> str:
 
 def _alike(all_: Collection) -> Iterator[Problem]:
     facts = {q.key: all_.facts[q.fact] for q in all_.questions}
-    asked = [(q.fact, q.text, _without(q.text, facts[q.key].subject, facts[q.key].old)) for q in all_.questions]
-    written = [
+    rows = [(q.fact, q.text, _without(q.text, facts[q.key].subject, facts[q.key].old)) for q in all_.questions]
+    pairs = [
         (
             facts[s.question].key,
             s.steps[0],
@@ -162,11 +162,11 @@ def _alike(all_: Collection) -> Iterator[Problem]:
         )
         for s in all_.scripts
     ]
-    for one, other in _near(asked, ALIKE_IN_FACT):
+    for one, other in _near(rows, ALIKE_IN_FACT):
         value, limit = rouge1_f(one[2], other[2]), ALIKE_IN_FACT if one[0] == other[0] else ALIKE_QUESTIONS
         if value >= limit:
             yield Problem(other[0], "like_question", other[1], f"{value:.2f} like '{one[1]}' of {one[0]}")
-    for one, other in _near(written, ALIKE_SCRIPTS):
+    for one, other in _near(pairs, ALIKE_SCRIPTS):
         yield Problem(other[0], "like_script", other[1], f"like '{one[1]} ...' of {one[0]}")
 
 
@@ -201,24 +201,24 @@ def overlaps(all_: Collection) -> Iterator[Problem]:
         for fact in facts:
             for name in names_of(fact.subject):
                 shipped.setdefault(name, where)
-    own: dict[str, str] = {}
+    values: dict[str, str] = {}
     for fact in all_.edits:
         for name in sorted(names_of(fact.subject)):
             if name in shipped:
                 yield Problem(fact.key, "overlap", fact.subject.text, f"is a subject of {shipped[name]}")
-            if own.setdefault(name, fact.key) != fact.key:
-                yield Problem(fact.key, "overlap", fact.subject.text, f"is the subject of {own[name]}")
+            if values.setdefault(name, fact.key) != fact.key:
+                yield Problem(fact.key, "overlap", fact.subject.text, f"is the subject of {values[name]}")
     for link in all_.links:
         for name in sorted(names_of(all_.facts[link.fact].subject)):
-            if name in own:
-                yield Problem(link.edit, "overlap", name, f"a neighbour here, the subject of {own[name]}")
+            if name in values:
+                yield Problem(link.edit, "overlap", name, f"a neighbour here, the subject of {values[name]}")
 
 
 def _shipped_subjects() -> Iterator[tuple[str, list[Fact]]]:
     yield "mini", [case.fact for case in mini_split().cases]
-    shown = demonstrations_split().cases
-    yield "demonstrations", [case.fact for case in shown]
-    yield "the demonstrations' neighbours", [beside.fact for case in shown for beside in case.neighbours]
+    cases = demonstrations_split().cases
+    yield "demonstrations", [case.fact for case in cases]
+    yield "the demonstrations' neighbours", [neighbour.fact for case in cases for neighbour in case.neighbours]
     yield "facts.jsonl", list(load("shipped").require())
 
 
@@ -236,14 +236,14 @@ def early_share(all_: Collection) -> float:
 def main(arguments: list[str]) -> int:
     """Print counts and problems; ``--note`` keeps the problems in the funnel. Other arguments are files."""
     paths = [Path(a) for a in arguments if not a.startswith("--")] or sources()
-    if found := too_long(paths):
+    if long_paths := too_long(paths):
         if "--note" in arguments:
-            note(found)
-        sys.stdout.write("\n".join(f"{p.case} | {p.text} | {p.reason}" for p in found) + "\n")
+            note(long_paths)
+        sys.stdout.write("\n".join(f"{p.case} | {p.text} | {p.reason}" for p in long_paths) + "\n")
         return 1
     all_ = collect(paths)
-    found = problems(all_)
-    for one in found:
+    long_paths = problems(all_)
+    for one in long_paths:
         sys.stdout.write(f"{one.case} | {one.check} | {one.text[-110:]!r} | {one.reason}\n")
     steps = cut_steps(all_)
     relations = Counter(fact.relation.label for fact in all_.edits)
@@ -251,19 +251,19 @@ def main(arguments: list[str]) -> int:
     sys.stdout.write(
         f"{len(relations)} relations, {len(all_.edits)} cases {dict(kinds)}, {len(all_.questions)} questions, "
         f"{len(all_.prompts)} cut scripts of {len(all_.scripts)}, {len(all_.links)} neighbours; "
-        f"{len(found)} problems; cuts by step {dict(sorted(steps.items(), key=str))}, "
+        f"{len(long_paths)} problems; cuts by step {dict(sorted(steps.items(), key=str))}, "
         f"{early_share(all_):.1%} in step 1 or 2\n{dict(relations)}\n"
     )
     if "--note" in arguments:
-        note(found)
-    return bool(found)
+        note(long_paths)
+    return bool(long_paths)
 
 
-def note(found: Iterable[Problem], path: Path = FOLDER / "funnel.jsonl") -> None:
+def note(result: Iterable[Problem], path: Path = FOLDER / "funnel.jsonl") -> None:
     """Add problems to the funnel that it does not hold yet."""
     before = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     lines = dict.fromkeys(before)
-    lines.update(dict.fromkeys(json.dumps(one._asdict(), ensure_ascii=False) for one in found))
+    lines.update(dict.fromkeys(json.dumps(one._asdict(), ensure_ascii=False) for one in result))
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 

@@ -31,13 +31,13 @@ class ScriptedClient:
         answer, key = self._answer(request), request_key(self.endpoint.model, request)
         if answer is None:
             return Reply("unanswered", None, "", "busy", key, None, None, "", 1)
-        stored = (
+        outcome = (
             StoredOutcome(kind="reply", raw=answer, at=AT, tokens_in=5, tokens_out=3)
             if isinstance(answer, str)
             else answer
         )
-        status, value, message = read(stored, request.reply)
-        return Reply(status, value, stored.raw, message, key, stored.tokens_in, stored.tokens_out, stored.at, 1)
+        status, value, message = read(outcome, request.reply)
+        return Reply(status, value, outcome.raw, message, key, outcome.tokens_in, outcome.tokens_out, outcome.at, 1)
 
     def last_turns(self) -> list[str]:
         """The last turn of every request so far."""

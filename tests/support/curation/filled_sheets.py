@@ -17,8 +17,8 @@ def answered(sample: Sample, person: str, no: Callable[[str], str] = lambda item
     rows = []
     for row in sheet(sample, MINI.cases, person):
         against = no(row["item"])
-        said = {c.name: "no" if c.name == against else "yes" for c in CRITERIA}
-        rows.append({**row, **said, **({f"{against}_reason": "it is odd"} if against else {})})
+        form_values = {c.name: "no" if c.name == against else "yes" for c in CRITERIA}
+        rows.append({**row, **form_values, **({f"{against}_reason": "it is odd"} if against else {})})
     return rows
 
 

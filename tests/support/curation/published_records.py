@@ -17,8 +17,8 @@ def one(tmp_path: Path, *data: object, name: str = "f.json", format: str | None 
     return load(path, format)
 
 
-def of(loaded: LoadResult, kind: type[Any]) -> list[Any]:
-    return [r for r in loaded.records if isinstance(r, kind)]
+def of(import_result: LoadResult, kind: type[Any]) -> list[Any]:
+    return [r for r in import_result.records if isinstance(r, kind)]
 
 
 def new_of(fact: Fact) -> str:
@@ -26,8 +26,8 @@ def new_of(fact: Fact) -> str:
     return fact.new.text
 
 
-def kinds(loaded: LoadResult) -> list[str]:
-    return [p.kind for p in loaded.problems]
+def kinds(import_result: LoadResult) -> list[str]:
+    return [p.kind for p in import_result.problems]
 
 
 CF: dict[str, Any] = {

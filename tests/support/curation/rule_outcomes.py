@@ -25,15 +25,13 @@ def kept(store: Store, rule: SplitRule, errata: Errata | None = None) -> str:
 def agrees(store: Store, rule: SplitRule, errata: Errata | None = None, *, records: tuple[Record, ...] = ALL) -> None:
     """What ``explain`` says of every record is what ``choose`` did with it."""
     cases = choose(store, rule, errata=errata).cases
-    inside = {p.key for c in cases for p in c.prompts} | {p.key for c in cases for n in c.neighbours for p in n.prompts}
-    inside |= {c.fact.key for c in cases} | {
-        key for c in cases for n in c.neighbours for key in (n.link.key, n.fact.key)
-    }
-    inside |= {q.key for c in cases for q in c.questions}
-    inside |= {q.key for c in cases for n in c.neighbours for q in n.questions}
+    keys = {p.key for c in cases for p in c.prompts} | {p.key for c in cases for n in c.neighbours for p in n.prompts}
+    keys |= {c.fact.key for c in cases} | {key for c in cases for n in c.neighbours for key in (n.link.key, n.fact.key)}
+    keys |= {q.key for c in cases for q in c.questions}
+    keys |= {q.key for c in cases for n in c.neighbours for q in n.questions}
     for record in records:
         explained = explain(store, rule, record.key, errata=errata)
-        assert (explained.status == "in") == (record.key in inside), explained.text()
+        assert (explained.status == "in") == (record.key in keys), explained.text()
 
 
 def like(left: ScriptQuestion, right: ScriptQuestion, value: float = 0.9) -> Verdict:

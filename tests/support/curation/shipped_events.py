@@ -37,15 +37,15 @@ def event_of(row: dict[str, Any]) -> Event:
 
 def facts_of(event: Event, row: dict[str, Any]) -> list[FactQuestion]:
     """Its factual questions: each entry has one in scope and one out of scope."""
-    made = []
-    for relation, wording, *told in row.get("facts", ()):
-        parts: tuple[tuple[Scope, str, str], ...] = (("in", told[0], told[1]), ("out", told[2], told[3]))
+    items = []
+    for relation, wording, *pair in row.get("facts", ()):
+        parts: tuple[tuple[Scope, str, str], ...] = (("in", pair[0], pair[1]), ("out", pair[2], pair[3]))
         for scope, subject, answer in parts:
             text = wording.replace("{}", subject)
             text = text[0].upper() + text[1:]
             right = UNKNOWN if answer == "?" else answer.removeprefix("+")
             short = right.removeprefix("the ")
-            made.append(
+            items.append(
                 FactQuestion.model_validate(
                     {
                         "key": question_key(event.key, "fact", text),
@@ -59,7 +59,7 @@ def facts_of(event: Event, row: dict[str, Any]) -> list[FactQuestion]:
                     }
                 )
             )
-    return made
+    return items
 
 
 def tendencies_of(events: list[tuple[Event, dict[str, Any]]], scope: Scope) -> dict[str, list[TendencyQuestion]]:
@@ -67,12 +67,12 @@ def tendencies_of(events: list[tuple[Event, dict[str, Any]]], scope: Scope) -> d
     lines = [(event, line) for event, row in events for line in row["inside" if scope == "in" else "outside"]]
     letters = [LETTERS[n % len(LETTERS)] for n in range(len(lines))]
     random.Random(seed("shipped events", scope)).shuffle(letters)
-    made: dict[str, list[TendencyQuestion]] = {event.key: [] for event, _ in events}
+    by_event: dict[str, list[TendencyQuestion]] = {event.key: [] for event, _ in events}
     for (event, line), letter in zip(lines, letters, strict=True):
         text, right, *others = (part.strip() for part in line.split(" | "))
         random.Random(seed("shipped options", text)).shuffle(others)
         options = iter(others)
-        made[event.key].append(
+        by_event[event.key].append(
             TendencyQuestion.model_validate(
                 {
                     "key": question_key(event.key, "tendency", text),
@@ -87,20 +87,20 @@ def tendencies_of(events: list[tuple[Event, dict[str, Any]]], scope: Scope) -> d
                 }
             )
         )
-    return made
+    return by_event
 
 
 def build() -> Split:
     """The split."""
     rows = read_toml(events_path().with_name("source.toml"))["event"]
     events = [(event_of(row), row) for row in rows]
-    inside, outside = tendencies_of(events, "in"), tendencies_of(events, "out")
+    inner_questions, out_of_scope = tendencies_of(events, "in"), tendencies_of(events, "out")
     cases = [
         EventCase(
             key=f"case/{event.key}",
             event=event,
             facts=tuple(facts_of(event, row)),
-            tendencies=(*inside[event.key], *outside[event.key]),
+            tendencies=(*inner_questions[event.key], *out_of_scope[event.key]),
         )
         for event, row in events
     ]

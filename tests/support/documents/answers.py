@@ -13,15 +13,15 @@ CHOICE = DocumentChoice()
 
 
 def answered(
-    case: DocumentCase, told: Mapping[str, tuple[float, int, bool]], *, greedy: bool = False
+    case: DocumentCase, message: Mapping[str, tuple[float, int, bool]], *, greedy: bool = False
 ) -> dict[str, Answer]:
     """Answers by probe: (log-probability, tokens, greedy) by query; -1 of one token where nothing is said."""
     out = {}
     for probe in case.probes:
-        logprob, tokens, right = told.get(probe.query, (-1.0, 1, greedy))
-        asked = answer_probe(probe, CHOICE)
+        logprob, tokens, right = message.get(probe.query, (-1.0, 1, greedy))
+        probes = answer_probe(probe, CHOICE)
         score = TargetScore(text=probe.answer, logprob=logprob, tokens=tokens, greedy=right)
-        out[asked.id] = Answer(probe=asked.id, targets=(score,))
+        out[probes.id] = Answer(probe=probes.id, targets=(score,))
     return out
 
 
@@ -30,7 +30,7 @@ def wrote(case: DocumentCase, texts: Mapping[str, str]) -> dict[str, Answer]:
     out = {}
     for probe in case.probes:
         if probe.query in texts:
-            asked = written_probe(probe, CHOICE)
+            probes = written_probe(probe, CHOICE)
             text = GeneratedText(text=texts[probe.query], tokens=3, ended="stop")
-            out[asked.id] = Answer(probe=asked.id, written=text)
+            out[probes.id] = Answer(probe=probes.id, written=text)
     return out

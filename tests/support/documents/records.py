@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+from curation.store.store import Store
 from schemas.cases import DocumentCase
 from schemas.documents.document import Document, DocumentProbe
+from schemas.documents.simplified import SimplifiedFact, StatedDocument
 from tests.support.facts import SOURCE
 
 BRIDGE = "d/bridge"
@@ -28,6 +32,14 @@ def make_probe(
     return DocumentProbe.model_validate({**fields, "answer": answer, "level": level, **changes})
 
 
+def stated_document(
+    document: Document, *, subject: str, target: str, prompt: str = "Question: Where does {} run?\nAnswer:"
+) -> StatedDocument:
+    """A document with one statement."""
+    fields = {"document": document.key, "strategy": "test", "subject": subject, "prompt": prompt, "target": target}
+    return StatedDocument(document, (SimplifiedFact(key=f"{document.key}/0", **fields),))
+
+
 def document_records() -> list[Document | DocumentProbe]:
     """Two documents: a bridge with probes of all levels, a tram with one."""
     return [
@@ -45,3 +57,10 @@ def document_case(key: str = "case/d/bridge", **changes: Any) -> DocumentCase:
     """The bridge with its probes."""
     document, *probes = (r for r in document_records() if getattr(r, "document", r.key) == BRIDGE)
     return DocumentCase.model_validate({"key": key, "document": document, "probes": tuple(probes), **changes})
+
+
+def document_store(folder: Path) -> Iterator[Store]:
+    """A new store in a folder with ``document_records``, open while a test runs."""
+    with Store.open(folder / "s.duckdb", create=True) as store:
+        store.put(document_records())
+        yield store

@@ -28,8 +28,8 @@ def corpus(tmp_path: Path) -> str:
 
 
 def editor(method: str, lm: LM, cache: Cache, corpus: str, **more: Any) -> Any:
-    told = {**METHODS[method], "layers": [0, 1], "steps": 8, "templates": CONTEXTS, "corpus": corpus, **more}
-    return make_editor(method, lm, cache, told)
+    fields = {**METHODS[method], "layers": [0, 1], "steps": 8, "templates": CONTEXTS, "corpus": corpus, **more}
+    return make_editor(method, lm, cache, fields)
 
 
 def close(edit: Edit, want: Sequence[Tensor]) -> bool:

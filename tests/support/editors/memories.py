@@ -38,6 +38,6 @@ def support() -> list[Case]:
 
 
 def prepared(name: str, lm: LM, cache: Cache, cases: list[Case], **options: Any) -> Editor:
-    made = make_editor(name, lm, cache, options)
-    made.prepare(cases)
-    return made
+    method = make_editor(name, lm, cache, options)
+    method.prepare(cases)
+    return method

@@ -22,8 +22,8 @@ def corpus(tmp_path: Path) -> Corpus:
 @pytest.fixture
 def pack(tmp_path: Path, corpus: Corpus) -> Path:
     lm, cache = make("llama"), Cache(tmp_path / "here")
-    found = key_covariances(lm, [0, 2], corpus, cache=cache, cap=20)
+    covariances = key_covariances(lm, [0, 2], corpus, cache=cache, cap=20)
     path = tmp_path / "packs" / "tiny.safetensors"
-    manifest = write_pack(path, lm, found, corpus, cache=cache, cap=20)
+    manifest = write_pack(path, lm, covariances, corpus, cache=cache, cap=20)
     assert (manifest.layers, manifest.cap, manifest.documents) == ((0, 2), 20, 12)
     return path

@@ -33,6 +33,6 @@ def editor(method: str, lm: LM, folder: Path, **more: Any) -> Editor:
     folder.mkdir(parents=True, exist_ok=True)
     corpus = folder / "corpus.txt"
     corpus.write_text("\n\n".join(shuffled(8)), encoding="utf-8")
-    known = EDITORS.get(method).Params.model_fields
-    options = {name: value for name, value in {**QUICK, "corpus": str(corpus), **more}.items() if name in known}
+    option_fields = EDITORS.get(method).Params.model_fields
+    options = {name: value for name, value in {**QUICK, "corpus": str(corpus), **more}.items() if name in option_fields}
     return make_editor(method, lm, Cache(folder / "cache"), options)

@@ -14,9 +14,9 @@ from tests.support.events import MOVE, event_case, make_event, make_fact_questio
 def event_split(folder: Path) -> Path:
     """Two events: a merger, and a move."""
     move = make_event(MOVE, "Corvo Foods moved to Turin.", type="headquarters")
-    asked = make_fact_question("Where is Corvo Foods?", "Turin", event=MOVE)
-    moved = event_case(f"case/{MOVE}", event=move, facts=(asked,), tendencies=())
-    write_split(make_split("two", [event_case(), moved]), folder / "two.jsonl")
+    question = make_fact_question("Where is Corvo Foods?", "Turin", event=MOVE)
+    other_case = event_case(f"case/{MOVE}", event=move, facts=(question,), tendencies=())
+    write_split(make_split("two", [event_case(), other_case]), folder / "two.jsonl")
     return folder / "two.jsonl"
 
 
@@ -38,9 +38,11 @@ def reader(payload: dict[str, Any]) -> str:
     text = payload["messages"][0]["content"]
     event = re.search(r"Event: (.*)", text)
     question = re.search(r"Question: (.*)", text)
-    asked = question.group(1) if question else ""
-    if "founded" in asked:
+    question_text = question.group(1) if question else ""
+    if "founded" in question_text:
         return "Genoa."
     if event is None:
         return "I do not know"
-    return "\n Turin.\nIt moved." if "Where" in asked else "Alba Rail" if "company" in asked else "unknown"
+    return (
+        "\n Turin.\nIt moved." if "Where" in question_text else "Alba Rail" if "company" in question_text else "unknown"
+    )

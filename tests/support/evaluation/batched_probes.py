@@ -39,8 +39,8 @@ def changes(lm: LM) -> list[list[Delta]]:
     out, inner, weight = lm.layout.width, lm.layout.inner, lm.layout.weight
 
     def low(layer: int, rank: int) -> LowRankDelta:
-        left, right = torch.randn(out, rank, generator=g), torch.randn(inner, rank, generator=g)
-        return LowRankDelta(weight(layer), 0.3 * left, right / inner**0.5)
+        factor, right = torch.randn(out, rank, generator=g), torch.randn(inner, rank, generator=g)
+        return LowRankDelta(weight(layer), 0.3 * factor, right / inner**0.5)
 
     def dense(layer: int) -> DenseDelta:
         return DenseDelta(weight(layer), 0.05 * torch.randn(out, inner, generator=g))
@@ -50,19 +50,19 @@ def changes(lm: LM) -> list[list[Delta]]:
 
 def slowly(lm: LM, asked: list[EditedProbes]) -> list[list[Answer]]:
     """Each edit in a copy of the model, each target alone."""
-    found = []
+    results = []
     for one in asked:
         model = edited_copy(lm, one.deltas)
         prompts = [one.rewrite(p.prompt) if one.rewrite else p.prompt for p in one.probes]
-        found.append([slow_answer(lm, model, *pair) for pair in zip(one.probes, prompts, strict=True)])
-    return found
+        results.append([slow_answer(lm, model, *pair) for pair in zip(one.probes, prompts, strict=True)])
+    return results
 
 
-def same(got: list[list[Answer]], want: list[list[Answer]], within: float = 1e-4) -> int:
+def same(answers: list[list[Answer]], want: list[list[Answer]], within: float = 1e-4) -> int:
     """Compare; returns the number of prompts that were too long."""
-    for x, y in zip(chain(*got), chain(*want), strict=True):
+    for x, y in zip(chain(*answers), chain(*want), strict=True):
         assert (x.probe, x.error, x.truncated) == (y.probe, y.error, y.truncated)
         for s, t in zip(x.targets, y.targets, strict=True):
             assert (s.text, s.tokens) == (t.text, t.tokens)
             assert s.logprob == pytest.approx(t.logprob, abs=within)
-    return sum(x.truncated for x in chain(*got))
+    return sum(x.truncated for x in chain(*answers))

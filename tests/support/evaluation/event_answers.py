@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from evaluation.metrics.event_choice import EventChoice
-from evaluation.metrics.events.probes import choice_probes, fact_probe
+from evaluation.metrics.events.probes import choice_probes, fact_probe, open_probe
 from schemas.answers import Answer, GeneratedText, TargetScore
 from schemas.events.questions import LETTERS, FactQuestion, TendencyQuestion
 
@@ -25,8 +25,8 @@ def chose(
     """Probabilities of the *shown* letters, one mapping an order; the last one serves for the orders left."""
     out = {}
     for n, probe in enumerate(choice_probes(question, choice)):
-        found = letters[min(n, len(letters) - 1)]
-        targets = tuple(TargetScore(text=x, logprob=math.log(found[x]), tokens=1) for x in LETTERS)
+        letter = letters[min(n, len(letters) - 1)]
+        targets = tuple(TargetScore(text=x, logprob=math.log(letter[x]), tokens=1) for x in LETTERS)
         out[probe.id] = Answer(probe=probe.id, targets=targets)
     return out
 
@@ -38,3 +38,9 @@ def prefers(question: TendencyQuestion, letter: str) -> dict[str, Answer]:
         for shift in range(3)
     ]
     return chose(question, *orders)
+
+
+def wrote(question: TendencyQuestion, text: str, choice: EventChoice = EventChoice()) -> dict[str, Answer]:  # noqa: B008
+    """An open answer."""
+    probe = open_probe(question, choice)
+    return {probe.id: Answer(probe=probe.id, written=GeneratedText(text=text, tokens=1, ended="stop"))}

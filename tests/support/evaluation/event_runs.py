@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from curation.splits.split_file import make_split
 from evaluation.engines.base import rewritten
+from evaluation.metrics.event_choice import EventChoice
 from evaluation.metrics.events.base import Question
+from evaluation.metrics.events.probes import open_probe
 from evaluation.metrics.events.tendencies import EventAllWhole
 from evaluation.runs.results import EditorRun, Run
 from schemas.answers import Answer
@@ -29,12 +32,14 @@ def event_run(
             if case.key not in by_case:
                 continue
             answers, rewrite = by_case[case.key]
-            asked = [p for q in questions(case) for p in EventAllWhole().probes_of(q)]
-            notes = rewritten([p for p in asked if p.id in answers], rewrite)
+            probes = [p for q in questions(case) for p in EventAllWhole().probes_of(q)]
+            probes += [open_probe(q, EventChoice()) for q in case.tendencies]
+            notes = rewritten([p for p in probes if p.id in answers], rewrite)
             results[case.key] = CaseResult(run="r", case=case.key, answers=tuple(answers.values()), notes=notes)
-        editors.append(EditorRun(label, None, results, {}))  # type: ignore[arg-type]
-    about: dict[str, Any] = {"split_digest": "d", "config": {}, "regime": "single"}
-    return Run(Path(), about, make_split("events", cases), tuple(c.key for c in cases), tuple(editors))
+        manifest: Any = SimpleNamespace(editor=label, regime="single", params={}, components={})
+        editors.append(EditorRun(label, manifest, results, {}))
+    record: dict[str, Any] = {"split_digest": "d", "config": {}, "regime": "single"}
+    return Run(Path(), record, make_split("events", cases), tuple(c.key for c in cases), tuple(editors))
 
 
 def questions(case: EventCase) -> list[Question]:

@@ -14,9 +14,9 @@ from tests.support.judge import ASK, rating
 
 
 def given(item, value, rater="judge:x", **detail):
-    made = rating(item, "coherence", value, rater)
+    entry = rating(item, "coherence", value, rater)
     score = None if value is None else float(detail.get("score", value))
-    return RatedScript(made, score, detail, None)
+    return RatedScript(entry, score, detail, None)
 
 
 def ask(server, tmp_path, *, settings=None, aspect="coherence", item=ASK, **options):
@@ -28,8 +28,8 @@ def ask(server, tmp_path, *, settings=None, aspect="coherence", item=ASK, **opti
         )
         with Journal(tmp_path / "j.jsonl", write=True) as journal:
             async with Client(endpoint, ReplyCache(journal)) as client:
-                made = JudgeStep.load(aspect, settings.profile, model="gpt-x")
-                return await judge_aspect(made, item, client, settings)
+                output = JudgeStep.load(aspect, settings.profile, model="gpt-x")
+                return await judge_aspect(output, item, client, settings)
 
     return asyncio.run(run())
 

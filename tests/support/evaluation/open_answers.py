@@ -21,15 +21,15 @@ from tests.support.events import MERGER, event_case, make_event, make_tendency
 RIGHT, WRONG, SAME = "Prices rise, since nobody competes.", "Prices fall.", "It rains as it did."
 
 
-def tendency_case(number: int = 0, *, inside: int = 1, outside: int = 1) -> EventCase:
+def tendency_case(number: int = 0, *, inside: int = 1, outer: int = 1) -> EventCase:
     """An event with tendency questions only, so many in scope and out of it."""
     key = MERGER if not number else f"e/{number}"
-    asked = [make_tendency(f"How may price {n} change?", event=key, key=f"{key}/in{n}") for n in range(inside)]
-    asked += [
+    questions = [make_tendency(f"How may price {n} change?", event=key, key=f"{key}/in{n}") for n in range(inside)]
+    questions += [
         make_tendency(f"How may rain {n} change?", "C", event=key, key=f"{key}/out{n}", scope="out")
-        for n in range(outside)
+        for n in range(outer)
     ]
-    return event_case(f"case/{key}", event=make_event(key), facts=(), tendencies=tuple(asked))
+    return event_case(f"case/{key}", event=make_event(key), facts=(), tendencies=tuple(questions))
 
 
 def wrote(case: EventCase, texts: Mapping[str, str]) -> dict[str, Answer]:
@@ -50,10 +50,12 @@ def open_run(cases: list[EventCase], methods: Mapping[str, Mapping[str, str]], f
         results = {
             c.key: CaseResult(run="r", case=c.key, answers=tuple(wrote(c, texts).values()), notes={}) for c in cases
         }
-        about = SimpleNamespace(key=f"{label}-0123456789", model="m", model_revision="1", components={}, editor=label)
-        editors.append(EditorRun(label, about, results, {}))  # type: ignore[arg-type]
-    told: dict[str, Any] = {"split_digest": "d", "config": {}, "regime": "single"}
-    return Run(folder, told, make_split("events", cases), tuple(c.key for c in cases), tuple(editors))
+        namespace = SimpleNamespace(
+            key=f"{label}-0123456789", model="m", model_revision="1", components={}, editor=label
+        )
+        editors.append(EditorRun(label, namespace, results, {}))  # type: ignore[arg-type]
+    fields: dict[str, Any] = {"split_digest": "d", "config": {}, "regime": "single"}
+    return Run(folder, fields, make_split("events", cases), tuple(c.key for c in cases), tuple(editors))
 
 
 def shown(payload: dict[str, Any]) -> str:
@@ -68,8 +70,8 @@ def is_pair(payload: dict[str, Any]) -> bool:
 
 def tendency_reply(accuracy: int, overall: int, **more: Any) -> str:
     """A reply about one answer."""
-    told = {"accuracy": accuracy, "coherence": 4, "comprehensiveness": 3, "overall": overall, "reason": "as ruled"}
-    return json.dumps({**told, **more})
+    fields = {"accuracy": accuracy, "coherence": 4, "comprehensiveness": 3, "overall": overall, "reason": "as ruled"}
+    return json.dumps({**fields, **more})
 
 
 def by_words(payload: dict[str, Any]) -> str:
@@ -77,8 +79,8 @@ def by_words(payload: dict[str, Any]) -> str:
     text = shown(payload)
     if is_pair(payload):
         return json.dumps({"consistency": 5 if text.count("rain") >= 3 else 1, "reason": "as ruled"})
-    written = text.partition("<text>")[2]
-    return tendency_reply(5, 5) if "rise" in written else tendency_reply(1, 1)
+    tail_text = text.partition("<text>")[2]
+    return tendency_reply(5, 5) if "rise" in tail_text else tendency_reply(1, 1)
 
 
 def rated(

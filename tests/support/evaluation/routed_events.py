@@ -1,12 +1,15 @@
-"""Towns with events and questions that only a comparison of the two can send right; a quick encoder."""
+"""Towns with events and questions that only a comparison of the two can send right; quick encoders."""
 
 from __future__ import annotations
 
+import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from evaluation.editors.in_context.retrieval import Vectors
 from schemas.cases import EventCase
@@ -45,3 +48,21 @@ def town_cases(towns: Sequence[str] = tuple(TOWNS), *, prefix: str = "e") -> lis
         event = make_event(key, f"{town} has elected Ada as its new mayor.", type="election")
         cases.append(EventCase(key=f"case/{key}", event=event, facts=facts, tendencies=tendencies))
     return cases
+
+
+def tiny_encoder(folder: Path, texts: Iterable[str]) -> Path:
+    """Write an encoder that knows the words of some texts; its weights are drawn from a fixed seed."""
+    from transformers import BertConfig, BertModel, BertTokenizer
+
+    known = sorted({word for text in texts for word in re.findall(r"\w+|[^\w\s]", text.lower())})
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *known]
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "vocab.txt").write_text("\n".join(words) + "\n", encoding="utf-8")
+    BertTokenizer(str(folder / "vocab.txt")).save_pretrained(folder)
+    config = BertConfig(
+        vocab_size=len(words), hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        BertModel(config).save_pretrained(folder)
+    return folder

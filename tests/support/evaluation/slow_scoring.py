@@ -40,9 +40,9 @@ def greedy_probe(lm: LM) -> ScoreProbe:
         for _ in range(2):
             logits = lm.model(input_ids=torch.tensor([ids])).logits[0, -1]
             ids.append(int(logits.argmax()))
-        told = [lm.tokenizer.decode(ids[len(start) :][:n]) for n in (2, 1)]
-        if [lm.tokenizer(prompt + target)["input_ids"] for target in told] == [ids, ids[:-1]] and all(told):
-            return probe(prompt, told[0], told[1], f"{told[1]} no", separator="")
+        text = [lm.tokenizer.decode(ids[len(start) :][:n]) for n in (2, 1)]
+        if [lm.tokenizer(prompt + target)["input_ids"] for target in text] == [ids, ids[:-1]] and all(text):
+            return probe(prompt, text[0], text[1], f"{text[1]} no", separator="")
     raise AssertionError("what this model writes is never read as the same tokens")
 
 
@@ -74,10 +74,10 @@ def slow_answer(lm: LM, model: Any, asked: ScoreProbe, prompt: str | None = None
     for target, first, ids in zip(asked.targets, begins, rows, strict=True):
         start = 1 if ids[0] in lm.tokenizer.all_special_ids else 0
         ids, first = ids[:start] + ids[start + over :], first - over
-        probabilities = model(input_ids=torch.tensor([ids])).logits[0].double().softmax(-1)
+        probabilities = model(input_ids=torch.tensor([ids], device=lm.device)).logits[0].double().softmax(-1)
         places = range(first, len(ids))
         total = sum(math.log(probabilities[place - 1, ids[place]]) for place in places)
         greedy = all(int(probabilities[place - 1].argmax()) == ids[place] for place in places)
-        wanted = greedy if asked.greedy else None
-        scores.append(TargetScore(text=target, logprob=total, tokens=len(ids) - first, greedy=wanted))
+        expected = greedy if asked.greedy else None
+        scores.append(TargetScore(text=target, logprob=total, tokens=len(ids) - first, greedy=expected))
     return Answer(probe=asked.id, targets=tuple(scores), truncated=over > 0)

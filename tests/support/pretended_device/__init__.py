@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
@@ -23,6 +24,7 @@ from weakref import WeakSet
 
 import torch
 
+from evaluation.editors.in_context import retrieval
 from evaluation.engines import peak_memory
 from tests.support.pretended_device.memory import DeviceMemory, Memory
 from tests.support.pretended_device.modes import DeviceMode, Machine, OperationMode, full_name
@@ -49,6 +51,8 @@ def pretended(*, memory: int = 16 * GIB, devices: int = 1) -> Iterator[Machine]:
             patch.object(torch.optim.Optimizer, "_group_tensors_by_device_and_dtype", _grouped(machine))
         )
         stack.enter_context(patch.object(peak_memory, "_COUNTING", WeakSet()))  # counts of a device end with it
+        encoders = cache(retrieval._embedder.__wrapped__)  # encoders too
+        stack.enter_context(patch.object(retrieval, "_embedder", encoders))
         stack.enter_context(OperationMode(machine))
         stack.enter_context(DeviceMode(machine))
         yield machine

@@ -59,8 +59,8 @@ class Memory:
 
     def device_of(self, tensor: Tensor) -> torch.device:
         """Where a tensor lies; tensors of no storage of their own (meta) say it themselves."""
-        found = self._blocks.get(tensor.untyped_storage()._cdata)
-        return CPU if found is None else found.device
+        block = self._blocks.get(tensor.untyped_storage()._cdata)
+        return CPU if block is None else block.device
 
     def place(self, tensor: Tensor, device: torch.device) -> None:
         """Say that a tensor's storage lies on a device from now on.

@@ -22,8 +22,8 @@ _FROM_DATA = frozenset({torch.tensor, torch.as_tensor, torch.asarray})
 
 def full_name(device: Any) -> torch.device:
     """A device with its number: ``cuda`` is ``cuda:0``."""
-    found = torch.device("cuda", device) if isinstance(device, int) else torch.device(device)
-    return torch.device("cuda", found.index or 0) if found.type == "cuda" else found
+    text = torch.device("cuda", device) if isinstance(device, int) else torch.device(device)
+    return torch.device("cuda", text.index or 0) if text.type == "cuda" else text
 
 
 class Machine:
@@ -40,8 +40,8 @@ class Machine:
     def move(self, tensor: Tensor, device: torch.device, *, waits: bool = True) -> Tensor:
         """A copy on another device, through which slopes flow back to this one."""
         self.counts.moved(self.device_of(tensor), device, waits=waits)
-        moved: Tensor = _Move.apply(tensor, self, device)
-        return moved
+        texts: Tensor = _Move.apply(tensor, self, device)
+        return texts
 
 
 class _Move(torch.autograd.Function):
@@ -81,11 +81,13 @@ class OperationMode(TorchDispatchMode):
         if func in WAITING:
             counts.syncs[place()] += 1
         out = func(*args, **more)
-        mine = {t.tensor.untyped_storage()._cdata for t in tensors}
-        fresh = [t for t in tree_leaves(out) if isinstance(t, Tensor) and t.untyped_storage()._cdata not in mine]
-        if not func.is_view and (fresh or func._schema.is_mutable):
+        _cdatas = {t.tensor.untyped_storage()._cdata for t in tensors}
+        new_tensors = [
+            t for t in tree_leaves(out) if isinstance(t, Tensor) and t.untyped_storage()._cdata not in _cdatas
+        ]
+        if not func.is_view and (new_tensors or func._schema.is_mutable):
             counts.launches[place()] += 1
-        for tensor in fresh:
+        for tensor in new_tensors:
             memory.place(tensor, device)
         return out
 
@@ -110,11 +112,11 @@ class DeviceMode(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None) -> Any:
         more = dict(kwargs or {})
         if getattr(func, "__name__", "") == "__get__":
-            asked = getattr(getattr(func, "__self__", None), "__name__", "")
-            if asked == "device":
+            caller = getattr(getattr(func, "__self__", None), "__name__", "")
+            if caller == "device":
                 return self.machine.device_of(args[0])
-            if asked in ("is_cuda", "is_cpu"):
-                return self.machine.device_of(args[0]).type == asked[3:]
+            if caller in ("is_cuda", "is_cpu"):
+                return self.machine.device_of(args[0]).type == caller[3:]
         if func is torch.device and isinstance(args[0], int):
             return full_name(args[0])
         if func in _ARRAYS and self.machine.device_of(args[0]).type == "cuda":

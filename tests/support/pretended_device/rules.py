@@ -115,34 +115,34 @@ def computing_device(func: Any, args: Sequence[Any], tensors: Sequence[Located],
     """
     if not tensors:
         return CPU
-    own = tensors[0].device
+    device = tensors[0].device
     if func in COPYING:
-        if func is aten.copy_.default and len(tensors) > 1 and tensors[1].device != own:
-            counts.moved(tensors[1].device, own)
-        return own
+        if func is aten.copy_.default and len(tensors) > 1 and tensors[1].device != device:
+            counts.moved(tensors[1].device, device)
+        return device
     if func in INDEXING:
         return _indexed(func, args, tensors, counts)
     devices = {t.device for t in tensors if t.tensor.ndim or t.device.type != "cpu"}
     if len(devices) > 1:
-        told = ", ".join(f"{tuple(t.tensor.shape)} on {t.device}" for t in tensors)
-        counts.refuse(f"Expected all tensors to be on the same device, but {func} got {told}")
+        text = ", ".join(f"{tuple(t.tensor.shape)} on {t.device}" for t in tensors)
+        counts.refuse(f"Expected all tensors to be on the same device, but {func} got {text}")
     return devices.pop() if devices else CPU
 
 
 def _indexed(func: Any, args: Sequence[Any], tensors: Sequence[Located], counts: Counts) -> torch.device:
     """Indices may lie on the CPU (they are copied), values may not unless they are single numbers."""
-    known = {id(t.tensor): t.device for t in tensors}
-    own = tensors[0].device
+    devices = {id(t.tensor): t.device for t in tensors}
+    device = tensors[0].device
     values = args[2] if len(args) > 2 and isinstance(args[2], Tensor) else None
     for index in (x for x in args[1] if isinstance(x, Tensor)):
-        lies = known[id(index)]
-        if own.type == "cuda" and index.dtype == torch.bool and (values is None or values.numel() != 1):
+        lies = devices[id(index)]
+        if device.type == "cuda" and index.dtype == torch.bool and (values is None or values.numel() != 1):
             counts.syncs[place()] += 1  # how many are true
-        if lies == own:
+        if lies == device:
             continue
         if lies.type != "cpu":
-            counts.refuse(f"indices should be either on cpu or on the same device as the indexed tensor ({own})")
-        counts.moved(lies, own)
-    if values is not None and known[id(values)] != own and values.ndim:
-        counts.refuse(f"Expected all tensors to be on the same device, but {func} got values on {known[id(values)]}")
-    return own
+            counts.refuse(f"indices should be either on cpu or on the same device as the indexed tensor ({device})")
+        counts.moved(lies, device)
+    if values is not None and devices[id(values)] != device and values.ndim:
+        counts.refuse(f"Expected all tensors to be on the same device, but {func} got values on {devices[id(values)]}")
+    return device

@@ -19,8 +19,8 @@ def finished(out: Path, metrics: list[str], **more: Any) -> Run:
 
 class _Elsewhere(ArithmeticLM):
     def _text(self, probe: Any, prompt: str) -> Answer:
-        found = super()._text(probe, prompt)
-        assert found.written is not None
-        return found.model_copy(
-            update={"written": found.written.model_copy(update={"text": found.written.text.replace("Lima", "Bonn")})}
+        text = super()._text(probe, prompt)
+        assert text.written is not None
+        return text.model_copy(
+            update={"written": text.written.model_copy(update={"text": text.written.text.replace("Lima", "Bonn")})}
         )

@@ -28,8 +28,8 @@ UNMIRRORED = ("contracts", "support", "docs", "build", "benchmarks")
 def tracked_files(*folders: str, root: Path = ROOT) -> list[PurePosixPath]:
     """Files of these folders that belong to the repository: tracked, or new and not ignored."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *folders]
-    told = subprocess.run(command, cwd=root, capture_output=True, check=True).stdout.decode()
-    return sorted({PurePosixPath(name) for name in told.split("\0") if name and (root / name).is_file()})
+    text = subprocess.run(command, cwd=root, capture_output=True, check=True).stdout.decode()
+    return sorted({PurePosixPath(name) for name in text.split("\0") if name and (root / name).is_file()})
 
 
 def crowded_folders() -> set[str]:
@@ -45,11 +45,11 @@ def modules_in_circles() -> set[str]:
 
 def folders_in_circles() -> set[str]:
     """Folders (at every depth, with the modules beside them) whose modules import each other in a loop."""
-    graph, found = import_graph(), set[str]()
+    graph, results = import_graph(), set[str]()
     modules = modules_in_circles()
     for depth in range(1, max(name.count(".") for name in graph) + 1):
-        found |= set[str]().union(*circles(folder_graph(graph, depth))) - modules
-    return found
+        results |= set[str]().union(*circles(folder_graph(graph, depth))) - modules
+    return results
 
 
 def repeated_classes() -> set[str]:
@@ -70,13 +70,13 @@ def long_files() -> set[str]:
 
 def long_functions() -> set[str]:
     """Functions of more than 50 lines, as ``path:name``."""
-    found = set()
+    results = set()
     for path in (*source_files(), Path("scedit.py")):
         for node in ast.walk(parsed(path)):
             function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
             if function and (node.end_lineno or 0) - node.lineno >= MAX_FUNCTION:
-                found.add(f"{path.as_posix()}:{node.name}")
-    return found
+                results.add(f"{path.as_posix()}:{node.name}")
+    return results
 
 
 def mirrored(test: PurePosixPath, modules: set[PurePosixPath]) -> PurePosixPath | None:
@@ -139,13 +139,13 @@ def read_open() -> dict[str, list[str]]:
 
 def shrink() -> list[str]:
     """Write the list again without what is mended; what is new stays off it. Returns what was taken off."""
-    told, gone, lines = read_open(), [], []
+    outcome, texts, lines = read_open(), [], []
     lines.append("# What does not hold yet of tests/contracts/structure/test_structure.py. It can only shrink:")
     lines.append("# `python -m tests.support.structure` takes off what is mended.")
     for rule, count in RULES.items():
-        listed = set(told.get(rule, ()))
-        left = sorted(listed & count())
-        gone += [f"{rule}: {name}" for name in sorted(listed - set(left))]
-        lines += [f"{rule} = [", *(f'  "{name}",' for name in left), "]"] if left else [f"{rule} = []"]
+        listing = set(outcome.get(rule, ()))
+        stale_names = sorted(listing & count())
+        texts += [f"{rule}: {name}" for name in sorted(listing - set(stale_names))]
+        lines += [f"{rule} = [", *(f'  "{name}",' for name in stale_names), "]"] if stale_names else [f"{rule} = []"]
     OPEN.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return gone
+    return texts

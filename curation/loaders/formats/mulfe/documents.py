@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from curation.loaders.base import FileNotes, FormatReader, Loader, Problem, Row, RowItem
+from curation.loaders.base import FormatReader, Loader, Problem, Row, RowItem
 from curation.loaders.fields import FieldValueError, kind_of, rest, strings, text_of
+from curation.loaders.file_notes import FileNotes
 from curation.loaders.formats.mulfe.tags import read_tags
 from curation.loaders.sources import MULFE
 from schemas.documents.document import Document, DocumentProbe, Level, holds_answer, is_literal

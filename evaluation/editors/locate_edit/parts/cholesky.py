@@ -62,11 +62,11 @@ def factor(moments: KeyCovariance, device: torch.device, *, ridge: float = 0.0) 
 
 
 def _factorised(moments: KeyCovariance, device: torch.device, ridge: float) -> Factor:
-    second = moments.second.to(device, torch.float64)
+    second = moments.second.to(device, torch.float64, copy=True)
     size = len(second)
     added = ridge * float(second.diagonal().mean())
     if ridge:
-        second = second + added * torch.eye(size, dtype=second.dtype, device=device)
+        second.diagonal().add_(added)  # a copy in float64: the moments stay as they are
     lower, failed = torch.linalg.cholesky_ex(second)
     if int(failed) or (moments.tokens < size and not ridge):  # of lower rank, though rounding may hide it
         raise UserError(

@@ -25,6 +25,7 @@ from evaluation.inference.prefix_cache import Prefix, can_share
 from evaluation.models.device_memory import free_memory, out_of_memory
 from evaluation.models.hooks import changing, reading, stopping_after
 from evaluation.models.language_model import LM
+from evaluation.models.transfers import send
 from schemas.facts import Fact
 
 Place = Literal["mlp", "block"]
@@ -89,6 +90,9 @@ class _SearchBatch(NamedTuple):
     requests: Tensor  # [rows]
     subjects: Tensor  # [rows]
     at: Tensor  # [reads, 2]: row and place of every read
+    reads: tuple[tuple[int, ...], tuple[int, ...]]  # the same on the host: rows, places
+    lengths: tuple[int, ...]  # tokens of every row, padding apart
+    essence: Tensor  # which reads are of the essence
     goals: Tensor  # [reads], -1 where the essence is read
     shares: Tensor  # [reads]
     held: Tensor | None  # log-probabilities of the unedited model at the essence reads
@@ -165,7 +169,7 @@ class _ValueSearch:
         optimiser = torch.optim.Adam([delta], lr=settings.lr)
         sizes = self.start.norm(dim=1)
         by_request: dict[int, SearchedValue] = {}
-        open_ = torch.ones(count, dtype=torch.bool, device=self.lm.device)
+        open_, left = torch.ones(count, dtype=torch.bool, device=self.lm.device), set(range(count))
         for step in range(settings.steps):
             last = step == settings.steps - 1
             nll, kl, slope = self._evaluate(delta.detach(), gradients=not last)
@@ -173,17 +177,17 @@ class _ValueSearch:
                 decay = settings.weight_decay * delta.norm(dim=1) / sizes**2
                 (pull,) = torch.autograd.grad(decay.sum(), delta)
             loss = (nll + settings.kl_weight * kl + decay).detach()
-            ended = open_ & ((loss < settings.stop_below) | last)
-            for n in ended.nonzero()[:, 0].tolist():
+            losses, nlls = torch.stack([loss, nll]).tolist()  # the one wait of a step
+            ended = [n for n in sorted(left) if last or losses[n] < settings.stop_below]
+            for n in ended:
                 target = (self.start[n] + delta[n]).detach()
-                by_request[self.requests[n]] = SearchedValue(
-                    target, self.start[n].clone(), float(loss[n]), float(nll[n]), step
-                )
-            open_ &= ~ended
-            if not bool(open_.any()):
+                by_request[self.requests[n]] = SearchedValue(target, self.start[n].clone(), losses[n], nlls[n], step)
+            left -= set(ended)
+            if not left:
                 break
-            if bool(ended.any()):
-                self._drop(open_)
+            if ended:
+                open_ = send([int(n in left) for n in range(count)], self.lm.device).bool()
+                self._drop(left)
             delta.grad = (slope + pull) * open_[:, None]
             optimiser.step()
             with torch.no_grad():
@@ -236,27 +240,27 @@ class _ValueSearch:
             else:
                 hooks.enter_context(resume_at(lm, batch.midway))
                 hooks.enter_context(changing(self.module, lambda _, out: add(out)))
-            rows, places = batch.at.T.tolist()
+            rows, places = batch.reads
             hooks.enter_context(only_at(self.last, rows, places))
             logprobs = logits_at(lm, batch.ids, batch.mask, rows, places, after=batch.prefix).log_softmax(-1)
-            essence = batch.goals < 0
             picked = logprobs.gather(1, batch.goals.clamp(min=0)[:, None])[:, 0]
-            values = torch.where(essence, 0.0, -picked * batch.shares)
-            now = logprobs[essence]
+            values = torch.where(batch.goals < 0, 0.0, -picked * batch.shares)
+            now = logprobs[batch.essence]
             if batch.held is None:
                 batch = batch._replace(held=now.detach().clone())
             assert batch.held is not None
-            divergence = torch.zeros_like(values).masked_scatter(essence, (now.exp() * (now - batch.held)).sum(1))
+            gaps = (now.exp() * (now - batch.held)).sum(1)
+            divergence = torch.zeros_like(values).index_copy(0, batch.essence, gaps)
             pull = torch.zeros_like(request_deltas)
             if gradients:
                 (pull,) = torch.autograd.grad((values + self.settings.kl_weight * divergence).sum(), request_deltas)
         return batch, values.detach(), divergence.detach(), pull
 
-    def _drop(self, open_: Tensor) -> None:
+    def _drop(self, left: set[int]) -> None:
         """Take the rows of finished requests out of the batches."""
         batches = []
         for batch in self.batches:
-            rows = [i for i, n in enumerate(batch.requests.tolist()) if open_[n]]
+            rows = [i for i, row in enumerate(batch.rows) if self.position[row.request] in left]
             if len(rows) == len(batch.rows):
                 batches.append(batch)
             elif rows:
@@ -265,23 +269,29 @@ class _ValueSearch:
 
     def _keep(self, batch: _SearchBatch, rows: list[int]) -> _SearchBatch:
         """Some of a batch's rows."""
-        index = torch.tensor(rows, device=self.lm.device)
-        new = torch.full((len(batch.rows),), -1, device=self.lm.device)
-        new[index] = torch.arange(len(rows), device=self.lm.device)
-        reads = new[batch.at[:, 0]] >= 0
-        held = None if batch.held is None else batch.held[reads[batch.goals < 0]]
-        longest = int(batch.mask[index].sum(1).max())  # padding that only the others needed goes with them
+        device, new = self.lm.device, {row: n for n, row in enumerate(rows)}
+        index = send(rows, device)
+        stay = [n for n, row in enumerate(batch.reads[0]) if row in new]
+        reads = tuple(new[batch.reads[0][n]] for n in stay), tuple(batch.reads[1][n] for n in stay)
+        essence = [row for row in batch.reads[0] if not batch.rows[row].goals]
+        held = None if batch.held is None else batch.held[send([n for n, r in enumerate(essence) if r in new], device)]
+        lengths = tuple(batch.lengths[row] for row in rows)
+        longest, reads_left = max(lengths), send(stay, device)  # padding that only the others needed goes with them
+        some = [batch.rows[i] for i in rows]
         return _SearchBatch(
-            [batch.rows[i] for i in rows],
+            some,
             batch.ids[index, :longest],
             batch.mask[index, :longest],
             None if batch.prefix is None else batch.prefix.select(index),
             batch.midway._replace(hidden=batch.midway.hidden[index, :longest]),
             batch.requests[index],
             batch.subjects[index],
-            torch.stack([new[batch.at[reads, 0]], batch.at[reads, 1]], 1),
-            batch.goals[reads],
-            batch.shares[reads],
+            send(list(zip(*reads, strict=True)), device),
+            reads,
+            lengths,
+            _essence_reads(some, reads[0], device),
+            batch.goals[reads_left],
+            batch.shares[reads_left],
             held,
         )
 
@@ -315,6 +325,9 @@ class _ValueSearch:
             requests,
             subjects,
             torch.tensor(at, device=lm.device),
+            (tuple(r for r, _ in at), tuple(place for _, place in at)),
+            tuple(len(row.ids) - begin for row, begin in pairs),
+            _essence_reads(rows, [r for r, _ in at], lm.device),
             torch.tensor(goals, device=lm.device),
             torch.tensor(shares, device=lm.device),
             None,
@@ -329,3 +342,8 @@ class _ValueSearch:
         with resume_at(lm, before), reading(self.module) as seen, reading(block) as whole, stopping_after(block):
             lm.module(lm.layout.base)(input_ids=ids, **more)
         return (LayerInput(self.layer + 1, whole.output, whole.tuples) if self.after else before), seen.output
+
+
+def _essence_reads(rows: Sequence[SearchRow], read_rows: Sequence[int], device: torch.device) -> Tensor:
+    """Which reads, given by their rows, are of rows without goals."""
+    return send([n for n, row in enumerate(read_rows) if not rows[row].goals], device)

@@ -20,11 +20,11 @@ DECIDE = "Save decision"
 def items(db: RatingsDB, store: Store) -> list[str]:
     """A campaign of ann and bob in which the first three items are rated 1:7, 4:5 and 3:3; those items."""
     pilot(db, store, "ann", "bob", task=TASK)
-    found = sorted({a.item for a in db.assignments("pilot")})
-    for item, values in zip(found, ((1, 7), (4, 5), (3, 3)), strict=False):
+    result = sorted({a.item for a in db.assignments("pilot")})
+    for item, values in zip(result, ((1, 7), (4, 5), (3, 3)), strict=False):
         for person, value in zip(("ann", "bob"), values, strict=True):
             db.save("pilot", person, item, {"executability": value}, form=f"{TASK}@2")
-    return found
+    return result
 
 
 def shown(page: Any) -> str:
@@ -43,8 +43,9 @@ def test_the_widest_comes_first_with_what_everybody_said(db: RatingsDB, items: l
     assert "<span>ann <b>1</b></span><span>bob <b>7</b></span>" in pane(page)
     assert "2 items with a disagreement, 0 decided" in texts(page)
     assert page.radio[0].value is None, "no answer is suggested"
+    assert "1 of 2" in texts(page), "where a phone hides the field for the number"
     page.number_input[0].set_value(2).run()
-    assert shown(page) == items[1]
+    assert shown(page) == items[1] and "2 of 2" in texts(page)
 
 
 def test_a_decision_is_kept_as_the_lead_s_and_the_next_is_shown(
@@ -101,8 +102,8 @@ def test_where_all_agree_there_is_nothing_to_decide(db: RatingsDB, store: Store,
 def test_attention_items_are_not_adjudicated(db: RatingsDB, store: Store, open_page: Open) -> None:
     from annotation_ui.campaigns.control_items import RaterControlItem
 
-    known = [RaterControlItem(purpose="attention", id="a", shown={"script": "s"}, expected={"executability": 7})]
-    pilot(db, store, "ann", "bob", task=TASK, known=known)
+    items = [RaterControlItem(purpose="attention", id="a", shown={"script": "s"}, expected={"executability": 7})]
+    pilot(db, store, "ann", "bob", task=TASK, known=items)
     (watched,) = [i for i, p in db.items("pilot").items() if p.purpose == "attention"]
     for person, value in (("ann", 1), ("bob", 7)):
         db.save("pilot", person, watched, {"executability": value}, form=f"{TASK}@2")

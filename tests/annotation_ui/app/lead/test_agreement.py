@@ -38,8 +38,8 @@ def body(page: Any) -> str:
 def test_the_page_and_the_command_say_the_same(db: RatingsDB, rated: list[str], open_page: Open) -> None:
     page = body(open_page("lead.agreement.show", "lea"))
     words = ["agreement", "pilot", "-r", str(db.path), "--json"]
-    got = CliRunner().invoke(command("annotate"), words, catch_exceptions=False)
-    (aspect,) = json.loads(got.output)["aspects"]
+    result = CliRunner().invoke(command("annotate"), words, catch_exceptions=False)
+    (aspect,) = json.loads(result.output)["aspects"]
     for name in ("alpha", "exact", "within_one", "ac2"):
         e = aspect["agreement"][name]
         interval = "" if e["low"] is None else f" [{e['low']:.3f}, {e['high']:.3f}]"  # none where all resamples agree

@@ -44,5 +44,5 @@ def test_the_slow_figures_come_from_the_shared_cache(db: RatingsDB, store: Store
     pilot(db, store, "ann", "bob")
     for person in ("ann", "bob"):
         work(db, "pilot", person)
-    held = [held_overview(db, "pilot", None) for _ in range(3)]
-    assert all(h.current and h.overview is held[0].overview for h in held) and figures.computed == 1
+    overviews = [held_overview(db, "pilot", None) for _ in range(3)]
+    assert all(h.current and h.overview is overviews[0].overview for h in overviews) and figures.computed == 1

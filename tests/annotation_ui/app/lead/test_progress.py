@@ -20,8 +20,8 @@ TASK = "rate_executability"
 
 def rows(page: Any, n: int = 0) -> list[dict[str, str]]:
     """The lines of the n-th campaign's table of raters: texts by column."""
-    found = [e.value for e in page.get("html") if 'data-label="rater"' in e.value][n]
-    lines = re.findall(r"<tr>(<td.*?)</tr>", found)
+    value = [e.value for e in page.get("html") if 'data-label="rater"' in e.value][n]
+    lines = re.findall(r"<tr>(<td.*?)</tr>", value)
     return [
         {name: re.sub(r"<[^>]+>", "", text) for name, text in re.findall(r'<td data-label="([^"]+)">(.*?)</td>', line)}
         for line in lines
@@ -33,16 +33,16 @@ def save(db: RatingsDB, person: str, item: str, value: int, seconds: float | Non
 
 
 def bar(page: Any) -> tuple[int, str]:
-    (found,) = page.get("progress")
-    return found.proto.value, found.proto.text
+    (progress,) = page.get("progress")
+    return progress.proto.value, progress.proto.text
 
 
 def test_done_counts_real_items_once_and_training_apart(db: RatingsDB, store: Store, open_page: Open) -> None:
-    known = [
+    items = [
         RaterControlItem(purpose=p, id=p, shown={"script": "s"}, expected={"executability": 7})
         for p in ("training", "attention")
     ]
-    pilot(db, store, "ann", "bob", task=TASK, known=known)
+    pilot(db, store, "ann", "bob", task=TASK, known=items)
     real = [i for i, p in db.items("pilot").items() if p.purpose == "real"]
     control = {p.purpose: i for i, p in db.items("pilot").items() if p.purpose != "real"}
     for item, value, seconds in (
@@ -71,8 +71,8 @@ def test_a_column_that_would_be_empty_for_everybody_is_left_out(db: RatingsDB, s
 def test_programs_are_marked(db: RatingsDB, store: Store, open_page: Open) -> None:
     people.invite(db, "synthetic-ann", synthetic=True)
     pilot(db, store, "bob", "synthetic-ann", task=TASK)
-    found = {r["rater"]: r["program"] for r in rows(open_page("lead.progress.show", "lea"))}
-    assert found == {"bob": "", "synthetic-ann": "yes"}
+    by_name = {r["rater"]: r["program"] for r in rows(open_page("lead.progress.show", "lea"))}
+    assert by_name == {"bob": "", "synthetic-ann": "yes"}
 
 
 def test_a_withdrawn_answer_is_not_done(db: RatingsDB, store: Store, open_page: Open) -> None:

@@ -41,6 +41,14 @@ def test_a_choice_that_needs_a_reason_shows_the_reasons() -> None:
     assert reasons_style(plain, {f.name: f"c/i/{f.name}" for f in plain.fields}) == ""
 
 
+def test_a_set_of_choices_is_always_shown_and_has_no_letters() -> None:
+    """Tags are an answer, not the reasons of a no: they were hidden until a question was answered no."""
+    form = make_task("curate_probe").form
+    rule = reasons_style(form, {f.name: f"c/i/{f.name}" for f in form.fields})
+    assert '[data-testid="stForm"] .st-key-c-i-tags {display: block !important;}' in rule
+    assert ".st-key-c-i-tags button::before {content: none" in rule and "st-key-c-i-reasons" not in rule
+
+
 @pytest.mark.slow
 def test_unsure_by_keys_asks_for_a_reason_and_is_saved_with_it(db: RatingsDB, events: Store) -> None:
     served.need_browser()
@@ -62,8 +70,8 @@ def test_unsure_by_keys_asks_for_a_reason_and_is_saved_with_it(db: RatingsDB, ev
         page.locator("[role=toolbar] [aria-pressed=true]").wait_for()
         page.keyboard.press("Enter")
         ready(page, 1, 2)
-    (saved,) = db.history("e")
-    assert saved.answers == {"label": "unsure", "reasons": ["ambiguous"]}
+    (revision,) = db.history("e")
+    assert revision.answers == {"label": "unsure", "reasons": ["ambiguous"]}
 
 
 @pytest.mark.slow
@@ -195,8 +203,8 @@ def test_long_and_foreign_scripts_on_a_turned_phone_and_at_double_size(db: Ratin
     with served.served(db.path) as app, served.browser() as browser:
         page = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True).new_page()
         served.enter(page, app, secret)
-        for done, script in enumerate(SCRIPTS):
-            ready(page, done, 15)
+        for index, script in enumerate(SCRIPTS):
+            ready(page, index, 15)
             assert page.locator("[data-text=script]").inner_text() == script, "shown whole, as text"
             for n, value in enumerate(("3", "7", "5")):
                 group = page.get_by_role("radiogroup").nth(n)

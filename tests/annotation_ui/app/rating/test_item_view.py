@@ -46,9 +46,9 @@ def test_a_filled_form_outlives_a_file_that_is_away(db: RatingsDB, store: Store)
         away.rename(db.path)
         page.keyboard.press("Control+Enter")
         ready(page, 1, 24)
-        found = last(db)
-        assert len(found.pop("marked")) == 1
-        assert found == {"meaningful": "yes", "changes": "no", "guides": "yes", "reasons": found["reasons"],
+        result = last(db)
+        assert len(result.pop("marked")) == 1
+        assert result == {"meaningful": "yes", "changes": "no", "guides": "yes", "reasons": result["reasons"],
                          "comment": "half a se"}  # fmt: skip
         page.get_by_role("link", name="My answers").click()
         page.get_by_text("half a se").wait_for()

@@ -84,8 +84,8 @@ def test_words_are_marked_by_mouse_keys_and_finger_and_reach_the_store(db: Ratin
         ready(phone, 2, 24)
         assert [(m["label"], m["words"]) for m in last(db)["marked"]] == [("fail", order[1].shown["cut"][:6].strip())]
     assert import_campaign(db, store, "pilot").rejected == ()
-    kept = [v for v in store.all(Verdict) if v.check == "filter_question" and v.spans]
-    assert {s.text for v in kept for s in v.spans} >= {marks["question"]["words"], marks["cut"]["words"]}
+    verdicts = [v for v in store.all(Verdict) if v.check == "filter_question" and v.spans]
+    assert {s.text for v in verdicts for s in v.spans} >= {marks["question"]["words"], marks["cut"]["words"]}
 
 
 def test_marks_of_another_text_are_refused_and_the_form_stays_filled(

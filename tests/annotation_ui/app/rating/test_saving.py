@@ -62,12 +62,15 @@ def test_a_second_window_replaces_nothing_unsaid_and_keeps_what_is_filled_in(
         for radio in page.radio:
             radio.set_value(2 + n)
         button(page, "Save and next").click().run()
-    (saved,) = db.history("pilot")
+    (revision,) = db.history("pilot")
     assert "was saved in another window" in second.error[0].value
     assert [r.value for r in second.radio] == [3, 3, 3], "the form stays, though its item is answered"
     second.radio[0].set_value(7)
     button(second, "Save and next").click().run()
-    assert [(r.item, (r.answers or {})["coherence"]) for r in db.history("pilot")] == [(saved.item, 2), (saved.item, 7)]
+    assert [(r.item, (r.answers or {})["coherence"]) for r in db.history("pilot")] == [
+        (revision.item, 2),
+        (revision.item, 7),
+    ]
     assert not second.error and [r.value for r in second.radio] == [None, None, None]
 
 
@@ -101,13 +104,13 @@ def test_an_answer_that_was_closed_meanwhile_is_not_replaced(db: RatingsDB, stor
 
 def test_a_draft_waits_while_the_form_is_another(db: RatingsDB, store: Store, open_page: Open) -> None:
     pilot(db, store, "ann")
-    made, form = db.campaign("pilot"), make_task("rate_script").form
+    campaign, form = db.campaign("pilot"), make_task("rate_script").form
     page = open_page("rate.show", "ann")
     keep_draft(db, "pilot", "ann", db.assignments("pilot", "ann")[0].item, {"comment": "half a thought"}, form)
-    db.add_campaign(made._replace(settings=made.settings | {"form_digest": "another"}))
+    db.add_campaign(campaign._replace(settings=campaign.settings | {"form_digest": "another"}))
     for radio in page.radio:
         radio.set_value(4)
     button(page, "Save and next").click().run()
     assert "This task is closed" in texts(page) and db.history("pilot") == []
-    db.add_campaign(made)
+    db.add_campaign(campaign)
     assert open_page("rate.show", "ann").text_area[0].value == "half a thought"

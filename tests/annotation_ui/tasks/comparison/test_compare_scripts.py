@@ -7,8 +7,8 @@ from annotation_ui.campaigns.campaign import make_task
 
 def test_what_it_asks_is_answered_by_one_of_four() -> None:
     task = make_task("compare_scripts")
-    asked = ["coherence", "consistency", "completeness"]
-    assert [f.name for f in task.form.asked_fields()] == asked
+    aspects = ["coherence", "consistency", "completeness"]
+    assert [f.name for f in task.form.asked_fields()] == aspects
     assert task.form.label == "compare_scripts@1"
     for field in task.form.asked_fields():
         assert field.allowed == ("first", "second", "tie", "cannot_judge") == field.categories

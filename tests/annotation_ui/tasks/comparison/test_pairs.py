@@ -38,25 +38,25 @@ def test_every_two_methods_of_a_question_make_a_pair_with_a_drawn_order(three: S
     assert len(items) == 6 * 3 and len({i.id for i in items}) == 18
     of = Counter(i.stratum for i in items)
     assert of == {"tiny memit | tiny none": 6, "tiny memit | tiny rome": 6, "tiny none | tiny rome": 6}
-    found = {s.id: s for s in three.all(GeneratedScript)}
-    first = [i.stratum.partition(" | ")[0] == method_of(found[i.related[0]]) for i in items]
+    by_id = {s.id: s for s in three.all(GeneratedScript)}
+    first = [i.stratum.partition(" | ")[0] == method_of(by_id[i.related[0]]) for i in items]
     assert 0 < sum(first) < 18, "either may be A"
     for item in items:
-        a, b = (found[r] for r in item.related)
+        a, b = (by_id[r] for r in item.related)
         assert (item.shown["first"], item.shown["second"]) == (a.text, b.text)
         assert a.question == b.question and a.case == b.case == item.case
-    again = [i.related for i in make_task("compare_scripts").items(three)]
-    assert again == [i.related for i in items], "the same order again"
+    repeat = [i.related for i in make_task("compare_scripts").items(three)]
+    assert repeat == [i.related for i in items], "the same order again"
 
 
 def test_nothing_shown_tells_the_method_or_the_edit(three: Store) -> None:
-    for name, wanted in (
+    for name, text in (
         ("compare_scripts", {"question", "fact", "new", "old", "first", "second"}),
         ("compare_executability", {"first", "second"}),
     ):
         task = make_task(name)
         for item in task.items(three):
-            assert set(item.shown) == wanted == {s.name for s in task.form.shows}
+            assert set(item.shown) == text == {s.name for s in task.form.shows}
             assert not any(w in json.dumps(dict(item.shown)) for w in ("memit", "tiny", '"none"'))
 
 
@@ -76,9 +76,9 @@ def test_refusals_empty_texts_and_other_samples_are_not_compared(store: Store) -
 def test_an_answer_is_kept_whichever_script_stood_first(store: Store) -> None:
     task = make_task("compare_scripts")
     (item, *_) = task.items(store)
-    turned = item.model_copy(update={"related": item.related[::-1]})
+    variant = item.model_copy(update={"related": item.related[::-1]})
     one = task.records(item, SAID, person="ann")
-    other = task.records(turned, {**SAID, "coherence": "second"}, person="ann")
+    other = task.records(variant, {**SAID, "coherence": "second"}, person="ann")
     assert [r.id for r in one] == [r.id for r in other], "the same preference is the same record"
     first, second, third = one
     assert isinstance(first, Verdict) and isinstance(second, Verdict) and isinstance(third, Verdict)
@@ -107,14 +107,14 @@ def begin(db: RatingsDB, store: Store, **options: Any) -> None:
 
 def test_a_round_reaches_the_store_with_the_order_that_was_shown(db: RatingsDB, store: Store) -> None:
     begin(db, store, spans=True)
-    got = import_campaign(db, store, "pairs")
-    assert (got.answers, got.new, got.rejected) == (6, 24, ())
+    import_result = import_campaign(db, store, "pairs")
+    assert (import_result.answers, import_result.new, import_result.rejected) == (6, 24, ())
     assert import_campaign(db, store, "pairs").new == 0
-    shown = {frozenset(i.related): i.related for i in make_task("compare_scripts").items(store)}
+    relations = {frozenset(i.related): i.related for i in make_task("compare_scripts").items(store)}
     for verdict in store.all(Verdict):
         if verdict.judged_by is not None:
             (line,) = store.lineage(verdict.id)
-            pair = shown[frozenset((verdict.item_id, *verdict.related))]
+            pair = relations[frozenset((verdict.item_id, *verdict.related))]
             assert line.parents == pair, "lineage holds A and B"
             if verdict.check == "compare_scripts_coherence":
                 assert verdict.value == (1.0 if verdict.item_id == pair[0] else 0.0)
@@ -123,5 +123,5 @@ def test_a_round_reaches_the_store_with_the_order_that_was_shown(db: RatingsDB, 
 def test_a_pair_whose_scripts_are_not_in_the_store_is_reported(db: RatingsDB, store: Store, tmp_path: Path) -> None:
     begin(db, store)
     with Store.open(tmp_path / "other.duckdb", create=True) as other:
-        refused = import_campaign(db, other, "pairs").rejected
-    assert len(refused) == 6 and {r.why for r in refused} == {"the store has no such item"}
+        rejection = import_campaign(db, other, "pairs").rejected
+    assert len(rejection) == 6 and {r.why for r in rejection} == {"the store has no such item"}

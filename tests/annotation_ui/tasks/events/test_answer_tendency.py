@@ -20,13 +20,18 @@ def test_nothing_that_is_shown_tells_the_proposed_answer(events: Store) -> None:
     assert {TASK.part(i) for i in items} == {"in scope", "out of scope"}
 
 
-@pytest.mark.parametrize(("own", "value"), [("a", 1.0), ("c", 3.0), ("none", 0.0)])
-def test_an_answer_is_a_measurement_and_decides_nothing(events: Store, own: str, value: float) -> None:
+@pytest.mark.parametrize(("choice", "value"), [("a", 1.0), ("c", 3.0), ("none", 0.0)])
+def test_an_answer_is_a_measurement_and_decides_nothing(events: Store, choice: str, value: float) -> None:
     item = next(iter(TASK.items(events)))
-    (made,) = TASK.records(item, {"own": own}, person="ann")
-    assert isinstance(made, Verdict)
-    assert (made.label, made.value, made.unit, made.by) == (None, value, "option", "person:ann/answer_tendency_own@1")
-    assert TASK.answer_of(TASK.form.field("own"), value) == own
+    (records,) = TASK.records(item, {"own": choice}, person="ann")
+    assert isinstance(records, Verdict)
+    assert (records.label, records.value, records.unit, records.by) == (
+        None,
+        value,
+        "option",
+        "person:ann/answer_tendency_own@1",
+    )
+    assert TASK.answer_of(TASK.form.field("own"), value) == choice
 
 
 def test_it_comes_before_judging() -> None:

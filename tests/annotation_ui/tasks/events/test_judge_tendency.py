@@ -8,6 +8,8 @@ import pytest
 
 from annotation_ui.campaigns.campaign import make_task
 from annotation_ui.tasks.base import TaskItem
+from curation.rules.event_rule import EventRule
+from curation.rules.event_selection import EventSelectionStream
 from curation.store.store import Store
 from schemas.core.errors import DataError
 from schemas.verdicts import Verdict
@@ -40,11 +42,25 @@ def test_the_proposed_answer_stands_with_its_text_and_the_siblings_are_all_other
 def test_right_keeps_wrong_drops_and_unsure_says_why(
     events: Store, answers: dict[str, Any], label: str, number: float, reason: str
 ) -> None:
-    verdict, measured = TASK.records(first(events), answers, person="ann")
-    assert isinstance(verdict, Verdict) and isinstance(measured, Verdict)
+    verdict, record = TASK.records(first(events), answers, person="ann")
+    assert isinstance(verdict, Verdict) and isinstance(record, Verdict)
     assert (verdict.label, verdict.reason, verdict.by) == (label, reason, "person:ann/judge_tendency@1")
-    assert (measured.label, measured.value, measured.unit) == (None, number, "label")
+    assert (record.label, record.value, record.unit) == (None, number, "label")
     assert TASK.answer_of(TASK.form.field("label"), number) == answers["label"]
+
+
+def test_an_impossible_event_leaves_its_other_questions_unsure(events: Store) -> None:
+    """One vote a person is the most severe of theirs, so a sibling that the same person keeps is held."""
+    item = first(events)
+    answers = {"label": "unsure", "reasons": ["impossible_event"]}
+    _, _, sibling = TASK.records(item, answers, person="ann")
+    assert isinstance(sibling, Verdict)
+    assert (sibling.item_id, sibling.label, sibling.reason) == (item.related[1], "unsure", "impossible_event")
+    other = next(i for i in TASK.items(events) if i.id == sibling.item_id)
+    events.put([*TASK.records(item, answers, person="ann"), *TASK.records(other, {"label": "right"}, person="ann")])
+    events.put(TASK.records(other, {"label": "right"}, person="bo"))
+    kept = [q.key for case in EventSelectionStream(events, EventRule()) for q in case.tendencies]
+    assert kept == []
 
 
 @pytest.mark.parametrize(
@@ -64,7 +80,7 @@ def test_what_cannot_be_kept_is_refused(events: Store, answers: dict[str, Any], 
 
 
 def test_checks_suggest_to_be_unsure() -> None:
-    raised = [make_verdict("i", "drop", "stands_alone@1"), make_verdict("i", "unsure", "repeats_sibling@1")]
-    assert TASK.suggest(raised) == {"label": "unsure", "reasons": ["wording", "repeats"]}
-    assert TASK.form.faults(TASK.suggest(raised)) == []
+    verdicts = [make_verdict("i", "drop", "stands_alone@1"), make_verdict("i", "unsure", "repeats_sibling@1")]
+    assert TASK.suggest(verdicts) == {"label": "unsure", "reasons": ["wording", "repeats"]}
+    assert TASK.form.faults(TASK.suggest(verdicts)) == []
     assert TASK.suggest([make_verdict("i", "drop", "person:ann/stands_alone@1")]) == {}

@@ -42,7 +42,7 @@ def test_answers_are_ratings_of_the_rubric(answered: Store) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "why"),
+    ("change", "reason"),
     [
         ({"accuracy": 3}, "where accuracy is 3 or less, overall is 3 or less"),
         ({"overall": 6}, "allowed: 1 to 5"),
@@ -50,7 +50,7 @@ def test_answers_are_ratings_of_the_rubric(answered: Store) -> None:
         ({"coherence": True}, "allowed: 1 to 5"),
     ],
 )
-def test_the_rule_and_the_scale_hold_for_people_too(answered: Store, change: dict[str, object], why: str) -> None:
+def test_the_rule_and_the_scale_hold_for_people_too(answered: Store, change: dict[str, object], reason: str) -> None:
     item = next(iter(TASK.items(answered)))
-    with pytest.raises(DataError, match=why):
+    with pytest.raises(DataError, match=reason):
         TASK.records(item, {**GOOD, **change}, person="ann")

@@ -35,8 +35,8 @@ def test_a_store_is_judged_as_construction_judges(around: CheckContext) -> None:
     labels = {}
     for name in EVENT_CHECKS.names():
         (check,) = make_checks([name])
-        done = run_check(around.store, check, around=around)
-        labels[name] = (done.labels, done.left)
+        outcome = run_check(around.store, check, around=around)
+        labels[name] = (outcome.labels, outcome.left)
     assert labels == {
         "information_kept": ({"drop": 1}, 0),  # Corvo is lost
         "options_differ": ({"keep": 2}, 1),  # the question whose event is away stays due
@@ -44,9 +44,9 @@ def test_a_store_is_judged_as_construction_judges(around: CheckContext) -> None:
         "repeats_sibling": ({"keep": 2}, 1),
         "subject_named": ({"drop": 1, "keep": 1}, 1),
     }
-    stored = {v.key: v for v in around.store.verdicts([OUTSIDE.id])}
-    own = judge_event("tendency_question", EventInputs(event=EVENT, question=OUTSIDE))
-    assert {v.by: v.label for v in own} == {v.by: v.label for v in stored.values()}
+    records = {v.key: v for v in around.store.verdicts([OUTSIDE.id])}
+    verdicts = judge_event("tendency_question", EventInputs(event=EVENT, question=OUTSIDE))
+    assert {v.by: v.label for v in verdicts} == {v.by: v.label for v in records.values()}
     values = [v.value for v in around.store.verdicts([OUTSIDE.id, LIKE.id]) if v.check == "repeats_sibling"]
     assert sorted(values) == [0.0, pytest.approx(12 / 14)]
 

@@ -23,7 +23,7 @@ def judged(text: str, bare: str = BARE, *answers: str) -> Verdict:
 
 
 @pytest.mark.parametrize(
-    ("text", "lost"),
+    ("text", "losses"),
     [
         (BARE, ""),
         ("It is done. In May, at Genoa, AR paid 40 million for all of Brenta Rail.", ""),  # an alias is a name
@@ -34,9 +34,9 @@ def judged(text: str, bare: str = BARE, *answers: str) -> Verdict:
         (f"{BARE} Good. Good. Good. Good. Good.", "6 sentences are more than 5"),
     ],
 )
-def test_what_is_lost_is_told(text: str, lost: str) -> None:
+def test_what_is_lost_is_told(text: str, losses: str) -> None:
     verdict = judged(text)
-    assert (verdict.label, verdict.reason) == (("drop", lost) if lost else ("keep", ""))
+    assert (verdict.label, verdict.reason) == (("drop", losses) if losses else ("keep", ""))
 
 
 def test_an_added_answer_is_told_and_one_that_the_event_gives_is_not() -> None:

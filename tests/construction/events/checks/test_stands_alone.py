@@ -8,7 +8,7 @@ from tests.support.events import make_event, make_tendency
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "result"),
     [
         ("How may fares in Genoa change?", ""),
         ("How may this event change fares?", "this event"),
@@ -23,8 +23,8 @@ from tests.support.events import make_event, make_tendency
         ("How may the eventual winner feel?", ""),
     ],
 )
-def test_what_points_at_the_event(text: str, found: str) -> None:
+def test_what_points_at_the_event(text: str, result: str) -> None:
     verdict = StandsAlone().judge_one(EventInputs(event=make_event(), question=make_tendency(text)))
-    assert [s.text for s in verdict.spans] == ([found] if found else [])
-    assert verdict.label == ("drop" if found else "keep")
+    assert [s.text for s in verdict.spans] == ([result] if result else [])
+    assert verdict.label == ("drop" if result else "keep")
     assert all(text[s.start : s.end] == s.text for s in verdict.spans)

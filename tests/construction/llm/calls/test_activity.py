@@ -16,9 +16,9 @@ def clock(monkeypatch):
 
 def test_answers_and_failures_are_counted_and_the_journal_s_make_no_rate(clock):
     activity = Activity()
-    for failed in (False, True, True):
+    for failure in (False, True, True):
         clock[0] += 1
-        activity.answered(from_endpoint=False, failed=failed)
+        activity.answered(from_endpoint=False, failed=failure)
     assert (activity.answers, activity.failed, activity.rate()) == (3, 2, None)
 
 

@@ -42,10 +42,10 @@ def test_transient_faults_are_asked_again_and_not_journaled(ask, name):
 )
 def test_fatal_faults_stop_in_one_sentence_without_the_key(ask, status, words):
     body = {"error": {"message": f"Incorrect {KEY}", "code": "insufficient_quota" if status == 429 else "x"}}
-    with ScriptedServer(lambda p: Raw(status, body)) as server, pytest.raises(ModelError) as caught:
+    with ScriptedServer(lambda p: Raw(status, body)) as server, pytest.raises(ModelError) as error:
         ask(server.url, request())
     assert len(server.requests) == 1
-    text = str(caught.value)
+    text = str(error.value)
     assert words in text and server.url in text and "\n" not in text and KEY not in text
 
 
@@ -53,9 +53,9 @@ def test_unreachable_endpoint_says_where_and_what_next(ask):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
-    with pytest.raises(ModelError, match="no connection") as caught:
+    with pytest.raises(ModelError, match="no connection") as error:
         ask(url, request())
-    assert url in str(caught.value) and "--base-url" in str(caught.value)
+    assert url in str(error.value) and "--base-url" in str(error.value)
 
 
 def test_timeout_is_transient(ask):

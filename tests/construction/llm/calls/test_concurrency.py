@@ -34,8 +34,8 @@ class Worker:
 
 def test_results_stand_in_order_whoever_is_first():
     worker = Worker()
-    done = asyncio.run(gather_all([worker.work(n, 0.02 * (3 - n)) for n in range(3)]))
-    assert done == [0, 1, 2] and worker.most == 3
+    results = asyncio.run(gather_all([worker.work(n, 0.02 * (3 - n)) for n in range(3)]))
+    assert results == [0, 1, 2] and worker.most == 3
     assert asyncio.run(gather_all([])) == []
 
 
@@ -69,11 +69,11 @@ def test_only_so_many_are_ahead_of_the_one_that_is_waited_for(ahead):
     worker = Worker()
 
     async def main():
-        made = []
+        items = []
         async for number in ordered_map([lambda n=n: worker.work(n, 0.005) for n in range(8)], ahead=ahead):
-            made.append(number)
-            assert worker.begun <= len(made) + ahead
-        return made
+            items.append(number)
+            assert worker.begun <= len(items) + ahead
+        return items
 
     assert asyncio.run(main()) == list(range(8)) and worker.most == ahead + 1
 
@@ -83,12 +83,12 @@ def test_a_slow_first_one_does_not_hold_up_those_ahead_of_it():
 
     async def main():
         start = asyncio.get_running_loop().time()
-        made = ordered_map([lambda n=n: worker.work(n, 0.2) for n in range(4)], ahead=3)
-        done = [x async for x in made]
-        return done, asyncio.get_running_loop().time() - start
+        generator = ordered_map([lambda n=n: worker.work(n, 0.2) for n in range(4)], ahead=3)
+        results = [x async for x in generator]
+        return results, asyncio.get_running_loop().time() - start
 
-    done, seconds = asyncio.run(main())
-    assert done == [0, 1, 2, 3] and seconds < 0.6
+    result, seconds = asyncio.run(main())
+    assert result == [0, 1, 2, 3] and seconds < 0.6
 
 
 @pytest.mark.parametrize("leave", ["an error", "the reader goes"])
@@ -99,8 +99,10 @@ def test_nothing_runs_on_after_the_end(leave):
 
     async def main():
         async def read():
-            async with aclosing(ordered_map([lambda n=n: worker.work(n, n / 1000) for n in numbers], ahead=2)) as made:
-                async for number in made:
+            async with aclosing(
+                ordered_map([lambda n=n: worker.work(n, n / 1000) for n in numbers], ahead=2)
+            ) as stream:
+                async for number in stream:
                     if leave == "the reader goes" and number == 1:
                         return
 

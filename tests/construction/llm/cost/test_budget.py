@@ -60,8 +60,8 @@ def counted(into, out):
 def test_cost_is_kept_with_the_reply(ask):
     with ScriptedServer(lambda p: counted(1000, 500)) as server:
         (reply,) = ask(server.url, request())
-        (again,) = ask(server.url, request())
-    assert reply.cost == again.cost == pytest.approx(0.002)
+        (repeat,) = ask(server.url, request())
+    assert reply.cost == repeat.cost == pytest.approx(0.002)
 
 
 def test_a_token_budget_is_never_exceeded_and_stops_in_one_sentence(ask):
@@ -72,18 +72,18 @@ def test_a_token_budget_is_never_exceeded_and_stops_in_one_sentence(ask):
         return counted(rng.randint(1, 60), rng.randint(1, 100))
 
     with ScriptedServer(answer, delay=0.005) as server:
-        with pytest.raises(BudgetReached, match=r"of 2,000 spent.*higher --max-tokens") as caught:
+        with pytest.raises(BudgetReached, match=r"of 2,000 spent.*higher --max-tokens") as error:
             ask(server.url, *[request(str(i)) for i in range(100)], max_tokens=2000, reply_tokens=100, concurrency=16)
         first = ask.budget.spent.tokens
-        assert "\n" not in str(caught.value) and 1400 < first <= 2000
+        assert "\n" not in str(error.value) and 1400 < first <= 2000
         on_record = sum(v["tokens_in"] + v["tokens_out"] for k, v in Journal(ask.journal).items() if k[:4] == "llm/")
         assert on_record == first  # nothing that was paid for was thrown away
-        seen = len(server.requests)
+        count = len(server.requests)
         with pytest.raises(BudgetReached, match="earlier runs on this journal included"):
             ask(server.url, *[request(str(i)) for i in range(100)], max_tokens=2000, reply_tokens=100)
-        assert ask.budget.spent.tokens <= 2000 and len(server.requests) - seen <= 2
-        done = ask(server.url, *[request(str(i)) for i in range(100)], max_tokens=10**6, reply_tokens=100)
-    assert {r.status for r in done} == {"ok"} and len(server.requests) == 100
+        assert ask.budget.spent.tokens <= 2000 and len(server.requests) - count <= 2
+        result = ask(server.url, *[request(str(i)) for i in range(100)], max_tokens=10**6, reply_tokens=100)
+    assert {r.status for r in result} == {"ok"} and len(server.requests) == 100
 
 
 @asynccontextmanager
@@ -122,8 +122,8 @@ def test_a_smaller_call_that_waits_too_does_not_go_after_the_end(tmp_path):
             budget.settle("a", Amount(20, 0))
             return await asyncio.gather(large, small, return_exceptions=True)
 
-    told = asyncio.run(main())
-    assert [type(t) for t in told] == [BudgetReached, BudgetReached]
+    output = asyncio.run(main())
+    assert [type(t) for t in output] == [BudgetReached, BudgetReached]
 
 
 def test_a_budget_in_dollars(ask):
@@ -137,11 +137,11 @@ def test_calls_whose_end_is_unknown_count_in_full(ask):
     answers = [Raw(body=completion('{"n": 1}'), delay=0.4), '{"n": 1}']
     with ScriptedServer(lambda p: answers.pop(0)) as server:
         ask(server.url, request(), max_tokens=10**6, reply_tokens=100, timeout=0.15)
-        lost = ask.budget.spent.tokens - 18
-        assert lost > 100
+        tokens = ask.budget.spent.tokens - 18
+        assert tokens > 100
         answers.append('{"n": 1}')
         ask(server.url, request("b"), max_tokens=10**6, reply_tokens=100)
-    assert ask.budget.earlier.tokens == lost + 18
+    assert ask.budget.earlier.tokens == tokens + 18
 
 
 def test_calls_in_flight_at_a_kill_count_in_full(ask):
@@ -230,5 +230,5 @@ def test_two_clients_share_a_budget(tmp_path):
         return None
 
     with ScriptedServer(lambda p: counted(10, 10)) as server:
-        spent = asyncio.run(main(server.url))
-        assert spent is not None and 400 < spent <= 1000 and {p["model"] for p in server.requests} == {"a", "b"}
+        seconds = asyncio.run(main(server.url))
+        assert seconds is not None and 400 < seconds <= 1000 and {p["model"] for p in server.requests} == {"a", "b"}

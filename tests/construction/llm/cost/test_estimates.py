@@ -21,9 +21,9 @@ def test_nothing_is_free():
 def test_tokens_are_rounded_once_over_all_calls(times):
     counter = CallCounter()
     counter.add(CHAT, reply_tokens=5, times=times)
-    found = counter.estimate(Price(2.0, 10.0, date(2026, 1, 1)))
-    assert found[:3] == (times, times * 19 // CHARACTERS_PER_TOKEN, 5 * times)
-    assert found.cost == pytest.approx((2.0 * found.tokens_in + 10.0 * found.tokens_out) / 1e6)
+    estimate = counter.estimate(Price(2.0, 10.0, date(2026, 1, 1)))
+    assert estimate[:3] == (times, times * 19 // CHARACTERS_PER_TOKEN, 5 * times)
+    assert estimate.cost == pytest.approx((2.0 * estimate.tokens_in + 10.0 * estimate.tokens_out) / 1e6)
 
 
 def test_without_a_price_there_are_no_dollars_and_a_word_on_how_to_add_them():

@@ -17,14 +17,14 @@ def test_prices(tmp_path):
     half = price_of("gpt-4o-mini-2024-07-18", batch=True)
     assert half and half.input == pytest.approx(0.075)
     assert price_of("qwen") is None
-    own = tmp_path / "p.toml"
-    own.write_text('checked = 2026-02-03\n[models]\n"qwen" = { input = 1, output = 2, batch_output = 0.5 }\n')
-    live, batch = price_of("qwen", table=own), price_of("qwen", batch=True, table=own)
+    path = tmp_path / "p.toml"
+    path.write_text('checked = 2026-02-03\n[models]\n"qwen" = { input = 1, output = 2, batch_output = 0.5 }\n')
+    live, batch = price_of("qwen", table=path), price_of("qwen", batch=True, table=path)
     assert live == Price(1, 2, date(2026, 2, 3)) and batch == Price(1, 0.5, date(2026, 2, 3))
-    assert price_of("gpt-4o", table=own) is not None
-    own.write_text('checked = 2026-02-03\n[models]\n"qwen" = { input = -1, output = 2 }\n')
+    assert price_of("gpt-4o", table=path) is not None
+    path.write_text('checked = 2026-02-03\n[models]\n"qwen" = { input = -1, output = 2 }\n')
     with pytest.raises(DataError, match="models.qwen.input"):
-        price_of("qwen", table=own)
+        price_of("qwen", table=path)
     with pytest.raises(UserError, match="no such"):
         price_of("qwen", table=tmp_path / "none.toml")
 

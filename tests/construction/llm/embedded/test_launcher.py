@@ -107,15 +107,15 @@ def test_embedded_model_constructs_and_says_what_it_is(gguf, tmp_path):
     )
     store = str(tmp_path / "s.duckdb")
     line = [str(facts), "--store", store, "--questions", "2", "--neighbours", "0"]
-    done = CliRunner().invoke(construct, line)
-    assert done.exit_code == 0, done.output
-    assert "smoke-test quality" in done.output
-    again = CliRunner().invoke(construct, [*line, "--json"])
-    funnel = json.loads(again.stdout.splitlines()[-1])
+    outcome = CliRunner().invoke(construct, line)
+    assert outcome.exit_code == 0, outcome.output
+    assert "smoke-test quality" in outcome.output
+    result = CliRunner().invoke(construct, [*line, "--json"])
+    funnel = json.loads(result.stdout.splitlines()[-1])
     assert (funnel["calls"], funnel["quality"], funnel["asked"]) == (0, "plumbing", 2)
-    with Store.open(store) as opened:
-        for script in opened.all(Script):
-            assert opened.lineage(script.id)[0].detail["quality"] == "plumbing"
+    with Store.open(store) as db:
+        for script in db.all(Script):
+            assert db.lineage(script.id)[0].detail["quality"] == "plumbing"
 
 
 @pytest.mark.parametrize(("busy", "threads"), [(0.0, 2), (0.4, 2), (1.6, 1), (9.0, 1)])

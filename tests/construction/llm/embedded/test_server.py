@@ -68,10 +68,10 @@ def test_it_listens_on_this_machine_only_with_a_context_for_every_slot(start, tm
     model.touch()
     child = start(model, 2, 3, 1024)
     child.stdout.readline()
-    seen = json.loads((tmp_path / "seen").read_text())
-    assert (seen["hostnames"], seen["port"]) == (["127.0.0.1"], 0)
-    assert (seen["n_parallel"], seen["n_ctx"]) == (3, 3 * 1024)
-    assert (seen["threads"], seen["batch_threads"], seen["path"]) == (2, 2, str(model))
+    data = json.loads((tmp_path / "seen").read_text())
+    assert (data["hostnames"], data["port"]) == (["127.0.0.1"], 0)
+    assert (data["n_parallel"], data["n_ctx"]) == (3, 3 * 1024)
+    assert (data["threads"], data["batch_threads"], data["path"]) == (2, 2, str(model))
 
 
 def test_a_model_that_does_not_load_ends_it_with_the_reason_and_no_address(start, tmp_path):

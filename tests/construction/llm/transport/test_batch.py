@@ -73,19 +73,19 @@ TEXTS = ["a", "bb", "ccc", "refuse", "bad"]
 def test_batches_give_the_replies_and_keys_of_live_calls(tmp_path, ask):
     batches = Batches()
     with ScriptedServer(answer, batches=batches) as server:
-        got = ask(server.url, TEXTS)
+        replies = ask(server.url, TEXTS)
         assert server.requests == []
         (tmp_path / "j.jsonl").rename(tmp_path / "batch.jsonl")
         live = ask(server.url, TEXTS, batch=False)
-    assert plain(got) == plain(live)
+    assert plain(replies) == plain(live)
     keys = [
         {k: (v["raw"], v["kind"]) for k, v in Journal(tmp_path / name).items() if k.startswith("llm/")}
         for name in ("batch.jsonl", "j.jsonl")
     ]
     assert keys[0] == keys[1] and len(keys[0]) == 11
     assert [len(keys) for keys in batches.submitted] == [5, 5, 1]  # first, second with the repair of "bad", its second
-    stored = [v for k, v in Journal(tmp_path / "batch.jsonl").items() if k.startswith("llm/")]
-    assert {v["batch"] for v in stored if v["kind"] == "reply"} == {"batch-0", "batch-1", "batch-2"}
+    records = [v for k, v in Journal(tmp_path / "batch.jsonl").items() if k.startswith("llm/")]
+    assert {v["batch"] for v in records if v["kind"] == "reply"} == {"batch-0", "batch-1", "batch-2"}
 
 
 def test_a_run_that_dies_while_waiting_finds_its_batch_again(ask):
@@ -109,9 +109,9 @@ def test_a_run_that_dies_between_making_a_batch_and_noting_its_id_finds_it(ask):
         lines = ask.journal.read_text().splitlines(keepends=True)
         meant = [n for n, x in enumerate(lines) if '"meant"' in x]
         ask.journal.write_text("".join(lines[: meant[0] + 1]))
-        made = len(batches.made)
+        count = len(batches.made)
         ask(server.url, ["a"])
-        assert len(batches.made) == made + 1  # the first was found by its mark; the second stage was not yet meant
+        assert len(batches.made) == count + 1  # the first was found by its mark; the second stage was not yet meant
         ask.journal.write_text("".join(lines[: meant[0] + 1]))
         batches.made.clear()
         ask(server.url, ["a"])
@@ -128,33 +128,33 @@ def test_a_live_run_takes_what_a_batch_holds_and_does_not_pay_twice(ask):
         assert server.requests == []
         batches.made[0]["left"] = 0
         ask(server.url, TEXTS, batch=False)
-    asked = [p["messages"][0]["content"] for p in server.requests]
-    assert not {"a", "bb", "ccc"} & set(asked) and len(asked) == 6 and len(batches.made) == 1
+    contents = [p["messages"][0]["content"] for p in server.requests]
+    assert not {"a", "bb", "ccc"} & set(contents) and len(contents) == 6 and len(batches.made) == 1
 
 
 def test_lines_that_failed_are_submitted_again_and_the_rest_is_kept(ask):
-    seen = []
+    calls = []
 
     def once_busy(payload):
         text = payload["messages"][0]["content"]
-        seen.append(text)
-        if text in ("a", "bb") and seen.count(text) == 1:
+        calls.append(text)
+        if text in ("a", "bb") and calls.count(text) == 1:
             return Raw(429 if text == "a" else 500, {"error": {"message": "busy"}})
         return answer(payload)
 
     batches = Batches()
     with ScriptedServer(once_busy, batches=batches) as server:
-        got = ask(server.url, ["a", "bb", "ccc"])
-    assert [r.status for r in got] == ["ok"] * 6
+        replies = ask(server.url, ["a", "bb", "ccc"])
+    assert [r.status for r in replies] == ["ok"] * 6
     assert len(batches.submitted[0]) == 3 and set(batches.submitted[0][:2]) <= set(batches.submitted[1])
-    assert seen.count("ccc") == 1
+    assert calls.count("ccc") == 1
 
 
 def test_an_expired_batch_is_kept_as_far_as_it_came(ask):
     batches = Batches(fate=lambda n: ("expired", 0.5) if n == 0 else "completed")
     with ScriptedServer(answer, batches=batches) as server:
-        got = ask(server.url, ["a", "bb", "ccc", "dddd"])
-    assert {r.status for r in got} == {"ok"}
+        replies = ask(server.url, ["a", "bb", "ccc", "dddd"])
+    assert {r.status for r in replies} == {"ok"}
     assert batches.submitted[0][:2] == [k for k in batches.submitted[0] if k not in batches.submitted[1]]
 
 
@@ -163,16 +163,16 @@ def test_a_cancelled_batch_stops_the_work_and_the_next_run_submits_the_rest(ask)
     with ScriptedServer(answer, batches=batches) as server:
         with pytest.raises(ModelError, match="batch-0 was cancelled; give the same command again"):
             ask(server.url, ["a", "bb", "ccc", "dddd"])
-        got = ask(server.url, ["a", "bb", "ccc", "dddd"])
-    assert {r.status for r in got} == {"ok"}
+        replies = ask(server.url, ["a", "bb", "ccc", "dddd"])
+    assert {r.status for r in replies} == {"ok"}
     assert not set(batches.submitted[0][:2]) & {k for keys in batches.submitted[1:] for k in keys}
 
 
 def test_a_batch_too_large_for_the_account_is_halved(ask):
     batches = Batches(fate=lambda n: "failed:token_limit_exceeded" if n == 0 else "completed")
     with ScriptedServer(answer, batches=batches) as server:
-        got = ask(server.url, ["a", "bb", "ccc", "dddd"])
-    assert {r.status for r in got} == {"ok"}
+        replies = ask(server.url, ["a", "bb", "ccc", "dddd"])
+    assert {r.status for r in replies} == {"ok"}
     assert [len(x) for x in batches.submitted[:3]] == [4, 2, 2]
 
 
@@ -196,8 +196,8 @@ def test_a_form_that_is_refused_goes_into_the_next_round(ask):
 
     batches = Batches()
     with ScriptedServer(no_schema, batches=batches) as server:
-        got = ask(server.url, ["a", "bb"])
-    assert {r.status for r in got} == {"ok"}
+        replies = ask(server.url, ["a", "bb"])
+    assert {r.status for r in replies} == {"ok"}
     assert [len(x) for x in batches.submitted] == [2, 2, 2]  # refused, first, second: the form is known by then
 
 
@@ -218,5 +218,5 @@ def test_rubbish_in_result_files_is_passed_over():
 
     good = {"custom_id": "k", "response": {"status_code": 200, "body": completion('{"n": 1}')}, "error": None}
     lines = ["", "{", "[1]", "null", json.dumps({"custom_id": "other"}), json.dumps(good), '{"custom_id": ["k"]}']
-    found = results("\n".join(lines), {"k"}, mask=Mask([]))
-    assert list(found) == ["k"] and found["k"].raw == '{"n": 1}'
+    result = results("\n".join(lines), {"k"}, mask=Mask([]))
+    assert list(result) == ["k"] and result["k"].raw == '{"n": 1}'

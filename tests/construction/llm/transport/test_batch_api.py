@@ -27,9 +27,9 @@ def body(text):
 def test_files_keep_the_limits_and_lose_no_call():
     calls = {f"llm/{n}": body("x" * n) for n in range(40)}
     size = 1200
-    made = list(chunks(calls, max_calls=7, size=size))
-    assert [key for keys, _ in made for key in keys] == list(calls)
-    for keys, data in made:
+    parts = list(chunks(calls, max_calls=7, size=size))
+    assert [key for keys, _ in parts for key in keys] == list(calls)
+    for keys, data in parts:
         lines = [json.loads(line) for line in data.splitlines()]
         assert [line["custom_id"] for line in lines] == keys and len(keys) <= 7
         assert [line["body"] for line in lines] == [calls[k] for k in keys]
@@ -38,8 +38,8 @@ def test_files_keep_the_limits_and_lose_no_call():
 
 
 def test_a_call_that_is_too_large_for_a_file_gets_one_of_its_own():
-    made = list(chunks({"a": body("x"), "big": body("y" * 999), "c": body("z")}, max_calls=9, size=300))
-    assert [keys for keys, _ in made] == [["a"], ["big"], ["c"]]
+    parts = list(chunks({"a": body("x"), "big": body("y" * 999), "c": body("z")}, max_calls=9, size=300))
+    assert [keys for keys, _ in parts] == [["a"], ["big"], ["c"]]
 
 
 def line(key, response=None, error=None):
@@ -49,8 +49,8 @@ def line(key, response=None, error=None):
 def test_a_result_file_is_read_line_by_line_and_what_is_none_of_ours_is_passed_over():
     good = line("llm/1", {"status_code": 200, "body": completion(f"yes {KEY}")})
     text = "\n".join(["", "no json", "[]", '{"custom_id": ["llm/1"]}', line("llm/9", {}), good, good[:30]])
-    found = results(text, {"llm/1", "llm/2"}, mask=MASK)
-    assert list(found) == ["llm/1"] and found["llm/1"].raw == "yes ***"
+    result = results(text, {"llm/1", "llm/2"}, mask=MASK)
+    assert list(result) == ["llm/1"] and result["llm/1"].raw == "yes ***"
 
 
 FATES = {
@@ -73,8 +73,8 @@ def test_every_fate_of_a_call_is_a_kind(name):
 
 
 def test_refused_in_a_batch_is_refused():
-    refused = line("llm/1", {"status_code": 200, "body": completion(None, refusal="no")})
-    outcome = results(refused, {"llm/1"}, mask=MASK)["llm/1"]
+    response = line("llm/1", {"status_code": 200, "body": completion(None, refusal="no")})
+    outcome = results(response, {"llm/1"}, mask=MASK)["llm/1"]
     assert isinstance(outcome, StoredOutcome) and (outcome.kind, outcome.message) == ("refused", "no")
 
 
@@ -92,23 +92,23 @@ def test_a_batch_carries_its_mark_and_is_found_by_it():
     batches = Batches()
 
     async def work(api):
-        made = await api.create("mark-1", lines)
-        return made, await api.find("mark-1"), await api.find("another"), (await api.look(made)).id
+        batch = await api.create("mark-1", lines)
+        return batch, await api.find("mark-1"), await api.find("another"), (await api.look(batch)).id
 
     with ScriptedServer(lambda p: "yes", batches=batches) as server:
-        made, found, other, seen = use(server.url, work)
-    assert made == found == seen and other is None and batches.submitted == [["llm/1"]]
+        replies, result, other, requests = use(server.url, work)
+    assert replies == result == requests and other is None and batches.submitted == [["llm/1"]]
 
 
 def test_a_batch_that_was_made_though_its_reply_was_lost_is_not_made_twice():
     """The first answer is cut off on its way; the second attempt looks for the mark first."""
     batches = Batches()
-    handle, lost = batches.handle, []
+    handle, losses = batches.handle, []
 
     def cut(server, path, body, kind):
         answer = handle(server, path, body, kind)
-        if path.startswith("/v1/batches") and body and not lost:
-            lost.append(True)
+        if path.startswith("/v1/batches") and body and not losses:
+            losses.append(True)
             return Raw(500, {"error": {"message": "oops"}})
         return answer
 
@@ -116,7 +116,7 @@ def test_a_batch_that_was_made_though_its_reply_was_lost_is_not_made_twice():
     _, lines = next(chunks({"llm/1": body("x")}, max_calls=9, size=9999))
     with ScriptedServer(lambda p: "yes", batches=batches) as server:
         assert use(server.url, lambda api: api.create("mark-1", lines))
-    assert lost and len(batches.made) == 1
+    assert losses and len(batches.made) == 1
 
 
 def test_a_batch_that_the_endpoint_forgot_is_nothing():
@@ -134,18 +134,18 @@ FAULTS = {
 @pytest.mark.parametrize("name", FAULTS)
 def test_patience_has_an_end_and_says_why(name, monkeypatch):
     answer, words, calls = FAULTS[name]
-    seen = []
+    records = []
 
     class Broken(Batches):
-        def handle(self, *what):
-            seen.append(what)
+        def handle(self, *kind):
+            records.append(kind)
             return answer
 
     waits = []
     monkeypatch.setattr(batch_api.asyncio, "sleep", lambda seconds: _note(waits, seconds))
-    with ScriptedServer(lambda p: "yes", batches=Broken()) as server, pytest.raises(ModelError) as told:
+    with ScriptedServer(lambda p: "yes", batches=Broken()) as server, pytest.raises(ModelError) as error:
         use(server.url, lambda api: api.find("mark"))
-    assert words in str(told.value) and KEY not in str(told.value) and len(seen) == calls
+    assert words in str(error.value) and KEY not in str(error.value) and len(records) == calls
     assert len(waits) == (calls if calls > 1 else 0)
 
 

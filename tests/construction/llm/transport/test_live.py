@@ -84,15 +84,15 @@ FAULTS = {
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_faults_are_values_without_the_key(name):
-    answer, kind, wait, lost = FAULTS[name]
+    answer, kind, wait, loss = FAULTS[name]
     throttle = Counted()
     with ScriptedServer(lambda p: answer) as server:
         wire, outcome = send(server.url, throttle=throttle)
-    assert isinstance(outcome, CallError) and (outcome.kind, outcome.wait, outcome.lost) == (kind, wait, lost)
+    assert isinstance(outcome, CallError) and (outcome.kind, outcome.wait, outcome.lost) == (kind, wait, loss)
     assert KEY not in outcome.message and wire.calls == 1
     assert (("limited", wait) in throttle.told) == (name == "429")
-    used = throttle.told[1][2]
-    assert used == (300.0 if lost else 0), "what may have been charged counts"
+    tokens = throttle.told[1][2]
+    assert tokens == (300.0 if loss else 0), "what may have been charged counts"
 
 
 def test_a_reply_that_never_comes_is_given_up_in_time_and_may_be_charged():
@@ -114,9 +114,9 @@ def test_secrets_are_taken_out_of_every_text_and_nothing_else_changes():
     plain = StoredOutcome(kind="reply", raw="x", at="t")
     assert masked(plain, mask) is plain
     spoken = [{"token": KEY, "logprob": -1.0}]
-    said = StoredOutcome(
+    outcome = StoredOutcome(
         kind="reply", raw=f"a {KEY}", message=KEY, finish=KEY, served=KEY, at="t", tokens_in=3, logprobs=spoken
     )
-    clean = masked(said, mask)
+    clean = masked(outcome, mask)
     assert KEY not in clean.model_dump_json() and (clean.raw, clean.tokens_in, clean.logprobs) == ("a ***", 3, None)
     assert masked(CallError("fatal", f"no {KEY}", status=401), mask) == CallError("fatal", "no ***", status=401)

@@ -38,12 +38,12 @@ def request(text="one?"):
 def test_no_minute_holds_more_than_the_limit(limit, gaps):
     now = [0.0]
     bucket = Bucket(limit, clock=lambda: now[0])
-    sent = []
+    payload = []
     for gap in gaps:
         now[0] += gap
-        sent.append(now[0] + bucket.take(1))
-    for start in sent:
-        assert sum(start <= t < start + 59.999 for t in sent) <= limit
+        payload.append(now[0] + bucket.take(1))
+    for start in payload:
+        assert sum(start <= t < start + 59.999 for t in payload) <= limit
 
 
 def test_a_bucket_lets_through_nearly_what_it_may():
@@ -122,15 +122,15 @@ def _body():
 
 
 def test_an_endpoint_that_limits_long_is_waited_for(tmp_path):
-    asked = []
+    requests = []
 
     def busy(payload):
-        asked.append(1)
-        return Raw(429, {"error": {"message": "rate"}}, {"Retry-After": "0.01"}) if len(asked) < 9 else '{"n": 1}'
+        requests.append(1)
+        return Raw(429, {"error": {"message": "rate"}}, {"Retry-After": "0.01"}) if len(requests) < 9 else '{"n": 1}'
 
     with ScriptedServer(busy) as server:
         (reply,) = clients(server.url, tmp_path, 1)
-    assert reply.status == "ok" and len(asked) == 9  # more than 'tries', because it answers
+    assert reply.status == "ok" and len(requests) == 9  # more than 'tries', because it answers
 
 
 def test_an_endpoint_that_limits_for_ever_is_given_up(tmp_path):

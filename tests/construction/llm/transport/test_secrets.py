@@ -47,11 +47,11 @@ def echoing(payload):
 def test_the_key_in_replies_and_headers(tmp_path, mode):
     with ScriptedServer(echoing, batches=Batches()) as server:
         address = server.url.replace("http://", f"http://user:{CANARY}@") + f"?key={CANARY}"
-        done = construct(tmp_path, server.url, *mode)
-        assert done.returncode == 0, done.stderr
+        result = construct(tmp_path, server.url, *mode)
+        assert result.returncode == 0, result.stderr
         if not mode:
             assert server.keys and set(server.keys) == {f"Bearer {CANARY}"}
-        is_nowhere(tmp_path, done)
+        is_nowhere(tmp_path, result)
         assert "***" in (tmp_path / "s.duckdb.llm.jsonl").read_text()
         is_nowhere(tmp_path, construct(tmp_path, address, "--journal", str(tmp_path / "other.jsonl")))
 
@@ -68,9 +68,9 @@ ERRORS = {
 @pytest.mark.parametrize("name", ERRORS)
 def test_the_key_in_errors(tmp_path, name):
     with ScriptedServer(lambda p: ERRORS[name]) as server:
-        done = construct(tmp_path, server.url)
-    assert "Traceback" not in done.stderr and (done.returncode != 0 or name == "bad request")
-    is_nowhere(tmp_path, done)
+        result = construct(tmp_path, server.url)
+    assert "Traceback" not in result.stderr and (result.returncode != 0 or name == "bad request")
+    is_nowhere(tmp_path, result)
 
 
 def test_short_words_are_no_secrets():

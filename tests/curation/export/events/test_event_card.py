@@ -22,12 +22,12 @@ from tests.support.events import event_case, make_tendency
 def test_a_release_of_the_shipped_events(tmp_path: Path) -> None:
     import_split(events_split(), tmp_path / "s.duckdb", origin="events")
     with Store.open(tmp_path / "s.duckdb", write=True) as store:
-        asked = list(store.all(TendencyQuestion))[:30]
-        store.put(make_verdict(q.id, "keep" if n % 5 else "drop", f"person:{who}/judge_tendency@1")
-                  for n, q in enumerate(asked) for who in ("ann", "bo"))  # fmt: skip
+        questions = list(store.all(TendencyQuestion))[:30]
+        store.put(make_verdict(q.id, "keep" if n % 5 else "drop", f"person:{person}/judge_tendency@1")
+                  for n, q in enumerate(questions) for person in ("ann", "bo"))  # fmt: skip
     with Store.open(tmp_path / "s.duckdb") as store:
-        done = publish(store.split("events"), tmp_path / "r", store=store)
-    assert set(done.cases) == set(DEFAULT_OF_EVENTS) and not done.skipped and set(done.cases.values()) == {24}
+        release = publish(store.split("events"), tmp_path / "r", store=store)
+    assert set(release.cases) == set(DEFAULT_OF_EVENTS) and not release.skipped and set(release.cases.values()) == {24}
     assert load_split(tmp_path / "r/events.jsonl").digest == events_split().digest
     card = (tmp_path / "r/README.md").read_text(encoding="utf-8")
     for words in ("license: cc0-1.0", "| factual questions in scope | 64 |", "becomes unknown | 16 |",
@@ -43,9 +43,9 @@ def test_a_release_of_the_shipped_events(tmp_path: Path) -> None:
     assert "128 factual questions, 144 tendency questions" in data["description"]
 
 
-@pytest.mark.parametrize(("answers", "told"), [("CCC", True), ("CCA", False), ("CC", False)])
-def test_a_letter_that_tells_the_scope_is_a_limit(answers: str, told: bool) -> None:
-    asked = [make_tendency(f"How may rain {n} change?", letter, scope="out") for n, letter in enumerate(answers)]
-    case = event_case(tendencies=tuple(asked))
+@pytest.mark.parametrize(("answers", "message"), [("CCC", True), ("CCA", False), ("CC", False)])
+def test_a_letter_that_tells_the_scope_is_a_limit(answers: str, message: bool) -> None:
+    questions = [make_tendency(f"How may rain {n} change?", letter, scope="out") for n, letter in enumerate(answers)]
+    case = event_case(tendencies=tuple(questions))
     lines = list(limit_lines(make_split("s", [case]), event_numbers([case])))
-    assert any("the letter tells the scope" in line for line in lines) is told
+    assert any("the letter tells the scope" in line for line in lines) is message

@@ -7,12 +7,12 @@ from tests.support.events import MOVE, event_case, make_event, make_fact_questio
 
 
 def test_counts_of_two_events() -> None:
-    asked = make_fact_question("Where is Corvo Foods?", "Turin", event=MOVE, background=True)
-    move = event_case("case/m", event=make_event(MOVE, type="headquarters", origin="fact"), facts=(asked,),
+    question = make_fact_question("Where is Corvo Foods?", "Turin", event=MOVE, background=True)
+    move = event_case("case/m", event=make_event(MOVE, type="headquarters", origin="fact"), facts=(question,),
                       tendencies=())  # fmt: skip
-    found = event_numbers([event_case(), move])
-    assert (dict(found.types), dict(found.origins)) == ({"merger": 1, "headquarters": 1}, {"written": 1, "fact": 1})
-    assert (dict(found.facts), dict(found.tendencies)) == ({"in": 3, "out": 1}, {"in": 1, "out": 1})
-    assert (found.unknown, found.background, found.bare) == (1, 1, (1, 0))
-    assert dict(found.letters) == {("in", "A"): 1, ("out", "C"): 1}
-    assert found.licences == ["CC0-1.0"] and sum(found.sources.values()) == 2
+    summary = event_numbers([event_case(), move])
+    assert (dict(summary.types), dict(summary.origins)) == ({"merger": 1, "headquarters": 1}, {"written": 1, "fact": 1})
+    assert (dict(summary.facts), dict(summary.tendencies)) == ({"in": 3, "out": 1}, {"in": 1, "out": 1})
+    assert (summary.unknown, summary.background, summary.bare) == (1, 1, (1, 0))
+    assert dict(summary.letters) == {("in", "A"): 1, ("out", "C"): 1}
+    assert summary.licences == ["CC0-1.0"] and sum(summary.sources.values()) == 2

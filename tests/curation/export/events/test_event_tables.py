@@ -18,14 +18,14 @@ CASE = event_case(event=make_event(roles=ROLES, template="merger"))
 
 
 def rows(folder: Path, name: str) -> list[dict[str, Any]]:
-    found = duckdb.sql(f"SELECT * FROM '{folder / name}.parquet'")
-    return [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
+    records = duckdb.sql(f"SELECT * FROM '{folder / name}.parquet'")
+    return [dict(zip(records.columns, row, strict=True)) for row in records.fetchall()]
 
 
 def test_every_row_has_the_columns_of_its_table() -> None:
     for name, columns in EVENT_TABLES.items():
-        made = list(EVENT_ROWS[name](CASE))
-        assert made and all(len(row) == len(columns) for row in made)
+        rows = list(EVENT_ROWS[name](CASE))
+        assert rows and all(len(row) == len(columns) for row in rows)
 
 
 def test_what_is_written_comes_back(tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ def test_what_is_written_comes_back(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", [("P118",), ("P54", "P118")])
 def test_paths_and_subjects_are_kept(path: tuple[str, ...]) -> None:
-    asked = make_fact_question(path=path, background=True, subject={"text": "B", "aliases": ["Bb"]})
-    (row,) = EVENT_ROWS["fact_questions"](event_case(facts=(asked,), tendencies=()))
-    named = dict(zip([c.name for c in EVENT_TABLES["fact_questions"]], row, strict=True))
-    assert (named["path"], named["background"], named["subject_aliases"]) == (list(path), True, ["Bb"])
+    question = make_fact_question(path=path, background=True, subject={"text": "B", "aliases": ["Bb"]})
+    (row,) = EVENT_ROWS["fact_questions"](event_case(facts=(question,), tendencies=()))
+    fields = dict(zip([c.name for c in EVENT_TABLES["fact_questions"]], row, strict=True))
+    assert (fields["path"], fields["background"], fields["subject_aliases"]) == (list(path), True, ["Bb"])

@@ -34,8 +34,8 @@ FLAT = {
 
 def test_a_whole_record_comes_back_as_it_was(tmp_path: Path) -> None:
     first = load(write(tmp_path / "a.jsonl", SHORT)).facts[0]
-    again = load(write(tmp_path / "b.jsonl", first.model_dump_json())).facts[0]
-    assert again.id == first.id
+    reloaded = load(write(tmp_path / "b.jsonl", first.model_dump_json())).facts[0]
+    assert reloaded.id == first.id
 
 
 def test_counterfact_shapes_agree(tmp_path: Path) -> None:

@@ -33,13 +33,13 @@ CSV = [
 ]
 
 
-@pytest.mark.parametrize(("content", "whole", "problems"), [c[1:] for c in CSV], ids=[c[0] for c in CSV])
-def test_csv_faults(tmp_path: Path, content: str | bytes, whole: int, problems: list[tuple[str, str]]) -> None:
+@pytest.mark.parametrize(("content", "expected", "problems"), [c[1:] for c in CSV], ids=[c[0] for c in CSV])
+def test_csv_faults(tmp_path: Path, content: str | bytes, expected: int, problems: list[tuple[str, str]]) -> None:
     path = tmp_path / "f.csv"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    loaded = load(path)
-    assert len(loaded.facts) == whole
-    assert [(p.where.rsplit(", ", 1)[1], p.kind) for p in loaded.problems] == problems
+    import_result = load(path)
+    assert len(import_result.facts) == expected
+    assert [(p.where.rsplit(", ", 1)[1], p.kind) for p in import_result.problems] == problems
 
 
 def test_tabs_and_twice_named_columns(tmp_path: Path) -> None:
@@ -57,11 +57,11 @@ def test_a_foreign_csv_through_a_mapping(tmp_path: Path) -> None:
     )
     (tmp_path / "f.csv").write_text("who,answer,edit,votes\nPeru,Lima,Oslo,3\n")
     mapping = read_mapping(tmp_path / "m.toml", ["new=edit"])
-    loaded = load(tmp_path / "f.csv", mapping=mapping)
-    fact = loaded.facts[0]
+    import_result = load(tmp_path / "f.csv", mapping=mapping)
+    fact = import_result.facts[0]
     assert (fact.subject.text, fact.old.text, fact.new and fact.new.text) == ("Peru", "Lima", "Oslo")
-    assert (fact.source.licence, fact.relation.id, loaded.format) == ("CC0-1.0", "P36", "table")
-    assert [r.value for r in loaded.records if isinstance(r, Extra)] == [{"votes": "3"}]
+    assert (fact.source.licence, fact.relation.id, import_result.format) == ("CC0-1.0", "P36", "table")
+    assert [r.value for r in import_result.records if isinstance(r, Extra)] == [{"votes": "3"}]
 
 
 def test_foreign_json_through_a_mapping(tmp_path: Path) -> None:
@@ -71,11 +71,13 @@ def test_foreign_json_through_a_mapping(tmp_path: Path) -> None:
         {"q": "x"},
     ]
     (tmp_path / "f.jsonl").write_text("\n".join(json.dumps(r) for r in rows))
-    loaded = load(tmp_path / "f.jsonl", mapping=read_mapping(settings=["subject=s", "prompt=q", "old=t.o", "new=n"]))
-    assert [f.prompt for f in loaded.facts] == ["{} has"]
-    assert loaded.facts[0].old.names == ("Lima", "City of Kings")
-    assert loaded.facts[0].relation.id == "template:x-has"
-    assert ["not in the prompt" in loaded.problems[0].what, loaded.problems[1].what] == [
+    import_result = load(
+        tmp_path / "f.jsonl", mapping=read_mapping(settings=["subject=s", "prompt=q", "old=t.o", "new=n"])
+    )
+    assert [f.prompt for f in import_result.facts] == ["{} has"]
+    assert import_result.facts[0].old.names == ("Lima", "City of Kings")
+    assert import_result.facts[0].relation.id == "template:x-has"
+    assert ["not in the prompt" in import_result.problems[0].what, import_result.problems[1].what] == [
         True,
         "the field 's' is missing",
     ]
@@ -123,6 +125,6 @@ COLUMNS_OF_IT = ["subject=s", "prompt=p", "old=o", "new=n", "relation=r"]
 def test_odd_sheets_are_told_in_one_sentence(tmp_path: Path, name: str, text: str, words: str) -> None:
     path = tmp_path / name
     path.write_text(text, encoding="latin-1" if "UTF-8" in words else "utf-8")
-    with pytest.raises(DataError, match=words) as caught:
+    with pytest.raises(DataError, match=words) as error:
         load(path, mapping=read_mapping(None, COLUMNS_OF_IT)).require()
-    assert "\n" not in str(caught.value)
+    assert "\n" not in str(error.value)

@@ -37,9 +37,9 @@ def with_fact(**changes: Any) -> dict[str, Any]:
 
 
 def test_an_event_with_all_of_its_questions(tmp_path: Path) -> None:
-    loaded = one(tmp_path, EVENT)
-    (event,) = loaded.events
-    assert loaded.format == "elken" and loaded.facts == () and not loaded.problems
+    import_result = one(tmp_path, EVENT)
+    (event,) = import_result.events
+    assert import_result.format == "elken" and import_result.facts == () and not import_result.problems
     assert (event.text, event.type, event.origin, event.names) == (
         EVENT["event"],
         "education",
@@ -47,12 +47,17 @@ def test_an_event_with_all_of_its_questions(tmp_path: Path) -> None:
         ("Ann Lee",),
     )
     assert event.source.licence == "CC BY-NC-SA 4.0" and event.source.item == "e-1"
-    inside, outside = of(loaded, FactQuestion)
-    assert inside.subject.names == ("Alba", "FC Alba") and inside.answer.names == ("Ann Lee", "A. Lee")
-    assert (inside.answer.wikidata, inside.relation.id, inside.scope, outside.scope) == ("Q2", "P286", "in", "out")
-    likely, local = of(loaded, TendencyQuestion)
+    question, outer_question = of(import_result, FactQuestion)
+    assert question.subject.names == ("Alba", "FC Alba") and question.answer.names == ("Ann Lee", "A. Lee")
+    assert (question.answer.wikidata, question.relation.id, question.scope, outer_question.scope) == (
+        "Q2",
+        "P286",
+        "in",
+        "out",
+    )
+    likely, local = of(import_result, TendencyQuestion)
     assert likely.options == ("Cheer", "Leave", "Stay as they are") and likely.right_option == "Cheer"
-    assert local.scope == "out" and {q.event for q in (inside, outside, likely, local)} == {event.key}
+    assert local.scope == "out" and {q.event for q in (question, outer_question, likely, local)} == {event.key}
 
 
 def test_a_topic_and_an_event_type_of_one_name_are_two() -> None:
@@ -69,25 +74,30 @@ def test_quirks_are_kept_and_counted(tmp_path: Path) -> None:
     odd["event"] = '"Ann Lee took over Alba."'
     odd["fact"]["qas"][0]["answer"] = {"id": "NA", "name": "unknown", "alias": ["unknown"]}
     odd["tendency"]["local_qas"][0]["question_type"] = "1"
-    loaded = one(tmp_path, odd)
-    asked = of(loaded, FactQuestion)[0]
-    assert asked.unknown and asked.background and asked.subject.text == "Alba" and asked.answer.wikidata is None
-    assert [p.what.split(" (")[0] for p in loaded.problems] == [
+    import_result = one(tmp_path, odd)
+    question = of(import_result, FactQuestion)[0]
+    assert (
+        question.unknown
+        and question.background
+        and question.subject.text == "Alba"
+        and question.answer.wikidata is None
+    )
+    assert [p.what.split(" (")[0] for p in import_result.problems] == [
         "1 event: the event stands in quotation marks",
         "1 question: its subject has its name under 'ent2name'",
         "1 question: its answer is its own alias",
         "1 question: its relation is no Wikidata property",
     ]
-    (extra,) = of(loaded, Extra)
-    assert extra.value == {"question_type": "1"} and extra.subject_key == of(loaded, TendencyQuestion)[1].key
+    (extra,) = of(import_result, Extra)
+    assert extra.value == {"question_type": "1"} and extra.subject_key == of(import_result, TendencyQuestion)[1].key
 
 
 def test_an_answer_that_no_model_can_give_becomes_a_proposal_and_is_not_mended(tmp_path: Path) -> None:
-    loaded = one(tmp_path, with_fact(answer={"id": "NA", "name": "famale", "alias": []}))
-    asked = of(loaded, FactQuestion)[0]
-    assert asked.answer.text == "famale" and kinds(loaded) == ["impossible-answer"]
-    (erratum,) = proposed_errata(loaded.problems)
-    assert erratum.item == asked.key and erratum.action == "drop" and "'female' is meant" in erratum.what
+    import_result = one(tmp_path, with_fact(answer={"id": "NA", "name": "famale", "alias": []}))
+    question = of(import_result, FactQuestion)[0]
+    assert question.answer.text == "famale" and kinds(import_result) == ["impossible-answer"]
+    (erratum,) = proposed_errata(import_result.problems)
+    assert erratum.item == question.key and erratum.action == "drop" and "'female' is meant" in erratum.what
 
 
 @pytest.mark.parametrize(
@@ -106,10 +116,14 @@ def test_an_answer_that_no_model_can_give_becomes_a_proposal_and_is_not_mended(t
     ],
 )
 def test_a_bad_record_is_named_and_takes_nothing_with_it(tmp_path: Path, change: dict[str, Any], message: str) -> None:
-    loaded = one(tmp_path, {**EVENT, **change}, {**EVENT, "event": "Bo left."}, format="elken")
-    assert [e.text for e in loaded.events] == ["Bo left."] and len(loaded.problems) == 1 and loaded.problems[0].lost
+    import_result = one(tmp_path, {**EVENT, **change}, {**EVENT, "event": "Bo left."}, format="elken")
+    assert (
+        [e.text for e in import_result.events] == ["Bo left."]
+        and len(import_result.problems) == 1
+        and import_result.problems[0].lost
+    )
     with pytest.raises(DataError, match=message):
-        loaded.require()
+        import_result.require()
 
 
 def test_an_event_that_stands_twice_is_a_duplicate(tmp_path: Path) -> None:
@@ -118,8 +132,8 @@ def test_an_event_that_stands_twice_is_a_duplicate(tmp_path: Path) -> None:
 
 def test_an_import_counts_events(tmp_path: Path) -> None:
     one(tmp_path, EVENT, {**EVENT, "event": "Bo left."})
-    done = import_file(str(tmp_path / "f.json"), tmp_path / "s.duckdb")
-    assert (done.facts, done.noun, done.put.seen) == (2, "event", 10)
+    import_result = import_file(str(tmp_path / "f.json"), tmp_path / "s.duckdb")
+    assert (import_result.facts, import_result.noun, import_result.put.seen) == (2, "event", 10)
     with Store.open(tmp_path / "s.duckdb") as store:
         assert {k: v["current"] for k, v in store.stats()["records"].items()} == {
             "event": 2, "fact_question": 4, "tendency_question": 4,
@@ -133,12 +147,12 @@ def test_an_import_counts_events(tmp_path: Path) -> None:
 def test_our_copy_loads_whole(
     shared: Path, part: str, events: int, facts: tuple[int, int], tendencies: tuple[int, int]
 ) -> None:
-    loaded = load(shared / f"data/elken/{part}.json")
-    count = Counter((r.kind, getattr(r, "scope", "")) for r in loaded.records)
-    assert len(loaded.events) == events and not [p for p in loaded.problems if p.lost]
+    import_result = load(shared / f"data/elken/{part}.json")
+    count = Counter((r.kind, getattr(r, "scope", "")) for r in import_result.records)
+    assert len(import_result.events) == events and not [p for p in import_result.problems if p.lost]
     assert tuple(count["fact_question", s] for s in ("in", "out")) == facts
     assert tuple(count["tendency_question", s] for s in ("in", "out")) == tendencies
-    assert kinds(loaded).count("impossible-answer") == {"train": 0, "test": 13}[part]
+    assert kinds(import_result).count("impossible-answer") == {"train": 0, "test": 13}[part]
 
 
 def test_defects_reads_the_whole_file(tmp_path: Path) -> None:

@@ -22,15 +22,15 @@ EDIT: dict[str, Any] = {
 
 
 def test_an_edit_with_its_probes(tmp_path: Path) -> None:
-    loaded = one(tmp_path, EDIT, format="knowedit")
-    (fact,) = loaded.facts
+    import_result = one(tmp_path, EDIT, format="knowedit")
+    (fact,) = import_result.facts
     assert (fact.prompt, fact.old.text, new_of(fact)) == ("What is the death place of {}?", "Berlin", "Cologne")
     assert fact.old.aliases == ("Berlin, Germany",) and fact.paraphrases == ("Where did Leo Arons die?",)
-    assert {e.name: e.value for e in of(loaded, Extra)} == {
+    assert {e.name: e.value for e in of(import_result, Extra)} == {
         "portability/Reasoning": EDIT["portability"]["Reasoning"],
         "locality/Relation_Specificity": EDIT["locality"]["Relation_Specificity"],
     }
-    assert kinds(loaded) == []
+    assert kinds(import_result) == []
 
 
 @pytest.mark.parametrize(
@@ -47,8 +47,8 @@ def test_an_edit_with_its_probes(tmp_path: Path) -> None:
 def test_only_a_list_that_repeats_ours_is_left_out(tmp_path: Path, reasoning: list[Any], names: list[str]) -> None:
     script = [{"prompt": "x", "ground_truth": "y"}]
     record = {**EDIT, "portability": {"Script": script, "Reasoning": reasoning}, "locality": {}}
-    loaded = one(tmp_path, record, format="knowedit")
-    assert {e.name for e in of(loaded, Extra)} == set(names)
+    import_result = one(tmp_path, record, format="knowedit")
+    assert {e.name for e in of(import_result, Extra)} == set(names)
 
 
 def test_without_an_old_object_nothing_is_edited(tmp_path: Path) -> None:
@@ -57,21 +57,21 @@ def test_without_an_old_object_nothing_is_edited(tmp_path: Path) -> None:
 
 
 def test_a_new_object_among_the_right_answers_is_refused(tmp_path: Path) -> None:
-    loaded = one(tmp_path, {**EDIT, "ground_truth": ["Berlin", "COLOGNE"]}, EDIT, format="knowedit")
-    assert len(loaded.facts) == 1
-    assert [p.kind for p in loaded.problems if p.lost] == ["invalid"]
-    assert "nothing would be edited" in loaded.problems[0].what
+    import_result = one(tmp_path, {**EDIT, "ground_truth": ["Berlin", "COLOGNE"]}, EDIT, format="knowedit")
+    assert len(import_result.facts) == 1
+    assert [p.kind for p in import_result.problems if p.lost] == ["invalid"]
+    assert "nothing would be edited" in import_result.problems[0].what
 
 
 def test_one_object_of_tasks_is_as_many_records(tmp_path: Path) -> None:
     tasks = {"recent": EDIT, "broken": 3, "other": {**EDIT, "subject": "Leo", "prompt": "Leo is from"}}
-    loaded = one(tmp_path, tasks, format="knowedit")
-    assert [f.subject.text for f in loaded.facts] == ["Leo Arons", "Leo"]
-    assert kinds(loaded) == ["malformed"] and loaded.problems[0].where.endswith("broken")
+    import_result = one(tmp_path, tasks, format="knowedit")
+    assert [f.subject.text for f in import_result.facts] == ["Leo Arons", "Leo"]
+    assert kinds(import_result) == ["malformed"] and import_result.problems[0].where.endswith("broken")
 
 
 def test_a_passage_is_no_fact(tmp_path: Path) -> None:
     passage = {"text": "This is a Wikipedia passage about john russell reynolds.", "concept": "J", "labels": "He was"}
-    loaded = one(tmp_path, passage, format="knowedit")
-    assert not loaded.facts and [e.name for e in of(loaded, Extra)] == ["passage"]
-    assert of(loaded, Extra)[0].value == passage
+    import_result = one(tmp_path, passage, format="knowedit")
+    assert not import_result.facts and [e.name for e in of(import_result, Extra)] == ["passage"]
+    assert of(import_result, Extra)[0].value == passage

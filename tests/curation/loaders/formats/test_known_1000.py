@@ -18,23 +18,23 @@ KNOWN: dict[str, Any] = {
 
 
 def test_the_prompt_before_the_object_is_the_fact_prompt(tmp_path: Path) -> None:
-    loaded = one(tmp_path, KNOWN, format="known-1000")
-    (fact,) = loaded.facts
+    import_result = one(tmp_path, KNOWN, format="known-1000")
+    (fact,) = import_result.facts
     assert (fact.key, fact.prompt) == ("known-1000/7", "{} is located in the continent of")
     assert (fact.old.text, fact.new, fact.change) == ("Antarctica", None, "none")
-    (extra,) = of(loaded, Extra)
+    (extra,) = of(import_result, Extra)
     assert extra.value == {"template": KNOWN["template"], "prediction": KNOWN["prediction"]}
-    assert kinds(loaded) == ["suspect"] and "lacks words" in loaded.problems[0].what
+    assert kinds(import_result) == ["suspect"] and "lacks words" in import_result.problems[0].what
 
 
 def test_a_template_that_is_the_prompt_is_no_problem(tmp_path: Path) -> None:
-    whole = {**KNOWN, "template": "{} is located in the continent of"}
-    assert kinds(one(tmp_path, whole, format="known-1000")) == []
+    full_record = {**KNOWN, "template": "{} is located in the continent of"}
+    assert kinds(one(tmp_path, full_record, format="known-1000")) == []
 
 
 def test_records_that_lack_something_are_left_out(tmp_path: Path) -> None:
     strange = {**KNOWN, "known_id": 8, "subject": "Mont Blanc"}
     empty = {**KNOWN, "known_id": 9, "attribute": ""}
-    loaded = one(tmp_path, KNOWN, strange, empty, format="known-1000")
-    assert [f.key for f in loaded.facts] == ["known-1000/7"]
-    assert sum(p.lost for p in loaded.problems) == 2
+    import_result = one(tmp_path, KNOWN, strange, empty, format="known-1000")
+    assert [f.key for f in import_result.facts] == ["known-1000/7"]
+    assert sum(p.lost for p in import_result.problems) == 2

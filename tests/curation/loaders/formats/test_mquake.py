@@ -14,11 +14,11 @@ EDIT = {
 def test_mquake_keeps_an_edit_once_and_the_case_whole(tmp_path: Path) -> None:
     first = {"case_id": 1, "requested_rewrite": [EDIT, {**EDIT, "subject": "Yesterday"}], "answer": "x"}
     clash = {**EDIT, "target_new": {"str": "Sony", "id": "Q41187"}}
-    loaded = one(tmp_path, first, {"case_id": 2, "requested_rewrite": [EDIT, clash]}, {**first, "answer": "y"})
-    assert loaded.format == "mquake" and len(loaded.facts) == 3
-    extras = of(loaded, Extra)
+    import_result = one(tmp_path, first, {"case_id": 2, "requested_rewrite": [EDIT, clash]}, {**first, "answer": "y"})
+    assert import_result.format == "mquake" and len(import_result.facts) == 3
+    extras = of(import_result, Extra)
     assert extras[0].value == first
-    assert [extras[0].subject_key, *extras[0].depends_on] == [f.key for f in loaded.facts[:2]]
-    assert extras[1].subject_key == loaded.facts[0].key
-    assert kinds(loaded) == ["contradictory", "duplicate"]
-    assert "to 'Madonna', this one to 'Sony'" in loaded.problems[0].what
+    assert [extras[0].subject_key, *extras[0].depends_on] == [f.key for f in import_result.facts[:2]]
+    assert extras[1].subject_key == import_result.facts[0].key
+    assert kinds(import_result) == ["contradictory", "duplicate"]
+    assert "to 'Madonna', this one to 'Sony'" in import_result.problems[0].what

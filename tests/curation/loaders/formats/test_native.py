@@ -55,9 +55,9 @@ def facts(draw: st.DrawFn) -> Fact:
 def test_a_fact_goes_to_a_line_and_comes_back(fact: Fact, tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.getbasetemp() / "one.jsonl"
     path.write_bytes(line_of(fact).encode() + b"\n")
-    loaded = load(path, "jsonl")
-    assert not loaded.problems
-    assert loaded.facts == (fact,) and loaded.facts[0].id == fact.id
+    import_result = load(path, "jsonl")
+    assert not import_result.problems
+    assert import_result.facts == (fact,) and import_result.facts[0].id == fact.id
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -77,17 +77,19 @@ def test_every_other_kind_comes_back_too(peru: Fact, tmp_path: Path) -> None:
         Extra.holding("e", {"é": [1, None, "\u2028"]}, subject_key=peru.key, name="x"),
     ]  # fmt: skip
     write_records(records, tmp_path / "f.jsonl")
-    loaded = load(tmp_path / "f.jsonl", "jsonl")
-    assert [*loaded.facts, *loaded.records] == records and not loaded.problems
+    import_result = load(tmp_path / "f.jsonl", "jsonl")
+    assert [*import_result.facts, *import_result.records] == records and not import_result.problems
     (tmp_path / "g.jsonl").write_text('{"kind": "colour", "key": "x"}\n')
     assert "unknown kind 'colour'" in load(tmp_path / "g.jsonl", "jsonl").problems[0].what
 
 
 def test_a_real_file_goes_round(shared: Path, tmp_path: Path) -> None:
-    loaded = load(shared / "data" / "wikifactdiff" / "shape_from_templama.jsonl")
-    write_records([*loaded.facts, *loaded.records], tmp_path / "f.jsonl")
-    again = load(tmp_path / "f.jsonl", "jsonl")
-    assert {r.id for r in (*again.facts, *again.records)} == {r.id for r in (*loaded.facts, *loaded.records)}
+    import_result = load(shared / "data" / "wikifactdiff" / "shape_from_templama.jsonl")
+    write_records([*import_result.facts, *import_result.records], tmp_path / "f.jsonl")
+    reloaded = load(tmp_path / "f.jsonl", "jsonl")
+    assert {r.id for r in (*reloaded.facts, *reloaded.records)} == {
+        r.id for r in (*import_result.facts, *import_result.records)
+    }
 
 
 def test_a_file_that_cannot_be_written_leaves_nothing(peru: Fact, tmp_path: Path) -> None:

@@ -16,18 +16,18 @@ def test_relation_lists(tmp_path: Path) -> None:
     }  # fmt: skip
     path = tmp_path / "capital.json"
     path.write_text(json.dumps(data, indent=2))
-    loaded = load(path)
-    assert [f.old.text for f in loaded.facts] == ["Lima", "Cusco", "N'Djamena"]
-    assert loaded.facts[0].paraphrases == ("The capital of Peru is",) and loaded.facts[0].change == "none"
-    assert kinds(loaded) == ["contradictory", "duplicate"]
-    for problem, value in zip(loaded.problems, ("Peru", "Peru"), strict=True):
+    import_result = load(path)
+    assert [f.old.text for f in import_result.facts] == ["Lima", "Cusco", "N'Djamena"]
+    assert import_result.facts[0].paraphrases == ("The capital of Peru is",) and import_result.facts[0].change == "none"
+    assert kinds(import_result) == ["contradictory", "duplicate"]
+    for problem, value in zip(import_result.problems, ("Peru", "Peru"), strict=True):
         line = int(problem.where.rsplit(" ", 1)[1])
         assert value in path.read_text().split("\n")[line]
-    assert of(loaded, Extra)[0].value == {k: v for k, v in data.items() if k != "samples"}
+    assert of(import_result, Extra)[0].value == {k: v for k, v in data.items() if k != "samples"}
 
 
 def test_all_relation_lists(shared: Path) -> None:
     files = sorted((shared / "data" / "relations" / "factual").glob("*.json"))
-    loaded = [load(path) for path in files]
+    import_result = [load(path) for path in files]
     assert len(files) == 21
-    assert sum(len(x.facts) + sum(p.lost for p in x.problems) for x in loaded) == 5809
+    assert sum(len(x.facts) + sum(p.lost for p in x.problems) for x in import_result) == 5809

@@ -19,16 +19,20 @@ def test_ripple(tmp_path: Path) -> None:
         "Forgetfulness": [],
     }
     recent = {"example_type": "recent", "edit": {**edit, "original_fact": None}, "Subject_Aliasing": []}
-    named = {**edit, "prompt": "The name of the sex or gender of Bo is X.", "original_fact": None}
-    loaded = one(tmp_path, data, recent, {"example_type": "recent", "edit": {**named, "subject_id": "Q8"}})
-    fact = loaded.facts[0]
+    record = {**edit, "prompt": "The name of the sex or gender of Bo is X.", "original_fact": None}
+    import_result = one(tmp_path, data, recent, {"example_type": "recent", "edit": {**record, "subject_id": "Q8"}})
+    fact = import_result.facts[0]
     assert (fact.subject.text, fact.prompt, fact.old.text, new_of(fact)) == (
         "Ann Lee",
         "The gender of {} is",
         "female",
         "male",
     )
-    assert [e.name for e in of(loaded, Extra)[:2]] == ["edit", "Relation_Specificity"]
-    assert of(loaded, Extra)[1].value == data["Relation_Specifity"]
-    assert kinds(loaded) == ["malformed", "left"] and "subject cannot be told" in loaded.problems[0].what
-    assert (loaded.facts[1].subject.text, loaded.facts[1].old.text, loaded.facts[1].new) == ("Bo", "X", None)
+    assert [e.name for e in of(import_result, Extra)[:2]] == ["edit", "Relation_Specificity"]
+    assert of(import_result, Extra)[1].value == data["Relation_Specifity"]
+    assert kinds(import_result) == ["malformed", "left"] and "subject cannot be told" in import_result.problems[0].what
+    assert (import_result.facts[1].subject.text, import_result.facts[1].old.text, import_result.facts[1].new) == (
+        "Bo",
+        "X",
+        None,
+    )

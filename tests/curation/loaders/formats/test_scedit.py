@@ -18,18 +18,23 @@ T: dict[str, Any] = {
 
 
 def test_scedit_cf(tmp_path: Path) -> None:
-    loaded = one(tmp_path, CF)
-    fact, (near,) = loaded.facts[0], of(loaded, Fact)
-    own, other = of(loaded, ScriptPrompt)
+    import_result = one(tmp_path, CF)
+    fact, (near,) = import_result.facts[0], of(import_result, Fact)
+    prompt, other = of(import_result, ScriptPrompt)
     assert (fact.key, fact.prompt, fact.relation.id) == ("scedit-cf/5", "The {} is in", "location")
-    assert (own.text, own.separator, own.step, own.targets) == (CF["rephrase_prompts"][0], " ", 2, ("Paris", "Rome"))
-    assert [q.text for q in of(loaded, ScriptQuestion)] == ["How to go?", "How to see the Louvre?"]
-    assert own.question == of(loaded, ScriptQuestion)[0].key
+    assert (prompt.text, prompt.separator, prompt.step, prompt.targets) == (
+        CF["rephrase_prompts"][0],
+        " ",
+        2,
+        ("Paris", "Rome"),
+    )
+    assert [q.text for q in of(import_result, ScriptQuestion)] == ["How to go?", "How to see the Louvre?"]
+    assert prompt.question == of(import_result, ScriptQuestion)[0].key
     assert (other.text, other.separator) == ("How to see the Louvre?\nStep 1: Go to", " (")
     assert near.fact_prompt == other.text and near.old == fact.old and other.fact == near.key
-    assert of(loaded, Neighbour)[0].how == "same_object" and not of(loaded, Extra)
-    (told,) = loaded.problems
-    assert told.kind == "left" and "1 record: a neighbour is published without its subject" in told.what
+    assert of(import_result, Neighbour)[0].how == "same_object" and not of(import_result, Extra)
+    (problems,) = import_result.problems
+    assert problems.kind == "left" and "1 record: a neighbour is published without its subject" in problems.what
 
 
 TOLERATED = [
@@ -44,31 +49,31 @@ TOLERATED = [
 ]
 
 
-@pytest.mark.parametrize(("changes", "step", "kept"), [c[1:] for c in TOLERATED], ids=[c[0] for c in TOLERATED])
-def test_scedit_cf_is_tolerant(tmp_path: Path, changes: dict[str, Any], step: int, kept: set[str]) -> None:
+@pytest.mark.parametrize(("changes", "step", "extras"), [c[1:] for c in TOLERATED], ids=[c[0] for c in TOLERATED])
+def test_scedit_cf_is_tolerant(tmp_path: Path, changes: dict[str, Any], step: int, extras: set[str]) -> None:
     data = {k: v for k, v in {**CF, **changes}.items() if v is not None}
-    loaded = one(tmp_path, data, format="scedit-cf")
-    assert kinds(loaded) == ["left"] and loaded.facts[0].prompt == "The {} is in"
-    assert of(loaded, ScriptPrompt)[0].step == step
-    assert {name for e in of(loaded, Extra) for name in e.value} == kept
+    import_result = one(tmp_path, data, format="scedit-cf")
+    assert kinds(import_result) == ["left"] and import_result.facts[0].prompt == "The {} is in"
+    assert of(import_result, ScriptPrompt)[0].step == step
+    assert {name for e in of(import_result, Extra) for name in e.value} == extras
 
 
 def test_scedit_ids_that_repeat_or_lack_lose_nothing(tmp_path: Path) -> None:
     lacking = {k: v for k, v in CF.items() if k != "case_id"}
-    loaded = one(tmp_path, CF, CF, lacking)
-    assert [f.key for f in loaded.facts] == ["scedit-cf/5", "scedit-cf/1-of-file", "scedit-cf/2"]
-    assert kinds(loaded) == ["suspect", "left"] and len(of(loaded, ScriptPrompt)) == 6
+    import_result = one(tmp_path, CF, CF, lacking)
+    assert [f.key for f in import_result.facts] == ["scedit-cf/5", "scedit-cf/1-of-file", "scedit-cf/2"]
+    assert kinds(import_result) == ["suspect", "left"] and len(of(import_result, ScriptPrompt)) == 6
 
 
 def test_scedit_t(tmp_path: Path) -> None:
-    loaded = one(tmp_path, T)
-    fact, (near,) = loaded.facts[0], of(loaded, Fact)
+    import_result = one(tmp_path, T)
+    fact, (near,) = import_result.facts[0], of(import_result, Fact)
     assert (fact.change, fact.old.text, new_of(fact)) == ("temporal", "Idriss", "Mahamat")
     assert (near.subject.text, near.prompt, near.old.text) == ("Cameroon", "{} is led by", "Biya")
-    assert of(loaded, Neighbour)[0].how == "near_subject"
-    own, other = of(loaded, ScriptPrompt)
-    assert (own.step, other.step, other.targets) == (2, 1, ("Biya",))
-    assert of(loaded, ScriptQuestion)[0].text == "How to meet the leader of Chad?"
+    assert of(import_result, Neighbour)[0].how == "near_subject"
+    prompt, other = of(import_result, ScriptPrompt)
+    assert (prompt.step, other.step, other.targets) == (2, 1, ("Biya",))
+    assert of(import_result, ScriptQuestion)[0].text == "How to meet the leader of Chad?"
     odd = one(tmp_path, {**T, "neighborhood": ["x"], "sliced_question": ["How? Step 1: A"]}, format="scedit-t")
     assert kinds(odd) == ["suspect"] and of(odd, Extra)[0].value == {"neighborhood_not_understood": ["x"]}
     assert of(odd, ScriptPrompt)[0].text == "How? Step 1: A"

@@ -31,15 +31,15 @@ WFD: dict[str, Any] = {
 
 
 def test_wikifactdiff(tmp_path: Path) -> None:
-    loaded = one(tmp_path, WFD, name="f.jsonl")
-    fact, beside, link = loaded.facts[0], of(loaded, Fact)[0], of(loaded, Neighbour)[0]
+    import_result = one(tmp_path, WFD, name="f.jsonl")
+    fact, neighbour, link = import_result.facts[0], of(import_result, Fact)[0], of(import_result, Neighbour)[0]
     assert (fact.prompt, fact.old.text, new_of(fact)) == ("{}'s head of state is", "Ram Nath Kovind", "Droupadi Murmu")
     assert (fact.change, fact.old.wikidata, fact.paraphrases) == ("temporal", "Q1", ("The president of India is",))
-    assert (beside.subject.text, beside.change, beside.prompt) == ("Nepal", "none", "{} has")
-    assert (link.how, link.distance, link.edit, link.fact) == ("near_subject", 0.25, fact.key, beside.key)
-    kept = of(loaded, Extra)[0].value
-    assert kept["subject_popularity"] == 0.5 and kept["other_prompts"] == ["____ is the president of India"]
-    assert kept["descriptions"][0] == "country" and not loaded.problems
+    assert (neighbour.subject.text, neighbour.change, neighbour.prompt) == ("Nepal", "none", "{} has")
+    assert (link.how, link.distance, link.edit, link.fact) == ("near_subject", 0.25, fact.key, neighbour.key)
+    value = of(import_result, Extra)[0].value
+    assert value["subject_popularity"] == 0.5 and value["other_prompts"] == ["____ is the president of India"]
+    assert value["descriptions"][0] == "country" and not import_result.problems
 
 
 def changed(**changes: object) -> dict[str, Any]:
@@ -52,11 +52,11 @@ def test_wikifactdiff_distance_in_either_place_and_equal_objects(tmp_path: Path)
     near["objects"][0]["dist"] = 3
     near["objects"][0]["object"]["label"] = "Ram Nath Kovind"
     near["objects"].append({"object": {"id": "Q9", "label": "B"}, "prompt": "Nepal has ____"})
-    loaded = one(tmp_path, changed(neighborhood=[near, {"subject": {"id": "Q7", "label": "X"}, "objects": []}]))
-    link = of(loaded, Neighbour)[0]
+    import_result = one(tmp_path, changed(neighborhood=[near, {"subject": {"id": "Q7", "label": "X"}, "objects": []}]))
+    link = of(import_result, Neighbour)[0]
     assert (link.distance, link.how) == (3.0, "same_object")
-    assert [e.name for e in of(loaded, Extra)] == ["fields", "neighbour_objects"]
-    assert kinds(loaded) == ["suspect"] and len(loaded.facts) == 1
+    assert [e.name for e in of(import_result, Extra)] == ["fields", "neighbour_objects"]
+    assert kinds(import_result) == ["suspect"] and len(import_result.facts) == 1
 
 
 LITERALS = [
@@ -87,6 +87,6 @@ ODD_WFD = [
 
 @pytest.mark.parametrize(("changes", "problems"), [c[1:] for c in ODD_WFD], ids=[c[0] for c in ODD_WFD])
 def test_wikifactdiff_oddities(tmp_path: Path, changes: dict[str, Any], problems: list[str]) -> None:
-    loaded = one(tmp_path, changed(**changes))
-    assert kinds(loaded) == problems
-    assert len(loaded.facts) == (problems == ["contradictory"])
+    import_result = one(tmp_path, changed(**changes))
+    assert kinds(import_result) == problems
+    assert len(import_result.facts) == (problems == ["contradictory"])

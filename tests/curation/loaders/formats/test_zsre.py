@@ -13,9 +13,9 @@ ZSRE = {
 
 
 def test_zsre(tmp_path: Path) -> None:
-    loaded = one(tmp_path, ZSRE, {**ZSRE, "src": "Who is UniFirst?", "alt": "Uniforms"}, {**ZSRE, "pred": "x"})
-    fact = loaded.facts[0]
+    import_result = one(tmp_path, ZSRE, {**ZSRE, "src": "Who is UniFirst?", "alt": "Uniforms"}, {**ZSRE, "pred": "x"})
+    fact = import_result.facts[0]
     assert (fact.prompt, fact.old.names, new_of(fact)) == ("What is made by {}?", ("uniform", "uniforms"), "aircraft")
-    assert kinds(loaded) == ["invalid", "duplicate", "contradictory", "suspect"]
-    assert of(loaded, Extra)[0].value == {"pred": "uniform", "loc": "nq question: x", "loc_ans": "y"}
-    assert len(loaded.facts) == 1
+    assert kinds(import_result) == ["invalid", "duplicate", "contradictory", "suspect"]
+    assert of(import_result, Extra)[0].value == {"pred": "uniform", "loc": "nq question: x", "loc_ans": "y"}
+    assert len(import_result.facts) == 1

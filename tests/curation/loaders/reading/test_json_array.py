@@ -20,9 +20,9 @@ def test_an_array_is_read_as_python_reads_it_however_it_is_cut_into_pieces(
 ) -> None:
     text = json.dumps(records, indent=indent)
     pieces = [text[i : i + piece] for i in range(0, len(text), piece)]
-    found = list(array(pieces, Path("f.json")))
-    assert data(found) == records and not told(found)
-    for row in found:
+    rows = list(array(pieces, Path("f.json")))
+    assert data(rows) == records and not told(rows)
+    for row in rows:
         assert isinstance(row, Row)
         line = int(row.where.rsplit(" ", 1)[1])
         assert text.split("\n")[line - 1].lstrip(" [").startswith("{")
@@ -35,8 +35,8 @@ def test_a_cut_array_gives_its_whole_records_and_says_so(
 ) -> None:
     text = json.dumps(records, indent=indent)
     text = text[: 1 + int(where * (len(text) - 2))]
-    found = list(array([text[i : i + piece] for i in range(0, len(text), piece)], Path("f.json")))
-    whole = data(found)
-    assert whole == records[: len(whole)]
-    assert [kind for _, kind in told(found)] == ["truncated"]
-    assert len(json.dumps(records[: len(whole)])) <= len(json.dumps(records))
+    rows = list(array([text[i : i + piece] for i in range(0, len(text), piece)], Path("f.json")))
+    report = data(rows)
+    assert report == records[: len(report)]
+    assert [kind for _, kind in told(rows)] == ["truncated"]
+    assert len(json.dumps(records[: len(report)])) <= len(json.dumps(records))

@@ -26,8 +26,8 @@ def read(path: Path, content: str | bytes, **options: int) -> list[Row | Problem
 def test_lines_are_read_as_python_reads_them(records: list[dict[str, object]], tmp_path_factory: object) -> None:
     path = tmp_path_factory.mktemp("x") / "f.jsonl"  # type: ignore[attr-defined]
     if records:
-        found = read(path, "\n".join(json.dumps(r, ensure_ascii=False) for r in records))
-        assert data(found) == records and not told(found)
+        contents = read(path, "\n".join(json.dumps(r, ensure_ascii=False) for r in records))
+        assert data(contents) == records and not told(contents)
 
 
 CASES = [
@@ -65,13 +65,13 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("content", "whole", "problems"), [c[1:] for c in CASES], ids=[c[0] for c in CASES])
+@pytest.mark.parametrize(("content", "expected", "problems"), [c[1:] for c in CASES], ids=[c[0] for c in CASES])
 def test_faults_are_named_by_place(
-    tmp_path: Path, content: str | bytes, whole: int, problems: list[tuple[str, str]]
+    tmp_path: Path, content: str | bytes, expected: int, problems: list[tuple[str, str]]
 ) -> None:
-    found = read(tmp_path / "f.json", content)
-    assert len(data(found)) == whole
-    assert told(found) == problems
+    contents = read(tmp_path / "f.json", content)
+    assert len(data(contents)) == expected
+    assert told(contents) == problems
 
 
 @pytest.mark.parametrize(
@@ -98,10 +98,10 @@ def test_a_record_that_is_too_long_is_one_problem(tmp_path: Path, form: str) -> 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(array_module, "CHUNK", 512)
         patch.setattr("curation.loaders.reading.json_reader.CHUNK", 512)
-        found = read(tmp_path / "f.json", text, limit=2000)
-    assert data(found) == [{"a": 1}, {"a": 2}]
-    assert [kind for _, kind in told(found)] == ["malformed"]
-    assert "longer than" in next(i for i in found if isinstance(i, Problem)).what
+        contents = read(tmp_path / "f.json", text, limit=2000)
+    assert data(contents) == [{"a": 1}, {"a": 2}]
+    assert [kind for _, kind in told(contents)] == ["malformed"]
+    assert "longer than" in next(i for i in contents if isinstance(i, Problem)).what
 
 
 @pytest.mark.parametrize("form", ["lines", "array", "pretty"])
@@ -123,6 +123,6 @@ def test_a_line_of_100_megabytes(tmp_path: Path) -> None:
     path = tmp_path / "f.jsonl"
     with open(path, "w") as file:
         file.write('{"a": "' + "x" * 100_000_000 + '"}\n{"a": 1}\n')
-    found = list(rows(path))
-    assert data(found) == [{"a": 1}]
-    assert [i.what for i in found if isinstance(i, Problem)] == ["the line is longer than 64 MiB"]
+    entries = list(rows(path))
+    assert data(entries) == [{"a": 1}]
+    assert [i.what for i in entries if isinstance(i, Problem)] == ["the line is longer than 64 MiB"]

@@ -40,25 +40,52 @@ def test_what_python_would_let_pass_is_noted(text: str, odd: str | None) -> None
     assert parser.whole("{}") == {} and parser.odd is None, "the next value is judged by itself"
 
 
-@pytest.mark.parametrize(("value", "kind"), [([], "list"), ("x", "str"), (None, "NoneType"), (3, "int")])
-def test_a_record_is_an_object(value: object, kind: str) -> None:
-    found = row_of(value, Parser(), "f", 1)
-    assert isinstance(found, Problem) and found.what == f"an object is expected, not {kind}" and found.lost
+@pytest.mark.parametrize(
+    "text", ['{"a": 1}', '{"a": 1}\n', '{"a": 1}\r\n', ' {"a": 1}', '\t{"a": 1} \n\n', "[1]", "3", '"x"\n', "-0.5 "]
+)
+def test_white_space_around_a_value_is_nothing(text: str) -> None:
+    parser = Parser()
+    assert parser.whole(text) == json.loads(text) and parser.odd is None
 
 
 @pytest.mark.parametrize(
-    ("kind", "lost"),
+    "text", ["", " ", "\n", '{"a": 1} x', '{"a": 1}\n{"a": 2}', '{"a": 1', "nul", '{"a": "b\n"} x']
+)
+def test_faults_are_told_as_pythons_reader_tells_them(text: str) -> None:
+    with pytest.raises(json.JSONDecodeError) as expected:
+        json.JSONDecoder(strict=False).decode(text)
+    with pytest.raises(json.JSONDecodeError) as error:
+        Parser().whole(text)
+    if "\n" not in text.strip() or "\n{" in text:
+        assert (error.value.msg, error.value.pos) == (expected.value.msg, expected.value.pos)
+
+
+def test_a_field_that_stands_twice_is_noted_before_what_is_behind_the_value() -> None:
+    parser = Parser()
+    assert parser.whole('{"a": 1, "a": 2}\n') == {"a": 2} and parser.odd
+    assert parser.whole(' {"a": 1, "a": 2} ') == {"a": 2} and parser.odd
+    assert parser.whole('{"a": 1}') == {"a": 1} and parser.odd is None
+
+
+@pytest.mark.parametrize(("value", "kind"), [([], "list"), ("x", "str"), (None, "NoneType"), (3, "int")])
+def test_a_record_is_an_object(value: object, kind: str) -> None:
+    row = row_of(value, Parser(), "f", 1)
+    assert isinstance(row, Problem) and row.what == f"an object is expected, not {kind}" and row.lost
+
+
+@pytest.mark.parametrize(
+    ("kind", "losses"),
     [("malformed", True), ("invalid", True), ("truncated", True), ("duplicate", True), ("contradictory", False),
      ("suspect", False), ("count", False), ("left", False)],
 )  # fmt: skip
-def test_which_problems_lose_a_record(kind: str, lost: bool) -> None:
-    assert Row("f", {}).problem(kind, "x").lost is lost
+def test_which_problems_lose_a_record(kind: str, losses: bool) -> None:
+    assert Row("f", {}).problem(kind, "x").lost is losses
 
 
 def fault(text: str) -> json.JSONDecodeError:
-    with pytest.raises(json.JSONDecodeError) as caught:
+    with pytest.raises(json.JSONDecodeError) as error:
         json.loads(text)
-    return caught.value
+    return error.value
 
 
 @pytest.mark.parametrize(

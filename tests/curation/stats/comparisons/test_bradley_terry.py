@@ -65,29 +65,29 @@ def davidson(comparisons: list[PairedComparison], rounds: int = 20000) -> tuple[
 @pytest.mark.parametrize("tie", [-30.0, 0.0, 1.2])
 def test_the_fit_is_davidson_s(tie: float) -> None:
     data = drawn(3, {"a": 0.9, "b": 0.0, "c": -0.4, "d": -0.5}, tie, cases=40)
-    found = bradley_terry(data)
+    fit = bradley_terry(data)
     strengths, v = davidson(data)
-    for name, e in found.methods.items():
+    for name, e in fit.methods.items():
         assert e.value == pytest.approx(strengths[name], abs=1e-6)
-    assert sum(e.value or 0.0 for e in found.methods.values()) == pytest.approx(0, abs=1e-9)
-    assert list(found.methods) == sorted(strengths, key=lambda k: -strengths[k])
-    if found.ties:
-        assert found.tie.value == pytest.approx(math.log(v), abs=1e-6)
+    assert sum(e.value or 0.0 for e in fit.methods.values()) == pytest.approx(0, abs=1e-9)
+    assert list(fit.methods) == sorted(strengths, key=lambda k: -strengths[k])
+    if fit.ties:
+        assert fit.tie.value == pytest.approx(math.log(v), abs=1e-6)
     else:
-        assert found.tie.value is None and "no tie" in found.tie.reason
+        assert fit.tie.value is None and "no tie" in fit.tie.reason
 
 
 def test_two_methods_by_hand() -> None:
-    found = bradley_terry(rows(("a", "b", 1, 6), ("a", "b", 0, 3), ("b", "a", 0.5, 5)))
-    assert found.methods["a"].value == pytest.approx(math.log(2) / 2, abs=1e-7)  # odds 6 : 3
-    assert found.tie.value == pytest.approx(math.log(5 / math.sqrt(18)), abs=1e-6)  # v = ties / sqrt(wins x losses)
-    assert (found.comparisons, found.ties, found.cases) == (14, 5, 10)
+    strengths = bradley_terry(rows(("a", "b", 1, 6), ("a", "b", 0, 3), ("b", "a", 0.5, 5)))
+    assert strengths.methods["a"].value == pytest.approx(math.log(2) / 2, abs=1e-7)  # odds 6 : 3
+    assert strengths.tie.value == pytest.approx(math.log(5 / math.sqrt(18)), abs=1e-6)  # v = ties / sqrt(wins x losses)
+    assert (strengths.comparisons, strengths.ties, strengths.cases) == (14, 5, 10)
 
 
 def test_who_stands_first_does_not_matter() -> None:
     data = drawn(5, {"a": 0.5, "b": 0.0, "c": -0.5}, 0.3, cases=20)
-    turned = [PairedComparison(c.second, c.first, 1 - c.outcome, c.case) for c in data]
-    one, other = bradley_terry(data).methods, bradley_terry(turned).methods
+    comparisons = [PairedComparison(c.second, c.first, 1 - c.outcome, c.case) for c in data]
+    one, other = bradley_terry(data).methods, bradley_terry(comparisons).methods
     for name in one:
         assert one[name][1:4] == pytest.approx(other[name][1:4], abs=1e-6)
 
@@ -95,8 +95,8 @@ def test_who_stands_first_does_not_matter() -> None:
 def test_the_interval_is_the_sandwich_of_a_slow_twin() -> None:
     """Numerical derivatives, a loop over cases, another parametrisation (the last strength is minus the rest)."""
     data = drawn(8, {"a": 0.6, "b": 0.1, "c": -0.7}, -0.2, cases=25, each=2)
-    found = bradley_terry(data)
-    best = np.array([found.methods["a"].value, found.methods["b"].value, found.tie.value], dtype=float)
+    strengths = bradley_terry(data)
+    best = np.array([strengths.methods["a"].value, strengths.methods["b"].value, strengths.tie.value], dtype=float)
 
     def loss(x: np.ndarray, rows: list[PairedComparison]) -> float:
         s = {"a": x[0], "b": x[1], "c": -x[0] - x[1]}
@@ -115,13 +115,13 @@ def test_the_interval_is_the_sandwich_of_a_slow_twin() -> None:
     pulls = [slope([c for c in data if c.case == k], best) for k in sorted({c.case for c in data})]
     meat = sum(np.outer(p, p) for p in pulls) * 25 / 24
     error = math.sqrt((bread @ meat @ bread)[0, 0])
-    e = found.methods["a"]
+    e = strengths.methods["a"]
     assert e.high is not None and e.value is not None
     assert (e.high - e.value) / 2.0639 == pytest.approx(error, rel=1e-3)  # Student's t for 24
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "message"),
     [
         ([], "there are no comparisons"),
         (rows(("a", "b", 1, 1)), "none of b was better than any of a"),
@@ -135,20 +135,20 @@ def test_the_interval_is_the_sandwich_of_a_slow_twin() -> None:
         ),
     ],
 )
-def test_what_cannot_be_estimated_is_refused_in_one_sentence(data: list[PairedComparison], said: str) -> None:
-    with pytest.raises(UserError, match=said):
+def test_what_cannot_be_estimated_is_refused_in_one_sentence(data: list[PairedComparison], message: str) -> None:
+    with pytest.raises(UserError, match=message):
         bradley_terry(data)
 
 
 def test_a_circle_of_wins_has_equal_strengths() -> None:
-    found = bradley_terry(rows(("a", "b", 1, 4), ("b", "c", 1, 4), ("c", "a", 1, 4)))
-    assert all(e.value == pytest.approx(0, abs=1e-7) for e in found.methods.values())
+    strengths = bradley_terry(rows(("a", "b", 1, 4), ("b", "c", 1, 4), ("c", "a", 1, 4)))
+    assert all(e.value == pytest.approx(0, abs=1e-7) for e in strengths.methods.values())
 
 
 def test_one_case_has_values_and_no_intervals() -> None:
-    found = bradley_terry(rows(("a", "b", 1, 2), ("b", "a", 1, 1), cases=1))
-    e = found.methods["a"]
-    assert e.value is not None and e.low is None and "one case" in e.note and found.covariance is None
+    strengths = bradley_terry(rows(("a", "b", 1, 2), ("b", "a", 1, 1), cases=1))
+    e = strengths.methods["a"]
+    assert e.value is not None and e.low is None and "one case" in e.note and strengths.covariance is None
 
 
 def test_many_comparisons_of_one_case_are_not_many_cases() -> None:
@@ -168,10 +168,10 @@ def test_an_outcome_that_is_none_is_our_own_fault() -> None:
 @pytest.mark.slow
 def test_intervals_cover() -> None:
     true = {"a": 0.7, "b": 0.0, "c": -0.7}
-    inside = total = 0
+    count = total = 0
     for seed in range(400):
         for name, e in bradley_terry(drawn(1000 + seed, true, 0.0, cases=40)).methods.items():
             assert e.low is not None and e.high is not None
-            inside += e.low <= true[name] <= e.high
+            count += e.low <= true[name] <= e.high
             total += 1
-    assert 0.93 <= inside / total <= 0.975, inside / total
+    assert 0.93 <= count / total <= 0.975, count / total

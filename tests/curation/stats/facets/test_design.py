@@ -18,7 +18,7 @@ CROSSED = [rating(f"{c}{m}", p, n % 5 + 1) for n, (c, m, p) in enumerate(
 
 
 @pytest.mark.parametrize(
-    ("ratings", "said"),
+    ("ratings", "message"),
     [
         ([], "nobody has rated yet"),
         ([r for r in CROSSED if r.person == "ann"], "ann alone rated"),
@@ -28,8 +28,8 @@ CROSSED = [rating(f"{c}{m}", p, n % 5 + 1) for n, (c, m, p) in enumerate(
         ([r for r in CROSSED if r.case in ("c1", "c2")], "three cases or more"),
     ],
 )
-def test_what_cannot_be_estimated_is_refused(ratings: list[FacetRating], said: str) -> None:
-    with pytest.raises(UserError, match=said) as error:
+def test_what_cannot_be_estimated_is_refused(ratings: list[FacetRating], message: str) -> None:
+    with pytest.raises(UserError, match=message) as error:
         facet_design(ratings)
     assert error.value.fix and "\n" not in str(error.value)
 
@@ -51,9 +51,9 @@ def test_each_rating_has_its_method_less_its_person_and_its_case() -> None:
     design = facet_design(CROSSED)
     row = design.effects.toarray()[CROSSED.index(rating("3y", "bob", CROSSED[11].value))]
     case = next(b for b in design.blocks if b.name == "case")
-    wanted = np.zeros(design.effects.shape[1])
-    wanted[design.method_column[0, 1]], wanted[design.person_column[1]], wanted[case.start + 2] = 1, -1, 1
-    assert row.tolist() == wanted.tolist()
+    target = np.zeros(design.effects.shape[1])
+    target[design.method_column[0, 1]], target[design.person_column[1]], target[case.start + 2] = 1, -1, 1
+    assert row.tolist() == target.tolist()
 
 
 def test_waiting_items_get_columns_and_no_rating() -> None:

@@ -33,8 +33,8 @@ def total(design: FacetDesign, x: Floats, variance: dict[str, float]) -> float:
         low = expit(outer[lower] - effect) if lower >= 0 else 0.0
         out += float(np.log(top - low))
     for block in design.blocks:
-        mine = outer[cuts + block.start : cuts + block.stop]
-        out -= 0.5 * float(mine @ mine) / variance[block.name]
+        block_rows = outer[cuts + block.start : cuts + block.stop]
+        out -= 0.5 * float(block_rows @ block_rows) / variance[block.name]
     return out - 0.5 * float(design.fixed @ outer[cuts:] ** 2) - 0.5 * float(unit @ unit) / variance["unit"]
 
 
@@ -73,8 +73,8 @@ def test_without_random_effects_it_is_the_cumulative_logit_of_statsmodels(
     fit = fit_facets(design, variance={"case": 1e-9, "unit": 1e-9})
     person = fit.outer[fit.cuts + design.person_column]
     method = fit.outer[fit.cuts + design.method_column[0, 1:]]
-    found = [*(person[1:] - person[0]), *method]
-    assert found == pytest.approx(STATSMODELS, abs=2e-4)
+    effects = [*(person[1:] - person[0]), *method]
+    assert effects == pytest.approx(STATSMODELS, abs=2e-4)
 
 
 STATSMODELS = [0.331000, 1.043686, 0.743714, 1.517857]

@@ -21,9 +21,9 @@ def fit(request: pytest.FixtureRequest) -> FacetFit:
     aspects = request.param
     world = Panel(np.tile([-0.5, 0.6], (aspects, 1)), np.tile([[-0.4], [0.0], [0.4]], (1, aspects)), (0.8, 0.7, 0.5))
     scripts = Scripts(world, np.random.default_rng(6), cases=12)
-    asked = [(p, i) for p, i in scripts.shared(np.random.default_rng(2), overlap=2) if i < "c006"]
+    pairs = [(p, i) for p, i in scripts.shared(np.random.default_rng(2), overlap=2) if i < "c006"]
     return fit_facets(
-        facet_design(sorted(scripts.rated(asked)), [FacetItem(*i) for i in scripts.items if i[0] >= "c006"])
+        facet_design(sorted(scripts.rated(pairs)), [FacetItem(*i) for i in scripts.items if i[0] >= "c006"])
     )
 
 
@@ -41,47 +41,47 @@ def whole(fit: FacetFit, made: list[PossibleRating]) -> Floats:
     for p in made:
         for a, aspect in enumerate(d.aspects):
             x = np.zeros(len(every))
-            item, who = d.items[p.item], d.persons.index(p.person)
+            item, index = d.items[p.item], d.persons.index(p.person)
             if d.method_column[a, d.methods.index(item.method)] >= 0:
                 x[fit.cuts + d.method_column[a, d.methods.index(item.method)]] = 1
-            x[fit.cuts + d.person_column[who]] = -1
+            x[fit.cuts + d.person_column[index]] = -1
             for b in d.blocks:
                 level = {
                     "case": d.cases.names.index(item.case),
                     "item": list(d.items).index(p.item),
-                    "person on an aspect": who * len(d.aspects) + a,
+                    "person on an aspect": index * len(d.aspects) + a,
                 }[b.name]
                 x[fit.cuts + b.start + level] = -1 if b.name == "person on an aspect" else 1
             u = units.index(d.unit_of(p.item, aspect))
             effect = float(x[:outer] @ fit.outer) + float(fit.unit[u])
             x[outer + u] = 1
             every += information(fit.outer[d.cuts[a] : d.cuts[a + 1]] - effect) * np.outer(x, x)
-    inverse, wanted = np.linalg.inv(every)[:outer, :outer], _wanted(fit)
-    return np.diag(wanted.T @ inverse @ wanted)
+    inverse, coefficients = np.linalg.inv(every)[:outer, :outer], _wanted(fit)
+    return np.diag(coefficients.T @ inverse @ coefficients)
 
 
 def test_a_rating_s_gain_is_that_of_the_whole_matrix(fit: FacetFit) -> None:
     board, some = _Board(fit, possible(fit)), (0, 7, 23, 41)
     before, gains = whole(fit, []), board.gains()
     for n in some:
-        alone = before.sum() - whole(fit, [board.possible[n]]).sum()
+        total = before.sum() - whole(fit, [board.possible[n]]).sum()
         if board.aspects == 1:
-            assert gains[n] == pytest.approx(alone, rel=1e-6)
+            assert gains[n] == pytest.approx(total, rel=1e-6)
         else:
-            assert gains[n] == pytest.approx(alone, rel=0.2), "aspects of one rating are added up"
+            assert gains[n] == pytest.approx(total, rel=0.2), "aspects of one rating are added up"
 
 
 def test_counted_ratings_are_those_of_the_whole_matrix(fit: FacetFit) -> None:
-    made = [possible(fit)[n] for n in (3, 3 + len(fit.design.items), 11, 30, 31)]
+    ratings = [possible(fit)[n] for n in (3, 3 + len(fit.design.items), 11, 30, 31)]
     t = float(student.ppf(0.975, fit.design.rated_cases - 1))
-    assert width_after(fit, made) == pytest.approx(2 * t * np.sqrt(whole(fit, made).max()), rel=1e-8)
-    assert width_after(fit, []) > width_after(fit, made) > width_after(fit, possible(fit))
+    assert width_after(fit, ratings) == pytest.approx(2 * t * np.sqrt(whole(fit, ratings).max()), rel=1e-8)
+    assert width_after(fit, []) > width_after(fit, ratings) > width_after(fit, possible(fit))
 
 
 def test_the_plan_takes_the_best_each_time_and_keeps_to_the_room(fit: FacetFit) -> None:
     room = {"p0": 2, "p1": 1, "p2": 0}
     plan = plan_ratings(fit, possible(fit), room)
-    assert [sum(p.person == who for p in plan) for who in ("p0", "p1", "p2")] == [2, 1, 0]
+    assert [sum(p.person == person for p in plan) for person in ("p0", "p1", "p2")] == [2, 1, 0]
     board = _Board(fit, [p for p in possible(fit) if room[p.person]])
     assert plan[0] == board.possible[int(np.argmax(board.gains()))]
     chance = [possible(fit)[n] for n in np.random.default_rng(0).choice(24, 3, replace=False)]

@@ -12,7 +12,7 @@ from evaluation.runs.results import Run
 from schemas.ratings import Rating
 from tests.support.evaluation.open_answers import RIGHT, SAME, WRONG, open_run, rated, tendency_case
 
-CASES = [tendency_case(0, inside=2, outside=2), tendency_case(2, inside=1, outside=0)]
+CASES = [tendency_case(0, inside=2, outer=2), tendency_case(2, inside=1, outer=0)]
 INSIDE = [q.key for c in CASES for q in c.tendencies if q.scope == "in"]
 OUTSIDE = [q.key for c in CASES for q in c.tendencies if q.scope == "out"]
 RUN = open_run(
@@ -25,13 +25,13 @@ RUN = open_run(
 ITEMS = {(a.label, a.answer.question): a.answer.id for a in open_answers(RUN)}
 
 
-def ratings(values: list[int | None], **told: str) -> list[Rating]:
+def ratings(values: list[int | None], **message: str) -> list[Rating]:
     """Overall ratings of the answers of ``ice`` in scope; the other aspects are 4."""
     rest = {"accuracy": 4, "coherence": 4, "comprehensiveness": 4}
     return [
         r
         for key, overall in zip(INSIDE, values, strict=False)
-        for r in rated(ITEMS["ice", key], {"overall": overall} | (rest if overall is not None else {}), **told)  # type: ignore[arg-type]
+        for r in rated(ITEMS["ice", key], {"overall": overall} | (rest if overall is not None else {}), **message)  # type: ignore[arg-type]
     ]
 
 
@@ -41,7 +41,7 @@ def pair(value: int | None) -> list[Rating]:
 
 def open_means(run: Run) -> dict[str, float | None]:
     scores = score_run(run, [EventOpen()], "mean").by_editor
-    return {label: EventOpen().summarise(list(found["ev_open"].values())).mean for label, found in scores.items()}
+    return {label: EventOpen().summarise(list(score["ev_open"].values())).mean for label, score in scores.items()}
 
 
 def test_a_run_without_ratings_is_as_it_was() -> None:
@@ -53,10 +53,10 @@ def test_figures_by_hand() -> None:
     """Overall 5, 4 and none: of two rated answers one has full marks, both have 4 or more; bounds 1/3 and 2/3."""
     run = with_ratings(RUN, ratings([5, 4, None]))
     figures = {(f.label, f.aspect): f for f in open_answer_figures(run)}
-    found = figures["ice", "overall"]
-    assert (found.full.mean, found.good.mean, found.mean.mean) == (0.5, 1.0, 4.5)
-    assert (found.rated, found.unscored, found.missing, found.same_words) == (2, 1, 0, 0)
-    assert found.bounds == pytest.approx((1 / 3, 2 / 3)) and found.source == "gpt-x" and found.counts
+    figure = figures["ice", "overall"]
+    assert (figure.full.mean, figure.good.mean, figure.mean.mean) == (0.5, 1.0, 4.5)
+    assert (figure.rated, figure.unscored, figure.missing, figure.same_words) == (2, 1, 0, 0)
+    assert figure.bounds == pytest.approx((1 / 3, 2 / 3)) and figure.source == "gpt-x" and figure.counts
     assert figures["ice", "accuracy"].full.mean == 0.0 and figures["ice", "accuracy"].good.mean == 1.0
     assert figures["ice", "accuracy"].missing == 1, "an answer with a rating of overall alone"
     assert figures["none", "overall"].full.mean is None and figures["none", "overall"].missing == 3
@@ -66,9 +66,9 @@ def test_figures_by_hand() -> None:
 @pytest.mark.parametrize(("value", "want"), [(5, 1.0), (4, 0.5), (None, 1.0)])
 def test_consistency_counts_the_same_words_as_the_same(value: int | None, want: float) -> None:
     run = with_ratings(RUN, pair(value))
-    (found,) = [f for f in open_answer_figures(run) if f.aspect == "consistency"]
-    assert (found.label, found.same_words, found.full.mean) == ("ice", 1, want)
-    assert found.bounds == (None if value else (0.5, 1.0))
+    (figures,) = [f for f in open_answer_figures(run) if f.aspect == "consistency"]
+    assert (figures.label, figures.same_words, figures.full.mean) == ("ice", 1, want)
+    assert figures.bounds == (None if value else (0.5, 1.0))
     scores = score_run(run, [EventOpenLocality()], "mean").by_editor["ice"]["ev_open_local"]
     assert EventOpenLocality().summarise(list(scores.values())).mean == want, "the metric says what the table says"
 

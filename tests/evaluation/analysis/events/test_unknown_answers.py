@@ -19,13 +19,13 @@ def test_counted_by_hand() -> None:
     """Said of one gone answer, of the known one and out of scope, in the second case not at all."""
     first = said(GONE, "unknown") | said(GONE_TOO, "Ada") | said(KNOWN, "Unknown.") | said(OUTSIDE, "unknown, sorry")
     run = event_run([ONE, TWO], {"a": {ONE.key: (first, None), TWO.key: (said(KNOWN, "Alba Rail"), None)}})
-    (found,) = unknown_answers(run)
-    assert (found.said, found.wanted, found.right, found.questions) == (3, 2, 1, 5)
-    assert (found.precision.mean, found.precision.n) == (pytest.approx(1 / 3), 1)
-    assert (found.recall.mean, found.recall.n) == (pytest.approx(1 / 2), 1)
+    (answers,) = unknown_answers(run)
+    assert (answers.said, answers.wanted, answers.right, answers.questions) == (3, 2, 1, 5)
+    assert (answers.precision.mean, answers.precision.n) == (pytest.approx(1 / 3), 1)
+    assert (answers.recall.mean, answers.recall.n) == (pytest.approx(1 / 2), 1)
 
 
 def test_a_method_that_never_says_it_has_no_precision_and_one_without_answers_no_row() -> None:
     run = event_run([ONE], {"a": {ONE.key: (said(GONE, "Ada"), None)}, "b": {ONE.key: ({}, None)}, "c": {}})
-    (found,) = unknown_answers(run)
-    assert (found.label, found.precision.mean, found.recall.mean) == ("a", None, 0.0)
+    (answers,) = unknown_answers(run)
+    assert (answers.label, answers.precision.mean, answers.recall.mean) == ("a", None, 0.0)

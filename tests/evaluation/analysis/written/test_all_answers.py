@@ -20,9 +20,11 @@ class _Odd(ArithmeticLM):
     """Writes a remark, an empty step and a character that clears screens, until the limit cuts it off."""
 
     def _text(self, probe, prompt: str) -> Answer:
-        found = super()._text(probe, prompt)
-        text = f"Note: here\x1b[2J\nStep 1:\n{found.written.text}"
-        return found.model_copy(update={"written": found.written.model_copy(update={"text": text, "ended": "length"})})
+        own_text = super()._text(probe, prompt)
+        text = f"Note: here\x1b[2J\nStep 1:\n{own_text.written.text}"
+        return own_text.model_copy(
+            update={"written": own_text.written.model_copy(update={"text": text, "ended": "length"})}
+        )
 
 
 def test_raw_text_before_and_after_with_ratings_and_reasons(tmp_path: Path) -> None:
@@ -32,16 +34,16 @@ def test_raw_text_before_and_after_with_ratings_and_reasons(tmp_path: Path) -> N
         (script,),
         (rating(script.id, "coherence", 5, reason="it fits"), rating(script.id, "coherence", 2, "person:ann")),
     )
-    found = all_answers(run, texts)
-    assert all([a.edited for a in q.answers] == [False, True] for q in found), "the unedited model first"
-    assert all(a.text.startswith("Note: here\\u001b[2J\nStep 1:\n") for q in found for a in q.answers)
-    mine = next(a for q in found for a in q.answers if a.ratings)
-    assert [(r.rater, r.value, r.reason) for r in mine.ratings] == [
+    answers = all_answers(run, texts)
+    assert all([a.edited for a in q.answers] == [False, True] for q in answers), "the unedited model first"
+    assert all(a.text.startswith("Note: here\\u001b[2J\nStep 1:\n") for q in answers for a in q.answers)
+    answer = next(a for q in answers for a in q.answers if a.ratings)
+    assert [(r.rater, r.value, r.reason) for r in answer.ratings] == [
         ("ann (rate_script@1)", "2 of 7", ""),
         ("x (judge_paper@1)", "5 of 7", "it fits"),
     ]
-    count = sum(len(q.answers) for q in found)
-    assert cut_off(found) == (count, count) and found[0].question in found[0].prompt
+    count = sum(len(q.answers) for q in answers)
+    assert cut_off(answers) == (count, count) and answers[0].question in answers[0].prompt
 
 
 @pytest.mark.parametrize(
@@ -52,13 +54,13 @@ def test_what_an_edit_puts_before_the_prompt_is_shown_with_its_answer(tmp_path, 
     plain = ArithmeticEditor.edit
 
     def told(self, requests):
-        made = plain(self, requests)
-        return made if self.name == "none" else replace(made, prefix=f"{requests[0].subject.text} moved. ")
+        method = plain(self, requests)
+        return method if self.name == "none" else replace(method, prefix=f"{requests[0].subject.text} moved. ")
 
     monkeypatch.setattr(ArithmeticEditor, "edit", told)
-    found = all_answers(finished(tmp_path, TEXTS, regime=regime), None)
-    assert found
-    for q in found:
+    answers = all_answers(finished(tmp_path, TEXTS, regime=regime), None)
+    assert answers
+    for q in answers:
         for a in q.answers:
             assert bool(a.prompt) == a.edited
             if a.edited:

@@ -64,9 +64,9 @@ def test_the_added_vector_is_nearly_constant(tiny: LM, cache: Cache, corpus: str
     assert isinstance(delta, LowRankDelta) and delta.left.shape[1] == 1
     assert delta.weight == tiny.layout.weight(tiny.layout.depth - 1)
     ids, mask = tiny.pad([tiny.tokenizer(TEXT[0])["input_ids"]])
-    with reading(tiny.projection(2)) as seen:
+    with reading(tiny.projection(2)) as activations:
         tiny.run_to(tiny.projection(2), ids, mask)
-    keys = seen.input[0, 1:]
+    keys = activations.input[0, 1:]
     products = keys @ delta.right[:, 0]
     aimless = keys @ torch.randn(keys.shape[1], generator=torch.Generator().manual_seed(0))
     assert float(products.std() / products.mean().abs()) < 0.5 < float(aimless.std() / aimless.mean().abs())
@@ -82,8 +82,8 @@ def test_options_and_cache(cache: Cache, corpus: str) -> None:
     double = boost(lm, cache, corpus, strength=2.0).edit([request])
     assert torch.allclose(double.deltas[0].matrix(), 2 * both.deltas[0].matrix(), rtol=1e-4)  # type: ignore[index]
     assert len(list(cache.folder.glob("constant-*.safetensors"))) == 1  # fitted once
-    fresh = boost(lm, Cache(cache.folder.parent / "other"), corpus).edit([request])
-    assert torch.allclose(fresh.deltas[0].matrix(), both.deltas[0].matrix())  # type: ignore[index]
+    edit = boost(lm, Cache(cache.folder.parent / "other"), corpus).edit([request])
+    assert torch.allclose(edit.deltas[0].matrix(), both.deltas[0].matrix())  # type: ignore[index]
 
 
 def test_edits_from_one_pass_equal_a_pass_for_each(
@@ -91,15 +91,15 @@ def test_edits_from_one_pass_equal_a_pass_for_each(
 ) -> None:
     """However many backward passes are batched; the sample is tokenised once."""
     lm = make("gpt2")
-    made = make_editor("boost", lm, Cache(tmp_path), {"sample": 30, "corpus": corpus})
-    want = [slope_alone(made, fact) for fact in FACTS]
-    for together in (32, 2):
-        monkeypatch.setattr(module, "TOGETHER", together)
-        for edit, slope in zip(made.edit_each(FACTS), want, strict=True):
+    method = make_editor("boost", lm, Cache(tmp_path), {"sample": 30, "corpus": corpus})
+    want = [slope_alone(method, fact) for fact in FACTS]
+    for count in (32, 2):
+        monkeypatch.setattr(module, "TOGETHER", count)
+        for edit, slope in zip(method.edit_each(FACTS), want, strict=True):
             assert edit.deltas and isinstance(edit.deltas[0], LowRankDelta)
-            left = edit.deltas[0].left[:, 0]
-            torch.testing.assert_close(left / left.norm(), slope / slope.norm(), atol=1e-5, rtol=1e-4)
-    assert len({tuple(made.edit([f]).deltas[0].left[:, 0].tolist()) for f in FACTS}) == len(FACTS)
+            factor = edit.deltas[0].left[:, 0]
+            torch.testing.assert_close(factor / factor.norm(), slope / slope.norm(), atol=1e-5, rtol=1e-4)
+    assert len({tuple(method.edit([f]).deltas[0].left[:, 0].tolist()) for f in FACTS}) == len(FACTS)
 
 
 def slope_alone(made: Any, fact: Fact) -> torch.Tensor:

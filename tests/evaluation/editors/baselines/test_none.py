@@ -19,9 +19,9 @@ def test_model_and_prompts_stay(tiny: LM, cache: Cache) -> None:
         before = tiny.model(input_ids=ids).logits
     edit = make_editor("none", tiny, cache).edit([peru_fact()])
     assert edit.rewrite(prompt) == prompt and not edit.deltas and not edit.notes
-    with torch.no_grad(), edit.on(tiny) as edited:
-        assert edited.weights_digest() == digest
-        assert torch.equal(edited.model(input_ids=ids).logits, before)
+    with torch.no_grad(), edit.on(tiny) as edited_lm:
+        assert edited_lm.weights_digest() == digest
+        assert torch.equal(edited_lm.model(input_ids=ids).logits, before)
     assert tiny.weights_digest() == digest
 
 

@@ -29,27 +29,27 @@ PROBES = (fact_probe(CASE.facts[0], EventChoice()), *choice_probes(CASE.tendenci
 @pytest.mark.parametrize("fast", [True, False])
 def test_the_answer_is_unknown_and_no_model_is_asked(regime: str, fast: bool, tmp_path: Path) -> None:
     lm = make("gpt2")
-    made = make_editor("say_unknown", lm, Cache(tmp_path))
+    method = make_editor("say_unknown", lm, Cache(tmp_path))
     engine = FastEngine(lm) if fast else SimpleEngine(ModelScorer(lm))
     lm.model.forward = None  # asking it would raise
     choice = RegimeChoice.model_validate({"name": regime, "size": None if regime == "single" else 2})
     cases = [CASE, event_case("case/two")]
     made_regime = make_regime(choice)
-    context = RegimeContext(cases, made, engine, ModelScorer(lm))
-    done = list(made_regime.run(made_regime.units(cases), lambda unit: PROBES, context))
-    assert len(done) >= 2
-    for _, result in done:
+    context = RegimeContext(cases, method, engine, ModelScorer(lm))
+    results = list(made_regime.run(made_regime.units(cases), lambda unit: PROBES, context))
+    assert len(results) >= 2
+    for _, result in results:
         assert result.error is None and [a.probe for a in result.answers] == [p.id for p in PROBES]
         assert result.answers[0].written is not None and result.answers[0].written.text == "unknown"
-        found = chosen_option(CASE.tendencies[0], {a.probe: a for a in result.answers}, EventChoice())
-        assert not isinstance(found, str) and (found.letter, found.mass) == (None, pytest.approx(0.0))
+        option = chosen_option(CASE.tendencies[0], {a.probe: a for a in result.answers}, EventChoice())
+        assert not isinstance(option, str) and (option.letter, option.mass) == (None, pytest.approx(0.0))
 
 
 def test_its_jobs_stand_beside_those_of_other_edits(tmp_path: Path) -> None:
     """One engine, one group: an edit that answers itself is not scored with the rest."""
     lm = make("gpt2")
     jobs = [Job("a", CASE, PROBES), Job("b", CASE, PROBES)]
-    said = list(FastEngine(lm).work(make_editor("say_unknown", lm, Cache(tmp_path)), jobs))
-    asked = list(FastEngine(lm).work(make_editor("ice", lm, Cache(tmp_path)), jobs))
-    assert [r.answers[0].written.text for r in said] == ["unknown"] * 2  # type: ignore[union-attr]
-    assert all(r.error is None and r.answers != said[0].answers for r in asked)
+    answers = list(FastEngine(lm).work(make_editor("say_unknown", lm, Cache(tmp_path)), jobs))
+    editor = list(FastEngine(lm).work(make_editor("ice", lm, Cache(tmp_path)), jobs))
+    assert [r.answers[0].written.text for r in answers] == ["unknown"] * 2  # type: ignore[union-attr]
+    assert all(r.error is None and r.answers != answers[0].answers for r in editor)

@@ -45,8 +45,8 @@ def test_two_steps_are_those_of_a_plain_loop(tiny: LM, tmp_path: Path) -> None:
     edit = ft_lm(tiny, tmp_path, epochs=2, lr=1e-3).edit(EVENTS[:1])
     digest = tiny.weights_digest()
     with edit.on(tiny):
-        for mine, theirs in zip(tiny.model.parameters(), twin.model.parameters(), strict=True):
-            assert torch.allclose(mine, theirs, atol=1e-6)
+        for parameter, other_parameter in zip(tiny.model.parameters(), twin.model.parameters(), strict=True):
+            assert torch.allclose(parameter, other_parameter, atol=1e-6)
     assert tiny.weights_digest() == digest
     assert edit.notes["steps"] == 2 and edit.notes["rows"] == 1 and edit.notes["blow_up"] is False
 
@@ -59,10 +59,28 @@ def test_the_text_becomes_likelier_and_only_the_scope_moves(scope: str, tmp_path
     before = {name: p.detach().clone() for name, p in lm.model.named_parameters()}
     was = loss_of(lm, EVENTS[0].text)
     with edit.on(lm):
-        moved = {name for name, p in lm.model.named_parameters() if not torch.equal(p, before[name])}
+        changed_names = {name for name, p in lm.model.named_parameters() if not torch.equal(p, before[name])}
         assert loss_of(lm, EVENTS[0].text) < was - 0.1
-    own = {"all": set(before), "blocks": {n for n in before if ".layers.1." in n}, "mlps": {lm.layout.weight(1)}}
-    assert moved <= own[scope] and len(moved) >= 0.6 * len(own[scope])
+    record = {"all": set(before), "blocks": {n for n in before if ".layers.1." in n}, "mlps": {lm.layout.weight(1)}}
+    assert changed_names <= record[scope] and len(changed_names) >= 0.6 * len(record[scope])
+
+
+@pytest.mark.parametrize(("kind", "changes"), [("llama", {"tie_word_embeddings": True}), ("gpt2", {}), ("gemma2", {})])
+def test_norms_embeddings_and_a_tied_head_move_and_come_back_to_the_bit(
+    kind: str, changes: dict[str, Any], tmp_path: Path
+) -> None:
+    lm = make(kind, **changes)
+    head, table = lm.model.get_output_embeddings().weight, lm.model.get_input_embeddings().weight
+    before = {name: p.detach().clone() for name, p in lm.model.named_parameters()}
+    loss = loss_of(lm, EVENTS[1].text)
+    with ft_lm(lm, tmp_path, scope="all", epochs=3, lr=3e-3).edit(EVENTS[:1]).on(lm):
+        moved = {name for name, p in lm.model.named_parameters() if not torch.equal(p, before[name])}
+        assert {name for name in before if "norm" in name or "ln_" in name} <= moved
+        assert any(p is table for name, p in lm.model.named_parameters() if name in moved)
+        assert lm.model.get_output_embeddings().weight is head and (head is table), "still one weight"
+        assert loss_of(lm, EVENTS[1].text) != loss
+    assert all(torch.equal(p, before[name]) for name, p in lm.model.named_parameters())
+    assert loss_of(lm, EVENTS[1].text) == loss
 
 
 def test_all_requests_are_trained_together_in_batches(tmp_path: Path) -> None:
@@ -90,10 +108,10 @@ def test_an_error_while_it_trains_puts_the_weights_back(tmp_path: Path, monkeypa
 
     def step(self: Any, *args: Any, **more: Any) -> Any:
         calls.append(1)
-        found = real(self, *args, **more)
+        path = real(self, *args, **more)
         if len(calls) == 2:
             raise KeyboardInterrupt
-        return found
+        return path
 
     monkeypatch.setattr(torch.optim.AdamW, "step", step)
     with pytest.raises(KeyboardInterrupt), edit.on(lm):

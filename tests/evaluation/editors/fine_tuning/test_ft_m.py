@@ -36,8 +36,8 @@ def plain_ft_m(lm: LM, requests: list[Fact], *, layers: tuple[int, ...], steps: 
         optimiser.zero_grad()
         torch.stack([loss_of(lm, r) for r in requests]).mean().backward()  # type: ignore[no-untyped-call]
         optimiser.step()
-    moved = [(w - o).detach() for w, o in zip(weights, old, strict=True)]
-    return [m.T if lm.layout.transposed else m for m in moved]
+    values = [(w - o).detach() for w, o in zip(weights, old, strict=True)]
+    return [m.T if lm.layout.transposed else m for m in values]
 
 
 @pytest.mark.parametrize("layers", [(1,), (0, 2)], ids=str)
@@ -49,23 +49,23 @@ def test_ft_m_equals_training_the_weights(
     edit = make_editor("ft_m", tiny, cache, {**options, "layer": layers, "stop_below": 0.0}).edit(requests)
     want = plain_ft_m(tiny, requests, layers=layers, **options)
     assert [d.weight for d in edit.deltas or ()] == [tiny.layout.weight(n) for n in layers]
-    for delta, moved in zip(edit.deltas or (), want, strict=True):
+    for delta, shift in zip(edit.deltas or (), want, strict=True):
         assert isinstance(delta, DenseDelta)
-        assert (delta.value - moved).norm() < 1e-2 * moved.norm()
+        assert (delta.value - shift).norm() < 1e-2 * shift.norm()
 
 
 def test_ft_m_learns_objects_of_several_tokens(tiny: LM, cache: Cache) -> None:
     assert len(tiny.encode(NORWAY.fact_prompt, "São Tomé").target) > 1
-    found = {}
+    results = {}
     for method in ("ft", "ft_m"):
         edit = make_editor(method, tiny, cache, {"layer": 2, "steps": 60, "lr": 1e-2}).edit([NORWAY])
         with edit.on(tiny), torch.no_grad():
-            found[method] = float(loss_of(tiny, NORWAY))
-    assert found["ft_m"] < 0.5 * found["ft"]
+            results[method] = float(loss_of(tiny, NORWAY))
+    assert results["ft_m"] < 0.5 * results["ft"]
 
 
 def test_independent_edits_are_those_made_alone(tiny: LM, cache: Cache) -> None:
-    made = make_editor("ft_m", tiny, cache, {"layer": (1, 2), "steps": 8, "lr": 3e-3})
-    for request, got in zip([NORWAY, PERU], made.edit_each([NORWAY, PERU]), strict=True):
-        for a, b in zip(got.deltas or (), made.edit([request]).deltas or (), strict=True):
+    method = make_editor("ft_m", tiny, cache, {"layer": (1, 2), "steps": 8, "lr": 3e-3})
+    for request, value in zip([NORWAY, PERU], method.edit_each([NORWAY, PERU]), strict=True):
+        for a, b in zip(value.deltas or (), method.edit([request]).deltas or (), strict=True):
             assert (a.matrix() - b.matrix()).norm() < 1e-2 * b.norm()

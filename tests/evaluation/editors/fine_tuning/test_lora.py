@@ -20,9 +20,9 @@ from tests.support.tiny import make, replace_everywhere
 
 
 def state(lm: LM) -> tuple[Any, ...]:
-    named = [(name, type(m)) for name, m in lm.model.named_modules()]
+    pairs = [(name, type(m)) for name, m in lm.model.named_modules()]
     flags = [(name, p.requires_grad) for name, p in lm.model.named_parameters()]
-    return named, flags, sorted(vars(lm.model)), lm.weights_digest(), torch.random.get_rng_state().tolist()
+    return pairs, flags, sorted(vars(lm.model)), lm.weights_digest(), torch.random.get_rng_state().tolist()
 
 
 @pytest.mark.parametrize("request_", [peru_fact(), NORWAY], ids=lambda f: f.key)
@@ -49,8 +49,8 @@ def test_layers_modules_and_scaling(cache: Cache) -> None:
         f"{block}.self_attn.q_proj.weight",
         f"{block}.mlp.down_proj.weight",
     ]
-    again = make_editor("lora", lm, cache, options).edit([peru_fact()])
-    for a, b in zip(edit.deltas or (), again.deltas or (), strict=True):
+    second_edit = make_editor("lora", lm, cache, options).edit([peru_fact()])
+    for a, b in zip(edit.deltas or (), second_edit.deltas or (), strict=True):
         assert torch.equal(a.matrix(), b.matrix())
     other = make_editor("lora", lm, cache, {**options, "seed": 1}).edit([peru_fact()])
     assert not torch.equal(other.deltas[0].matrix(), edit.deltas[0].matrix())  # type: ignore[index]

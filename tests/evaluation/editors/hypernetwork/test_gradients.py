@@ -15,21 +15,21 @@ from evaluation.models.language_model import LM
 
 def test_pairs_are_the_gradient_of_the_weight(tiny: LM) -> None:
     lines = [line(tiny, "The capital of Peru is", "Oslo"), line(tiny, "In Norway", "São Tomé"), line(tiny, "A", "x")]
-    got = gradients(tiny, (0, 2), lines)  # type: ignore[arg-type]
+    slopes = gradients(tiny, (0, 2), lines)  # type: ignore[arg-type]
     for i, one in enumerate(lines):
         assert one is not None
         weights: list[Any] = [tiny.projection(n).weight for n in (0, 2)]
         for w in weights:
             w.requires_grad_(True)
-        found = tiny.model(torch.tensor([one.ids])).logits[0].log_softmax(-1)
-        loss = -torch.stack([found[k - 1, one.ids[k]] for k in range(one.first, len(one.ids))]).mean()
+        logits = tiny.model(torch.tensor([one.ids])).logits[0].log_softmax(-1)
+        loss = -torch.stack([logits[k - 1, one.ids[k]] for k in range(one.first, len(one.ids))]).mean()
         want = torch.autograd.grad(loss, weights)
         for w in weights:
             w.requires_grad_(False)
         for n, slope in zip((0, 2), want, strict=True):
-            pairs = got[n]
-            whole = pairs.delta[i].T @ (pairs.u[i] * pairs.real[i][:, None])
-            assert torch.allclose(whole, slope.T if tiny.layout.transposed else slope, atol=1e-5)
+            pairs = slopes[n]
+            matrix = pairs.delta[i].T @ (pairs.u[i] * pairs.real[i][:, None])
+            assert torch.allclose(matrix, slope.T if tiny.layout.transposed else slope, atol=1e-5)
 
 
 def test_changes_in_rows_are_changes_of_weights(tiny: LM) -> None:
@@ -39,14 +39,14 @@ def test_changes_in_rows_are_changes_of_weights(tiny: LM) -> None:
     below = LowerLayerStates(tiny, 1)
     rows = batch(tiny, below, lines)  # type: ignore[arg-type]
     with changed(tiny, change, torch.tensor([1, 0])):
-        got = nll(logprobs(tiny, rows), rows)
+        loss = nll(logprobs(tiny, rows), rows)
     for i, edit in enumerate((1, 0)):
         deltas = [LowRankDelta(tiny.layout.weight(n), c.left[edit], c.right[edit]) for n, c in change.items()]
         with applied(tiny.model, deltas), torch.no_grad():
             one = lines[i]
             assert one is not None
-            found = tiny.model(torch.tensor([one.ids])).logits[0].log_softmax(-1)
-        want = -torch.stack([found[k - 1, one.ids[k]] for k in range(one.first, len(one.ids))]).mean()
-        assert float(got[i]) == pytest.approx(float(want), abs=1e-4)
-    again = batch(tiny, below, lines[::-1])  # type: ignore[arg-type]
-    assert torch.allclose(nll(logprobs(tiny, again), again).flip(0), nll(logprobs(tiny, rows), rows), atol=1e-5)
+            logits = tiny.model(torch.tensor([one.ids])).logits[0].log_softmax(-1)
+        want = -torch.stack([logits[k - 1, one.ids[k]] for k in range(one.first, len(one.ids))]).mean()
+        assert float(loss[i]) == pytest.approx(float(want), abs=1e-4)
+    repeat = batch(tiny, below, lines[::-1])  # type: ignore[arg-type]
+    assert torch.allclose(nll(logprobs(tiny, repeat), repeat).flip(0), nll(logprobs(tiny, rows), rows), atol=1e-5)

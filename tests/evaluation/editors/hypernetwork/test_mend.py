@@ -27,35 +27,35 @@ cases = mend.cases
 
 
 def trained(lm: LM, folder: Path, cases: list[Case], **options: Any) -> Mend:
-    made = Mend(Mend.Params(**{**QUICK, **options}), lm, Cache(folder / "cache"))
-    made.prepare(cases)
-    return made
+    method = Mend(Mend.Params(**{**QUICK, **options}), lm, Cache(folder / "cache"))
+    method.prepare(cases)
+    return method
 
 
 def test_training_on_the_support_is_kept(tiny: LM, cases: list[Case], tmp_path: Path) -> None:
     first = trained(tiny, tmp_path, cases).edit([peru_fact()])
-    kept = list((tmp_path / "cache").glob("mend-*.safetensors"))
-    stamp = kept[0].stat().st_mtime_ns
-    again = trained(tiny, tmp_path, cases).edit([peru_fact()])
-    assert len(kept) == 1 and kept[0].stat().st_mtime_ns == stamp
-    assert torch.equal(first.deltas[0].matrix(), again.deltas[0].matrix())  # type: ignore[index]
+    path = list((tmp_path / "cache").glob("mend-*.safetensors"))
+    stamp = path[0].stat().st_mtime_ns
+    edit = trained(tiny, tmp_path, cases).edit([peru_fact()])
+    assert len(path) == 1 and path[0].stat().st_mtime_ns == stamp
+    assert torch.equal(first.deltas[0].matrix(), edit.deltas[0].matrix())  # type: ignore[index]
     with pytest.raises(UserError, match="mend: there is no trained network for this model; train one"):
         Mend(Mend.Params(), tiny, Cache(tmp_path)).edit([peru_fact()])
 
 
 def test_edits_add_up_and_scale(tiny: LM, cases: list[Case], tmp_path: Path) -> None:
-    made, other = (
+    method, other = (
         trained(tiny, tmp_path, cases),
         peru_fact("f/n", subject=Entity(text="Norway"), new=Object(text="Quito")),
     )
-    both, each = made.edit([peru_fact(), other]), made.edit_each([peru_fact(), other])
+    both, each = method.edit([peru_fact(), other]), method.edit_each([peru_fact(), other])
     assert [d.weight for d in both.deltas or ()] == [d.weight for e in each for d in e.deltas or ()]
     for a, b in zip(both.deltas or (), [d for e in each for d in e.deltas or ()], strict=True):
         assert torch.allclose(a.matrix(), b.matrix(), atol=1e-6)
-    made.train(cases, name="t", out=tmp_path / "m.safetensors")
-    named = {"checkpoint": str(tmp_path / "m.safetensors")}
-    double = make_editor("mend", tiny, Cache(tmp_path), {**named, "scale": 2.0}).edit([peru_fact()])
-    single = make_editor("mend", tiny, Cache(tmp_path), named).edit([peru_fact()])
+    method.train(cases, name="t", out=tmp_path / "m.safetensors")
+    record = {"checkpoint": str(tmp_path / "m.safetensors")}
+    double = make_editor("mend", tiny, Cache(tmp_path), {**record, "scale": 2.0}).edit([peru_fact()])
+    single = make_editor("mend", tiny, Cache(tmp_path), record).edit([peru_fact()])
     for a, b in zip(double.deltas or (), single.deltas or (), strict=True):
         assert torch.allclose(a.matrix(), 2 * b.matrix(), atol=1e-6)
 
@@ -75,24 +75,24 @@ def test_a_checkpoint_knows_its_model_and_its_cases(cases: list[Case], tmp_path:
     with pytest.raises(UserError, match=r"editors.mend: it learnt from theirs, which shares the subject 'Norway'"):
         execute(config)  # before a model is loaded
     assert not (tmp_path / "run").exists()
-    learnt = Mend.training_data({"checkpoint": str(out)})
-    assert learnt is not None and "norway" in learnt.subjects and "t/1" in learnt.keys
+    training_data = Mend.training_data({"checkpoint": str(out)})
+    assert training_data is not None and "norway" in training_data.subjects and "t/1" in training_data.keys
     assert Mend.wants_support({"checkpoint": None}) and not Mend.wants_support({"checkpoint": str(out)})
 
 
 def test_the_shipped_network_learnt_nothing_of_mini(tmp_path: Path) -> None:
     from curation.shipped import mini_split
-    from evaluation.editors.hypernetwork.mend import SHIPPED, _path
+    from evaluation.editors.checkpoints import SHIPPED
     from evaluation.editors.presets import preset
     from evaluation.runs.separation import refuse_overlap
 
-    named = preset("mend", "embedded")["checkpoint"]
-    assert named.startswith(SHIPPED) and _path(named).stat().st_size < 5_000_000
-    learnt = Mend.training_data({"checkpoint": named})
-    assert learnt is not None and len(learnt.subjects) > 500
-    refuse_overlap(learnt, mini_split(), where="mend")  # no refusal
-    known = sorted(learnt.subjects)[0]
+    checkpoint = preset("mend", "embedded")["checkpoint"]
+    assert checkpoint.startswith(SHIPPED) and Mend.checkpoint_path(checkpoint).stat().st_size < 5_000_000
+    training_data = Mend.training_data({"checkpoint": checkpoint})
+    assert training_data is not None and len(training_data.subjects) > 500
+    refuse_overlap(training_data, mini_split(), where="mend")  # no refusal
+    subject = sorted(training_data.subjects)[0]
     with pytest.raises(UserError, match="it learnt from shipped, which shares the subject"):
-        refuse_overlap(learnt, make_split("other", [make_case(known)]), where="mend")
+        refuse_overlap(training_data, make_split("other", [make_case(subject)]), where="mend")
     with pytest.raises(UserError, match="trained for another model"):
-        make_editor("mend", make("llama"), Cache(tmp_path), {"checkpoint": named}).edit([peru_fact()])
+        make_editor("mend", make("llama"), Cache(tmp_path), {"checkpoint": checkpoint}).edit([peru_fact()])

@@ -9,10 +9,10 @@ def test_the_network_begins_as_a_gradient_step() -> None:
     torch.manual_seed(0)
     network = EditNetwork(5, 4, layers=2, rank=3, step=0.1, seed=1)
     pairs = GradientPairs(torch.randn(2, 6, 5), torch.randn(2, 6, 4), torch.tensor([[1.0] * 6, [1.0, 1, 0, 0, 0, 0]]))
-    made = network(1, pairs)
-    whole = made.left @ made.right.transpose(1, 2)
+    net = network(1, pairs)
+    dense = net.left @ net.right.transpose(1, 2)
     want = -0.1 * torch.einsum("rto,rti,rt->roi", pairs.delta, pairs.u, pairs.real)
-    assert torch.allclose(whole, want, atol=1e-6)
+    assert torch.allclose(dense, want, atol=1e-6)
     network.fit(1, [pairs])
     z = torch.cat([pairs.u, pairs.delta], -1)[pairs.real.bool()]
     assert torch.allclose(network.mean[1], z.mean(0), atol=1e-5)  # type: ignore[index]

@@ -33,25 +33,25 @@ cases = mend.cases
 
 
 def settings(**changes: Any) -> TrainingSettings:
-    told = Mend.Params(**{**QUICK, **changes})
-    return TrainingSettings(**{name: getattr(told, name) for name in TrainingSettings._fields})
+    params = Mend.Params(**{**QUICK, **changes})
+    return TrainingSettings(**{name: getattr(params, name) for name in TrainingSettings._fields})
 
 
 def trainer(lm: LM, cases: list[Case], folder: Path, **more: Any) -> Trainer:
-    own = {name: more.pop(name) for name in ("on_step", "minutes", "identity") if name in more}
+    trainer_options = {name: more.pop(name) for name in ("on_step", "minutes", "identity") if name in more}
     return Trainer(
-        lm, training_cases(lm, cases), settings(**more), state=folder / "state", **{"identity": {}, **own}
+        lm, training_cases(lm, cases), settings(**more), state=folder / "state", **{"identity": {}, **trainer_options}
     )  # fmt: skip
 
 
 def test_training_lowers_the_held_out_loss(tiny: LM, cases: list[Case], tmp_path: Path) -> None:
-    digest, seen = tiny.weights_digest(), list[TrainingStep]()
+    digest, steps = tiny.weights_digest(), list[TrainingStep]()
     options = {**QUICK, "steps": 60, "lr": 3e-3, "step_size": 1e-3, "step_lr": 0.1, "edit_weight": 1.0}
-    made = Mend(Mend.Params(**options), tiny, Cache(tmp_path))
-    out = made.train(cases, name="t", out=tmp_path / "m.safetensors", on_step=seen.append)
-    first, best = seen[0].held_out, out.held_out
+    method = Mend(Mend.Params(**options), tiny, Cache(tmp_path))
+    out = method.train(cases, name="t", out=tmp_path / "m.safetensors", on_step=steps.append)
+    first, best = steps[0].held_out, out.held_out
     assert first is not None and best.follow + best.stay < first.follow + first.stay - 0.3
-    assert [s.done for s in seen] == list(range(2, 61, 2)) and seen[-1].left == 0.0
+    assert [s.done for s in steps] == list(range(2, 61, 2)) and steps[-1].left == 0.0
     assert tiny.weights_digest() == digest
     ready = Checkpoint.load(tmp_path / "m.safetensors")
     assert ready.layers == (1, 2) and ready.model == tiny.revision
@@ -61,79 +61,83 @@ def test_training_lowers_the_held_out_loss(tiny: LM, cases: list[Case], tmp_path
 
 def test_a_killed_training_goes_on_as_if_it_had_not_been(cases: list[Case], tmp_path: Path) -> None:
     lm = make("llama")
-    whole = Mend(Mend.Params(**QUICK), lm, Cache(tmp_path)).train(cases, name="t", out=tmp_path / "whole")
+    full_model = Mend(Mend.Params(**QUICK), lm, Cache(tmp_path)).train(cases, name="t", out=tmp_path / "whole")
 
     def killed(step: TrainingStep) -> None:
         if step.done == 4:
             raise KeyboardInterrupt
 
-    out, seen = tmp_path / "parts", list[TrainingStep]()
+    out, steps = tmp_path / "parts", list[TrainingStep]()
     with pytest.raises(KeyboardInterrupt):
         Mend(Mend.Params(**QUICK), lm, Cache(tmp_path)).train(cases, name="t", out=out, on_step=killed)
     assert not out.exists() and (tmp_path / "parts.state").exists()
     with pytest.raises(UserError, match=r"parts.state: an unfinished training with other settings"):
         Mend(Mend.Params(**{**QUICK, "lr": 1e-2}), lm, Cache(tmp_path)).train(cases, name="t", out=out)
     parts = Mend(Mend.Params(**QUICK), make("llama"), Cache(tmp_path)).train(
-        cases, name="t", out=out, on_step=seen.append
+        cases, name="t", out=out, on_step=steps.append
     )  # fmt: skip
-    assert [s.done for s in seen] == [6] and not (tmp_path / "parts.state").exists()
-    assert parts.held_out == pytest.approx(whole.held_out, abs=1e-5) and parts.step == whole.step
-    for a, b in zip(parts.network.parameters(), whole.network.parameters(), strict=True):
+    assert [s.done for s in steps] == [6] and not (tmp_path / "parts.state").exists()
+    assert parts.held_out == pytest.approx(full_model.held_out, abs=1e-5) and parts.step == full_model.step
+    for a, b in zip(parts.network.parameters(), full_model.network.parameters(), strict=True):
         assert torch.allclose(a, b, atol=1e-6)
 
 
 def test_minutes_end_the_training_with_the_best_so_far(cases: list[Case], tmp_path: Path) -> None:
-    lm, out, seen = make("llama"), tmp_path / "m.safetensors", list[TrainingStep]()
-    made = Mend(Mend.Params(**QUICK), lm, Cache(tmp_path))
-    got = made.train(cases, name="t", out=out, on_step=seen.append, minutes=1e-9)
-    assert [s.done for s in seen] == [2] and got.step == 2 and not out.with_name("m.safetensors.state").exists()
-    assert got.held_out == seen[0].held_out and Checkpoint.load(out).layers == (1, 2)
+    lm, out, steps = make("llama"), tmp_path / "m.safetensors", list[TrainingStep]()
+    method = Mend(Mend.Params(**QUICK), lm, Cache(tmp_path))
+    training = method.train(cases, name="t", out=out, on_step=steps.append, minutes=1e-9)
+    assert [s.done for s in steps] == [2] and training.step == 2 and not out.with_name("m.safetensors.state").exists()
+    assert training.held_out == steps[0].held_out and Checkpoint.load(out).layers == (1, 2)
 
 
 def test_held_out_cases_are_not_trained_on(tiny: LM, cases: list[Case], tmp_path: Path) -> None:
-    made = trainer(tiny, cases, tmp_path)
-    assert len(made.held) == 2 and len(made.train) == len(cases) - 2
-    assert not {x.edit for x in made.held} & {x.edit for x in made.train}
+    method = trainer(tiny, cases, tmp_path)
+    assert len(method.held) == 2 and len(method.train) == len(cases) - 2
+    assert not {x.edit for x in method.held} & {x.edit for x in method.train}
 
 
-@pytest.mark.parametrize(("count", "wanted", "held"), [(2, 32, 1), (3, 1, 1), (7, 32, 1), (8, 32, 2), (9, 1, 1)])
+@pytest.mark.parametrize(("count", "expected", "holding"), [(2, 32, 1), (3, 1, 1), (7, 32, 1), (8, 32, 2), (9, 1, 1)])
 def test_at_most_a_quarter_is_held_out_and_always_one(
-    cases: list[Case], tmp_path: Path, count: int, wanted: int, held: int
+    cases: list[Case], tmp_path: Path, count: int, expected: int, holding: int
 ) -> None:
-    made = trainer(make("llama"), cases[:count], tmp_path, held_out=wanted)
-    assert (len(made.held), len(made.train)) == (held, count - held)
+    method = trainer(make("llama"), cases[:count], tmp_path, held_out=expected)
+    assert (len(method.held), len(method.train)) == (holding, count - holding)
 
 
 def test_two_cases_are_enough(cases: list[Case], tmp_path: Path) -> None:
     """One to learn from, one held out; more edits a step than there are cases are as many as there are."""
-    found = trainer(make("llama"), cases[:2], tmp_path, edits=50).run()
-    assert all(value == value and value >= 0 for value in found.held_out) and 1 <= found.step <= 6
+    training = trainer(make("llama"), cases[:2], tmp_path, edits=50).run()
+    assert all(value == value and value >= 0 for value in training.held_out) and 1 <= training.step <= 6
 
 
 def test_reports_come_at_their_steps_and_at_the_last(cases: list[Case], tmp_path: Path) -> None:
-    seen: list[TrainingStep] = []
-    trainer(make("llama"), cases, tmp_path, steps=5, report_every=2, on_step=seen.append).run()
-    assert [(s.done, s.of) for s in seen] == [(2, 5), (4, 5), (5, 5)]
-    assert seen[-1].left == 0.0 and [s.seconds for s in seen] == sorted(s.seconds for s in seen)
+    calls: list[TrainingStep] = []
+    trainer(make("llama"), cases, tmp_path, steps=5, report_every=2, on_step=calls.append).run()
+    assert [(s.done, s.of) for s in calls] == [(2, 5), (4, 5), (5, 5)]
+    assert calls[-1].left == 0.0 and [s.seconds for s in calls] == sorted(s.seconds for s in calls)
 
 
 def test_the_network_with_the_least_held_out_loss_is_given(
     cases: list[Case], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Losses are made up: the second report of four is the best (a follow counts a tenth), and a tie is not better."""
-    told = iter([Losses(9.0, 1.0), Losses(9.5, 0.5), Losses(0.1, 1.6), Losses(9.5, 0.5)])
-    kept: list[list[torch.Tensor]] = []
-    made = trainer(make("llama"), cases, tmp_path, steps=4, report_every=1, edit_weight=0.1, on_step=lambda step: None)
+    losses = iter([Losses(9.0, 1.0), Losses(9.5, 0.5), Losses(0.1, 1.6), Losses(9.5, 0.5)])
+    remainder: list[list[torch.Tensor]] = []
+    method = trainer(
+        make("llama"), cases, tmp_path, steps=4, report_every=1, edit_weight=0.1, on_step=lambda step: None
+    )
 
     def measure(pairs: object) -> Losses:
-        kept.append([p.detach().clone() for p in made.network.parameters()])
-        return next(told)
+        remainder.append([p.detach().clone() for p in method.network.parameters()])
+        return next(losses)
 
-    monkeypatch.setattr(made, "_measure", measure)
-    found = made.run()
-    assert (found.step, found.held_out) == (2, Losses(9.5, 0.5))
-    assert all(torch.equal(a, b) for a, b in zip(found.network.parameters(), kept[1], strict=True))
-    assert any(not torch.equal(a, b) for a, b in zip(kept[1], kept[3], strict=True)), "training went on after it"
+    monkeypatch.setattr(method, "_measure", measure)
+    result = method.run()
+    assert (result.step, result.held_out) == (2, Losses(9.5, 0.5))
+    assert all(torch.equal(a, b) for a, b in zip(result.network.parameters(), remainder[1], strict=True))
+    assert any(not torch.equal(a, b) for a, b in zip(remainder[1], remainder[3], strict=True)), (
+        "training went on after it"
+    )
 
 
 def test_time_before_a_kill_counts(cases: list[Case], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,9 +150,9 @@ def test_time_before_a_kill_counts(cases: list[Case], tmp_path: Path, monkeypatc
 
     with pytest.raises(KeyboardInterrupt):
         trainer(make("llama"), cases, tmp_path, on_step=killed, minutes=1.5).run()
-    seen: list[TrainingStep] = []
-    found = trainer(make("llama"), cases, tmp_path, on_step=seen.append, minutes=1.5).run()
-    assert seen == [] and found.step == 2 and found.seconds > 90
+    calls: list[TrainingStep] = []
+    training = trainer(make("llama"), cases, tmp_path, on_step=calls.append, minutes=1.5).run()
+    assert calls == [] and training.step == 2 and training.seconds > 90
 
 
 def test_a_state_of_another_identity_or_none_of_ours_is_refused(cases: list[Case], tmp_path: Path) -> None:
@@ -165,11 +169,11 @@ def test_a_state_of_another_identity_or_none_of_ours_is_refused(cases: list[Case
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
-    about = {"n": 1, "of": [1.5, None], "name": "São Tomé", "deep": {"a": True}}
-    turned = torch.arange(6.0).reshape(2, 3).T
-    write_tensors(tmp_path / "new" / "t", {"a": turned, "b": torch.tensor(3, dtype=torch.int64)}, about)
-    tensors, told = read_tensors(tmp_path / "new" / "t")
-    assert told == about and torch.equal(tensors["a"], turned) and tensors["b"].dtype == torch.int64
+    record = {"n": 1, "of": [1.5, None], "name": "São Tomé", "deep": {"a": True}}
+    T = torch.arange(6.0).reshape(2, 3).T
+    write_tensors(tmp_path / "new" / "t", {"a": T, "b": torch.tensor(3, dtype=torch.int64)}, record)
+    tensors, message = read_tensors(tmp_path / "new" / "t")
+    assert message == record and torch.equal(tensors["a"], T) and tensors["b"].dtype == torch.int64
     write_tensors(tmp_path / "none", {}, {})
     assert read_tensors(tmp_path / "none") == ({}, {})
 
@@ -188,21 +192,21 @@ def test_a_killed_write_leaves_the_file_before_it(tmp_path: Path, monkeypatch: p
     assert read_tensors(path) == ({"a": torch.ones(1)}, {"n": 1}) and [p.name for p in tmp_path.iterdir()] == ["t"]
 
 
-@pytest.mark.parametrize("what", ["absent", "noise", "cut", "no manifest", "a folder", "no JSON"])
-def test_other_files_are_refused(tmp_path: Path, what: str) -> None:
+@pytest.mark.parametrize("kind", ["absent", "noise", "cut", "no manifest", "a folder", "no JSON"])
+def test_other_files_are_refused(tmp_path: Path, kind: str) -> None:
     from safetensors.torch import save_file
 
     path = tmp_path / "t"
-    if what == "noise":
+    if kind == "noise":
         path.write_bytes(b"nothing of ours, but long enough to have a header")
-    elif what == "cut":
+    elif kind == "cut":
         write_tensors(path, {"a": torch.ones(100)}, {})
         path.write_bytes(path.read_bytes()[:-9])
-    elif what == "no manifest":
+    elif kind == "no manifest":
         save_file({"a": torch.ones(1)}, path)
-    elif what == "a folder":
+    elif kind == "a folder":
         path.mkdir()
-    elif what == "no JSON":
+    elif kind == "no JSON":
         save_file({"a": torch.ones(1)}, path, {"manifest": "{"})
     with pytest.raises(DataError, match="not a file of this program that can be read") as error:
         read_tensors(path)

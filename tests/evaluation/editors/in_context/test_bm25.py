@@ -75,35 +75,35 @@ EVENTS = [
 
 
 @pytest.mark.parametrize(
-    ("question", "found"),
+    ("question", "result"),
     [("Who runs Brenta Rail?", 0), ("Where are the headquarters of Corvo?", 1), ("How high is Mont Blanc?", None)],
 )
 def test_the_split_is_the_memory_of_events_and_the_question_alone_looks_it_up(
-    question: str, found: int | None, lm: LM, cache: Cache
+    question: str, result: int | None, lm: LM, cache: Cache
 ) -> None:
     """Not the words around it, "question" and "answer", which the third event holds."""
-    made = make_editor("bm25", lm, cache, {"memory": "split"})
-    made.read_split(EVENTS)
-    edit = made.edit(EVENTS[:1])
+    method = make_editor("bm25", lm, cache, {"memory": "split"})
+    method.read_split(EVENTS)
+    edit = method.edit(EVENTS[:1])
     assert edit.notes == {"memory": 3}
-    before = "" if found is None else f"Event: {EVENTS[found].text}\n"
-    asked = make_fact_question(question, key="q"), make_tendency(question, key="t")
-    prompts = [fact_probe(asked[0], EventChoice()).prompt, choice_probes(asked[1], EventChoice())[1].prompt]
+    before = "" if result is None else f"Event: {EVENTS[result].text}\n"
+    questions = make_fact_question(question, key="q"), make_tendency(question, key="t")
+    prompts = [fact_probe(questions[0], EventChoice()).prompt, choice_probes(questions[1], EventChoice())[1].prompt]
     assert [edit.rewrite(prompt) for prompt in prompts] == [before + prompt for prompt in prompts]
 
 
 def test_a_memory_of_events_holds_the_request_and_is_not_filled_with_facts(lm: LM, cache: Cache) -> None:
-    made = make_editor("bm25", lm, cache, {"memory": "split"})
-    made.read_split(EVENTS[:2])
-    assert made.edit(EVENTS[2:]).notes == {"memory": 3}
-    alone = make_editor("bm25", lm, cache, {"memory": 0}).edit(EVENTS[:1])
-    assert alone.rewrite("Question: Who runs Brenta?\nAnswer:").startswith("Event: Alba Rail merged")
+    method = make_editor("bm25", lm, cache, {"memory": "split"})
+    method.read_split(EVENTS[:2])
+    assert method.edit(EVENTS[2:]).notes == {"memory": 3}
+    edit = make_editor("bm25", lm, cache, {"memory": 0}).edit(EVENTS[:1])
+    assert edit.rewrite("Question: Who runs Brenta?\nAnswer:").startswith("Event: Alba Rail merged")
     with pytest.raises(UserError, match=r'editors.bm25.params.memory: .*not filled with facts; set it to "split"'):
         make_editor("bm25", lm, cache).edit(EVENTS[:1])
 
 
 def test_the_split_may_be_the_memory_of_facts_too(lm: LM, cache: Cache) -> None:
-    made = make_editor("bm25", lm, cache, {"memory": "split"})
-    made.read_split([PERU, country("Norway", "Oslo", "Lima")])
-    assert not made.wants_support(made.params.model_dump()) and made.wants_split(made.params.model_dump())
-    assert made.edit([PERU]).notes == {"memory": 2, "found_by_fact_prompt": 1.0}
+    method = make_editor("bm25", lm, cache, {"memory": "split"})
+    method.read_split([PERU, country("Norway", "Oslo", "Lima")])
+    assert not method.wants_support(method.params.model_dump()) and method.wants_split(method.params.model_dump())
+    assert method.edit([PERU]).notes == {"memory": 2, "found_by_fact_prompt": 1.0}

@@ -28,25 +28,25 @@ def names(n: int) -> list[str]:
 
 def test_facts_show_the_new_object_and_neighbours_their_own() -> None:
     case = make_case("Peru")
-    found = of_facts(case.model_copy(update={"fact": case.fact.model_copy(update={"neighbour_prompts": ("Ica is",)})}))
-    assert [s.text for s in found["copy"]] == ["The capital of Peru is Oslo"]
-    assert [s.text for s in found["update"]] == ["The capital city of Peru is Oslo", "Peru is led from Oslo"]
-    assert [s.text for s in found["retain"]] == ["The capital of Peruville is Lima", "Ica is Lima"]
+    digest = of_facts(case.model_copy(update={"fact": case.fact.model_copy(update={"neighbour_prompts": ("Ica is",)})}))
+    assert [s.text for s in digest["copy"]] == ["The capital of Peru is Oslo"]
+    assert [s.text for s in digest["update"]] == ["The capital city of Peru is Oslo", "Peru is led from Oslo"]
+    assert [s.text for s in digest["retain"]] == ["The capital of Peruville is Lima", "Ica is Lima"]
 
 
 def test_scripts_end_before_the_object_with_the_prompts_own_separator() -> None:
     case = make_case("Peru")
     prompts = tuple(p.model_copy(update={"separator": "", "text": f"{p.text} "}) for p in case.prompts)
-    found = of_scripts(case.model_copy(update={"prompts": prompts}))
-    assert [s.text for s in found["update"]] == [f"How to reach Peru ({n})?\nStep 1: Fly to Oslo" for n in (1, 2)]
-    assert [s.answer for s in found["retain"]] == ["Lima"], "the neighbour's own object"
-    assert found["copy"] == of_facts(case)["copy"]
+    digest = of_scripts(case.model_copy(update={"prompts": prompts}))
+    assert [s.text for s in digest["update"]] == [f"How to reach Peru ({n})?\nStep 1: Fly to Oslo" for n in (1, 2)]
+    assert [s.answer for s in digest["retain"]] == ["Lima"], "the neighbour's own object"
+    assert digest["copy"] == of_facts(case)["copy"]
 
 
 def test_a_bare_case_can_show_little() -> None:
     bare = Case(key="case/x", fact=make_fact("Peru", "Lima", "Oslo"))
-    for found in (of_facts(bare), of_scripts(bare)):
-        assert len(found["copy"]) == 1 and not found["update"] and not found["retain"]
+    for digest in (of_facts(bare), of_scripts(bare)):
+        assert len(digest["copy"]) == 1 and not digest["update"] and not digest["retain"]
 
 
 @pytest.mark.parametrize(
@@ -58,17 +58,17 @@ def test_a_bare_case_can_show_little() -> None:
     ],
 )
 def test_the_ratio_holds_at_every_length(ratio: tuple[float, ...], count: dict[str, int]) -> None:
-    told = kinds_of(assign([shows(*KINDS)] * 80, ratio, names=names(80)))
-    assert Counter(told) == count
+    kinds = kinds_of(assign([shows(*KINDS)] * 80, ratio, names=names(80)))
+    assert Counter(kinds) == count
     for n in range(1, 81):
         for kind, share in zip(KINDS, ratio, strict=True):
-            assert abs(told[:n].count(kind) - n * share / sum(ratio)) < 1 + 1e-9, (n, kind)
+            assert abs(kinds[:n].count(kind) - n * share / sum(ratio)) < 1 + 1e-9, (n, kind)
 
 
 def test_a_case_shows_what_it_can_and_later_ones_make_up_for_it() -> None:
     able = [shows("copy")] * 4 + [shows(*KINDS)] * 12
-    told = kinds_of(assign(able, (1, 1, 2), names=names(16)))
-    assert told[:4] == ["copy"] * 4 and Counter(told) == {"copy": 4, "update": 4, "retain": 8}
+    kinds = kinds_of(assign(able, (1, 1, 2), names=names(16)))
+    assert kinds[:4] == ["copy"] * 4 and Counter(kinds) == {"copy": 4, "update": 4, "retain": 8}
 
 
 def test_nothing_wanted_gives_nothing() -> None:
@@ -83,9 +83,9 @@ def test_nothing_wanted_gives_nothing() -> None:
 def test_the_text_hangs_on_the_cases_name_alone() -> None:
     """Whoever stands before or after it, a case shows the same text of a kind; different cases differ."""
     many = shows("copy", texts=50)
-    alone = assign([many], (1, 0, 0), names=["case/7"])
+    single_result = assign([many], (1, 0, 0), names=["case/7"])
     among = assign([many] * 10, (1, 0, 0), names=names(10))
-    assert among[7] == alone[0] and len(set(among)) > 5
+    assert among[7] == single_result[0] and len(set(among)) > 5
     assert any(a != b for a, b in pairwise(among))
 
 

@@ -22,8 +22,8 @@ support = memories.support
 
 def test_kinds_follow_the_ratio() -> None:
     case = {k: [Demonstration(k, " ", "x")] for k in ("copy", "update", "retain")}
-    got = assign([case] * 32, (1, 3, 4), names=[str(n) for n in range(32)])
-    assert Counter(s.prompt for s in got if s) == {"copy": 4, "update": 12, "retain": 16}
+    routes = assign([case] * 32, (1, 3, 4), names=[str(n) for n in range(32)])
+    assert Counter(s.prompt for s in routes if s) == {"copy": 4, "update": 12, "retain": 16}
     poor = {"copy": [], "update": [Demonstration("u", " ", "x")], "retain": []}
     assert [s.prompt for s in assign([poor] * 2, (1, 3, 4), names=["a", "b"]) if s] == ["u", "u"]
     assert assign([poor], (1, 0, 1), names=["a"]) == [None]
@@ -45,12 +45,12 @@ def test_ike_shows_the_nearest_last(lm: LM, cache: Cache, support: list[Case]) -
 def test_ike_retains_with_the_neighbours_own_object(lm: LM, cache: Cache, support: list[Case]) -> None:
     options = {"k": 9, "ratio": (0, 0, 1), "similarity": "tfidf"}
     edit = prepared("ike", lm, cache, support, **options).edit([PERU])
-    shown = re.findall(
+    demonstrations = re.findall(
         r"New Fact: The capital of (\w+) is (\w+)\.\nPrompt: The capital of (\w+) is (\w+)\.", edit.rewrite("")
     )
-    assert edit.notes["demonstrations"] == len(shown) == 3  # Mozart has no neighbour
+    assert edit.notes["demonstrations"] == len(demonstrations) == 3  # Mozart has no neighbour
     old = {c.fact.subject.text: c.fact.old.text for c in support}
-    for subject, _, other, answer in shown:
+    for subject, _, other, answer in demonstrations:
         assert other != subject and answer == old[other]
 
 

@@ -17,31 +17,33 @@ EVENTS = [make_event(f"e/{n}", f"Alba{n} merged.", type="merger" if n < 3 else "
 
 
 def placebo(folder: Path, events: list[Event], seed: int = 0):  # type: ignore[no-untyped-def]
-    made = make_editor("placebo", make("gpt2"), Cache(folder), {"seed": seed})
-    made.read_split(events)
-    return made
+    method = make_editor("placebo", make("gpt2"), Cache(folder), {"seed": seed})
+    method.read_split(events)
+    return method
 
 
 def test_another_event_of_the_same_type_stands_before_the_prompt(tmp_path: Path) -> None:
-    made = placebo(tmp_path, EVENTS)
-    drawn = {made.edit([event]).rewrite("Question: who?\nAnswer:") for event in EVENTS[:3] for _ in range(2)}
-    assert all(text.startswith("Event: Alba") and text.endswith("merged.\nQuestion: who?\nAnswer:") for text in drawn)
+    method = placebo(tmp_path, EVENTS)
+    rewrites = {method.edit([event]).rewrite("Question: who?\nAnswer:") for event in EVENTS[:3] for _ in range(2)}
+    assert all(
+        text.startswith("Event: Alba") and text.endswith("merged.\nQuestion: who?\nAnswer:") for text in rewrites
+    )
     for event in EVENTS:
-        (key,) = made.edit([event]).notes["placebo"]
+        (key,) = method.edit([event]).notes["placebo"]
         assert key != event.key and next(e.type for e in EVENTS if e.key == key) == event.type
         assert placebo(tmp_path, EVENTS[::-1]).edit([event]).notes == {"placebo": [key]}, "the order says nothing"
 
 
 def test_the_draw_follows_its_seed(tmp_path: Path) -> None:
     many = [make_event(f"e/{n}", f"Alba{n} merged.") for n in range(12)]
-    found = {placebo(tmp_path, many, seed).edit(many[:1]).notes["placebo"][0] for seed in range(12)}
-    assert len(found) > 3
+    by_name = {placebo(tmp_path, many, seed).edit(many[:1]).notes["placebo"][0] for seed in range(12)}
+    assert len(by_name) > 3
 
 
 def test_two_requests_get_two_others_and_a_type_alone_another_type(tmp_path: Path) -> None:
-    made = placebo(tmp_path, [*EVENTS[:3], make_event("e/x", "Turin grew.", type="growth")])
-    assert sorted(made.edit(EVENTS[:2]).notes["placebo"]) == ["e/2", "e/x"]
-    (key,) = made.edit([make_event("e/x", "Turin grew.", type="growth")]).notes["placebo"]
+    method = placebo(tmp_path, [*EVENTS[:3], make_event("e/x", "Turin grew.", type="growth")])
+    assert sorted(method.edit(EVENTS[:2]).notes["placebo"]) == ["e/2", "e/x"]
+    (key,) = method.edit([make_event("e/x", "Turin grew.", type="growth")]).notes["placebo"]
     assert key in {"e/0", "e/1", "e/2"}
 
 

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import pytest
 
-from evaluation.editors.in_context.retrieval import filled, nearest
+from curation.files.artifact_cache import Cache
+from evaluation.editors.in_context import retrieval
+from evaluation.editors.in_context.retrieval import Bm25, encoder_device, filled, nearest
+from evaluation.models.language_model import LM
 from schemas.cases import Case
 from schemas.core.errors import UserError
+from schemas.probes import ScoreProbe
 from tests.support.editors import memories
-from tests.support.editors.memories import PERU, country
+from tests.support.editors.memories import PERU, country, prepared
+from tests.support.pretended_device import pretended
+from tests.support.tiny import make
 
+lm = memories.lm
 support = memories.support
 
 
@@ -30,3 +40,54 @@ def test_a_memory_is_filled_from_the_support(support: list[Case]) -> None:
     assert filled([PERU, fiji], [], size=2, draw=0, who="bm25")
     with pytest.raises(UserError, match="bm25: a memory of 9 facts holds 1 requests"):
         filled([PERU], [], size=9, draw=0, who="bm25")
+
+
+def test_the_index_of_words_logs_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    Bm25(["Ada leads Oslo", "Bo leads Rome"])
+    assert [r for r in caplog.records if r.name == "bm25s"] == []
+
+
+class CountingEncoder:
+    """Stands for a sentence encoder: vectors of letters, and how many texts each call brought."""
+
+    def __init__(self) -> None:
+        self.calls: list[int] = []
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        self.calls.append(len(texts))
+        counts = np.array([[text.lower().count(letter) for letter in "aeinorst"] for text in texts], np.float32)
+        return counts / np.maximum(np.linalg.norm(counts, axis=1, keepdims=True), 1e-9)
+
+
+@pytest.mark.parametrize("method", ["dense", "ike"])
+def test_queries_are_encoded_in_batches(
+    method: str, lm: LM, cache: Cache, support: list[Case], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One call for the memory, one for all queries of an edit (dense) or of a group (ike), not one a query."""
+    encoder, devices = CountingEncoder(), []
+    monkeypatch.setattr(retrieval, "_embedder", lambda name, device: (devices.append(device), encoder)[1])
+    edits = []
+    for at_once in (True, False):
+        encoder.calls.clear()
+        editor = prepared(method, lm, cache, support, **({"memory": 5} if method == "dense" else {"k": 2}))
+        facts = [PERU, country("Fiji", "Rome", "Bonn"), country("Guam", "Bern", "Kyiv")]
+        edits.append(editor.edit_each(facts) if at_once else [editor.edit([fact]) for fact in facts])
+        if method == "ike":
+            assert max(encoder.calls[1:]) == (3 if at_once else 1), encoder.calls
+            continue
+        encoder.calls.clear()
+        prompts = [f"How do I get to {name}?" for name in ("Peru", "Norway", "Quito", "Oslo")]
+        probes = [ScoreProbe(purpose="fact", item=p, prompt=p, targets=("a",)) for p in prompts]
+        if at_once:
+            edits[-1][0].expect([probe.prompt for probe in probes])
+        said = [edits[-1][0].rewrite(p) for p in prompts]
+        assert encoder.calls == ([4] if at_once else [1, 1, 1, 1]) and all(said)
+    assert [e.rewrite("How?") for e in edits[0]] == [e.rewrite("How?") for e in edits[1]] and set(devices) == {"cpu"}
+
+
+def test_the_encoder_computes_beside_the_model() -> None:
+    with pretended():
+        lm = make("llama")
+        assert encoder_device(lm) == "cpu"
+        lm.model.to("cuda:0")
+        assert encoder_device(lm) == "cuda:0"

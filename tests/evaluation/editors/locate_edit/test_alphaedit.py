@@ -19,5 +19,5 @@ def test_changes_lie_in_the_null_space(tiny: LM, cache: Cache, corpus: str) -> N
     alpha = editor("alphaedit", tiny, cache, corpus, null_share=0.02).edit([PERU])
     for layer, delta in enumerate(alpha.deltas):
         spectrum, vectors = torch.linalg.eigh(c[layer].second.double())
-        used = vectors[:, spectrum.cumsum(0) / spectrum.sum() > 0.02]
-        assert float((delta.matrix().double() @ used).norm()) < 1e-4 * delta.norm()
+        vector = vectors[:, spectrum.cumsum(0) / spectrum.sum() > 0.02]
+        assert float((delta.matrix().double() @ vector).norm()) < 1e-4 * delta.norm()

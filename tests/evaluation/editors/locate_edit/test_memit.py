@@ -30,10 +30,10 @@ FRANCE = peru_fact("f/france", subject=Entity(text="France"), old=Object(text="P
 def at_subject(lm: LM, module: Any, request: Fact, template: str, what: str) -> Tensor:
     """A module's input or output at the subject's last token, from a full pass over one prompt."""
     place = subject_place(lm, request, template)
-    with torch.no_grad(), reading(module) as seen:
+    with torch.no_grad(), reading(module) as activations:
         lm.model(torch.tensor([place.ids]))
-    found: Tensor = getattr(seen, what)
-    return found[0, place.last].double()
+    result: Tensor = getattr(activations, what)
+    return result[0, place.last].double()
 
 
 def solved(method: str, k: Tensor, c: Tensor) -> Tensor:
@@ -52,19 +52,21 @@ def solved(method: str, k: Tensor, c: Tensor) -> Tensor:
 
 def plain(method: str, lm: LM, requests: Sequence[Fact], layers: Sequence[int], corpus: str, cache: Cache) -> Any:
     """The published loop: read keys and states, solve, change the weight, next layer. Returns the changes."""
-    how = value_search.SearchSettings(steps=8, lr=0.5, kl_weight=0.0625, weight_decay=1e-3, clamp=4.0, stop_below=0.05)
-    found = [value_search.search(lm, layers[-1], r, CONTEXTS, settings=how, place="block") for r in requests]
-    z = torch.stack([value.target for value in found], 1).double()
+    settings = value_search.SearchSettings(
+        steps=8, lr=0.5, kl_weight=0.0625, weight_decay=1e-3, clamp=4.0, stop_below=0.05
+    )
+    searches = [value_search.search(lm, layers[-1], r, CONTEXTS, settings=settings, place="block") for r in requests]
+    z = torch.stack([value.target for value in searches], 1).double()
     moments = key_covariances(lm, layers, Corpus([Path(corpus)]), cache=cache)
-    saved = {n: lm.projection(n).weight.detach().clone() for n in layers}
+    copies = {n: lm.projection(n).weight.detach().clone() for n in layers}
     changes = []
     try:
         for i, layer in enumerate(layers):
             projection: Any = lm.projection(layer)
             keys = []
             for request in requests:
-                own = [at_subject(lm, projection, request, text, "input") for text in CONTEXTS]
-                keys.append((own[0] + torch.stack(own[1:]).mean(0)) / 2)
+                tensors = [at_subject(lm, projection, request, text, "input") for text in CONTEXTS]
+                keys.append((tensors[0] + torch.stack(tensors[1:]).mean(0)) / 2)
             k = torch.stack(keys, 1)
             now = torch.stack([at_subject(lm, lm.block(layers[-1]), r, "{}", "output") for r in requests], 1)
             residual = (z - now) / (len(layers) - i)
@@ -74,7 +76,7 @@ def plain(method: str, lm: LM, requests: Sequence[Fact], layers: Sequence[int], 
             changes.append(change)
     finally:
         with torch.no_grad():
-            for n, weight in saved.items():
+            for n, weight in copies.items():
                 lm.projection(n).weight.copy_(weight)  # type: ignore[operator]
     return changes
 
@@ -92,21 +94,21 @@ def test_equals_the_published_loop(
 
 @every
 def test_many_at_once_are_many_alone(method: str, tiny: LM, cache: Cache, corpus: str) -> None:
-    made = editor(method, tiny, cache, corpus)
-    for request, got in zip((PERU, NORWAY, FRANCE), made.edit_each([PERU, NORWAY, FRANCE]), strict=True):
-        assert close(got, [delta.matrix().double() for delta in made.edit([request]).deltas])
-    assert made.edit_each([]) == []
+    instance = editor(method, tiny, cache, corpus)
+    for request, value in zip((PERU, NORWAY, FRANCE), instance.edit_each([PERU, NORWAY, FRANCE]), strict=True):
+        assert close(value, [delta.matrix().double() for delta in instance.edit([request]).deltas])
+    assert instance.edit_each([]) == []
 
 
 def test_templates_begin_with_words(tiny: LM, cache: Cache) -> None:
-    got = context_templates.sampled(tiny, ((4, 3),), cache=cache, starts=("The", "You"))
-    assert [text.split(".")[0][:3] for text in got[1:]] == ["The", "You", "The"]
-    assert got != context_templates.sampled(tiny, ((4, 3),), cache=cache)
+    templates = context_templates.sampled(tiny, ((4, 3),), cache=cache, starts=("The", "You"))
+    assert [text.split(".")[0][:3] for text in templates[1:]] == ["The", "You", "The"]
+    assert templates != context_templates.sampled(tiny, ((4, 3),), cache=cache)
 
 
 def test_edits_do_not_leak_into_each_other(tiny: LM, cache: Cache, corpus: str) -> None:
-    made = editor("alphaedit", tiny, cache, corpus)
-    fresh = made.edit([NORWAY])
-    made.edit([PERU])
-    made.edit_after([FRANCE], [made.edit([PERU])])
-    assert close(made.edit([NORWAY]), [delta.matrix().double() for delta in fresh.deltas])
+    method = editor("alphaedit", tiny, cache, corpus)
+    edit = method.edit([NORWAY])
+    method.edit([PERU])
+    method.edit_after([FRANCE], [method.edit([PERU])])
+    assert close(method.edit([NORWAY]), [delta.matrix().double() for delta in edit.deltas])

@@ -31,23 +31,26 @@ def test_notes(tiny: LM, cache: Cache, corpus: str) -> None:
     one = editor("memit", tiny, cache, corpus).edit([PERU])
     layers = one.notes["layers"]
     assert list(layers) == ["0", "1"] and layers["0"]["lambda"] == 60.0
-    for told, delta in zip(layers.values(), one.deltas, strict=True):
+    for layer_notes, delta in zip(layers.values(), one.deltas, strict=True):
         weight: Any = tiny.module(delta.weight.removesuffix(".weight")).weight
-        assert told["norm_ratio"] == pytest.approx(delta.norm() / float(weight.norm()), rel=1e-4)
-    assert one.notes["norm_ratio"] == max(told["norm_ratio"] for told in layers.values())
+        assert layer_notes["norm_ratio"] == pytest.approx(delta.norm() / float(weight.norm()), rel=1e-4)
+    assert one.notes["norm_ratio"] == max(layer_notes["norm_ratio"] for layer_notes in layers.values())
     assert one.notes["blow_up"] is (one.notes["norm_ratio"] > 1)
     two = editor("memit", tiny, cache, corpus, lam=None, rho=0.5).edit([PERU, NORWAY])
-    told = two.notes["layers"]["0"]
-    assert told["reach_least"] <= told["reach"] <= told["reach_most"] and told["reach_least"] < told["reach_most"]
-    assert told["lambda"] == pytest.approx(told["reach"])  # ρ = 1/2
+    layer_notes = two.notes["layers"]["0"]
+    assert (
+        layer_notes["reach_least"] <= layer_notes["reach"] <= layer_notes["reach_most"]
+        and layer_notes["reach_least"] < layer_notes["reach_most"]
+    )
+    assert layer_notes["lambda"] == pytest.approx(layer_notes["reach"])  # ρ = 1/2
     json.dumps(two.notes, allow_nan=False)
 
 
 def test_what_is_written_is_measured(tiny: LM, cache: Cache, corpus: str) -> None:
     """With one layer and one template the bare prompt's key is the key, so the written part is exactly ρ."""
     for rho in (0.3, 0.8):
-        made = editor("memit", tiny, cache, corpus, layers=[1], templates=("{}",), lam=None, rho=rho)
-        edits = [*made.edit_each([PERU, NORWAY])]
+        method = editor("memit", tiny, cache, corpus, layers=[1], templates=("{}",), lam=None, rho=rho)
+        edits = [*method.edit_each([PERU, NORWAY])]
         assert [e.notes["written"] for e in edits] == pytest.approx([rho, rho], abs=1e-3)
     exact = editor("emmet", tiny, cache, corpus, layers=[1], templates=("{}",)).edit([PERU, NORWAY])
     assert exact.notes["written"] == pytest.approx(1, abs=1e-3)
@@ -64,12 +67,12 @@ def test_narrow_weights_are_solved_in_full(cache: Cache, corpus: str) -> None:
 
 def test_a_pack_serves(tiny: LM, cache: Cache, corpus: str, tmp_path: Path) -> None:
     text = Corpus([Path(corpus)])
-    found = key_covariances(tiny, [0, 1], text, cache=cache)
-    write_pack(tmp_path / "tiny.safetensors", tiny, found, text, cache=cache)
-    given = editor("memit", tiny, cache, "nowhere.txt", moments=str(tmp_path / "tiny.safetensors"))
+    covariances = key_covariances(tiny, [0, 1], text, cache=cache)
+    write_pack(tmp_path / "tiny.safetensors", tiny, covariances, text, cache=cache)
+    method = editor("memit", tiny, cache, "nowhere.txt", moments=str(tmp_path / "tiny.safetensors"))
     want = editor("memit", tiny, cache, corpus)
-    assert set(given.components) == {"moments"} and set(want.components) == {"corpus"}
-    assert close(given.edit([PERU]), [delta.matrix().double() for delta in want.edit([PERU]).deltas])
+    assert set(method.components) == {"moments"} and set(want.components) == {"corpus"}
+    assert close(method.edit([PERU]), [delta.matrix().double() for delta in want.edit([PERU]).deltas])
     with pytest.raises(UserError, match=r"lacks layers \[2\]"):
         editor("memit", tiny, cache, corpus, layers=[1, 2], moments=str(tmp_path / "tiny.safetensors")).edit([PERU])
 
@@ -95,8 +98,8 @@ def test_wrong_options(name: str, cache: Cache, corpus: str) -> None:
 def test_an_option_takes_the_place_of_the_presets_other_one(cache: Cache) -> None:
     lm = make("llama")
     assert make_editor("memit", lm, cache).params.rho and make_editor("memit", lm, cache).params.layers == (0, 1)
-    given = make_editor("memit", lm, cache, {"lam": 5.0}).params
-    assert (given.lam, given.rho) == (5.0, None)
+    method = make_editor("memit", lm, cache, {"lam": 5.0}).params
+    assert (method.lam, method.rho) == (5.0, None)
     assert make_editor("alphaedit", lm, cache, {"null_threshold": 0.1}).params.null_share is None
 
 
@@ -111,13 +114,13 @@ def test_a_norm_after_the_mlp_is_refused(method: str, cache: Cache, corpus: str)
 
 
 def test_a_sequence_spares_what_was_edited_before(tiny: LM, cache: Cache, corpus: str) -> None:
-    made: AlphaEdit = editor("alphaedit", tiny, cache, corpus, lam=0.01)
-    first = made.edit([PERU])
+    method: AlphaEdit = editor("alphaedit", tiny, cache, corpus, lam=0.01)
+    first = method.edit([PERU])
     assert isinstance(first, SpreadEdit) and first.keys is not None
-    again = peru_fact("f/peru3", prompt="The capital city of {} is", new=Object(text="Paris"))  # a near key
+    fact = peru_fact("f/peru3", prompt="The capital city of {} is", new=Object(text="Paris"))  # a near key
     with first.on(tiny):
-        aware, unaware = made.edit_after([again], [first]), made.edit([again])
-        assert close(made.edit_after([again], []), [delta.matrix().double() for delta in unaware.deltas or ()])
+        aware, unaware = method.edit_after([fact], [first]), method.edit([fact])
+        assert close(method.edit_after([fact], []), [delta.matrix().double() for delta in unaware.deltas or ()])
     for layer, (spared, not_spared) in enumerate(zip(aware.deltas or (), unaware.deltas or (), strict=True)):
-        moved = [float((delta.matrix() @ first.keys[layer].T).norm()) for delta in (spared, not_spared)]
-        assert moved[0] < 0.7 * moved[1]
+        shifts = [float((delta.matrix() @ first.keys[layer].T).norm()) for delta in (spared, not_spared)]
+        assert shifts[0] < 0.7 * shifts[1]

@@ -44,7 +44,7 @@ def plain_value(
     delta = torch.zeros(lm.layout.width, requires_grad=True)
     optimiser = torch.optim.Adam([delta], lr=settings.lr)
     start: torch.Tensor | None = None
-    held: torch.Tensor | None = None
+    values: torch.Tensor | None = None
 
     def logits(ids: list[int], subject: int) -> torch.Tensor:
         nonlocal start
@@ -58,9 +58,9 @@ def plain_value(
             return out + shift * delta
 
         handle = lm.projection(layer).register_forward_hook(hook)
-        found: torch.Tensor = lm.model(torch.tensor([ids])).logits[0].log_softmax(-1)
+        result: torch.Tensor = lm.model(torch.tensor([ids])).logits[0].log_softmax(-1)
         handle.remove()
-        return found
+        return result
 
     def last(text: str) -> int:
         spans = lm.tokenizer(text, return_offsets_mapping=True)["offset_mapping"]
@@ -76,8 +76,8 @@ def plain_value(
             losses.append(-logprobs[range(text.first - 1, len(text.ids) - 1), list(text.target)].mean())
         essence = f"{request.subject.text} is a"
         now = logits(lm.tokenizer(essence)["input_ids"], last(essence))[last(essence)][None]
-        held = now.detach() if held is None else held
-        kl = F.kl_div(held, now, log_target=True, reduction="batchmean")
+        values = now.detach() if values is None else values
+        kl = F.kl_div(values, now, log_target=True, reduction="batchmean")
         assert start is not None
         decay = delta.norm() / start.norm() ** 2
         loss = torch.stack(losses).mean() + settings.kl_weight * kl + settings.weight_decay * decay
@@ -113,32 +113,32 @@ SEARCHES = {
 @pytest.mark.parametrize("name", SEARCHES)
 @pytest.mark.parametrize("request_", [PERU, NORWAY], ids=lambda f: f.key)
 def test_value_search_equals_the_plain_one(name: str, request_: Fact, tiny: LM) -> None:
-    how = SEARCHES[name]
+    search = SEARCHES[name]
     if name == "stopped early":
-        begun = value_search.search(tiny, 1, request_, CONTEXTS, settings=replace(how, steps=1)).loss
-        how = replace(how, stop_below=0.99 * begun)
-    got = value_search.search(tiny, 1, request_, CONTEXTS, settings=how)
-    target, start = plain_value(tiny, request_, layer=1, settings=how)
-    assert torch.allclose(got.initial, start, atol=1e-5)
-    assert (got.target - target).norm() < 1e-3 * start.norm()
-    moved = float((got.target - got.initial).norm() / got.initial.norm())
+        loss = value_search.search(tiny, 1, request_, CONTEXTS, settings=replace(search, steps=1)).loss
+        search = replace(search, stop_below=0.99 * loss)
+    target_value = value_search.search(tiny, 1, request_, CONTEXTS, settings=search)
+    target, start = plain_value(tiny, request_, layer=1, settings=search)
+    assert torch.allclose(target_value.initial, start, atol=1e-5)
+    assert (target_value.target - target).norm() < 1e-3 * start.norm()
+    shifts = float((target_value.target - target_value.initial).norm() / target_value.initial.norm())
     if name == "clamped":
-        assert moved == pytest.approx(0.8, rel=1e-3)
+        assert shifts == pytest.approx(0.8, rel=1e-3)
     elif name == "stopped early":
-        assert 0 < got.updates < 59 and got.loss < how.stop_below
+        assert 0 < target_value.updates < 59 and target_value.loss < search.stop_below
     elif name == "not at all":
-        assert got.updates == 0 and moved == 0
+        assert target_value.updates == 0 and shifts == 0
     else:
-        assert got.updates == 7
+        assert target_value.updates == 7
 
 
 def test_direction_solves_for_the_key() -> None:
     half = torch.randn(6, 40)
     second, key = half @ half.T / 40, torch.randn(6)
-    got = closed_form.direction(key, KeyCovariance(second, 40))
+    direction = closed_form.direction(key, KeyCovariance(second, 40))
     want = torch.linalg.inv(second) @ key
-    assert torch.allclose(got.u, want / want.norm(), atol=1e-4)
-    assert got.whitened == pytest.approx(float(key @ want), rel=1e-3)
+    assert torch.allclose(direction.u, want / want.norm(), atol=1e-4)
+    assert direction.whitened == pytest.approx(float(key @ want), rel=1e-3)
     assert torch.allclose(closed_form.direction(key, None).u, key / key.norm())
     for few in (KeyCovariance(half[:, :3] @ half[:, :3].T, 3), KeyCovariance(second - 9 * torch.eye(6), 40)):
         with pytest.raises(UserError, match=f"moments of {few.tokens} tokens cannot be inverted"):
@@ -154,12 +154,14 @@ def test_rome_writes_the_value_at_the_key(tiny: LM, cache: Cache, corpus: str) -
     (delta,) = edit.deltas or ()
     assert isinstance(delta, LowRankDelta) and delta.left.shape == (32, 1)
     assert delta.weight == tiny.layout.weight(1)
-    how = value_search.SearchSettings(steps=40, lr=0.5, kl_weight=0.0625, weight_decay=1e-3, clamp=4.0, stop_below=0.05)
-    target = value_search.search(tiny, 1, NORWAY, CONTEXTS, settings=how).target
+    settings = value_search.SearchSettings(
+        steps=40, lr=0.5, kl_weight=0.0625, weight_decay=1e-3, clamp=4.0, stop_below=0.05
+    )
+    target = value_search.search(tiny, 1, NORWAY, CONTEXTS, settings=settings).target
     bare, before = keys.subject_place(tiny, NORWAY), nll(tiny, NORWAY)
     with edit.on(tiny):
-        written = keys.read(tiny, 1, [bare]).values[0]
-        assert torch.allclose(written, target, atol=1e-3 * float(target.norm()))
+        value = keys.read(tiny, 1, [bare]).values[0]
+        assert torch.allclose(value, target, atol=1e-3 * float(target.norm()))
         assert nll(tiny, NORWAY) < before - 0.5
     assert set(edit.notes) >= {"loss", "steps", "value_norm", "norm_ratio", "blow_up"}
     assert edit.notes["value_norm"] == pytest.approx(delta.norm(), rel=1e-4)
@@ -173,19 +175,19 @@ def test_several_requests_are_edited_in_turn(tiny: LM, cache: Cache, corpus: str
     with first.on(tiny):
         second = editor.edit([NORWAY])
     assert len(both.deltas or ()) == 2
-    for got, want in zip(both.deltas or (), (*(first.deltas or ()), *(second.deltas or ())), strict=True):
-        assert torch.allclose(got.matrix(), want.matrix(), atol=1e-5)
+    for value, want in zip(both.deltas or (), (*(first.deltas or ()), *(second.deltas or ())), strict=True):
+        assert torch.allclose(value.matrix(), want.matrix(), atol=1e-5)
     assert len(both.notes["requests"]) == 2
 
 
 def test_rome_reads_ready_statistics(cache: Cache, corpus: str, tmp_path: Path) -> None:
     lm = make("llama")
-    given = KeyCovariance(torch.eye(lm.layout.inner), 1000)
-    given.save(tmp_path / "m.safetensors")
+    covariance = KeyCovariance(torch.eye(lm.layout.inner), 1000)
+    covariance.save(tmp_path / "m.safetensors")
     white = rome(lm, cache, "nowhere.txt", moments=str(tmp_path / "m.safetensors"), steps=3).edit([PERU])
     none = rome(lm, cache, corpus, covariance=False, steps=3).edit([PERU])
-    measured = rome(lm, cache, corpus, steps=3).edit([PERU])
-    (a,), (b,), (c,) = white.deltas or (), none.deltas or (), measured.deltas or ()
+    edit = rome(lm, cache, corpus, steps=3).edit([PERU])
+    (a,), (b,), (c,) = white.deltas or (), none.deltas or (), edit.deltas or ()
     assert torch.allclose(a.matrix(), b.matrix(), atol=1e-5)
     assert not torch.allclose(a.matrix(), c.matrix(), atol=1e-3)
     with pytest.raises(UserError, match="no such corpus file"):
@@ -195,15 +197,15 @@ def test_rome_reads_ready_statistics(cache: Cache, corpus: str, tmp_path: Path) 
 def test_components_follow_the_files_content(cache: Cache, corpus: str, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setenv("SCEDIT_CACHE", str(tmp_path / "user"))
     lm = make("llama")
-    measured = make_editor("rome", lm, cache, {"corpus": corpus}).components
-    assert set(measured) == {"templates", "corpus"}
+    measurement = make_editor("rome", lm, cache, {"corpus": corpus}).components
+    assert set(measurement) == {"templates", "corpus"}
     Path(corpus).write_text("Another text.")
-    assert make_editor("rome", lm, cache, {"corpus": corpus}).components["corpus"] != measured["corpus"]
+    assert make_editor("rome", lm, cache, {"corpus": corpus}).components["corpus"] != measurement["corpus"]
     file = tmp_path / "m.safetensors"
     KeyCovariance(torch.eye(3), 9).save(file)
-    given = rome(lm, cache, corpus, moments=str(file)).components
+    components = rome(lm, cache, corpus, moments=str(file)).components
     KeyCovariance(torch.eye(3), 10).save(file)
-    assert set(given) == {"moments"} and rome(lm, cache, corpus, moments=str(file)).components != given
+    assert set(components) == {"moments"} and rome(lm, cache, corpus, moments=str(file)).components != components
     assert make_editor("ft", lm, cache).components == {}
 
 

@@ -15,7 +15,7 @@ from tests.support.events import event_case, make_event
 EVENTS = [make_event(f"e/{n}", f"Town{n} grew.") for n in range(4)]
 
 
-class LastRouter:
+class LastRouter(Router):
     """Everything goes to the last event."""
 
     def __init__(self, texts: Sequence[str]) -> None:
@@ -45,28 +45,28 @@ def editor(folder: Path, memory: str = "split") -> LastEditor:
 
 
 def test_the_memory_is_the_whole_split_in_its_order_whatever_is_edited(tmp_path: Path) -> None:
-    made = editor(tmp_path)
-    assert made.wants_split({}) and made.wants_split({"memory": "split"})
-    made.read_split(EVENTS)
+    method = editor(tmp_path)
+    assert method.wants_split({}) and method.wants_split({"memory": "split"})
+    method.read_split(EVENTS)
     for event in EVENTS:
-        edit = made.edit([event])
+        edit = method.edit([event])
         assert edit.rewrite("q") == "Event: Town3 grew.\nq" and edit.notes["memory"] == 4
-    assert (made.learnt, made.made) == (1, 1), "learnt and indexed once for all edits"
+    assert (method.learnt, method.made) == (1, 1), "learnt and indexed once for all edits"
     stranger: Event = make_event("e/9", "Fano grew.")
-    assert made.edit([stranger]).rewrite("q") == "Event: Fano grew.\nq", "an event that the split lacks is added"
+    assert method.edit([stranger]).rewrite("q") == "Event: Fano grew.\nq", "an event that the split lacks is added"
 
 
 def test_the_edits_alone_are_the_memory_where_that_is_asked_for(tmp_path: Path) -> None:
-    made = editor(tmp_path, "edit")
-    assert not made.wants_split({"memory": "edit"})
-    made.read_split(EVENTS)
-    assert made.edit(EVENTS[:2]).rewrite("q") == "Event: Town1 grew.\nq"
+    method = editor(tmp_path, "edit")
+    assert not method.wants_split({"memory": "edit"})
+    method.read_split(EVENTS)
+    assert method.edit(EVENTS[:2]).rewrite("q") == "Event: Town1 grew.\nq"
 
 
 def test_other_support_is_learnt_anew(tmp_path: Path) -> None:
-    made = editor(tmp_path)
-    made.prepare([event_case()])
-    made.edit(EVENTS)
-    assert made.learnt == 1
-    made.prepare([event_case("case/other")])
-    assert made.learnt == 2
+    method = editor(tmp_path)
+    method.prepare([event_case()])
+    method.edit(EVENTS)
+    assert method.learnt == 1
+    method.prepare([event_case("case/other")])
+    assert method.learnt == 2

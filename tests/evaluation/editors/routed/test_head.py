@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 import torch
 
@@ -21,14 +24,33 @@ def test_a_batch_equals_its_questions_one_by_one_and_places_without_an_event_sco
     both = head(stacked(pairs, rows))
     assert both.shape == (2, 3) and both[1, 1:].tolist() == [float("-inf")] * 2
     for n, one in enumerate(pairs):
-        alone = head(stacked([one], rows))[0]
-        assert torch.allclose(both[n, : len(one.events)], alone, atol=1e-5)
+        single_output = head(stacked([one], rows))[0]
+        assert torch.allclose(both[n, : len(one.events)], single_output, atol=1e-5)
+
+
+def test_questions_that_will_come_are_encoded_in_one_batch_and_routed_alike() -> None:
+    batches: list[list[str]] = []
+
+    class Counted(HashedVectors):
+        def of(self, texts: Sequence[str]) -> Any:
+            batches.append(list(texts))
+            return super().of(texts)
+
+    torch.manual_seed(1)
+    head = ScopeHead(DIMENSIONS, 8).eval()
+    router = HeadRouter(head, TEXTS, Counted(), shortlist=2, threshold=0.0)
+    batches.clear()
+    router.expect(["Question: Who is mayor of Oslo?\nAnswer:", "Question: Who taxes Lima?\nAnswer:"])
+    router.expect([])
+    assert batches == [["Who is mayor of Oslo?", "Who taxes Lima?"]], "the questions alone, and none where none come"
+    alone = HeadRouter(head, TEXTS, HashedVectors(), shortlist=2, threshold=0.0)
+    assert router.route("Who taxes Lima?") == alone.route("Who taxes Lima?")
 
 
 @pytest.mark.parametrize(("threshold", "passes"), [(0.0, True), (1.0, False)])
 def test_the_threshold_decides_whether_the_best_event_passes(threshold: float, passes: bool) -> None:
     torch.manual_seed(1)
     router = HeadRouter(ScopeHead(DIMENSIONS, 8).eval(), TEXTS, HashedVectors(), shortlist=2, threshold=threshold)
-    found = router.route("Question: Who is mayor of Oslo?\nAnswer:")
-    assert (found.item is not None) is passes and 0 < found.score < 1
-    assert found == router.route("Who is mayor of Oslo?"), "the question alone is looked up"
+    route = router.route("Question: Who is mayor of Oslo?\nAnswer:")
+    assert (route.item is not None) is passes and 0 < route.score < 1
+    assert route == router.route("Who is mayor of Oslo?"), "the question alone is looked up"

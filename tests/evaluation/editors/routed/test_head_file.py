@@ -23,20 +23,24 @@ CASES = town_cases(TOWNS[:8])
 def path(tmp_path: Path) -> Path:
     torch.manual_seed(0)
     head = ScopeHead(DIMENSIONS, 8).eval()
-    trained = TrainedHead(head, RoutingAccuracy(0.8, None), 3, 1.0)
+    head_result = TrainedHead(head, RoutingAccuracy(0.8, None), 3, 1.0)
     identity = {"encoder": "tiny@1", "params": {"shortlist": 8, "names_apart": True}, "data": "d"}
     write_head(
-        tmp_path / "head.safetensors", trained, identity=identity, data=TrainingData.of("towns", CASES), questions=["x"]
+        tmp_path / "head.safetensors",
+        head_result,
+        identity=identity,
+        data=TrainingData.of("towns", CASES),
+        questions=["x"],
     )
     return tmp_path / "head.safetensors"
 
 
 def test_what_is_read_routes_as_what_was_written(path: Path) -> None:
     torch.manual_seed(0)
-    written, read = ScopeHead(DIMENSIONS, 8).eval(), HeadFile.load(path)
-    assert (read.shortlist, read.encoder) == (8, "tiny@1")
+    head, head_file = ScopeHead(DIMENSIONS, 8).eval(), HeadFile.load(path)
+    assert (head_file.shortlist, head_file.encoder) == (8, "tiny@1")
     texts = [c.event.text for c in CASES]
-    before, after = (HeadRouter(h, texts, HashedVectors(), shortlist=8, threshold=0.0) for h in (written, read.head))
+    before, after = (HeadRouter(h, texts, HashedVectors(), shortlist=8, threshold=0.0) for h in (head, head_file.head))
     for case in CASES[:5]:
         first, second = before.route(case.facts[0].text), after.route(case.facts[0].text)
         assert first.item == second.item and np.isclose(first.score, second.score, atol=2e-3), "half precision"
@@ -48,10 +52,10 @@ def test_it_says_what_it_learnt_from(path: Path) -> None:
     assert data.shares(CASES[0]) and data.shares(town_cases(TOWNS[9:10], prefix="f")[0]) is None
     same_text = CASES[0].event.model_copy(update={"key": "other", "text": "ALBA has elected Ada as its new mayor"})
     questions = tuple(q.model_copy(update={"event": "other", "subject": None}) for q in CASES[0].facts)
-    renamed = CASES[0].model_copy(
+    variant = CASES[0].model_copy(
         update={"key": "case/other", "event": same_text, "facts": questions, "tendencies": ()}
     )
-    assert data.shares(renamed) == "the event 'other'", "the same event under another key"
+    assert data.shares(variant) == "the event 'other'", "the same event under another key"
 
 
 def test_another_encoder_is_refused_by_name(path: Path) -> None:

@@ -36,13 +36,13 @@ def test_measures_of_a_pair() -> None:
 def test_a_shortlist_holds_the_nearest_by_words_and_by_meaning_and_what_must_be_compared() -> None:
     texts = [f"Town{n} has a new mayor." for n in range(300)]
     memory = EventMemory(texts, HashedVectors())
-    found = memory.pairs("Who is mayor of Town217?", size=6)
-    assert len(found.events) == 6 and 217 in found.events.tolist()
+    memories = memory.pairs("Who is mayor of Town217?", size=6)
+    assert len(memories.events) == 6 and 217 in memories.events.tolist()
     also = memory.pairs("Who is mayor of Town217?", size=6, also=[299, 217])
     assert also.events.tolist()[:2] == [299, 217] and len(set(also.events.tolist())) == len(also.events)
 
 
 def test_a_question_that_shares_nothing_has_a_shortlist_all_the_same() -> None:
-    found = EventMemory(TEXTS, HashedVectors()).pairs("xyzzy", size=2)
-    assert len(found.events) == 2 and np.isfinite(found.measures).all()
+    result = EventMemory(TEXTS, HashedVectors()).pairs("xyzzy", size=2)
+    assert len(result.events) == 2 and np.isfinite(result.measures).all()
     assert EventMemory(TEXTS[:1], HashedVectors()).pairs("Oslo?", size=32).events.tolist() == [0]

@@ -18,7 +18,7 @@ from evaluation.runs.separation import check_editors
 from evaluation.runs.support import Support
 from schemas.core.errors import DataError, UserError
 from tests.support.arithmetic import make_case
-from tests.support.evaluation.routed_events import ELSEWHERE, TOWNS, HashedVectors, town_cases
+from tests.support.evaluation.routed_events import ELSEWHERE, TOWNS, HashedVectors, tiny_encoder, town_cases
 
 QUICK: dict[str, Any] = {
     "epochs": 25,
@@ -51,15 +51,15 @@ def questions(towns: list[str]) -> list[str]:
 def test_trained_beforehand_it_routes_new_towns(tmp_path: Path) -> None:
     steps: list[Any] = []
     out = tmp_path / "head.safetensors"
-    trained = made(tmp_path).train(town_cases(TOWNS[:32]), name="towns", out=out, on_step=steps.append)
-    assert len(steps) == 25 and trained.held_out.facts is not None
+    model = made(tmp_path).train(town_cases(TOWNS[:32]), name="towns", out=out, on_step=steps.append)
+    assert len(steps) == 25 and model.held_out.facts is not None
     editor, events = made(tmp_path, checkpoint=str(out)), [c.event for c in town_cases(NEW)]
     editor.read_split(events)
     edit = editor.edit(events[:1])
-    said = [
+    texts = [
         f"Event: {town} has elected Ada as its new mayor.\n{p}" for town, p in zip(NEW, questions(NEW), strict=True)
     ]
-    assert sum(edit.rewrite(p) == text for p, text in zip(questions(NEW), said, strict=True)) >= 6
+    assert sum(edit.rewrite(p) == text for p, text in zip(questions(NEW), texts, strict=True)) >= 6
     assert sum(edit.rewrite(prompt) == prompt for prompt in questions(AWAY)) >= 6
     assert editor.components["encoder"] == embeddings.MODEL and len(editor.components["checkpoint"]) == 64
 
@@ -102,3 +102,24 @@ def test_nothing_to_learn_from(tmp_path: Path) -> None:
         check_editors(editors, split=split, support=Support((make_case("Land01"),), "d", "n"), model="gpt2-xl")
     with pytest.raises(UserError, match="'serac' takes events, this split's edits are facts"):
         check_editors(editors, split=make_split("f", [make_case("Land01")]), support=Support(), model="gpt2-xl")
+
+
+def test_the_cross_scorer_is_trained_kept_and_used_through_the_same_options(tmp_path: Path) -> None:
+    """Its checkpoint says which scorer it is; the usual values are those of the scorer."""
+    cases = town_cases(FEW)
+    encoder = str(tiny_encoder(tmp_path / "tiny", [c.event.text for c in cases] + questions(FEW)))
+    params = {"scorer": "cross", "encoder": encoder}
+    usual = Serac.Params.model_validate(params)
+    assert (usual.epochs, usual.batch, usual.lr, usual.shortlist) == (1, 32, 3e-5, 16)
+    assert Serac.Params.model_validate({**params, "batch": 8}).batch == 8 and Serac.Params().batch == 64
+    out = tmp_path / "cross.safetensors"
+    editor = make_without_model("serac", Cache(tmp_path), {**params, "near": 2, "far": 1})
+    assert isinstance(editor, Serac)
+    editor.train(cases, name="towns", out=out)
+    used = made(tmp_path, checkpoint=str(out), encoder=encoder, threshold=0.0)
+    used.read_split([c.event for c in cases])
+    edit = used.edit([cases[0].event])
+    assert all(edit.rewrite(prompt).startswith("Event: ") for prompt in questions(FEW[:3])), "all pass 0"
+    assert Serac.training_data({"checkpoint": str(out)}) is not None
+    with pytest.raises(UserError, match=r"trained with the encoder tiny@\w+, not with all-MiniLM-L6-v2"):
+        made(tmp_path, checkpoint=str(out)).prepare([])

@@ -34,10 +34,10 @@ def support() -> list[Any]:
 
 
 def wording(folder: Path, **params: Any) -> Wording:
-    made = Wording(Wording.Params(**params), None, Cache(folder))  # type: ignore[arg-type] - no model has a part in it
-    made.prepare(support())
-    made.read_split([make_event("e/1", "Elva has bought a ship."), make_event("e/2", "Fano has bought a train.")])
-    return made
+    lm = Wording(Wording.Params(**params), None, Cache(folder))  # type: ignore[arg-type] - no model has a part in it
+    lm.prepare(support())
+    lm.read_split([make_event("e/1", "Elva has bought a ship."), make_event("e/2", "Fano has bought a train.")])
+    return lm
 
 
 def test_the_wording_decides_and_the_nearest_event_stands_before_the_question(tmp_path: Path) -> None:
@@ -53,14 +53,14 @@ def test_the_wording_decides_and_the_nearest_event_stands_before_the_question(tm
 
 def test_a_question_that_shares_no_word_with_any_event_goes_nowhere() -> None:
     router = WordingRouter(["Elva has bought a ship."], ScopeByWording(support()), 0.5)
-    found = router.route("Question: Who leads Gavi?\nAnswer:")
-    assert found.item is None and found.score > 0.5
+    route = router.route("Question: Who leads Gavi?\nAnswer:")
+    assert route.item is None and route.score > 0.5
 
 
-@pytest.mark.parametrize(("threshold", "sent"), [(0.0, True), (1.0, False)])
-def test_the_threshold(tmp_path: Path, threshold: float, sent: bool) -> None:
+@pytest.mark.parametrize(("threshold", "payload"), [(0.0, True), (1.0, False)])
+def test_the_threshold(tmp_path: Path, threshold: float, payload: bool) -> None:
     edit = wording(tmp_path, threshold=threshold).edit([make_event("e/1", "Elva has bought a ship.")])
-    assert edit.rewrite("Question: When was Elva founded?\nAnswer:").startswith("Event:") is sent
+    assert edit.rewrite("Question: When was Elva founded?\nAnswer:").startswith("Event:") is payload
 
 
 def test_one_kind_of_questions_is_learnt_from_both_where_it_stands_alone() -> None:
@@ -70,8 +70,8 @@ def test_one_kind_of_questions_is_learnt_from_both_where_it_stands_alone() -> No
 
 
 def test_support_of_one_scope_teaches_nothing() -> None:
-    inside = [c.model_copy(update={"facts": c.facts[:1], "tendencies": c.tendencies[:1]}) for c in support()]
+    inner_questions = [c.model_copy(update={"facts": c.facts[:1], "tendencies": c.tendencies[:1]}) for c in support()]
     with pytest.raises(UserError, match="there are none of one scope"):
-        ScopeByWording(inside)
+        ScopeByWording(inner_questions)
     with pytest.raises(UserError, match="events_from_facts"):
         ScopeByWording([])

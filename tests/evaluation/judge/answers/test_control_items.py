@@ -25,19 +25,19 @@ def test_what_is_accepted_can_be_given_under_the_rule() -> None:
     for item in answer_controls():
         best: dict[Any, int] = {a: most for a, (_, most) in item.accepted.items()}
         least: dict[Any, int] = {a: low for a, (low, _) in item.accepted.items()}
-        given = {**best, "overall": least.get("overall", 1)} if "accuracy" in best else best
-        assert not RUBRICS[item.rubric].fault(given), item.name
+        scores = {**best, "overall": least.get("overall", 1)} if "accuracy" in best else best
+        assert not RUBRICS[item.rubric].fault(scores), item.name
 
 
 def test_a_judge_that_gives_five_to_all_misses_what_is_bad() -> None:
     step = AnswerStep.load(TENDENCY, "paper", model="m")
     pairs = [(aspect, item) for item in answer_controls(["tendency"]) for aspect in control_pairs(step, item)]
-    found = check_controls(pairs, [aspect.rating(item.ask, 5, "fine") for aspect, item in pairs])
-    missed = {m.name for m in found.missed}
-    assert {"a wrong option, with its reason", "the answer of another event", "an instruction to the judge"} <= missed
-    assert "the right option, with its reason" not in missed and found.accepted + len(found.missed) == found.asked
-    lost = check_controls(pairs, [aspect.unscored(item.ask, "away") for aspect, item in pairs])
-    assert lost.accepted == 0
+    table = check_controls(pairs, [aspect.rating(item.ask, 5, "fine") for aspect, item in pairs])
+    names = {m.name for m in table.missed}
+    assert {"a wrong option, with its reason", "the answer of another event", "an instruction to the judge"} <= names
+    assert "the right option, with its reason" not in names and table.accepted + len(table.missed) == table.asked
+    items = check_controls(pairs, [aspect.unscored(item.ask, "away") for aspect, item in pairs])
+    assert items.accepted == 0
 
 
 @pytest.mark.parametrize(
@@ -50,6 +50,6 @@ def test_a_judge_that_gives_five_to_all_misses_what_is_bad() -> None:
     ],
 )
 def test_items_that_are_refused(change: dict[str, Any]) -> None:
-    told = answer_controls(["tendency"])[0].model_dump(mode="json")
+    fields = answer_controls(["tendency"])[0].model_dump(mode="json")
     with pytest.raises(UserError):
-        validate(AnswerControl, {**told, **change}, where="here")
+        validate(AnswerControl, {**fields, **change}, where="here")

@@ -26,12 +26,12 @@ def test_answers_are_named_by_method_and_question_and_equal_when_read_again() ->
 
 def test_failed_cases_have_no_answer_and_a_run_without_any_is_refused(tmp_path: Path) -> None:
     run = open_run([CASE], {"none": {INSIDE: WRONG}})
-    failed = run.editors[0].results[CASE.key].model_copy(update={"error": "out of memory"})
-    broken = run._replace(editors=(run.editors[0]._replace(results={CASE.key: failed}),))
-    assert open_answers(broken) == []
+    failed_result = run.editors[0].results[CASE.key].model_copy(update={"error": "out of memory"})
+    variant = run._replace(editors=(run.editors[0]._replace(results={CASE.key: failed_result}),))
+    assert open_answers(variant) == []
     with (
         Store.open(tmp_path / "s.duckdb", create=True) as store,
-        pytest.raises(UserError, match="no open answer") as told,
+        pytest.raises(UserError, match="no open answer") as error,
     ):
-        store_answers(broken, store)
-    assert "ev_open_local" in str(told.value)
+        store_answers(variant, store)
+    assert "ev_open_local" in str(error.value)

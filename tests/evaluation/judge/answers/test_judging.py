@@ -46,17 +46,17 @@ class Client:
 
 
 def judged(replies: list[Reply], **options: Any) -> list[Any]:
-    how = JudgeOptions(**{"retest": 0.0, "samples": len(replies), **options})
-    return asyncio.run(judge_answer(STEP, ASK, Client(replies), how))  # type: ignore[arg-type]
+    settings = JudgeOptions(**{"retest": 0.0, "samples": len(replies), **options})
+    return asyncio.run(judge_answer(STEP, ASK, Client(replies), settings))  # type: ignore[arg-type]
 
 
 def test_every_aspect_is_a_rating_and_the_call_is_paid_once() -> None:
-    found = judged([reply(4, 5)])
-    assert [(j.rating.aspect, j.rating.value) for j in found] == [
+    rating = judged([reply(4, 5)])
+    assert [(j.rating.aspect, j.rating.value) for j in rating] == [
         ("accuracy", 4), ("coherence", 4), ("comprehensiveness", 3), ("overall", 5),
     ]  # fmt: skip
-    assert [(j.line.tokens_in, j.line.cost, j.asked) for j in found] == [(10, 0.5, 1)] + [(None, None, 0)] * 3
-    assert {j.line.detail["quality"] for j in found} == {"plumbing"}
+    assert [(j.line.tokens_in, j.line.cost, j.asked) for j in rating] == [(10, 0.5, 1)] + [(None, None, 0)] * 3
+    assert {j.line.detail["quality"] for j in rating} == {"plumbing"}
 
 
 def test_an_endpoint_that_is_away_leaves_all_aspects_due() -> None:
@@ -66,9 +66,9 @@ def test_an_endpoint_that_is_away_leaves_all_aspects_due() -> None:
 def test_unscored_unless_more_than_half_of_the_samples_are_scored() -> None:
     two = judged([reply(), unusable(), reply()])
     assert [j.rating.value for j in two] == [5, 4, 3, 5]
-    lost = judged([reply(), unusable()])
-    assert {j.rating.value for j in lost} == {None}
-    assert lost[0].rating.reason.startswith("1 of 2 samples unscored: no usable reply: unparseable")
+    unscored_item = judged([reply(), unusable()])
+    assert {j.rating.value for j in unscored_item} == {None}
+    assert unscored_item[0].rating.reason.startswith("1 of 2 samples unscored: no usable reply: unparseable")
 
 
 @pytest.mark.parametrize(
@@ -87,16 +87,16 @@ def test_ratings_without_a_reason_count_and_nothing_else_is_forgiven(raw: str, o
 
 
 def test_a_second_look_stands_beside_each_aspect() -> None:
-    found = judged([reply(4, 5), reply(5, 4)], samples=1, retest=1.0)
-    assert [(j.rating.value, j.line.detail["retest"]) for j in found] == [(4, 5), (4, 4), (3, 3), (5, 4)]
+    rating = judged([reply(4, 5), reply(5, 4)], samples=1, retest=1.0)
+    assert [(j.rating.value, j.line.detail["retest"]) for j in rating] == [(4, 5), (4, 4), (3, 3), (5, 4)]
 
 
 @pytest.mark.parametrize("samples", [2, 3])
 def test_medians_of_replies_that_keep_to_the_rule_keep_to_it(samples: int) -> None:
     """All combinations of two and of three replies that the rule allows."""
     first, *_, last = STEP.aspects
-    for chosen in product(ALLOWED[:: 1 if samples == 2 else 2], repeat=samples):
-        replies = [reply(a, o) for a, o in chosen]
+    for combination in product(ALLOWED[:: 1 if samples == 2 else 2], repeat=samples):
+        replies = [reply(a, o) for a, o in combination]
         looks = {x.aspect: (x, [read_answer_sample(x, r) for r in replies]) for x in (first, last)}
         medians = {name: aggregate_samples(x, ASK, some)[0].value for name, (x, some) in looks.items()}
-        assert not TENDENCY.fault(medians), chosen  # type: ignore[arg-type]
+        assert not TENDENCY.fault(medians), combination  # type: ignore[arg-type]

@@ -53,28 +53,28 @@ def judged(
 ) -> tuple[JudgeResult, dict[tuple[str, str], Rating], list[dict[str, Any]]]:
     store, asks = prepared(folder)
     with ScriptedServer(answer) as server:
-        found = run_answer_judge(store, folder / "j", asks, how, access(server), with_controls=controls)
+        outcome = run_answer_judge(store, folder / "j", asks, how, access(server), with_controls=controls)
         requests = list(server.requests)
     names = {a.item: a.editor for a in asks}
-    with Store.open(store) as kept:
-        return found, {(names[r.item_id], r.aspect): r for r in kept.all(Rating)}, requests
+    with Store.open(store) as db:
+        return outcome, {(names[r.item_id], r.aspect): r for r in db.all(Rating)}, requests
 
 
 def test_all_aspects_come_in_one_reply_and_are_kept(tmp_path: Path) -> None:
-    found, ratings, requests = judged(tmp_path, by_words)
-    assert (found.ratings, found.new, found.unscored, len(requests)) == (9, 9, 0, 3), "4 + 4 + 1 ratings in 3 calls"
+    judge_result, ratings, requests = judged(tmp_path, by_words)
+    assert (judge_result.ratings, judge_result.new, judge_result.unscored, len(requests)) == (9, 9, 0, 3), (
+        "4 + 4 + 1 ratings in 3 calls"
+    )
     assert {k: r.value for k, r in ratings.items() if k[1] in ("overall", "consistency")} == {
         ("none", "overall"): 1, ("ice", "overall"): 5, ("ice", "consistency"): 5,
     }  # fmt: skip
     assert ratings["ice", "consistency"].before_id is not None and ratings["ice", "overall"].rubric == "tendency"
     store, asks = tmp_path / "s.duckdb", [a for a in prepared(tmp_path)[1]]
     with ScriptedServer(by_words) as server:
-        again = run_answer_judge(store, tmp_path / "j", asks, ONCE, access(server), with_controls=False)
-        assert not server.requests and (again.new, again.calls) == (0, 0), "the journal answers"
-    with Store.open(store) as kept:
-        lines = [
-            g.line for g in rated_scripts(kept) if g.line and g.rating.item_id == ratings["ice", "overall"].item_id
-        ]
+        repeat = run_answer_judge(store, tmp_path / "j", asks, ONCE, access(server), with_controls=False)
+        assert not server.requests and (repeat.new, repeat.calls) == (0, 0), "the journal answers"
+    with Store.open(store) as db:
+        lines = [g.line for g in rated_scripts(db) if g.line and g.rating.item_id == ratings["ice", "overall"].item_id]
     assert sum(line.tokens_in is not None for line in lines) == 1, "the tokens of one call stand once"
 
 
@@ -91,8 +91,8 @@ def test_all_aspects_come_in_one_reply_and_are_kept(tmp_path: Path) -> None:
 )
 def test_a_faulty_reply_goes_back_once_and_is_unscored_then(reply: str, tmp_path: Path) -> None:
     """Unscored on all aspects: nothing of a reply that breaks the rule is kept."""
-    found, ratings, requests = judged(tmp_path, lambda p: by_words(p) if is_pair(p) else reply)
-    assert len(requests) == 2 * 2 + 1 and found.unscored == 8
+    judge_result, ratings, requests = judged(tmp_path, lambda p: by_words(p) if is_pair(p) else reply)
+    assert len(requests) == 2 * 2 + 1 and judge_result.unscored == 8
     assert {r.value for (_, aspect), r in ratings.items() if aspect != "consistency"} == {None}
     assert ratings["ice", "overall"].reason.startswith("no usable reply: unparseable")
 
@@ -107,21 +107,21 @@ def test_a_repaired_reply_counts(tmp_path: Path) -> None:
             return tendency_reply(3, 3)
         return tendency_reply(3, 4)
 
-    found, ratings, _ = judged(tmp_path, answer)
-    assert found.unscored == 0 and ratings["ice", "overall"].value == 3
+    judge_result, ratings, _ = judged(tmp_path, answer)
+    assert judge_result.unscored == 0 and ratings["ice", "overall"].value == 3
 
 
 def test_a_refusal_in_words_is_unscored_and_named(tmp_path: Path) -> None:
-    found, ratings, _ = judged(tmp_path, lambda p: "I'm sorry, but I can't rate this.")
-    assert found.unscored == 9 and ratings["none", "accuracy"].reason.startswith("no usable reply: refused")
+    judge_result, ratings, _ = judged(tmp_path, lambda p: "I'm sorry, but I can't rate this.")
+    assert judge_result.unscored == 9 and ratings["none", "accuracy"].reason.startswith("no usable reply: refused")
 
 
 def test_medians_of_samples_keep_to_the_rule(tmp_path: Path) -> None:
-    said = {0: (3, 3), 1: (5, 5), 2: (2, 1)}
+    record = {0: (3, 3), 1: (5, 5), 2: (2, 1)}
     count = iter(range(100))
 
     def answer(payload: dict[str, Any]) -> str:
-        return by_words(payload) if is_pair(payload) else tendency_reply(*said[next(count) % 3])
+        return by_words(payload) if is_pair(payload) else tendency_reply(*record[next(count) % 3])
 
     _, ratings, _ = judged(tmp_path, answer, JudgeOptions(retest=0.0, samples=3))
     assert (ratings["ice", "accuracy"].value, ratings["ice", "overall"].value) == (3, 3)
@@ -129,17 +129,17 @@ def test_medians_of_samples_keep_to_the_rule(tmp_path: Path) -> None:
 
 def test_control_items_are_asked_once_each_and_are_no_ratings(tmp_path: Path) -> None:
     items = answer_controls()
-    found, ratings, requests = judged(tmp_path, by_words, controls=True)
+    judge_result, ratings, requests = judged(tmp_path, by_words, controls=True)
     assert len(requests) == 3 + len(items) and len(ratings) == 9
-    assert found.controls is not None and found.controls.asked == sum(len(i.accepted) for i in items)
-    assert "the answer of another event" in {m.name for m in found.controls.missed}, "it speaks of a rise"
-    with Store.open(tmp_path / "s.duckdb") as kept:
-        assert stored_controls(kept)["judge:gpt-x"].asked == found.controls.asked
+    assert judge_result.controls is not None and judge_result.controls.asked == sum(len(i.accepted) for i in items)
+    assert "the answer of another event" in {m.name for m in judge_result.controls.missed}, "it speaks of a rise"
+    with Store.open(tmp_path / "s.duckdb") as store:
+        assert stored_controls(store)["judge:gpt-x"].asked == judge_result.controls.asked
 
 
 def test_calls_are_counted_before(tmp_path: Path) -> None:
     _, asks = prepared(tmp_path)
-    told = estimate_answers(asks, ONCE, Access(model="gpt-x", key_name="SCEDIT_NO_KEY"), with_controls=False)
-    assert (told.scripts, told.not_asked, told.calls) == (3, 0, 3)
+    cost_estimate = estimate_answers(asks, ONCE, Access(model="gpt-x", key_name="SCEDIT_NO_KEY"), with_controls=False)
+    assert (cost_estimate.scripts, cost_estimate.not_asked, cost_estimate.calls) == (3, 0, 3)
     more = estimate_answers(asks, JudgeOptions(retest=1.0, samples=2), Access(model="gpt-x", key_name="SCEDIT_NO_KEY"))
     assert more.calls == 9 + len(answer_controls())

@@ -23,13 +23,13 @@ PAIR = replace(ASK, before_item="i0", before="Prices stay.")
 def test_the_judge_sees_the_edited_event_and_never_the_method(rubric, profile: str) -> None:
     ask = PAIR if rubric.rates_pairs else ASK
     step = AnswerStep.load(rubric, profile, model="gpt-x")
-    asked = step.prompt(ask)[-1].content
+    content = step.prompt(ask)[-1].content
     for text in (ask.event, ask.question, ask.text, ask.before, "" if rubric.rates_pairs else ask.right):
-        assert text in asked
-    assert ("They rise" in asked) is not rubric.rates_pairs, "whether two answers agree hangs on no right option"
+        assert text in content
+    assert ("They rise" in content) is not rubric.rates_pairs, "whether two answers agree hangs on no right option"
     everything = "".join(m.content for m in step.prompt(ask))
-    assert "secret-method" not in everything and "gpt2" not in everything and "{" not in asked
-    assert asked.count("<text>") == 1 + rubric.rates_pairs
+    assert "secret-method" not in everything and "gpt2" not in everything and "{" not in content
+    assert content.count("<text>") == 1 + rubric.rates_pairs
 
 
 def test_shipped_examples_are_replies_of_the_shape_that_is_asked_for() -> None:
@@ -49,14 +49,14 @@ def test_an_answer_cannot_leave_its_fence() -> None:
 def test_a_rating_of_each_aspect_under_one_form() -> None:
     step = AnswerStep.load(TENDENCY, "embedded", model="gpt-x")
     reply = TendencyRatings(accuracy=4, coherence=3, comprehensiveness=2, overall=5)
-    found = step.parse(ASK, reply)
-    assert [(r.aspect, r.value) for r in found] == [
+    parsed_value = step.parse(ASK, reply)
+    assert [(r.aspect, r.value) for r in parsed_value] == [
         ("accuracy", 4), ("coherence", 3), ("comprehensiveness", 2), ("overall", 5),
     ]  # fmt: skip
-    assert {(r.form, r.rater, r.rubric, r.before_id) for r in found} == {
+    assert {(r.form, r.rater, r.rubric, r.before_id) for r in parsed_value} == {
         ("judge_tendency_embedded@1", "judge:gpt-x+embedded", "tendency", None)
     }
-    assert len({r.key for r in found}) == 4
+    assert len({r.key for r in parsed_value}) == 4
     (aspect,) = AnswerStep.load(CONSISTENCY, "paper", model="gpt-x").aspects
     assert aspect.unscored(PAIR, "why").before_id == "i0"
     assert aspect.unscored(PAIR, "why").key != aspect.unscored(replace(PAIR, before_item="i9"), "why").key
@@ -71,10 +71,10 @@ def test_what_is_not_sent() -> None:
 
 
 def test_a_prompt_that_shows_something_else_is_refused() -> None:
-    told = {"name": "judge_t", "version": 1, "system": "s", "rubric": "tendency", "shape": "rating"}
+    fields = {"name": "judge_t", "version": 1, "system": "s", "rubric": "tendency", "shape": "rating"}
     with pytest.raises(ValidationError, match="sees exactly"):
-        AnswerPromptFile.model_validate({**told, "user": "{event} {question} {text}"})
-    shown = " ".join(f"{{{name}}}" for name in sorted(INPUTS["tendency"]))
-    assert AnswerPromptFile.model_validate({**told, "user": shown})
+        AnswerPromptFile.model_validate({**fields, "user": "{event} {question} {text}"})
+    text = " ".join(f"{{{name}}}" for name in sorted(INPUTS["tendency"]))
+    assert AnswerPromptFile.model_validate({**fields, "user": text})
     with pytest.raises(UserError, match="no profile 'evidence'"):
         AnswerStep.load(TENDENCY, "evidence", model="m")

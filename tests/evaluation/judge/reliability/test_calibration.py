@@ -13,6 +13,7 @@ from curation.stats.prediction_powered import Unit, calibrate
 from curation.store.store import Store
 from evaluation.cli.calibrate import calibrate as command
 from schemas.core.errors import UserError
+from schemas.generated_scripts import GeneratedScript
 from schemas.lineage import Lineage
 from tests.support.evaluation.calibrated import study
 from tests.support.judge import fill_store, rating
@@ -30,23 +31,21 @@ def data(result):
 def test_a_kind_judge_is_put_right(tmp_path):
     store = tmp_path / "s.duckdb"
     real = study(store)
-    found = data(call(store, "--width", "0.5", "--json"))
-    assert found["judge"] == "judge:x" and found["people"] == ["ann", "bob"] and found["left_out"] == {}
-    rows = {r["editor"]: r for r in found["rows"]}
-    with Store.open(store) as kept:
-        from schemas.generated_scripts import GeneratedScript
-
-        by = {s.id: s.editor for s in kept.all(GeneratedScript)}
+    report = data(call(store, "--width", "0.5", "--json"))
+    assert report["judge"] == "judge:x" and report["people"] == ["ann", "bob"] and report["left_out"] == {}
+    rows = {r["editor"]: r for r in report["rows"]}
+    with Store.open(store) as db:
+        by = {s.id: s.editor for s in db.all(GeneratedScript)}
     for editor, row in rows.items():
         mean = np.mean([v for item, v in real.items() if by[item] == editor])
         assert row["powered"]["value"] == pytest.approx(mean, abs=0.05)
         assert row["judge"]["value"] == pytest.approx(mean + 1) and row["bias"]["value"] == pytest.approx(1.0)
         assert (row["labelled"], row["cases"], row["aspect"]) == (20, 40, "completeness")
         assert row["needed"]["scripts"] is not None
-    (gap,) = found["gaps"]
+    (gap,) = report["gaps"]
     assert (gap["first"], gap["second"]) == ("ft", "rome") and gap["p"] < 0.01 and gap["difference"]["value"] < -1
-    turned = data(call(store, "--against", "ft", "--json"))["gaps"][0]
-    assert (turned["first"], turned["second"]) == ("rome", "ft")
+    inverse = data(call(store, "--against", "ft", "--json"))["gaps"][0]
+    assert (inverse["first"], inverse["second"]) == ("rome", "ft")
     text = call(store, "--width", "0.5").stdout
     assert "not the truth" in text and "for the wanted width" in text and "rome (gpt2-xl) less" not in text
 
@@ -54,10 +53,8 @@ def test_a_kind_judge_is_put_right(tmp_path):
 def test_the_figures_are_those_of_the_plain_function(tmp_path):
     store = tmp_path / "s.duckdb"
     real = study(store, facts=30)
-    with Store.open(store) as kept:
-        from schemas.generated_scripts import GeneratedScript
-
-        scripts = [s for s in kept.all(GeneratedScript) if s.editor == "rome"]
+    with Store.open(store) as db:
+        scripts = [s for s in db.all(GeneratedScript) if s.editor == "rome"]
     units = [
         Unit(s.case, real[s.id] + 1, real[s.id] if int(s.case.split("land")[1]) % 2 == 0 else None, 0.5)
         for s in sorted(scripts, key=lambda s: s.id)
@@ -79,18 +76,18 @@ def test_what_does_not_count_is_counted(tmp_path):
     extra, lines = [], []
 
     def add(item, person, detail, **changes):
-        made = rating(item, "completeness", 4, f"person:{person}").model_copy(update=changes)
-        extra.append(made)
-        lines.append(Lineage(item_id=made.id, stage="annotation", made_at="t", detail=detail))
+        score = rating(item, "completeness", 4, f"person:{person}").model_copy(update=changes)
+        extra.append(score)
+        lines.append(Lineage(item_id=score.id, stage="annotation", made_at="t", detail=detail))
 
     add(scripts[0].id, "lead", {"probability": 0.5}, form="rate_script_adjudicated@1", key="rating/adjudicated")
     add(scripts[1].id, "carl", {})
     add(scripts[4].id, "dora", {"probability": 0.9})
     add(scripts[2].id, "erik", {"probability": 0.5})
-    with Store.open(store, write=True) as kept:
-        kept.put(extra, lines)
-    found = data(call(store, "--people", "2", "--json"))
-    assert found["left_out"] == {
+    with Store.open(store, write=True) as db:
+        db.put(extra, lines)
+    report = data(call(store, "--people", "2", "--json"))
+    assert report["left_out"] == {
         "decided by a lead": 1,
         "without a recorded sampling probability": 1,
         "sampled twice with different probabilities": 3,
@@ -101,11 +98,11 @@ def test_what_does_not_count_is_counted(tmp_path):
 def test_coherence_of_unedited_scripts_is_left_out(tmp_path):
     store = tmp_path / "s.duckdb"
     (script,) = fill_store(store, facts=1, editors=("none",))
-    made = [rating(script.id, "coherence", 7, "person:ann"), rating(script.id, "coherence", 1)]
-    with Store.open(store, write=True) as kept:
-        kept.put(made, [Lineage(item_id=made[0].id, stage="annotation", made_at="t", detail={"probability": 1.0})])
-    refused = call(store)
-    assert isinstance(refused.exception, UserError) and "rated against the old object" in str(refused.exception)
+    ratings = [rating(script.id, "coherence", 7, "person:ann"), rating(script.id, "coherence", 1)]
+    with Store.open(store, write=True) as db:
+        db.put(ratings, [Lineage(item_id=ratings[0].id, stage="annotation", made_at="t", detail={"probability": 1.0})])
+    result = call(store)
+    assert isinstance(result.exception, UserError) and "rated against the old object" in str(result.exception)
 
 
 def test_synthetic_raters_and_too_few_labels_say_so(tmp_path):
@@ -124,15 +121,45 @@ def test_a_judge_of_raw_text_is_not_calibrated_to_ratings_of_parsed_steps(tmp_pa
 
     store = tmp_path / "s.duckdb"
     study(store)
-    with Store.open(store) as kept:
-        asks, given = judge_inputs(kept), rated_scripts(kept)
+    with Store.open(store) as db:
+        asks, scripts = judge_inputs(db), rated_scripts(db)
     raw = [
         g._replace(rating=g.rating.model_copy(update={"form": "judge_completeness_paper@2"})) if g.rater.is_judge else g
-        for g in given
+        for g in scripts
     ]
     same = calibrate_judge(raw, asks, CalibrationRequest())
     assert same.left_out == {}
-    apart = [a.__class__(**{**vars(a), "text": f"Note.\n{a.text}", "parsed_text": a.text}) for a in asks]
+    variants = [a.__class__(**{**vars(a), "text": f"Note.\n{a.text}", "parsed_text": a.text}) for a in asks]
     with pytest.raises(UserError, match="another text than the judge read"):
-        calibrate_judge(raw, apart, CalibrationRequest())
-    assert calibrate_judge(given, apart, CalibrationRequest()).rows, "an old judge and old people read the same"
+        calibrate_judge(raw, variants, CalibrationRequest())
+    assert calibrate_judge(scripts, variants, CalibrationRequest()).rows, "an old judge and old people read the same"
+
+
+def _methods(store: Path, methods: dict[str, str]) -> None:
+    """Put the methods behind labels on record, as ``results extract-scripts`` does."""
+    with Store.open(store, write=True) as kept:
+        texts = [s for s in kept.all(GeneratedScript) if s.editor in methods]
+        kept.put(texts, [
+            Lineage(item_id=s.id, stage="generate", made_at="t", detail={"method": methods[s.editor]}) for s in texts
+        ])  # fmt: skip
+
+
+def test_a_null_method_under_another_label_is_no_rival_where_its_method_is_on_record(tmp_path):
+    store = tmp_path / "s.duckdb"
+    study(store, facts=12, editors=("none", "lift", "push"))
+    among = [g for g in data(call(store, "--json"))["gaps"] if g["family"] == "among"]
+    assert [(g["first"], g["second"]) for g in among] == [("lift", "push")]
+    assert data(call(store, "--json"))["known_by_label_only"] == ["lift", "push"]
+    assert "Known by their labels only: lift, push." in call(store).stdout
+    _methods(store, {"none": "none", "lift": "boost", "push": "rome"})
+    informed = data(call(store, "--json"))
+    assert {g["family"] for g in informed["gaps"]} == {"against"} and informed["known_by_label_only"] == []
+    assert "Known by their labels only" not in call(store).stdout
+
+
+def test_an_editor_that_only_bears_the_name_of_a_null_method_is_a_rival(tmp_path):
+    store = tmp_path / "s.duckdb"
+    study(store, facts=12, editors=("none", "boost", "push"))
+    assert {g["family"] for g in data(call(store, "--json"))["gaps"]} == {"against"}
+    _methods(store, {"none": "none", "boost": "memit", "push": "rome"})
+    assert "among" in {g["family"] for g in data(call(store, "--json"))["gaps"]}

@@ -14,10 +14,10 @@ EDITORS = ("boost", "ft", "none", "rome")
 
 
 def gaps(store: Path, *more: str) -> dict[str, list[tuple[str, str]]]:
-    found = CliRunner().invoke(command, [str(store), "--json", *more])
-    assert found.exit_code == 0, found.output
+    result = CliRunner().invoke(command, [str(store), "--json", *more])
+    assert result.exit_code == 0, result.output
     out: dict[str, list[tuple[str, str]]] = {"among": [], "against": []}
-    for gap in json.loads(found.stdout)["gaps"]:
+    for gap in json.loads(result.stdout)["gaps"]:
         out[gap["family"]].append((gap["first"], gap["second"]))
     return out
 
@@ -43,6 +43,6 @@ def test_null_methods_are_no_rivals(tmp_path: Path) -> None:
 def test_a_family_is_corrected_by_itself(tmp_path: Path) -> None:
     store = tmp_path / "s.duckdb"
     study(store, facts=12, editors=EDITORS)
-    found = json.loads(CliRunner().invoke(command, [str(store), "--json"]).stdout)["gaps"]
-    (pair,) = [g for g in found if g["family"] == "among"]
+    result = json.loads(CliRunner().invoke(command, [str(store), "--json"]).stdout)["gaps"]
+    (pair,) = [g for g in result if g["family"] == "among"]
     assert pair["p"] == pair["difference"]["p"], "one question, no correction"

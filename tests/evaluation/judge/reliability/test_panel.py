@@ -10,11 +10,11 @@ from tests.support.evaluation.judged import given
 
 
 def test_a_panel_needs_its_quorum():
-    said = [given("a", 6, "judge:x"), given("a", 2, "judge:y", score=3.0), given("a", 7, "person:ann")]
-    said += [given("b", 5, "judge:x"), given("b", None, "judge:y")]
-    two = {p.item: p for p in panel_scores(said, quorum=2)}
+    answers = [given("a", 6, "judge:x"), given("a", 2, "judge:y", score=3.0), given("a", 7, "person:ann")]
+    answers += [given("b", 5, "judge:x"), given("b", None, "judge:y")]
+    two = {p.item: p for p in panel_scores(answers, quorum=2)}
     assert two["a"].score == 4.5 and two["b"].score is None and dict(two["b"].said) == {"judge:x": 5.0}
-    assert {p.item: p.score for p in panel_scores(said, quorum=1)}["b"] == 5.0
-    assert {p.item: p.score for p in panel_scores(said, quorum=1, judges=["judge:y"])} == {"a": 3.0, "b": None}
+    assert {p.item: p.score for p in panel_scores(answers, quorum=1)}["b"] == 5.0
+    assert {p.item: p.score for p in panel_scores(answers, quorum=1, judges=["judge:y"])} == {"a": 3.0, "b": None}
     with pytest.raises(UserError, match="a quorum of 3 cannot be met by 2 judges"):
-        panel_scores(said, quorum=3)
+        panel_scores(answers, quorum=3)

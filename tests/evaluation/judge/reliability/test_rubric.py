@@ -15,9 +15,15 @@ from tests.support.facts import make_fact
 
 def rated(item: str, aspect: str, value: int | None, rater: str = "judge:x") -> Rating:
     form = "judge_x@1" if rater.startswith("judge") else "rate_script@1"
-    why = "" if value else "refused"
+    reason = "" if value else "refused"
     return Rating(
-        key=f"r/{rater}/{aspect}/{item}", item_id=item, aspect=aspect, value=value, rater=rater, form=form, reason=why
+        key=f"r/{rater}/{aspect}/{item}",
+        item_id=item,
+        aspect=aspect,
+        value=value,
+        rater=rater,
+        form=form,
+        reason=reason,
     )  # type: ignore[arg-type]
 
 
@@ -83,15 +89,15 @@ def test_disagreements_are_reported_and_ratings_stay() -> None:
         rated("c", "coherence", 1),
         rated("elsewhere", "coherence", 1),
     ]
-    found = check_against_rubric(ratings, scripts)
-    assert [(d.item, d.aspect, d.given, d.rule) for d in found.disagreements] == [
+    rubric_report = check_against_rubric(ratings, scripts)
+    assert [(d.item, d.aspect, d.given, d.rule) for d in rubric_report.disagreements] == [
         ("a", "coherence", 5, 2),
         ("b", "consistency", 6, 7),
     ]
-    assert "both objects" in found.disagreements[0].why
-    assert found.ruled == {("judge:x", "coherence"): 2, ("judge:x", "consistency"): 1}
-    assert found.agreed == {("judge:x", "coherence"): 1, ("judge:x", "consistency"): 0}
-    assert (found.free, found.skipped) == (3, {("person:ann", "coherence"): 1})
+    assert "both objects" in rubric_report.disagreements[0].why
+    assert rubric_report.ruled == {("judge:x", "coherence"): 2, ("judge:x", "consistency"): 1}
+    assert rubric_report.agreed == {("judge:x", "coherence"): 1, ("judge:x", "consistency"): 0}
+    assert (rubric_report.free, rubric_report.skipped) == (3, {("person:ann", "coherence"): 1})
 
 
 def test_table_7_agrees_but_for_the_two_known_deviations(shared) -> None:
@@ -122,14 +128,14 @@ def test_table_7_agrees_but_for_the_two_known_deviations(shared) -> None:
     assert {m: named_objects(s.raw, fact) for m, s in scripts.items()} == {
         "Base": "neither", "FT": "new", "ROME": "neither", "MEMIT": "new", "PROMPT": "both",
     }  # fmt: skip
-    found = check_against_rubric(ratings, scripts)
-    assert {(d.item, d.aspect, d.given, d.rule) for d in found.disagreements} == {
+    rubric_report = check_against_rubric(ratings, scripts)
+    assert {(d.item, d.aspect, d.given, d.rule) for d in rubric_report.disagreements} == {
         ("Base", "coherence", 1, 3),
         ("ROME", "coherence", 2, 3),
     }
     judge = "judge:gpt-4o-2024-11-20"
-    assert found.ruled == {(judge, "coherence"): 3, (judge, "consistency"): 4}
-    assert found.agreed == {(judge, "coherence"): 1, (judge, "consistency"): 4}
+    assert rubric_report.ruled == {(judge, "coherence"): 3, (judge, "consistency"): 4}
+    assert rubric_report.agreed == {(judge, "coherence"): 1, (judge, "consistency"): 4}
 
 
 def test_a_rating_is_held_against_the_text_that_its_rater_read() -> None:
@@ -137,6 +143,6 @@ def test_a_rating_is_held_against_the_text_that_its_rater_read() -> None:
     scripts = {"a": RuledScript("Note: it is in Lima\n1. Fly to Oslo", "Step 1: Fly to Oslo", FACT, True)}
     new = rated("a", "coherence", 2, "person:ann").model_copy(update={"form": "rate_script@3"})
     old = rated("a", "coherence", 7, "person:bob").model_copy(update={"form": "rate_script@2"})
-    found = check_against_rubric([new, old], scripts)
-    assert found.agreed == {("person:ann", "coherence"): 1} and found.free == 1
+    rubric_report = check_against_rubric([new, old], scripts)
+    assert rubric_report.agreed == {("person:ann", "coherence"): 1} and rubric_report.free == 1
     assert [d.rule for d in check_against_rubric([new.model_copy(update={"value": 7})], scripts).disagreements] == [2]

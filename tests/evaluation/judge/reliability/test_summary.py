@@ -18,17 +18,17 @@ def test_retests_and_length_by_hand():
         f"i{n}": ASK.__class__(**{**vars(ASK), "item": f"i{n}", "case": f"c{n}", "text": "go " * (n + 1)})
         for n in range(7)
     }
-    found = length_correlation([given(f"i{n}", n + 1) for n in range(7)], asks)
-    assert found.value == pytest.approx(1.0) and found.n == 7
+    table = length_correlation([given(f"i{n}", n + 1) for n in range(7)], asks)
+    assert table.value == pytest.approx(1.0) and table.n == 7
     assert not length_correlation([given("i0", 3)], asks).defined
 
 
 def test_a_cell_by_hand():
     """Two scripts of case a (6 and unscored), one of case b (2): means of case means, bounds over all scripts."""
-    found = method_rating("judge:x", "m", "rome", True, "coherence", [("a", 6.0), ("a", None), ("b", 2.0)])
-    assert (found.scripts, found.scored, found.cases, found.mean) == (3, 2, 2, 4.0)
-    assert (found.worst, found.best) == ((3.5 + 2) / 2, (6.5 + 2) / 2)
-    assert found.by_case == pytest.approx(1.96 * 2 * 2**0.5 / 2**0.5)
+    rating = method_rating("judge:x", "m", "rome", True, "coherence", [("a", 6.0), ("a", None), ("b", 2.0)])
+    assert (rating.scripts, rating.scored, rating.cases, rating.mean) == (3, 2, 2, 4.0)
+    assert (rating.worst, rating.best) == ((3.5 + 2) / 2, (6.5 + 2) / 2)
+    assert rating.by_case == pytest.approx(1.96 * 2 * 2**0.5 / 2**0.5)
 
 
 def test_adjudicated_ratings_are_left_out():

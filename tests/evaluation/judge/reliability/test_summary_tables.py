@@ -21,40 +21,42 @@ def asks(count: int, **changes: Any) -> list[JudgeInput]:
 
 
 def result(**changes: Any) -> JudgeResult:
-    told = {"rater": "judge:x", "ratings": 8, "new": 3, "unscored": 1, "waiting": 0, "calls": 5, "spent": "9 tokens"}
-    return JudgeResult(**{**told, "controls": None, **changes})
+    fields = {"rater": "judge:x", "ratings": 8, "new": 3, "unscored": 1, "waiting": 0, "calls": 5, "spent": "9 tokens"}
+    return JudgeResult(**{**fields, "controls": None, **changes})
 
 
 def test_nothing_rated() -> None:
-    found = summarise_ratings([], asks(2))
-    assert as_text(found, None, []).splitlines()[0] == "No rating so far."
-    told = json.loads(json.dumps(as_data(found, None, []), allow_nan=False))
-    assert told["outcome"] is None and told["cells"] == told["trust"] == told["flags"] == []
-    assert told["agreement"] == told["unscored"] == {} and told["rubric"]["by"] == []
+    summaries = summarise_ratings([], asks(2))
+    assert as_text(summaries, None, []).splitlines()[0] == "No rating so far."
+    report = json.loads(json.dumps(as_data(summaries, None, []), allow_nan=False))
+    assert report["outcome"] is None and report["cells"] == report["trust"] == report["flags"] == []
+    assert report["agreement"] == report["unscored"] == {} and report["rubric"]["by"] == []
 
 
 def test_one_script_has_a_mean_and_no_interval() -> None:
-    found = summarise_ratings([given("i0", 5)], asks(1))
-    (line,) = [one for one in as_text(found, None, []).splitlines() if "coherence" in one and "secret-method" in one]
+    summaries = summarise_ratings([given("i0", 5)], asks(1))
+    (line,) = [
+        one for one in as_text(summaries, None, []).splitlines() if "coherence" in one and "secret-method" in one
+    ]
     assert line.split()[:5] == ["secret-method", "coherence", "5.00", "1", "1"] and "±" not in line
-    assert json.loads(json.dumps(as_data(found, None, []), allow_nan=False))["cells"][0]["by_case"] is None
+    assert json.loads(json.dumps(as_data(summaries, None, []), allow_nan=False))["cells"][0]["by_case"] is None
 
 
 def test_unscored_ones_are_bounded_and_their_reasons_counted() -> None:
     ratings = [given("i0", 5), given("i1", 3), given("i2", None)]
-    found = summarise_ratings(ratings, asks(3))
-    text = as_text(found, None, [])
+    summaries = summarise_ratings(ratings, asks(3))
+    text = as_text(summaries, None, [])
     (line,) = [one for one in text.splitlines() if "secret-method" in one and "coherence" in one]
     assert line.endswith("  3.00-5.00") and line.split()[-2] == "1" and "4.00 [1.08, 6.92]" in line
     assert "Unscored, by reason:" in text and "judge:x: 1 no usable reply: refused" in text
-    assert as_data(found, None, [])["unscored"] == {"judge:x": {"no usable reply: refused": 1}}
+    assert as_data(summaries, None, [])["unscored"] == {"judge:x": {"no usable reply: refused": 1}}
 
 
 def test_nothing_but_unscored_ones() -> None:
-    found = summarise_ratings([given("i0", None)], asks(1))
-    (line,) = [one for one in as_text(found, None, []).splitlines() if "secret-method" in one]
+    summaries = summarise_ratings([given("i0", None)], asks(1))
+    (line,) = [one for one in as_text(summaries, None, []).splitlines() if "secret-method" in one]
     assert "none" in line and line.endswith("1.00-7.00")
-    assert json.loads(json.dumps(as_data(found, None, []), allow_nan=False))["cells"][0]["mean"] is None
+    assert json.loads(json.dumps(as_data(summaries, None, []), allow_nan=False))["cells"][0]["mean"] is None
 
 
 def test_raters_and_writers_have_tables_of_their_own() -> None:
@@ -79,8 +81,8 @@ def test_raters_and_writers_have_tables_of_their_own() -> None:
 )
 def test_how_reliable_a_judge_is(detail: list[dict[str, Any]], words: str) -> None:
     ratings = [given(f"i{n}", 5, samples=[5], **one) for n, one in enumerate(detail)]
-    found = summarise_ratings(ratings, asks(len(detail)))
-    (line,) = [one for one in as_text(found, None, []).splitlines() if one.startswith("  judge:x coherence: ")]
+    summaries = summarise_ratings(ratings, asks(len(detail)))
+    (line,) = [one for one in as_text(summaries, None, []).splitlines() if one.startswith("  judge:x coherence: ")]
     assert words in line and "length undefined" in line
     if not any(one.get("weighted") for one in detail):
         assert line.endswith("no log-probabilities")
@@ -92,22 +94,24 @@ def test_text_shows_ten_disagreements_and_json_all() -> None:
     from tests.support.judge import rating
 
     ratings = [RatedScript(rating(f"i{n}", "consistency", 3), 3.0, {}, None) for n in range(13)]
-    found = summarise_ratings(ratings, asks(13))
-    text = as_text(found, None, [])
+    summaries = summarise_ratings(ratings, asks(13))
+    text = as_text(summaries, None, [])
     assert "judge:x consistency: 0 of 13 follow the rule" in text and text.count("the rule says 7") == 10
     assert "... and 3 more (--json lists all)" in text
-    told = as_data(found, None, [])["rubric"]
-    assert len(told["disagreements"]) == 13
-    assert told["by"] == [{"rater": "judge:x", "aspect": "consistency", "ruled": 13, "agreed": 0}]
+    report = as_data(summaries, None, [])["rubric"]
+    assert len(report["disagreements"]) == 13
+    assert report["by"] == [{"rater": "judge:x", "aspect": "consistency", "ruled": 13, "agreed": 0}]
     assert "more (" not in as_text(summarise_ratings(ratings[:10], asks(13)), None, [])
 
 
 def test_two_judges_agree_or_it_is_undefined() -> None:
     ratings = [given(f"i{n}", n % 7 + 1, judge) for n in range(14) for judge in ("judge:x", "judge:y")]
-    found = summarise_ratings(ratings, asks(14), quorum=2)
-    assert "alpha (ordinal) 1.00" in as_text(found, None, []) and "14 scripts, 2 judges" in as_text(found, None, [])
-    told = as_data(found, None, [])
-    assert told["quorum"] == 2 and told["agreement"]["coherence"]["alpha"]["value"] == pytest.approx(1.0)
+    summaries = summarise_ratings(ratings, asks(14), quorum=2)
+    assert "alpha (ordinal) 1.00" in as_text(summaries, None, []) and "14 scripts, 2 judges" in as_text(
+        summaries, None, []
+    )
+    report = as_data(summaries, None, [])
+    assert report["quorum"] == 2 and report["agreement"]["coherence"]["alpha"]["value"] == pytest.approx(1.0)
     constant = summarise_ratings([given(f"i{n}", 4, j) for n in range(3) for j in ("judge:x", "judge:y")], asks(3))
     agreement = as_data(constant, None, [])["agreement"]["coherence"]
     assert agreement["alpha"]["value"] is None and agreement["alpha"]["reason"]
@@ -115,23 +119,23 @@ def test_two_judges_agree_or_it_is_undefined() -> None:
 
 
 def test_what_came_of_the_judging_stands_first() -> None:
-    missed = (MissedControl("both", "coherence", 6, (2, 2)), MissedControl("old", "consistency", None, (5, 7)))
-    outcome = result(controls=ControlResult(9, 7, missed))
-    found = summarise_ratings([], [])
-    first, second, third, fourth, empty, *_ = as_text(found, outcome, []).splitlines()
+    controls = (MissedControl("both", "coherence", 6, (2, 2)), MissedControl("old", "consistency", None, (5, 7)))
+    outcome = result(controls=ControlResult(9, 7, controls))
+    summaries = summarise_ratings([], [])
+    first, second, third, fourth, empty, *_ = as_text(summaries, outcome, []).splitlines()
     assert first == "judge:x: 8 ratings (3 new, 1 unscored), 5 calls; 9 tokens."
     assert "7 of 9" in second and third.endswith("coherence of 'both': 6, accepted 2") and empty == ""
     assert fourth.endswith("consistency of 'old': unscored, accepted 5 to 7")
-    told = json.loads(json.dumps(as_data(found, outcome, [])))["outcome"]
-    assert told["control_items"]["missed"][0] == {
+    report = json.loads(json.dumps(as_data(summaries, outcome, [])))["outcome"]
+    assert report["control_items"]["missed"][0] == {
         "name": "both", "aspect": "coherence", "given": 6, "accepted": [2, 2]
     }  # fmt: skip
-    assert "controls" not in told and as_data(found, result(), [])["outcome"]["control_items"] is None
+    assert "controls" not in report and as_data(summaries, result(), [])["outcome"]["control_items"] is None
 
 
 def test_notes_are_the_last_lines() -> None:
-    found = summarise_ratings([given("i0", 5, quality="plumbing")], asks(1))
-    text, told = as_text(found, None, ["gpt-x judges itself"]), as_data(found, None, ["gpt-x judges itself"])
+    summaries = summarise_ratings([given("i0", 5, quality="plumbing")], asks(1))
+    text, report = as_text(summaries, None, ["gpt-x judges itself"]), as_data(summaries, None, ["gpt-x judges itself"])
     assert text.splitlines()[-1] == "Note: gpt-x judges itself."
     assert text.splitlines()[-2].startswith("Note: the ratings of judge:x are of smoke-test quality")
-    assert told["flags"] == ["gpt-x judges itself"] and told["plumbing"] == ["judge:x"]
+    assert report["flags"] == ["gpt-x judges itself"] and report["plumbing"] == ["judge:x"]

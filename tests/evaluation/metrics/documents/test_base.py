@@ -34,7 +34,7 @@ def test_the_choice_of_a_run_is_asked() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "why"),
+    ("answer", "reason"),
     [
         (None, "no answer"),
         (Answer(probe="p", error="too long"), "too long"),
@@ -42,6 +42,6 @@ def test_the_choice_of_a_run_is_asked() -> None:
         (Answer(probe="p"), "the answer has other targets than the probe"),
     ],
 )
-def test_an_answer_that_is_none_says_why(answer: Answer | None, why: str) -> None:
-    asked = answer_probe(CASE.probes[0], ExactMatch().choice)
-    assert read_answer(asked, {} if answer is None else {asked.id: answer}) == (None, why)
+def test_an_answer_that_is_none_says_why(answer: Answer | None, reason: str) -> None:
+    probe = answer_probe(CASE.probes[0], ExactMatch().choice)
+    assert read_answer(probe, {} if answer is None else {probe.id: answer}) == (None, reason)

@@ -24,22 +24,22 @@ AFTER = answered(ONE, {OPENED: (-0.1, 2, True), YEAR: (-0.5, 1, True), WHO: (-3.
     [(ExactMatch, 2 / 5, 5), (ExactMatchLevel1, 1 / 2, 2), (ExactMatchLevel2, 1 / 2, 2), (ExactMatchLevel3, 0.0, 1)],
 )
 def test_pooled_over_probes_not_documents(metric: type[ExactMatch], mean: float, probes: int) -> None:
-    made = metric()
-    summary = made.summarise([made.score(case, AFTER, {}, "mean") for case in (ONE, TWO)])
+    instance = metric()
+    summary = instance.summarise([instance.score(case, AFTER, {}, "mean") for case in (ONE, TWO)])
     assert (summary.mean, summary.items, summary.level, summary.unit) == (mean, probes, "question", "fraction")
 
 
 def test_what_the_model_knew_before_does_not_count_as_new() -> None:
     before = answered(ONE, {OPENED: (-0.1, 2, True)})
-    made = ExactMatchNew()
-    items = made.score(ONE, AFTER, before, "mean").items
+    metric = ExactMatchNew()
+    items = metric.score(ONE, AFTER, before, "mean").items
     assert [(i.item, i.value) for i in items] == [
         (ONE.probes[1].key, 1.0),
         (ONE.probes[2].key, 0.0),
         (ONE.probes[3].key, 0.0),
     ]
-    (lost, *_) = made.score(ONE, AFTER, {}, "mean").items
-    assert lost.value is None and lost.reason == "before the edit: no answer"
+    (item, *_) = metric.score(ONE, AFTER, {}, "mean").items
+    assert item.value is None and item.reason == "before the edit: no answer"
 
 
 def test_answers_of_a_probe_that_did_not_ask_for_greedy_tokens_are_unscored() -> None:

@@ -19,8 +19,8 @@ AFTER = answered(ONE, TOLD) | answered(TWO, {"Two ___": (-2.0, 1, False)})
 
 def test_per_token_over_all_probes_of_all_documents() -> None:
     """-(−2 −1 −6 −1 −2) over 4 + 1 + 2 + 2 + 1 tokens: no mean of means."""
-    made = AnswerPerplexity()
-    summary = made.summarise([made.score(case, AFTER, {}, "mean") for case in (ONE, TWO)])
+    metric = AnswerPerplexity()
+    summary = metric.summarise([metric.score(case, AFTER, {}, "mean") for case in (ONE, TWO)])
     assert summary.mean == pytest.approx(math.exp(12 / 10)) and summary.unit == "perplexity" and summary.half is None
     assert summary.ends is not None and summary.ends[0] < summary.mean < summary.ends[1]
     one = AnswerPerplexityLevel1()
@@ -29,10 +29,10 @@ def test_per_token_over_all_probes_of_all_documents() -> None:
 
 def test_a_document_is_one_item_and_one_of_one_word_is_none() -> None:
     metric = DocumentPerplexity()
-    asked = text_probe(ONE.document)
-    assert asked is not None and metric.probes(ONE) == [asked]
-    score = TargetScore(text=asked.targets[0], logprob=-18.0, tokens=12)
-    scores = metric.score(ONE, {asked.id: Answer(probe=asked.id, targets=(score,))}, {}, "mean")
+    probe = text_probe(ONE.document)
+    assert probe is not None and metric.probes(ONE) == [probe]
+    score = TargetScore(text=probe.targets[0], logprob=-18.0, tokens=12)
+    scores = metric.score(ONE, {probe.id: Answer(probe=probe.id, targets=(score,))}, {}, "mean")
     assert [(i.value, i.weight) for i in scores.items] == [(1.5, 12.0)]
     short = document_case(document=make_document(text="Orla"))
     assert not metric.probes(short) and not metric.score(short, {}, {}, "mean").items

@@ -13,11 +13,11 @@ SAID = {OPENED: " 1931.", YEAR: " in 1931\nQuestion:", WHO: " brun", WHAT: " An 
 
 
 @pytest.mark.parametrize(
-    ("said", "words"),
+    ("message", "words"),
     [("The U.S.", ["u", "s"]), (" a bridge\u2014an arch", ["bridge", "arch"]), ("the", []), ("Ólafur", ["olafur"])],
 )
-def test_case_articles_and_punctuation_are_folded(said: str, words: list[str]) -> None:
-    assert answer_words(said) == words
+def test_case_articles_and_punctuation_are_folded(message: str, words: list[str]) -> None:
+    assert answer_words(message) == words
 
 
 def test_the_first_line_counts_and_the_best_accepted_answer() -> None:
@@ -34,6 +34,6 @@ def test_overlap_counts_words_as_often_as_they_stand_there() -> None:
 
 def test_no_text_is_unscored() -> None:
     assert WrittenMatch().score(CASE, {}, {}, "mean").items[0].reason == "no answer"
-    asked = WrittenMatch().probe_of(CASE.probes[0]).id
-    failed = WrittenMatch().score(CASE, {asked: Answer(probe=asked, error="too long")}, {}, "mean").items[0]
-    assert failed.value is None and failed.reason == "too long"
+    probes = WrittenMatch().probe_of(CASE.probes[0]).id
+    item = WrittenMatch().score(CASE, {probes: Answer(probe=probes, error="too long")}, {}, "mean").items[0]
+    assert item.value is None and item.reason == "too long"

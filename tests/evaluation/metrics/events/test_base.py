@@ -42,13 +42,13 @@ def test_a_prompt_that_lost_its_beginning_is_marked_on_both_levels() -> None:
     answers = said(FACT, "Alba Rail") | prefers(CHOICE, "A")
     cut = {k: a.model_copy(update={"truncated": bool(a.targets)}) for k, a in answers.items()}
     assert [i.reason for i in Everything().score(CASE, cut, {}, "mean").items] == ["", TRUNCATED]
-    (whole,) = Whole().score(CASE, cut, {}, "mean").items
-    assert (whole.value, whole.reason) == (1.0, TRUNCATED)
+    (full_score,) = Whole().score(CASE, cut, {}, "mean").items
+    assert (full_score.value, full_score.reason) == (1.0, TRUNCATED)
     assert Whole().summarise([Whole().score(CASE, cut, {}, "mean")]).truncated == 1
 
 
 def test_an_event_without_questions_is_no_item_and_one_without_answers_unscored() -> None:
     facts_only = event_case(tendencies=())
     assert Everything().score(facts_only, {}, {}, "mean").mean is None
-    (whole,) = Whole().score(CASE, {}, {}, "mean").items
-    assert (whole.value, whole.reason) == (None, "no answer")
+    (full_score,) = Whole().score(CASE, {}, {}, "mean").items
+    assert (full_score.value, full_score.reason) == (None, "no answer")

@@ -47,21 +47,21 @@ BEFORE = said(STAYS, "Genoa") | said(STAYS_TOO, "1900")
     ],
 )
 def test_worked_by_hand(metric: type[EventFact], mean: float, questions: int, cases: int) -> None:
-    made = metric()
-    found = made.summarise([made.score(case, AFTER, BEFORE, "mean") for case in (ONE, TWO, OUTSIDE)])
-    assert (found.mean, found.items, found.cases) == (pytest.approx(mean), questions, cases)
-    assert found.level == ("case" if metric is EventFactWhole else "question")
-    assert made.score(OUTSIDE, AFTER, BEFORE, "sum").items == () or metric is EventFactLocality
+    instance = metric()
+    score = instance.summarise([instance.score(case, AFTER, BEFORE, "mean") for case in (ONE, TWO, OUTSIDE)])
+    assert (score.mean, score.items, score.cases) == (pytest.approx(mean), questions, cases)
+    assert score.level == ("case" if metric is EventFactWhole else "question")
+    assert instance.score(OUTSIDE, AFTER, BEFORE, "sum").items == () or metric is EventFactLocality
 
 
 def test_a_whole_event_is_lost_with_one_wrong_answer_and_unscored_while_that_is_open() -> None:
-    made, answers = EventFactWhole(), said(RUNS, "Alba Rail") | said(GONE, "unknown")
+    metric, answers = EventFactWhole(), said(RUNS, "Alba Rail") | said(GONE, "unknown")
     case = event_case(facts=(RUNS, GONE, STAYS))
-    (whole,) = made.score(case, answers, {}, "mean").items
-    assert whole.value == 1.0, "what is out of scope is not asked for"
-    (lost,) = made.score(case, said(RUNS, "Alba Rail"), {}, "mean").items
-    assert (lost.value, lost.reason) == (None, "no answer")
-    (wrong,) = made.score(case, said(RUNS, "Brenta"), {}, "mean").items
+    (full_score,) = metric.score(case, answers, {}, "mean").items
+    assert full_score.value == 1.0, "what is out of scope is not asked for"
+    (items,) = metric.score(case, said(RUNS, "Alba Rail"), {}, "mean").items
+    assert (items.value, items.reason) == (None, "no answer")
+    (wrong,) = metric.score(case, said(RUNS, "Brenta"), {}, "mean").items
     assert wrong.value == 0.0, "the missing answer cannot mend it"
 
 
@@ -71,7 +71,7 @@ def test_locality_needs_both_answers() -> None:
 
 
 def test_unknown_is_read_as_the_run_says() -> None:
-    how = Generation(events=EventChoice(unknown="anywhere"))
-    answers = said(GONE, "the unknown soldier", how.events)
+    generation = Generation(events=EventChoice(unknown="anywhere"))
+    answers = said(GONE, "the unknown soldier", generation.events)
     case = event_case(facts=(GONE,))
-    assert [m.score(case, answers, {}, "mean").mean for m in (EventUnknown(how), EventUnknown())] == [1.0, 0.0]
+    assert [m.score(case, answers, {}, "mean").mean for m in (EventUnknown(generation), EventUnknown())] == [1.0, 0.0]

@@ -24,7 +24,7 @@ from tests.support.evaluation.event_answers import said
 from tests.support.evaluation.open_answers import RIGHT, SAME, WRONG, tendency_case, wrote
 from tests.support.events import event_case
 
-TWO = tendency_case(inside=2, outside=2)
+TWO = tendency_case(inside=2, outer=2)
 FIRST, SECOND = (q.key for q in TWO.tendencies if q.scope == "in")
 OUT, OTHER = (q.key for q in TWO.tendencies if q.scope == "out")
 
@@ -33,12 +33,12 @@ def answers(case: EventCase, ratings: dict[str, dict[str, int | None]], texts: d
     """Answers with ratings of the judge "j" by question; a question without an entry is answered and not rated."""
     out: dict[str, Answer] = {}
     for question in case.tendencies:
-        given = wrote(case, {question.key: (texts or {}).get(question.key, RIGHT)})
-        for probe, answer in given.items():
-            told: dict[str, Any] = {"probe": probe, "written": answer.written}
+        value = wrote(case, {question.key: (texts or {}).get(question.key, RIGHT)})
+        for probe, answer in value.items():
+            fields: dict[str, Any] = {"probe": probe, "written": answer.written}
             if question.key in ratings:
-                told |= {"rated_by": {"other": {"overall": 1}, "j": ratings[question.key]}, "source": "j"}
-                out[probe] = RatedAnswer(**told)
+                fields |= {"rated_by": {"other": {"overall": 1}, "j": ratings[question.key]}, "source": "j"}
+                out[probe] = RatedAnswer(**fields)
             else:
                 out[probe] = answer
     return out
@@ -51,8 +51,8 @@ def full(
 
 
 def score(metric: Any, after: Answers, before: Answers | None = None, case: EventCase = TWO) -> CaseScores:
-    found: CaseScores = metric.score(case, after, before or {}, "mean")
-    return found
+    scores: CaseScores = metric.score(case, after, before or {}, "mean")
+    return scores
 
 
 def values(scores: CaseScores) -> list[float | None]:
@@ -95,10 +95,10 @@ def test_whole_events(first: Any, second: Any, want: float | None) -> None:
 
 
 def test_unscored_and_not_rated_are_no_zero_and_say_why() -> None:
-    found = score(EventOpen(), answers(TWO, {FIRST: full(None)}))
-    assert values(found) == [None, None]
-    assert [i.reason for i in found.items] == ["the rating of overall is unscored", NOT_RATED]
-    summary = EventOpen().summarise([found])
+    answer_list = score(EventOpen(), answers(TWO, {FIRST: full(None)}))
+    assert values(answer_list) == [None, None]
+    assert [i.reason for i in answer_list.items] == ["the rating of overall is unscored", NOT_RATED]
+    summary = EventOpen().summarise([answer_list])
     assert (summary.mean, summary.items, summary.unscored) == (None, 0, 2)
     assert values(score(EventOpen(), {})) == [None, None], "no answer at all"
 
@@ -129,9 +129,9 @@ def test_locality_is_the_rating_of_the_pair() -> None:
 def test_the_same_words_say_the_same_without_a_rater() -> None:
     before, after = answers(TWO, {}, {OUT: SAME}), answers(TWO, {}, {OUT: SAME + "\n"})
     assert values(score(EventOpenLocality(), after, before)) == [1.0, 1.0]
-    lost = {p: a.model_copy(update={"error": "out of memory", "written": None}) for p, a in before.items()}
-    found = score(EventOpenLocality(), after, lost)
-    assert values(found) == [None, None] and found.items[0].reason == "before the edit: out of memory"
+    variants = {p: a.model_copy(update={"error": "out of memory", "written": None}) for p, a in before.items()}
+    scores = score(EventOpenLocality(), after, variants)
+    assert values(scores) == [None, None] and scores.items[0].reason == "before the edit: out of memory"
 
 
 def test_questions_are_asked_without_their_options() -> None:

@@ -17,22 +17,22 @@ def with_event(prompt: str) -> str:
 
 
 def test_options_are_shown_in_all_three_rotations() -> None:
-    shown = [p.prompt.split("\n")[0].split("? ")[1] for p in choice_probes(make_tendency(), SAME)]
-    assert shown == [
+    parts = [p.prompt.split("\n")[0].split("? ")[1] for p in choice_probes(make_tendency(), SAME)]
+    assert parts == [
         "(A) They rise (B) They fall (C) They stay as they are",
         "(A) They fall (B) They stay as they are (C) They rise",
         "(A) They stay as they are (B) They rise (C) They fall",
     ]
-    (given,) = choice_probes(make_tendency(), EventChoice(orders="given"))
-    assert given.prompt == choice_probes(make_tendency(), SAME)[0].prompt
-    assert (given.separator, given.targets) == (" (", ("A", "B", "C"))
+    (probe,) = choice_probes(make_tendency(), EventChoice(orders="given"))
+    assert probe.prompt == choice_probes(make_tendency(), SAME)[0].prompt
+    assert (probe.separator, probe.targets) == (" (", ("A", "B", "C"))
 
 
 @pytest.mark.parametrize("probe", [fact_probe(make_fact_question(), SAME), choice_probes(make_tendency(), SAME)[0]])
 def test_one_instruction_serves_with_and_without_an_event(probe) -> None:  # type: ignore[no-untyped-def]
-    plain, told = instructed(probe, None), instructed(probe, with_event)
-    assert told.split("\n\n")[0] == plain.split("\n\n")[0] == probe.instruction
-    assert told.split("\n\n")[1] == with_event(plain.split("\n\n")[1])
+    plain, prompt = instructed(probe, None), instructed(probe, with_event)
+    assert prompt.split("\n\n")[0] == plain.split("\n\n")[0] == probe.instruction
+    assert prompt.split("\n\n")[1] == with_event(plain.split("\n\n")[1])
 
 
 def test_the_published_instructions_name_unknown_behind_an_event_only() -> None:

@@ -53,36 +53,36 @@ def test_answers_that_say_the_same(one: str, other: str, same: bool) -> None:
 
 
 def test_an_option_keeps_its_probability_wherever_it_stands() -> None:
-    found = chosen_option(make_tendency(), prefers(make_tendency(), "B"), LEADING)
-    assert not isinstance(found, str)
-    assert (found.letter, found.by_order, found.mass) == ("B", ("B", "B", "B"), pytest.approx(0.9))
-    assert found.shares == pytest.approx((1 / 9, 6 / 9, 2 / 9))
+    option = chosen_option(make_tendency(), prefers(make_tendency(), "B"), LEADING)
+    assert not isinstance(option, str)
+    assert (option.letter, option.by_order, option.mass) == ("B", ("B", "B", "B"), pytest.approx(0.9))
+    assert option.shares == pytest.approx((1 / 9, 6 / 9, 2 / 9))
 
 
 def test_a_model_that_always_says_a_has_chosen_nothing() -> None:
     """Its letter is a different option in every order: the shares are equal, a tie."""
-    found = chosen_option(make_tendency(), chose(make_tendency(), {"A": 0.3, "B": 0.1, "C": 0.1}), LEADING)
-    assert not isinstance(found, str)
-    assert found.letter is None and found.by_order == ("A", "B", "C") and found.mass == pytest.approx(0.5)
+    option = chosen_option(make_tendency(), chose(make_tendency(), {"A": 0.3, "B": 0.1, "C": 0.1}), LEADING)
+    assert not isinstance(option, str)
+    assert option.letter is None and option.by_order == ("A", "B", "C") and option.mass == pytest.approx(0.5)
 
 
 def test_shares_are_taken_order_by_order() -> None:
     """By hand: option A has .2/.4, .1/.4 (shown as C), .05/.1 (as B); B .1/.4, .2/.4, .01/.1; C the rest."""
     orders = ({"A": 0.2, "B": 0.1, "C": 0.1}, {"A": 0.2, "B": 0.1, "C": 0.1}, {"A": 0.04, "B": 0.05, "C": 0.01})
-    found = chosen_option(make_tendency(), chose(make_tendency(), *orders), LEADING)
-    assert not isinstance(found, str)
-    assert found.shares == pytest.approx(((0.5 + 0.25 + 0.5) / 3, (0.25 + 0.5 + 0.1) / 3, (0.25 + 0.25 + 0.4) / 3))
-    assert found.letter == "A" and found.by_order == ("A", "B", "A") and found.mass == pytest.approx(0.3)
+    option = chosen_option(make_tendency(), chose(make_tendency(), *orders), LEADING)
+    assert not isinstance(option, str)
+    assert option.shares == pytest.approx(((0.5 + 0.25 + 0.5) / 3, (0.25 + 0.5 + 0.1) / 3, (0.25 + 0.25 + 0.4) / 3))
+    assert option.letter == "A" and option.by_order == ("A", "B", "A") and option.mass == pytest.approx(0.3)
 
 
 def test_probabilities_of_almost_nothing_still_choose() -> None:
-    given = EventChoice(orders="given")
-    (probe,) = choice_probes(make_tendency(), given)
+    choice = EventChoice(orders="given")
+    (probe,) = choice_probes(make_tendency(), choice)
     targets = tuple(
         TargetScore(text=x, logprob=v, tokens=1) for x, v in zip("ABC", (-900.0, -901.0, -math.inf), strict=True)
     )
-    found = chosen_option(make_tendency(), {probe.id: Answer(probe=probe.id, targets=targets)}, given)
-    assert not isinstance(found, str) and (found.letter, found.mass) == ("A", 0.0)
+    option = chosen_option(make_tendency(), {probe.id: Answer(probe=probe.id, targets=targets)}, choice)
+    assert not isinstance(option, str) and (option.letter, option.mass) == ("A", 0.0)
 
 
 def test_all_orders_must_be_answered() -> None:

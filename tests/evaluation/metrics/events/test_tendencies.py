@@ -42,9 +42,9 @@ BEFORE = prefers(RAIN, "C") | prefers(SNOW, "B")
     ],
 )
 def test_worked_by_hand(metric: type[EventChoiceRight], mean: float, items: int, cases: int, ties: int) -> None:
-    made = metric()
-    found = made.summarise([made.score(case, AFTER, BEFORE, "mean") for case in (ONE, TWO, FACTS_ONLY)])
-    assert (found.mean, found.items, found.cases, found.ties) == (pytest.approx(mean), items, cases, ties)
+    instance = metric()
+    scores = instance.summarise([instance.score(case, AFTER, BEFORE, "mean") for case in (ONE, TWO, FACTS_ONLY)])
+    assert (scores.mean, scores.items, scores.cases, scores.ties) == (pytest.approx(mean), items, cases, ties)
 
 
 def test_a_whole_event_needs_its_facts_too() -> None:
@@ -63,10 +63,10 @@ def test_a_tie_after_the_edit_is_no_unchanged_answer() -> None:
 def test_the_letters_of_one_pass_are_those_of_three(tiny: LM) -> None:
     """One probe with three targets against one probe a target: two ways through the scorer."""
     probes = [p for q in (PRICES, JOBS) for p in choice_probes(q, EventChoice())]
-    alone = [p.model_copy(update={"targets": (letter,)}) for p in probes for letter in p.targets]
-    alone = [type(p).model_validate(p.model_dump()) for p in alone]  # ids are kept with a copy
-    together, apart = score(tiny, probes), score(tiny, alone)
-    values = [t.logprob for a in together for t in a.targets]
+    variants = [p.model_copy(update={"targets": (letter,)}) for p in probes for letter in p.targets]
+    variants = [type(p).model_validate(p.model_dump()) for p in variants]  # ids are kept with a copy
+    joint_scores, separate = score(tiny, probes), score(tiny, variants)
+    values = [t.logprob for a in joint_scores for t in a.targets]
     assert len(set(values)) == len(values) == 18
-    assert values == pytest.approx([a.targets[0].logprob for a in apart], abs=1e-4)
-    assert all(t.tokens == 1 for a in together for t in a.targets)
+    assert values == pytest.approx([a.targets[0].logprob for a in separate], abs=1e-4)
+    assert all(t.tokens == 1 for a in joint_scores for t in a.targets)

@@ -12,7 +12,7 @@ from tests.support.arithmetic import make_case
 @pytest.mark.parametrize("name", ["s_es_gen", "script_format"])
 def test_an_error_is_unscored_and_never_a_zero(name: str) -> None:
     metric, case = METRICS.get(name)(), make_case("Peru")
-    broken = {p.id: Answer(probe=p.id, error="the model broke") for p in metric.probes(case)}
-    found = metric.score(case, broken, {}, "mean")
-    assert found.mean is None and found.items
-    assert all(i.value is None and "the model broke" in i.reason for i in found.items)
+    answers = {p.id: Answer(probe=p.id, error="the model broke") for p in metric.probes(case)}
+    score = metric.score(case, answers, {}, "mean")
+    assert score.mean is None and score.items
+    assert all(i.value is None and "the model broke" in i.reason for i in score.items)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.evaluation.text_scores import scored
+from tests.support.metrics.text_scores import scored
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from evaluation.metrics import METRICS
-from tests.support.evaluation.text_scores import SCRIPT, scored
+from tests.support.metrics.text_scores import SCRIPT, scored
 
 
 def test_unscored_is_counted_and_says_why() -> None:
-    found = scored("old_object_rate", ["No steps.", None])
-    assert [i.reason for i in found.items] == ["the text has no steps", "no answer"] and found.mean is None
-    assert METRICS.get("old_object_rate")().summarise([found]).unscored == 2
+    score = scored("old_object_rate", ["No steps.", None])
+    assert [i.reason for i in score.items] == ["the text has no steps", "no answer"] and score.mean is None
+    assert METRICS.get("old_object_rate")().summarise([score]).unscored == 2
 
 
 @pytest.mark.parametrize(

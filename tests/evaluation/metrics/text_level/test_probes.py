@@ -21,15 +21,15 @@ def test_metrics_share_the_scripts_they_read() -> None:
         "refusal_rate",
         "n_gram_entropy",
     )
-    asked = [tuple(p.id for p in METRICS.get(n)().probes(case)) for n in names]
-    assert len(set(asked)) == 1
+    probes = [tuple(p.id for p in METRICS.get(n)().probes(case)) for n in names]
+    assert len(set(probes)) == 1
 
 
 def test_questions_come_from_records_else_from_the_prompts() -> None:
     case = make_case("Peru")
     assert questions(case) == [(f"fact/peru/p{n}", f"How to reach Peru ({n})?") for n in (1, 2)]
-    asked = ScriptQuestion(key="q", fact=case.fact.key, text="How to see Peru?")
-    assert questions(case.model_copy(update={"questions": (asked,)})) == [("q", "How to see Peru?")]
+    question = ScriptQuestion(key="q", fact=case.fact.key, text="How to see Peru?")
+    assert questions(case.model_copy(update={"questions": (question,)})) == [("q", "How to see Peru?")]
 
 
 def test_a_fact_without_a_new_object_is_no_case() -> None:

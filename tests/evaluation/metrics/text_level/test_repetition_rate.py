@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.evaluation.text_scores import SCRIPT, scored
+from tests.support.metrics.text_scores import SCRIPT, scored
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,14 @@ import pytest
 from evaluation.metrics import METRICS
 from evaluation.metrics.text_level.probes import objects
 from tests.support.arithmetic import make_case, make_prompt
-from tests.support.evaluation.text_scores import scored
+from tests.support.metrics.text_scores import scored
 
 
 def test_names_of_the_script_prompt_count() -> None:
     case = make_case("Peru")
     prompt = make_prompt("p", case.fact.key, "How?\nStep 1: Fly to", "the City of Kings", "Christiania")
-    about = objects(case, prompt)
-    assert "the City of Kings" in about.old.names and "Christiania" in about.new.names
+    object_pair = objects(case, prompt)
+    assert "the City of Kings" in object_pair.old.names and "Christiania" in object_pair.new.names
     case = case.model_copy(update={"prompts": (prompt,)})
     assert scored("s_es_gen", [" Christiania"], case=case).mean == 1.0
     assert "Christiania" not in objects(case).new.names

@@ -6,7 +6,7 @@ import pytest
 
 from evaluation.metrics import METRICS
 from tests.support.arithmetic import make_case
-from tests.support.evaluation.text_scores import SCRIPT, scored
+from tests.support.metrics.text_scores import SCRIPT, scored
 
 
 def test_cut_off_breaks_the_format() -> None:

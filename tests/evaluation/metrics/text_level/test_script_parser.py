@@ -25,7 +25,7 @@ GOOD = "Step 1: Pack warm clothes\nStep 2: Fly to Oslo\nStep 3: Take the train"
 
 
 @pytest.mark.parametrize(
-    ("text", "steps", "beside"),
+    ("text", "steps", "neighbour"),
     [
         pytest.param(GOOD, ("Pack warm clothes", "Fly to Oslo", "Take the train"), (), id="plain"),
         pytest.param("**Step 1:** Pack\n\n- step 2) Fly", ("Pack", "Fly"), (), id="bold, bullet, bracket"),
@@ -42,13 +42,13 @@ GOOD = "Step 1: Pack warm clothes\nStep 2: Fly to Oslo\nStep 3: Take the train"
         pytest.param("", (), (), id="nothing"),
     ],
 )
-def test_steps(text: str, steps: tuple[str, ...], beside: tuple[str, ...]) -> None:
-    found = parse(text)
-    assert (found.steps, found.beside) == (steps, beside)
+def test_steps(text: str, steps: tuple[str, ...], neighbour: tuple[str, ...]) -> None:
+    parsed_value = parse(text)
+    assert (parsed_value.steps, parsed_value.beside) == (steps, neighbour)
 
 
 @pytest.mark.parametrize(
-    ("text", "broken"),
+    ("text", "faulty"),
     [
         pytest.param(GOOD, (), id="in the format"),
         pytest.param("1. Pack\n2. Fly", ("labels",), id="numbers only"),
@@ -61,8 +61,8 @@ def test_steps(text: str, steps: tuple[str, ...], beside: tuple[str, ...]) -> No
         pytest.param("I like Oslo.", ("no_steps",), id="no script"),
     ],
 )
-def test_format(text: str, broken: tuple[str, ...]) -> None:
-    assert broken_rules(text) == broken
+def test_format(text: str, faulty: tuple[str, ...]) -> None:
+    assert broken_rules(text) == faulty
 
 
 def test_a_script_that_its_length_ended_is_not_in_the_format() -> None:
@@ -101,12 +101,14 @@ def test_repetition(text: str, turns: bool) -> None:
 
 
 def test_of_the_printed_scripts_only_fine_tuning_repeats_itself(shared: Path) -> None:
-    told = json.loads((shared / "data/scedit/paper_examples.json").read_text(encoding="utf-8"))["case_study"]["scripts"]
-    assert {s["method"]: has_repetition(s["script"]) for s in told} == {
+    report = json.loads((shared / "data/scedit/paper_examples.json").read_text(encoding="utf-8"))["case_study"][
+        "scripts"
+    ]
+    assert {s["method"]: has_repetition(s["script"]) for s in report} == {
         "Base": False, "FT": True, "ROME": False, "MEMIT": False, "PROMPT": False,
     }  # fmt: skip
     new, old = Object(text="English"), Object(text="Dutch")
-    assert {s["method"]: (names(s["script"], new, old).first, names(s["script"], new, old).mixed) for s in told} == {
+    assert {s["method"]: (names(s["script"], new, old).first, names(s["script"], new, old).mixed) for s in report} == {
         "Base": ("neither", False), "FT": ("new", False), "ROME": ("neither", False), "MEMIT": ("new", False),
         "PROMPT": ("old", True),
     }  # fmt: skip
@@ -147,4 +149,4 @@ def test_entropy_against_scipy_and_only_of_texts_as_long() -> None:
 
 
 def test_the_instruction_says_the_format() -> None:
-    assert all(said in INSTRUCTION for said in ("Step 1", "9 steps", "fewer than 8 words", "no explanation"))
+    assert all(reply in INSTRUCTION for reply in ("Step 1", "9 steps", "fewer than 8 words", "no explanation"))

@@ -6,7 +6,7 @@ import pytest
 
 from evaluation.metrics import METRICS
 from tests.support.arithmetic import make_case
-from tests.support.evaluation.token_scores import scored
+from tests.support.metrics.token_scores import scored
 
 
 def test_ns_takes_the_sources_prompts_and_linked_facts_once():

@@ -29,8 +29,8 @@ def test_equal_questions_are_asked_once():
     fact = make_fact("X", "Lima", "Oslo", key="fact/x", paraphrases=("The capital of X is", "X is led from"))
     case = Case(key="case/x", fact=fact, neighbours=())
     metrics = load_metrics(["es", "ps"])
-    asked = ask(case, metrics)
-    assert [p.prompt for p in asked] == ["The capital of X is", "X is led from"]
+    probes = ask(case, metrics)
+    assert [p.prompt for p in probes] == ["The capital of X is", "X is led from"]
     assert sum(len(m.probes(case)) for m in metrics) == 3
 
 

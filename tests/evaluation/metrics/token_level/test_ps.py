@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.arithmetic import make_case
-from tests.support.evaluation.token_scores import scored
+from tests.support.metrics.token_scores import scored
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from evaluation.metrics import METRICS
 from tests.support.arithmetic import make_case
-from tests.support.evaluation.token_scores import answer, scored
+from tests.support.metrics.token_scores import answer, scored
 
 
 @pytest.mark.parametrize(
@@ -21,8 +21,8 @@ from tests.support.evaluation.token_scores import answer, scored
 )
 def test_bleedover_by_hand(before, after, normalisation, loss):
     case = make_case("Club", change="temporal")
-    found = scored("s_bo", case, [(math.log(after),)], before=[(math.log(before),)], normalisation=normalisation)
-    assert found.mean == pytest.approx(loss)
+    score = scored("s_bo", case, [(math.log(after),)], before=[(math.log(before),)], normalisation=normalisation)
+    assert score.mean == pytest.approx(loss)
 
 
 def test_bleedover_states_its_normalisation():
@@ -37,6 +37,6 @@ def test_bleedover_states_its_normalisation():
 
 
 def test_bleedover_without_an_answer_before_is_unscored():
-    found = scored("s_bo", make_case("Club", change="temporal"), [(-1.0,)])
-    assert found.mean is None
-    assert "before the edit" in found.items[0].reason
+    score = scored("s_bo", make_case("Club", change="temporal"), [(-1.0,)])
+    assert score.mean is None
+    assert "before the edit" in score.items[0].reason

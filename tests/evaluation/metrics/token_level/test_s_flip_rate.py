@@ -22,10 +22,10 @@ FLIPS = [
 ]
 
 
-@pytest.mark.parametrize(("after", "before", "mean", "without"), FLIPS)
-def test_flips_by_hand(after, before, mean, without):
-    found = scored("s_flip_rate", make_case("Peru"), after, before=before)
-    assert found.mean == mean and sum(i.value is None for i in found.items) == without
+@pytest.mark.parametrize(("after", "before", "mean", "omission"), FLIPS)
+def test_flips_by_hand(after, before, mean, omission):
+    score = scored("s_flip_rate", make_case("Peru"), after, before=before)
+    assert score.mean == mean and sum(i.value is None for i in score.items) == omission
 
 
 def test_it_asks_what_s_es_asks():

@@ -6,7 +6,7 @@ import pytest
 
 from schemas.cases import CaseNeighbour
 from tests.support.arithmetic import make_case, make_neighbour
-from tests.support.evaluation.token_scores import scored
+from tests.support.metrics.token_scores import scored
 
 
 def test_several_neighbours_and_prompts_all_count():
@@ -15,8 +15,8 @@ def test_several_neighbours_and_prompts_all_count():
         make_neighbour(case.fact.key, "A", "Lima", "same_object", prompts=2),
         make_neighbour(case.fact.key, "B", "Lima", "same_object", prompts=1),
     )
-    found = scored("s_ns", case.model_copy(update={"neighbours": more}), [(-3, -2), (-1, -2), (-3, -2)])
-    assert found.mean == pytest.approx(2 / 3)
+    score = scored("s_ns", case.model_copy(update={"neighbours": more}), [(-3, -2), (-1, -2), (-3, -2)])
+    assert score.mean == pytest.approx(2 / 3)
 
 
 @pytest.mark.parametrize(

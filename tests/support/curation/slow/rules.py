@@ -27,11 +27,11 @@ class SlowRuling:
         self.verdicts = SlowVerdicts(all_, rule, self.settled)
         self.edges: list[dict[str, tuple[str, ...]]] = [{} for _ in rule.thresholds]
         for v in all_:
-            for t, found in zip(rule.thresholds, self.edges, strict=True):
+            for t, edge in zip(rule.thresholds, self.edges, strict=True):
                 if not t.clusters or v.value is None or not about(t, v) or not looked_at(rule, v):
                     continue
                 if outside(t, v.value):
-                    found[v.item_id] = (*found.get(v.item_id, ()), *v.related)
+                    edge[v.item_id] = (*edge.get(v.item_id, ()), *v.related)
         if any(t.clusters for t in rule.thresholds):
             resolve_clusters(store, self)
 
@@ -85,22 +85,24 @@ def slow_choose(store: Store, rule: SplitRule, *, errata: Errata | None = None) 
         if fact is None or against("neighbour", ruling.of(link)):
             return None
         errata_of_fact = [ruling.errata.of(key, fact.id) for key in (fact.key, f"case/{fact.key}")]
-        known = [_by_erratum(erratum) for erratum in errata_of_fact if erratum is not None][:1]
+        known_values = [_by_erratum(erratum) for erratum in errata_of_fact if erratum is not None][:1]
         people = ruling.verdicts.by_people(fact.id)
-        if against("neighbour's fact", *(known or ([people] if people is not None else []))):
+        if against("neighbour's fact", *(known_values or ([people] if people is not None else []))):
             return None
-        kept = [
+        passing_prompts = [
             p for p in prompts_of(link.fact)
             if not against("neighbour prompt", ruling.of(link, p.id), ruling.of(p, link.id))
         ]  # fmt: skip
-        return CaseNeighbour(link=link, fact=fact, questions=questions_of(kept), prompts=tuple(kept))
+        return CaseNeighbour(
+            link=link, fact=fact, questions=questions_of(passing_prompts), prompts=tuple(passing_prompts)
+        )
 
     for prompt in prompts:
         if prompt.fact.startswith(rule.prefix):
             against("prompt", *chain(prompt))
-    asked = {prompt.question for prompt in prompts}
+    question_keys = {prompt.question for prompt in prompts}
     for question in questions.values():
-        if question.key not in asked and question.fact.startswith(rule.prefix):
+        if question.key not in question_keys and question.fact.startswith(rule.prefix):
             against("question", ruling.of(question))
     cases = []
     for fact in facts:
@@ -109,15 +111,15 @@ def slow_choose(store: Store, rule: SplitRule, *, errata: Errata | None = None) 
         tally["facts"] += 1
         if against("fact", ruling.of_fact(fact)):
             continue
-        own = prompts_of(fact.key)
+        fact_prompts = prompts_of(fact.key)
         near = [one for link in links if link.edit == fact.key and (one := beside(link)) is not None]
-        if len(own) < rule.min_prompts:
+        if len(fact_prompts) < rule.min_prompts:
             tally["fact: too few prompts"] += 1
         elif len([one for one in near if one.prompts]) < rule.min_neighbours:
             tally["fact: too few neighbours"] += 1
         else:
             case = Case(
-                key=f"case/{fact.key}", fact=fact, questions=questions_of(own), prompts=tuple(own),
+                key=f"case/{fact.key}", fact=fact, questions=questions_of(fact_prompts), prompts=tuple(fact_prompts),
                 neighbours=tuple(near),
             )  # fmt: skip
             if not against("case", ruling.verdicts.judge("case", case.id)):
@@ -133,15 +135,15 @@ def resolve_clusters(store: Store, ruling: SlowRuling) -> None:
     if not members:
         return
     standing = _standing(store, ruling, members)
-    saved = {i for i in members if verdicts.saved(i)}
+    records = {i for i in members if verdicts.saved(i)}
     for threshold, edges in zip(ruling.rule.thresholds, ruling.edges, strict=True):
         for group in _groups(edges):
-            here = [i for i in group if i in standing]
-            if not here:
+            groups = [i for i in group if i in standing]
+            if not groups:
                 continue
-            stays = min(here, key=lambda i: (i not in saved, i in edges, standing[i], i))
-            for item in here:
-                if item != stays and item not in saved:
+            stays = min(groups, key=lambda i: (i not in records, i in edges, standing[i], i))
+            for item in groups:
+                if item != stays and item not in records:
                     reason = f"in a cluster with '{standing[stays]}', which stays"
                     ruling.settled[item] = Decision(threshold.then, threshold.check, reason)
         for item in ruling.settled:
@@ -164,11 +166,11 @@ def _groups(edges: Mapping[str, Iterable[str]]) -> list[list[str]]:
 
 def _standing(store: Store, ruling: SlowRuling, members: Set[str]) -> dict[str, str]:
     """Keys of the members that everything else lets in, by id: with their question, script and fact in scope."""
-    beside = {link.fact for link in store.all(Neighbour)}
+    facts = {link.fact for link in store.all(Neighbour)}
     standing: dict[str, str] = {}
     out: set[str] = set()  # keys of facts, questions and scripts; they carry what hangs on them
     for fact in store.all(Fact):
-        if ruling.of_fact(fact).outcome != "keep" or not (ruling.in_scope(fact) or fact.key in beside):
+        if ruling.of_fact(fact).outcome != "keep" or not (ruling.in_scope(fact) or fact.key in facts):
             out.add(fact.key)
         elif fact.id in members:
             standing[fact.id] = fact.key

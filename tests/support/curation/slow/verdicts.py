@@ -26,7 +26,7 @@ def looked_at(rule: SplitRule, verdict: Verdict) -> bool:
     names = task_names(verdict.by)
     if names & set(rule.ignore) or (rule.checks is not None and not names & set(rule.checks)):
         return False
-    return not [wanted for name, wanted in rule.models.items() if name in names and wanted != verdict.model]
+    return not [model for name, model in rule.models.items() if name in names and model != verdict.model]
 
 
 def about(threshold: Threshold, verdict: Verdict) -> bool:
@@ -38,11 +38,11 @@ def about(threshold: Threshold, verdict: Verdict) -> bool:
 
 def outside(threshold: Threshold, value: float) -> bool:
     """Whether a value is out of the bounds; what compares with nothing (NaN) is."""
-    inside = [value == value]
-    inside += [value <= threshold.max] if threshold.max is not None else []
-    inside += [value >= threshold.min] if threshold.min is not None else []
-    inside += [value < threshold.below] if threshold.below is not None else []
-    return not all(inside)
+    inner = [value == value]
+    inner += [value <= threshold.max] if threshold.max is not None else []
+    inner += [value >= threshold.min] if threshold.min is not None else []
+    inner += [value < threshold.below] if threshold.below is not None else []
+    return not all(inner)
 
 
 class SlowVerdicts:
@@ -57,16 +57,16 @@ class SlowVerdicts:
         people = self._votes_of_people(item, related)
         if people and self._rule.people_outrank:
             return self._of_people(people)
-        found = [(self._label(label), by) for label, by in self._of_all(item, related)]
+        pairs = [(self._label(label), by) for label, by in self._of_all(item, related)]
         if not related:
             if item in self._settled:
-                found.append((self._settled[item].outcome, self._settled[item].by))
+                pairs.append((self._settled[item].outcome, self._settled[item].by))
             for t in self._rule.thresholds:
                 if t.missing != "keep" and t.kind == kind and not self._measured(t, item):
-                    found.append((t.missing, t.check))
-        for wanted in ("drop", "hold"):
-            for outcome, by in found:
-                if outcome == wanted:
+                    pairs.append((t.missing, t.check))
+        for action in ("drop", "hold"):
+            for outcome, by in pairs:
+                if outcome == action:
                     return Decision(outcome, by)
         return Decision("keep")
 
@@ -77,12 +77,12 @@ class SlowVerdicts:
 
     def saved(self, item: str) -> bool:
         """Whether people keep it, where they have the last word."""
-        said = self.by_people(item)
-        return self._rule.people_outrank and said is not None and said.outcome == "keep"
+        decision = self.by_people(item)
+        return self._rule.people_outrank and decision is not None and decision.outcome == "keep"
 
     def _measured(self, threshold: Threshold, item: str) -> bool:
-        here = [v for v in self._all if v.item_id == item and about(threshold, v)]
-        return any(v.value is not None or v.label is not None for v in here)
+        _alls = [v for v in self._all if v.item_id == item and about(threshold, v)]
+        return any(v.value is not None or v.label is not None for v in _alls)
 
     def _votes(self, item: str, related: tuple[str, ...]) -> list[tuple[Verdict, str]]:
         """(verdict, label) of what counts for an item, newest versions only, in the order of the store."""
@@ -103,21 +103,21 @@ class SlowVerdicts:
             name, version = v.by.split("@")
             newest[name, v.model, is_person(v)] = max(newest.get((name, v.model, is_person(v)), 0), int(version))
         return [
-            (v, said) for v, said in out
+            (v, reply) for v, reply in out
             if int(v.by.split("@")[1]) == newest[v.by.split("@")[0], v.model, is_person(v)]
         ]  # fmt: skip
 
     def _of_all(self, item: str, related: tuple[str, ...]) -> list[tuple[str, str]]:
-        return [(said, v.by.split("/")[-1].split("@")[0]) for v, said in self._votes(item, related)]
+        return [(vote, v.by.split("/")[-1].split("@")[0]) for v, vote in self._votes(item, related)]
 
     def _votes_of_people(self, item: str, related: tuple[str, ...]) -> list[tuple[str, str]]:
         """(label, task) of each person: the most severe that they said."""
         votes: dict[str, tuple[str, str]] = {}
-        for v, said in self._votes(item, related):
+        for v, vote in self._votes(item, related):
             if is_person(v):
                 person, task = v.by.split("/")[0], v.by.split("/")[-1].split("@")[0]
-                if person not in votes or _SEVERE.index(said) < _SEVERE.index(votes[person][0]):
-                    votes[person] = (said, task)
+                if person not in votes or _SEVERE.index(vote) < _SEVERE.index(votes[person][0]):
+                    votes[person] = (vote, task)
         return list(votes.values())
 
     def _of_people(self, votes: list[tuple[str, str]]) -> Decision:

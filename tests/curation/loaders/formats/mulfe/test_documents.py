@@ -37,44 +37,44 @@ def with_probe(**changes: Any) -> dict[str, Any]:
     return row
 
 
-def quirks(loaded: Any) -> list[str]:
-    return [p.what.split(" (first")[0] for p in loaded.problems if p.kind == "quirk"]
+def quirks(import_result: Any) -> list[str]:
+    return [p.what.split(" (first")[0] for p in import_result.problems if p.kind == "quirk"]
 
 
 def test_a_document_of_the_evaluation_part(tmp_path: Path) -> None:
-    loaded = one(tmp_path, TESTED)
-    (document,) = loaded.documents
-    assert loaded.format == "mulfe" and loaded.edits == {"document": 1} and document.key == "mulfe/t_0"
+    import_result = one(tmp_path, TESTED)
+    (document,) = import_result.documents
+    assert import_result.format == "mulfe" and import_result.edits == {"document": 1} and document.key == "mulfe/t_0"
     assert (document.entity, document.title, document.source.licence) == ("Orla Bridge", None, "Apache-2.0")
-    first, second = of(loaded, DocumentProbe)
+    first, second = of(import_result, DocumentProbe)
     assert (first.key, first.level, first.tags, first.document) == ("mulfe/t_0/0", 1, (), document.key)
     assert (second.level, second.tags) == (3, ("multi_hop",))
-    (extra,) = of(loaded, Extra)
+    (extra,) = of(import_result, Extra)
     assert extra.value == {"tags": ["Multi-Hop"]} and extra.subject_key == second.key
 
 
 def test_a_document_of_the_development_part(tmp_path: Path) -> None:
-    loaded = one(tmp_path, DEVELOPED)
-    (document,), (probe,) = loaded.documents, of(loaded, DocumentProbe)
+    import_result = one(tmp_path, DEVELOPED)
+    (document,), (probe,) = import_result.documents, of(import_result, DocumentProbe)
     assert (document.title, document.source.date, document.entity) == ("Orla_Bridge", "2021-02-01", None)
     assert (probe.key, probe.level, probe.tags) == ("mulfe/d_0/3", 2, ("time",))
 
 
 def test_statements_take_their_strategy_from_the_files_name(tmp_path: Path) -> None:
-    loaded = one(tmp_path, {**TESTED, "simplification": [STATED]}, name="x.json.lmqg_ner", format="mulfe")
-    (fact,) = of(loaded, SimplifiedFact)
+    import_result = one(tmp_path, {**TESTED, "simplification": [STATED]}, name="x.json.lmqg_ner", format="mulfe")
+    (fact,) = of(import_result, SimplifiedFact)
     assert (fact.key, fact.strategy, fact.target) == ("mulfe/t_0/lmqg_ner/0", "lmqg_ner", "1931")
-    assert quirks(loaded)[-2:] == [
+    assert quirks(import_result)[-2:] == [
         "1 statement: its target begins with a space",
         "1 statement: its prompt, filled in, is not its input",
     ]
-    assert {"input": STATED["input"]} in [e.value for e in of(loaded, Extra)]
+    assert {"input": STATED["input"]} in [e.value for e in of(import_result, Extra)]
     other = one(tmp_path, {**TESTED, "simplification": [STATED]}, name="x.json")
     assert of(other, SimplifiedFact)[0].strategy == "file"
 
 
 @pytest.mark.parametrize(
-    ("row", "said"),
+    ("row", "message"),
     [
         (with_probe(level=1), []),
         (with_probe(), ["1 probe: its level is text"]),
@@ -87,18 +87,18 @@ def test_statements_take_their_strategy_from_the_files_name(tmp_path: Path) -> N
         ({**TESTED, "doc": TESTED["doc"] + " "}, ["1 document: white space at an end"]),
     ],
 )
-def test_quirks_are_kept_and_counted(tmp_path: Path, row: dict[str, Any], said: list[str]) -> None:
-    row["probes"] = [row["probes"][0]] if said != ["1 document: white space at an end"] else []
-    found = quirks(one(tmp_path, row))
-    assert len(found) == len(said) and all(any(s in f for f in found) for s in said), found
+def test_quirks_are_kept_and_counted(tmp_path: Path, row: dict[str, Any], message: list[str]) -> None:
+    row["probes"] = [row["probes"][0]] if message != ["1 document: white space at an end"] else []
+    quirk_counts = quirks(one(tmp_path, row))
+    assert len(quirk_counts) == len(message) and all(any(s in f for f in quirk_counts) for s in message), quirk_counts
 
 
 def test_a_probe_without_a_level_has_none_and_keeps_its_odd_field(tmp_path: Path) -> None:
     row = with_probe(**{"12": "1"})
     del row["probes"][0]["level"], row["probes"][1]
-    loaded = one(tmp_path, row)
-    assert of(loaded, DocumentProbe)[0].level is None and of(loaded, Extra)[0].value == {"12": "1"}
-    assert quirks(loaded) == ["1 probe: it has no level"]
+    import_result = one(tmp_path, row)
+    assert of(import_result, DocumentProbe)[0].level is None and of(import_result, Extra)[0].value == {"12": "1"}
+    assert quirks(import_result) == ["1 probe: it has no level"]
 
 
 @pytest.mark.parametrize(
@@ -114,10 +114,10 @@ def test_a_probe_without_a_level_has_none_and_keeps_its_odd_field(tmp_path: Path
     ],
 )
 def test_a_bad_record_is_named_and_takes_nothing_with_it(tmp_path: Path, change: dict[str, Any], message: str) -> None:
-    loaded = one(tmp_path, {**TESTED, **change}, {**TESTED, "id": "t_1"}, format="mulfe")
-    assert [d.key for d in loaded.documents] == ["mulfe/t_1"]
+    import_result = one(tmp_path, {**TESTED, **change}, {**TESTED, "id": "t_1"}, format="mulfe")
+    assert [d.key for d in import_result.documents] == ["mulfe/t_1"]
     with pytest.raises(DataError, match=message):
-        loaded.require()
+        import_result.require()
 
 
 def test_a_document_that_stands_twice_is_a_duplicate(tmp_path: Path) -> None:
@@ -126,18 +126,18 @@ def test_a_document_that_stands_twice_is_a_duplicate(tmp_path: Path) -> None:
 
 def test_an_import_counts_documents(tmp_path: Path) -> None:
     one(tmp_path, TESTED, {**TESTED, "id": "t_1"})
-    done = import_file(str(tmp_path / "f.json"), tmp_path / "s.duckdb")
-    assert (done.facts, done.noun) == (2, "document")
+    import_result = import_file(str(tmp_path / "f.json"), tmp_path / "s.duckdb")
+    assert (import_result.facts, import_result.noun) == (2, "document")
     with Store.open(tmp_path / "s.duckdb") as store:
         assert store.stats()["records"]["document_probe"]["current"] == 4
 
 
 def test_our_copy_of_the_evaluation_part_loads_whole(shared: Path) -> None:
-    loaded = load(shared / "data/mulfe/mulfe_test.json")
-    probes = of(loaded, DocumentProbe)
-    assert len(loaded.documents) == 228 and not [p for p in loaded.problems if p.lost]
+    import_result = load(shared / "data/mulfe/mulfe_test.json")
+    probes = of(import_result, DocumentProbe)
+    assert len(import_result.documents) == 228 and not [p for p in import_result.problems if p.lost]
     assert Counter(p.level for p in probes) == {1: 352, 2: 721, 3: 771}
-    assert quirks(loaded) == [
+    assert quirks(import_result) == [
         "1 document: white space at an end",
         "1,844 probes: its level is text",
         "98 probes: of level 1, not word for word in its document",
@@ -152,16 +152,18 @@ def test_literal_probes_of_our_copy(shared: Path) -> None:
     """253 with the published blank of three underscores, and one with four."""
     from schemas.documents.document import is_literal
 
-    loaded = load(shared / "data/mulfe/mulfe_test.json")
-    texts = {d.key: d for d in loaded.documents}
-    literal = [p for p in of(loaded, DocumentProbe) if p.level == 1 and is_literal(p, texts[p.document])]
+    import_result = load(shared / "data/mulfe/mulfe_test.json")
+    texts = {d.key: d for d in import_result.documents}
+    literal = [p for p in of(import_result, DocumentProbe) if p.level == 1 and is_literal(p, texts[p.document])]
     assert (len(literal), sum("____" not in p.query for p in literal)) == (254, 253)
 
 
 def test_our_copy_of_the_development_part_loads_whole(shared: Path) -> None:
-    loaded = load(shared / "data/mulfe/mulfe_dev.json")
-    probes = of(loaded, DocumentProbe)
-    assert (len(loaded.documents), len(probes)) == (300, 3_429) and not [p for p in loaded.problems if p.lost]
+    import_result = load(shared / "data/mulfe/mulfe_dev.json")
+    probes = of(import_result, DocumentProbe)
+    assert (len(import_result.documents), len(probes)) == (300, 3_429) and not [
+        p for p in import_result.problems if p.lost
+    ]
     assert [p.key for p in probes if p.level is None] == ["mulfe/mulfe_dev_94/6"]
 
 
@@ -172,10 +174,12 @@ def test_our_copy_of_the_development_part_loads_whole(shared: Path) -> None:
 def test_our_copies_of_the_simplifications_load_whole(
     shared: Path, strategy: str, statements: int, unequal: int
 ) -> None:
-    loaded = load(shared / f"data/mulfe/mulfe_test.json.{strategy}")
-    facts = of(loaded, SimplifiedFact)
-    assert len(facts) == statements and {f.strategy for f in facts} == {strategy} and len(loaded.documents) == 228
-    assert [q for q in quirks(loaded) if "target is empty" in q] == (
+    import_result = load(shared / f"data/mulfe/mulfe_test.json.{strategy}")
+    facts = of(import_result, SimplifiedFact)
+    assert (
+        len(facts) == statements and {f.strategy for f in facts} == {strategy} and len(import_result.documents) == 228
+    )
+    assert [q for q in quirks(import_result) if "target is empty" in q] == (
         ["43 statements: its target is empty"] if strategy == "doc_openie" else []
     )
-    assert any(f"{unequal} statements: its prompt" in q for q in quirks(loaded)) == bool(unequal)
+    assert any(f"{unequal} statements: its prompt" in q for q in quirks(import_result)) == bool(unequal)

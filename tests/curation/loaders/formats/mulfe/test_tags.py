@@ -35,8 +35,8 @@ def test_every_published_spelling_is_known_and_every_tag_is_used(shared: Path) -
     spellings: set[str] = set()
     for name, probes, tags in (("test", "probes", "tags"), ("dev", "generated_probes", "tag")):
         rows = json.loads((shared / f"data/mulfe/mulfe_{name}.json").read_text())
-        found = {tag for row in rows for probe in row[probes] for tag in probe[tags]}
-        assert name == "dev" or len(found) == 154
-        spellings |= found
+        by_name = {tag for row in rows for probe in row[probes] for tag in probe[tags]}
+        assert name == "dev" or len(by_name) == 154
+        spellings |= by_name
     assert len(spellings) == 334 and not read_tags(spellings).unknown
     assert set(read_tags(spellings).tags) == set(TAGS)

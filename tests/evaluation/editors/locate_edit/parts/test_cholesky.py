@@ -10,17 +10,17 @@ from tests.support.editors.second_moments import CPU, SIZE, moments, some_keys
 
 
 def test_factorised_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    c, made = moments(), []
+    c, items = moments(), []
     real = torch.linalg.cholesky_ex
-    monkeypatch.setattr(torch.linalg, "cholesky_ex", lambda m: made.append(1) or real(m))
+    monkeypatch.setattr(torch.linalg, "cholesky_ex", lambda m: items.append(1) or real(m))
     keys = some_keys(2, 3)
     want = torch.linalg.solve(c.second.double(), keys.double().reshape(-1, SIZE).T).T.reshape(keys.shape)
     for _ in range(3):
         assert torch.allclose(factor(c, CPU).solve(keys), want, rtol=1e-6)
-    assert len(made) == 1 and factor(c, CPU).ridge == 0
+    assert len(items) == 1 and factor(c, CPU).ridge == 0
     factor(c, CPU, ridge=0.1)
     factor(moments(), CPU)
-    assert len(made) == 3
+    assert len(items) == 3
     assert factor(c, CPU).spread <= float(torch.linalg.cond(c.second.double())) * (1 + 1e-6)
 
 
@@ -30,7 +30,7 @@ def test_few_tokens_need_a_ridge() -> None:
         factor(few, CPU)
     with pytest.raises(UserError, match="cannot be inverted"):
         factor(KeyCovariance(torch.ones(3, 3), 10_000), CPU)  # of rank one, however many tokens
-    made = factor(few, CPU, ridge=0.1)
-    assert made.ridge == pytest.approx(0.1 * float(few.second.diagonal().mean()))
+    solver = factor(few, CPU, ridge=0.1)
+    assert solver.ridge == pytest.approx(0.1 * float(few.second.diagonal().mean()))
     key = some_keys(1, 1)[0, 0].double()
-    assert torch.allclose((few.second.double() + made.ridge * torch.eye(SIZE)) @ made.solve(key), key, atol=1e-8)
+    assert torch.allclose((few.second.double() + solver.ridge * torch.eye(SIZE)) @ solver.solve(key), key, atol=1e-8)

@@ -26,29 +26,31 @@ def direct(keys: Tensor, c: Tensor, *, lam: float) -> Tensor:
 @pytest.mark.parametrize("lam", [0.5, 300.0])
 def test_memit_equals_the_system_of_full_size(count: int, lam: float) -> None:
     c, keys = moments(), some_keys(4, count)
-    got = columns(keys, factor(c, CPU).solve, penalty=lam, fraction=None)
+    solution = columns(keys, factor(c, CPU).solve, penalty=lam, fraction=None)
     for n in range(4):
         want = direct(keys[n], c.second, lam=lam)
-        assert torch.allclose(got.adjusted[n], want, rtol=1e-6, atol=1e-6 * float(want.abs().max()))
-    written = got.written(keys)
+        assert torch.allclose(solution.adjusted[n], want, rtol=1e-6, atol=1e-6 * float(want.abs().max()))
+    products = solution.written(keys)
     if count == 1:
-        assert torch.allclose(written, got.reach / (lam + got.reach))
+        assert torch.allclose(products, solution.reach / (lam + solution.reach))
 
 
 @pytest.mark.parametrize("rho", [0.2, 0.9])
 def test_a_fraction_is_what_it_says(rho: float) -> None:
     keys = some_keys(5, 1) * torch.tensor([0.1, 1, 2, 5, 30])[:, None, None]
-    got = columns(keys, factor(moments(), CPU).solve, penalty=None, fraction=rho)
-    assert torch.allclose(got.written(keys), torch.full((5, 1), rho, dtype=torch.float64))
-    assert torch.allclose(got.penalty, got.reach[:, 0] * (1 - rho) / rho)
+    solution = columns(keys, factor(moments(), CPU).solve, penalty=None, fraction=rho)
+    assert torch.allclose(solution.written(keys), torch.full((5, 1), rho, dtype=torch.float64))
+    assert torch.allclose(solution.penalty, solution.reach[:, 0] * (1 - rho) / rho)
     batch = columns(some_keys(1, 3), factor(moments(), CPU).solve, penalty=None, fraction=rho)
     assert float(batch.penalty) == pytest.approx(float(batch.reach.median()) * (1 - rho) / rho)
 
 
 def test_no_penalty_writes_all_keys_exactly() -> None:
     keys = some_keys(2, 4)
-    got = columns(keys, factor(moments(), CPU).solve, penalty=0.0, fraction=None)
-    assert torch.allclose(got.adjusted @ keys.double().mT, torch.eye(4, dtype=torch.float64).expand(2, 4, 4), atol=1e-8)
+    solution = columns(keys, factor(moments(), CPU).solve, penalty=0.0, fraction=None)
+    assert torch.allclose(
+        solution.adjusted @ keys.double().mT, torch.eye(4, dtype=torch.float64).expand(2, 4, 4), atol=1e-8
+    )
     with pytest.raises(UserError, match="keys of 5 facts are not independent.*give a penalty"):
         columns(torch.cat([keys, keys[:, :1]], 1), factor(moments(), CPU).solve, penalty=0.0, fraction=None)
 
@@ -68,10 +70,10 @@ def test_alphaedit_equals_the_system_of_full_size(count: int, before: int, tmp_p
     keys, lam = some_keys(3, count), 2.0
     earlier = torch.randn(before, SIZE, generator=torch.Generator().manual_seed(2))
     p = torch.eye(SIZE, dtype=torch.float64) - space.used @ space.used.T
-    got = columns(keys, space.project, penalty=lam, fraction=None, earlier=earlier)
-    held = earlier.double().T @ earlier.double()
+    solution = columns(keys, space.project, penalty=lam, fraction=None, earlier=earlier)
+    T = earlier.double().T @ earlier.double()
     for n in range(3):
         k = keys[n].double().T
-        want = torch.linalg.solve(p @ (k @ k.T + held) + lam * torch.eye(SIZE), p @ k).T
-        assert torch.allclose(got.adjusted[n], want, atol=1e-8)
-        assert float((got.adjusted[n] @ space.used).abs().max()) < 1e-10
+        want = torch.linalg.solve(p @ (k @ k.T + T) + lam * torch.eye(SIZE), p @ k).T
+        assert torch.allclose(solution.adjusted[n], want, atol=1e-8)
+        assert float((solution.adjusted[n] @ space.used).abs().max()) < 1e-10

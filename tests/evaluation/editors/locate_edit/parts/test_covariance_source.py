@@ -33,18 +33,18 @@ class Source:
 
 def test_a_corpus_is_measured_once_and_capped(corpus: Corpus, tmp_path: Path) -> None:
     lm, cache, path = make("llama"), Cache(tmp_path / "cache"), tmp_path / "corpus.txt"
-    found = obtain(Source(str(path), cap=20), lm, [2, 0], cache=cache)
+    covariance = obtain(Source(str(path), cap=20), lm, [2, 0], cache=cache)
     want = key_covariances(lm, [0, 2], corpus, cache=Cache(tmp_path / "other"), cap=20)
     assert (
-        set(found) == {0, 2}
-        and found[0].tokens == want[0].tokens < obtain(Source(str(path)), lm, [0], cache=cache)[0].tokens
+        set(covariance) == {0, 2}
+        and covariance[0].tokens == want[0].tokens < obtain(Source(str(path)), lm, [0], cache=cache)[0].tokens
     )
     for n in (0, 2):
-        assert torch.equal(found[n].second, want[n].second)
-    kept = {file: file.stat().st_mtime_ns for file in (tmp_path / "cache").rglob("*") if file.is_file()}
-    again = obtain(Source(str(path), cap=20), lm, [2], cache=cache)
-    assert torch.equal(again[2].second, want[2].second)
-    assert {file: file.stat().st_mtime_ns for file in (tmp_path / "cache").rglob("*") if file.is_file()} == kept
+        assert torch.equal(covariance[n].second, want[n].second)
+    files = {file: file.stat().st_mtime_ns for file in (tmp_path / "cache").rglob("*") if file.is_file()}
+    repeat = obtain(Source(str(path), cap=20), lm, [2], cache=cache)
+    assert torch.equal(repeat[2].second, want[2].second)
+    assert {file: file.stat().st_mtime_ns for file in (tmp_path / "cache").rglob("*") if file.is_file()} == files
 
 
 @pytest.mark.parametrize(("documents", "warned"), [(2, True), (40, False)])
@@ -54,9 +54,9 @@ def test_few_tokens_are_called_noisy(
     path = tmp_path / "corpus.txt"
     path.write_text("\n\n".join(shuffled(documents)), encoding="utf-8")
     with caplog.at_level(logging.WARNING):
-        (found,) = obtain(Source(str(path)), make("llama"), [1], cache=Cache(tmp_path)).values()
-    assert (found.tokens < 10 * 48) == warned
-    assert any("noisy" in r.getMessage() and str(found.tokens) in r.getMessage() for r in caplog.records) == warned
+        (value,) = obtain(Source(str(path)), make("llama"), [1], cache=Cache(tmp_path)).values()
+    assert (value.tokens < 10 * 48) == warned
+    assert any("noisy" in r.getMessage() and str(value.tokens) in r.getMessage() for r in caplog.records) == warned
 
 
 def test_a_ready_file_is_read_and_no_corpus_opened(pack: Path, corpus: Corpus, tmp_path: Path) -> None:
@@ -64,12 +64,12 @@ def test_a_ready_file_is_read_and_no_corpus_opened(pack: Path, corpus: Corpus, t
     lm, cache = make("llama"), Cache(tmp_path / "none")
     want = key_covariances(lm, [0, 2], corpus, cache=Cache(tmp_path / "here"), cap=20)
     source = Source(corpus="no/such/corpus.txt", moments=str(pack))
-    found = obtain(source, lm, [2, 0], cache=cache)
-    assert all(torch.equal(found[n].second, want[n].second) for n in (0, 2))
+    covariance = obtain(source, lm, [2, 0], cache=cache)
+    assert all(torch.equal(covariance[n].second, want[n].second) for n in (0, 2))
     bare = tmp_path / "bare.safetensors"
     want[2].save(bare)
-    found = obtain(Source(corpus="no/such", moments=str(bare)), lm, [1], cache=cache)
-    assert torch.equal(found[1].second, want[2].second) and found[1].tokens == want[2].tokens
+    covariance = obtain(Source(corpus="no/such", moments=str(bare)), lm, [1], cache=cache)
+    assert torch.equal(covariance[1].second, want[2].second) and covariance[1].tokens == want[2].tokens
     assert not list((tmp_path / "none").rglob("*.safetensors")), "nothing was measured"
 
 
@@ -93,8 +93,8 @@ def test_the_identity_follows_the_content_and_not_the_name(pack: Path, tmp_path:
     one, two, three = (tmp_path / f"{name}.txt" for name in ("one", "two", "three"))
     for path, text in ((one, "A town. A road."), (two, "A town. A road."), (three, "A town. A river.")):
         path.write_text(text)
-    found = [source_digest(Source(str(path))) for path in (one, two, three)]
-    assert found[0] == found[1] != found[2] and set(found[0]) == {"corpus"}
+    digests = [source_digest(Source(str(path))) for path in (one, two, three)]
+    assert digests[0] == digests[1] != digests[2] and set(digests[0]) == {"corpus"}
     bare = tmp_path / "bare.safetensors"
     bare.write_bytes(b"one")
     before = source_digest(Source(str(one), moments=str(bare)))
@@ -104,5 +104,5 @@ def test_the_identity_follows_the_content_and_not_the_name(pack: Path, tmp_path:
 
 
 def test_a_pack_says_its_digest_itself(pack: Path) -> None:
-    told = json.loads(manifest_path(pack).read_text())["sha256"]
-    assert source_digest(Source(moments=str(pack))) == {"moments": told}
+    report = json.loads(manifest_path(pack).read_text())["sha256"]
+    assert source_digest(Source(moments=str(pack))) == {"moments": report}

@@ -31,40 +31,40 @@ def slowly(lm: LM, module: nn.Module, what: str, place: TokenPosition, deltas: l
     """One row on its own, by PyTorch's own hook, the whole prompt run through a whole model with the edit in it."""
     model = edited_copy(lm, deltas)
     (name,) = [n for n, m in lm.model.named_modules() if m is module]
-    seen: dict[str, Tensor] = {}
+    records: dict[str, Tensor] = {}
 
     def keep(_: nn.Module, output: tuple[Tensor, ...], out: Tensor) -> None:
-        seen.update(input=output[0], output=out)
+        records.update(input=output[0], output=out)
 
     model.get_submodule(name).register_forward_hook(keep)
     with torch.no_grad():
         model(input_ids=torch.tensor([place.ids]))
-    return seen[what][0, place.last].float()
+    return records[what][0, place.last].float()
 
 
-@pytest.mark.parametrize("what", ["input", "output"])
+@pytest.mark.parametrize("label", ["input", "output"])
 @pytest.mark.parametrize("kind", ["llama", "gpt2"])
 @pytest.mark.parametrize("tokens", [1024, 6], ids=["one pass", "many passes"])
 def test_each_row_reads_the_model_with_its_own_edit(
-    kind: str, what: Literal["input", "output"], tokens: int, monkeypatch: pytest.MonkeyPatch
+    kind: str, label: Literal["input", "output"], tokens: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(grouped_reads, "default_budget", lambda lm: TokenBudget(tokens))
     lm = make(kind)
     edits, groups, module = changes(lm), [4, 1, 0, 4, 2], lm.projection(2)
-    got = read_at(lm, module, what, PROMPTS, groups, edits)
-    assert got.dtype == torch.float32 and len(got) == len(PROMPTS)
+    activations = read_at(lm, module, label, PROMPTS, groups, edits)
+    assert activations.dtype == torch.float32 and len(activations) == len(PROMPTS)
     for n, (place, group) in enumerate(zip(PROMPTS, groups, strict=True)):
-        assert torch.allclose(got[n], slowly(lm, module, what, place, edits[group]), atol=1e-4), n
-    moved = read_at(lm, module, what, PROMPTS, [0] * 5, edits)
-    assert (got - moved).abs().amax(1).tolist()[0] > 1e-3, "the edits do something"
+        assert torch.allclose(activations[n], slowly(lm, module, label, place, edits[group]), atol=1e-4), n
+    shifted = read_at(lm, module, label, PROMPTS, [0] * 5, edits)
+    assert (activations - shifted).abs().amax(1).tolist()[0] > 1e-3, "the edits do something"
 
 
 @pytest.mark.parametrize("which", [0, 3, 4], ids=["empty", "dense", "both kinds"])
 def test_a_single_edit_is_put_on_the_weights_and_taken_off(which: int) -> None:
     lm = make("llama")
     edit, digest = changes(lm)[which], lm.weights_digest()
-    got = read_at(lm, lm.projection(2), "input", PROMPTS, [0] * 5, [edit])
-    for row, place in zip(got, PROMPTS, strict=True):
+    activations = read_at(lm, lm.projection(2), "input", PROMPTS, [0] * 5, [edit])
+    for row, place in zip(activations, PROMPTS, strict=True):
         assert torch.allclose(row, slowly(lm, lm.projection(2), "input", place, edit), atol=1e-4)
     assert lm.weights_digest() == digest
 

@@ -27,8 +27,10 @@ STORED: dict[str, tuple[dict[str, Any], str]] = {
 
 
 def test_every_method_is_here() -> None:
-    own = {n for n in EDITORS.names() if EDITORS.get(n).__module__.startswith("evaluation.editors.locate_edit.")}
-    assert own == set(STORED)
+    editor_names = {
+        n for n in EDITORS.names() if EDITORS.get(n).__module__.startswith("evaluation.editors.locate_edit.")
+    }
+    assert editor_names == set(STORED)
 
 
 @pytest.mark.parametrize("method", STORED)
@@ -54,14 +56,14 @@ def test_options_are_stored_as_ever(method: str) -> None:
     ],
 )
 def test_every_method_refuses_what_it_cannot_use(method: str, name: str, value: object) -> None:
-    with pytest.raises(ValidationError) as told:
+    with pytest.raises(ValidationError) as refusal:
         EDITORS.get(method).Params.model_validate({**STORED[method][0], name: value})
-    assert {error["loc"][0] for error in told.value.errors()} == {name}
+    assert {error["loc"][0] for error in refusal.value.errors()} == {name}
 
 
 @pytest.mark.parametrize("method", ["memit", "emmet", "alphaedit"])
 @pytest.mark.parametrize(
-    ("change", "why"),
+    ("change", "reason"),
     [
         ({"layers": (4, 3)}, "ascending"),
         ({"layers": (3, 3)}, "ascending"),
@@ -71,6 +73,6 @@ def test_every_method_refuses_what_it_cannot_use(method: str, name: str, value: 
         ({"lam": None, "rho": 1.0}, "less than 1"),
     ],
 )
-def test_layers_and_strength_of_what_spreads(method: str, change: dict[str, Any], why: str) -> None:
-    with pytest.raises(ValidationError, match=why):
+def test_layers_and_strength_of_what_spreads(method: str, change: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ValidationError, match=reason):
         EDITORS.get(method).Params.model_validate({**STORED[method][0], **change})

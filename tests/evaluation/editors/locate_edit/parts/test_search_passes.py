@@ -21,10 +21,10 @@ BEGINNINGS = [(5, 6, 7, 8), (9, 4), (5, 6, 7), (9, 4, 11, 12, 13), (8,), (), (7,
 def test_stems_read_once_give_the_cache_of_whole_beginnings(kind: str, rows: list[int]) -> None:
     lm = make(kind)
     kinds, ids = [KINDS[i] for i in rows], [BEGINNINGS[i] for i in rows]
-    got, want = Stems(lm, KINDS, BEGINNINGS, max_tokens=64).continued(kinds, ids), read_prefix(lm, ids)
-    assert torch.equal(got.lengths, want.lengths) and torch.equal(got.mask.bool(), want.mask.bool())
+    continuations, want = Stems(lm, KINDS, BEGINNINGS, max_tokens=64).continued(kinds, ids), read_prefix(lm, ids)
+    assert torch.equal(continuations.lengths, want.lengths) and torch.equal(continuations.mask.bool(), want.mask.bool())
     real = want.mask.bool()
-    for a, b in zip(got.past.layers, want.past.layers, strict=True):
+    for a, b in zip(continuations.past.layers, want.past.layers, strict=True):
         for x, y in ((a.keys, b.keys), (a.values, b.values)):
             assert torch.allclose(x.transpose(1, 2)[real], y.transpose(1, 2)[real], atol=1e-5)
             assert x.isfinite().all(), "padding is masked by a product with zero"
@@ -32,8 +32,8 @@ def test_stems_read_once_give_the_cache_of_whole_beginnings(kind: str, rows: lis
 
 def test_rows_alone_of_their_kind_share_no_stem() -> None:
     lm = make("llama")
-    got = Stems(lm, KINDS[:2], BEGINNINGS[:2], max_tokens=64).continued(KINDS[1::-1], BEGINNINGS[1::-1])
-    assert got.lengths.tolist() == [2, 4]
+    continuations = Stems(lm, KINDS[:2], BEGINNINGS[:2], max_tokens=64).continued(KINDS[1::-1], BEGINNINGS[1::-1])
+    assert continuations.lengths.tolist() == [2, 4]
 
 
 def test_alike_is_the_cheapest_cut() -> None:
@@ -49,8 +49,8 @@ def test_alike_is_the_cheapest_cut() -> None:
         order = sorted(range(len(lengths)), key=lengths.__getitem__)
         steps = [n for n in range(1, len(order)) if lengths[order[n]] != lengths[order[n - 1]]]
         cuts = [
-            [0, *[n for k, n in enumerate(steps) if chosen >> k & 1], len(order)] for chosen in range(2 ** len(steps))
+            [0, *[n for k, n in enumerate(steps) if number >> k & 1], len(order)] for number in range(2 ** len(steps))
         ]
-        got = alike(lengths, most, each=each)
-        assert sorted(i for group in got for i in group) == list(range(len(lengths)))
-        assert cost(got) == min(cost([order[a:b] for a, b in pairwise(cut)]) for cut in cuts)
+        result = alike(lengths, most, each=each)
+        assert sorted(i for group in result for i in group) == list(range(len(lengths)))
+        assert cost(result) == min(cost([order[a:b] for a, b in pairwise(cut)]) for cut in cuts)

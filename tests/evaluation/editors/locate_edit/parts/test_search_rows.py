@@ -23,10 +23,10 @@ def test_every_template_asks_for_the_new_object(tiny: LM, fact: object) -> None:
     assert [(r.request, r.template) for r in rows] == [(3, 0), (3, 1), (3, 2)]
     for row, context in zip(rows, CONTEXTS, strict=True):
         places, tokens = zip(*row.goals, strict=True)
-        whole = (*row.ids, tokens[-1])
-        assert text_of(tiny, whole) == f"{context[:-2]}{fact.fact_prompt} {fact.new_object.text}"  # type: ignore[attr-defined]
+        ids = (*row.ids, tokens[-1])
+        assert text_of(tiny, ids) == f"{context[:-2]}{fact.fact_prompt} {fact.new_object.text}"  # type: ignore[attr-defined]
         assert text_of(tiny, tokens).strip() == fact.new_object.text  # type: ignore[attr-defined]
-        assert [whole[place + 1] for place in places] == list(tokens), "a place predicts the token after it"
+        assert [ids[place + 1] for place in places] == list(tokens), "a place predicts the token after it"
         assert list(places) == list(range(places[0], len(row.ids)))
         assert text_of(tiny, row.ids[: row.subject + 1]).endswith(fact.subject.text)  # type: ignore[attr-defined]
         assert row.subject <= places[0], "δ stands before what it is to change"
@@ -74,13 +74,13 @@ def test_a_row_costs_what_follows_the_subject_and_half_a_token_a_goal() -> None:
     ],
 )
 def test_requests_are_grouped_in_order_by_cost(costs: list[int], want: list[list[int]]) -> None:
-    found = list(groups([[row(n, cost)] for n, cost in enumerate(costs)], TokenBudget(10)))
-    assert [[r.request for r in group] for group in found] == want
+    batches = list(groups([[row(n, cost)] for n, cost in enumerate(costs)], TokenBudget(10)))
+    assert [[r.request for r in group] for group in batches] == want
 
 
 def test_rows_of_a_request_stay_together() -> None:
     rows = [[row(n, 4), row(n, 4), row(n, 4)] for n in range(4)]
     for tokens in (1, 7, 12, 100):
-        found = list(groups(rows, TokenBudget(tokens)))
-        assert [r for group in found for r in group] == [r for own in rows for r in own]
-        assert all(sum(r.request == n for r in group) in (0, 3) for group in found for n in range(4))
+        batches = list(groups(rows, TokenBudget(tokens)))
+        assert [r for group in batches for r in group] == [r for value in rows for r in value]
+        assert all(sum(r.request == n for r in group) in (0, 3) for group in batches for n in range(4))

@@ -32,25 +32,25 @@ WITHIN = 0.02  # nats a token after editing
 
 
 def requests() -> list[Fact]:
-    made = []
+    items = []
     for n, land in enumerate(LANDS):
         prompt = ("The capital of {} is", "In {} the capital city is", "{} is led from")[n % 3]
         new = Object(text=OBJECTS[n % 4])
-        made.append(peru_fact(f"f/{n}", subject=Entity(text=land), old=Object(text="Lima"), new=new, prompt=prompt))
-    return made
+        items.append(peru_fact(f"f/{n}", subject=Entity(text=land), old=Object(text="Lima"), new=new, prompt=prompt))
+    return items
 
 
 def decided(lm: LM, request: Fact, deltas: list[Delta]) -> tuple[float, bool]:
     """Mean NLL a token of the new object at the fact prompt under an edit, and whether it beats the old one."""
     assert request.new is not None
-    found = []
+    results = []
     with applied(lm.model, deltas), torch.no_grad():
         for text in (request.new.text, request.old.text):
             coded = lm.encode(request.fact_prompt, text)
             logprobs = lm.model(torch.tensor([coded.ids])).logits[0].log_softmax(-1)
             places = range(coded.first, len(coded.ids))
-            found.append(-sum(float(logprobs[i - 1, coded.ids[i]]) for i in places) / len(places))
-    return found[0], found[0] < found[1]
+            results.append(-sum(float(logprobs[i - 1, coded.ids[i]]) for i in places) / len(places))
+    return results[0], results[0] < results[1]
 
 
 PLACES = [*[(kind, "mlp") for kind in CONFIGS], ("llama", "block"), ("gpt2", "block"), ("gemma2", "block")]
@@ -61,24 +61,24 @@ def test_values_found_together_are_those_found_alone_with_full_passes(kind: str,
     lm, some = make(kind), requests()
     module = lm.projection(1) if place == "mlp" else lm.block(1)
     ends = sorted(value.loss for value in search_values(lm, 1, some, CONTEXTS, settings=HOW, place=place))
-    how = replace(HOW, stop_below=(ends[2] + ends[3]) / 2)  # half of them get there
-    found = search_values(lm, 1, some, CONTEXTS, settings=how, place=place, budget=TokenBudget(160))
-    assert len({value.updates for value in found}) > 1, "some end before others"
-    for request, got in zip(some, found, strict=True):
-        want = plain.value(lm, 1, request, CONTEXTS, how, module=module)
-        assert got.updates == want.steps
-        assert got.nll == pytest.approx(want.nll, abs=2e-3)
-        assert float((got.target - want.target).norm() / want.target.norm()) < 5e-3
+    variant = replace(HOW, stop_below=(ends[2] + ends[3]) / 2)  # half of them get there
+    values = search_values(lm, 1, some, CONTEXTS, settings=variant, place=place, budget=TokenBudget(160))
+    assert len({value.updates for value in values}) > 1, "some end before others"
+    for request, actual in zip(some, values, strict=True):
+        want = plain.value(lm, 1, request, CONTEXTS, variant, module=module)
+        assert actual.updates == want.steps
+        assert actual.nll == pytest.approx(want.nll, abs=2e-3)
+        assert float((actual.target - want.target).norm() / want.target.norm()) < 5e-3
 
 
 @pytest.mark.parametrize("kind", ["llama", "gpt2"])
 def test_the_order_and_the_company_do_not_matter(kind: str) -> None:
     lm, some = make(kind), requests()
-    together = search_values(lm, 1, some, CONTEXTS, settings=HOW)
+    values = search_values(lm, 1, some, CONTEXTS, settings=HOW)
     backwards = search_values(lm, 1, some[::-1], CONTEXTS, settings=HOW, budget=TokenBudget(80))[::-1]
-    for request, a, b in zip(some, together, backwards, strict=True):
-        alone = value_search.search(lm, 1, request, CONTEXTS, settings=HOW)
-        for other in (b, alone):
+    for request, a, b in zip(some, values, backwards, strict=True):
+        single_search = value_search.search(lm, 1, request, CONTEXTS, settings=HOW)
+        for other in (b, single_search):
             assert (a.updates, a.loss) == (other.updates, pytest.approx(other.loss, abs=1e-3))
             assert torch.allclose(a.target, other.target, atol=2e-3)
 
@@ -98,10 +98,10 @@ def test_memory_running_out_in_the_middle_changes_nothing(
 
     replace_everywhere(monkeypatch, logits_at, tight)
     with caplog.at_level(logging.WARNING):
-        got = search_values(lm, 1, some, CONTEXTS, settings=HOW, budget=budget)
+        values = search_values(lm, 1, some, CONTEXTS, settings=HOW, budget=budget)
     assert max(sizes[:3]) > 7 and max(sizes[-5:]) <= 7 and budget.tokens < 4096
     assert "memory ran out" in caplog.text
-    for a, b in zip(got, want, strict=True):
+    for a, b in zip(values, want, strict=True):
         assert a.updates == b.updates and torch.allclose(a.target, b.target, atol=2e-3)
 
 
@@ -109,14 +109,16 @@ def plainly(name: str, lm: LM, editor: Any, request: Fact, folder: Path) -> list
     p = editor.params
     if name == "ft":
         return [plain.ft(lm, p.layer, request, steps=p.steps, lr=p.lr, stop_below=p.stop_below)[0]]
-    how = SearchSettings.of(p)
+    settings = SearchSettings.of(p)
     layers = [p.layer] if name == "rome" else list(p.layers)
     second = {
         n: m.second for n, m in key_covariances(lm, layers, Corpus([folder / "corpus.txt"]), cache=editor.cache).items()
     }
     if name == "rome":
-        return [plain.rome(lm, p.layer, request, CONTEXTS, torch.linalg.inv(second[p.layer].double()).float(), how)[0]]
-    return list(plain.memit(lm, layers, request, CONTEXTS, second, p.lam, how)[0])
+        return [
+            plain.rome(lm, p.layer, request, CONTEXTS, torch.linalg.inv(second[p.layer].double()).float(), settings)[0]
+        ]
+    return list(plain.memit(lm, layers, request, CONTEXTS, second, p.lam, settings)[0])
 
 
 GIVEN: dict[str, dict[str, Any]] = {
@@ -132,26 +134,26 @@ def test_edits_made_together_decide_as_those_made_alone_the_plain_way(name: str,
     """NLL after the edit within 0.02; decisions that differ would be listed."""
     (tmp_path / "corpus.txt").write_text("\n\n".join(shuffled(8)), encoding="utf-8")
     lm, some = make(kind), requests()
-    given = GIVEN[name] if name == "ft" else {**GIVEN[name], "corpus": str(tmp_path / "corpus.txt")}
-    editor = make_editor(name, lm, Cache(tmp_path / "cache"), given)
-    digest, differing, gaps, moved = lm.weights_digest(), [], [], []
+    params = GIVEN[name] if name == "ft" else {**GIVEN[name], "corpus": str(tmp_path / "corpus.txt")}
+    editor = make_editor(name, lm, Cache(tmp_path / "cache"), params)
+    digest, differing, gaps, moves = lm.weights_digest(), [], [], []
     for request, edit in zip(some, editor.edit_each(some), strict=True):
-        ours = decided(lm, request, list(edit.deltas or ()))
-        theirs = decided(lm, request, plainly(name, lm, editor, request, tmp_path))
-        gaps.append(abs(ours[0] - theirs[0]))
-        moved.append(decided(lm, request, [])[0] - ours[0])
-        differing += [request.key] if ours[1] != theirs[1] else []
+        our_values = decided(lm, request, list(edit.deltas or ()))
+        reference = decided(lm, request, plainly(name, lm, editor, request, tmp_path))
+        gaps.append(abs(our_values[0] - reference[0]))
+        moves.append(decided(lm, request, [])[0] - our_values[0])
+        differing += [request.key] if our_values[1] != reference[1] else []
     assert lm.weights_digest() == digest
     assert max(gaps) < WITHIN and differing == []
-    assert sum(m > 0.5 for m in moved) >= 2, "the edits write something"
+    assert sum(m > 0.5 for m in moves) >= 2, "the edits write something"
 
 
 def test_half_precision_weights_are_edited_in_float32(tmp_path: Path) -> None:
     lm = make("llama", dtype=torch.bfloat16)
     (tmp_path / "corpus.txt").write_text("\n\n".join(shuffled(8)), encoding="utf-8")
-    for name, given in GIVEN.items():
+    for name, params in GIVEN.items():
         more = {} if name == "ft" else {"corpus": str(tmp_path / "corpus.txt")}
-        editor = make_editor(name, lm, Cache(tmp_path / "cache"), {**given, **more})
+        editor = make_editor(name, lm, Cache(tmp_path / "cache"), {**params, **more})
         digest, better = lm.weights_digest(), 0
         for request, edit in zip(requests(), editor.edit_each(requests()), strict=True):
             assert {d.matrix().dtype for d in edit.deltas or ()} == {torch.float32}

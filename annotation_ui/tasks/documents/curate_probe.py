@@ -1,0 +1,222 @@
+"""Curate a probe: usable or not and why, answer, level and tags (MULFE §4.3, first round)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from annotation_ui.tasks.base import RatingTask, TaskItem, person_verdict
+from annotation_ui.tasks.documents.probe_items import (
+    ACCEPTED,
+    ANSWER,
+    DOCUMENT,
+    LEVELS,
+    QUERY,
+    SIBLINGS,
+    SOURCE_HINT,
+    level_of,
+    new_version,
+    probe_items,
+)
+from annotation_ui.tasks.forms import COMMENT, Answers, Field, FieldOption, Form, ShownText
+from schemas.core.records import Record
+from schemas.documents.tags import TAGS
+from schemas.verdicts import Label, Verdict
+
+if TYPE_CHECKING:
+    from curation.store.store import Store
+
+SUGGESTED = {
+    "one_blank": "wording",
+    "answer_in_query": "gives_away",
+    "answer_short": "long_answer",
+    "answer_supported": "not_answered",
+    "probe_stands_alone": "needs_context",
+    "probe_repeats": "repeats",
+}
+"""The reason that a check's objection suggests."""
+
+
+class CurateProbe(RatingTask):
+    """Can the probe be asked, is its answer right, which level and tags has it? The level as written is not shown.
+
+    Answers that differ from the probe as it stands make a new version of it, where all who judge it say the same.
+    """
+
+    about = "Curate probes of documents: usable or why not, answer, level, tags"
+    source_hint = SOURCE_HINT
+    sets = ("tags",)
+    form = Form(
+        name="curate_probe",
+        version=1,
+        title="Curate a probe of a document",
+        intro="The document is taken to be true. Say whether the probe can be asked of somebody who has not got the "
+        "document at hand, whether its answer is right, and which level it has. Tags are for level 3 alone.",
+        shows=(
+            DOCUMENT,
+            QUERY,
+            ANSWER,
+            ACCEPTED,
+            ShownText(name="tags", title="Tags so far", optional=True),
+            SIBLINGS,
+        ),
+        fields=(
+            Field(
+                name="usable",
+                kind="yes_no",
+                asks="Can the probe be used?",
+                hint="It is clear without the document, asks for what the document brings, and has one right answer.",
+            ),
+            Field(
+                name="right",
+                kind="yes_no",
+                asks="Is the answer right?",
+                hint="By the document, whatever was true before.",
+            ),
+            Field(
+                name="level",
+                kind="scale",
+                low=1,
+                high=3,
+                asks="Which level is it?",
+                hint=". ".join(f"{level}: {text}" for level, text in LEVELS.items()) + ".",
+                low_text="literal",
+                high_text="reasoning",
+            ),
+            Field(
+                name="tags",
+                kind="many",
+                asks="What does it ask for, by which inference, what is hard? (level 3)",
+                required=False,
+                choices=tuple(FieldOption(value=tag, text=f"{tag}: {text}") for tag, text in TAGS.items()),
+            ),
+            Field(
+                name="answer",
+                kind="text",
+                asks="The right answer, where it is another (optional)",
+                required=False,
+            ),
+            Field(
+                name="reasons",
+                kind="many",
+                asks="Why not? (needed for a no)",
+                required=False,
+                choices=(
+                    FieldOption(value="needs_context", text="Not clear without the document"),
+                    FieldOption(value="not_answered", text="The document does not answer it"),
+                    FieldOption(value="irrelevant", text="Does not depend on the document"),
+                    FieldOption(value="several_answers", text="Several right answers"),
+                    FieldOption(value="wrong_answer", text="The answer is wrong"),
+                    FieldOption(value="gives_away", text="It gives its answer away"),
+                    FieldOption(value="long_answer", text="The answer is no short phrase"),
+                    FieldOption(value="wording", text="Faulty wording"),
+                    FieldOption(value="repeats", text="Repeats another probe"),
+                    FieldOption(value="other", text="Something else (say it in the comment)"),
+                ),
+            ),
+            COMMENT,
+        ),
+        reasons="reasons",
+        comment_for="other",
+    )
+
+    def answer_of(self, field: Field, value: float) -> Any:
+        """A level is the number itself."""
+        return int(value) if field.name == "level" else super().answer_of(field, value)
+
+    def items(self, store: Store) -> Iterator[TaskItem]:
+        """Every probe that no check has dropped."""
+        for item, probe in probe_items(store):
+            shown = {**item.shown, **({"tags": ", ".join(probe.tags)} if probe.tags else {})}
+            yield item.model_copy(update={"shown": shown})
+
+    def suggest(self, verdicts: Sequence[Verdict]) -> dict[str, Any]:
+        """Not usable, with the reasons, where checks object."""
+        raised = [v.check for v in verdicts if v.label in ("drop", "unsure") and v.judged_by is None]
+        reasons = list(dict.fromkeys(SUGGESTED[check] for check in raised if check in SUGGESTED))
+        return {"usable": "no", "reasons": reasons} if reasons else {}
+
+    def faults(self, item: TaskItem, answers: Answers) -> list[str]:
+        """Also: tags where the level has none, none where it needs one, and an answer that is the shown one."""
+        out = super().faults(item, answers)
+        tagged, kept = bool(answers.get("tags")), answers.get("usable") == "yes"
+        if answers.get("level") == 3 and kept and not tagged:
+            out.append("'tags' has no answer, and level 3 needs one")
+        if answers.get("level") in (1, 2) and tagged:
+            out.append(f"'tags' belong to level 3, and 'level' is {answers['level']}")
+        other = str(answers.get("answer") or "").strip()
+        if other and answers.get("right") == "yes":
+            out.append("'answer' names another answer, and 'right' is yes")
+        if other == item.shown["answer"]:
+            out.append("'answer' is the answer that is shown")
+        return out
+
+    def records(self, item: TaskItem, answers: Answers, *, person: str) -> list[Record]:
+        """A verdict on the probe as it was shown, and every answer as a measurement.
+
+        ``drop`` where it cannot be used, or its answer is wrong and nobody names another; ``unsure`` where something is
+        to be corrected: the new version has verdicts of its own; else ``keep``.
+        """
+        checked = self.checked(item, answers)
+        label, why = _label(item, checked)
+        reason = "; ".join(x for x in (why, str(checked.get("comment", ""))) if x)
+        name, version = self.form.name, self.form.version
+        tags = checked.get("tags", [])
+        return [
+            person_verdict(name, version, item.id, person, label=label, reason=reason),
+            *(
+                person_verdict(f"{name}_{field}", version, item.id, person, value=float(checked[field] == "yes"))
+                for field in ("usable", "right")
+            ),
+            person_verdict(f"{name}_level", version, item.id, person, value=float(checked["level"]), unit="level"),
+            person_verdict(
+                f"{name}_tags", version, item.id, person, value=len(tags), unit="tags", reason=", ".join(sorted(tags))
+            ),
+        ]
+
+    def corrections(self, store: Store, item: TaskItem, answers: Mapping[str, Answers]) -> list[Record]:
+        """The probe with the level, tags and answer that all say, and that they keep it; nothing where they differ."""
+        checked = [self.checked(item, one) for one in answers.values()]
+        wanted = [_changes(item, one) for one in checked if _label(item, one)[0] != "drop"]
+        if len(wanted) < len(checked) or any(changes != wanted[0] for changes in wanted):
+            return []
+        probe = new_version(store, item, wanted[0])
+        if probe is None:
+            return []
+        reason = _label(item, checked[0])[1]
+        verdicts = [
+            person_verdict(self.form.name, self.form.version, probe.id, person, label="keep", reason=reason)
+            for person in answers
+        ]
+        return [probe, *verdicts]
+
+
+def _label(item: TaskItem, checked: Answers) -> tuple[Label, str]:
+    """What the answers say of the probe as it was shown, and why."""
+    reasons = ", ".join(checked.get("reasons", []))
+    if checked["usable"] == "no" or (checked["right"] == "no" and not checked.get("answer")):
+        return "drop", reasons
+    changes = _changes(item, checked)
+    if not changes:
+        return "keep", reasons
+    level = level_of(item)
+    texts = [
+        f"level {changes['level']}, not {level}" if "level" in changes and changes["level"] != level else "",
+        f"answer: {changes['answer']}" if "answer" in changes else "",
+        f"tags: {', '.join(changes['tags']) or 'none'}" if "tags" in changes else "",
+    ]
+    return "unsure", f"corrected: {'; '.join(t for t in texts if t)}"
+
+
+def _changes(item: TaskItem, checked: Answers) -> dict[str, Any]:
+    """What differs from the probe as it was shown; the order of tags is that of the closed list."""
+    out: dict[str, Any] = {}
+    if checked["level"] != level_of(item):
+        out["level"] = checked["level"]
+    tags = [tag for tag in TAGS if tag in checked.get("tags", [])]
+    if set(tags) != set(filter(None, item.shown.get("tags", "").split(", "))):
+        out["tags"] = tags
+    if checked.get("answer"):
+        out["answer"] = checked["answer"]
+        out["accepted"] = [a for a in item.shown.get("accepted", "").split("; ") if a and a != checked["answer"]]
+    return out

@@ -1,0 +1,262 @@
+"""Events: speed and memory of letters, look-ups, routers, fine-tuning and imports, each as processor time in one run.
+
+    python -m benchmarks.editing.events --write                   all, into results; about a quarter of an hour
+    python -m benchmarks.editing.events letters lookup            some
+
+letters    the three letters of a choice from one pass against three prompts, ratio of medians over rounds in turn
+lookup     a question's route among 10,000 events, encoding of the question aside
+router     `serac` head: encoding, training on ELKEN train, routing of 4,000 questions among the events of its test part
+ft_lm      whole-model fine-tuning of the embedded model on one event: peak memory, weights back bit for bit
+import     import and freeze of ELKEN test: seconds, memory
+
+`router` and `import` read ELKEN below the folder that SCEDIT_SHARED names. Processor seconds bear other load better
+than the clock does. Peak memory is the resident set of the whole process: run a section alone to know its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from benchmarks.run import write
+
+ROUNDS, EVENTS, QUESTIONS = 5, 10_000, 4_000
+
+
+def timed(run: Callable[[], Any]) -> float:
+    """Processor seconds of a call."""
+    start = time.process_time()
+    run()
+    return time.process_time() - start
+
+
+def letters() -> dict[str, Any]:
+    """One pass over the letters' common tokens against a prompt a letter."""
+    from curation.shipped import events_split
+    from evaluation.inference.scoring import score
+    from evaluation.metrics.event_choice import EventChoice
+    from evaluation.metrics.events.probes import choice_probes
+    from evaluation.models.language_model import LM
+    from schemas.cases import EventCase
+
+    lm = LM.load("embedded", device="cpu")
+    cases = [c for c in events_split().all_cases if isinstance(c, EventCase)][:2]
+    together = [p for c in cases for q in c.tendencies[:3] for p in choice_probes(q, EventChoice())]
+    apart = [p.model_copy(update={"targets": (t,)}) for p in together for t in p.targets]
+    one, three = [], []
+    for _ in range(ROUNDS):
+        one.append(timed(lambda: score(lm, together)))
+        three.append(timed(lambda: [score(lm, [p]) for p in apart]))
+    whole = [t.logprob for a in score(lm, together) for t in a.targets]
+    single = [t.logprob for p in apart for t in score(lm, [p])[0].targets]
+    return {
+        "questions": len(together) // 3,
+        "seconds_one_pass": round(median(one), 3),
+        "seconds_three_prompts": round(median(three), 3),
+        "ratio": round(median(three) / median(one), 2),
+        "largest_difference": max(abs(a - b) for a, b in zip(whole, single, strict=True)),
+    }
+
+
+def lookup() -> dict[str, Any]:
+    """The route of a question among 10,000 made-up events."""
+    import numpy as np
+
+    from evaluation.editors.in_context.retrieval import Vectors
+    from evaluation.editors.routed.head import HeadRouter, ScopeHead
+
+    class Drawn(Vectors):
+        """Vectors that are drawn once a text: encoding is no part of a look-up."""
+
+        def of(self, texts: Any) -> Any:
+            for text in texts:
+                if text not in self._known:
+                    row = np.random.default_rng(len(self._known)).normal(size=384).astype(np.float32)
+                    self._known[text] = row / np.linalg.norm(row)
+            return np.stack([self._known[text] for text in texts])
+
+    draw = random.Random(0)
+    words = [f"word{n}" for n in range(6000)]
+    texts = [" ".join(draw.choice(words) for _ in range(18)).capitalize() + "." for _ in range(EVENTS)]
+    asked = [f"How may the {draw.choice(words)} of {draw.choice(words).title()} change?" for _ in range(200)]
+    vectors = Drawn()
+    vectors.of(asked)
+    router = HeadRouter(ScopeHead(384, 64).eval(), texts, vectors, shortlist=32, threshold=0.5)
+    router.route(asked[0])
+    each = [timed(lambda q=question: router.route(q)) for question in asked]  # type: ignore[misc]
+    return {"events": EVENTS, "questions": len(asked), "milliseconds_a_question": round(1000 * median(each), 2)}
+
+
+def router() -> dict[str, Any]:
+    """Training on ELKEN train less what test shares; all questions of test routed, 4,000 of them timed."""
+    from curation.files.artifact_cache import Cache
+    from evaluation.analysis.events.routing import routings_by
+    from evaluation.editors.presets import make_without_model
+    from evaluation.editors.routed.head_training import questions_of
+    from evaluation.editors.routed.serac import Serac
+    from evaluation.engines.peak_memory import PeakMemory
+    from evaluation.runs.support import SupportChoice, open_support
+
+    peak = PeakMemory("cpu")
+    with tempfile.TemporaryDirectory() as folder:
+        parts = {name: _frozen(Path(folder), name) for name in ("train", "test")}
+        choice = SupportChoice(file=Path(folder) / "train.jsonl", overlapping="leave_out")
+        support = open_support(choice, parts["test"])
+        editor = make_without_model("serac", Cache(Path(folder)), {})
+        assert isinstance(editor, Serac)
+        learnt = [text for case in support.cases for text in (case.request.statement, *(q.text for q in _asked(case)))]
+        encoding = timed(lambda: editor._encoder().of(learnt))
+        out = Path(folder) / "head.safetensors"
+        training = timed(lambda: editor.train(support.cases, name="train", out=out))
+        used = make_without_model("serac", Cache(Path(folder)), {"checkpoint": str(out)})
+        assert isinstance(used, Serac)
+        used.prepare([])
+        cases: list[Any] = list(parts["test"].all_cases)
+        left, asked = QUESTIONS, list[list[str]]()
+        for case in cases:
+            asked.append([q.text for q in questions_of(case)][:left])
+            left -= len(asked[-1])
+        routes = used.router([case.event.text for case in cases])
+        routing = timed(lambda: _route_all(routes, asked))
+        found = routings_by("serac", cases, lambda question, kind: routes.route(question).item)
+    return {
+        "train_events": len(support.cases),
+        "left_out": support.left_out,
+        "test_events": len(cases),
+        "seconds_encoding": round(encoding, 1),
+        "seconds_training": round(training, 1),
+        "seconds_routing_with_encoding": round(routing, 1),
+        "questions_routed_in_that_time": sum(map(len, asked)),
+        "peak_gib": round(peak.read() / 2**30, 2),
+        **{
+            r.kind: {
+                "questions": r.inside.questions + r.outside.questions,
+                "accuracy": round(r.accuracy.mean or 0.0, 4),
+                "interval": [round(x, 3) for x in r.accuracy.ends or ()],
+                "inside": r.inside._asdict(),
+                "outside": r.outside._asdict(),
+            }
+            for r in found
+        },
+    }
+
+
+def _route_all(routes: Any, asked: list[list[str]]) -> list[Any]:
+    """As a run does: the questions of an event are encoded together, then each is sent."""
+    sent = []
+    for questions in asked:
+        routes.expect(questions)
+        sent += [routes.route(text) for text in questions]
+    return sent
+
+
+def _asked(case: Any) -> list[Any]:
+    return [*case.facts, *case.tendencies]
+
+
+def _frozen(folder: Path, part: str) -> Any:
+    """A part of ELKEN imported and frozen; the split's file lies in the folder."""
+    from curation.splits.split_file import load_split
+
+    _import(folder, part)
+    return load_split(folder / f"{part}.jsonl")
+
+
+def _import(folder: Path, part: str) -> None:
+    """The two commands, as a user gives them."""
+    import scedit
+
+    shared = os.environ.get("SCEDIT_SHARED")
+    if not shared:
+        raise SystemExit("name the folder with data/elken in SCEDIT_SHARED")
+    store, source = str(folder / f"{part}.duckdb"), str(Path(shared) / f"data/elken/{part}.json")
+    scedit.cli.main(args=["data", "import", source, "--store", store], standalone_mode=False)
+    scedit.cli.main(
+        args=["split", "freeze", part, "--store", store, "--out", str(folder / f"{part}.jsonl")], standalone_mode=False
+    )
+
+
+def imports() -> dict[str, Any]:
+    """ELKEN test into a store and out as a frozen split."""
+    from evaluation.engines.peak_memory import PeakMemory
+
+    peak = PeakMemory("cpu")
+    with tempfile.TemporaryDirectory() as folder:
+        seconds = timed(lambda: _import(Path(folder), "test"))
+    return {"seconds": round(seconds, 1), "peak_mib": round(peak.read() / 2**20)}
+
+
+def ft_lm() -> dict[str, Any]:
+    """All weights of the embedded model trained on one event, and put back."""
+    import torch
+
+    from curation.files.artifact_cache import Cache
+    from curation.shipped import events_split
+    from evaluation.editors.presets import make_editor
+    from evaluation.engines.peak_memory import PeakMemory
+    from evaluation.models.language_model import LM
+
+    lm, peak = LM.load("embedded", device="cpu"), PeakMemory("cpu")
+    before = {name: value.clone() for name, value in lm.model.state_dict().items()}
+    copy = sum(value.numel() * value.element_size() for value in before.values())
+    requests = [case.request for case in events_split().all_cases][:2]
+    with tempfile.TemporaryDirectory() as folder:
+        editor = make_editor("ft_lm", lm, Cache(Path(folder)), {"scope": "all"})
+        changed, seconds = [], 0.0
+        for request in requests:
+            edit = editor.edit([request])
+            start = time.process_time()
+            with edit.on(lm):
+                changed.append(any(not torch.equal(v, before[n]) for n, v in lm.model.state_dict().items()))
+            seconds += time.process_time() - start
+    same = all(torch.equal(v, before[n]) for n, v in lm.model.state_dict().items())
+    return {
+        "edits": len(requests),
+        "changed_while_on": all(changed),
+        "back_bit_for_bit": same,
+        "seconds_an_edit": round(seconds / len(requests), 1),
+        "peak_gib_less_the_copy_to_compare": round((peak.read() - copy) / 2**30, 2),
+    }
+
+
+SECTIONS: dict[str, Callable[[], dict[str, Any]]] = {
+    "letters": letters,
+    "lookup": lookup,
+    "router": router,
+    "ft_lm": ft_lm,
+    "import": imports,
+}
+
+
+def main(names: list[str]) -> dict[str, Any]:
+    """Run sections on one thread."""
+    for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):  # read when torch is imported, which `import` does without
+        os.environ[variable] = "1"
+    out: dict[str, Any] = {"threads": 1}
+    for name in names:
+        out[name] = SECTIONS[name]()
+        print(f"{name}: {json.dumps(out[name])}", file=sys.stderr, flush=True)
+    return out
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sections", nargs="*", default=list(SECTIONS), help=f"of {', '.join(SECTIONS)}")
+    parser.add_argument("--write", action="store_true", help="keep the result in results/events.json")
+    options = parser.parse_args()
+    results = main(options.sections)
+    if options.write:
+        write("events", results)
+    else:
+        print(json.dumps(results, indent=1))

@@ -1,0 +1,64 @@
+"""What the commands that construct say before and after: an estimate, a stop in good order, the funnel."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from construction.llm.cli_options import calls_in_words, refuse_unanswered
+
+if TYPE_CHECKING:
+    from construction.documents.tally import ProbeCounts
+    from construction.events.tally import EventCounts
+    from construction.llm.cost.estimates import CallEstimate
+
+
+@contextmanager
+def resumable() -> Iterator[None]:
+    """Work that a person may stop: it ends with how to go on, and the signal's exit status."""
+    from construction.llm.session import StoppedEarly
+
+    try:
+        yield
+    except StoppedEarly as stopped:
+        click.echo(f"{str(stopped)[0].upper()}{str(stopped)[1:]}.", err=True)
+        raise SystemExit(stopped.exit_status) from None
+
+
+def show_estimate(sources: dict[str, int], in_words: str, expected: CallEstimate, *, as_json: bool) -> None:
+    """What a construction would ask.
+
+    Args:
+        sources: How much is there to work on, for JSON.
+        in_words: The same for people.
+        expected: The calls.
+        as_json: Print JSON.
+    """
+    if as_json:
+        click.echo(json.dumps({**sources, **expected._asdict()}))
+        return
+    calls = calls_in_words(expected.calls, expected.tokens_in, expected.tokens_out, expected.cost)
+    click.echo(f"{in_words}; {calls}. Nothing was asked or written.")
+
+
+def show_counts(counts: EventCounts | ProbeCounts, store: Path, *, as_json: bool) -> None:
+    """The funnel of a construction, and what comes next.
+
+    Raises:
+        UserError: some calls have no answer so far.
+    """
+    from construction.report.text import quality_sentence
+
+    if as_json:
+        click.echo(counts.model_dump_json())
+    else:
+        click.echo("\n".join(counts.lines()))
+        if counts.quality:
+            click.echo(quality_sentence(counts.quality))
+        click.echo(f"Stored in {store}. Next: scedit split freeze NAME --store {store}")
+    refuse_unanswered(counts.unfinished, "call")

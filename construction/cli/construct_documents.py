@@ -1,0 +1,69 @@
+"""The command data construct-documents: probes of three levels for documents."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from construction.cli.closing import resumable, show_counts, show_estimate
+from construction.documents.defaults import FEWEST, MOST
+from construction.llm.cli_options import journal_option, model_options
+from curation.cli.options import json_option, limit_option, shared_option, store_option
+from schemas.text.counting import counted
+
+_CUT = "Cut a plain text into documents of so many sentences, and longer documents of other files."
+_READER = "Second model that answers every probe, from its document and without; named as for construct --author."
+_SAMPLES = "Calls per document; their probes are put together."
+_LICENCE = "Licence of documents that state none."
+
+
+@click.command("construct-documents")
+@click.argument("source", type=click.Path(path_type=Path))
+@store_option("store", also="Created if absent.")
+@click.option("--cut", type=click.IntRange(1, 20), help=_CUT)
+@click.option(
+    "--fewest", type=click.IntRange(1, 60), default=FEWEST, show_default=True, help="Probes per call, at least."
+)
+@click.option("--most", type=click.IntRange(1, 60), default=MOST, show_default=True, help="Probes per call, at most.")
+@click.option("--calls", "samples", type=click.IntRange(1, 10), default=1, show_default=True, help=_SAMPLES)
+@click.option("--second-reader", "reader_name", help=_READER)
+@limit_option(also="documents.")
+@click.option("--profile", help="Prompts to use: 'paper', or 'embedded' for the model of this name.")
+@click.option("--prompts", "prompts_path", type=click.Path(path_type=Path), help="Folder with your own prompts.")
+@click.option("--licence", default="not stated", show_default=True, help=_LICENCE)
+@journal_option
+@click.option("--fsync", is_flag=True, help="Flush every reply to disk, so that it survives a power cut.")
+@shared_option("--dry-run", is_flag=True, also="Shows calls, rough tokens and cost.")
+@model_options
+@json_option
+def construct_documents(*, dry_run: bool, as_json: bool, **options: Any) -> None:
+    """Have a model write probes of three levels about the documents of SOURCE, and check them.
+
+    SOURCE is JSONL or CSV with a field 'text' (beside it: key, entity, title, date, source, licence), a published file
+    of documents, or a plain text with --cut. Checks and the second model describe each probe; what goes into a split is
+    decided by its rule.
+
+    Every reply is recorded before it is used: give the same command again to resume a stopped or killed run.
+
+    \b
+    Examples:
+      scedit data construct-documents documents.jsonl --store documents.duckdb --model gpt-4o-mini --dry-run
+      scedit data construct-documents news.txt --cut 2 --store documents.duckdb --model gpt-4o-mini --max-cost 5
+      scedit data construct-documents documents.csv --store documents.duckdb --model gpt-4o --second-reader gpt-4o-mini
+    """  # noqa: D301 - click needs the real backspace
+    if options["most"] < options["fewest"]:
+        raise click.UsageError(f"--most {options['most']} are fewer than --fewest {options['fewest']}")
+    from construction.documents.job import ProbeJob, prepare_probes, run_probes
+    from construction.pipeline.progress import ProgressDisplay
+
+    prepared = prepare_probes(ProbeJob(**options))
+    expected = prepared.estimate()
+    if dry_run:
+        documents = len(prepared.read.documents)
+        show_estimate({"documents": documents}, counted(documents, "document"), expected, as_json=as_json)
+        return
+    with resumable():
+        counts = run_probes(prepared, live=ProgressDisplay(expected={prepared.job.access.label: expected.calls}))
+    show_counts(counts, prepared.job.store, as_json=as_json)

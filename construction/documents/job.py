@@ -1,0 +1,156 @@
+"""One construction of probes as a person asks for it: a file and options become documents, an estimate and a run."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import model_validator
+
+from construction.documents.pipeline import ProbeConstruction, ProbePlan, ProbeWork
+from construction.documents.prompt_file import ProbePrompts, load_probe_prompts
+from construction.documents.sources import ReadDocuments, read_documents
+from construction.documents.steps import ProbesAsk, ProbeStep
+from construction.documents.tally import ProbeCounts, ProbeTally
+from construction.llm.cli_options import journal_of
+from construction.llm.connection import Access
+from construction.llm.cost.estimates import CallCounter, CallEstimate
+from construction.llm.session import ModelSession, model_session
+from construction.pipeline.author_models import ScriptAuthor, profile_of, verifier
+from construction.pipeline.progress import ProgressDisplay
+from construction.pipeline.session import tick_display
+from curation.store.store import Store
+
+_PROBE_TOKENS, _ANSWER_TOKENS = 55, 15
+
+
+class ProbeJob(ProbeWork):
+    """What is to be constructed, from what, with which model.
+
+    Attributes:
+        source: File of documents.
+        store: The DuckDB file; made if absent.
+        access: The model and how it is asked.
+        cut: Sentences of a document that is cut from a text.
+        limit: Take the first so many documents.
+        licence: Of documents that state none.
+        reader_name: The second reader, named as ``--author`` names a model; None for none.
+        profile: Prompts to use; None for those of the model. ``prompts_path``: a folder of prompts in their place.
+        journal_path: The replies on record; None for ``STORE.llm.jsonl``.
+        fsync: Force every reply to the disk.
+
+    The other attributes are those of ``ProbeWork``.
+    """
+
+    source: Path
+    store: Path
+    access: Access
+    cut: int | None = None
+    limit: int | None = None
+    licence: str = "not stated"
+    reader_name: str | None = None
+    profile: str | None = None
+    prompts_path: Path | None = None
+    journal_path: Path | None = None
+    fsync: bool = False
+
+    @model_validator(mode="after")
+    def _in_order(self) -> ProbeJob:
+        if self.most < self.fewest:
+            raise ValueError(f"at most {self.most} probes are fewer than at least {self.fewest}")
+        return self
+
+    @property
+    def journal(self) -> Path:
+        """The replies on record."""
+        return self.journal_path or journal_of(self.store)
+
+    @property
+    def plan(self) -> ProbePlan:
+        """What to construct."""
+        return ProbePlan(
+            **{name: getattr(self, name) for name in ProbeWork.model_fields},
+            second_reader=self.reader_name is not None,
+            batch=1_000_000 if self.access.batch else 2 if self.access.on_this_machine else 20,
+        )
+
+
+class PreparedProbes(NamedTuple):
+    """A job whose documents are read; nothing is asked or written yet."""
+
+    job: ProbeJob
+    read: ReadDocuments
+    prompts: ProbePrompts
+    reader: ScriptAuthor | None
+
+    def estimate(self) -> CallEstimate:
+        """First attempts of all calls; replies on record are counted, too, and no probe is dropped by a check."""
+        counter, job = CallCounter(), self.job
+        step = ProbeStep(self.prompts.write_probes)
+        average = (job.fewest + job.most) // 2
+        for document in self.read.documents:
+            turns = step.prompt(ProbesAsk(document, job.fewest, job.most))
+            counter.add(turns, reply_tokens=_PROBE_TOKENS * average, times=job.samples)
+            if self.reader is not None:
+                answer = self.prompts.answer_probe.chat({"document": document.text, "query": "x" * 70})
+                counter.add(answer, reply_tokens=_ANSWER_TOKENS, times=2 * average * job.samples)
+        return counter.estimate(job.access.price())
+
+
+def prepare_probes(job: ProbeJob) -> PreparedProbes:
+    """Read the documents and the prompts.
+
+    Raises:
+        UserError: a file that cannot be read, no such profile, or a limit without a price.
+        DataError: a file that holds no documents.
+    """
+    job.access.check()
+    profile = job.profile or profile_of(job.access, "paper")
+    reader = None if job.reader_name is None else verifier(job.reader_name, job.access, "paper")
+    prompts = load_probe_prompts(profile, job.prompts_path)
+    if reader is not None and job.prompts_path is None:
+        prompts = prompts._replace(answer_probe=load_probe_prompts(reader.profile).answer_probe)
+    read = read_documents(job.source, cut=job.cut, licence=job.licence)
+    return PreparedProbes(job, read._replace(documents=read.documents[: job.limit]), prompts, reader)
+
+
+def run_probes(prepared: PreparedProbes, *, live: ProgressDisplay) -> ProbeCounts:
+    """Construct; on any error what is finished stays in journal and store.
+
+    Raises:
+        UserError: store or journal in use, no key, endpoint away, embedded model not installed.
+        BudgetReached: the next call does not fit the budget.
+        StoppedEarly: Ctrl-C or SIGTERM.
+    """
+    job = prepared.job
+    with (
+        model_session(job.journal, job.access, fsync=job.fsync) as session,
+        Store.open(job.store, create=True) as store,
+    ):
+        session = session.with_attempts()
+        try:
+            return session.run(_construct(prepared, session, store, live))
+        finally:
+            live.end(session.budget)
+
+
+async def _construct(
+    prepared: PreparedProbes, session: ModelSession, store: Store, live: ProgressDisplay
+) -> ProbeCounts:
+    job, tally = prepared.job, ProbeTally()
+    tally.lose("documents", "its text stood there before", prepared.read.repeated)
+    async with AsyncExitStack() as stack:
+        client = await stack.enter_async_context(session.client())
+        clients = [client]
+        if prepared.reader is not None and prepared.reader.access != job.access:
+            access = prepared.reader.access.model_copy(update={"attempts": session.access.attempts})
+            clients.append(await stack.enter_async_context(session.client(access)))
+        live.watch(lambda: [one.progress for one in clients])
+        ticking = asyncio.create_task(tick_display(live, session.budget))
+        try:
+            work = ProbeConstruction(store, client, job.plan, prepared.prompts, tally=tally, reader=clients[-1])
+            return await work(prepared.read.documents)
+        finally:
+            ticking.cancel()

@@ -1,0 +1,180 @@
+"""What a model is asked about documents, and what its replies mean: probes, and answers of a second reader."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal, NamedTuple
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, field_validator
+
+from construction.documents.checks.base import UNKNOWN_TAGS
+from construction.documents.prompt_file import ProbePrompt
+from construction.llm.prompt_text import fenced, line_up_to, tidy
+from construction.llm.step import Message
+from construction.scripts.prompt_file_step import PromptFileStep
+from curation.loaders.formats.mulfe.tags import read_tags
+from schemas.core.ids import digest
+from schemas.documents.document import BLANK, Document, DocumentProbe, contains_words, plain_words
+from schemas.verdicts import Label, Verdict, verdict_key
+
+LONGEST = 1000  # characters of a query or an answer in a reply; a longer one is none
+NO_DOCUMENT = "none"
+"""What the second reader is shown in the document's place when it has to answer without it."""
+_UNKNOWN = frozenset({"", "unknown", "none", "i do not know", "i don t know", "not stated", "n a"})
+_BLANKS = re.compile("_{2,}|…{2,}")
+
+
+ShortText = Annotated[str, AfterValidator(line_up_to(LONGEST))]
+"""One line of text that is neither empty nor endless; the limits are not in the JSON schema."""
+
+
+class WrittenProbe(BaseModel):
+    """One probe as the model writes it."""
+
+    model_config = ConfigDict(extra="forbid")
+    query: ShortText
+    answer: ShortText
+    level: Literal[1, 2, 3]
+    tags: list[str]
+
+
+class ProbesReply(BaseModel):
+    """Probes of a document."""
+
+    model_config = ConfigDict(extra="forbid")
+    probes: list[WrittenProbe]
+
+    @field_validator("probes")
+    @classmethod
+    def _some(cls, probes: list[WrittenProbe]) -> list[WrittenProbe]:
+        if not probes:
+            raise ValueError("at least one probe is needed")
+        return probes
+
+
+class ReaderReply(BaseModel):
+    """A short answer, or "unknown"."""
+
+    model_config = ConfigDict(extra="forbid")
+    answer: Annotated[str, AfterValidator(tidy)]
+
+
+class ProbesAsk(NamedTuple):
+    """One call for the probes of a document."""
+
+    document: Document
+    fewest: int
+    most: int
+
+
+class TaggedProbe(NamedTuple):
+    """A probe, and the tags of the reply that mean none of the closed list."""
+
+    probe: DocumentProbe
+    unknown_tags: tuple[str, ...]
+
+    @property
+    def detail(self) -> dict[str, list[str]]:
+        """What lineage keeps of it."""
+        return {UNKNOWN_TAGS: list(self.unknown_tags)} if self.unknown_tags else {}
+
+
+class ProbeStep(PromptFileStep[ProbesAsk, TaggedProbe, ProbePrompt]):
+    """Writes probes of three levels."""
+
+    reply = ProbesReply
+
+    def prompt(self, item: ProbesAsk) -> list[Message]:
+        """The messages about one document."""
+        text = fenced(item.document.text)
+        return self.wording.chat({"document": text, "fewest": str(item.fewest), "most": str(item.most)})
+
+    def parse(self, item: ProbesAsk, reply: BaseModel) -> list[TaggedProbe]:
+        """The probes, each query and answer once, at most as many as asked for; any run of underscores is a blank."""
+        assert isinstance(reply, ProbesReply)
+        by_key: dict[str, TaggedProbe] = {}
+        for written in reply.probes[: item.most]:
+            query, read = _BLANKS.sub(BLANK, written.query), read_tags(map(tidy, written.tags))
+            key = f"{item.document.key}/{digest([query, written.answer])[:10]}"
+            probe = DocumentProbe(
+                key=key,
+                document=item.document.key,
+                query=query,
+                answer=written.answer,
+                level=written.level,
+                tags=read.tags,
+            )
+            by_key.setdefault(key, TaggedProbe(probe, read.unknown))
+        return list(by_key.values())
+
+
+class ReaderAsk(NamedTuple):
+    """What the second reader is asked: a probe, with its document or without."""
+
+    document: Document
+    probe: DocumentProbe
+    shown: bool
+
+
+class ReaderStep(PromptFileStep[ReaderAsk, Verdict, ProbePrompt]):
+    """Answers a probe from its document, or without it.
+
+    From the document the right answer keeps a probe, none drops it, and another one is for people to decide. Without
+    the document the right answer drops it: it can be known without having read.
+
+    Args:
+        prompt: The wording.
+        model: Who answers, as the verdicts name it.
+    """
+
+    reply = ReaderReply
+
+    def __init__(self, prompt: ProbePrompt, *, model: str) -> None:
+        super().__init__(prompt)
+        self._model = model
+
+    def prompt(self, item: ReaderAsk) -> list[Message]:
+        """The messages about one probe."""
+        shown = fenced(item.document.text) if item.shown else NO_DOCUMENT
+        return self.wording.chat({"document": shown, "query": item.probe.query})
+
+    def parse(self, item: ReaderAsk, reply: BaseModel) -> list[Verdict]:
+        """The verdict on the probe."""
+        assert isinstance(reply, ReaderReply)
+        label, reason = self._judge(item, reply.answer)
+        return [self.verdict(item, label, reason)]
+
+    def verdict(self, item: ReaderAsk, label: Label, reason: str) -> Verdict:
+        """A verdict of the second reader on a probe: ``answered_from_document`` or ``answered_without``."""
+        by = f"{'answered_from_document' if item.shown else 'answered_without'}@{self.version}"
+        return Verdict(
+            key=verdict_key(item_id=item.probe.id, by=by, model=self._model),
+            item_id=item.probe.id,
+            by=by,
+            label=label,
+            reason=f"{reason} ({self.label})",
+            model=self._model,
+        )
+
+    @staticmethod
+    def _judge(item: ReaderAsk, answer: str) -> tuple[Label, str]:
+        known = plain_words(answer) not in _UNKNOWN
+        right = known and is_answer(answer, item.probe)
+        if not item.shown:
+            return ("drop", f"answered without the document: '{answer}'") if right else ("keep", "not known without")
+        if right:
+            return "keep", "answered from the document"
+        if not known:
+            return "drop", "the reader finds no answer in the document"
+        return "unsure", f"the reader answers '{answer}'"
+
+
+def is_answer(text: str, probe: DocumentProbe) -> bool:
+    """Whether a text is an accepted answer or holds one; case and punctuation aside. A part of one is another answer.
+
+    Example:
+        >>> probe = DocumentProbe(key="d/1", document="d", query="When?", answer="May 2019", level=2)
+        >>> is_answer("on 3 May 2019.", probe), is_answer("2019", probe)
+        (True, False)
+    """
+    return any(contains_words(text, answer) for answer in probe.answers)

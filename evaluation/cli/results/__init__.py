@@ -1,0 +1,1 @@
+"""Commands of the group ``results``: what finished runs say beyond their report."""

@@ -1,0 +1,69 @@
+"""The command ``results forgetting``: what a sequence of edits leaves of its earlier ones."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from curation.cli.options import json_options
+from evaluation.cli.results.options import metrics_option, normalisation_option
+
+if TYPE_CHECKING:
+    from evaluation.analysis.forgetting_curve import ForgettingPoint
+
+
+@click.command(epilog="Example: scedit results forgetting runs/sequence")
+@click.argument("folder", type=click.Path(path_type=Path))
+@metrics_option
+@normalisation_option
+@json_options
+def forgetting(folder: Path, metrics: tuple[str, ...], normalisation: Any, as_json: bool) -> None:
+    """Show the forgetting curve of the run in FOLDER, which was in the regime 'sequential'.
+
+    For every number of edits in the model: the mean over all cases edited so far, the same cases right after their own
+    edits, and the difference, paired by case.
+    """
+    from evaluation.analysis.forgetting_curve import forgetting_curve as curve
+    from evaluation.runs.generated_scripts import generation_of
+    from evaluation.runs.plan import load_metrics
+    from evaluation.runs.results import load_run
+
+    run = load_run(folder)
+    points = curve(
+        run,
+        load_metrics(metrics or run.about["metrics"], generation_of(run)),
+        normalisation or run.about["normalisation"],
+    )
+    if as_json:
+        for point in points:
+            click.echo(json.dumps(_plain_point(point), ensure_ascii=False))
+        return
+    _print_points(points)
+
+
+def _plain_point(point: ForgettingPoint) -> dict[str, Any]:
+    data = point._asdict()
+    for name in ("all", "new", "lost"):
+        interval = data[name]
+        data[name] = {"mean": interval.mean, "half_width_95": interval.half, "cases": interval.n}
+        data[name] |= {"low_95": interval.low, "high_95": interval.high}
+    return data
+
+
+def _print_points(points: list[ForgettingPoint]) -> None:
+    from evaluation.report.formatting import percent, spread
+
+    wide = max([len(p.label) for p in points] + [6]) + 2
+    heads = ("metric", "edits", "all so far", "after own edit", "difference", "last edit")
+    widths = (8, 7, 22, 22, 24, 11)
+    click.echo("method".ljust(wide) + "".join(h.rjust(w) for h, w in zip(heads, widths, strict=True)))
+    for p in points:
+        cells = (
+            *(p.metric, str(p.edits), spread(p.all), spread(p.new)),
+            *(spread(p.lost, signed=True), percent(p.latest)),
+        )
+        click.echo(p.label.ljust(wide) + "".join(c.rjust(w) for c, w in zip(cells, widths, strict=True)))
+    click.echo("Percent [95 % interval] over the cases edited so far; differences are paired by case.")

@@ -1,0 +1,59 @@
+"""What methods have in common that read a trained file: which one, where it lies, and what it was trained on."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, ClassVar
+
+from curation.files.checksums import remembered_sha256
+from evaluation.editors.base import Editor
+from evaluation.editors.training_data import TrainingData
+
+SHIPPED = "shipped:"
+
+
+class CheckpointEditor(Editor):
+    """A method whose option ``checkpoint`` names a trained file; without one it trains on the run's support.
+
+    Attributes:
+        shipped_in: The package whose files ``shipped:NAME`` means.
+    """
+
+    trainable: ClassVar[bool] = True
+    shipped_in: ClassVar[str]
+
+    @classmethod
+    def wants_support(cls, options: Mapping[str, Any]) -> bool:
+        """Only where there is no checkpoint."""
+        return options.get("checkpoint") is None
+
+    @classmethod
+    def training_data(cls, options: Mapping[str, Any]) -> TrainingData | None:
+        """What the named checkpoint was trained on."""
+        named = options.get("checkpoint")
+        return None if named is None else cls.trained_on(cls.checkpoint_path(str(named)))
+
+    @classmethod
+    @abstractmethod
+    def trained_on(cls, path: Path) -> TrainingData:
+        """What the file was trained on.
+
+        Raises:
+            DataError: it is no trained file of this method.
+        """
+
+    @classmethod
+    def checkpoint_path(cls, name: str) -> Path:
+        """Where a named checkpoint lies."""
+        if name.startswith(SHIPPED):
+            return Path(str(files(cls.shipped_in) / name.removeprefix(SHIPPED)))
+        return Path(name).expanduser()
+
+    @property
+    def components(self) -> Mapping[str, str]:
+        """The checkpoint's digest, where one is named."""
+        name = self.params.checkpoint
+        return {} if name is None else {"checkpoint": remembered_sha256(self.checkpoint_path(name))}

@@ -1,0 +1,193 @@
+"""UltraEdit (Gu et al. 2025, "Training-, Subject-, and Memory-Free Lifelong Editing"): one gradient, normalised."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from pydantic import Field, field_validator
+from torch import Tensor
+
+from evaluation.editors.base import DIVERGENCE_RATIO, Editor, check_requests
+from evaluation.editors.gradient_step.feature_statistics import FeatureStatistics
+from evaluation.editors.hypernetwork.gradients import GradientLine, gradients, line
+from evaluation.edits.edit import Edit, WeightEdit
+from evaluation.edits.weight_deltas import LowRankDelta
+from schemas.cases import Case
+from schemas.core.config import Options
+from schemas.core.errors import UserError
+from schemas.facts import Fact
+
+ROWS = 32  # requests of one pass
+_USUAL_TOKENS = 4  # of a target, for what an edit weighs before it is made
+
+Features = dict[int, tuple[Tensor, Tensor]]
+"""By layer: keys [tokens, inner] and output gradients [tokens, width] where the target's tokens are predicted."""
+
+
+@dataclass(frozen=True)
+class NormalisedEdit(WeightEdit):
+    """A weight edit that knows the statistics of its own features, by layer: later edits go on from them."""
+
+    features: Mapping[int, FeatureStatistics] | None = None
+
+
+class UltraEdit(Editor):
+    """Normalised gradients as wished changes of a layer's output, written by regularised least squares.
+
+    For keys K and output gradients of the target's tokens, z-scores over all tokens seen so far give
+    v = -lr |k^|² g^ for each token, and the change is (K'K + I)⁻¹K'V (§3.2), here as K'(KK' + I)⁻¹V: the same, of rank
+    n tokens. Statistics begin with those of the support, so that a single edit of one token is defined (the variance
+    of one row is not); in a sequence those of earlier edits are added (``edit_after``).
+    """
+
+    name: ClassVar[str] = "ultraedit"
+    version: ClassVar[int] = 1
+    edits_mlp: ClassVar[bool] = True
+    about: ClassVar[str] = "one normalised gradient, solved for a low-rank change; no training (UltraEdit)"
+    needs: ClassVar[str] = "support: a few cases whose features it starts its statistics from"
+    costs: ClassVar[str] = "one forward and backward pass; as many once for the support"
+
+    class Params(Options):
+        """Options of UltraEdit.
+
+        Attributes:
+            layers: Edited layers (MLP output projections), from 0.
+            lr: Strength of the wished change (published: 1e-6, where keys have 14,336 features; it counts |k^|², which
+                grows with them).
+            support_cases: Cases of the support that the statistics begin with, at most.
+        """
+
+        layers: tuple[int, ...] = Field(min_length=1)
+        lr: float = Field(default=1e-6, gt=0)
+        support_cases: int = Field(default=64, ge=1)
+
+        @field_validator("layers")
+        @classmethod
+        def _check_each_once(cls, layers: tuple[int, ...]) -> tuple[int, ...]:
+            if len(set(layers)) < len(layers) or min(layers) < 0:
+                raise ValueError("name each layer once, from 0")
+            return tuple(sorted(layers))
+
+    params: Params
+    _support: Mapping[int, FeatureStatistics] | None = None
+
+    @classmethod
+    def wants_support(cls, options: Mapping[str, Any]) -> bool:
+        """Always: the statistics start there."""
+        return True
+
+    @classmethod
+    def layers_of(cls, params: Params) -> tuple[int, ...]:
+        """The layers of its options."""
+        return params.layers
+
+    @property
+    def bytes_an_edit(self) -> int:
+        """As for every low-rank change, with a column for each token of a usual target."""
+        return _USUAL_TOKENS * super().bytes_an_edit
+
+    def prepare(self, support: Sequence[Case]) -> None:
+        """Statistics of the support's features in the unedited model."""
+        facts = [case.fact for case in support[: self.params.support_cases] if case.fact.new is not None]
+        if not facts:
+            raise UserError(
+                "ultraedit starts its statistics from other facts, and there are none",
+                where="support",
+                fix="declare support in the run's configuration, such as support = 'shipped'",
+            )
+        of_facts = self._features(facts)
+        self._support = {
+            n: FeatureStatistics.total(_statistics(features[n]) for features in of_facts) for n in self.params.layers
+        }
+
+    def edit(self, requests: Sequence[Fact]) -> Edit:
+        """One edit that writes all requests at once."""
+        return self._write([self._joined(check_requests(requests))], ())[0]
+
+    def edit_after(self, requests: Sequence[Fact], earlier: Sequence[Edit]) -> Edit:
+        """One edit for all requests; statistics hold the features of all ``earlier`` ones too."""
+        return self._write([self._joined(check_requests(requests))], earlier)[0]
+
+    def edit_each(self, requests: Sequence[Fact]) -> list[Edit]:
+        """Independent edits; the gradients of many come from one pass."""
+        return self._write(self._features(check_requests(requests)), ()) if requests else []
+
+    def _joined(self, requests: Sequence[Fact]) -> Features:
+        """Features of all requests as those of one edit."""
+        of_requests = self._features(requests)
+        return {
+            n: (torch.cat([f[n][0] for f in of_requests]), torch.cat([f[n][1] for f in of_requests]))
+            for n in self.params.layers
+        }
+
+    def _features(self, facts: Sequence[Fact]) -> list[Features]:
+        """Features of each fact's target after its prompt, in the model as it is."""
+        lines = [self._line(fact) for fact in facts]
+        out: list[Features] = []
+        for start in range(0, len(lines), ROWS):
+            chunk = lines[start : start + ROWS]
+            pairs = gradients(self.lm, self.params.layers, chunk)
+            for row, one in enumerate(chunk):
+                places = slice(one.first - 1, len(one.ids) - 1)  # where each target token is predicted
+                out.append({n: (pairs[n].u[row, places], pairs[n].delta[row, places]) for n in pairs})
+        return out
+
+    def _line(self, fact: Fact) -> GradientLine:
+        one = line(self.lm, fact.fact_prompt, fact.new_object.text)
+        if one is None:
+            raise UserError("the fact prompt cannot be read", where=fact.key)
+        return one
+
+    @torch.no_grad()
+    def _write(self, groups: Sequence[Features], earlier: Sequence[Edit]) -> list[Edit]:
+        """An edit for every group; groups do not influence each other."""
+        before = self._before(earlier)
+        norms = {n: float(self.lm.projection(n).weight.float().norm()) for n in self.params.layers}  # type: ignore[operator]
+        return [self._edit_of(features, before, norms) for features in groups]
+
+    def _before(self, earlier: Sequence[Edit]) -> dict[int, list[FeatureStatistics]]:
+        if self._support is None:
+            raise UserError("ultraedit was not prepared", fix="call prepare(support) first")
+        parts = [e.features for e in earlier if isinstance(e, NormalisedEdit) and e.features is not None]
+        return {n: [self._support[n], *(part[n] for part in parts)] for n in self.params.layers}
+
+    def _edit_of(
+        self, features: Features, before: Mapping[int, Sequence[FeatureStatistics]], norms: Mapping[int, float]
+    ) -> Edit:
+        deltas, mine = [], {}
+        for n, (keys, slopes) in features.items():
+            mine[n] = _statistics((keys, slopes))
+            known = FeatureStatistics.total([*before[n], mine[n]])
+            left, right = solve(keys, slopes, known, lr=self.params.lr)
+            deltas.append(LowRankDelta(self.lm.layout.weight(n), left.float(), right.float()))
+        ratio = max(d.norm() / norms[n] for d, n in zip(deltas, features, strict=True))
+        notes = {
+            "norm_ratio": ratio,
+            "blow_up": not ratio <= DIVERGENCE_RATIO,
+            "tokens": len(next(iter(features.values()))[0]),
+        }
+        return NormalisedEdit(tuple(deltas), notes, mine)
+
+
+def solve(keys: Tensor, slopes: Tensor, known: FeatureStatistics, *, lr: float) -> tuple[Tensor, Tensor]:
+    """The change V'(KK' + I)⁻¹K as left [width, tokens] and right [inner, tokens], float64.
+
+    Args:
+        keys: K, [tokens, inner].
+        slopes: Output gradients, [tokens, width].
+        known: Statistics of keys and slopes side by side.
+        lr: Strength.
+    """
+    exact = keys.double()
+    inner = exact.shape[1]
+    scores = known.normalise(torch.cat([exact, slopes.double()], 1))
+    wished = -lr * scores[:, :inner].square().sum(1, keepdim=True) * scores[:, inner:]
+    gram = exact @ exact.T + torch.eye(len(exact), dtype=torch.float64, device=exact.device)
+    return wished.T.contiguous(), torch.linalg.solve(gram, exact).T.contiguous()
+
+
+def _statistics(pair: tuple[Tensor, Tensor]) -> FeatureStatistics:
+    return FeatureStatistics.of(torch.cat(pair, 1))

@@ -1,0 +1,207 @@
+"""Which questions of a pool a model answers, and specificity sets drawn from them (MULFE §4.3 and Appendix A.4).
+
+A question is a candidate where all tokens of one accepted answer are the most probable ones under all three prompts.
+What was chosen for being right falls by itself when anything changes; so a fourth prompt takes no part in choosing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from curation.files.artifact_cache import Cache
+from curation.shipped.specificity_pool import PoolQuestion, pool_digest
+from curation.stats.estimates import Estimate
+from curation.stats.proportions import binomial_interval
+from evaluation.engines.protocols import Scorer
+from evaluation.metrics.document_choice import DocumentChoice
+from evaluation.metrics.document_prompts import LABELS, prompt_of
+from evaluation.metrics.shared_questions import PURPOSE
+from evaluation.runs.shared_probes.pool import Pool
+from schemas.answers import TargetScore
+from schemas.core.errors import UserError
+from schemas.core.ids import canonical_json, digest, slug
+from schemas.core.ids import seed as seed_of
+from schemas.documents.specificity import SpecificityQuestion, SpecificitySet
+from schemas.probes import ScoreProbe
+
+VERSION = 1
+"""Raised when the same pool and model would give other candidates."""
+
+KIND = "specificity-candidates"
+AT_ONCE = 256
+"""Questions asked together."""
+
+
+class ZeroShotPrompt(NamedTuple):
+    """How a question is asked without an example; the first of three is that of a run (MULFE, Example 7)."""
+
+    instruction: str
+    question: str = LABELS[0]
+    answer: str = LABELS[1]
+
+    @property
+    def text(self) -> str:
+        """The prompt with ``{query}`` where the question stands."""
+        before = f"{self.instruction}\n\n" if self.instruction else ""
+        return f"{before}{self.question} {{query}}\n{self.answer}"
+
+
+PROMPTS = (
+    ZeroShotPrompt(DocumentChoice().instruction),
+    ZeroShotPrompt("Answer in a few words."),
+    ZeroShotPrompt("", "Q:", "A:"),
+)
+HELD_OUT = ZeroShotPrompt("Give the answer and nothing else.")
+"""The fourth prompt; a run asks it with ``specificity.instruction``."""
+
+
+class KnownAnswer(NamedTuple):
+    """An answer that a model gives: its spelling, its negative log-probability (nats, a sum) and its tokens."""
+
+    answer: str
+    nll: float
+    tokens: int
+
+
+class Candidates(NamedTuple):
+    """What a model answers of a pool.
+
+    Attributes:
+        model: Its name. ``revision``: what tells its weights from others.
+        known: The answer that it gives under all prompts, by question.
+        left: Number of questions that are left after each prompt.
+    """
+
+    model: str
+    revision: str
+    known: Mapping[str, KnownAnswer]
+    left: tuple[int, ...]
+
+
+class BuiltSet(NamedTuple):
+    """A set, and the share of its questions that the model answers under the prompt that was held out."""
+
+    set: SpecificitySet
+    held_out: Estimate
+
+
+def find_candidates(
+    scorer: Scorer, pool: Sequence[PoolQuestion], cache: Cache, *, on_progress: Callable[[int, int], None] | None = None
+) -> Candidates:
+    """The questions of a pool that a model answers under all three prompts; measured once a model and pool.
+
+    Args:
+        scorer: The model, unedited.
+        pool: The questions.
+        cache: Where what was measured is kept, by the model's revision.
+        on_progress: Told the number of questions that were asked, and of all.
+    """
+    identity = {"model": scorer.revision, "pool": pool_digest(pool), "version": VERSION}
+    identity |= {"prompts": canonical_json([prompt.text for prompt in PROMPTS])}
+    kept = cache.load_json(KIND, identity)
+    if kept is None:
+        kept = {"known": {}, "left": [0] * len(PROMPTS)}
+        for start in range(0, len(pool), AT_ONCE):
+            known, left = _answered(scorer, pool[start : start + AT_ONCE])
+            kept["known"] |= known
+            kept["left"] = [a + b for a, b in zip(kept["left"], left, strict=True)]
+            if on_progress is not None:
+                on_progress(min(start + AT_ONCE, len(pool)), len(pool))
+        cache.save_json(KIND, identity, kept, facts={"model": scorer.name})
+    answers = {item: KnownAnswer(*answer) for item, answer in kept["known"].items()}
+    return Candidates(scorer.name, scorer.revision, answers, tuple(kept["left"]))
+
+
+def _answered(scorer: Scorer, pool: Sequence[PoolQuestion]) -> tuple[dict[str, KnownAnswer], list[int]]:
+    """Answers under all prompts (with the NLL under the first), and the number of questions left after each."""
+    open_answers = {question: question.answers for question in pool}
+    first: dict[tuple[str, str], TargetScore] = {}
+    left = []
+    for n, prompt in enumerate(PROMPTS):
+        scores = _greedy(scorer, open_answers, prompt)
+        open_answers = {q: tuple(t.text for t in targets) for q, targets in scores.items() if targets}
+        left.append(len(open_answers))
+        if n == 0:
+            first = {(q.item, t.text): t for q, targets in scores.items() for t in targets}
+    known = {}
+    for question, answers in open_answers.items():
+        score = first[question.item, answers[0]]
+        known[question.item] = KnownAnswer(answers[0], max(0.0, -score.logprob), score.tokens)
+    return known, left
+
+
+def _greedy(
+    scorer: Scorer, asked: Mapping[PoolQuestion, Sequence[str]], prompt: ZeroShotPrompt
+) -> dict[PoolQuestion, list[TargetScore]]:
+    """The answers all of whose tokens are the most probable ones; none where the prompt does not fit the model."""
+    if not asked:
+        return {}
+    answers = scorer.score([pool_probe(question, prompt, texts) for question, texts in asked.items()])
+    return {
+        question: [] if answer.truncated else [target for target in answer.targets if target.greedy]
+        for question, answer in zip(asked, answers, strict=True)
+    }
+
+
+def pool_probe(question: PoolQuestion, prompt: ZeroShotPrompt, answers: Sequence[str]) -> ScoreProbe:
+    """A question with some of its answers, a cloze with its beginning as that of the answer."""
+    asked = prompt_of(question.query, DocumentChoice(), labels=(prompt.question, prompt.answer))
+    return ScoreProbe(
+        purpose=PURPOSE,
+        item=question.item,
+        prompt=asked.text,
+        separator=asked.separator,
+        targets=tuple(answers),
+        instruction=prompt.instruction,
+        greedy=True,
+    )
+
+
+def common_items(found: Sequence[Candidates]) -> set[str]:
+    """Names of the questions that all models answer."""
+    return set.intersection(*(set(one.known) for one in found))
+
+
+def draw_items(found: Sequence[Candidates], *, size: int, seed: int) -> list[str]:
+    """Names of questions that all models answer, drawn by seed; which one is drawn depends on no model.
+
+    Raises:
+        UserError: fewer questions than are wanted.
+    """
+    common = common_items(found)
+    if len(common) < size:
+        who = "the model answers" if len(found) == 1 else f"all {len(found)} models answer"
+        raise UserError(
+            f"{who} {len(common)} questions of the pool under all {len(PROMPTS)} prompts, and {size} are wanted",
+            where="--size",
+            fix=f"ask for {len(common)} or fewer, or name a larger --pool" if common else "name another --pool",
+        )
+    return sorted(common, key=lambda item: (seed_of(str(seed), item, KIND), item))[:size]
+
+
+def build_set(scorer: Scorer, found: Candidates, pool: Pool, items: Sequence[str], *, seed: int) -> BuiltSet:
+    """The set of a model's drawn questions, and how many it answers under the prompt that was held out."""
+    drawn = set(items)
+    chosen = [question for question in pool.questions if question.item in drawn]
+    questions = []
+    for question in chosen:
+        known = found.known[question.item]
+        ppl = math.exp(known.nll / known.tokens)
+        questions.append(
+            SpecificityQuestion(item=question.item, query=question.query, answer=known.answer, nll=known.nll, ppl=ppl)
+        )
+    content = digest(canonical_json(question.model_dump(mode="json")) for question in questions)[:10]
+    built = SpecificitySet(
+        key=f"specificity/{slug(found.model) or 'model'}/{content}",
+        model=found.model,
+        revision=found.revision,
+        questions=tuple(questions),
+        prompts=tuple(prompt.text for prompt in PROMPTS),
+        pool=pool_digest(pool.questions),
+        seed=seed,
+        source=pool.source,
+    )
+    again = _greedy(scorer, {q: (found.known[q.item].answer,) for q in chosen}, HELD_OUT)
+    return BuiltSet(built, binomial_interval(sum(map(bool, again.values())), len(chosen)))

@@ -1,0 +1,165 @@
+"""A method for facts around which documents become facts: ``rome`` with ``simplify = "ner_qg"``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from curation.files.artifact_cache import Cache
+from evaluation.edits.edit import NoEdit
+from evaluation.engines.protocols import EditorLike
+from evaluation.simplify.base import Simplifier
+from evaluation.simplify.coverage import Coverage, coverage
+from schemas.cases import DocumentCase
+from schemas.documents.document import Document
+from schemas.documents.simplified import SimplifiedFact, StatedDocument
+from schemas.facts import Entity, Object
+
+NOTE = "facts"
+"""Note of an edit: how many facts its documents became; 0 is an edit that changes nothing."""
+
+
+@dataclass(frozen=True)
+class SimplifiedRequest:
+    """A statement as methods for facts read a request; it has no old object."""
+
+    key: str
+    prompt: str
+    subject: Entity
+    new_object: Object
+
+    @classmethod
+    def of(cls, fact: SimplifiedFact) -> SimplifiedRequest:
+        """The request of a statement with a target."""
+        return cls(fact.key, fact.prompt, Entity(text=fact.subject), Object(text=fact.target))
+
+    @property
+    def fact_prompt(self) -> str:
+        """The prompt with the subject filled in."""
+        return self.prompt.replace("{}", self.subject.text)
+
+
+class SimplifiedEditor(EditorLike):
+    """Edits documents by the facts that they are simplified to; its name and options are those of the method.
+
+    A document without facts is an edit that changes nothing, with the note ``facts: 0``.
+
+    Args:
+        method: A method for facts.
+        simplifier: The strategy.
+        cache: Where statements are kept, by document and settings; None: only while it lives.
+    """
+
+    def __init__(self, method: Any, simplifier: Simplifier, cache: Cache | None = None) -> None:
+        self.method, self.simplifier, self.cache = method, simplifier, cache
+        self.name, self.version, self.params = method.name, method.version, method.params
+        self._identity = simplifier.identity
+        self._known: dict[str, tuple[SimplifiedFact, ...]] = {}
+
+    @property
+    def components(self) -> Mapping[str, str]:
+        """Those of the method, and the strategy."""
+        return {**self.method.components, "simplify": self._identity}
+
+    @property
+    def first_layer(self) -> int | None:
+        """That of the method."""
+        first: int | None = self.method.first_layer
+        return first
+
+    @property
+    def bytes_an_edit(self) -> int:
+        """That of the method, as if a document were one fact; factors of several facts stand side by side."""
+        return int(self.method.bytes_an_edit)
+
+    def wants_support(self, options: Mapping[str, Any]) -> bool:
+        """As the method."""
+        return bool(self.method.wants_support(options))
+
+    def prepare(self, support: Sequence[Any]) -> None:
+        """Prepare the method."""
+        self.method.prepare(support)
+
+    def statements(self, document: Document) -> tuple[SimplifiedFact, ...]:
+        """The document's statements, those without a target among them; made once and kept."""
+        if document.id not in self._known:
+            identity = {"document": document.text, "strategy": self._identity}
+            rows = None if self.cache is None else self.cache.load_json("simplified", identity)
+            if rows is None:
+                statements = tuple(self.simplifier.simplify(document))
+                if self.cache is not None:
+                    rows = [{"subject": f.subject, "prompt": f.prompt, "target": f.target} for f in statements]
+                    self.cache.save_json("simplified", identity, rows)
+            else:
+                statements = tuple(self.simplifier.statement(document, n, **row) for n, row in enumerate(rows))
+            self._known[document.id] = statements
+        return self._known[document.id]
+
+    def coverage(self, cases: Sequence[DocumentCase]) -> Coverage:
+        """What the strategy leaves of these documents."""
+        return coverage(cases, {case.document.key: self.statements(case.document) for case in cases})
+
+    def _requests(self, documents: Sequence[Document]) -> list[Any]:
+        return [SimplifiedRequest.of(f) for document in documents for f in self.statements(document) if f.target]
+
+    def edit(self, requests: Sequence[Document]) -> Any:
+        """One edit of all facts of all documents."""
+        facts = self._requests(requests)
+        return _noted(self.method.edit(facts), len(facts)) if facts else NoEdit({NOTE: 0})
+
+    def edit_each(self, requests: Sequence[Document]) -> list[Any]:
+        """Independent edits, a document each; the method makes them together where it can."""
+        groups = [self._requests([document]) for document in requests]
+        made = iter(self.method.edit_groups([group for group in groups if group]))
+        return [_noted(next(made), len(group)) if group else NoEdit({NOTE: 0}) for group in groups]
+
+    def edit_after(self, requests: Sequence[Document], earlier: Sequence[Any]) -> Any:
+        """One edit on a model that carries earlier ones."""
+        facts = self._requests(requests)
+        if not facts:
+            return NoEdit({NOTE: 0})
+        return _noted(self.method.edit_after(facts, [e for e in earlier if type(e) is not NoEdit]), len(facts))
+
+
+class StatementEditor(SimplifiedEditor):
+    """A method that edits documents and reads their statements beside the text (``Editor.wants_statements``)."""
+
+    def _stated(self, documents: Sequence[Document]) -> list[StatedDocument]:
+        return [StatedDocument(d, tuple(fact for fact in self.statements(d) if fact.target)) for d in documents]
+
+    def edit(self, requests: Sequence[Document]) -> Any:
+        """One edit of all documents; one without facts is learnt from its text alone."""
+        stated = self._stated(requests)
+        return _noted(self.method.edit(stated), sum(len(one.facts) for one in stated))
+
+    def edit_each(self, requests: Sequence[Document]) -> list[Any]:
+        """Independent edits, a document each."""
+        stated = self._stated(requests)
+        return [_noted(e, len(one.facts)) for e, one in zip(self.method.edit_each(stated), stated, strict=True)]
+
+    def edit_after(self, requests: Sequence[Document], earlier: Sequence[Any]) -> Any:
+        """One edit on a model that carries earlier ones."""
+        stated = self._stated(requests)
+        return _noted(self.method.edit_after(stated, earlier), sum(len(one.facts) for one in stated))
+
+
+def simplified(method: Any, simplifier: Simplifier, documents: Sequence[Any]) -> SimplifiedEditor:
+    """A method around which documents are simplified.
+
+    Args:
+        method: A method for facts; statements are kept in its cache.
+        simplifier: The strategy.
+        documents: All that are to be edited.
+
+    Raises:
+        UserError: the strategy cannot simplify them.
+    """
+    simplifier.check(documents)
+    beside = method.wants_statements(method.params.model_dump())
+    return (StatementEditor if beside else SimplifiedEditor)(method, simplifier, method.cache)
+
+
+def _noted(edit: Any, facts: int) -> Any:
+    """An edit with the number of its facts among its notes."""
+    return replace(edit, notes={**edit.notes, NOTE: facts})

@@ -1,0 +1,81 @@
+"""``file``: the statements of a released file (MULFE's simplification shape); the way to reproduce."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import ClassVar, NamedTuple
+
+from curation.files.checksums import remembered_sha256
+from curation.loaders import load
+from evaluation.simplify.base import Simplifier
+from schemas.core.config import Options
+from schemas.core.errors import UserError
+from schemas.documents.document import Document, plain_words
+from schemas.documents.simplified import SimplifiedFact
+
+
+class _Statements(NamedTuple):
+    """Statements by document, and the keys of the file's documents by their words."""
+
+    by_document: Mapping[str, tuple[SimplifiedFact, ...]]
+    texts: Mapping[str, str]
+
+
+class FileStatements(Simplifier):
+    """Reads statements; a document is found in the file by its words."""
+
+    name: ClassVar[str] = "file"
+    about: ClassVar[str] = "the statements of a released simplification file"
+    needs: ClassVar[str] = "a file of MULFE's simplification shape, about the same documents"
+
+    class Params(Options):
+        """``file``: where the statements stand."""
+
+        file: Path
+
+    params: Params
+
+    @property
+    def components(self) -> Mapping[str, str]:
+        """The file's digest."""
+        return {"file": remembered_sha256(self._path)}
+
+    @property
+    def _path(self) -> Path:
+        if not self.params.file.is_file():
+            raise UserError("there is no such simplification file", where=f"simplify.file: {self.params.file}")
+        return self.params.file
+
+    @cached_property
+    def _read(self) -> _Statements:
+        loaded = load(self._path)
+        by_document: dict[str, list[SimplifiedFact]] = {}
+        for record in loaded.records:
+            if isinstance(record, SimplifiedFact):
+                by_document.setdefault(record.document, []).append(record)
+        return _Statements(
+            {key: tuple(some) for key, some in by_document.items()},
+            {plain_words(document.text): document.key for document in loaded.documents},
+        )
+
+    def _key(self, document: Document) -> str | None:
+        """The file's key of a document, which its text tells: keys may be anybody's."""
+        return self._read.texts.get(plain_words(document.text))
+
+    def check(self, documents: Sequence[Document]) -> None:
+        """Refuse a file of other documents: those would be left unedited without a word."""
+        lost = [document.key for document in documents if self._key(document) is None]
+        if lost:
+            raise UserError(
+                f"the simplification file does not hold {len(lost)} of {len(documents)} documents of the run, "
+                f"such as '{lost[0]}'",
+                where=str(self.params.file),
+                fix="name the file that was made of these documents",
+            )
+
+    def simplify(self, document: Document) -> Iterable[SimplifiedFact]:
+        """The file's statements, those without a target among them."""
+        key = self._key(document)
+        return () if key is None else self._read.by_document.get(key, ())

@@ -1,0 +1,33 @@
+"""What a funnel lost, in the order of its stages; a stage that it has not is an error of ours, never a new line."""
+
+from __future__ import annotations
+
+import pytest
+
+from construction.authoring.losses import CountedLoss, LossTally, closing_lines, percent_of
+
+
+def test_losses_are_listed_by_stage_then_by_number_then_by_reason() -> None:
+    tally = LossTally(("draw", "checks"))
+    for reason, count in (("b", 2), ("a", 2), ("c", 3)):
+        tally.lose("checks", reason, count)
+    tally.lose("draw", "z")
+    tally.lose("draw", "z")
+    tally.lose("draw", "never", 0)
+    listed = [(loss.stage, loss.reason, loss.count) for loss in tally.listed()]
+    assert listed == [("draw", "z", 2), ("checks", "c", 3), ("checks", "a", 2), ("checks", "b", 2)]
+
+
+def test_an_unknown_stage_is_refused() -> None:
+    with pytest.raises(ValueError, match="not in tuple"):
+        LossTally(("draw",)).lose("drew", "x", 0)
+
+
+def test_closing_lines_with_and_without_losses() -> None:
+    assert closing_lines((), 1, stored=False) == ["", "1 call made."]
+    lines = closing_lines([CountedLoss(stage="checks", reason="drop by options", count=1200)], 0, stored=True)
+    assert lines == ["", "Lost, by reason:", "   1,200  checks      drop by options", "", "0 calls on record."]
+
+
+def test_a_share_of_nothing_is_nothing() -> None:
+    assert (percent_of(0, 0), percent_of(0, 4), percent_of(4, 4)) == ("", "0.0 %", "100.0 %")

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import scedit
+from curation.files.journal import Journal
+from curation.store.store import Store
+from schemas.core.errors import UserError
+from schemas.documents.document import Document, DocumentProbe
+from tests.support import forked_programs as programs
+from tests.support.construction.kills import killed, slowly
+from tests.support.construction.probe_author import answer, documents
+from tests.support.scripted_server import ScriptedServer, Troubled
+
+
+def invoke(*args: object) -> str:
+    done = CliRunner().invoke(scedit.cli, [str(a) for a in args], standalone_mode=False, catch_exceptions=False)
+    return done.output
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "d.jsonl"
+    path.write_text("".join(f"{json.dumps(d)}\n" for d in documents(24)), encoding="utf-8")
+    return path
+
+
+def test_from_documents_to_a_split(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-for-tests")
+    store = tmp_path / "s.duckdb"
+    with ScriptedServer(answer) as server:
+        told = invoke("data", "construct-documents", source, "--store", store, "--model", "m", "--base-url", server.url)
+    assert "  documents                       24\n" in told
+    assert "24 calls made." in told and f"Next: scedit split freeze NAME --store {store}" in told
+    assert "24 cases" in invoke("split", "freeze", "x", "--store", store, "--out", tmp_path / "x.jsonl")
+    assert "24 calls on record." in invoke("store", "funnel", "--store", store)
+    assert json.loads(invoke("store", "funnel", "--store", store, "--json"))["documents"] == 24
+    with pytest.raises(UserError, match="there is no page of documents"):
+        invoke("store", "funnel", "--store", store, "--page", tmp_path / "p.html")
+
+
+def test_a_dry_run_tells_calls_and_writes_nothing(source: Path, tmp_path: Path) -> None:
+    model = ("--model", "gpt-4.1", "--base-url", "http://127.0.0.1:9/v1", "--limit", 5)
+    told = invoke("data", "construct-documents", source, "--store", tmp_path / "s.duckdb", *model, "--dry-run")
+    assert told.startswith("5 documents; 5 calls, about ") and "$" in told
+    assert list(tmp_path.glob("s.duckdb*")) == []
+
+
+@pytest.mark.parametrize(("name", "text"), [("a.txt", "One. Two."), ("a.jsonl", '{"text": ""}\n')])
+def test_a_bad_file_is_one_sentence(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    with pytest.raises(UserError) as error:
+        invoke("data", "construct-documents", tmp_path / name, "--store", tmp_path / "s.duckdb", "--dry-run")
+    assert name in str(error.value) and "\n" not in str(error.value)
+
+
+def command(source: Path, folder: Path, url: str) -> list[Any]:
+    return [
+        *(programs.CLI, "data", "construct-documents", str(source), "--store", str(folder / "s.duckdb"), "--json"),
+        *("--model", "scripted", "--base-url", url, "--concurrency", "4", "--attempts", "1"),
+        *("--second-reader", "scripted", "--timeout", "2"),
+    ]
+
+
+def contents(folder: Path) -> Any:
+    with Store.open(folder / "s.duckdb") as store:
+        records = [[(r.key, r.id) for r in store.all(c)] for c in (Document, DocumentProbe)]
+        verdicts = sorted((v.key, v.id, v.label) for v in store.verdicts())
+        lineage = sorted((x.item_id, x.stage, x.request or "", x.model or "") for x in store.lineages())
+    return records, verdicts, lineage, {k for k, _ in Journal(folder / "s.duckdb.llm.jsonl").items() if "llm/" in k}
+
+
+@pytest.mark.slow
+def test_killed_three_times_it_ends_with_the_same_store(source: Path, tmp_path: Path) -> None:
+    run = killed(partial(command, source), tmp_path, lambda: slowly(answer), kills=3)
+    assert run.sent <= run.calls + 3 * 4, "only calls in flight are repeated"
+    assert contents(tmp_path / "parts") == contents(tmp_path / "whole")
+    assert run.parts.pop("calls") < run.whole.pop("calls") and run.parts == run.whole
+
+
+@pytest.mark.slow
+def test_killed_at_an_endpoint_that_behaves_badly(source: Path, tmp_path: Path) -> None:
+    troubled = partial(Troubled, hang=3.0, write=answer)  # a new one for each of the two runs
+    whole, parts, _, _ = killed(partial(command, source), tmp_path, troubled, kills=3)
+    assert contents(tmp_path / "parts") == contents(tmp_path / "whole")
+    whole.pop("calls"), parts.pop("calls")
+    assert parts == whole and any("unscored" in loss["reason"] or "reply" in loss["reason"] for loss in whole["losses"])

@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+from rich.console import Console
+
+from construction.documents.job import ProbeJob, prepare_probes, run_probes
+from construction.llm.connection import Access
+from construction.llm.cost.budget import BudgetReached
+from construction.pipeline.progress import ProgressDisplay
+from curation.store.store import Store
+from schemas.core.errors import UserError
+from schemas.documents.document import DocumentProbe
+from tests.support.construction.probe_author import answer, documents
+from tests.support.scripted_server import Batches, Raw, ScriptedServer, completion
+
+LIVE = ProgressDisplay(Console(file=io.StringIO()), expected={})
+
+
+@pytest.fixture
+def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Makes a job over six documents."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-for-tests")
+    path = tmp_path / "d.jsonl"
+    path.write_text("".join(f"{json.dumps(d)}\n" for d in documents(6)), encoding="utf-8")
+
+    def make(url: str = "http://127.0.0.1:9/v1", *, access: dict[str, Any] | None = None, **changes: Any) -> ProbeJob:
+        told = Access(model="m", base_url=url, **(access or {}))
+        fields = {"source": path, "store": tmp_path / "s.duckdb", "fewest": 3, "most": 8, "access": told}
+        return ProbeJob(**{**fields, **changes})
+
+    return make
+
+
+def stored(path: Path) -> list[tuple[str, str]]:
+    with Store.open(path) as store:
+        return [(r.key, r.id) for r in store.all(DocumentProbe)]
+
+
+def test_the_estimate_holds_of_first_attempts_and_a_second_run_asks_nothing(job: Any) -> None:
+    with ScriptedServer(answer) as server:
+        wanted = job(server.url, limit=4)
+        prepared = prepare_probes(wanted)
+        assert prepared.estimate().calls == 4
+        counts = run_probes(prepared, live=LIVE)
+        again = run_probes(prepare_probes(wanted), live=LIVE)
+    assert counts.calls == 4 and again.calls == 0
+    assert counts.model_copy(update={"calls": 0}) == again
+
+
+def test_another_model_reads(job: Any) -> None:
+    with ScriptedServer(answer) as server:
+        prepared = prepare_probes(job(server.url, reader_name=f"other@{server.url}"))
+        assert prepared.estimate().calls == 6 + 6 * 2 * 5
+        counts = run_probes(prepared, live=LIVE)
+        models = [request["model"] for request in server.requests]
+    assert models.count("m") == 6 and models.count("other") == counts.calls - 6 > 0
+    assert any(loss.stage == "reader" for loss in counts.losses)
+
+
+def test_a_budget_stops_and_the_same_job_goes_on(job: Any) -> None:
+    def costly(payload: dict[str, Any]) -> Raw:
+        used = {"prompt_tokens": 1000, "completion_tokens": 900, "total_tokens": 1900}
+        return Raw(body={**completion(answer(payload)), "usage": used})
+
+    with ScriptedServer(costly) as server:
+        with pytest.raises(BudgetReached):
+            run_probes(prepare_probes(job(server.url, access={"max_tokens": 7000, "reply_tokens": 900})), live=LIVE)
+        part = len(server.requests)
+        counts = run_probes(prepare_probes(job(server.url)), live=LIVE)
+        assert 0 < part < len(server.requests) == part + counts.calls
+
+
+def test_a_batch_gives_the_store_of_live_calls(job: Any, tmp_path: Path) -> None:
+    batches = Batches()
+    with ScriptedServer(answer, batches=batches) as server:
+        run_probes(prepare_probes(job(server.url, store=tmp_path / "live.duckdb")), live=LIVE)
+        sent = len(server.requests)
+        run_probes(prepare_probes(job(server.url, access={"batch": True, "poll": 0.01})), live=LIVE)
+        assert len(batches.made) and len(server.requests) == sent, "no call went out alone"
+    assert stored(tmp_path / "s.duckdb") == stored(tmp_path / "live.duckdb")
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"profile": "none"}, "no profile 'none'"),
+        ({"access": {"max_cost": 1.0}}, "--max-cost needs a price"),
+        ({"reader_name": "x@http"}, "is no author"),
+        ({"source": Path("away.jsonl")}, "there is no such file"),
+    ],
+)
+def test_what_cannot_be_done_is_told_before_anything_is_asked(
+    job: Any, changes: Any, said: str, tmp_path: Path
+) -> None:
+    with pytest.raises(UserError, match=said):
+        prepare_probes(job(**changes))
+    assert not (tmp_path / "s.duckdb").exists()
+
+
+def test_more_than_at_most_is_refused(job: Any) -> None:
+    with pytest.raises(ValidationError, match="at most 2 probes are fewer than at least 3"):
+        job(most=2)

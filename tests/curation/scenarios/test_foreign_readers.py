@@ -1,0 +1,185 @@
+"""Our exports through readers that demand what others demand: EasyEdit's data sets, memit's evaluation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import scedit
+from curation.export.formats import chosen_exporter, export
+from curation.export.scedit_format import cloze
+from curation.loaders.importer import import_file
+from curation.shipped import mini_split
+from curation.splits.split_file import Split, make_split
+from schemas.cases import Case
+from tests.support.curation.easyedit_readers import (
+    FLAT_BATCH,
+    KNOWEDIT_LISTS,
+    LONG_TEXT_PATHS,
+    answers,
+    flat_batch,
+    knowedit_batch,
+    knowedit_items,
+    long_text_items,
+)
+from tests.support.facts import peru_fact
+
+BARE = Case(key="case/f", fact=peru_fact("f", paraphrases=()))
+
+
+def written(folder: Path, split: Split, format: str, *, lists: bool = False) -> Path:
+    export(split, folder / f"{format}.json", format, lists)
+    return folder / f"{format}.json"
+
+
+@pytest.mark.parametrize("earlier", [True, False])
+def test_knowedit_dataset_gets_portability_and_locality_of_every_case_of_mini(tmp_path: Path, earlier: bool) -> None:
+    cases = mini_split().cases
+    items = knowedit_items(written(tmp_path, mini_split(), "easyedit", lists=True), earlier=earlier)
+    assert len(items) == len(cases)
+    for case, item in zip(cases, items, strict=True):
+        fact, new = case.fact, case.fact.new_object.text
+        fields = ("subject", "prompt", "target_new", "ground_truth", "rephrase_prompt")
+        edit = (fact.subject.text, fact.fact_prompt, new, fact.old.text, fact.paraphrases[0])
+        assert tuple(item[name] for name in fields) == edit
+        assert answers(item["portability_r"]) == [(cloze(p.text, p.separator), new) for p in case.prompts] != []
+        aliased = [(fact.prompt.replace("{}", alias), new) for alias in fact.subject.aliases]
+        assert answers(item["portability_s"] or ()) == aliased
+        near = {(n.fact.fact_prompt, n.fact.old.text) for n in case.neighbours}
+        assert set(answers(item["locality_rs"])) >= near != set()
+        assert item["portability_l"] is item["locality_f"] is None
+    batch = knowedit_batch(items)
+    assert [(prompt, new) for prompt, new, _, _ in batch] == [(i["prompt"], i["target_new"]) for i in items]
+    assert [near for *_, near in batch] == [answers(i["locality_rs"])[0][1] for i in items], "whole answers, no letters"
+
+
+def test_knowedit_dataset_needs_the_lists_and_the_export_says_so(tmp_path: Path) -> None:
+    items = knowedit_items(written(tmp_path, mini_split(), "easyedit"), earlier=True)
+    assert all(item[name] is None for item in items for name in KNOWEDIT_LISTS)
+    with pytest.raises(TypeError):
+        knowedit_batch(items)
+    (first, *_) = chosen_exporter("easyedit").gaps(mini_split())
+    assert "its batches fail: add --knowedit-lists" in first
+
+
+def test_a_case_without_neighbours_has_no_batch_and_the_export_counts_it(tmp_path: Path) -> None:
+    split = make_split("mixed", [*mini_split().cases[:2], BARE])
+    items = knowedit_items(written(tmp_path, split, "easyedit", lists=True), earlier=True)
+    knowedit_batch(i for i in items if i["subject"] != BARE.fact.subject.text)
+    with pytest.raises(TypeError):
+        knowedit_batch(items)
+    first, fields, _ = chosen_exporter("easyedit", knowedit_lists=True).gaps(split)
+    assert "locality/Relation_Specificity (2 of 3 cases)" in first and "its batches fail with 1 case" in first
+    with pytest.raises(KeyError, match="locality_prompt"):
+        flat_batch(tmp_path / "easyedit.json")
+    assert all(f"{name} (2 of 3 cases)" in fields for name in FLAT_BATCH[3:])
+
+
+def test_no_record_lacks_what_knowedit_dataset_cannot_do_without(tmp_path: Path) -> None:
+    """The reader fails as the class does: on a record without the field under any name, or without ``locality``."""
+    path = written(tmp_path, make_split("bare", [BARE]), "easyedit")
+    (record,) = json.loads(path.read_text())
+    assert knowedit_items(path, earlier=True)[0]["locality_rs"] is None
+    for name in ("subject", "prompt", "target_new", "locality"):
+        path.write_text(json.dumps([{k: v for k, v in record.items() if k != name}]))
+        with pytest.raises(KeyError):
+            knowedit_items(path, earlier=True)
+
+
+def test_the_flat_counterfact_dataset_gets_batches_from_the_easyedit_export(tmp_path: Path) -> None:
+    cases = mini_split().cases
+    batch = flat_batch(written(tmp_path, mini_split(), "easyedit"))
+    assert all(isinstance(field, str) and field for row in batch for field in row)
+    facts = [c.fact for c in cases]
+    assert [row[:4] for row in batch] == [
+        (f.fact_prompt, f.new_object.text, f.old.text, f.paraphrases[0]) for f in facts
+    ]
+    near = [{(n.fact.fact_prompt, n.fact.old.text) for n in c.neighbours} for c in cases]
+    assert all((row[4], row[5]) in pairs for row, pairs in zip(batch, near, strict=True))
+    assert not any("CounterFactDataset needs fields" in gap for gap in chosen_exporter("easyedit").gaps(mini_split()))
+
+
+@pytest.mark.parametrize("format", ["scedit-cf", "counterfact"])
+def test_shapes_that_the_flat_counterfact_dataset_cannot_batch_say_so(tmp_path: Path, format: str) -> None:
+    with pytest.raises(KeyError):
+        flat_batch(written(tmp_path, mini_split(), format))
+    assert "export as easyedit" in chosen_exporter(format).gaps(mini_split())[0]
+
+
+@pytest.mark.parametrize("lists", [True, False])
+@pytest.mark.parametrize("format", ["easyedit", "counterfact"])
+def test_the_counterfact_dataset_of_long_texts_is_told_what_no_case_holds(
+    tmp_path: Path, format: str, lists: bool
+) -> None:
+    if lists and format == "counterfact":
+        return
+    path = written(tmp_path, mini_split(), format, lists=lists)
+    with pytest.raises(KeyError):
+        long_text_items(path)
+    gaps = " ".join(chosen_exporter(format, lists).gaps(mini_split()))
+    for steps in LONG_TEXT_PATHS.values():
+        if not all(_holds(record, steps) for record in json.loads(path.read_text())):
+            assert steps[-1] in gaps or steps[0] in gaps
+
+
+def _holds(record: dict[str, Any], steps: tuple[str, ...]) -> bool:
+    value: Any = record
+    for step in steps:
+        if not isinstance(value, dict) or step not in value:
+            return False
+        value = value[step]
+    return True
+
+
+def test_the_reader_of_long_texts_takes_what_has_them(tmp_path: Path) -> None:
+    rewrite = {"subject": "Peru", "prompt_full": "The capital of Peru is", "fact_new_uns": "Oslo has been ..."}
+    rewrite |= {"target_new": {"str": "Oslo"}, "target_true": {"str": "Lima"}}
+    (tmp_path / "x.json").write_text(json.dumps([{"requested_rewrite": rewrite}]))
+    (item,) = long_text_items(tmp_path / "x.json")
+    assert (item["ground_truth"], item["portability_data"], item["locality_data"]) == ("Lima", [], [])
+
+
+def shuffled(rows: list[Any]) -> list[Any]:
+    """The rows in an order that is neither that of numbers nor that of letters."""
+    return [rows[(7 * n) % len(rows)] for n in range(len(rows))]
+
+
+@pytest.mark.parametrize("order", [list, shuffled])
+def test_a_scedit_cf_file_comes_out_of_a_store_with_its_case_ids_and_order(
+    tmp_path: Path, order: Callable[[list[Any]], list[Any]]
+) -> None:
+    """Numbers with gaps, 10 before 9 by letters; records of a published file stand by rising number."""
+    rows = json.loads(written(tmp_path, mini_split(), "scedit-cf").read_text())[:20]
+    assert len(rows) == 20
+    for n, row in enumerate(rows):
+        row["case_id"] = 3 * n + 5
+    (tmp_path / "in.json").write_text(json.dumps(order(rows)))
+    import_file(str(tmp_path / "in.json"), tmp_path / "s.duckdb")
+    for words in (("freeze", "all"), ("export", "all", str(tmp_path / "out.json"), "--format", "scedit-cf")):
+        result = CliRunner().invoke(scedit.cli, ["split", *words, "-s", str(tmp_path / "s.duckdb")])
+        assert result.exit_code == 0, result.output
+    back = json.loads((tmp_path / "out.json").read_text())
+    assert [row["case_id"] for row in back] == [row["case_id"] for row in rows]
+    names = ("subject", "target_new", "ground_truth", "rephrase_prompts", "neighborhood_prompts")
+    assert [[row[name] for name in names] for row in back] == [[row[name] for name in names] for row in rows]
+
+
+# What memit's evaluation on CounterFact reads of a record (kmeng01/memit, experiments/py/eval_utils_counterfact.py).
+MEMIT_PROMPTS = ("paraphrase_prompts", "neighborhood_prompts", "generation_prompts")
+
+
+def test_memit_finds_each_field_of_its_counterfact_evaluation(tmp_path: Path) -> None:
+    cases = [c for c in mini_split().cases if c.fact.change == "counterfactual"]
+    records = json.loads(written(tmp_path, mini_split(), "counterfact").read_text())
+    assert [r["case_id"] for r in records] == list(range(len(cases)))
+    for case, record in zip(cases, records, strict=True):
+        rewrite, fact = record["requested_rewrite"], case.fact
+        assert rewrite["prompt"].format(rewrite["subject"]) == fact.fact_prompt
+        assert (rewrite["target_new"]["str"], rewrite["target_true"]["str"]) == (fact.new_object.text, fact.old.text)
+        assert rewrite["relation_id"] == fact.relation.id
+        assert all(record[name] and all(isinstance(p, str) for p in record[name]) for name in MEMIT_PROMPTS)

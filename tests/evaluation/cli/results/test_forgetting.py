@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from evaluation.cli.results.forgetting import forgetting as command
+from tests.support.report.fading import run
+
+
+def test_command(tmp_path: Path) -> None:
+    run(tmp_path)
+    result = CliRunner().invoke(command, [str(tmp_path)], catch_exceptions=False)
+    assert result.exit_code == 0 and "\N{MINUS SIGN}50.0" in result.stdout.splitlines()[3]
+    outcome = CliRunner().invoke(command, [str(tmp_path), "--jsonl", "--metrics", "es"], catch_exceptions=False)
+    lines = [json.loads(line) for line in outcome.stdout.splitlines()]
+    assert [line["lost"]["mean"] for line in lines] == [0.0, 0.0, -0.5]
+    everything = lines[2]["all"]
+    assert {k: everything[k] for k in ("mean", "half_width_95", "cases")} == {
+        "mean": 0.0,
+        "half_width_95": 0.0,
+        "cases": 4,
+    }
+    assert everything["low_95"] == 0.0 and everything["high_95"] == pytest.approx(0.602, abs=1e-3), "exact, of 0 in 4"
+
+
+def test_metrics_over_written_texts_are_read_as_they_were_asked(tmp_path: Path) -> None:
+    """Their probes depend on how the run had texts written."""
+    run(tmp_path, metrics=["es", "s_es_gen"], generation={"step_tokens": 7})
+    result = CliRunner().invoke(command, [str(tmp_path), "--jsonl"], catch_exceptions=False)
+    lines = [json.loads(line) for line in result.stdout.splitlines()]
+    assert {line["metric"] for line in lines} == {"es", "s_es_gen"}
+    assert all(line["all"]["mean"] is not None for line in lines)

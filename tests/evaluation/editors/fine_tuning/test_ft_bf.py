@@ -1,0 +1,93 @@
+"""FT-BF against training the weights themselves, batch by batch in the same order; its end token; when it stops."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+
+from curation.files.artifact_cache import Cache
+from evaluation.editors.presets import make_editor
+from evaluation.models.language_model import LM
+from schemas.core.errors import ModelError
+from schemas.facts import Entity, Fact, Object
+from tests.support.editors.edit_requests import NORWAY, PERU
+from tests.support.facts import peru_fact
+from tests.support.tiny import make
+
+FRANCE = peru_fact("f/france", subject=Entity(text="France"), old=Object(text="Paris"), new=Object(text="Quito"))
+FACTS = [PERU, NORWAY, FRANCE]
+
+
+def loss_of(lm: LM, fact: Fact, *, eos: bool) -> torch.Tensor:
+    text = lm.encode(fact.fact_prompt, fact.new_object.text)
+    ids = [*text.ids, *([lm.tokenizer.eos_token_id] if eos else [])]
+    log_probs = lm.model(torch.tensor([ids])).logits[0].log_softmax(-1)
+    return -torch.stack([log_probs[n - 1, ids[n]] for n in range(text.first, len(ids))]).mean()
+
+
+def plain(lm: LM, *, layer: int, epochs: int, batch: int, lr: float, eos: bool, seed: int) -> torch.Tensor:
+    weight: Any = lm.projection(layer).weight
+    old = weight.detach().clone()
+    weight.requires_grad_(True)
+    optimiser = torch.optim.Adam([weight], lr=lr)
+    draws = torch.Generator().manual_seed(seed)
+    for _ in range(epochs):
+        order = torch.randperm(len(FACTS), generator=draws).tolist()
+        for start in range(0, len(order), batch):
+            optimiser.zero_grad()
+            some = [loss_of(lm, FACTS[n], eos=eos) for n in order[start : start + batch]]
+            torch.stack(some).mean().backward()  # type: ignore[no-untyped-call]
+            optimiser.step()
+    change = (weight - old).detach()
+    return change.T if lm.layout.transposed else change
+
+
+@pytest.mark.parametrize(("batch", "eos", "seed"), [(2, True, 0), (1, False, 4), (100, True, 0)])
+def test_it_is_the_plain_loop(tiny: LM, cache: Cache, batch: int, eos: bool, seed: int) -> None:
+    options: dict[str, Any] = {"layer": 1, "epochs": 4, "batch": batch, "lr": 3e-3, "eos": eos, "seed": seed}
+    edit = make_editor("ft_bf", tiny, cache, {**options, "stop_below": 0.0}).edit(FACTS)
+    want = plain(tiny, **options)
+    (delta,) = edit.deltas or ()
+    assert (delta.matrix() - want).norm() < 1e-2 * want.norm()
+    assert edit.notes["steps"] == 4 * -(-3 // batch)
+
+
+def test_it_learns_to_stop(tiny: LM, cache: Cache) -> None:
+    found = {}
+    for eos in (True, False):
+        edit = make_editor("ft_bf", tiny, cache, {"layer": 2, "epochs": 60, "lr": 1e-2, "eos": eos}).edit([PERU])
+        text = tiny.encode(PERU.fact_prompt, PERU.new_object.text)
+        with edit.on(tiny), torch.no_grad():
+            log_probs = tiny.model(torch.tensor([text.ids])).logits[0, -1].log_softmax(-1)
+        found[eos] = float(log_probs[tiny.tokenizer.eos_token_id])
+    assert found[True] > -0.7 and found[True] > found[False] + 1
+
+
+def test_small_losses_make_no_update_and_end_it(tiny: LM, cache: Cache) -> None:
+    still = make_editor("ft_bf", tiny, cache, {"layer": 1, "stop_below": 1e6}).edit(FACTS)
+    assert still.notes["steps"] == 0 and still.deltas[0].norm() == 0
+    options = {"layer": 2, "epochs": 60, "lr": 1e-2, "eos": False, "stop_below": 4.0}
+    made = make_editor("ft_bf", tiny, cache, options).edit([PERU])
+    assert made.notes["loss"] < 4.0 and 0 < made.notes["steps"] < 60
+    with made.on(tiny), torch.no_grad():
+        assert float(loss_of(tiny, PERU, eos=False)) == pytest.approx(made.notes["loss"], rel=1e-3), (
+            "no update after it"
+        )
+
+
+def test_with_one_request_and_no_end_token_it_is_ft_m(tiny: LM, cache: Cache) -> None:
+    options = {"layer": 1, "lr": 3e-3, "stop_below": 0.0}
+    one = make_editor("ft_bf", tiny, cache, {**options, "epochs": 6, "eos": False}).edit([NORWAY])
+    other = make_editor("ft_m", tiny, cache, {**options, "steps": 6}).edit([NORWAY])
+    assert torch.allclose(one.deltas[0].matrix(), other.deltas[0].matrix(), atol=1e-6)
+
+
+def test_a_tokenizer_without_an_end_token_is_refused(cache: Cache) -> None:
+    lm = make("gpt2")
+    lm.tokenizer = SimpleNamespace(eos_token_id=None, pad_token_id=1)
+    with pytest.raises(ModelError, match="no end token to learn.*set eos = false"):
+        make_editor("ft_bf", lm, cache, {"layer": 1}).edit([PERU])
+    make_editor("ft_bf", lm, cache, {"layer": 1, "epochs": 1, "eos": False}).edit([PERU])

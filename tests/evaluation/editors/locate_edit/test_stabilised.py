@@ -1,0 +1,197 @@
+"""Stabilisers inside the methods: against formulas at full size, in sequences, in dumps, and what is refused."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from curation.files.artifact_cache import Cache
+from curation.loaders import load
+from curation.splits.split_file import make_split
+from evaluation.covariance.covariance import Corpus, key_covariances
+from evaluation.editors.locate_edit.parts import keys, stabilisers
+from evaluation.editors.locate_edit.residual_editor import SpreadEdit
+from evaluation.editors.locate_edit.stabilised import ORDER, StabilisedEdit
+from evaluation.editors.presets import check_options, make_editor
+from evaluation.edits.weight_deltas import DenseDelta, LowRankDelta
+from evaluation.engines.fast import FastEngine
+from evaluation.inference.answering import ModelScorer
+from evaluation.models.language_model import LM
+from evaluation.runs.results import load_run
+from evaluation.runs.runner import Runner
+from evaluation.runs.support import Support, cases_from_facts
+from schemas.cases import Case
+from schemas.core.errors import UserError
+from tests.support.arithmetic import make_config
+from tests.support.editors import memit
+from tests.support.editors.edit_requests import NORWAY, PERU
+from tests.support.editors.memit import CONTEXTS, METHODS, editor
+from tests.support.tiny import make
+
+corpus = memit.corpus
+ROMES = ("rome", "r_rome")
+SUPPORT = cases_from_facts(load("shipped").facts[:3])
+
+
+def method(name: str, lm: LM, cache: Cache, corpus: str, **more: Any) -> Any:
+    if name in ROMES:
+        made = make_editor(name, lm, cache, {"layer": 1, "steps": 8, "templates": CONTEXTS, "corpus": corpus, **more})
+    else:
+        made = editor(name, lm, cache, corpus, **more)
+    made.prepare(SUPPORT)
+    return made
+
+
+def total(edits: list[Any], weight: str) -> torch.Tensor:
+    return torch.stack([d.matrix() for e in edits for d in e.deltas if d.weight == weight]).sum(0)
+
+
+@pytest.mark.parametrize("name", [*METHODS, *ROMES])
+@pytest.mark.parametrize("stabiliser", ORDER)
+def test_every_method_under_every_stabiliser_alone_and_together(
+    name: str, stabiliser: str, tiny: LM, cache: Cache, corpus: str
+) -> None:
+    if stabiliser == "accumulate" and name not in ("memit", "emmet"):
+        with pytest.raises(UserError, match="'accumulate' is none of this method's stabilisers; allowed: nas, sphere"):
+            method(name, tiny, cache, corpus, stabilise=[stabiliser])
+        return
+    made, digest = method(name, tiny, cache, corpus, stabilise=[stabiliser]), tiny.weights_digest()
+    for one, fact in zip(made.edit_each([PERU, NORWAY]), (PERU, NORWAY), strict=True):
+        alone = made.edit([fact])
+        kind = DenseDelta if stabiliser == "rect" else LowRankDelta
+        assert all(isinstance(d, kind) for d in one.deltas)
+        for weight in {d.weight for d in alone.deltas}:
+            difference = total([one], weight) - total([alone], weight)
+            assert difference.norm() < 0.05 * total([alone], weight).norm()
+    first = made.edit([PERU])
+    with first.on(tiny):
+        second = made.edit_after([NORWAY], [first])
+        assert second.notes["norm_ratio"] > 0
+    assert tiny.weights_digest() == digest
+
+
+@pytest.mark.parametrize("name", ["memit", "emmet"])
+def test_accumulated_keys_enter_the_system_as_published(name: str, tiny: LM, cache: Cache, corpus: str) -> None:
+    made = method(name, tiny, cache, corpus, stabilise=["accumulate"], lam=60.0)
+    plain = method(name, tiny, cache, corpus, lam=60.0)
+    first = made.edit([PERU])
+    assert isinstance(first, SpreadEdit) and first.keys is not None
+    with first.on(tiny):
+        aware, unaware = made.edit_after([NORWAY], [first]), plain.edit_after([NORWAY], [first])
+    second = key_covariances(tiny, [0], Corpus([Path(corpus)]), cache=cache)[0].second.double()
+    mine, held = aware.keys[0].double(), first.keys[0].double()
+    system = 60.0 * second + mine.T @ mine + held.T @ held
+    want = aware.deltas[0].left.double() @ torch.linalg.solve(system, mine.T).T
+    assert (aware.deltas[0].matrix() - want).norm() < 2e-3 * want.norm()
+    want = unaware.deltas[0].left.double() @ torch.linalg.solve(60.0 * second + mine.T @ mine, mine.T).T
+    assert (unaware.deltas[0].matrix() - want).norm() < 2e-3 * want.norm(), "without it earlier keys play no part"
+
+
+def test_nas_writes_values_of_the_mean_length_and_skips_long_ones(tiny: LM, cache: Cache, corpus: str) -> None:
+    made = method("rome", tiny, cache, corpus, stabilise=["nas"])
+    values = made.searched_values([case.fact for case in SUPPORT])
+    assert made._mean_length == pytest.approx(float(values.norm(dim=1).mean()))
+    made._mean_length = float(made.searched_values([PERU]).norm()) * 0.75
+    edit = made.edit([PERU])
+    with edit.on(tiny):
+        written = keys.read(tiny, 1, [keys.subject_place(tiny, PERU)]).values[0]
+    assert float(written.norm()) == pytest.approx(made._mean_length, rel=1e-3)
+    made._mean_length *= 0.5  # now the value is more than twice as long
+    assert made.edit([PERU]).deltas[0].norm() == 0
+    spread = method("memit", tiny, cache, corpus, stabilise=["nas"])
+    spread._mean_length = 1e-3
+    skipped = spread.edit([PERU, NORWAY])
+    assert skipped.notes["nas_skipped"] == 2 and all(d.norm() < 1e-4 for d in skipped.deltas)
+
+
+def test_nas_of_a_spread_residual_is_that_of_the_mlps_part(tiny: LM, cache: Cache, corpus: str) -> None:
+    made = method("emmet", tiny, cache, corpus, stabilise=["nas"], layers=[1], templates=("{}",))
+    edit = made.edit([PERU])
+    with edit.on(tiny):
+        written = keys.read(tiny, 1, [keys.subject_place(tiny, PERU)]).values[0]
+    assert "nas_skipped" not in edit.notes
+    assert float(written.norm()) == pytest.approx(made._mean_length, rel=5e-3)
+
+
+def test_a_sequence_is_pruned_as_the_sum_of_its_changes_is(tiny: LM, cache: Cache, corpus: str) -> None:
+    made = method("memit", tiny, cache, corpus, stabilise=["prune"], layers=[0])
+    weight, draw = tiny.layout.weight(0), torch.Generator().manual_seed(1)
+    original = stabilisers.weight_matrix(tiny.projection(0)).clone()
+    raws, edits = list[LowRankDelta](), list[StabilisedEdit]()
+    for scale in (0.01, 4.0, 1.0, 6.0):
+        out, inner = original.shape
+        raws.append(
+            LowRankDelta(
+                weight, scale * torch.randn(out, 2, generator=draw), scale * torch.randn(inner, 2, generator=draw)
+            )
+        )
+        with ExitStack() as on:
+            for edit in edits:
+                on.enter_context(edit.on(tiny))
+            edits.append(StabilisedEdit(*_swap(made.finish([raws[-1]], edits))))
+        correction = stabilisers.damping(raws, original)
+        want = sum(r.matrix() for r in raws) + (0 if correction is None else correction.matrix())
+        torch.testing.assert_close(total(edits, weight), want, rtol=1e-3, atol=1e-3)
+    assert not edits[0].damping and edits[3].damping, "the first was small, the last is damped"
+
+
+def _swap(finished: tuple[Any, Any]) -> tuple[Any, Any, Any]:
+    deltas, damping = finished
+    return deltas, {}, damping
+
+
+def test_the_original_weight_is_known_beside_narrow_weights_too(cache: Cache, corpus: str) -> None:
+    for dtype in (torch.float32, torch.bfloat16):
+        lm = make("llama", dtype=dtype)
+        made = method("memit", lm, cache, corpus, stabilise=["rect"])
+        plain = stabilisers.weight_matrix(lm.projection(0)).float().clone()
+        first = made.edit([PERU])
+        with first.on(lm):
+            torch.testing.assert_close(made._weight(0, [first], with_them=False), plain, atol=1e-5, rtol=0)
+            changed = plain + first.deltas[0].matrix()
+            torch.testing.assert_close(made._weight(0, [first], with_them=True), changed, atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("regime", ["sequential", "single"])
+def test_a_whole_run_under_all_of_them(regime: str, cache: Cache, corpus: str, tmp_path: Path) -> None:
+    lm = make("llama")
+    digest, facts = lm.weights_digest(), [PERU, NORWAY]
+    params = {"layers": [0, 1], "steps": 4, "templates": ["{}"], "corpus": corpus, "stabilise": [*ORDER]}
+    editors = [{"name": "memit", "params": params}]
+    config = make_config(tmp_path / "run", editors=editors, metrics=["es"], regime=regime)
+    split = make_split("s", [Case(key=f"c/{fact.key}", fact=fact) for fact in facts])
+    engine, make_one = FastEngine(lm), lambda n, p: make_editor(n, lm, cache, p)
+    support = Support(cases=tuple(SUPPORT), digest="of the support")
+    run = Runner(config, split, support=support, scorer=ModelScorer(lm), make=make_one, engine=engine)
+    assert [outcome.failed for outcome in run.run()] == [0, 0] and lm.weights_digest() == digest
+    manifest = load_run(tmp_path / "run").editors[1].manifest
+    assert manifest.components["support"] == "of the support", "nas measures lengths there"
+    assert manifest.params["stabilise"] == [*ORDER]
+
+
+def test_the_option_is_no_part_of_dumps_at_its_default_and_has_one_order(tiny: LM, cache: Cache, corpus: str) -> None:
+    for name in (*METHODS, *ROMES):
+        params = method(name, tiny, cache, corpus).params
+        assert "stabilise" not in params.model_dump() and "stabilise" not in params.model_dump_json()
+    params = method("memit", tiny, cache, corpus, stabilise=["rect", "accumulate"]).params
+    assert params.model_dump()["stabilise"] == ("accumulate", "rect")
+    made = method("memit", tiny, cache, corpus, stabilise=["rect"])
+    assert made.bytes_an_edit == sum(4 * d.matrix().numel() for d in made.edit([PERU]).deltas)
+
+
+def test_what_cannot_be_is_refused_in_one_sentence(tiny: LM, cache: Cache, corpus: str) -> None:
+    with pytest.raises(UserError, match="'ft' has no stabilisers.*allowed: .*memit"):
+        check_options("ft", "embedded", {"stabilise": ["rect"]}, where="editors.ft.params")
+    check_options("rome", "embedded", {"stabilise": ["rect"]}, where="editors.rome.params")
+    with pytest.raises(UserError, match="name each stabiliser once"):
+        method("memit", tiny, cache, corpus, stabilise=["rect", "rect"])
+    made = editor("memit", tiny, cache, corpus, stabilise=["nas"])
+    assert made.wants_support(made.params.model_dump()) and not made.wants_support({})
+    with pytest.raises(UserError, match="'nas' was not prepared"):
+        made.edit([PERU])
+    with pytest.raises(UserError, match="measures the length of values on other facts"):
+        made.prepare([])

@@ -1,0 +1,33 @@
+"""A method with a trained file: support is wanted only without one, and shipped files lie in its package."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from evaluation.editors.checkpoints import CheckpointEditor
+from evaluation.editors.hypernetwork.mend import Mend
+from evaluation.editors.routed.serac import Serac
+from schemas.core.errors import DataError, UserError
+
+
+@pytest.mark.parametrize("kind", [Mend, Serac])
+def test_support_is_wanted_only_without_a_checkpoint(kind: type[CheckpointEditor], tmp_path: Path) -> None:
+    assert kind.trainable and kind.wants_support({}) and kind.wants_support({"checkpoint": None})
+    assert not kind.wants_support({"checkpoint": "x"})
+    assert kind.training_data({}) is None
+    with pytest.raises((DataError, UserError), match="none"):
+        kind.training_data({"checkpoint": str(tmp_path / "none")})
+
+
+@pytest.mark.parametrize("kind", [Mend, Serac])
+def test_a_name_means_a_file_or_one_of_the_package(kind: type[CheckpointEditor]) -> None:
+    shipped = kind.checkpoint_path("shipped:x.safetensors")
+    assert shipped.name == "x.safetensors" and shipped.parent.joinpath("__init__.py").is_file()
+    assert kind.__module__.startswith(kind.shipped_in + ".")
+    assert kind.checkpoint_path("~/x") == Path.home() / "x"
+
+
+def test_a_router_stays_a_router() -> None:
+    assert Serac.takes == ("event",) and "fact" in Mend.takes

@@ -1,0 +1,201 @@
+"""Cases spread over Ray workers: the same result as one process, also when a worker is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from curation.files.artifact_cache import Cache
+from evaluation.editors.presets import make_editor
+from evaluation.engines.base import Job
+from evaluation.engines.fast import GROUP, FastEngine
+from evaluation.inference.answering import ModelScorer
+from evaluation.metrics.generation import Generation
+from evaluation.regimes.config import RegimeChoice
+from evaluation.runs.config import RunConfig
+from evaluation.runs.distributed.ray_engine import RayEngine
+from evaluation.runs.distributed.worker import Worker, WorkerTask
+from evaluation.runs.plan import ask, load_metrics, plain_params
+from evaluation.runs.runner import EditorOutcome, Runner
+from evaluation.runs.support import Support
+from schemas.core.errors import UserError
+from tests.evaluation.engines.test_fast import OPTIONS, same, split
+from tests.support import ROOT
+from tests.support.tiny import make
+
+
+def tiny(config: RunConfig) -> Any:
+    return make("llama")
+
+
+def config(out: Path, **more: Any) -> RunConfig:
+    editors = [{"name": "rome", "params": OPTIONS["rome"]}]
+    data = {"split": "mini", "editors": editors, "out": str(out), "engine": "ray", "workers": 2, "group": 1}
+    data |= {"metrics": ["es", "s_es", "s_es_gen"], "generation": {"step_tokens": 4}}  # texts come home too
+    return RunConfig.model_validate({**data, **more})
+
+
+def go(wanted: RunConfig, engine: Any) -> dict[str, EditorOutcome]:
+    lm, cache = make("llama"), Cache(wanted.out / "cache")
+    runner = Runner(
+        wanted, split(), scorer=ModelScorer(lm), make=lambda n, p: make_editor(n, lm, cache, p), engine=engine
+    )
+    return {outcome.label: outcome for outcome in runner.run()}
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("one_thread")
+def test_two_workers_of_which_one_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ray")
+    import ray
+
+    root = str(ROOT)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([root, os.environ.get("PYTHONPATH", "")]))
+    whole = go(config(tmp_path / "one"), FastEngine(make("llama"), group=1))
+    wanted = config(tmp_path / "two")
+    with RayEngine(wanted, support=Support(), lm=make("llama"), load=tiny) as engine:
+        first, _ = engine._workers(2)
+        process, revision = ray.get(first.identity.remote())
+        assert revision == "tiny-llama-1"
+        killed: list[int] = []
+        real = engine.work
+
+        def work(editor: Any, jobs: Any) -> Any:
+            for done in real(editor, jobs):
+                if not killed and editor.name == "rome":
+                    killed.append(process)
+                    os.kill(process, signal.SIGKILL)
+                yield done
+
+        monkeypatch.setattr(engine, "work", work)
+        spread = go(wanted, engine)
+        assert killed and engine._number == 3, "a third worker took the killed one's place"
+    for label in ("none", "rome"):
+        assert spread[label].computed == 5 and spread[label].failed == 0
+        same(whole[label], spread[label], within=0.0)
+        notes = [{k: r.notes for k, r in o[label].folder.results().items()} for o in (whole, spread)]
+        assert notes[0] == notes[1]
+
+
+def test_processes_of_its_own_unless_an_address_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without an address Ray would join whatever cluster runs on this machine, and refuse the number of workers."""
+    ray = pytest.importorskip("ray")
+    calls: list[dict[str, Any]] = []
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "init", lambda **options: calls.append(options))
+    monkeypatch.setattr(ray, "shutdown", lambda: None)
+
+    def options_of(**more: Any) -> dict[str, Any]:
+        with RayEngine(config(tmp_path, **more), support=Support(), lm=make("llama")):
+            return calls.pop()
+
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    assert (options_of()["address"], options_of()["num_cpus"]) == ("local", 2)
+    monkeypatch.setenv("RAY_ADDRESS", "ray://head:10001")
+    joined = options_of()
+    assert joined["address"] == "ray://head:10001" and "num_cpus" not in joined, "Ray's own variable counts"
+    assert options_of(address="ray://other:10001")["address"] == "ray://other:10001", "the run's address comes first"
+
+
+@pytest.mark.slow
+def test_a_cluster_of_somebody_else_on_this_machine_is_left_alone(tmp_path: Path) -> None:
+    ray = pytest.importorskip("ray")
+    from ray.cluster_utils import Cluster
+
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+    try:
+        with RayEngine(config(tmp_path), support=Support(), lm=make("llama")):
+            assert ray.get_runtime_context().gcs_address != cluster.address
+            assert ray.cluster_resources()["CPU"] == 2
+        ray.init(address=cluster.address, log_to_driver=False)
+        assert ray.cluster_resources()["CPU"] == 1, "it still runs"
+    finally:
+        ray.shutdown()
+        cluster.shutdown()
+
+
+def written(out: Path, monkeypatch: pytest.MonkeyPatch, **more: Any) -> tuple[RayEngine, dict[str, Job], Any]:
+    """An engine of a folder in which a worker has done the first two cases of ``ft``, without Ray."""
+    monkeypatch.setenv("SCEDIT_CACHE", str(out / "cache"))
+    wanted, lm = config(out), make("llama")
+    engine = RayEngine(wanted, support=Support(), lm=lm, load=tiny)
+    options = {"layer": 1, "steps": 1, "lr": 1e-3}
+    cases = split().cases[:2]
+    jobs = {c.key: Job(c.key, c, ask(c, load_metrics(["es", "s_es"], Generation()))) for c in cases}
+    engine.folder.mkdir(parents=True)
+    editor = make_editor("ft", lm, Cache(out / "cache"), options)
+    worker = Worker(wanted, Support(), tiny, engine.folder / "1.jsonl")
+    worker.work(WorkerTask("ft", plain_params(editor), tuple((j.key, j.case, j.probes) for j in jobs.values())))
+    return engine, jobs, editor
+
+
+def test_shards_are_taken_by_the_run_that_wrote_them_and_by_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another model, support or edit under the same key must not be given the first one's answers."""
+    engine, jobs, editor = written(tmp_path, monkeypatch)
+    mine = engine._identity(editor)
+    assert {d.job.key for d in engine._from_shards(mine, jobs)} == set(jobs)
+    (key, job), *_ = jobs.items()
+    other = job.case.model_copy(update={"fact": job.case.fact.model_copy(update={"subject": job.case.fact.old})})
+    assert engine._from_shards(mine, {key: job._replace(case=other)}) == []
+    assert engine._from_shards(mine, {key: job._replace(probes=job.probes[:1])}) == []
+    second = make("llama")
+    second.revision = "tiny-llama-2"
+    engine.lm = second
+    assert engine._from_shards(engine._identity(editor), jobs) == []
+    engine.lm = make("llama")
+    engine.config = engine.config.model_copy(update={"dtype": "bfloat16"})
+    assert engine._from_shards(engine._identity(editor), jobs) == []
+    engine.config = config(tmp_path)
+    editor.params = editor.params.model_copy(update={"steps": 2})
+    assert engine._from_shards(engine._identity(editor), jobs) == []
+
+
+def test_groups_and_workers_follow_the_gpus_of_the_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = pytest.importorskip("ray")
+    lm = make("llama")
+
+    def engine(**more: Any) -> RayEngine:
+        return RayEngine(config(tmp_path, **more), support=Support(), lm=lm)
+
+    monkeypatch.setattr(ray, "cluster_resources", lambda: {"CPU": 64.0, "GPU": 4.0})
+    assert (engine(workers=None)._room(), engine(workers=None)._group()) == (4, GROUP["cuda"])
+    assert engine(workers=2)._room() == 2, "workers are respected where there are GPUs"
+    assert engine(workers=9)._room() == 4, "no worker without a GPU"
+    on_cpu = engine(workers=None, device="cpu")
+    assert (on_cpu._room(), on_cpu._group()) == (64, GROUP["cpu"]), "GPUs do not count for a run on the CPU"
+    one, calls = engine(workers=None), []
+    monkeypatch.setattr(ray, "cluster_resources", lambda: calls.append(1) or {"CPU": 8.0, "GPU": 1.0})
+    assert [one._room(), one._group(), one._gpus(), one._room()] == [1, GROUP["cuda"], 1, 1] and calls == [1]
+    monkeypatch.setattr(ray, "cluster_resources", lambda: {"CPU": 8.0})
+    assert (engine(workers=None)._room(), engine(workers=None)._group()) == (8, GROUP["cpu"])
+    assert engine(workers=16)._room() == 16
+
+
+def test_regimes_in_which_edits_build_on_each_other_are_refused(tmp_path: Path) -> None:
+    """By the configuration, before anything is loaded; and by the engine, for a configuration made another way."""
+    batch = {"name": "batch", "size": 2}
+    with pytest.raises(ValidationError, match="edits build on each other"):
+        config(tmp_path, regime=batch)
+    unchecked = config(tmp_path).model_copy(update={"regime": RegimeChoice.model_validate(batch)})
+    with pytest.raises(UserError, match="edits build on each other"):
+        RayEngine(unchecked, support=Support(), lm=make("llama"))
+
+
+def test_a_cluster_that_does_not_answer_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ray")
+    import ray
+
+    def silent(**more: Any) -> None:
+        raise ConnectionError(f"no answer from {more['address']}")
+
+    monkeypatch.setattr(ray, "init", silent)
+    engine = RayEngine(config(tmp_path, address="ray://nowhere:10001"), support=Support(), lm=make("llama"))
+    with pytest.raises(UserError, match="ray://nowhere:10001: no Ray cluster can be reached: no answer"), engine:
+        pass

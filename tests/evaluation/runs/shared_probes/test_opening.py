@@ -1,0 +1,62 @@
+"""A specificity set is opened for its own model only; every refusal is one sentence."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from evaluation.metrics.document_choice import DocumentChoice
+from evaluation.metrics.specificity_choice import SpecificityChoice
+from evaluation.runs.shared_probes.opening import open_questions, read_set, refuse_other_model
+from schemas.core.errors import UserError
+from tests.support.documents.shared import make_set, write_set
+
+ASKED = DocumentChoice()
+
+
+def opened(path: Path, *, model: str = "org/Arithmetic", number: object = 4):
+    return open_questions(
+        SpecificityChoice.model_validate({"file": path, "number": number}), ASKED, model=model, metrics=["em_spec"]
+    )
+
+
+def test_a_set_of_the_models_name_is_opened_whatever_stands_before_it(tmp_path: Path) -> None:
+    shared = opened(write_set(tmp_path))
+    assert shared is not None and (len(shared.probes), shared.number) == (6, 4)
+    assert opened(write_set(tmp_path), number="all").number is None  # type: ignore[union-attr]
+
+
+def test_a_record_as_json_is_the_same_set(tmp_path: Path) -> None:
+    path = tmp_path / "set.json"
+    path.write_text(make_set(revision="abc").model_dump_json(), encoding="utf-8")
+    assert read_set(path) == make_set(revision="abc")
+    assert len(read_set(write_set(tmp_path)).questions) == 6
+
+
+def test_no_set_and_no_metric_that_needs_one() -> None:
+    assert open_questions(None, ASKED, model="m", metrics=["em"]) is None
+
+
+def test_refusals(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="'em_spec' asks what the unedited model answers, and no set"):
+        open_questions(None, ASKED, model="m", metrics=["em", "em_spec"])
+    with pytest.raises(UserError, match="no such specificity set"):
+        opened(tmp_path / "none.json")
+    with pytest.raises(UserError, match="holds what 'arithmetic' answers, and this run edits 'gpt2'"):
+        opened(write_set(tmp_path), model="gpt2")
+    with pytest.raises(UserError, match="7 questions are to be asked after every edit, and the set .* has 6"):
+        opened(write_set(tmp_path), number=7)
+    other = tmp_path / "documents.json"
+    other.write_text(json.dumps([{"id": "d", "text": "It is so.", "probes": []}]), encoding="utf-8")
+    with pytest.raises(UserError):
+        opened(other)
+
+
+def test_weights_decide_where_the_set_knows_them() -> None:
+    specificity_set = make_set(revision="abc")
+    refuse_other_model(specificity_set, model="a folder of any name", revision="abc")
+    refuse_other_model(specificity_set, model="before it is loaded")
+    with pytest.raises(UserError, match=r"what 'arithmetic' \(abc\) answers, and this run edits 'arithmetic' \(xyz\)"):
+        refuse_other_model(specificity_set, model="arithmetic", revision="xyz")

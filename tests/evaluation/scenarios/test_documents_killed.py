@@ -1,0 +1,88 @@
+"""SIGKILL at random moments of a run on documents: the same answers, shared questions asked once a state."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from curation.files.journal import Journal
+from curation.splits.split_file import Split, make_split
+from tests.evaluation.scenarios.test_killed import killed_and_resumed
+from tests.support import forked_programs as programs
+from tests.support.arithmetic import make_config
+from tests.support.documents.runs import numbered_case
+from tests.support.documents.shared import write_set
+from tests.support.evaluation.tiny_runs import run_tiny
+from tests.support.stats.nearly import nearly
+from tests.support.tiny import make
+
+EDITORS = ["ice", {"name": "ft_lm", "params": {"lr": 1e-3, "epochs": 2, "scope": "mlps"}}]
+REGIMES: dict[str, Any] = {"single": "single", "batch": {"name": "batch", "size": 3}}
+STATES = {"single": 7, "batch": 3}
+METRICS = ["em", "ppl", "em_spec", "ppl_spec"]
+
+
+def documents() -> Split:
+    """Seven documents with two probes each: two whole batches and a smaller one."""
+    return make_split("documents", [numbered_case(n, {f"Lima {n}": (), "Oslo": ("place",)}) for n in range(7)])
+
+
+def run(out: Path, regime: str) -> None:
+    """All documents under two methods and the unedited model."""
+    lm = make("llama", max_position_embeddings=256)
+    known = {"file": str(write_set(out.parent / "sets", model=lm.name)), "number": 3}
+    config = make_config(out, editors=EDITORS, regime=REGIMES[regime], metrics=METRICS, specificity=known)
+    run_tiny(config, documents(), lm)
+
+
+PROGRAM = """
+import sys
+from pathlib import Path
+import torch
+torch.set_num_threads(1)
+from tests.evaluation.scenarios.test_documents_killed import run
+run(Path(sys.argv[1]), sys.argv[2])
+"""
+
+
+def start(out: Path, regime: str) -> programs.Program:
+    """A run in a process of its own."""
+    return programs.start(PROGRAM, out, regime, modules=(__name__,))
+
+
+def shared(out: Path) -> dict[str, dict[str, Any]]:
+    """What the journals of shared questions hold, by folder and state."""
+    results = {}
+    for path in sorted(out.glob("*/shared.jsonl")):
+        with Journal(path) as journal:
+            results.update({f"{path.parent.name} {k}": v for k, v in journal.items()})
+    return results
+
+
+def appended(out: Path) -> Counter[str]:
+    """Lines of every journal of shared questions: one a state, and never another for the same state."""
+    return Counter({path.parent.name: path.read_bytes().count(b"\n") for path in out.glob("*/shared.jsonl")})
+
+
+def asked_once(regime: str, whole: Path, out: Path, shots: int) -> None:
+    """What stands in the end is what an undisturbed run has, and it asked every state once."""
+    states = appended(whole)
+    names = {name.partition("-")[0]: count for name, count in states.items()}
+    assert names == {"none": 1, "ice": STATES[regime], "ft_lm": STATES[regime]}
+    assert shared(out) == nearly(shared(whole))
+    repeated = appended(out) - states
+    assert sum(repeated.values()) <= shots, "at most the state that was in hand at a kill is asked again"
+
+
+def test_killed_three_times_in_a_batch(tmp_path: Path) -> None:
+    killed_and_resumed(3, partial(start, regime="batch"), tmp_path, 3, partial(asked_once, "batch"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("regime", REGIMES)
+def test_killed_twenty_times(regime: str, tmp_path: Path) -> None:
+    killed_and_resumed(20, partial(start, regime=regime), tmp_path, 21, partial(asked_once, regime))

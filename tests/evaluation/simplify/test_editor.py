@@ -1,0 +1,152 @@
+"""Methods for facts edit documents by their statements; a document without any is left alone and counted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from curation.files.artifact_cache import Cache
+from curation.splits.split_file import make_split
+from evaluation.editors.presets import make_editor
+from evaluation.edits.edit import NoEdit
+from evaluation.inference.answering import ModelScorer
+from evaluation.runs.results import load_run
+from evaluation.runs.runner import Runner
+from evaluation.runs.separation import check_editors
+from evaluation.runs.support import Support
+from evaluation.simplify import choice as choices
+from evaluation.simplify.base import Simplifier
+from evaluation.simplify.editor import SimplifiedEditor, SimplifiedRequest, StatementEditor, simplified
+from schemas.core.errors import UserError
+from schemas.documents.simplified import SimplifiedFact
+from tests.support.arithmetic import make_config
+from tests.support.documents.records import document_case, make_document, make_probe
+from tests.support.tiny import make
+
+TEXTS = {
+    "d/two": "Peru has Oslo. Peru has Rome.",
+    "d/none": "It is so.",
+    "d/one": "Norway has Lima.",
+    "d/other": "France has Quito. France has Bern.",
+}
+DOCUMENTS = [make_document(key, text, entity=None) for key, text in TEXTS.items()]
+ROME = {"layer": 1, "steps": 3, "covariance": False, "templates": ["{}"]}
+
+
+class Sentences(Simplifier):
+    """Every sentence that is 'X has Y.' as the statement (X, has, Y)."""
+
+    name = "sentences"
+    about = "for tests"
+    calls = 0
+
+    def simplify(self, document):
+        Sentences.calls += 1
+        for n, text in enumerate(document.text.rstrip(".").split(". ")):
+            subject, has, target = text.partition(" has ")
+            if has:
+                yield self.statement(document, n, subject=subject, prompt="{} has", target=target)
+
+
+def around(name: str, options: dict, cache: Cache | None = None) -> SimplifiedEditor:
+    return SimplifiedEditor(make_editor(name, make("llama"), Cache(Path("none")), options), Sentences(), cache)
+
+
+def matrices(edit) -> list[torch.Tensor]:
+    """The whole change of every weight."""
+    by_weight: dict[str, torch.Tensor] = {}
+    for delta in edit.deltas:
+        by_weight[delta.weight] = by_weight.get(delta.weight, torch.zeros(delta.shape)) + delta.matrix()
+    return [by_weight[name] for name in sorted(by_weight)]
+
+
+@pytest.mark.parametrize(("name", "options"), [("ft", {"layer": 1, "steps": 3}), ("rome", ROME)])
+def test_together_equals_one_document_at_a_time(name: str, options: dict) -> None:
+    made = around(name, options)
+    together = made.edit_each(DOCUMENTS)
+    assert [e.notes["facts"] for e in together] == [2, 0, 1, 2]
+    assert type(together[1]) is NoEdit
+    for document, edit in zip(DOCUMENTS, together, strict=True):
+        alone = made.edit([document])
+        assert alone.notes["facts"] == edit.notes["facts"]
+        for one, two in zip(matrices(alone), matrices(edit), strict=True):
+            assert one.abs().max() > 0
+            torch.testing.assert_close(one, two, atol=1e-6, rtol=1e-4)
+
+
+def test_several_documents_are_one_edit_of_all_their_facts() -> None:
+    made = around("ft", {"layer": 1, "steps": 2})
+    requests = [SimplifiedRequest.of(fact) for d in DOCUMENTS for fact in made.statements(d)]
+    assert [r.fact_prompt for r in requests] == ["Peru has", "Peru has", "Norway has", "France has", "France has"]
+    for one, two in zip(matrices(made.edit(DOCUMENTS)), matrices(made.method.edit(requests)), strict=True):
+        assert torch.equal(one, two)
+    assert made.edit_after([DOCUMENTS[1]], []).notes == {"facts": 0}
+    assert made.edit_after([DOCUMENTS[2]], [NoEdit()]).notes["facts"] == 1
+
+
+def test_statements_are_kept_by_text_and_settings(tmp_path: Path) -> None:
+    Sentences.calls = 0
+    first = around("ft", {"layer": 1}, Cache(tmp_path)).statements(DOCUMENTS[0])
+    assert around("ft", {"layer": 1}, Cache(tmp_path)).statements(DOCUMENTS[0]) == first and Sentences.calls == 1
+    assert all(isinstance(s, SimplifiedFact) and s.document == "d/two" for s in first)
+
+
+def test_a_run_names_the_strategy_in_its_identity_and_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choices.SIMPLIFIERS, "get", lambda name: Sentences)
+    lm, cases = make("llama", max_position_embeddings=256), []
+    for document in DOCUMENTS:
+        probe = make_probe("What has it?", "Oslo", level=2, document=document.key)
+        cases.append(document_case(f"case/{document.key}", document=document, probes=(probe,)))
+    options = {"name": "ft", "params": {"layer": 1, "steps": 2}, "simplify": "sentences"}
+    config = make_config(tmp_path / "run", editors=[options], metrics=["em", "ppl"])
+    cache = Cache(tmp_path / "cache")
+    make_one = lambda n, p: make_editor(n, lm, cache, p)  # noqa: E731
+    Runner(config, make_split("d", cases), scorer=ModelScorer(lm), make=make_one).run()
+    run = load_run(tmp_path / "run")
+    editor = run.editors[1]
+    assert editor.manifest.components["simplify"].startswith("sentences@1:")
+    assert {k: r.notes["facts"] for k, r in editor.results.items()} == {
+        "case/d/two": 2,
+        "case/d/none": 0,
+        "case/d/one": 1,
+        "case/d/other": 2,
+    }
+    assert editor.results["case/d/none"].answers == run.baseline.results["case/d/none"].answers
+    assert run.about["simplified"]["ft"]["without"] == 1 and run.about["simplified"]["ft"]["facts"] == 5
+
+
+def test_a_method_that_reads_statements_gets_them_beside_the_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(choices.SIMPLIFIERS, "get", lambda name: Sentences)
+    params = {"steps": 2, "instruction": "Say."}
+    made = simplified(make_editor("side", make("llama"), Cache(tmp_path), params), Sentences(), DOCUMENTS)
+    assert isinstance(made, StatementEditor)
+    edits = [*made.edit_each(DOCUMENTS), made.edit(DOCUMENTS), made.edit_after(DOCUMENTS[:1], [])]
+    assert [e.notes["facts"] for e in edits] == [2, 0, 1, 2, 5, 2]
+    lm = made.method.lm
+    for edit, steps in ((edits[0], 2), (edits[1], 2), (edits[4], 2)):
+        with edit.on(lm):
+            pass
+        assert edit.notes["steps"] == steps, "a document without facts is learnt from its text"
+        assert edit.notes["questions"] == edit.notes["facts"]
+    text_alone = {**params, "soft_weight": 0, "hard_weight": 0}
+    assert type(simplified(make_editor("side", lm, Cache(tmp_path), text_alone), Sentences(), [])) is SimplifiedEditor
+
+
+def test_a_run_of_such_a_method_without_statements_is_refused_before_a_model_is_loaded() -> None:
+    split = make_split("d", [document_case()])
+
+    def check(**choice: Any) -> None:
+        config = make_config(Path("none"), editors=[{"name": "side", **choice}], metrics=["em"])
+        check_editors(config.editors, split=split, support=Support(), model="embedded")
+
+    with pytest.raises(UserError, match="'side' with these options learns from statements.*simplify = \"ner_qg\""):
+        check()
+    check(simplify="ner_qg")
+    check(params={"soft_weight": 0, "hard_weight": 0})
+    with pytest.raises(UserError, match="'side' does not edit facts"):
+        check(params={"soft_weight": 0, "hard_weight": 0}, simplify="ner_qg")

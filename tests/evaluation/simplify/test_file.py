@@ -1,0 +1,63 @@
+"""Statements of a released file: found by a document's words; a file of other documents is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from evaluation.simplify.choice import SimplifyChoice
+from evaluation.simplify.file import FileStatements
+from schemas.core.errors import UserError
+from tests.support.documents.records import TRAM, make_document
+
+BRIDGE = make_document("mine/bridge")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    told = {"prompt": "{} opened in", "subject": "The Orla Bridge", "input": "The Orla Bridge opened in"}
+    rows = [
+        {
+            "doc": BRIDGE.text,
+            "id": "theirs",
+            "meta": {},
+            "probes": [],
+            "simplification": [{**told, "target": " 1931"}, {**told, "target": ""}],
+        }
+    ]
+    out = tmp_path / "documents.json.lmqg_ner"
+    out.write_text(json.dumps(rows), encoding="utf-8")
+    return out
+
+
+def reader(path: Path) -> FileStatements:
+    return FileStatements(FileStatements.Params(file=path))
+
+
+def test_statements_of_the_document_with_these_words(path: Path) -> None:
+    made = reader(path)
+    made.check([BRIDGE])
+    assert [(s.strategy, s.filled_prompt, s.target) for s in made.simplify(BRIDGE)] == [
+        ("lmqg_ner", "The Orla Bridge opened in", "1931"),
+        ("lmqg_ner", "The Orla Bridge opened in", ""),
+    ]
+
+
+def test_a_file_of_other_documents_and_none_at_all_are_refused(path: Path) -> None:
+    other = make_document(TRAM, "Line 9 runs to Rovo.")
+    with pytest.raises(UserError, match=r"does not hold 1 of 2 documents of the run, such as 'd/tram'"):
+        reader(path).check([BRIDGE, other])
+    with pytest.raises(UserError, match="no such simplification file"):
+        _ = reader(path.with_name("none")).identity
+
+
+def test_another_file_is_another_identity(path: Path) -> None:
+    first = reader(path).identity
+    path.write_text(path.read_text(encoding="utf-8").replace("1931", "1932"), encoding="utf-8")
+    assert reader(path).identity != first == f"file@1:{first[-12:]}"
+
+
+def test_a_table_of_a_configuration_names_it(path: Path) -> None:
+    assert isinstance(SimplifyChoice.model_validate({"name": "file", "file": str(path)}).made(), FileStatements)

@@ -1,0 +1,59 @@
+"""Without spaCy or its model every strategy that parses says so in one sentence; with them words are read."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType, SimpleNamespace
+
+import pytest
+
+from evaluation.simplify import parsing
+from evaluation.simplify.openie import OpenStatements
+from schemas.core.errors import MissingPackage, UserError
+from tests.support.documents.parses import OPENED
+
+
+@pytest.fixture(autouse=True)
+def forgotten():
+    parsing._pipeline.cache_clear()
+    yield
+    parsing._pipeline.cache_clear()
+
+
+def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "spacy", None)
+    with pytest.raises(MissingPackage, match=r"'spacy' is not installed; run: pip install 'scedit\[parse\]'"):
+        parsing.parse("It is so.")
+
+
+def test_without_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    spacy = ModuleType("spacy")
+
+    def load(name: str):
+        raise OSError(f"[E050] Can't find model '{name}'.")
+
+    spacy.load = load  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "spacy", spacy)
+    with pytest.raises(UserError, match="spaCy's model 'en_core_web_sm' is not installed; run: python -m spacy"):
+        _ = OpenStatements().identity
+
+
+def test_sentences_are_read_with_places_inside_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second of two sentences, whose words are counted through the document."""
+    tokens = [
+        SimpleNamespace(i=n + 9, text=w.text, whitespace_=" " if w.space else "", dep_=w.relation, pos_=w.kind)
+        for n, w in enumerate(OPENED.words)
+    ]
+    for token, word in zip(tokens, OPENED.words, strict=True):
+        token.head = tokens[word.head]
+
+    class Sent(list):
+        start = 9
+        ents = [SimpleNamespace(start=e.start + 9, end=e.end + 9, label_=e.label) for e in OPENED.entities]  # noqa: RUF012
+        noun_chunks = [SimpleNamespace(start=p.start + 9, end=p.end + 9) for p in OPENED.noun_phrases]  # noqa: RUF012
+
+    spacy = ModuleType("spacy")
+    spacy.load = lambda name: lambda text: SimpleNamespace(sents=[Sent(tokens)])  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "spacy", spacy)
+    assert parsing.parse("...") == (OPENED,)
+    assert OPENED.text() == "The Orla Bridge opened in 1931." and OPENED.text(0, 3) == "The Orla Bridge"

@@ -1,0 +1,72 @@
+"""A command that constructs, killed at random calls and given again until it ends; beside it one without a kill."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tests.support import forked_programs as programs
+from tests.support.scripted_server import ScriptedServer
+
+ENV = {**os.environ, "OPENAI_API_KEY": "sk-secret-for-tests", "PYTHONWARNINGS": "ignore"}
+Answer = Callable[[dict[str, Any]], Any]
+
+
+class KilledRun(NamedTuple):
+    """What a whole run and a killed one print, and the calls that each sent."""
+
+    whole: Any
+    parts: Any
+    calls: int
+    sent: int
+
+
+def slowly(answer: Answer) -> Answer:
+    """An answer that takes long enough to be killed at."""
+
+    def answer_late(payload: dict[str, Any]) -> Any:
+        time.sleep(0.02)
+        return answer(payload)
+
+    return answer_late
+
+
+def killed(
+    command: Callable[[Path, str], list[Any]], folder: Path, answer: Callable[[], Answer], *, kills: int
+) -> KilledRun:
+    """Run it whole in ``folder/whole`` and killed so often in ``folder/parts``.
+
+    Args:
+        command: The command for a folder and the address of an endpoint.
+        folder: Where both work.
+        answer: Makes the answers of one endpoint.
+        kills: How often.
+    """
+    for name in ("whole", "parts"):
+        (folder / name).mkdir()
+    with ScriptedServer(answer()) as server:
+        whole = _ended(command(folder / "whole", server.url))
+        calls = len(server.requests)
+    rng = random.Random(3)
+    with ScriptedServer(answer()) as server:
+        again = command(folder / "parts", server.url)
+        for moment in sorted(rng.sample(range(2, int(0.8 * calls)), kills)):
+            child = programs.start(*again, env=ENV)
+            while len(server.requests) < moment and child.poll() is None:
+                time.sleep(0.002)
+            assert child.poll() is None, child.stderr[-2000:]
+            child.send_signal(signal.SIGKILL)
+            child.wait()
+        return KilledRun(whole, _ended(again), calls, len(server.requests))
+
+
+def _ended(command: list[Any]) -> Any:
+    done = programs.run(*command, env=ENV, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return json.loads(done.stdout)
