@@ -10,6 +10,9 @@ from pydantic import ConfigDict, Field, field_validator
 from schemas.core.ids import canonical_json
 from schemas.core.records import Key, Record, Text
 
+FILE_ORDER = "file_order"
+"""Name of an extra of ours: how often the ids of a ScEdit file had descended when this record came."""
+
 
 class Extra(Record):
     """Something of a source record that no other kind of record holds; nothing here reads it, nothing loses it.

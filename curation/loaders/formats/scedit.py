@@ -17,6 +17,7 @@ from curation.loaders.file_notes import FileNotes
 from curation.loaders.formats.native import slug_id
 from curation.loaders.sources import SCEDIT_CF, SCEDIT_T
 from schemas.core.records import Record
+from schemas.extras import FILE_ORDER, Extra
 from schemas.facts import Entity, Fact, Neighbour, Object, Relation
 from schemas.scripts import ScriptPrompt, ScriptQuestion
 from schemas.text.counting import counted
@@ -24,6 +25,17 @@ from schemas.text.counting import counted
 # A straight quotation mark right after a letter closes a quotation: it belongs to the text.
 _STEP = re.compile(r"\bStep\s*(\d+)\s*[:.)-]", re.IGNORECASE)
 _TAIL = re.compile(r"(?:\s*[(\[{<“‘„‚«‹「『《〈]+[\"']?\s*|\s+[\"']\s*|\s+)\Z")
+_NUMBER = re.compile(r"(?:.*/)?scedit-(?:cf|t)/(0|[1-9]\d{0,17})", re.DOTALL)
+
+
+def number_of(key: str) -> int | None:
+    """The case id in the key of a ScEdit fact; None where it is no number.
+
+    Example:
+        >>> number_of("scedit-cf/12"), number_of("second/scedit-t/0"), number_of("scedit-cf/3-of-file")
+        (12, 0, None)
+    """
+    return int(m[1]) if (m := _NUMBER.fullmatch(key)) else None
 
 
 class _Counted(FormatReader):
@@ -34,6 +46,8 @@ class _Counted(FormatReader):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self._ids: set[str] = set()
+        self._last: int | None = -1
+        self._descents = 0
         self.edits = self.near = 0
 
     def key(self, row: Row) -> tuple[str, list[Problem]]:
@@ -45,6 +59,18 @@ class _Counted(FormatReader):
             return f"{name}/{stored}", []
         key = f"{name}/{row.number - 1}-of-file"
         return key, [row.problem("suspect", f"the case_id {stored!r} cannot be used twice; its key is '{key}'")]
+
+    def file_order(self, key: str) -> Iterator[Extra]:
+        """An extra that says how often the ids descended before a record; none before they first did.
+
+        An id that is no number descends, and so does what follows it.
+        """
+        number = number_of(key)
+        if number is None or self._last is None or number <= self._last:
+            self._descents += 1
+        self._last = number
+        if self._descents:
+            yield Extra.holding(f"{key}/extra/file-order", self._descents, subject_key=key, name=FILE_ORDER)
 
     def end(self) -> Iterator[Problem]:
         """The numbers of prompts, where they are not the paper's."""
@@ -102,6 +128,7 @@ class ScEditCF(_Counted):
         )
         yield fact
         yield from problems
+        yield from self.file_order(key)
         texts = _texts(data.get("rephrase_prompts", data.get("rephrase_prompt")))
         self.edits += len(texts)
         steps, understood = _steps(data.get("interrupt_step"), len(texts))
@@ -156,6 +183,7 @@ class ScEditT(_Counted):
         )
         yield fact
         yield from problems
+        yield from self.file_order(key)
         texts = _texts(data.get("sliced_question", data.get("question")))
         self.edits += len(texts)
         yield from _prompts(key, texts, [None] * len(texts), _targets(fact))

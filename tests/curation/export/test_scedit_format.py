@@ -13,7 +13,9 @@ from curation.export.fact_formats import (
 )
 from curation.export.scedit_format import cf_rows, cloze, scedit_cf, scedit_t, t_rows, write_cf, write_t
 from curation.shipped import mini_split
+from curation.splits.split_extras import Extras
 from schemas.cases import Case
+from schemas.extras import Extra
 from schemas.facts import Relation
 from tests.support.curation.record_shape import shape
 from tests.support.facts import peru_fact
@@ -95,16 +97,60 @@ def test_the_separator_that_others_do_not_add_stays(separator: str, text: str) -
     assert cloze("Fly to", separator) == text
 
 
-@pytest.mark.parametrize(("kind", "change", "rows"), [("cf", "counterfactual", cf_rows), ("t", "temporal", t_rows)])
+KINDS = [("cf", "counterfactual", cf_rows), ("t", "temporal", t_rows)]
+
+
+def with_keys(change: str, *keys: str) -> list[Case]:
+    """Shipped cases of a kind under other keys."""
+    some = [c for c in mini_split().cases if c.fact.change == change]
+    return [
+        c.model_copy(update={"fact": c.fact.model_copy(update={"key": key})})
+        for c, key in zip(some, keys, strict=False)
+    ]
+
+
+def order(number: int, fact: str) -> Extra:
+    return Extra.holding(f"{fact}/extra/file-order", number, subject_key=fact, name="file_order")
+
+
+@pytest.mark.parametrize(("kind", "change", "rows"), KINDS)
 def test_cases_of_a_scedit_file_keep_its_numbers_and_order(kind: str, change: str, rows: Any) -> None:
     """Keys are in order of their letters (10 before 9); the file was in order of its numbers, with gaps."""
-    some = [c for c in mini_split().cases if c.fact.change == change][:3]
-    numbers = (10, 1830, 9)
-    fields = [
-        c.model_copy(update={"fact": c.fact.model_copy(update={"key": f"scedit-{kind}/{n}"})})
-        for c, n in zip(some, numbers, strict=True)
-    ]
-    entries = list(rows(fields))
+    cases = with_keys(change, f"scedit-{kind}/10", f"scedit-{kind}/1830", f"scedit-{kind}/9")
+    entries = list(rows(cases))
     assert [row["case_id"] for row in entries] == [9, 10, 1830]
-    assert [row["subject"] for row in entries] == [some[n].fact.subject.text for n in (2, 0, 1)]
-    assert [row["case_id"] for row in rows([*fields[:2], some[2]])] == [0, 1, 2], "a mixture is numbered anew"
+    assert [row["subject"] for row in entries] == [cases[n].fact.subject.text for n in (2, 0, 1)]
+
+
+@pytest.mark.parametrize(("kind", "change", "rows"), KINDS)
+def test_the_order_that_extras_tell_is_that_of_the_file(kind: str, change: str, rows: Any) -> None:
+    cases = with_keys(change, *(f"scedit-{kind}/{n}" for n in (10, 1830, 3, 9)))
+    extras = Extras([order(1, f"scedit-{kind}/9"), order(1, f"scedit-{kind}/10"), order(2, f"scedit-{kind}/3")])
+    entries = list(rows(cases, extras))
+    assert [row["case_id"] for row in entries] == [1830, 9, 10, 3]
+    assert [row["subject"] for row in entries] == [cases[n].fact.subject.text for n in (1, 3, 0, 2)]
+
+
+@pytest.mark.parametrize(("kind", "change", "rows"), KINDS)
+def test_cases_of_other_origins_stand_behind_with_the_lowest_free_numbers(kind: str, change: str, rows: Any) -> None:
+    keys = ("a/1", f"scedit-{kind}/1", f"scedit-{kind}/a12", f"scedit-{kind}/3-of-file", "z/9", f"x/scedit-{kind}/1")
+    cases = with_keys(change, *keys)
+    entries = list(rows(cases))
+    subjects = [c.fact.subject.text for c in cases]
+    numbers = {row["subject"]: row["case_id"] for row in entries}
+    expected = dict(zip(subjects, (3, 1, "a12", 2, 4, 0), strict=False))
+    assert numbers == expected, "a text stays one; a number that stands twice is free for the first alone"
+    assert [row["case_id"] for row in entries if row["subject"] in (subjects[0], subjects[4])] == [3, 4]
+    assert [row["subject"] for row in entries[-2:]] == [subjects[0], subjects[4]], "cases of no ScEdit file come last"
+
+
+@pytest.mark.parametrize(("kind", "change", "rows"), KINDS)
+def test_prefixed_cases_keep_their_numbers_where_they_are_free(kind: str, change: str, rows: Any) -> None:
+    cases = with_keys(change, f"second/scedit-{kind}/70", f"second/scedit-{kind}/8", f"second/scedit-{kind}/007")
+    assert [row["case_id"] for row in rows(cases)] == [8, 70, "007"]
+
+
+@pytest.mark.parametrize("number", [True, "1", None, -1, 1.5, [1]])
+def test_an_extra_that_is_no_place_is_none(number: Any) -> None:
+    cases = with_keys("counterfactual", "scedit-cf/2", "scedit-cf/5")
+    assert [row["case_id"] for row in cf_rows(cases, Extras([order(number, "scedit-cf/2")]))] == [2, 5]

@@ -16,6 +16,9 @@ from curation.export.formats import export
 from curation.export.parquet import TABLES
 from curation.export.scedit_format import cf_rows, cloze, t_rows
 from curation.loaders import load
+from curation.loaders.importer import Identity, import_file
+from curation.rules.release import freeze
+from curation.rules.rule import SplitRule
 from curation.shipped import mini_split
 from curation.splits.split_file import Split, load_split, make_split
 from curation.store.store import Store
@@ -262,6 +265,29 @@ def test_mini_through_the_published_shapes(tmp_path: Path, format: str) -> None:
             assert cloze(weight.text, weight.separator) == cloze(prompt.text, prompt.separator)
             assert (weight.targets, weight.step) == (prompt.targets, prompt.step)
         assert [n.fact.old.text for n in case.neighbours] == [n.fact.old.text for n in before.neighbours]
+
+
+@pytest.mark.parametrize("format", ["scedit-cf", "scedit-t"])
+@pytest.mark.parametrize("ids", [[70, 8, 9, "b7", 0, 12], [5, 4, 3, 2, 1, 0]], ids=["mixed", "descending"])
+@pytest.mark.parametrize("prefix", [None, "second"])
+def test_ids_and_order_of_a_file_come_back_whatever_they_are(
+    tmp_path: Path, format: str, ids: list[Any], prefix: str | None
+) -> None:
+    """File -> store -> split -> file, also after a dump of the split and a reading of it, and with a case left out."""
+    records = json.loads(exported(mini_split(), tmp_path, format).read_text(encoding="utf-8"))[: len(ids)]
+    records = [{**record, "case_id": number} for record, number in zip(records, ids, strict=True)]
+    (file := tmp_path / "in.json").write_text(json.dumps(records), encoding="utf-8")
+    import_file(str(file), store := tmp_path / "s.duckdb", identity=Identity(prefix=prefix))
+    with Store.open(store, write=True) as opened:
+        split = freeze(opened, "s", SplitRule(min_prompts=0), version="1.0.0")
+        assert json.loads(exported(split, tmp_path, format).read_text(encoding="utf-8")) == records
+        kept = load_split(exported(split, tmp_path, "split"))
+        assert split.digest == kept.digest == make_split("s", list(split.cases)).digest
+    assert json.loads(exported(kept, tmp_path, format).read_text(encoding="utf-8")) == records
+    less = make_split("s", [c for c in kept.cases if c.fact.key.rpartition("/")[2] != str(ids[2])])
+    less = less._replace(extras=kept.extras)
+    left = json.loads(exported(less, tmp_path, format).read_text(encoding="utf-8"))
+    assert left == [record for record in records if record["case_id"] != ids[2]]
 
 
 def test_separators_come_back_from_the_published_shape(tmp_path: Path) -> None:

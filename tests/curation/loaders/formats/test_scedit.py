@@ -65,6 +65,31 @@ def test_scedit_ids_that_repeat_or_lack_lose_nothing(tmp_path: Path) -> None:
     assert kinds(import_result) == ["suspect", "left"] and len(of(import_result, ScriptPrompt)) == 6
 
 
+ORDERS: dict[str, tuple[list[Any], dict[str, int]]] = {
+    "ascending": ([0, 3, 10, 1830], {}),
+    "descending": ([9, 5, 2], {"5": 1, "2": 2}),
+    "two stretches": ([5, 9, 2, 7, 8], {"2": 1, "7": 1, "8": 1}),
+    "texts": ([1, "b", "a", 2], {"b": 1, "a": 2, "2": 3}),
+    "numbers written otherwise": ([1, "2", "007", 8], {"007": 1, "8": 2}),
+    "twice": ([4, 4, 5], {"1-of-file": 1, "5": 2}),
+    "absent": ([None, None, 1], {"2-of-file": 1}),
+}
+
+
+@pytest.mark.parametrize(("ids", "runs"), ORDERS.values(), ids=ORDERS)
+@pytest.mark.parametrize("record", [CF, T], ids=["cf", "t"])
+def test_an_order_that_ids_do_not_tell_is_kept_beside(
+    tmp_path: Path, record: dict[str, Any], ids: list[Any], runs: dict[str, int]
+) -> None:
+    """Files in order of their ids, which all published ones are, hold no more than before."""
+    data = [{**record, "case_id": n, "subject": record["subject"]} for n in ids]
+    import_result = one(tmp_path, *({k: v for k, v in d.items() if v is not None} for d in data))
+    name = import_result.format
+    extras = of(import_result, Extra)
+    assert {e.subject_key.removeprefix(f"{name}/"): e.value for e in extras} == runs
+    assert {e.name for e in extras} <= {"file_order"}
+
+
 def test_scedit_t(tmp_path: Path) -> None:
     import_result = one(tmp_path, T)
     fact, (near,) = import_result.facts[0], of(import_result, Fact)
