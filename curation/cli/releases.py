@@ -105,6 +105,37 @@ def errata_add(item: str, what: str, path: Path, action: str, store_path: Path |
     click.echo(f"{path}: {'added' if added else 'there already'}: {action} {data['item']}")
 
 
+@click.command("withdraw")
+@click.argument("item")
+@click.argument("why")
+@click.option("--file", "path", type=_PATH, required=True, help="Errata file (JSONL). Created if absent.")
+@click.option("--split", "split_name", help="Those in the header of this split.")
+@store_option(required=False, also="Needed with --split.")
+@click.option("--date", help="ISO date; today when left out.")
+def errata_withdraw(
+    item: str, why: str, path: Path, split_name: str | None, store_path: Path | None, date: str | None
+) -> None:
+    """Take back all errata on ITEM; WHY says in a sentence what was wrong with them. They stay on record.
+
+    Freeze with the file afterwards: the next version has the item again and keeps the entries and their withdrawal.
+
+    Example: scedit split errata withdraw facts/cf/P36/france "is right" --file errata.jsonl --split mine -s my.duckdb
+    """
+    from curation.splits.errata import withdraw_errata
+    from curation.store.store import Store
+    from schemas.core.errors import UserError
+
+    header = None
+    if split_name:
+        if store_path is None:
+            raise UserError("--split names a split in a store", fix="give --store FILE")
+        with Store.open(store_path) as store:
+            header = store.open_split(split_name).header
+    taken = withdraw_errata(path, item, why, date=date or today(), header=header)
+    for entry in taken:
+        click.echo(f"{path}: withdrawn: {entry.date} {entry.action} {entry.item}: {entry.what}")
+
+
 @click.command("list")
 @click.option("--file", "path", type=_PATH, help="Errata file.")
 @click.option("--split", "split_name", help="Those in the header of this split.")
@@ -128,6 +159,9 @@ def errata_list(path: Path | None, split_name: str | None, store_path: Path | No
             header = store.open_split(split_name).header if split_name else {}
             entries = merge_errata(header, entries.entries if entries else ())
             for n, entry in enumerate(entries.entries):
+                if entry not in entries.standing(entry.item):
+                    status[n] = "" if entry.action == "withdraw" else "withdrawn"
+                    continue
                 try:
                     content = store.get(entry.item.removeprefix("case/")).id
                     status[n] = "applies" if entry.id in (None, content) else "corrected since"
@@ -137,7 +171,7 @@ def errata_list(path: Path | None, split_name: str | None, store_path: Path | No
         if as_json:
             click.echo(json.dumps({**entry.model_dump(), "status": status.get(n)}, ensure_ascii=False))
         else:
-            click.echo(f"{entry.date} {entry.action:<4} {entry.item}: {entry.what} {status.get(n, '')}".rstrip())
+            click.echo(f"{entry.date} {entry.action:<8} {entry.item}: {entry.what} {status.get(n, '')}".rstrip())
 
 
 @click.command()

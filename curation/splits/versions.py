@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from curation.splits.case_stream import CaseStream
-from curation.splits.errata import Erratum, merge_errata
+from curation.splits.errata import Errata, merge_errata
 from curation.splits.split_file import Split
 from curation.splits.visible_texts import record_keys, visible_texts
 from schemas.cases import AnyCase
@@ -131,16 +131,17 @@ def diff(old: Split, new: Split, *, why: Callable[[str], str] | None = None) -> 
         new: The version after; its header's errata are reasons.
         why: Asked for the reason of every dropped case that no erratum explains.
     """
-    errata, changes = merge_errata(new.header).entries, []
+    errata, changes = merge_errata(new.header), []
     for before, after in _side_by_side(old.all_cases, new.all_cases):
         if after is None and before is not None:
             reason = _errata_on(before, errata) or (why(before.key) if why else "")
             changes.append(CaseChange(before.key, "dropped", "major", (), reason))
         elif before is None and after is not None:
-            changes.append(CaseChange(after.key, "added", "minor"))
+            changes.append(CaseChange(after.key, "added", "minor", (), _withdrawn_on(after, errata)))
         elif before is not None and after is not None and before.id != after.id:
             level, details = _compare(before, after)
-            changes.append(CaseChange(before.key, "changed", level, details, _errata_on(before, errata)))
+            reasons = filter(None, (_errata_on(before, errata), _withdrawn_on(after, errata)))
+            changes.append(CaseChange(before.key, "changed", level, details, "; ".join(reasons)))
     return Diff(old, new, tuple(changes))
 
 
@@ -160,11 +161,17 @@ def _side_by_side(old: Iterable[AnyCase], new: Iterable[AnyCase]) -> Iterator[tu
             before, after = next(left, None), next(right, None)
 
 
-def _errata_on(case: AnyCase, errata: Sequence[Erratum]) -> str:
-    if not errata:
-        return ""
-    inside = {case.key} | set(record_keys(case))
-    return "; ".join(f"erratum on {e.item}: {e.what}" for e in errata if e.item in inside)
+def _errata_on(case: AnyCase, errata: Errata) -> str:
+    inside = {case.key} | set(record_keys(case)) if errata.entries else set()
+    standing = (e for e in errata.entries if e.item in inside and e in errata.standing(e.item))
+    return "; ".join(f"erratum on {e.item}: {e.what}" for e in standing)
+
+
+def _withdrawn_on(case: AnyCase, errata: Errata) -> str:
+    """Withdrawals that nothing followed."""
+    inside = {case.key} | set(record_keys(case)) if errata.entries else set()
+    ended = (e for e in errata.entries if e.action == "withdraw" and e.item in inside and not errata.standing(e.item))
+    return "; ".join(f"erratum on {e.item} withdrawn: {e.what}" for e in ended)
 
 
 def _compare(old: AnyCase, new: AnyCase) -> tuple[Level, tuple[str, ...]]:

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from curation.rules.release import freeze
 from curation.rules.rule import SplitRule
 from curation.shipped import mini_split
-from curation.splits.errata import read_errata
+from curation.splits.errata import Erratum, read_errata
 from curation.splits.split_file import load_split, make_split, write_split
 from curation.store.store import Store
 from schemas.core.errors import UserError
@@ -44,6 +44,25 @@ def test_commands(tmp_path: Path) -> None:
         run("split errata", "add", "f/nobody", "x", "--file", file, "--store", path)
     with pytest.raises(UserError, match="nothing to list"):
         run("split errata", "list")
+
+
+def test_withdrawing_an_erratum_of_a_candidate(two_edits: Path, tmp_path: Path) -> None:
+    file, split = tmp_path / "e.jsonl", ("--split", "mine", "--store", two_edits)
+    with Store.open(two_edits, write=True) as store:
+        wrong = Erratum(item=P0.key, what="cut in a word", date="2026-11-21")
+        freeze(store, "mine", SplitRule(), version="1.0.0-candidate", errata=(wrong,))
+    with pytest.raises(UserError, match="stands"):
+        run("split errata", "withdraw", P0.key, "it is whole", "--file", file)
+    with pytest.raises(UserError, match="give --store"):
+        run("split errata", "withdraw", P0.key, "it is whole", "--file", file, "--split", "mine")
+    assert not file.exists()
+    text = run("split errata", "withdraw", P0.key, "it is whole", "--file", file, *split, "--date", "2026-12-01")
+    assert "withdrawn: 2026-11-21 drop f/peru/q0/s/p: cut in a word" in text
+    lines = run("split errata", "list", "--file", file, *split).splitlines()
+    assert lines == [
+        "2026-11-21 drop     f/peru/q0/s/p: cut in a word withdrawn",
+        "2026-12-01 withdraw f/peru/q0/s/p: it is whole",
+    ]
 
 
 def test_release_and_diff(two_edits: Path, tmp_path: Path) -> None:
