@@ -7,9 +7,9 @@ from typing import Any
 
 from schemas.core.errors import UserError
 
-LIMIT = 100_000
+LIMIT = 50_000
 """Entries held in memory; those before them lie in the file."""
-_CACHE = 32 * 1024  # KiB of the file that SQLite holds
+_CACHE = 16 * 1024  # KiB of the file that SQLite holds
 _MARKS = 2**23  # bytes that say which numbers cannot be in the file
 
 

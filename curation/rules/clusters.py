@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
-from curation.rules.rule import Decision, SplitRule, Verdicts, counts
+from curation.rules.rule import Decision, SplitRule, Threshold, Verdicts, counts
 from curation.store.block_reader import FactHead
 from schemas.core.records import Record
 from schemas.facts import Fact
@@ -30,6 +30,31 @@ PORTION = 5000
 
 Edges = dict[str, tuple[str, ...]]
 """Items that are out of a threshold's bounds, and what each is like."""
+
+
+class SettledItems(Mapping[str, Decision]):
+    """What becomes of the items that do not stay, by id; memory holds one entry a cluster beside the ids."""
+
+    def __init__(self) -> None:
+        self._of: dict[str, tuple[Threshold, str]] = {}
+
+    def take_out(self, items: Iterable[str], threshold: Threshold, stays: str) -> None:
+        """Note that a threshold takes out items of the cluster in which the item with the key ``stays`` does."""
+        cluster = threshold, stays
+        self._of |= dict.fromkeys(items, cluster)
+
+    def __getitem__(self, item: str) -> Decision:
+        threshold, stays = self._of[item]
+        return Decision(threshold.then, threshold.check, f"in a cluster with '{stays}', which stays")
+
+    def __contains__(self, item: object) -> bool:
+        return item in self._of
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._of)
+
+    def __len__(self) -> int:
+        return len(self._of)
 
 
 class Decisions(Protocol):
@@ -58,7 +83,7 @@ class Decisions(Protocol):
 
 def resolve_clusters(
     store: Store, ruling: Decisions, named: Iterable[str], *, items: Collection[str] | None = None
-) -> dict[str, Decision]:
+) -> SettledItems:
     """Settle every threshold with ``clusters`` in the order of the rule; what one takes out is out for the next.
 
     Args:
@@ -73,17 +98,14 @@ def resolve_clusters(
     edges = _edges(store, ruling, named, items)
     members = {i for links in edges for item, others in links.items() for i in (item, *others)}
     standing, saved = _standing_members(store, ruling, sorted(members))
-    settled: dict[str, Decision] = {}
+    settled = SettledItems()
     for threshold, links in zip(ruling.rule.thresholds, edges, strict=True):
         for group in _components(links):
             here = [i for i in group if i in standing]
             if not here:
                 continue
             stays = min(here, key=lambda i: (i not in saved, i in links, standing[i], i))
-            reason = f"in a cluster with '{standing[stays]}', which stays"
-            for item in here:
-                if item != stays and item not in saved:
-                    settled[item] = Decision(threshold.then, threshold.check, reason)
+            settled.take_out((i for i in here if i != stays and i not in saved), threshold, standing[stays])
         for item in settled:
             standing.pop(item, None)
     return settled

@@ -74,7 +74,7 @@ class Ruling:
         if items is None:
             self._decided = DecidedItems(store, plain_verdicts(rule, named, several=self._several))
         chosen = list(dict.fromkeys(items or ()))
-        self.settled: dict[str, Decision] = {}
+        self.settled: Mapping[str, Decision] = {}
         self.verdicts = self._read(chosen)
         if any(t.clusters for t in rule.thresholds):
             self.settled = resolve_clusters(store, self, named, items=None if items is None else chosen)
