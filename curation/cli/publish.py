@@ -64,7 +64,11 @@ def publish(
     from curation.export.publish import publish as write
     from curation.rules.release import note_published
     from curation.store.store import Store
+    from schemas.core.errors import UserError
 
+    if store_path and not store_path.exists():
+        fix = f"name the store that holds the split '{name}', or its file with --split-file"
+        raise UserError("there is no such store", where=str(store_path), fix=fix)
     details = PublisherDetails(creator=creator, url=url, cite=cite, date=_date_or_today(date))
     chosen = _names(formats) if formats is not None else None
     with ExitStack() as stack:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from curation.export.croissant import DataFile, PublisherDetails, croissant
@@ -99,14 +99,24 @@ def _check_release(folder: Path) -> None:
         )
     lines = read_text(folder / _CHECKSUMS).splitlines()
     own_files = {_CHECKSUMS, *(line.partition("  ")[2] for line in lines)}
-    there = (p for p in folder.rglob("*") if not p.is_dir() or p.is_symlink())
-    if others := sorted({p.relative_to(folder).as_posix() for p in there} - own_files):
+    own_folders = {f"{parent}/" for name in own_files for parent in PurePosixPath(name).parents}
+    if others := sorted(set(_paths_below(folder)) - own_files - own_folders):
         more = f" and {len(others) - 3} more" if len(others) > 3 else ""
         raise UserError(
             f"the folder also holds what is no part of the release: {', '.join(others[:3])}{more}",
             where=str(folder),
             fix="nothing was replaced; move that away or name a new folder",
         )
+
+
+def _paths_below(folder: Path) -> Iterator[str]:
+    """Files and links below a folder, and folders that are empty (with a stroke at the end)."""
+    for path in folder.rglob("*"):
+        name = path.relative_to(folder).as_posix()
+        if not path.is_dir() or path.is_symlink():
+            yield name
+        elif not any(path.iterdir()):
+            yield f"{name}/"
 
 
 def write_dataset(split: Split, path: Path) -> int:

@@ -19,6 +19,7 @@ from schemas.core.ids import slug
 from schemas.lineage import Lineage
 from schemas.raters import Rater
 from schemas.text.counting import counted
+from schemas.text.escaping import escape_line
 from schemas.text.spreadsheet_cells import check_divider, safe_cell
 from schemas.verdicts import Verdict, verdict_key
 
@@ -130,11 +131,12 @@ def check_people(people: Sequence[str]) -> None:
     """Refuse names that cannot stand in verdicts, or that would share a sheet.
 
     Raises:
-        UserError: a name with a space or slash, or two that are alike.
+        UserError: a name with a space, slash or control character, or two that are alike.
     """
     for person in people:
-        if not slug_ok(person):
-            raise UserError(f"'{person}' cannot be a person's name here", allowed="a name without spaces and slashes")
+        if not slug_ok(person) or person != safe_cell(person):
+            allowed = "a name without spaces, slashes and control characters that begins with a letter or digit"
+            raise UserError(f"'{escape_line(person)}' cannot be a person's name here", allowed=allowed)
     if len({slug(p) for p in people}) < len(people):
         raise UserError("two people have the same name", where=", ".join(people), fix="give each a name of their own")
 

@@ -11,10 +11,9 @@ from curation.stats.intervals import NO_SPREAD, Interval
 from evaluation.analysis.correlations import Correlations
 from evaluation.analysis.pairwise_tests import ComparisonFamily
 from evaluation.analysis.text_ratings import ASPECTS, SHORT, RatingSource
-from evaluation.report.formatting import visible
+from evaluation.report.formatting import name_cell, visible
 from evaluation.report.sections import ReportSection, TextSection
 from schemas.text.escaping import escape_line
-from schemas.text.spreadsheet_cells import safe_cell
 
 _RATED = (
     *("part", "model", "source", "label", "aspect", "mean_by_case", "half_width_95_by_case", "cases"),
@@ -61,7 +60,7 @@ def _write(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows([safe_cell(value) for value in row] for row in rows)
+    writer.writerows([name_cell(value) for value in row] for row in rows)
     return file.getvalue()
 
 

@@ -35,6 +35,11 @@ def visible(text: str) -> str:
     return _INVISIBLE.sub(lambda m: f"\\u{ord(m.group()):04x}", text)
 
 
+def name_cell(value: Any) -> Any:
+    """A cell of a CSV file, whose names are written out as they are on the page; figures stay."""
+    return safe_cell(visible(value)) if isinstance(value, str) else value
+
+
 def percent(value: float | None, *, signed: bool = False, digits: int = 1) -> str:
     """A fraction in percent, or a dash.
 
@@ -218,7 +223,7 @@ def to_csv(comparisons: Iterable[Comparison], metrics: Sequence[Metric]) -> str:
     file = io.StringIO()
     writer = csv.DictWriter(file, _COLUMNS, lineterminator="\n")
     writer.writeheader()
-    writer.writerows({k: safe_cell(v) for k, v in line.items()} for line in flat(comparisons, metrics))
+    writer.writerows({k: name_cell(v) for k, v in line.items()} for line in flat(comparisons, metrics))
     return file.getvalue()
 
 

@@ -40,7 +40,7 @@ def test_the_command(tmp_path: Path) -> None:
         (("mini", "--formats", "parket"), "unknown exporter 'parket'.*did you mean 'parquet'"),
         (("mini", "--formats", ","), "names no format"),
         (("mini", "--date", "tomorrow"), "takes YYYY-MM-DD"),
-        (("mini", "--store", "nowhere.duckdb"), "there is no such store"),
+        (("mini", "--store", "nowhere.duckdb"), "no such store.*holds the split 'mini', or its file with --split-file"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

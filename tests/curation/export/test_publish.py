@@ -66,6 +66,20 @@ def test_only_a_release_is_replaced(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["r"]
 
 
+@pytest.mark.parametrize("beside", ["notes", "data/old", ".git"])
+def test_a_folder_that_is_no_part_of_the_release_stays_though_it_is_empty(tmp_path: Path, beside: str) -> None:
+    folder = tmp_path / "r"
+    publish(mini_split(), folder, formats=["split", "parquet"])
+    before = tree(folder)
+    (folder / beside).mkdir()
+    with pytest.raises(UserError, match=f"no part of the release: {beside}/"):
+        publish(mini_split(), folder, replace=True)
+    assert (folder / beside).is_dir() and tree(folder) == before
+    (folder / beside).rmdir()
+    publish(mini_split(), folder, formats=["split", "parquet"], replace=True)
+    assert tree(folder) == before
+
+
 def test_a_failure_on_the_way_keeps_the_earlier_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     publish(mini_split(), tmp_path / "r", formats=["split"])
     before = tree(tmp_path / "r")

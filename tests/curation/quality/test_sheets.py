@@ -109,6 +109,20 @@ def test_names_that_cannot_stand_in_a_verdict(name: str) -> None:
         check_people(["bob", name])
 
 
+@pytest.mark.parametrize("name", ["a\x1bb", "a\u202eb", "=ann", "-ann"])
+def test_names_that_a_sheet_would_change(name: str) -> None:
+    """What comes back could not be told from another person's."""
+    with pytest.raises(UserError, match="control characters that begins with") as refused:
+        check_people([name])
+    assert "\x1b" not in str(refused.value)
+
+
+def test_a_sheet_holds_no_character_that_is_obeyed(tmp_path: Path) -> None:
+    row = {"sample": "s", "item": "i", "text": "Fly\x1b[2J to\u202e Oslo\nStep 2"}
+    write_sheet([row], tmp_path / "ann.csv")
+    assert "Fly\\u001b[2J to\\u202e Oslo\nStep 2" in (tmp_path / "ann.csv").read_text("utf-8-sig")
+
+
 def test_two_people_whose_sheets_would_be_one_file(tmp_path: Path) -> None:
     check_people(["ann", "bob"])
     check_people([])
