@@ -64,11 +64,8 @@ def publish(
     from curation.export.publish import publish as write
     from curation.rules.release import note_published
     from curation.store.store import Store
-    from schemas.core.errors import UserError
 
-    if store_path and not store_path.exists():
-        fix = f"name the store that holds the split '{name}', or its file with --split-file"
-        raise UserError("there is no such store", where=str(store_path), fix=fix)
+    _refuse_missing_store(name, store_path)
     details = PublisherDetails(creator=creator, url=url, cite=cite, date=_date_or_today(date))
     chosen = _names(formats) if formats is not None else None
     with ExitStack() as stack:
@@ -87,6 +84,14 @@ def publish(
     size = counted(len(split.all_cases), "case")
     click.echo(f"{out_dir}: {split.name}@{split.version} ({split.digest[:12]}), {size}")
     _list_formats(done)
+
+
+def _refuse_missing_store(name: str, path: Path | None) -> None:
+    from schemas.core.errors import UserError
+
+    if path and not path.exists():
+        fix = f"name the store that holds the split '{name}', or its file with --split-file"
+        raise UserError("there is no such store", where=str(path), fix=fix)
 
 
 def _list_formats(done: PublishResult) -> None:

@@ -114,12 +114,19 @@ def test_the_commands_of_the_page_word_by_word(tmp_path: Path, monkeypatch: pyte
 
 def test_the_other_commands_of_the_page_run_in_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    freeze_, sample, errata, _ = [block.text.splitlines() for block in blocks(DOCS / "deciding.md", "")]
+    freeze_, sample, errata, withdrawal, release = [
+        block.text.splitlines() for block in blocks(DOCS / "deciding.md", "")
+    ]
     assert "IN" in run_lines(freeze_)
     run_lines(sample[:1])
     fill(Path("sheets"))
     assert "all: 1.000" in run_lines(sample[1:])
     assert "added: drop mini/cf-001/q1/s/p" in run_lines(errata)
+    assert "withdrawn:" in run_lines(withdrawal)
+    output = run_lines(release)
+    assert "the same 58 cases" in output and "## mine 1.0.0 " in output
+    header = load_split(Path("mine-1.0.0.jsonl")).header
+    assert [e["action"] for e in header["errata"]] == ["drop", "withdraw"] and header["quality"]["samples"]
 
 
 def run_lines(lines: list[str]) -> str:
