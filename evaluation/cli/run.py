@@ -61,7 +61,7 @@ def run(
 
     Finished cases are kept in the run's folder, and an interrupted run resumes with the same command.
     """
-    from evaluation.runs.config import load_config
+    from evaluation.runs.config import load_config, unused_settings
     from evaluation.runs.session import execute, select_editors, size, with_variants
 
     base: dict[str, Any] = {"limit": limit, "out": None if out is None else str(out)}
@@ -70,6 +70,8 @@ def run(
     wanted = load_config(config, settings, base=base)
     wanted = select_editors(wanted, list(editors))
     wanted = with_variants(wanted, [n.strip() for n in (validity or "").split(",") if n.strip()])
+    if unused := unused_settings(wanted):
+        click.echo(unused, err=True)
     if dry_run:
         _tell_size(size(wanted), wanted, as_json=as_json)
         return

@@ -267,6 +267,17 @@ def _refusal(spec: HubSpec, error: BaseException) -> UserError:
     )
 
 
+def local_files(named: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Files that such an option names; none for the shipped corpus or a dataset of the hub.
+
+    Example:
+        >>> local_files("mine.txt"), local_files("hub:wikitext"), local_files(None)
+        (('mine.txt',), (), ())
+    """
+    names = () if named is None else (named,) if isinstance(named, str) else tuple(named)
+    return tuple(name for name in names if not name.startswith(HUB))
+
+
 def open_corpus(named: str | Sequence[str] | None) -> TextSource:
     """The corpus that an option names; None is the one that comes with the toolkit.
 

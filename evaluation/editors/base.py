@@ -105,6 +105,17 @@ class Editor(ABC):
         """
         return ()
 
+    @classmethod
+    def files_of(cls, params: Any) -> tuple[str, ...]:
+        """Local files that options name; none where they name none.
+
+        Asked before the model is loaded: one that is missing is refused then.
+
+        Args:
+            params: An instance of the method's ``Params``.
+        """
+        return ()
+
     @property
     def edited_layers(self) -> tuple[int, ...]:
         """The blocks that its options name, counted from 0; none where they name none. The model must have them."""

@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Callable, Mapping
 from functools import cache as remember
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from curation.files.artifact_cache import Cache
@@ -89,6 +90,7 @@ def check_options(
     *,
     where: str,
     depth: Callable[[], int | None] | None = None,
+    files_here: bool = True,
 ) -> tuple[int, ...]:
     """Refuse a method's options without loading a model: unknown names, values of a wrong kind or out of range.
 
@@ -101,12 +103,13 @@ def check_options(
         where: What the error names, such as ``editors.rome.params``.
         depth: Gives the model's number of layers or None; asked only where it matters. Without it the model's
             configuration is read.
+        files_here: Whether files that the options name must be on this machine.
 
     Returns:
         Layers that the options name.
 
     Raises:
-        UserError: unknown method, or a layer that the model does not have.
+        UserError: unknown method, a layer that the model does not have, or a file that is not there.
         DataError: an option is refused; one sentence with the nearest name.
 
     Example:
@@ -129,6 +132,11 @@ def check_options(
     params = validate(kind.Params, _without_alternatives(kind, tuned, changes), where=where)
     if layers := kind.layers_of(params):
         refuse_missing_layers(layers, ask(), where=where)
+    missing = [name for name in kind.files_of(params) if not Path(name).is_file()] if files_here else []
+    if missing:
+        raise UserError(
+            f"there is no file '{missing[0]}'", where=where, fix=f"name a file on this machine; '{method}' reads it"
+        )
     return layers
 
 

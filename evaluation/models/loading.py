@@ -133,17 +133,26 @@ def pick_device(device: str) -> torch.device | str:
     """
     if device == SPREAD:
         return SPREAD
-    if device == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        picked = torch.device(device)
-    except RuntimeError:
-        raise ModelError(f"unknown device '{device}'", allowed="auto, cpu, cuda, cuda:0 ..., map") from None
+    picked = check_device_name(device) or torch.device("cuda" if torch.cuda.is_available() else "cpu")
     if picked.type == "cuda" and not torch.cuda.is_available():
         raise ModelError("no CUDA device is at hand", where=device, fix="use device = 'cpu' or 'auto'")
     if picked.type == "cuda" and (picked.index or 0) >= torch.cuda.device_count():
         raise ModelError(f"there are {torch.cuda.device_count()} CUDA devices", where=device)
     return picked
+
+
+def check_device_name(device: str) -> torch.device | None:
+    """The device of a name, whether or not this machine has it; None for ``auto`` and ``map``, which name none.
+
+    Raises:
+        ModelError: no device is called so.
+    """
+    if device in ("auto", SPREAD):
+        return None
+    try:
+        return torch.device(device)
+    except RuntimeError:
+        raise ModelError(f"unknown device '{device}'", allowed="auto, cpu, cuda, cuda:0 ..., map") from None
 
 
 def pick_dtype(dtype: str) -> torch.dtype:

@@ -45,6 +45,8 @@ class RegimeChoice(Options):
             raise ValueError("'single' takes no size")
         if self.name == "batch" and not isinstance(self.size, int):
             raise ValueError("'batch' takes one size, such as size = 10")
+        if self.name != "sequential" and self.score != "both":
+            raise ValueError(f"score is for 'sequential'; '{self.name}' is scored once")
         if self.name == "sequential" and not self.sizes:
             raise ValueError("'sequential' takes one length or more, such as size = [1, 10]; left out: 1, 10 and 100")
         return self

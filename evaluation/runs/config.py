@@ -111,7 +111,7 @@ class RunConfig(Options):
             file it is a table ``engine`` whose ``name`` this is and which holds the four settings that follow; beside
             the others, as in files of version 0.1 and in a run's folder, they mean the same.
         address: ``ray``: the cluster; processes of this machine where it is not given. ``workers``: how many processes.
-            With another engine, as after ``--engine fast``, both rest.
+            With another engine, as after ``--engine fast``, both are unused, and the command says so.
         group: Cases whose edits are made together by ``fast``; chosen for the device where it is not given.
         batch_tokens: Most tokens of one forward pass.
         feed: A store that gets the results too; a store that the split came from gets them anyway.
@@ -202,6 +202,27 @@ class RunConfig(Options):
 
 ENGINE = {"name": "engine", **{name: name for name in ("address", "workers", "group", "batch_tokens")}}
 """Settings of the table ``engine``, and the fields of a run that they are."""
+
+
+def unused_settings(config: RunConfig) -> str:
+    """A sentence on settings that are for another engine than a run's; empty where there are none.
+
+    Example:
+        >>> config = RunConfig(split={"name": "mini"}, editors={"ft": {"name": "ft"}}, out="x", workers=4)
+        >>> unused_settings(config)
+        "workers is not used by the engine 'fast': it is for engine = 'ray'."
+    """
+    names = ["workers", "address"] if config.engine != "ray" else []
+    names = [name for name in names if getattr(config, name) is not None]
+    if names:
+        verb = "are" if len(names) > 1 else "is"
+        return (
+            f"{' and '.join(names)} {verb} not used by the engine '{config.engine}': "
+            f"{'they are' if len(names) > 1 else 'it is'} for engine = 'ray'."
+        )
+    if config.engine == "simple" and config.group is not None:
+        return "group is not used by the engine 'simple', which makes one edit at a time."
+    return ""
 
 
 def flat_engine(data: dict[str, Any]) -> dict[str, Any]:

@@ -20,7 +20,11 @@ from schemas.core.errors import UserError
 
 
 def check_parameters(
-    editors: Mapping[str, EditorChoice], *, model: str, depth: Callable[[], int | None] | None = None
+    editors: Mapping[str, EditorChoice],
+    *,
+    model: str,
+    depth: Callable[[], int | None] | None = None,
+    files_here: bool = True,
 ) -> bool:
     """Refuse bad parameters of methods before anything is opened or loaded.
 
@@ -28,17 +32,20 @@ def check_parameters(
         editors: Choices (``name`` and ``params``) by label.
         model: Name of the model, for presets and the number of its layers.
         depth: Gives the model's number of layers or None; without it the model's configuration is read, once.
+        files_here: Whether files that options name must be on this machine: a cluster has its own.
 
     Returns:
         Whether everything was judged; False where options name layers and the model's depth is not known yet.
 
     Raises:
-        UserError: an unknown method or parameter, a value that it does not take, or a layer that the model does not
-            have; names the editor.
+        UserError: an unknown method or parameter, a value that it does not take, a layer that the model does not
+            have, or a file that is not there; names the editor.
     """
     ask = functools.cache(depth or (lambda: model_depth(model)))
     layers = [
-        check_options(choice.name, model, choice.params, where=f"editors.{label}.params", depth=ask)
+        check_options(
+            choice.name, model, choice.params, where=f"editors.{label}.params", depth=ask, files_here=files_here
+        )
         for label, choice in editors.items()
     ]
     return not any(layers) or ask() is not None

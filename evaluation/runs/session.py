@@ -16,6 +16,7 @@ from evaluation.api_models.endpoint import EndpointChoice, is_endpoint
 from evaluation.editors import EDITORS
 from evaluation.inference.answering import ModelScorer, scored, written
 from evaluation.metrics.generation import Generation
+from evaluation.models.loading import check_device_name
 from evaluation.runs.baseline_answers import BaselineAnswers
 from evaluation.runs.config import RunConfig, SplitChoice
 from evaluation.runs.plan import BASELINE, ask, ask_shared, choose, load_metrics
@@ -93,7 +94,7 @@ def execute(
     """
     endpoint = is_endpoint(config.model)
     depth = (lambda: None) if endpoint else None if lm is None else (lambda: lm.layout.depth)
-    check_parameters(config.editors, model=config.model, depth=depth)
+    check_parameters(config.editors, model=config.model, depth=depth, files_here=config.engine != "ray")
     split = open_split(config.split)
     support = open_support(config.support, split)
     check_editors(config.editors, split=split, support=support, model=config.model, engine=config.engine)
@@ -249,7 +250,9 @@ def size(config: RunConfig) -> Size:
     run folder has finished, carried over to the others.
     """
     endpoint = is_endpoint(config.model)
-    judged = check_parameters(config.editors, model=config.model, depth=(lambda: None) if endpoint else None)
+    check_device_name(config.device)
+    depth = (lambda: None) if endpoint else None
+    judged = check_parameters(config.editors, model=config.model, depth=depth, files_here=config.engine != "ray")
     split = open_split(config.split)
     support = open_support(config.support, split)
     check_editors(config.editors, split=split, support=support, model=config.model, engine=config.engine)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -83,6 +84,10 @@ TOML_TYPES = {"tuple_type": "a list", "list_type": "a list", "model_type": "a ta
 """Complaints of pydantic in Python's words, and what the value should be in TOML's."""
 
 
+_BRANCH = re.compile(r"constrained-\w+|int|float|str|bool|none|(?:function|literal|tuple|list|dict|nullable)[-\[].*")
+"""How pydantic names a branch of a union in the place of a complaint."""
+
+
 def _holds(kind: type, value: Any) -> bool:
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else (value,)
     return any(isinstance(part, kind) for part in parts)
@@ -123,7 +128,13 @@ def explain(error: ValidationError, *, known: Sequence[str] = (), types: Mapping
             key under which its reply is journaled.
     """
     first, *rest = error.errors()
-    place = ".".join(str(p) for p in first["loc"])
+    parts = [str(p) for p in first["loc"]]
+    if types and any(_BRANCH.fullmatch(part) for part in parts[1:]):  # one of several types, none of which fits
+        same = [e for e in rest if e["loc"][0] == first["loc"][0]]
+        first, rest = max([first, *same], key=lambda e: len(e["loc"])), [e for e in rest if e not in same]
+        parts = [str(p) for p in first["loc"]]
+        parts = parts[:1] + [part for part in parts[1:] if not _BRANCH.fullmatch(part)]
+    place = ".".join(parts)
     message = first["msg"].removeprefix("Value error, ")
     if first["type"] == "extra_forbidden":
         near = suggest(str(first["loc"][-1]), list(known))

@@ -15,6 +15,7 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
+from evaluation.covariance.corpus import local_files
 from evaluation.covariance.covariance import Corpus
 from evaluation.editors.base import Editor, check_requests
 from evaluation.edits.edit import Edit, WeightEdit
@@ -66,6 +67,11 @@ class Boost(Editor):
     params: Params
     _ready: _Constant | None = None
     _rows: list[list[int]] | None = None
+
+    @classmethod
+    def files_of(cls, params: Params) -> tuple[str, ...]:
+        """The corpus."""
+        return local_files(params.corpus)
 
     @property
     def components(self) -> Mapping[str, str]:

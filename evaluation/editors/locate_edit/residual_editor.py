@@ -115,6 +115,11 @@ class ResidualEditor(StabilisedEditor):
         """The layers of its options."""
         return params.layers
 
+    @classmethod
+    def files_of(cls, params: Params) -> tuple[str, ...]:
+        """Corpus or ready statistics."""
+        return params.files
+
     @property
     def components(self) -> Mapping[str, str]:
         """The template sampler's version, and digests of corpus or ready statistics."""

@@ -66,6 +66,11 @@ class Rome(StabilisedEditor):
         """The layers of its options."""
         return (params.layer,)
 
+    @classmethod
+    def files_of(cls, params: Params) -> tuple[str, ...]:
+        """Corpus or ready statistics, where its options ask for any."""
+        return params.files if params.covariance else ()
+
     @property
     def components(self) -> Mapping[str, str]:
         """The template sampler's version, and digests of corpus or ready statistics."""

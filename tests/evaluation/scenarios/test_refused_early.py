@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,10 @@ def test_unknown_and_wrong_options_of_every_method(config: Path, method: str, mo
         ('regime={ name = "sequential", size = [1, -1] }', "sizes are 1 or more"),
         ('regime={ name = "sequential", score = "never" }', "regime.score: Input should be"),
         ('regime={ name = "single", size = 2 }', "'single' takes no size"),
+        ('regime={ name = "batch", size = "4" }', "regime.size: Input should be a number, not a text"),
+        ('regime={ name = "batch", size = 2, score = "end" }', "score is for 'sequential'; 'batch' is scored once"),
+        ("limit=0", "limit: Input should be greater than or equal to 1"),
+        ("limit={ temporal = -1 }", "limit.temporal: Input should be greater than or equal to 0"),
         ("generation.max_tokens=0", "generation.max_tokens"),
         ("generation.max_tokns=9", "generation.max_tokns: unknown field"),
         ("engine.group=0", "group: Input should be greater than or equal to 1"),
@@ -93,6 +98,58 @@ def test_layers_that_the_model_does_not_have(config: Path, method: str, option: 
     editor = ("--set", f'editors={{x={{name="{method}"}}}}', "--set", f"editors.x.params.{option}")
     message = refusal("run", str(config), *editor, *more)
     assert message.startswith("editors.x.params: the model has no layer ") and "allowed: 0 to 29" in message
+
+
+@pytest.mark.parametrize("more", DRY, ids=["run", "dry run"])
+@pytest.mark.parametrize(
+    ("method", "option"),
+    [
+        ("rome", 'moments="no.safetensors"'),
+        ("memit", 'corpus=["no.txt"]'),
+        ("alphaedit", 'corpus="no.txt"'),
+        ("boost", 'corpus="no.txt"'),
+    ],
+)
+def test_files_that_are_not_there(config: Path, method: str, option: str, more: list[str]) -> None:
+    editor = ("--set", f'editors={{x={{name="{method}"}}}}', "--set", f"editors.x.params.{option}")
+    assert refusal("run", str(config), *editor, *more).startswith("editors.x.params: there is no file 'no.")
+
+
+def test_files_of_others_and_unused_ones_are_not_asked_for(config: Path) -> None:
+    """A dataset of the hub, a corpus beside ready statistics, statistics that are not used, files of a cluster."""
+    (config.parent / "pack.safetensors").write_bytes(b"")
+    pack = json.dumps(str(config.parent / "pack.safetensors"))
+    for method, option, more in [
+        ("memit", 'corpus="hub:some/text"', []),
+        ("memit", f'moments={pack},corpus="no.txt"', []),
+        ("rome", 'covariance=false,corpus="no.txt"', []),
+        ("rome", 'corpus="no.txt"', ["--engine", "ray"]),
+    ]:
+        words = [str(config), "--set", f'editors={{x={{name="{method}",params={{{option}}}}}}}', "--dry-run", *more]
+        result = CliRunner().invoke(command("run"), words)
+        assert result.exit_code == 0, (method, option, result.output, result.exception)
+
+
+def test_a_device_that_nobody_has_is_refused_in_a_dry_run_one_of_another_machine_is_not(config: Path) -> None:
+    assert "unknown device 'gpu7'" in refusal("run", str(config), "--set", "device=gpu7", "--dry-run")
+    result = CliRunner().invoke(command("run"), [str(config), "--set", "device=cuda:7", "--dry-run"])
+    assert result.exit_code == 0, result.output
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--workers", "2"], "workers is not used by the engine 'fast': it is for engine = 'ray'."),
+        (["--set", "engine={ name = 'simple', workers = 2, address = 'ray://x:1' }"], "workers and address are not"),
+        (["--set", "engine={ name = 'simple', group = 2 }"], "group is not used by the engine 'simple'"),
+        (["--set", "engine={ name = 'ray', group = 2, workers = 2 }"], ""),
+        ([], ""),
+    ],
+)
+def test_settings_of_another_engine_are_said_to_be_unused(config: Path, words: list[str], said: str) -> None:
+    result = CliRunner().invoke(command("run"), [str(config), "--dry-run", *words])
+    assert result.exit_code == 0, result.output
+    assert said in result.stderr if said else not result.stderr
 
 
 def test_the_last_layer_is_accepted_and_an_unknown_model_is_said_to_be_unchecked(config: Path) -> None:

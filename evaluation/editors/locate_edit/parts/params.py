@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from evaluation.covariance.corpus import local_files
 from schemas.core.config import Options
 
 
@@ -47,3 +48,8 @@ class CovarianceParams(Options):
     cap: int | None = Field(default=None, ge=1)
     moments: str | None = None
     ridge: float = Field(default=0.0, ge=0)
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Local files that are read for them."""
+        return (self.moments,) if self.moments else local_files(self.corpus)
