@@ -17,7 +17,7 @@ class AssignmentSettings(NamedTuple):
     """How work is shared out.
 
     Attributes:
-        overlap: People an item.
+        overlap: Raters per item.
         batch: Items a batch; training items are batch 0.
         name: Seeds all draws: the campaign's name.
     """

@@ -19,7 +19,7 @@ class CampaignOptions(Options):
     """How a campaign's items are chosen and shared out.
 
     Attributes:
-        overlap: People an item.
+        overlap: Raters per item.
         batch: Items a batch.
         percent: How many of the store's items, stratified; 100 for all.
         least: From every stratum at the least, when sampled.

@@ -91,7 +91,7 @@ def study(way: str, seed: int, *, cases: int, persons: int, overlap: int, width:
         seed: Of the world: the same for each way.
         cases: Of four scripts each.
         persons: Who rate.
-        overlap: People an item at the most.
+        overlap: Raters per item, at most.
         width: Of the rule.
         step: Items a person between two looks.
     """

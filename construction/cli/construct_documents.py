@@ -9,10 +9,11 @@ import click
 
 from construction.cli.closing import resumable, show_counts, show_estimate
 from construction.documents.defaults import FEWEST, MOST
-from construction.llm.cli_options import journal_option, model_options
-from curation.cli.options import json_option, limit_option, shared_option, store_option
+from construction.llm.cli_options import writing_options
+from curation.cli.options import limit_option, store_option
 from schemas.text.counting import counted
 
+_PROBES = click.IntRange(1, 60)
 _CUT = "Cut a plain text into documents of so many sentences, and longer documents of other files."
 _READER = "Second model that answers every probe, from its document and without; named as for construct --author."
 _SAMPLES = "Calls per document; their probes are put together."
@@ -24,20 +25,13 @@ _LICENCE = "Licence of documents that state none."
 @store_option("store", also="Created if absent.")
 @click.option("--cut", type=click.IntRange(1, 20), help=_CUT)
 @click.option(
-    "--fewest", type=click.IntRange(1, 60), default=FEWEST, show_default=True, help="Probes per call, at least."
+    "--min-probes", "fewest", type=_PROBES, default=FEWEST, show_default=True, help="Probes per call, at least."
 )
-@click.option("--most", type=click.IntRange(1, 60), default=MOST, show_default=True, help="Probes per call, at most.")
+@click.option("--max-probes", "most", type=_PROBES, default=MOST, show_default=True, help="Probes per call, at most.")
 @click.option("--calls", "samples", type=click.IntRange(1, 10), default=1, show_default=True, help=_SAMPLES)
 @click.option("--second-reader", "reader_name", help=_READER)
 @limit_option(also="documents.")
-@click.option("--profile", help="Prompts to use: 'paper', or 'embedded' for the model of this name.")
-@click.option("--prompts", "prompts_path", type=click.Path(path_type=Path), help="Folder with your own prompts.")
-@click.option("--licence", default="not stated", show_default=True, help=_LICENCE)
-@journal_option
-@click.option("--fsync", is_flag=True, help="Flush every reply to disk, so that it survives a power cut.")
-@shared_option("--dry-run", is_flag=True, also="Shows calls, rough tokens and cost.")
-@model_options
-@json_option
+@writing_options(licence=_LICENCE)
 def construct_documents(*, dry_run: bool, as_json: bool, **options: Any) -> None:
     """Have a model write probes of three levels about the documents of SOURCE, and check them.
 
@@ -54,7 +48,7 @@ def construct_documents(*, dry_run: bool, as_json: bool, **options: Any) -> None
       scedit data construct-documents documents.csv --store documents.duckdb --model gpt-4o --second-reader gpt-4o-mini
     """  # noqa: D301 - click needs the real backspace
     if options["most"] < options["fewest"]:
-        raise click.UsageError(f"--most {options['most']} are fewer than --fewest {options['fewest']}")
+        raise click.UsageError(f"--max-probes {options['most']} is less than --min-probes {options['fewest']}")
     from construction.documents.job import ProbeJob, prepare_probes, run_probes
     from construction.pipeline.progress import ProgressDisplay
 

@@ -9,8 +9,8 @@ import click
 
 from construction.cli.closing import resumable, show_counts, show_estimate
 from construction.events.defaults import CAP, EVENTS, EVENTS_PER_TOPIC, INSIDE, OUTSIDE, THRESHOLD, UNTOUCHED
-from construction.llm.cli_options import journal_option, model_options
-from curation.cli.options import json_option, shared_option, store_option
+from construction.llm.cli_options import writing_options
+from curation.cli.options import shared_option, store_option
 from schemas.text.counting import counted
 
 _FACTS = "File of facts that answer paths and out-of-scope questions, or 'shipped'; repeatable."
@@ -24,10 +24,15 @@ _LICENCE = "Licence of what the model writes about topics."
 @store_option("store", also="Created if absent.")
 @click.option("--facts-from", "facts", multiple=True, help=_FACTS)
 @click.option(
-    "--events", type=click.IntRange(1, 100_000), default=EVENTS, show_default=True, help="Events of each template."
+    "--events-per-template",
+    "events",
+    type=click.IntRange(1, 100_000),
+    default=EVENTS,
+    show_default=True,
+    help="Events of each template.",
 )
 @click.option(
-    "--most-frequent",
+    "--max-frequency",
     "cap",
     type=click.FloatRange(min=1),
     default=CAP,
@@ -45,8 +50,7 @@ _LICENCE = "Licence of what the model writes about topics."
 @click.option("--paraphrase/--no-paraphrase", default=True, show_default=True, help="Have events worded as news.")
 @click.option("--topic", "topics", multiple=True, help=_TOPIC)
 @click.option(
-    "--topic-events",
-    "events_per_topic",
+    "--events-per-topic",
     type=click.IntRange(1, 10_000),
     default=EVENTS_PER_TOPIC,
     show_default=True,
@@ -55,21 +59,14 @@ _LICENCE = "Licence of what the model writes about topics."
 @click.option("--in-scope", "inside", type=click.IntRange(0, 20), default=INSIDE, show_default=True, help=_IN)
 @click.option("--out-of-scope", "outside", type=click.IntRange(0, 20), default=OUTSIDE, show_default=True, help=_OUT)
 @click.option(
-    "--most-alike",
+    "--max-similarity",
     "threshold",
     type=click.FloatRange(min=0.01, max=1.0),
     default=THRESHOLD,
     show_default=True,
     help="Of two events of topics with a ROUGE-1 above this one goes.",
 )
-@click.option("--profile", help="Prompts to use: 'paper', or 'embedded' for the model of this name.")
-@click.option("--prompts", "prompts_path", type=click.Path(path_type=Path), help="Folder with your own prompts.")
-@click.option("--licence", default="not stated", show_default=True, help=_LICENCE)
-@journal_option
-@click.option("--fsync", is_flag=True, help="Flush every reply to disk, so that it survives a power cut.")
-@shared_option("--dry-run", is_flag=True, also="Shows calls, rough tokens and cost.")
-@model_options
-@json_option
+@writing_options(licence=_LICENCE)
 def construct_events(*, dry_run: bool, as_json: bool, **options: Any) -> None:
     """Draw events from TEMPLATES, have them paraphrased, and write questions about them and about topics' events.
 

@@ -14,47 +14,32 @@ from construction.documents.prompt_file import ProbePrompts, load_probe_prompts
 from construction.documents.sources import ReadDocuments, read_documents
 from construction.documents.steps import ProbesAsk, ProbeStep
 from construction.documents.tally import ProbeCounts, ProbeTally
-from construction.llm.cli_options import journal_of
-from construction.llm.connection import Access
 from construction.llm.cost.estimates import CallCounter, CallEstimate
 from construction.llm.session import ModelSession, model_session
 from construction.pipeline.author_models import ScriptAuthor, profile_of, verifier
 from construction.pipeline.progress import ProgressDisplay
-from construction.pipeline.session import tick_display
+from construction.pipeline.session import WritingJob, tick_display
 from curation.store.store import Store
 
 _PROBE_TOKENS, _ANSWER_TOKENS = 55, 15
 
 
-class ProbeJob(ProbeWork):
+class ProbeJob(ProbeWork, WritingJob):
     """What is to be constructed, from what, with which model.
 
     Attributes:
         source: File of documents.
-        store: The DuckDB file; made if absent.
-        access: The model and how it is asked.
         cut: Sentences of a document that is cut from a text.
         limit: Take the first so many documents.
-        licence: Of documents that state none.
         reader_name: The second reader, named as ``--author`` names a model; None for none.
-        profile: Prompts to use; None for those of the model. ``prompts_path``: a folder of prompts in their place.
-        journal_path: The replies on record; None for ``STORE.llm.jsonl``.
-        fsync: Force every reply to the disk.
 
-    The other attributes are those of ``ProbeWork``.
+    The other attributes are those of ``ProbeWork`` and ``WritingJob``.
     """
 
     source: Path
-    store: Path
-    access: Access
     cut: int | None = None
     limit: int | None = None
-    licence: str = "not stated"
     reader_name: str | None = None
-    profile: str | None = None
-    prompts_path: Path | None = None
-    journal_path: Path | None = None
-    fsync: bool = False
 
     @model_validator(mode="after")
     def _in_order(self) -> ProbeJob:
@@ -63,17 +48,12 @@ class ProbeJob(ProbeWork):
         return self
 
     @property
-    def journal(self) -> Path:
-        """The replies on record."""
-        return self.journal_path or journal_of(self.store)
-
-    @property
     def plan(self) -> ProbePlan:
         """What to construct."""
         return ProbePlan(
             **{name: getattr(self, name) for name in ProbeWork.model_fields},
             second_reader=self.reader_name is not None,
-            batch=1_000_000 if self.access.batch else 2 if self.access.on_this_machine else 20,
+            batch=self.batch,
         )
 
 

@@ -16,13 +16,11 @@ from construction.events.questions import ask_facts
 from construction.events.steps import ParaphraseStep, TendencyAsk, TendencyStep, TopicStep
 from construction.events.tally import EventCounts, EventTally
 from construction.events.templates import read_templates
-from construction.llm.cli_options import journal_of
-from construction.llm.connection import Access
 from construction.llm.cost.estimates import CallCounter, CallEstimate
 from construction.llm.session import ModelSession, model_session
 from construction.pipeline.author_models import profile_of
 from construction.pipeline.progress import ProgressDisplay
-from construction.pipeline.session import tick_display
+from construction.pipeline.session import WritingJob, tick_display
 from curation.loaders import load
 from curation.store.store import Store
 from schemas.core.errors import UserError
@@ -31,44 +29,26 @@ from schemas.facts import Fact, Source
 _REPLY_TOKENS = {"paraphrase": 90, "topic_events": 350, "tendency_questions": 700}
 
 
-class EventJob(EventWork):
+class EventJob(EventWork, WritingJob):
     """What is to be constructed, from what, with which model.
 
     Attributes:
         templates: File of templates (TOML); None where only events of topics are wanted.
-        store: The DuckDB file; made if absent.
-        access: The model and how it is asked.
         facts: Files of facts that answer paths and out-of-scope questions.
         events: Events of each template.
         cap: An entity's frequency counts up to this.
         seed: Another one draws other events.
         untouched: Out-of-scope factual questions of an event, at most.
-        profile: Prompts to use; None for those of the model. ``prompts_path``: a folder of prompts in their place.
-        licence: Of what the model writes about topics.
-        journal_path: The replies on record; None for ``STORE.llm.jsonl``.
-        fsync: Force every reply to the disk.
 
-    The other attributes are those of ``EventWork``.
+    The other attributes are those of ``EventWork`` and ``WritingJob``.
     """
 
     templates: Path | None
-    store: Path
-    access: Access
     facts: tuple[str, ...] = ()
     events: int = EVENTS
     cap: float = CAP
     seed: int = 0
     untouched: int = UNTOUCHED
-    profile: str | None = None
-    prompts_path: Path | None = None
-    licence: str = "not stated"
-    journal_path: Path | None = None
-    fsync: bool = False
-
-    @property
-    def journal(self) -> Path:
-        """The replies on record."""
-        return self.journal_path or journal_of(self.store)
 
     @property
     def plan(self) -> EventPlan:
@@ -76,7 +56,7 @@ class EventJob(EventWork):
         return EventPlan(
             **{name: getattr(self, name) for name in EventWork.model_fields},
             source=Source(name="events of topics", licence=self.licence),
-            batch=1_000_000 if self.access.batch else 2 if self.access.on_this_machine else 20,
+            batch=self.batch,
         )
 
 

@@ -9,12 +9,13 @@ from typing import Any
 
 import click
 
-from curation.cli.options import shared_option
+from curation.cli.options import json_option, shared_option
 from schemas.core.errors import UserError
 from schemas.text.counting import counted
 
 _CONTEXT = "Tokens of prompt and reply, for a model on this machine (4096; embedded: 2048)."
 _THREADS = "Processor threads at most, for a model on this machine (2)."
+_PATH = click.Path(path_type=Path)
 _POSITIVE = click.FloatRange(min=0, min_open=True)
 _KEY = "Environment variable with the key."
 _MODEL = "Model name at the endpoint; or on this machine: embedded, local, gguf:PATH, hf:OWNER/REPOSITORY/FILE."
@@ -95,6 +96,33 @@ def refuse_unanswered(waiting: int, noun: str) -> None:
     """
     if waiting:
         raise UserError(f"{counted(waiting, noun)} without an answer so far", fix="give the same command again")
+
+
+def writing_options(*, licence: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Options of a command that has a model write records: prompts, licence, journal, trial run, the model's own.
+
+    Args:
+        licence: Help text of ``--licence``.
+    """
+    options = (
+        click.option("--profile", help="Prompts to use: 'paper', or 'embedded' for the model of this name."),
+        click.option(
+            "--prompts", "prompts_path", type=click.Path(path_type=Path), help="Folder with your own prompts."
+        ),
+        click.option("--licence", default="not stated", show_default=True, help=licence),
+        journal_option,
+        click.option("--fsync", is_flag=True, help="Flush every reply to disk, so that it survives a power cut."),
+        shared_option("--dry-run", is_flag=True, also="Shows calls, rough tokens and cost."),
+        model_options,
+        json_option,
+    )
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
 
 
 def model_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -78,7 +78,7 @@ class Embeddings:
         return rows[[place[t] for t in table]], rows[[place[t] for t in queries]]
 
     def cosines(self, queries: Any, table: Any) -> Any:
-        """Cosines in float64, so that the order does not hang on the size of a block."""
+        """Cosines in float64, so that the order does not depend on the size of a block."""
         return queries.astype("float64") @ table.astype("float64").T
 
 

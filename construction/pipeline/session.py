@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from construction.authoring.tally import ConstructionCounts
+from construction.llm.cli_options import journal_of
 from construction.llm.connection import Access
 from construction.llm.cost.budget import Budget
 from construction.llm.reply_cache import ReplyCache
@@ -25,6 +26,37 @@ from schemas.core.config import Options
 
 SNAPSHOT_SECONDS = 30.0
 TICK_SECONDS = 1.0
+
+
+class WritingJob(Options):
+    """Where a job that has a model write records for one kind of edit reads and writes, and which model it asks.
+
+    Attributes:
+        store: The DuckDB file; made if absent.
+        access: The model and how it is asked.
+        profile: Prompts to use; None for those of the model. ``prompts_path``: a folder of prompts in their place.
+        licence: Of what states none.
+        journal_path: The replies on record; None for ``STORE.llm.jsonl``.
+        fsync: Force every reply to the disk.
+    """
+
+    store: Path
+    access: Access
+    profile: str | None = None
+    prompts_path: Path | None = None
+    licence: str = "not stated"
+    journal_path: Path | None = None
+    fsync: bool = False
+
+    @property
+    def journal(self) -> Path:
+        """The replies on record."""
+        return self.journal_path or journal_of(self.store)
+
+    @property
+    def batch(self) -> int:
+        """Records whose calls are under way together: all for the Batch API, few for a model on this machine."""
+        return 1_000_000 if self.access.batch else 2 if self.access.on_this_machine else 20
 
 
 class Session(Options):

@@ -95,7 +95,7 @@ class StoreCheck:
         on: Kind of the items that it judges: ``fact``, ``question``, ``script``, ``prompt`` ...
         about: One line for lists.
         default_model: The model where none is named; None for a check that uses none.
-        on_request: Runs only where its name is given, or a model for it: its verdicts hang on the model's skill, and
+        on_request: Runs only where its name is given, or a model for it: its verdicts depend on the model's skill, and
             its calls may cost money.
         batch: Items that are judged, and whose verdicts are kept, together.
         model: Name of the model as the verdicts give it.

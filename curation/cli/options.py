@@ -38,7 +38,7 @@ TEXTS = {
     "--split-file": "A frozen split file.",
     "--rule": "TOML file with a [rule] table.",
     "--rubric": "What is rated: scripts, open answers about events (tendency), or pairs of them (consistency).",
-    "--errata": "File of known faults (scedit split errata add).",
+    "--errata": "File of known faults (JSONL), as scedit split errata add writes it.",
     "--resamples": "Bootstrap resamples for the intervals.",
     "--retry-failed": "Try again what failed.",
     "--force": "Replace what stands at the output, though this command did not write it or it was changed since.",

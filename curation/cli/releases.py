@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from curation.cli.options import json_option, json_options, store_option, writes
+from curation.cli.options import json_option, json_options, shared_option, store_option, writes
 from schemas.core.clock import today
 from schemas.text.counting import counted
 
@@ -75,7 +75,7 @@ def _split(name: str, store: object) -> Split:
 @click.command("add")
 @click.argument("item")
 @click.argument("what")
-@click.option("--file", "path", type=_PATH, required=True, help="Errata file (JSONL). Created if absent.")
+@shared_option("--errata", "--file", "path", type=_PATH, required=True, also="Created if absent.")
 @click.option(
     "--action",
     type=click.Choice(["drop", "hold", "note"]),
@@ -90,7 +90,7 @@ def errata_add(item: str, what: str, path: Path, action: str, store_path: Path |
 
     With a store the entry points at the item's present content, and no longer applies once that is corrected.
 
-    Example: scedit split errata add facts/cf/P36/france "wrong capital" --file errata.jsonl --store my.duckdb
+    Example: scedit split errata add facts/cf/P36/france "wrong capital" --errata errata.jsonl --store my.duckdb
     """
     from curation.splits.errata import Erratum, add_erratum
     from curation.store.store import Store
@@ -137,7 +137,7 @@ def errata_withdraw(
 
 
 @click.command("list")
-@click.option("--file", "path", type=_PATH, help="Errata file.")
+@shared_option("--errata", "--file", "path", type=_PATH)
 @click.option("--split", "split_name", help="Those in the header of this split.")
 @store_option(required=False, also="Says also whether each still applies.")
 @json_options

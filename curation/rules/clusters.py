@@ -155,7 +155,7 @@ def _standing_members(store: Store, ruling: Decisions, members: Sequence[str]) -
 
 
 class _ClusterBlock:
-    """Some members with the question, script and fact that they hang on."""
+    """Some members with the question, script and fact that they depend on."""
 
     def __init__(self, store: Store, ruling: Decisions, ids: Collection[str]) -> None:
         kinds: tuple[type[Record], ...] = (Fact, ScriptQuestion, Script, ScriptPrompt)

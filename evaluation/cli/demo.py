@@ -150,8 +150,16 @@ def _demo_of_events(context: click.Context, out: str, model: str, limit: int) ->
         step("model", "fetch", LOCAL)
     click.secho(f"1  Construct: events of two templates and a topic, questions by the {model} model", bold=True)
     step(
-        *("data", "construct-events", f"{out}/templates.toml", "--facts-from", f"{out}/facts.jsonl", "--events", "1"),
-        *("--topic", "Transportation", "--topic-events", "2", "--in-scope", "2", "--out-of-scope", "1"),
+        *(
+            "data",
+            "construct-events",
+            f"{out}/templates.toml",
+            "--facts-from",
+            f"{out}/facts.jsonl",
+            "--events-per-template",
+            "1",
+        ),
+        *("--topic", "Transportation", "--events-per-topic", "2", "--in-scope", "2", "--out-of-scope", "1"),
         *("--licence", "CC0-1.0", "--store", store, "--model", model),
     )
     click.secho("2  Freeze what was kept", bold=True)
@@ -172,7 +180,7 @@ def _demo_of_documents(context: click.Context, out: str, model: str, limit: int)
     click.secho(f"1  Construct: the {model} model writes probes about {DOCUMENTS} documents", bold=True)
     step(
         *("data", "construct-documents", f"{out}/documents.jsonl", "--store", store, "--model", model),
-        *("--fewest", "4", "--most", "8"),
+        *("--min-probes", "4", "--max-probes", "8"),
     )
     click.secho("2  Freeze what was kept", bold=True)
     _freeze(step, "constructed", "--store", store, "--out", f"{out}/split.jsonl")

@@ -22,7 +22,8 @@ class Edit(Protocol):
     Attributes:
         deltas: Changes of weights; ``()`` leaves them as they are; None says that the edit cannot share a batch.
         notes: Measured facts about the making of the edit, as JSON values: ``loss``, ``steps``, ``value_norm`` (|v|),
-            ``norm_ratio`` (the change's norm over the weight's), ``blow_up`` (the edit is out of all proportion) ...
+            ``norm_ratio`` (the change's norm over the weight's), ``blow_up`` (it diverged: a norm ratio above
+            ``DIVERGENCE_RATIO``) ...
     """
 
     @property

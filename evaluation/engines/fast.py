@@ -169,7 +169,7 @@ def _edits(editor: EditorLike, jobs: Sequence[Job]) -> list[Any]:
         return list(editor.edit_each([job.case.request for job in jobs]))
     except Exception as problem:  # find out whose fault it is
         if len(jobs) == 1 or (device_fault(problem) and not out_of_memory(problem)):
-            return [problem] * len(jobs)  # a fault of the device is nobody's case: it is told, not worked around
+            return [problem] * len(jobs)  # a fault of the device belongs to no case: it is reported, not worked around
         log.debug("editing a group failed (%s); its cases are edited one by one", problem, exc_info=True)
     free_memory()
     return [_value_or_error(partial(editor.edit, [job.case.request])) for job in jobs]

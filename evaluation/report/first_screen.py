@@ -151,7 +151,7 @@ def _text_finding(part: ReportSection, answers: Sequence[AnsweredQuestion]) -> s
             note += f", {loops:,} of {'which' if cut > 1 else 'it'} in a loop"
         if held := stopped(answers):
             stops = ", ".join(repr(str(stop)) for stop in settings.get("stop", ()))
-            note += f"; {held:,} went on beyond the steps asked for and were stopped there (at {stops})"
+            note += f"; {held:,} wrote more steps than were asked for and were stopped there (at {stops})"
         if (lost := cut_off(every)[0] - cut) > 0:
             note += f"; of the scripts of {' and '.join(nulls)} (null), {lost:,} of {cut_off(every)[1] - count:,} were"
         text = f"{text} {note}{': read their ratings with that in mind' if cut or stopped(answers) else ''}.".strip()

@@ -181,8 +181,8 @@ def test_every_command_line_mentioned_exists() -> None:
 
 OWN_MEANING = {  # the name is a standard one and each command's help says what it is there
     *("--model", "--out", "--split", "--page", "--profile", "--prompts", "--version", "--port", "--temperature"),
-    *("--threshold", "--support", "--examples", "--percent", "--date", "--file", "--quorum", "--neighbours"),
-    *("--control-items", "--replace", "--source", "--licence", "--events"),
+    *("--threshold", "--support", "--examples", "--percent", "--date", "--quorum", "--neighbours"),
+    *("--control-items", "--replace", "--source", "--licence"),
 }
 OTHER_TYPE = {("split partition", "--seed"), ("split sample draw", "--format"), ("store check", "--model")}
 ALLOWED = {("annotate new", "--number")}

@@ -1,6 +1,6 @@
 """Control items for the rubrics of open answers: hand-written answers whose rating is known.
 
-The right option's words against a wrong option's, the answer of another event, a text that turns in circles, an
+The right option's words against a wrong option's, the answer of another event, a repetitive text, an
 instruction to the judge. As with scripts, their ratings stand in the store's lineage and enter no mean.
 """
 

@@ -28,7 +28,7 @@ def invoke(*args: object) -> str:
 def words(tmp_path: Path) -> list[str]:
     path = tmp_path / "facts.jsonl"
     path.write_text("".join(f"{f.model_dump_json()}\n" for f in facts()), encoding="utf-8")
-    return [str(write(tmp_path / "t.toml", data())), "--facts-from", str(path), "--events", "6"]
+    return [str(write(tmp_path / "t.toml", data())), "--facts-from", str(path), "--events-per-template", "6"]
 
 
 def test_events_and_questions_without_a_model(words: list[str], tmp_path: Path) -> None:
@@ -42,7 +42,7 @@ def test_events_and_questions_without_a_model(words: list[str], tmp_path: Path) 
 
 
 def test_a_dry_run_tells_calls_and_writes_nothing(words: list[str], tmp_path: Path) -> None:
-    model = ("--model", "gpt-4.1", "--base-url", "http://127.0.0.1:9/v1", "--topic", "Energy", "--topic-events", 10)
+    model = ("--model", "gpt-4.1", "--base-url", "http://127.0.0.1:9/v1", "--topic", "Energy", "--events-per-topic", 10)
     result = invoke("data", "construct-events", *words, "--store", tmp_path / "s.duckdb", *model, "--dry-run")
     assert result.startswith("6 events of templates; 23 calls, about ") and "$" in result
     assert list(tmp_path.glob("s.duckdb*")) == []
@@ -58,7 +58,7 @@ def test_a_place_without_a_type_is_one_sentence(words: list[str], tmp_path: Path
 def command(words: list[str], folder: Path, url: str) -> list[Any]:
     return [
         *(programs.CLI, "data", "construct-events", *words, "--store", str(folder / "s.duckdb"), "--json"),
-        *("--model", "scripted", "--base-url", url, "--topic", "Energy", "--topic", "Law", "--topic-events", "10"),
+        *("--model", "scripted", "--base-url", url, "--topic", "Energy", "--topic", "Law", "--events-per-topic", "10"),
         *("--concurrency", "4", "--attempts", "1"),
     ]
 

@@ -25,7 +25,7 @@ def test_stages_by_hand() -> None:
     assert second.gained is not None and (second.gained.value, second.gained.n) == (1.0, 1)
 
 
-def test_a_run_climbs_the_ladder_on_the_same_cases(tmp_path: Path) -> None:
+def test_a_run_is_followed_through_all_stages_on_the_same_cases(tmp_path: Path) -> None:
     run = finished(tmp_path, ["es", "ps", "s_es", *TEXTS])
     (overall,) = stage_breakdowns(run, known="all")
     assert overall.label == "push" and overall.cases == 6
@@ -39,7 +39,7 @@ def test_a_run_climbs_the_ladder_on_the_same_cases(tmp_path: Path) -> None:
     assert breakdown.stages[-1].rate.mean == 1.0
 
 
-def test_a_text_that_names_neither_object_does_not_climb_the_last_rung(tmp_path: Path) -> None:
+def test_a_text_that_names_neither_object_does_not_reach_the_last_stage(tmp_path: Path) -> None:
     """The rubric gives it 3 of 7, which used to count as a third of a success: a null method gained by it."""
     run = finished(tmp_path, ["es", *TEXTS])
     for value, want in ((3.0, 0.0), (4.0, 0.0), (5.0, 1.0)):

@@ -78,7 +78,9 @@ def test_scripts_that_were_stopped_are_counted_apart_from_those_cut_off(tmp_path
     ((part,), _) = make_sections([run], None, None)
     last = first_screen(part, answers := all_answers(run, None)).findings[-1].text
     count = sum(len(q.answers) for q in answers)
-    assert f"0 of {count} scripts (0 %) were cut off at 256 tokens; {count} went on beyond the steps asked for" in last
+    assert (
+        f"0 of {count} scripts (0 %) were cut off at 256 tokens; {count} wrote more steps than were asked for" in last
+    )
     assert r"stopped there (at 'Step 10', '\n10.'): read their ratings with that in mind" in last
 
 

@@ -86,7 +86,7 @@ def test_failures_blow_ups_and_ties_are_shown(tmp_path):
     assert re.search(r"Ties1110Truncated00Unscored00 Failed cases01", text)
 
 
-def test_a_rate_without_spread_gets_its_dagger(tmp_path):
+def test_a_rate_without_spread_gets_its_note(tmp_path):
     html, _ = read(write_report([finished(tmp_path, editors=[{"name": "push", "params": {"strength": 99}}])]).files[0])
     assert "100.0 [29.2,\N{NO-BREAK SPACE}100.0]†" in html, "three of three: the exact interval"
     assert "± 0.0" not in html

@@ -6,7 +6,7 @@ from tests.support.arithmetic import make_cases
 from tests.support.report.two_runs import TWO
 
 
-def test_in_short_says_what_holm_says(tmp_path):
+def test_the_summary_says_what_holm_says(tmp_path):
     out = finished(tmp_path, editors=TWO, split=make_cases(40, 0))
     _, reader = read(write_report([out]).files[0])
     text = " ".join("".join(reader.text).split())
