@@ -99,12 +99,12 @@ async def _plain(url: str, folder: str, calls: int) -> None:
 
 async def _client(url: str, folder: str, calls: int) -> None:
     from construction.llm.client import gather_all
-    from construction.llm.connection import Access, opened
+    from construction.llm.connection import Access, open_client
     from curation.files.journal import Journal
 
     with Journal(Path(folder) / "j.jsonl", write=True) as journal:
         access = Access(model="m", base_url=url, concurrency=CONCURRENCY)
-        async with opened(access, journal) as client:
+        async with open_client(access, journal) as client:
             replies = await gather_all([client.ask(_request(n)) for n in range(calls)])
             assert {r.status for r in replies} == {"ok"} and client.calls == calls
 

@@ -102,11 +102,11 @@ def _on(lm: LM, one: EditedProbes) -> Any:
 def _plainly(lm: LM, work: Sequence[EditedProbes]) -> list[str]:
     import torch
 
-    from evaluation.inference.answering import model_input, written
+    from evaluation.inference.answering import model_input, written_probes
 
     out = []
     for one in work:
-        (probe,) = written(one.probes)
+        (probe,) = written_probes(one.probes)
         ready = model_input(lm, probe)
         inputs = lm.tokenizer(ready.text, return_tensors="pt", add_special_tokens=not ready.chat)
         with _on(lm, one), torch.no_grad():

@@ -14,7 +14,7 @@ import json
 from typing import Any
 
 from benchmarks.support.check_options import add_check_options, chosen_check
-from curation.checks.leak_benchmark import HalfScore, measured, study
+from curation.checks.leak_benchmark import HalfScore, scores_of_check, study
 
 
 def shown(half: HalfScore) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def main() -> None:
     parser.add_argument("--threshold", type=float, help="Set it by hand instead of on the dev half.")
     options = parser.parse_args()
     with chosen_check(options) as (check, folder):
-        values = measured(check, folder)
+        values = scores_of_check(check, folder)
     score = study(check.by, values, threshold=options.threshold)
     row = {"check": check.by, "model": check.model, "threshold": score.threshold}
     print(json.dumps({**row, "dev": shown(score.dev), "test": shown(score.test)}, indent=2, ensure_ascii=False))

@@ -21,7 +21,7 @@ from evaluation.analysis.pairwise_tests import PairwiseTest
 from evaluation.analysis.split_quality.item_analysis import analyse
 from evaluation.cli.results.item_analysis import analysis_text
 from evaluation.metrics.base import metric_of
-from evaluation.report.formatting import ARROWS, p_value, percent, spread
+from evaluation.report.formatting import ARROWS, mean_with_interval, p_value, percent
 from evaluation.report.sections import ReportSection, make_section
 from evaluation.runs.results import EditorFolder, Run, load_run
 from schemas.core.errors import UserError
@@ -79,7 +79,7 @@ def methods_table(section: ReportSection) -> str:
     rows = [
         [
             f"`{row.label}`" + (" (null)" if row.null else ""),
-            *(spread(row.summaries[m.name].interval) for m in section.metrics),
+            *(mean_with_interval(row.summaries[m.name].interval) for m in section.metrics),
             "-" if row.seconds_edit is None else f"{row.seconds_edit:.2f}",
         ]
         for row in section.tables[0].rows

@@ -73,7 +73,7 @@ def method_means(
     ratings = facet_ratings(judgements, methods, task)
     if not any(f.kind == "scale" for f in task.form.asked_fields()):
         return MethodMeans(None, "means of methods are for ratings on a scale, which this task does not ask for", width)
-    varied_ratings = varying(ratings)
+    varied_ratings = varying_aspects(ratings)
     flat = {r.aspect: r.value for r in ratings} if len(varied_ratings) < len(ratings) else {}
     for r in varied_ratings:
         flat.pop(r.aspect, None)
@@ -84,7 +84,7 @@ def method_means(
         return MethodMeans(None, f"{error.what}; {error.fix}" if error.fix else error.what, width)
 
 
-def varying(ratings: Sequence[FacetRating]) -> list[FacetRating]:
+def varying_aspects(ratings: Sequence[FacetRating]) -> list[FacetRating]:
     """The ratings of aspects on which not all are the same; all of them where that leaves none."""
     values: dict[str, set[int]] = {}
     for r in ratings:

@@ -19,7 +19,7 @@ from curation.stats.correlation import severity as difference
 from curation.stats.estimates import Estimate, undefined
 from curation.stats.panel import Agreement, agreement, leave_one_out, pairwise, severity
 from curation.stats.rating_table import RatingTable, rating_table
-from curation.stats.reliability import ceiling, narrowed
+from curation.stats.reliability import ceiling, width_with_more
 
 _DRIFT = ("answers in order", "differences from the others")
 PUBLISHED = {"executability": 0.59, "coherence": 0.35, "consistency": -0.09, "completeness": 0.25}
@@ -293,6 +293,6 @@ def projected_widths(report: TaskReport, *, more: Sequence[int] = (50, 100, 200,
     """How wide the interval of each aspect's alpha would be with so many more cases like those judged."""
     rows = []
     for a in report.aspects:
-        now = narrowed(a.agreement.alpha, 0)
-        rows.append({"aspect": a.aspect, "now": now, **{str(n): narrowed(a.agreement.alpha, n) for n in more}})
+        now = width_with_more(a.agreement.alpha, 0)
+        rows.append({"aspect": a.aspect, "now": now, **{str(n): width_with_more(a.agreement.alpha, n) for n in more}})
     return rows

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import NamedTuple
 
 from annotation_ui.agreement.judgements import live_judgements
-from annotation_ui.agreement.method_means import facet_ratings, method_means, methods_of, stop_lines, varying
+from annotation_ui.agreement.method_means import facet_ratings, method_means, methods_of, stop_lines, varying_aspects
 from annotation_ui.campaigns.campaign import assign_items, campaign_task
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.raters import list_raters
@@ -87,7 +87,7 @@ def _route(db: RatingsDB, name: str) -> int:
     real = {i: p for i, p in items.items() if p.purpose == "real"}
     waiting = [FacetItem(i, p.item.case, p.item.stratum) for i, p in real.items()]
     try:
-        fit = fit_facets(facet_design(varying(ratings), waiting))
+        fit = fit_facets(facet_design(varying_aspects(ratings), waiting))
     except UserError:
         return 0
     firm = [a for a in db.assignments(name) if a not in set(open_) and a.item in real]

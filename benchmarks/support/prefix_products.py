@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from curation.similarity.prefix_join import row_blocks
-from curation.similarity.rouge import EPSILON, SimilarPairs, TokenRows, check_threshold, measured, require
+from curation.similarity.rouge import EPSILON, SimilarPairs, TokenRows, check_threshold, require, score_pairs
 
 WORK, _PART = 4_000_000, 20_000
 Ints = Any
@@ -42,7 +42,7 @@ def similar_pairs(
         met = (prefix[start:stop] @ postings).tocoo()
         first, second = met.row.astype(np.int64) + start, met.col.astype(np.int64) + (between or 0)
         later = second > first
-        pairs = measured(rows, first[later], second[later], threshold=threshold)
+        pairs = score_pairs(rows, first[later], second[later], threshold=threshold)
         if len(pairs.first):
             yield pairs
 

@@ -56,9 +56,9 @@ def facts(count: int) -> tuple[list[Fact], str]:
 
 
 def templates(lm: LM, cache: Cache, lengths: Sequence[tuple[int, int]]) -> tuple[str, ...]:
-    from evaluation.editors.locate_edit.parts.context_templates import sampled
+    from evaluation.editors.locate_edit.parts.context_templates import sample_templates
 
-    return sampled(lm, lengths, cache=cache)
+    return sample_templates(lm, lengths, cache=cache)
 
 
 def timed(run: Callable[[], Any]) -> tuple[float, Any]:

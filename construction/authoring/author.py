@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from construction.authoring.diversity import chosen_verdict, ordered, surplus_verdict
+from construction.authoring.diversity import chosen_verdict, selection_order, surplus_verdict
 from construction.authoring.outcome import AuthorAttempts, FactOutcome, QuestionOutcome, ScriptOutcome, Slot
 from construction.authoring.rejection import reason_for_author
-from construction.authoring.standing import standing
+from construction.authoring.standing import overall_label
 from construction.checks import CheckInputs, judge
 from construction.checks.script_format import complaint
 from construction.llm.call_lineage import lineage_of_call
 from construction.llm.client import Client, Reply, gather_all
 from construction.mentions.rules import RULES, Rules
-from construction.prompts.prompt_file import WriterPrompt, shipped
+from construction.prompts.prompt_file import WriterPrompt, is_shipped
 from construction.scripts.prompt_file_step import PromptFileStep
 from construction.scripts.question_step import QuestionAsk, QuestionStep, relation_words
 from construction.scripts.script_step import Draft, ScriptAsk, ScriptStep, script_of
@@ -82,7 +82,7 @@ class Author:
         self._rules: Rules = rules
         self._client, self._questions, self._writers, self._reader = client, questions, tuple(writers), reader
         steps: list[PromptFileStep[Any, Any, WriterPrompt]] = [questions, *(w.step for w in writers)]
-        self._foreign = {s.label: s.wording.digest for s in steps if not shipped(s.wording)}
+        self._foreign = {s.label: s.wording.digest for s in steps if not is_shipped(s.wording)}
 
     async def make(
         self, fact: Fact, quota: QuestionQuota, *, edited: bool, facts: tuple[Fact, ...] = ()
@@ -128,7 +128,7 @@ class Author:
                 verdicts = judge("question", CheckInputs(fact=call.fact, question=question), rules=self._rules)
                 outcomes.append(QuestionOutcome(question, tuple(verdicts)))
                 trace.append(self._line(question, "questions", self._client, step, reply, attempt, call.fact.id))
-            if outcomes and standing(outcomes[-1].verdicts) == "keep":
+            if outcomes and overall_label(outcomes[-1].verdicts) == "keep":
                 break
         if step.wording.shape == "one":
             return [Slot(tuple(outcomes), "" if outcomes else failure)]
@@ -147,7 +147,7 @@ class Author:
         passing = [n for n, slot in enumerate(slots) if slot.passes]
         queue = passing
         if quota.candidates > quota.questions:
-            queue = [passing[n] for n in ordered([slots[n].questions[-1] for n in passing])]
+            queue = [passing[n] for n in selection_order([slots[n].questions[-1] for n in passing])]
         standing_ = tried = 0
         while tried < len(queue) and standing_ < quota.questions:
             turn = queue[tried : tried + quota.questions - standing_]
@@ -168,7 +168,7 @@ class Author:
         if self._reader is not None:
             reader_verdicts = await self._reader.question(fact, last.question, trace)
             last = QuestionOutcome(last.question, (*last.verdicts, *reader_verdicts))
-            if standing(reader_verdicts) == "drop":
+            if overall_label(reader_verdicts) == "drop":
                 return Slot((*earlier, last))
         tasks = [self._write_script(fact, last.question, w, n, trace) for w in self._writers for n in range(count)]
         written = tuple(await gather_all(tasks))

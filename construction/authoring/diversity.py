@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from construction.authoring.outcome import QuestionOutcome
-from construction.authoring.standing import standing
+from construction.authoring.standing import overall_label
 from curation.similarity.rouge import rouge1_f
 from schemas.scripts import ScriptQuestion
 from schemas.verdicts import Verdict, verdict_key
@@ -15,7 +15,7 @@ BY = f"{CHECK}@1"
 UNIT = "ROUGE-1 F"
 
 
-def ordered(questions: Sequence[QuestionOutcome]) -> list[int]:
+def selection_order(questions: Sequence[QuestionOutcome]) -> list[int]:
     """Places of all questions in the order in which they are to be taken, the same in every process.
 
     Those that every check keeps come before those it is unsure of. The first is the model's own first; then always the
@@ -24,7 +24,7 @@ def ordered(questions: Sequence[QuestionOutcome]) -> list[int]:
     left = list(range(len(questions)))
     taken: list[int] = []
     texts = [q.question.text for q in questions]
-    ranks = [standing(q.verdicts) != "keep" for q in questions]
+    ranks = [overall_label(q.verdicts) != "keep" for q in questions]
     near = [0.0] * len(questions)  # similarity to the nearest question taken so far
     while left:
         best = min(left, key=lambda i: (ranks[i], near[i], i))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from construction.authoring.standing import Standing, standing
+from construction.authoring.standing import Standing, overall_label
 from schemas.core.records import Record
 from schemas.facts import Fact
 from schemas.lineage import Lineage
@@ -26,7 +26,7 @@ class ScriptOutcome:
     @property
     def standing(self) -> Standing:
         """``keep``, ``unsure`` or ``drop``."""
-        return standing(self.verdicts)
+        return overall_label(self.verdicts)
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class QuestionOutcome:
     @property
     def standing(self) -> Standing:
         """The worst of the question's and its best script's."""
-        question_standing = standing(self.verdicts)
+        question_standing = overall_label(self.verdicts)
         if self.alone:
             return question_standing
         if question_standing == "drop" or not self.scripts:
@@ -92,7 +92,7 @@ class Slot:
     @property
     def passes(self) -> bool:
         """Whether its last question is not dropped."""
-        return bool(self.questions) and standing(self.questions[-1].verdicts) != "drop"
+        return bool(self.questions) and overall_label(self.questions[-1].verdicts) != "drop"
 
     @property
     def standing(self) -> Standing:
@@ -138,7 +138,7 @@ class FactOutcome:
         return [
             s.prompt
             for q in self.questions()
-            if standing(q.verdicts) != "drop"
+            if overall_label(q.verdicts) != "drop"
             for s in q.scripts
             if s.prompt is not None and s.standing != "drop"
         ]

@@ -12,7 +12,7 @@ Standing = Literal["keep", "unsure", "drop"]
 MARK = "asked_as_edit"
 
 
-def standing(verdicts: Iterable[Verdict]) -> Standing:
+def overall_label(verdicts: Iterable[Verdict]) -> Standing:
     """``drop`` where any verdict says so, else ``unsure`` where any is unsure or unscored, else ``keep``.
 
     Example:

@@ -11,7 +11,7 @@ from schemas.verdicts import Verdict
 _LABEL = re.compile(r"^Step \d+:", re.MULTILINE)
 
 
-def unlabelled(text: str) -> str:
+def blank_step_labels(text: str) -> str:
     r"""The text with its step labels blanked out, places unchanged: an object "1" is not mentioned by "Step 1:".
 
     Example:
@@ -37,4 +37,4 @@ class LeakInPrompt(LeakCheck):
     def judge_one(self, inputs: CheckInputs) -> Verdict:
         """The verdict on the prompt."""
         assert inputs.prompt is not None
-        return self.leak_verdict(inputs.prompt, unlabelled(inputs.prompt.text), inputs.fact)
+        return self.leak_verdict(inputs.prompt, blank_step_labels(inputs.prompt.text), inputs.fact)

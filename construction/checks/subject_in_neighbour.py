@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from construction.checks.base import CheckInputs, Leaks, MentionCheck, Stage, leaks
-from construction.checks.leak_in_prompt import unlabelled
+from construction.checks.leak_in_prompt import blank_step_labels
 from schemas.verdicts import Verdict
 
 
@@ -28,7 +28,7 @@ class SubjectInNeighbour(MentionCheck):
         """The verdict on the link, in relation to the prompt."""
         link, edit, prompt = inputs.link, inputs.edit, inputs.prompt
         assert link is not None and edit is not None and prompt is not None
-        text, related = unlabelled(prompt.text), (prompt.id,)
+        text, related = blank_step_labels(prompt.text), (prompt.id,)
         all_leaks = Leaks()
         for what, entity in (("edited subject", edit.subject), ("new object of the edit", edit.new)):
             edited_subject = inputs.fact.subject

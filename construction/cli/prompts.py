@@ -38,7 +38,7 @@ def prompts(
       scedit prompts --profile paper --write my-prompts
       scedit prompts --prompts my-prompts --fact shipped
     """  # noqa: D301 - click needs the real backspace
-    from construction.pipeline.prompt_preview import listing, rendered
+    from construction.pipeline.prompt_preview import prompt_list, render_messages
 
     if target is not None:
         from construction.prompts.custom import copy_prompts
@@ -49,7 +49,7 @@ def prompts(
             click.echo(f"Change the name and the words, then: scedit construct FACTS --store S --prompts {target}")
         return
     if fact_path is None:
-        for row in listing(profile, folder):
+        for row in prompt_list(profile, folder):
             line = "{label:26} {task:14} {profile:9} {shape:6} {path}"
             click.echo(json.dumps(row, ensure_ascii=False) if as_json else line.format(**row))
         return
@@ -60,6 +60,6 @@ def prompts(
     chosen = next((f for f in facts if key is None or f.key == key), None)
     if chosen is None:
         raise UserError(f"no fact '{key or ''}'", where=fact_path, fix="see the keys with: scedit store list fact")
-    for row in rendered(chosen, profile, folder):
+    for row in render_messages(chosen, profile, folder):
         line = "== {label}, {role}\n{content}\n"
         click.echo(json.dumps(row, ensure_ascii=False) if as_json else line.format(**row))

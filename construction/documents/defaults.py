@@ -2,8 +2,6 @@
 
 FEWEST, MOST = 10, 20
 """Probes of a document that are asked for in one call (MULFE §4.2)."""
-SENTENCES = 2
-"""Sentences of a document that is cut from a text: the paper's training documents are the first two of a page."""
 MOST_WORDS = 12
 """Words of an answer. Of the 1,844 answers in our copy of the published evaluation part 2 are longer."""
 ALIKE = 0.9

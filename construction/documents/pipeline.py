@@ -12,7 +12,7 @@ from contextlib import aclosing
 from functools import partial
 from typing import NamedTuple
 
-from construction.authoring.standing import standing
+from construction.authoring.standing import overall_label
 from construction.documents.checks import ProbeInputs, judge_probe
 from construction.documents.defaults import FEWEST, MOST
 from construction.documents.prompt_file import ProbePrompts
@@ -179,7 +179,7 @@ class ProbeConstruction:
         asks = [
             ReaderAsk(outcome.document, probe, shown)
             for probe, verdicts in outcome.probes
-            if standing(verdicts) != "drop"
+            if overall_label(verdicts) != "drop"
             for shown in (True, False)
         ]
         requests = [self._read.sample(ask, ask.probe.id, str(ask.shown), attempt=0) for ask in asks]

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, field_validator
 
 from construction.documents.checks.base import UNKNOWN_TAGS
 from construction.documents.prompt_file import ProbePrompt
-from construction.llm.prompt_text import fenced, line_up_to, tidy
+from construction.llm.prompt_text import fence_text, line_up_to, tidy
 from construction.llm.step import Message
 from construction.scripts.prompt_file_step import PromptFileStep
 from curation.loaders.formats.mulfe.tags import read_tags
@@ -86,7 +86,7 @@ class ProbeStep(PromptFileStep[ProbesAsk, TaggedProbe, ProbePrompt]):
 
     def prompt(self, item: ProbesAsk) -> list[Message]:
         """The messages about one document."""
-        text = fenced(item.document.text)
+        text = fence_text(item.document.text)
         return self.wording.chat({"document": text, "fewest": str(item.fewest), "most": str(item.most)})
 
     def parse(self, item: ProbesAsk, reply: BaseModel) -> list[TaggedProbe]:
@@ -135,7 +135,7 @@ class ReaderStep(PromptFileStep[ReaderAsk, Verdict, ProbePrompt]):
 
     def prompt(self, item: ReaderAsk) -> list[Message]:
         """The messages about one probe."""
-        shown = fenced(item.document.text) if item.shown else NO_DOCUMENT
+        shown = fence_text(item.document.text) if item.shown else NO_DOCUMENT
         return self.wording.chat({"document": shown, "query": item.probe.query})
 
     def parse(self, item: ReaderAsk, reply: BaseModel) -> list[Verdict]:

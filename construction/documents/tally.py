@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from construction.authoring.losses import CountedLoss, LossTally, closing_lines, percent_of
-from construction.authoring.standing import standing
+from construction.authoring.standing import overall_label
 from construction.documents.people import PAPER_DROPPED, ProbeCuration
 from schemas.core.records import Frozen
 from schemas.documents.document import DocumentProbe
@@ -96,7 +96,7 @@ class ProbeTally(LossTally):
         """A document with its probes and what is said of each."""
         kept = 0
         for probe, verdicts in probes:
-            stands = standing(verdicts)
+            stands = overall_label(verdicts)
             self.n[f"written_{probe.level}"] += 1
             self.n["unsure"] += stands == "unsure"
             self.n["dropped"] += stands == "drop"

@@ -12,7 +12,7 @@ from contextlib import aclosing
 from functools import partial
 from typing import Any, NamedTuple
 
-from construction.authoring.standing import standing
+from construction.authoring.standing import overall_label
 from construction.events.checks import EventInputs, judge_event
 from construction.events.defaults import EVENTS_PER_TOPIC, INSIDE, OUTSIDE, THRESHOLD
 from construction.events.draw import FilledTemplate
@@ -227,7 +227,7 @@ class EventConstruction:
                     continue
                 (event,) = self._paraphrase.parse(bare, reply.value)
                 verdicts_on_wording = judge_event(Event.kind, EventInputs(event=event, bare=bare.text, facts=facts))
-                if standing(verdicts_on_wording) == "keep":
+                if overall_label(verdicts_on_wording) == "keep":
                     chosen, verdicts = event, verdicts_on_wording
                     lineage = lineage_of_call(
                         event.id, "paraphrase", reply, self._client, self._paraphrase.label, detail=detail

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from construction.authoring.losses import CountedLoss, LossTally, closing_lines, percent_of
-from construction.authoring.standing import standing
+from construction.authoring.standing import overall_label
 from schemas.core.records import Frozen
 from schemas.events.questions import FactQuestion, TendencyQuestion
 from schemas.verdicts import Verdict
@@ -102,7 +102,7 @@ class EventTally(LossTally):
         """A tendency question with what the checks say."""
         listed = list(verdicts)
         self.n[f"tendencies_{question.scope}"] += 1
-        if standing(listed) == "keep":
+        if overall_label(listed) == "keep":
             self.n[f"kept_{question.scope}"] += 1
         for verdict in listed:
             if verdict.label not in ("keep", None):

@@ -90,7 +90,7 @@ class Reply(NamedTuple):
     logprobs: list[dict[str, Any]] | None = None
 
 
-def joined(earlier: Reply | None, reply: Reply) -> Reply:
+def merge_attempts(earlier: Reply | None, reply: Reply) -> Reply:
     """A reply with what the attempts before it took."""
     if earlier is None:
         return reply

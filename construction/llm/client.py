@@ -16,7 +16,7 @@ from types import TracebackType
 
 import openai
 
-from construction.llm.attempts import ASKED_AGAIN, Reply, another_attempt, joined, known_sum
+from construction.llm.attempts import ASKED_AGAIN, Reply, another_attempt, known_sum, merge_attempts
 from construction.llm.calls.activity import Activity, ModelProgress
 from construction.llm.calls.call_errors import CallError, fatal_error, pause, unreachable
 from construction.llm.calls.concurrency import gather_all
@@ -162,7 +162,7 @@ class Client:
             if earlier is not None and not self._may_ask(again, attempt, earlier):
                 reply = earlier
                 break
-            reply = joined(earlier, await self._in_rounds(again))
+            reply = merge_attempts(earlier, await self._in_rounds(again))
             if reply.status not in ASKED_AGAIN:
                 break
             earlier = reply

@@ -131,7 +131,7 @@ class Access(Options):
 
 
 @asynccontextmanager
-async def opened(access: Access, journal: Journal, *, budget: Budget | None = None) -> AsyncIterator[Client]:
+async def open_client(access: Access, journal: Journal, *, budget: Budget | None = None) -> AsyncIterator[Client]:
     """A client for a model, with everything on record in a journal.
 
     Args:

@@ -72,7 +72,7 @@ def line_up_to(longest: int) -> Callable[[str], str]:
     return line
 
 
-def fenced(text: str) -> str:
+def fence_text(text: str) -> str:
     r"""A text as it is shown to the model: its lines, without characters that are not printed, fence marks defused.
 
     Example:
@@ -83,7 +83,7 @@ def fenced(text: str) -> str:
     return re.sub(r"<(?=\s*/?\s*text)", "< ", "\n".join(lines), flags=re.IGNORECASE)
 
 
-def quoted(text: str, quote: str, *, what: str = "leak") -> Span | None:
+def find_quote(text: str, quote: str, *, what: str = "leak") -> Span | None:
     r"""Where a quote stands in a text as whole words, white space, case and accents aside; None where it does not.
 
     Args:

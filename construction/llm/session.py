@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from construction.llm.attempts import attempts_of, note_attempts
 from construction.llm.client import Client
-from construction.llm.connection import Access, StopSignal, opened, run
+from construction.llm.connection import Access, StopSignal, open_client, run
 from construction.llm.cost.budget import Budget
 from construction.llm.reply_cache import ReplyCache
 from curation.files.journal import Journal
@@ -54,7 +54,7 @@ class ModelSession(NamedTuple):
         Raises:
             UserError: no key, embedded model not installed, endpoint away.
         """
-        return opened(access or self.access, self.journal, budget=self.budget)
+        return open_client(access or self.access, self.journal, budget=self.budget)
 
     def with_attempts(self) -> ModelSession:
         """The session with the number of attempts at a call, which stays that of its journal."""

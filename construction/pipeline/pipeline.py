@@ -21,7 +21,7 @@ from construction.authoring.diversity import chosen_verdict
 from construction.authoring.outcome import FactOutcome
 from construction.authoring.replacement import Choice, generation_verdicts
 from construction.authoring.screening import dropped_by_people
-from construction.authoring.standing import MARK, asked_as_edit, standing
+from construction.authoring.standing import MARK, asked_as_edit, overall_label
 from construction.authoring.tally import ConstructionCounts, ConstructionTally
 from construction.checks import CheckInputs, judge
 from construction.llm.calls.concurrency import ordered_map
@@ -303,7 +303,7 @@ class Construction:
         for prompt in self._prompts.get(fact.key, []):
             inputs = CheckInputs(fact=fact, prompt=prompt, edit=edit, link=record)
             verdicts_on_prompt = judge("neighbour", inputs, rules=self._plan.rules)
-            fit |= standing(verdicts_on_prompt) == "keep"
+            fit |= overall_label(verdicts_on_prompt) == "keep"
             verdicts += verdicts_on_prompt
         self._tally.link(passes=fit)
         return verdicts

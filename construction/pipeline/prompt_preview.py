@@ -16,7 +16,7 @@ from schemas.facts import Fact
 from schemas.scripts import ScriptPrompt, ScriptQuestion
 
 
-def listing(profile: str | None = None, folder: Path | None = None) -> Iterator[dict[str, str]]:
+def prompt_list(profile: str | None = None, folder: Path | None = None) -> Iterator[dict[str, str]]:
     """Name, task, profile, shape and file of every prompt, of one profile's, or of those in a folder.
 
     The verifier's stand at the end; a folder of one's own holds none of them.
@@ -35,7 +35,7 @@ def listing(profile: str | None = None, folder: Path | None = None) -> Iterator[
         yield {**row, "shape": wording.shape, "path": f"construction/prompts/{file}.toml"}
 
 
-def rendered(fact: Fact, profile: str | None = None, folder: Path | None = None) -> Iterator[dict[str, str]]:
+def render_messages(fact: Fact, profile: str | None = None, folder: Path | None = None) -> Iterator[dict[str, str]]:
     """Every message of the first question call for a fact; of the other calls for an invented question and script."""
     question = ScriptQuestion(key="example", fact=fact.key, text=f"How can a visitor find {fact.subject.text}?")
     for prompt, _ in _writer_prompts(profile, folder):

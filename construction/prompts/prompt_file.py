@@ -145,7 +145,7 @@ def load_prompt(task: str, profile: str) -> WriterPrompt:
     return FILES.load(task, profile)
 
 
-def shipped(prompt: WriterPrompt) -> bool:
+def is_shipped(prompt: WriterPrompt) -> bool:
     """Whether a prompt is, letter for letter, one of ours, of whatever version."""
     return any(ours.digest == prompt.digest for ours in every_version(prompt.task))
 

@@ -32,7 +32,7 @@ class Spending(Frozen):
     cost: float | None
 
 
-def spending(lineage: Iterable[Lineage], prices: Path | None = None) -> Iterator[Spending]:
+def sum_spending(lineage: Iterable[Lineage], prices: Path | None = None) -> Iterator[Spending]:
     """Sums over requests: one call brings several questions, and two items may come of one reply.
 
     Args:

@@ -18,7 +18,7 @@ from statistics import mean
 from construction.authoring.diversity import CHECK as SURPLUS
 from construction.authoring.outcome import better, worse
 from construction.authoring.standing import MARK, Standing
-from construction.report.cost import spending
+from construction.report.cost import sum_spending
 from construction.report.records import PAPER_TABLE, AuthorLine, CheckFindings, Length, Stage, StoreYield, Table1
 from curation.checks.store_checks import STORE_CHECKS
 from curation.store.store import Store
@@ -34,7 +34,7 @@ CLIP = 240
 """Characters of a reason or an example that are shown."""
 
 
-def clipped(text: str) -> str:
+def clip_text(text: str) -> str:
     """A text as a page shows it: marked where its end is left out.
 
     Example:
@@ -145,7 +145,7 @@ class _Count:
             lengths=tuple(_lengths(standings)),
             steps=dict(sorted(Counter(p.step for p in prompts if p.step is not None).items())),
             authors=tuple(_authors(lineage, standings)),
-            spending=tuple(spending(lineage, prices)),
+            spending=tuple(sum_spending(lineage, prices)),
             elsewhere=len(cut) - len(prompts),
             quality=next((str(x.detail["quality"]) for x in lineage if x.detail.get("quality")), None),
         )
@@ -162,7 +162,7 @@ class _Count:
             place = (kind, verdict.check, str(verdict.label))
             self._counts[place] += 1
             if len(self._why[place]) < EXAMPLES:
-                self._why[place].append((key, clipped(verdict.reason), clipped(text)))
+                self._why[place].append((key, clip_text(verdict.reason), clip_text(text)))
         return standing, verdict.check if verdict else ""
 
     def _reasons(self) -> tuple[CheckFindings, ...]:

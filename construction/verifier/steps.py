@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
-from construction.checks.leak_in_prompt import unlabelled
+from construction.checks.leak_in_prompt import blank_step_labels
 from construction.llm.call_lineage import lineage_of_call
-from construction.llm.prompt_text import LONGEST, fenced, quoted, tidy
+from construction.llm.prompt_text import LONGEST, fence_text, find_quote, tidy
 from construction.llm.step import Message, PromptStep, Request
 from construction.llm.text_quality import text_quality
 from construction.verifier.prompt_files import VerifierPrompt, load_verify
@@ -134,7 +134,7 @@ class VerifyStep(PromptStep[VerifyAsk, Verdict]):
             "relation": tidy(fact.relation.label or fact.relation.id),
             "old": tidy(fact.old.text),
             "new": tidy(fact.new.text) if fact.new else "another one",
-            "text": fenced(self.text(item)),
+            "text": fence_text(self.text(item)),
         }
         return self.wording.chat(values)
 
@@ -184,7 +184,7 @@ class LeakStep(VerifyStep):
         if not quotes:
             return [self.verdict(item, "keep", "the model finds no leaking words")]
         text = self.text(item)
-        places = [span for quote in quotes if (span := quoted(text, quote)) is not None]
+        places = [span for quote in quotes if (span := find_quote(text, quote)) is not None]
         spans = [span for span in places if not _only_subject(text, span, item.fact)]
         if not spans:
             fault = "stand in the prompt as part of the subject or a label" if places else "do not stand in the prompt"
@@ -282,6 +282,6 @@ def _line(verdict: Verdict, step: VerifyStep, reply: Reply, client: Client) -> L
 
 def _only_subject(text: str, span: Span, fact: Fact) -> bool:
     """Whether quoted words are nothing but the subject's name or a step's label, which no prompt can do without."""
-    if not re.search(r"\w", unlabelled(text)[span.start : span.end]):
+    if not re.search(r"\w", blank_step_labels(text)[span.start : span.end]):
         return True
     return any(m.start <= span.start and span.end <= m.end for m in find(text, fact.subject))

@@ -178,7 +178,7 @@ def study(
     return LeakScore(name, threshold, *halves)
 
 
-def measured(
+def scores_of_check(
     check: StoreCheck, folder: Path, *, prompts: Sequence[LeakPrompt] | None = None
 ) -> dict[str, float | None]:
     """What a store check says of the labelled prompts, ready for ``study``.

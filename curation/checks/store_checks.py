@@ -167,7 +167,7 @@ class CheckOutcome(NamedTuple):
     left: int
 
 
-def unasked(models: Sequence[str] = ()) -> list[str]:
+def default_checks(models: Sequence[str] = ()) -> list[str]:
     """The checks that run where none is named: all but those on request, unless a model is named for one of these."""
     checks_with_model = {text.partition("=")[0] for text in models if "=" in text}
     return [name for name in STORE_CHECKS.names() if name in checks_with_model or not STORE_CHECKS.get(name).on_request]
@@ -186,7 +186,7 @@ def make_checks(
     Raises:
         UserError: unknown check or setting, or a model for a check that is not asked for.
     """
-    chosen = list(dict.fromkeys(names)) or unasked(models)
+    chosen = list(dict.fromkeys(names)) or default_checks(models)
     classes: dict[str, type[StoreCheck]] = {name: STORE_CHECKS.get(name) for name in chosen}
     for name in options or {}:
         if name not in classes:

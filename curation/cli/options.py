@@ -232,7 +232,7 @@ def seed_option(*, also: str = "") -> Callable[[F], F]:
     return shared_option("--seed", type=int, default=0, show_default=True, also=also)
 
 
-def collected(record: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def options_record(record: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a command's function one record, ``options``, in place of the parameters that are fields of the record.
 
     Args:

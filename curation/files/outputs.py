@@ -16,7 +16,7 @@ from typing import Any
 from curation.files.atomic import write_json
 from curation.files.leftovers import name_leftovers
 from curation.files.model_packages import cache_dir
-from curation.files.protection import check, guarded, real
+from curation.files.protection import check, guard_files, real
 from schemas.core.errors import UserError
 
 KEPT = 5000
@@ -117,7 +117,7 @@ def outputs_of(
     """
     places = list(files)
     guard = OutputGuard(command, [*places, *folders], force=force)
-    with guarded(guard, inputs):
+    with guard_files(guard, inputs):
         for place in places:
             check(real(place))
         for place in guard.outputs:

@@ -57,7 +57,7 @@ def release(held: ProtectedFile) -> None:
 
 
 @contextlib.contextmanager
-def guarded(guard: Guard, inputs: Iterable[Path] = ()) -> Iterator[None]:
+def guard_files(guard: Guard, inputs: Iterable[Path] = ()) -> Iterator[None]:
     """Let a guard watch over what is written inside, and hold the inputs."""
     held = [hold(path, "an input of this command") for path in inputs]
     _guards.append(guard)

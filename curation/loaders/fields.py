@@ -35,7 +35,7 @@ def relation_of(prompt: str) -> str:
     return f"template:{slug(prompt.replace('{}', ' x '), length=80)}"
 
 
-def named(*parts: str) -> str:
+def unique_key_part(*parts: str) -> str:
     """A readable key piece that stays unique: a slug, then six digits of a hash over the parts.
 
     Example:

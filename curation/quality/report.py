@@ -121,13 +121,13 @@ def _acceptance(sample: Sample, shares: Mapping[str, float], resampling: Any, na
     import numpy as np
 
     from curation.stats.bootstrap import bootstrap_sums, ends
-    from curation.stats.estimates import Estimate, grouped, sums_by, undefined
+    from curation.stats.estimates import Estimate, number_groups, sums_by, undefined
     from curation.stats.proportions import binomial_interval
 
     judged = [d for d in sample.items if d.item_id in shares]
     if not judged:
         return undefined(name, "nobody has answered")
-    groups = grouped([d.case for d in judged])
+    groups = number_groups([d.case for d in judged])
     weight = np.array([1 / d.probability for d in judged])
     value = np.array([shares[d.item_id] for d in judged])
     sums = sums_by(groups.of, np.column_stack([weight * value, weight]), len(groups.names))

@@ -93,15 +93,15 @@ class _Maker:
             beside: Wordings by relation for them.
         """
         fact, wording = self.fact, self.wording
-        texts = {"subject": named(fact), "old": fact.old.text, "new": fact.new_object.text}
+        texts = {"subject": subject_in_sentence(fact), "old": fact.old.text, "new": fact.new_object.text}
         text = self._drawn(wording.events, "event", 1)[0].format(**texts)
         asked = self._drawn(wording.ask, "ask", 2)
         back = self._drawn(wording.back, "back", 2)
         twins = [*self.others, *self.others][:2]
         for n, words in enumerate(asked):
-            self._ask(words.format(subject=named(fact)), fact.subject, fact.new_object, "in")
+            self._ask(words.format(subject=subject_in_sentence(fact)), fact.subject, fact.new_object, "in")
             for other in twins[n : n + 1]:
-                self._ask(words.format(subject=named(other)), other.subject, other.new_object, "out")
+                self._ask(words.format(subject=subject_in_sentence(other)), other.subject, other.new_object, "out")
         self._ask(back[0].format(object=fact.new_object.text), fact.new_object, fact.subject, "in")
         if wording.lost:
             self._ask(back[-1].format(object=fact.old.text), fact.old, Entity(text=UNKNOWN), "in")
@@ -109,7 +109,7 @@ class _Maker:
             self._ask(words.format(object=other.new_object.text), other.new_object, other.subject, "out")
         for other in known[:2]:
             words = self._drawn(beside[other.relation.id], other.key, 1)[0]
-            self._ask(words.format(subject=named(other)), other.subject, other.old, "out", other)
+            self._ask(words.format(subject=subject_in_sentence(other)), other.subject, other.old, "out", other)
         return EventCase(key=f"case/{self.key}", event=self._event(text), **self._both())
 
     def _event(self, text: str) -> Event:
@@ -163,7 +163,7 @@ class _Maker:
         return TendencyQuestion(
             key=f"{self.key}/tendency/{number}",
             event=self.key,
-            text=text.format(subject=named(about)),
+            text=text.format(subject=subject_in_sentence(about)),
             options=tuple(order),
             answer=LETTERS[order.index(right)],
             scope=scope,
@@ -173,6 +173,6 @@ class _Maker:
         return sorted(texts, key=lambda text: seed(self.key, what, text))[:count]
 
 
-def named(fact: Fact) -> str:
+def subject_in_sentence(fact: Fact) -> str:
     """The subject as it stands in a sentence: with its article, where the fact prompt has one ("the United States")."""
     return f"the {fact.subject.text}" if "the {}" in fact.prompt else fact.subject.text

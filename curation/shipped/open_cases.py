@@ -61,10 +61,10 @@ def open_release() -> Split:
 @lru_cache(maxsize=len(PARTS))
 def open_part(name: str) -> Split:
     """``dev`` (for tuning) or ``test`` (for reporting) of the split ``open``; they share no relation and no subject."""
-    return divided(open_release(), name)
+    return part_of_split(open_release(), name)
 
 
-def divided(whole: Split, name: str) -> Split:
+def part_of_split(whole: Split, name: str) -> Split:
     """One of the parts that a split's header lists, with the extras of its cases."""
     parts = whole.header["parts"]
     other_details = {key: value for key, value in parts.items() if key not in PARTS}

@@ -14,7 +14,7 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from curation.similarity.rouge import SimilarPairs, TokenRows, can_reach, check_threshold, measured, require
+from curation.similarity.rouge import SimilarPairs, TokenRows, can_reach, check_threshold, require, score_pairs
 
 if TYPE_CHECKING:
     from curation.similarity.vocabulary import Ints
@@ -107,7 +107,7 @@ def minhash_pairs(
         both = np.concatenate(held)
         both.sort()
         both = both[np.concatenate([np.ones(1, dtype=bool), both[1:] != both[:-1]])]
-        return measured(rows, both // len(rows.size), both % len(rows.size), threshold=threshold)
+        return score_pairs(rows, both // len(rows.size), both % len(rows.size), threshold=threshold)
 
     chosen = band_plan or plan(threshold)
     for all_first, all_second in candidate_pairs(rows, band_plan=chosen, seed=seed, window=window):

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from curation.similarity.rouge import EPSILON, SimilarPairs, TokenRows, check_threshold, measured, require
+from curation.similarity.rouge import EPSILON, SimilarPairs, TokenRows, check_threshold, require, score_pairs
 
 if TYPE_CHECKING:
     from curation.similarity.vocabulary import Ints
@@ -63,7 +63,7 @@ def similar_pairs(
             if needed > left.length:  # and so are all longer ones
                 break
             for first, second in _meetings(rows, left, right, needed, work):
-                pairs = measured(rows, first, second, threshold=threshold)
+                pairs = score_pairs(rows, first, second, threshold=threshold)
                 if len(pairs.first):
                     yield pairs
 

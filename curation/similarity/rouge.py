@@ -147,7 +147,7 @@ def can_reach(rows: TokenRows, first: Ints, second: Ints, *, threshold: float) -
     return possible  # type: ignore[no-any-return]
 
 
-def measured(rows: TokenRows, first: Ints, second: Ints, *, threshold: float) -> SimilarPairs:
+def score_pairs(rows: TokenRows, first: Ints, second: Ints, *, threshold: float) -> SimilarPairs:
     """Of the given pairs those at or above the threshold, with their ROUGE-1 F."""
     np, _ = require()
     possible = can_reach(rows, first, second, threshold=threshold)

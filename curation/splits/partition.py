@@ -68,7 +68,7 @@ def relation_groups(facts: Iterable[Fact]) -> dict[str, str]:
     for fact in facts:
         old = sorted(names_of(fact.old))
         pairs[fact.relation.id] |= {(subject, name) for subject in names_of(fact.subject) for name in old}
-    return connected(pairs) if any(is_wording(relation) for relation in pairs) else {}
+    return connected_groups(pairs) if any(is_wording(relation) for relation in pairs) else {}
 
 
 def is_wording(relation: str) -> bool:
@@ -177,7 +177,7 @@ def separate(
     cases = cases if isinstance(cases, Sequence) else list(cases)
     of_relation = bool({"relation", "fact"} & set(by))
     relations = relation_groups(f for c in cases for f in _facts(c, neighbours=neighbours)) if of_relation else {}
-    group = connected(_values(cases, by, neighbours=neighbours, relations=relations))
+    group = connected_groups(_values(cases, by, neighbours=neighbours, relations=relations))
     sizes = Counter(group.values())
     placed = (_by_hash if strategy == "hash" else _balanced)(sizes, parts, seed)
     part = {key: placed[group[key]] for key in sorted(group)}
@@ -225,7 +225,7 @@ def _check_sizes(
             log.warning("part %s holds %.1f %% of the cases, not %.1f %%", name, 100 * held, 100 * share)
 
 
-def connected(values: Mapping[str, Iterable[tuple[str, ...]]]) -> dict[str, str]:
+def connected_groups(values: Mapping[str, Iterable[tuple[str, ...]]]) -> dict[str, str]:
     """The group of every key: keys that share a value, directly or through others; named by its smallest key.
 
     Example:

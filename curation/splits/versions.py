@@ -55,7 +55,7 @@ class Version(NamedTuple):
         return f"{self.major}.{self.minor}.{self.patch}" + (f"-{self.suffix}" if self.suffix else "")
 
 
-def bumped(version: str, level: Level) -> str:
+def next_version(version: str, level: Level) -> str:
     """The next version after a change; while the major number is 0, a major change raises the minor one.
 
     Example:
@@ -107,7 +107,7 @@ class Diff(NamedTuple):
     @property
     def suggested(self) -> str:
         """The version that the rules ask for, at the least."""
-        return bumped(self.old.version, self.level)
+        return next_version(self.old.version, self.level)
 
 
 def greatest(levels: Sequence[Level]) -> Level:

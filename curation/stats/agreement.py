@@ -21,7 +21,7 @@ from curation.stats.bootstrap import (
     DISAGREEMENT,
     Resampling,
     bootstrap_sums,
-    drawn,
+    draw_counts,
     student_ends_of_draws,
 )
 from curation.stats.bounded import Spread, beta_ends
@@ -42,7 +42,7 @@ _LEAST_DISAGREEMENT = 8  # by simulation: 4 covers 84 % near a ceiling; 1,000 is
 _MOST_CELLS = 20_000_000  # numbers in the coincidences of all units: 160 MB
 
 
-def unpaired(table: RatingTable) -> str:
+def why_unpaired(table: RatingTable) -> str:
     """Why there is no pair of ratings to compare; empty where there is one."""
     rated = ~np.isnan(table.codes)
     if not rated.any():
@@ -96,7 +96,7 @@ def alpha(table: RatingTable, *, level: Level, resampling: Resampling = DEFAULT)
 
 def _for_alpha(table: RatingTable, level: Level) -> tuple[RatingTable | None, str]:
     """The units with two ratings or more; or None and why there is no alpha."""
-    why = unpaired(table)
+    why = why_unpaired(table)
     if not why and not table.ordered and level != "nominal":
         why = "the categories are names without a declared order"
     if not why and not table.numeric and level in ("interval", "ratio"):
@@ -156,7 +156,7 @@ def _alpha_by_package(table: RatingTable, domain: Floats, level: Level, resampli
     import krippendorff
 
     groups, counts, out = table.case_groups, table.counts, []
-    for chunk in drawn(len(groups.names), resampling):
+    for chunk in draw_counts(len(groups.names), resampling):
         for times in chunk:
             rows = np.repeat(counts, times[groups.of].astype(np.int64), axis=0)
             with np.errstate(invalid="ignore"):  # 0/0 where a resample has one value: NaN says it
@@ -185,7 +185,7 @@ def gwet(table: RatingTable, *, weights: Weights | Floats = "identity", resampli
     """
     custom = not isinstance(weights, str)
     name = "AC1" if not custom and weights == "identity" else f"AC2 ({'custom' if custom else weights})"
-    why = unpaired(table)
+    why = why_unpaired(table)
     if not why and len(table.scale) < 2:
         why = f"all values are equal ({table.scale[0]}) and the scale has no other category"
     if not why and not table.ordered and not custom and weights != "identity":
@@ -232,7 +232,7 @@ def prevalence(table: RatingTable) -> Mapping[Category, Estimate]:
 
 
 def _share(table: RatingTable, name: str, matrix: Floats) -> Estimate:
-    why = unpaired(table)
+    why = why_unpaired(table)
     if why:
         return undefined(name, why, n=len(table.units))
     paired = _paired_units(table)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from curation.stats.estimates import Estimate, Floats, Groups, Ints, grouped, sums_by, undefined
+from curation.stats.estimates import Estimate, Floats, Groups, Ints, number_groups, sums_by, undefined
 from curation.stats.intervals import Z95, Interval, mean_interval
 
 _CHUNK = 4_000_000  # numbers held at once: 32 MB
@@ -45,7 +45,7 @@ class IntervalEnds(NamedTuple):
     note: str
 
 
-def drawn(groups: int, resampling: Resampling, *, width: int | None = None, stream: int = 0) -> Iterator[Floats]:
+def draw_counts(groups: int, resampling: Resampling, *, width: int | None = None, stream: int = 0) -> Iterator[Floats]:
     """How often each group is drawn when ``groups`` of them are drawn with replacement, for all resamples.
 
     Args:
@@ -77,7 +77,7 @@ def bootstrap_sums(sums: Floats, statistic: Callable[[Floats], Floats], resampli
         Array (resamples,).
     """
     cases, m = sums.shape
-    out = [statistic(counts @ sums) for counts in drawn(cases, resampling, width=4 * m)]
+    out = [statistic(counts @ sums) for counts in draw_counts(cases, resampling, width=4 * m)]
     return np.concatenate(out) if out else np.empty(0)
 
 
@@ -229,7 +229,7 @@ def two_way_bootstrap(
         (0.75, 2)
     """
     name = "mean of case means"
-    rows, columns = grouped(cases), grouped(neighbours)
+    rows, columns = number_groups(cases), number_groups(neighbours)
     _, data = _check_values(values, cases)
     if not data.size:
         return undefined(name, "there is no value")
@@ -252,8 +252,8 @@ def _crossed_draws(data: Floats, rows: Groups, columns: Groups, resampling: Resa
     y, column = data[order], columns.of[order]
     width = max(len(rows.names), len(columns.names), 3 * data.size)
     pairs = zip(
-        drawn(len(rows.names), resampling, width=width),
-        drawn(len(columns.names), resampling, width=width, stream=1),
+        draw_counts(len(rows.names), resampling, width=width),
+        draw_counts(len(columns.names), resampling, width=width, stream=1),
         strict=True,
     )
     out = []
@@ -276,14 +276,14 @@ def two_way_interval(values: Sequence[float], cases: Sequence[str], neighbours: 
     of the two one-way variances.
     """
     rows, data = _check_values(values, cases)
-    columns = grouped(neighbours)
+    columns = number_groups(neighbours)
     if len(rows.names) < 2 or len(columns.names) < 2:
         return Interval(float(np.mean(list(case_means(values, cases).values()))) if data.size else None, None, 0)
     sizes = np.bincount(rows.of)
     share = 1.0 / (len(rows.names) * sizes[rows.of])
     mean = float((data * share).sum())
     influence = (data - mean) * share
-    both = grouped([f"{r}|{c}" for r, c in zip(rows.of.tolist(), columns.of.tolist(), strict=True)])
+    both = number_groups([f"{r}|{c}" for r, c in zip(rows.of.tolist(), columns.of.tolist(), strict=True)])
     by_case, by_neighbour, by_both = (_clustered(influence, g.of, len(g.names)) for g in (rows, columns, both))
     variance = by_case + by_neighbour - by_both
     if variance <= 0:
@@ -299,7 +299,7 @@ def _clustered(influence: Floats, index: Ints, groups: int) -> float:
 
 def _check_values(values: Sequence[float], cases: Sequence[str]) -> tuple[Groups, Floats]:
     data = np.asarray(values, dtype=np.float64)
-    groups = grouped(cases)
+    groups = number_groups(cases)
     if data.ndim != 1 or len(groups.of) != data.size:
         raise ValueError("values and cases differ in length")
     if np.isnan(data).any():

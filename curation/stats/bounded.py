@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from curation.stats.bootstrap import case_means
-from curation.stats.estimates import Estimate, Floats, grouped, undefined
+from curation.stats.estimates import Estimate, Floats, number_groups, undefined
 from curation.stats.intervals import BY_CASE, NO_SPREAD, STUDENT, TWO_WAY, Interval, mean_interval, skew_shift, varies
 from curation.stats.proportions import end_with_unseen_case
 
@@ -80,7 +80,7 @@ def recurs(cases: Sequence[str], neighbours: Sequence[str | None]) -> bool:
 
 def crossed_spread(values: Sequence[float], cases: Sequence[str], neighbours: Sequence[str]) -> Spread:
     """Mean of case means where neighbours recur: V(case) + V(neighbour) - V(both), and no less than either alone."""
-    data, rows, columns = np.asarray(values, dtype=np.float64), grouped(cases), grouped(neighbours)
+    data, rows, columns = np.asarray(values, dtype=np.float64), number_groups(cases), number_groups(neighbours)
     share = 1.0 / (len(rows.names) * np.bincount(rows.of)[rows.of])
     mean = float((data * share).sum())
     influence = (data - mean) * share

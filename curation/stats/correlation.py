@@ -12,9 +12,9 @@ from typing import Literal
 
 import numpy as np
 
-from curation.stats.bootstrap import DEFAULT, FISHER, Resampling, drawn, student_ends_of_draws
+from curation.stats.bootstrap import DEFAULT, FISHER, Resampling, draw_counts, student_ends_of_draws
 from curation.stats.bounded import case_mean_estimate
-from curation.stats.estimates import Estimate, Floats, Groups, Ints, grouped, sums_by, undefined
+from curation.stats.estimates import Estimate, Floats, Groups, Ints, number_groups, sums_by, undefined
 
 Kind = Literal["spearman", "kendall"]
 Null = Literal["exchangeable", "zero"]
@@ -114,7 +114,7 @@ def _correlation(
     names: tuple[str, str],
 ) -> Estimate:
     a, b = _pairs(*sides)
-    groups = grouped(list(cases) if cases is not None else _coefficient_names(len(a)))
+    groups = number_groups(list(cases) if cases is not None else _coefficient_names(len(a)))
     if len(groups.of) != len(a):
         raise ValueError("values and cases differ in length")
     n = len(groups.names)
@@ -175,12 +175,12 @@ def _draws(kind: Kind, a: Floats, b: Floats, groups: Groups, resampling: Resampl
     rows, columns, cells = _cells(a, b)
     if rows * columns <= _MOST_CELLS:
         tables = sums_by(groups.of, np.eye(rows * columns)[cells], n)
-        chunks = drawn(n, resampling, width=4 * rows * columns)
+        chunks = draw_counts(n, resampling, width=4 * rows * columns)
         out = [correlations(kind, (c @ tables).reshape(-1, rows, columns)) for c in chunks]
         return np.concatenate(out) if out else np.empty(0)
     members = np.argsort(groups.of, kind="stable")
     draws = []
-    for chunk in drawn(n, resampling):
+    for chunk in draw_counts(n, resampling):
         for times in chunk:
             picked = np.repeat(members, times[groups.of[members]].astype(np.int64))
             draws.append(_by_scipy(kind, a[picked], b[picked]))

@@ -72,7 +72,7 @@ class Groups(NamedTuple):
     names: tuple[str, ...]
 
 
-def grouped(names: Sequence[str]) -> Groups:
+def number_groups(names: Sequence[str]) -> Groups:
     """Number the groups (cases, neighbours, raters) that rows belong to.
 
     Example:

@@ -134,7 +134,7 @@ _DIFFERING = 5  # ... so fewer of them make none: coverage was 30 to 76 %
 _WORTH = 10.0  # rated scripts that unequal weights must be worth (Kish), for the same reason
 
 
-def unsupported(rated: Sequence[tuple[str, float, float]]) -> str:
+def why_unsupported(rated: Sequence[tuple[str, float, float]]) -> str:
     """Why no interval is made of people's ratings; empty where simulation supports one.
 
     Near the ceiling the few cases that differ decide, and a sample that missed them says nothing of them; ratings drawn

@@ -27,7 +27,7 @@ class LabelBudget(NamedTuple):
     reason: str = ""
 
 
-def needed(units: Sequence[Unit], half_width: float, *, confidence: float = 0.95) -> LabelBudget:
+def scripts_needed(units: Sequence[Unit], half_width: float, *, confidence: float = 0.95) -> LabelBudget:
     """How many scripts people have to rate until the interval is twice ``half_width`` wide, the judge being as now.
 
     With n rated scripts the variance is a part that stays plus a part that falls as 1/n; both are read off the present

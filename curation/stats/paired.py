@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from curation.stats.bootstrap import DEFAULT, Resampling, cluster_bootstrap, drawn
+from curation.stats.bootstrap import DEFAULT, Resampling, cluster_bootstrap, draw_counts
 from curation.stats.estimates import Estimate, Floats
 from curation.stats.intervals import varies
 
@@ -149,7 +149,7 @@ def studentised(differences: Floats, resampling: Resampling = DEFAULT) -> float 
     seen = float(gaps.mean() / math.sqrt(gaps.var(ddof=1) / n))
     sums = np.column_stack([gaps - gaps.mean(), (gaps - gaps.mean()) ** 2])
     above = below = 0
-    for counts in drawn(n, resampling, stream=4):
+    for counts in draw_counts(n, resampling, stream=4):
         first, second = (counts @ sums).T / n
         spread = np.sqrt(np.maximum(second - first**2, 0.0) / (n - 1))
         with np.errstate(divide="ignore", invalid="ignore"):

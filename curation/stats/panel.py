@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from curation.stats.agreement import alpha, exact_agreement, gwet, prevalence, unpaired, within_one
+from curation.stats.agreement import alpha, exact_agreement, gwet, prevalence, why_unpaired, within_one
 from curation.stats.bootstrap import DEFAULT, Resampling
 from curation.stats.bounded import case_mean_estimate
 from curation.stats.coefficients import Level
@@ -70,7 +70,7 @@ def pairwise(table: RatingTable, statistic: Statistic) -> dict[tuple[str, str], 
     out = {}
     for pair in itertools.combinations(table.raters, 2):
         two = table.of_raters(pair)
-        why = unpaired(two)
+        why = why_unpaired(two)
         out[pair] = undefined("pair", f"{pair[0]} and {pair[1]} rated no unit both") if why else statistic(two)
     return out
 

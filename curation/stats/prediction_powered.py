@@ -22,8 +22,8 @@ from typing import NamedTuple
 import numpy as np
 
 from curation.stats.bounded import Scale, clustered_interval
-from curation.stats.estimates import Estimate, Floats, Ints, grouped, undefined
-from curation.stats.intervals import NO_SPREAD, not_excluded, skew_shift, unsupported, varies
+from curation.stats.estimates import Estimate, Floats, Ints, number_groups, undefined
+from curation.stats.intervals import NO_SPREAD, not_excluded, skew_shift, varies, why_unsupported
 from schemas.core.ids import seed
 from schemas.text.counting import counted
 
@@ -178,7 +178,7 @@ def contributions(units: Sequence[Unit], *, fixed: float | None = None, cross: b
     Raises:
         ValueError: nobody was rated by people.
     """
-    cases = grouped([u.case for u in units])
+    cases = number_groups([u.case for u in units])
     n = len(cases.names)
     judge = _case_means(cases.of, np.array([u.judge for u in units]), n)
     center = float(judge.mean())
@@ -200,7 +200,7 @@ def contributions(units: Sequence[Unit], *, fixed: float | None = None, cross: b
     sampling = float((rest_part**2).sum()) / n**2
     rated = sum(u.human is not None for u in units)
     labelled, weight = int((mass > 0).sum()), float(weights.mean())
-    refused = unsupported([(u.case, u.human, u.probability) for u in units if u.human is not None])
+    refused = why_unsupported([(u.case, u.human, u.probability) for u in units if u.human is not None])
     return Contributions(cases.names, value, part + rest_part, weight, labelled, rated, steady, sampling, refused)
 
 

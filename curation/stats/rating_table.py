@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from curation.stats.estimates import Floats, Groups, grouped
+from curation.stats.estimates import Floats, Groups, number_groups
 from schemas.core.errors import UserError
 
 Category = float | str
@@ -54,7 +54,7 @@ class RatingTable:
     @property
     def case_groups(self) -> Groups:
         """Units numbered by case."""
-        return grouped(self.cases)
+        return number_groups(self.cases)
 
     def of_raters(self, raters: Sequence[str]) -> RatingTable:
         """The same table with some raters only; the scale stays."""
@@ -86,7 +86,7 @@ def rating_table(
         [[7.0, 6.0], [5.0, nan]]
     """
     ratings = list(rows)
-    units, raters = grouped([r[0] for r in ratings]), grouped([r[1] for r in ratings])
+    units, raters = number_groups([r[0] for r in ratings]), number_groups([r[1] for r in ratings])
     whole, ordered = _scale([v for _, _, v in ratings if v is not None], scale)
     place = {c: n for n, c in enumerate(whole)}
     codes = np.full((len(units.names), len(raters.names)), np.nan)

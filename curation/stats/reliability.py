@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from curation.stats.bootstrap import DEFAULT, Resampling, drawn, ends_of_spread
+from curation.stats.bootstrap import DEFAULT, Resampling, draw_counts, ends_of_spread
 from curation.stats.estimates import Estimate, Floats, undefined
 from curation.stats.rating_table import RatingTable
 
@@ -67,7 +67,7 @@ def ceiling(table: RatingTable, *, k: int | None = None, resampling: Resampling 
         return undefined(name, f"the mean correlation between raters is {r:.3f}, not above 0", n=n, cases=cases)
     members = [np.flatnonzero(groups.of == g) for g in range(cases)]
     ceilings = []
-    for weights in drawn(cases, resampling):
+    for weights in draw_counts(cases, resampling):
         for row in np.atleast_2d(weights):
             units = np.concatenate([np.repeat(members[g], int(w)) for g, w in enumerate(row) if w])
             one = mean_correlation(values[units])
@@ -86,7 +86,7 @@ def ceiling(table: RatingTable, *, k: int | None = None, resampling: Resampling 
     )
 
 
-def narrowed(estimate: Estimate, more: int) -> float | None:
+def width_with_more(estimate: Estimate, more: int) -> float | None:
     """Width of the interval if ``more`` cases like those judged came in: it falls with the square root of the cases.
 
     Example:

@@ -84,7 +84,7 @@ class _ClosedDatabase:
         """Closing again changes nothing."""
 
 
-def closed(path: Path) -> Connection:
+def closed_connection(path: Path) -> Connection:
     """What a closed store has for a connection."""
     return cast("Connection", _ClosedDatabase(path))
 

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 import duckdb
 import numpy as np
 
-from curation.store.last_look import note_whole, untouched
+from curation.store.last_look import is_untouched, note_whole
 from schemas.core.errors import StoreError
 from schemas.text.counting import counted
 
@@ -136,7 +136,7 @@ def refuse_damaged(path: Path, config: dict[str, Any]) -> None:
     Raises:
         StoreError: such a block.
     """
-    if untouched(path):
+    if is_untouched(path):
         return
     if not (bad := bad_blocks(path)):
         note_whole(path, looked=True)

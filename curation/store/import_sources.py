@@ -175,7 +175,7 @@ def sources_of(db: Connection, item_id: str) -> list[str]:
     return [name for (name,) in rows]
 
 
-def dumped(db: Connection) -> Iterator[dict[str, Any]]:
+def dump_sources(db: Connection) -> Iterator[dict[str, Any]]:
     """All sources as plain values, some thousand of their items at a time."""
     if not has_sources(db):
         return

@@ -25,7 +25,7 @@ DAY = 24 * 3600.0
 _HEADERS = 3 * 4096
 
 
-def untouched(path: Path) -> bool:
+def is_untouched(path: Path) -> bool:
     """Whether a large store is exactly as it was when it was last known to be whole, less than a day after a look."""
     try:
         if path.stat().st_size < LARGE:

@@ -16,7 +16,7 @@ from curation.store.block_reader import BlockReader
 from curation.store.connection import limits
 from curation.store.contradictions import Contradiction, contradictions_of
 from curation.store.damage import Connection
-from curation.store.import_sources import ImportSource, dumped, first_file, list_sources, sources_of
+from curation.store.import_sources import ImportSource, dump_sources, first_file, list_sources, sources_of
 from schemas.cases import AnyCase, Case, DocumentCase, EventCase
 from schemas.core.errors import DataError, UserError
 from schemas.core.records import Record
@@ -270,7 +270,7 @@ class StoreReader(BlockReader):
             yield "split", {"header": json.loads(header), "cases": [r[0] for r in rows]}
         for (body,) in self._stream("SELECT body FROM results ORDER BY run, case_key", []):
             yield "result", json.loads(body)
-        for value in dumped(self._db.cursor()):
+        for value in dump_sources(self._db.cursor()):
             yield "source", value
 
     def sources_of(self, item_id: str) -> list[str]:

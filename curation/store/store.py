@@ -18,7 +18,7 @@ from curation.files.protection import hold, release
 from curation.splits.case_stream import case_type, one_type
 from curation.splits.empty_split import no_case
 from curation.splits.split_file import RunningDigest, Split, header_of
-from curation.store.connection import Transaction, clean_up, closed, connect, prepare
+from curation.store.connection import Transaction, clean_up, closed_connection, connect, prepare
 from curation.store.contradictions import Contradiction, with_others
 from curation.store.damage import Connection
 from curation.store.garbage import rare_collections
@@ -82,7 +82,7 @@ class Store(StoreReader):
         self._db.close()
         if self._write and self._open:  # closing again says nothing of what others did since
             note_whole(self.path)
-        self._db, self._open = closed(self.path), False
+        self._db, self._open = closed_connection(self.path), False
 
     def __enter__(self) -> Store:
         return self

@@ -22,9 +22,9 @@ from evaluation.metrics.text_level.script_parser import (
     INSTRUCTION,
     MentionedObjects,
     broken_rules,
+    declines,
     names,
     parse,
-    refused,
 )
 from schemas.cases import Case
 from schemas.core.config import validate
@@ -173,7 +173,7 @@ class ApiScriptStep(PromptStep[ApiRequest, GeneratedScript]):
             sample=sample,
             text=text,
             steps=parse(text).steps,
-            refused=declined or refused(text),
+            refused=declined or declines(text),
         )
 
 

@@ -11,7 +11,7 @@ from pydantic import Field
 from curation.files.local_models import names_a_file
 from evaluation.api_models.editing import PromptOnlyModel, WeightsNeededError, needs_weights, require_prompt_edit
 from evaluation.editors import EDITORS
-from evaluation.inference.answering import scored
+from evaluation.inference.answering import scored_probes
 from evaluation.metrics.base import Metric
 from schemas.cases import AnyCase
 from schemas.core.config import Options, validate
@@ -205,7 +205,7 @@ def refuse_probabilities(metrics: Sequence[Metric], cases: Sequence[AnyCase]) ->
     Raises:
         UserError: names the first of them, and those of the run that read texts.
     """
-    reading = {m.name: all(not scored(m.probes(case)) for case in cases) for m in metrics}
+    reading = {m.name: all(not scored_probes(m.probes(case)) for case in cases) for m in metrics}
     if wrong := [name for name, texts in reading.items() if not texts]:
         raise UserError(
             f"the metric '{wrong[0]}' reads probabilities, which an endpoint does not give",

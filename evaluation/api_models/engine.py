@@ -14,9 +14,9 @@ from construction.llm.session import ModelSession, model_session
 from construction.llm.step import Message, PlainText, Request
 from evaluation.api_models.editing import CONTINUE, require_prompt_edit
 from evaluation.edits.edit import Edit, own_answers
-from evaluation.engines.base import Job, JobResult, explained, plain, rewritten
+from evaluation.engines.base import Job, JobResult, case_error, plain, rewritten
 from evaluation.engines.protocols import EditorLike
-from evaluation.inference.answering import written
+from evaluation.inference.answering import written_probes
 from evaluation.metrics.text_level.probes import CONTINUED
 from schemas.answers import Answer, GeneratedText
 from schemas.core.errors import UserError
@@ -131,14 +131,14 @@ class EndpointEngine:
     def _answers(self, groups: Sequence[tuple[Sequence[Probe], Rewrite]]) -> tuple[list[list[Answer]], float]:
         """The answers to each group of probes, and the seconds that all took."""
         begun = time.perf_counter()
-        calls = [(probe, rewrite) for probes, rewrite in groups for probe in written(probes)]
+        calls = [(probe, rewrite) for probes, rewrite in groups for probe in written_probes(probes)]
 
         async def gather() -> list[Answer]:
             async with self._session.client() as client:
                 return await gather_all([_text(client, probe, rewrite) for probe, rewrite in calls])
 
         answers = iter(self._session.run(gather()) if calls else ())
-        answers_by_job = [[next(answers) for _ in written(probes)] for probes, _ in groups]
+        answers_by_job = [[next(answers) for _ in written_probes(probes)] for probes, _ in groups]
         return answers_by_job, time.perf_counter() - begun
 
 
@@ -147,7 +147,7 @@ def _try_edit(editor: EditorLike, job: Job) -> Edit | str:
     try:
         return require_prompt_edit(editor.edit([job.case.request]), f"'{editor.name}'")  # type: ignore[arg-type]
     except Exception as problem:  # noqa: BLE001
-        return explained(problem)
+        return case_error(problem)
 
 
 async def _text(client: Client, probe: GenerateProbe, rewrite: Rewrite) -> Answer:
@@ -172,6 +172,6 @@ def endpoint_engine(access: Access, journal: Path) -> Iterator[EndpointEngine]:
 def estimate_calls(probes: Iterable[Probe], access: Access, *, methods: int) -> CallEstimate:
     """Calls and tokens of a run: every text by every method, replies of full length; without what edits put before."""
     counter = CallCounter()
-    for probe in written(list(probes)):
+    for probe in written_probes(list(probes)):
         counter.add(text_request(probe).messages, reply_tokens=probe.most, times=methods)
     return counter.estimate(access.price())

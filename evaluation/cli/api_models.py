@@ -17,7 +17,7 @@ from construction.llm.cli_options import (
     model_options,
     refuse_unanswered,
 )
-from curation.cli.options import collected, editors_option, json_option, limit_option, shared_option, store_option
+from curation.cli.options import editors_option, json_option, limit_option, options_record, shared_option, store_option
 from schemas.core.errors import UserError
 from schemas.text.counting import counted
 from schemas.text.status_line import StatusLine
@@ -78,7 +78,7 @@ class ApiCommandOptions:
 @shared_option("--dry-run", is_flag=True, also="Calls, rough tokens and cost.")
 @model_options
 @json_option
-@collected(ApiCommandOptions)
+@options_record(ApiCommandOptions)
 def run_api(options: ApiCommandOptions, *, access: Access, as_json: bool) -> None:
     """Edit a model behind a chat endpoint by its prompt, have it answer script questions, keep the scripts for judging.
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from curation.cli.options import (
-    collected,
     editors_option,
     former_option,
     json_option,
     limit_option,
     one_editor,
+    options_record,
     shared_option,
 )
 from schemas.core.errors import UserError
@@ -62,7 +62,7 @@ class EditCommandOptions:
 @shared_option("--device", default="auto", show_default=True)
 @shared_option("--dtype", default="float32", show_default=True)
 @json_option
-@collected(EditCommandOptions)
+@options_record(EditCommandOptions)
 def edit(options: EditCommandOptions, *, as_json: bool) -> None:
     """Edit the FACTS into a model, all together, and save it with a model card that says how it scores.
 
@@ -118,7 +118,7 @@ def _check(name: str, model: str, cases: tuple[Case, ...], settings: dict[str, A
 
 
 def _tell(saved: SavedEdit, cases: tuple[Case, ...], *, as_json: bool) -> None:
-    from evaluation.report.formatting import ARROWS, spread
+    from evaluation.report.formatting import ARROWS, mean_with_interval
 
     if as_json:
         description = {
@@ -129,7 +129,7 @@ def _tell(saved: SavedEdit, cases: tuple[Case, ...], *, as_json: bool) -> None:
     click.echo(f"{counted(len(cases), 'fact')} edited into {saved.about['model']} by {saved.about['method']}")
     for change in saved.scores:
         name = f"{change.metric.title} {ARROWS[change.metric.better]}"
-        change_text = f"{spread(change.before.interval)} -> {spread(change.after.interval)}"
+        change_text = f"{mean_with_interval(change.before.interval)} -> {mean_with_interval(change.after.interval)}"
         click.echo(f"  {name:10s} {change_text}  ({counted(change.after.cases, 'case')})")
     if saved.about["rounding"] > 0.01:
         click.echo(

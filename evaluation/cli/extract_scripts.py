@@ -37,11 +37,11 @@ def extract_scripts(
     already. Hand-written scripts come from the store or with the shipped split; the old object in them is replaced by
     the new one without a check.
     """
-    from evaluation.runs.generated_scripts import by_hand, generated, generation_of, shipped_steps, write_scripts
+    from evaluation.runs.generated_scripts import by_hand, generation_of, scripts_of_run, shipped_steps, write_scripts
     from evaluation.runs.results import load_run
 
     finished = load_run(run)
-    sources = generated(finished, list(editors))
+    sources = scripts_of_run(finished, list(editors))
     if ceiling:
         sources += by_hand(finished, shipped_steps() if store is None else _steps(store))
     target = out or run / "scripts.jsonl"

@@ -19,11 +19,11 @@ from construction.llm.cli_options import (
     refuse_unanswered,
 )
 from curation.cli.options import (
-    collected,
     editors_option,
     former_option,
     json_option,
     limit_option,
+    options_record,
     seed_option,
     shared_option,
 )
@@ -113,7 +113,7 @@ class JudgeCommandOptions:
 @shared_option("--dry-run", is_flag=True, also="Calls, rough tokens and cost.")
 @model_options
 @json_option
-@collected(JudgeCommandOptions)
+@options_record(JudgeCommandOptions)
 def judge(options: JudgeCommandOptions, *, access: Access, as_json: bool) -> None:
     """Have a language model rate the generated scripts, or the open answers about events, of STORE_OR_RUN.
 

@@ -61,8 +61,8 @@ def run(
 
     Finished cases are kept in the run's folder, and an interrupted run resumes with the same command.
     """
-    from evaluation.runs.config import load_config, unused_settings
-    from evaluation.runs.session import execute, select_editors, size, with_variants
+    from evaluation.runs.config import load_config, unused_settings, with_variants
+    from evaluation.runs.session import execute, select_editors, size
 
     base: dict[str, Any] = {"limit": limit, "out": None if out is None else str(out)}
     base |= {"engine": engine, "address": address, "workers": workers}
@@ -145,7 +145,7 @@ def _tell_size(size: Size, config: RunConfig, *, as_json: bool) -> None:
 
 def _tell_outcomes(outcomes: list[EditorOutcome], config: RunConfig, *, as_json: bool) -> None:
     from evaluation.analysis.comparison import compare, score_run
-    from evaluation.report.formatting import ARROWS, seconds, spread
+    from evaluation.report.formatting import ARROWS, mean_with_interval, seconds
     from evaluation.runs.plan import metrics_of
     from evaluation.runs.results import load_run
 
@@ -165,7 +165,7 @@ def _tell_outcomes(outcomes: list[EditorOutcome], config: RunConfig, *, as_json:
     titles = [f"{m.title} {ARROWS[m.better]}" for m in metrics]
     click.echo("".ljust(wide) + "".join(t.rjust(22) for t in titles) + "s/edit".rjust(9))
     for label, row in rows.items():
-        cells = [spread(row.summaries[m.name].interval).rjust(22) for m in metrics]
+        cells = [mean_with_interval(row.summaries[m.name].interval).rjust(22) for m in metrics]
         failed = f"  {row.failed} failed" if row.failed else ""
         click.echo(label.ljust(wide) + "".join(cells) + seconds(row.seconds_edit).rjust(9) + failed)
     over = ", ".join(m.title for m in metrics if m.pooled)

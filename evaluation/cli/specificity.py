@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from curation.cli.options import collected, json_option, seed_option, shared_option, store_option, writes
+from curation.cli.options import json_option, options_record, seed_option, shared_option, store_option, writes
 
 if TYPE_CHECKING:
     from evaluation.runs.shared_probes.building import BuiltSet, Candidates
@@ -47,7 +47,7 @@ class SpecificityCommandOptions:
 @click.option("--out", type=click.Path(path_type=Path), required=True, help=_OUT)
 @json_option
 @writes(folders=("out",))
-@collected(SpecificityCommandOptions)
+@options_record(SpecificityCommandOptions)
 def specificity(options: SpecificityCommandOptions, *, as_json: bool) -> None:
     """Draw questions that a model answers, for em_spec and ppl_spec.
 

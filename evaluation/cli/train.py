@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from curation.cli.options import (
-    collected,
     editors_option,
     heldout_option,
     json_options,
     limit_option,
     one_editor,
+    options_record,
     shared_option,
     store_option,
 )
@@ -74,7 +74,7 @@ class TrainCommandOptions:
 )
 @click.option("--out", type=_FILE, required=True, help="File of the trained network (safetensors).")
 @json_options
-@collected(TrainCommandOptions)
+@options_record(TrainCommandOptions)
 def train(options: TrainCommandOptions, *, as_json: bool) -> None:
     """Train a method for a model, or a router of events for all of them; an interrupted training of mend resumes.
 

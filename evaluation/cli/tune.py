@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import click
 
 from curation.cli.options import (
-    collected,
     editors_option,
     heldout_option,
     json_options,
+    options_record,
     seed_option,
     shared_option,
     store_option,
@@ -73,7 +73,7 @@ class TuneCommandOptions:
 @shared_option("--dtype", default="float32", show_default=True)
 @click.option("--out", type=_FILE, required=True, help="Folder for journals and results; it resumes a search.")
 @json_options
-@collected(TuneCommandOptions)
+@options_record(TuneCommandOptions)
 def tune(options: TuneCommandOptions, *, as_json: bool) -> None:
     """Search settings of methods on development cases, each with the same budget, and print presets.
 

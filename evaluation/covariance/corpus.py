@@ -13,11 +13,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
-from importlib.resources import as_file, files
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from curation.shipped import corpus_path
 from schemas.core.decoding import why_not_utf8
 from schemas.core.errors import DataError, MissingPackage, UserError
 from schemas.core.ids import digest
@@ -66,8 +66,7 @@ class Corpus:
     @classmethod
     def shipped(cls) -> Corpus:
         """The corpus that comes with the toolkit."""
-        with as_file(files("curation.shipped") / "corpus.txt") as path:
-            return cls([path], name="shipped")
+        return cls([corpus_path()], name="shipped")
 
     def stream(self, skip: int = 0) -> Iterator[str]:
         """The documents, the first ``skip`` of them left out."""

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from evaluation.edits.weight_deltas import Delta, DenseDelta, LowRankDelta, owner
-from evaluation.models.hooks import changing, home_of
+from evaluation.models.hooks import home_of, replace_output
 
 Change = Callable[[Tensor], Tensor]
 
@@ -81,7 +81,7 @@ class PerRow:
                     changes.append(_low_rank(self._low[name], index.to(device)))
                 if name in self._dense:
                     changes.append(_dense(self._dense[name], list(rows)))
-                hooks.enter_context(changing(module, _adder(changes)))
+                hooks.enter_context(replace_output(module, _adder(changes)))
             yield
 
 

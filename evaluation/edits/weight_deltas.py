@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from evaluation.models.hooks import changing, home_of
+from evaluation.models.hooks import home_of, replace_output
 from evaluation.models.linear_maps import is_transposed, linear_shape
 from schemas.core.errors import UserError
 
@@ -148,7 +148,7 @@ class DeltaStack:
                 self._beside[module] = joint(self._beside[module], on(delta, home_of(module)))
             else:
                 self._beside[module] = on(delta, home_of(module))
-                self._hooks.enter_context(changing(module, self._adding(module)))
+                self._hooks.enter_context(replace_output(module, self._adding(module)))
 
     def _adding(self, module: nn.Module) -> Callable[[Tensor, Tensor], Tensor]:
         return lambda keys, out: _adder(self._beside[module])(keys, out)
@@ -166,7 +166,7 @@ def apply_delta(delta: Delta, module: nn.Module, *, saved: dict[nn.Module, Tenso
     weight = module.weight
     assert isinstance(weight, Tensor)
     if _is_narrow(module):
-        hooks.enter_context(changing(module, _adder(on(delta, home_of(module)))))
+        hooks.enter_context(replace_output(module, _adder(on(delta, home_of(module)))))
         return
     if module not in saved:
         saved[module] = weight.detach().clone()

@@ -52,7 +52,7 @@ class Engine(Protocol):
         ...
 
 
-def explained(error: Exception) -> str:
+def case_error(error: Exception) -> str:
     """An exception as a result's error."""
     return f"{type(error).__name__}: {error}"
 

@@ -13,10 +13,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from evaluation.edits.edit import own_answers
-from evaluation.engines.base import Job, JobResult, explained, plain, rewritten
+from evaluation.engines.base import Job, JobResult, case_error, plain, rewritten
 from evaluation.engines.peak_memory import PeakMemory
 from evaluation.engines.protocols import EditLike, EditorLike
-from evaluation.inference.answering import ModelScorer, answer, joined, scored, write_each, written
+from evaluation.inference.answering import ModelScorer, answer, merge_answers, scored_probes, write_each, written_probes
 from evaluation.inference.request import EditedProbes
 from evaluation.models.device_memory import device_fault, free_memory, least_free_bytes, out_of_memory
 from schemas.answers import Answer
@@ -100,7 +100,7 @@ class FastEngine:
                 problem = outcome if isinstance(outcome, Exception) else edit
                 log.warning("case %s failed: %s", job.case.key, problem)
                 assert isinstance(problem, Exception)
-                out.append(JobResult(job, error=explained(problem), seconds_edit=edited, peak_bytes=top))
+                out.append(JobResult(job, error=case_error(problem), seconds_edit=edited, peak_bytes=top))
                 continue
             notes = plain(edit.notes) | rewritten(job.probes, edit.rewrite)
             out.append(JobResult(job, outcome, notes, None, edited, share * len(job.probes), top))
@@ -156,11 +156,11 @@ def _shares(edit: EditLike) -> bool:
 
 def _ask(scorer: EditScorer, probes: Sequence[EditedProbes]) -> list[list[Answer]]:
     """Answers of every edit in the order of its probes: log-probabilities in shared passes, then texts likewise."""
-    scores = scorer.score([one._replace(probes=scored(one.probes)) for one in probes])
-    if not any(written(one.probes) for one in probes):
+    scores = scorer.score([one._replace(probes=scored_probes(one.probes)) for one in probes])
+    if not any(written_probes(one.probes) for one in probes):
         return scores
     texts = write_each(scorer.lm, probes)
-    return [joined(one.probes, *both) for one, *both in zip(probes, scores, texts, strict=True)]
+    return [merge_answers(one.probes, *both) for one, *both in zip(probes, scores, texts, strict=True)]
 
 
 def _edits(editor: EditorLike, jobs: Sequence[Job]) -> list[Any]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from evaluation.edits.edit import own_answers
-from evaluation.engines.base import Job, JobResult, explained, plain, rewritten
+from evaluation.engines.base import Job, JobResult, case_error, plain, rewritten
 from evaluation.engines.peak_memory import PeakMemory
 from evaluation.engines.protocols import EditorLike, Scorer
 from evaluation.inference.answering import answer
@@ -53,7 +53,7 @@ class SimpleEngine:
             notes = plain(edit.notes) | rewritten(job.probes, edit.rewrite)
         except Exception as problem:  # one case's fault is that case's result; the others go on
             log.warning("case %s failed: %s", job.case.key, problem, exc_info=log.isEnabledFor(logging.DEBUG))
-            answers, notes, error = (), {}, explained(problem)
+            answers, notes, error = (), {}, case_error(problem)
         top = peak.read()
         edited = time.perf_counter() - start - scored
         return JobResult(job, answers, notes, error, edited, scored, top)

@@ -54,17 +54,17 @@ def model_input(lm: LM, probe: GenerateProbe, rewrite: Rewrite = None) -> ModelI
     return ModelInput(f"{text}\n{probe.start}" if probe.start else text, False)
 
 
-def scored(probes: Sequence[Probe]) -> list[ScoreProbe]:
+def scored_probes(probes: Sequence[Probe]) -> list[ScoreProbe]:
     """The probes that are answered by log-probabilities."""
     return [p for p in probes if isinstance(p, ScoreProbe)]
 
 
-def written(probes: Sequence[Probe]) -> list[GenerateProbe]:
+def written_probes(probes: Sequence[Probe]) -> list[GenerateProbe]:
     """The probes that are answered by a text."""
     return [p for p in probes if isinstance(p, GenerateProbe)]
 
 
-def joined(probes: Sequence[Probe], *some: Sequence[Answer]) -> list[Answer]:
+def merge_answers(probes: Sequence[Probe], *some: Sequence[Answer]) -> list[Answer]:
     """Answers of several kinds in the order of their probes."""
     known = {a.probe: a for answers in some for a in answers}
     return [known[p.id] for p in probes]
@@ -138,11 +138,11 @@ def answer(scorer: Answerer, probes: Sequence[Probe], *, rewrite: Rewrite, batch
         rewrite: The edit's way with prompts.
         batch_tokens: Most tokens of one forward pass when scoring.
     """
-    by_score, by_text = scored(probes), written(probes)
+    by_score, by_text = scored_probes(probes), written_probes(probes)
     scores = scorer.score(by_score, rewrite=rewrite, batch_tokens=batch_tokens) if by_score or not by_text else []
     if not by_text:
         return list(scores)
-    return joined(probes, scores, scorer.write(by_text, rewrite=rewrite))
+    return merge_answers(probes, scores, scorer.write(by_text, rewrite=rewrite))
 
 
 def write(lm: LM, probes: Sequence[GenerateProbe], *, rewrite: Rewrite = None) -> list[Answer]:
@@ -195,7 +195,7 @@ def write_each(lm: LM, edited: Sequence[EditedProbes], *, budget: TokenBudget | 
     text_rows = [
         _TextRow(n, probe, model_input(lm, probe, one.rewrite))
         for n, one in enumerate(edited)
-        for probe in {p.id: p for p in written(one.probes)}.values()
+        for probe in {p.id: p for p in written_probes(one.probes)}.values()
     ]
     for chat in (True, False):
         lm.encodings.texts([row.input.text for row in text_rows if row.input.chat is chat], special=not chat)
@@ -210,7 +210,7 @@ def write_each(lm: LM, edited: Sequence[EditedProbes], *, budget: TokenBudget | 
         texts = generate(lm, prompts, edits=edits, sampling=sampling, budget=budget, special=not chat)
         for row, got in zip(rows, texts, strict=True):
             by_id[row.edit][row.probe.id] = _answer(row.probe, got, row.input)
-    return [[by_id[n][p.id] for p in written(one.probes)] for n, one in enumerate(edited)]
+    return [[by_id[n][p.id] for p in written_probes(one.probes)] for n, one in enumerate(edited)]
 
 
 def _sampling(probe: GenerateProbe) -> Sampling:

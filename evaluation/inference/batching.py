@@ -76,7 +76,7 @@ def default_budget(lm: LM, *, gradients: bool = False) -> TokenBudget:
     return TokenBudget(max(256, int(SHARE * free / (4 * floats))))
 
 
-def packed(items: Sequence[T], length: Callable[[T], int], tokens: int) -> Iterator[list[T]]:
+def pack_batches(items: Sequence[T], length: Callable[[T], int], tokens: int) -> Iterator[list[T]]:
     """Items sorted by length, cut where rows times longest row would pass ``tokens`` (a longer single one runs alone).
 
     Example:
@@ -105,7 +105,7 @@ def in_batches(
         MemoryError: (or CUDA's error) one item alone does not fit.
     """
     by_index: dict[int, R] = {}
-    waiting = [list(batch) for batch in packed(range(len(items)), lambda i: length(items[i]), budget.tokens)]
+    waiting = [list(batch) for batch in pack_batches(range(len(items)), lambda i: length(items[i]), budget.tokens)]
     waiting.reverse()
     short = False
     while waiting:

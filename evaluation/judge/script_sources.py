@@ -27,12 +27,12 @@ def scripts_store(place: Path) -> Path:
         raise UserError("not the folder of a run (there is no run.json)", where=str(place), fix="name the store itself")
     from curation.store.store import Store
     from evaluation.judge.answers.from_run import store_answers
-    from evaluation.runs.generated_scripts import generated, generation_of, store_scripts
+    from evaluation.runs.generated_scripts import generation_of, scripts_of_run, store_scripts
     from evaluation.runs.results import cases_by_key
 
     run = load_run(place)
     about_facts = run.split.type == FACT
-    scripts = generated(run) if about_facts else []
+    scripts = scripts_of_run(run) if about_facts else []
     config = run.about.get("config") or {}
     fed = config.get("feed") or (config.get("split") or {}).get("store")
     path = Path(fed) if fed else place / RUN_STORE

@@ -12,7 +12,7 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, PrivateAttr, model_validator
 
-from construction.llm.prompt_text import LONGEST, fenced, quoted, tidy
+from construction.llm.prompt_text import LONGEST, fence_text, find_quote, tidy
 from construction.llm.step import Message, PromptStep, Request
 from evaluation.judge.prompt_files import INPUTS, JudgePromptFile, load_prompt_file
 from evaluation.judge.reply_reading import plain_reply
@@ -178,7 +178,7 @@ class JudgeStep(PromptStep[JudgeInput, Rating]):
             "old": tidy(fact.old.text),
             "new": tidy(fact.new_object.text),
             "counts": tidy(counts.text),
-            "text": fenced(self.script(item)),
+            "text": fence_text(self.script(item)),
         }
         values = {name: known[name] for name in INPUTS[self.aspect]}
         return self.wording.chat(values)
@@ -237,7 +237,7 @@ class JudgeStep(PromptStep[JudgeInput, Rating]):
 def quoted_spans(text: str, reply: BaseModel) -> list[Span]:
     """Where the quotes of a reply stand in a script; empty for "absent" and for profiles without evidence."""
     assert isinstance(reply, JudgeReply)
-    spans = [quoted(text, q, what="evidence") for q in _quotes_given(reply.evidence or [])]
+    spans = [find_quote(text, q, what="evidence") for q in _quotes_given(reply.evidence or [])]
     return [span for span in spans if span is not None]
 
 
@@ -250,5 +250,5 @@ def _fault(text: str, quotes: list[str]) -> str:
     quotes_given = _quotes_given(quotes)
     if not quotes:
         return "no evidence: neither a quote nor 'absent'"
-    false = next((q for q in quotes_given if quoted(text, q, what="evidence") is None), None)
+    false = next((q for q in quotes_given if find_quote(text, q, what="evidence") is None), None)
     return f"false quote: '{false[:80]}' does not stand in the script" if false is not None else ""

@@ -189,7 +189,7 @@ class Preference(CaseMean):
     def _item(self, probe: ScoreProbe, answer: Answer | None, normalisation: Normalisation) -> ItemScore:
         values = target_values(probe, answer, normalisation)
         if isinstance(values, str):
-            return unscored(probe, values)
+            return item_without_value(probe, values)
         new, old = values
         won = new > old if self.wanted == "new" else old > new
         reason = TRUNCATED if answer is not None and answer.truncated else ""
@@ -214,6 +214,6 @@ def target_values(probe: ScoreProbe, answer: Answer | None, normalisation: Norma
     return values
 
 
-def unscored(probe: Probe, reason: str) -> ItemScore:
+def item_without_value(probe: Probe, reason: str) -> ItemScore:
     """An item without a value, and why."""
     return ItemScore(probe=probe.id, item=probe.item, cluster=probe.cluster, value=None, reason=reason)

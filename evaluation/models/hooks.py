@@ -81,7 +81,7 @@ def _in_rows(module: nn.Module, flat: Tensor) -> Tensor:
 
 
 @contextmanager
-def reading(module: nn.Module) -> Iterator[ModuleActivations]:
+def capture_pass(module: nn.Module) -> Iterator[ModuleActivations]:
     """Keep the module's input and output of the last pass through it."""
     seen = ModuleActivations()
 
@@ -98,7 +98,7 @@ def reading(module: nn.Module) -> Iterator[ModuleActivations]:
 
 
 @contextmanager
-def changing(module: nn.Module, change: Callable[[Tensor, Tensor], Tensor]) -> Iterator[None]:
+def replace_output(module: nn.Module, change: Callable[[Tensor, Tensor], Tensor]) -> Iterator[None]:
     """Replace the module's output by ``change(input, output)``; other members of a tuple output stay."""
 
     def hook(_: nn.Module, args: tuple[Any, ...], output: Any) -> Any:

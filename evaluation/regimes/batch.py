@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Iterator, Sequence
 
-from evaluation.engines.base import Job, JobResult, explained, plain
+from evaluation.engines.base import Job, JobResult, case_error, plain
 from evaluation.regimes.base import Missing, Regime, RegimeContext, WorkUnit, ask_under, edits_digest
 from schemas.cases import AnyCase
 
@@ -43,7 +43,7 @@ class BatchRegime(Regime):
                 noted = plain(edit.notes)
             except Exception as problem:  # noqa: BLE001 - this batch's fault is its cases' result
                 log.warning("a batch of %d edits failed: %s", len(batch), problem)
-                results, noted, spent = [JobResult(job, error=explained(problem)) for job in jobs], {}, 0.0
+                results, noted, spent = [JobResult(job, error=case_error(problem)) for job in jobs], {}, 0.0
             for unit, done in zip(todo, results, strict=True):
                 yield unit, done._replace(notes={**noted, **done.notes}, seconds_edit=spent)
 

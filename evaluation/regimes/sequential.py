@@ -11,7 +11,7 @@ from functools import reduce
 from typing import Any
 
 from evaluation.edits.weight_deltas import DeltaStack
-from evaluation.engines.base import Job, JobResult, explained, plain
+from evaluation.engines.base import Job, JobResult, case_error, plain
 from evaluation.regimes.base import Missing, Regime, RegimeContext, WorkUnit, ask_under, edits_digest
 from schemas.cases import AnyCase
 
@@ -67,7 +67,7 @@ class SequentialRegime(Regime):
                     noted, error = plain(edit.notes), None
                 except Exception as problem:  # noqa: BLE001 - the sequence goes on without this edit, and says so
                     log.warning("edit %d of the sequence (%s) failed: %s", n, case.key, problem)
-                    noted, error = {}, explained(problem)
+                    noted, error = {}, case_error(problem)
                 spent = time.perf_counter() - begun
                 if not todo:
                     continue

@@ -9,9 +9,9 @@ from evaluation.analysis.comparison import Comparison
 from evaluation.analysis.text_ratings import ranked_aspects
 from evaluation.analysis.written.all_answers import (
     AnsweredQuestion,
+    count_stopped,
     cut_off,
     cut_off_in_a_loop,
-    stopped,
     without_methods,
 )
 from evaluation.metrics.base import Metric, Role, metric_of
@@ -149,12 +149,14 @@ def _text_finding(part: ReportSection, answers: Sequence[AnsweredQuestion]) -> s
         )
         if cut:
             note += f", {loops:,} of {'which' if cut > 1 else 'it'} in a loop"
-        if held := stopped(answers):
+        if held := count_stopped(answers):
             stops = ", ".join(repr(str(stop)) for stop in settings.get("stop", ()))
             note += f"; {held:,} wrote more steps than were asked for and were stopped there (at {stops})"
         if (lost := cut_off(every)[0] - cut) > 0:
             note += f"; of the scripts of {' and '.join(nulls)} (null), {lost:,} of {cut_off(every)[1] - count:,} were"
-        text = f"{text} {note}{': read their ratings with that in mind' if cut or stopped(answers) else ''}.".strip()
+        text = (
+            f"{text} {note}{': read their ratings with that in mind' if cut or count_stopped(answers) else ''}.".strip()
+        )
     return text
 
 

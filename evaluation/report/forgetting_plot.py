@@ -6,7 +6,7 @@ import math
 from typing import NamedTuple
 
 from evaluation.analysis.forgetting_series import ForgettingSeries
-from evaluation.report.formatting import spread
+from evaluation.report.formatting import mean_with_interval
 from evaluation.report.tradeoff_plot import SHAPES
 from schemas.text.counting import counted
 
@@ -67,13 +67,15 @@ def forgetting_plot(series: ForgettingSeries) -> ForgettingPlot:
         for spot in curve.spots:
             v = spot.value
             bar = None if v.low is None or v.high is None else (_y_of(v.low), _y_of(v.high))
-            dot_label = f"{curve.label}, {counted(spot.edits, 'edit')}: {spread(v)} ({counted(v.n, 'case')})"
+            dot_label = (
+                f"{curve.label}, {counted(spot.edits, 'edit')}: {mean_with_interval(v)} ({counted(v.n, 'case')})"
+            )
             dots.append(CurveDot(across(spot.edits), _y_of(v.mean or 0.0), bar, dot_label))
         once = [(across(s.edits), _y_of(s.value.mean or 0.0)) for s in curve.at_once]
         path, dashed = _path([(d.x, d.y) for d in dots]), _path(once)
         shape = SHAPES[n % len(SHAPES)]
         lines.append(PlottedCurve(curve.label, n % len(SHAPES), shape, path, dashed, tuple(dots), dots[-1].y))
-    cells = {(c.label, s.edits): spread(s.value) for c in series.curves for s in c.spots}
+    cells = {(c.label, s.edits): mean_with_interval(s.value) for c in series.curves for s in c.spots}
     labels = [c.label for c in series.curves]
     return ForgettingPlot(
         title=series.metric,

@@ -53,7 +53,7 @@ def percent(value: float | None, *, signed: bool = False, digits: int = 1) -> st
     return text.replace("-", "\N{MINUS SIGN}") if float(text) else text.lstrip("+-")
 
 
-def spread(interval: Interval, *, signed: bool = False) -> str:
+def mean_with_interval(interval: Interval, *, signed: bool = False) -> str:
     """Mean with its 95 % interval in percent, with two digits below 1 %.
 
     The default interval stands as [low, high]; a published one (1.96·sd/√n) marks itself by ±, with a dash where one
@@ -107,7 +107,7 @@ def with_unit(interval: Interval) -> str:
         >>> with_unit(Interval(0.5, None, 1)), with_unit(Interval(3.5, None, 4, (3.0, 4.0), unit="perplexity"))
         ('50.0 ± – %', '3.50 [3.00, 4.00]')
     """
-    return f"{spread(interval)} %" if interval.unit == "fraction" else spread(interval)
+    return f"{mean_with_interval(interval)} %" if interval.unit == "fraction" else mean_with_interval(interval)
 
 
 def sample_size(summary: Summary) -> str:
@@ -246,11 +246,11 @@ def _markdown_row(row: MethodRow, metrics: Sequence[Metric], many: bool) -> str:
     cells = [edits_in_force(row)] if many else []
     for m in metrics:
         s = row.summaries[m.name]
-        text = f"{spread(s.interval)} ({sample_size(s)})" if s.mean is not None else "–"
+        text = f"{mean_with_interval(s.interval)} ({sample_size(s)})" if s.mean is not None else "–"
         if s.kind == TWO_WAY:
             text += "; two-way"
         if not row.baseline and row.gain[m.name].mean is not None:
-            text += f"; gain {spread(row.gain[m.name], signed=True)}"
+            text += f"; gain {mean_with_interval(row.gain[m.name], signed=True)}"
         cells.append(text)
     tail = [seconds(row.seconds_edit), seconds(row.seconds_score), memory(row.peak_bytes), str(row.failed)]
     label = row.label.replace("|", "\\|")

@@ -33,12 +33,12 @@ from evaluation.report.formatting import (
     edits_in_force,
     group_title,
     holds_many_edits,
+    mean_with_interval,
     memory,
     p_value,
     percent,
     sample_size,
     seconds,
-    spread,
     visible,
 )
 from evaluation.report.harmonic_score import harmonic_scores
@@ -105,7 +105,7 @@ def page(
         written=now(zone="Z"),
         program=_version(),
     )
-    return revealed(text)
+    return reveal_hidden(text)
 
 
 def answers_page(parts: Sequence[ReportSection], *, report: str) -> str:
@@ -116,10 +116,10 @@ def answers_page(parts: Sequence[ReportSection], *, report: str) -> str:
         report: File name of the report that it belongs to.
     """
     template = _environment().get_template("parts/answers_page.html.j2")
-    return revealed(template.render(parts=[_answers(p) | {"about": p.run.about} for p in parts], report=report))
+    return reveal_hidden(template.render(parts=[_answers(p) | {"about": p.run.about} for p in parts], report=report))
 
 
-def revealed(text: str) -> str:
+def reveal_hidden(text: str) -> str:
     r"""A text with everything written out that turns or hides it on a screen: bidi marks, zero width, escapes.
 
     Zero-width joiners stay: some scripts are written with them.
@@ -144,7 +144,7 @@ def _environment() -> Environment:
     )
     place.filters |= {
         "percent": percent,
-        "spread": spread,
+        "spread": mean_with_interval,
         "points": ratings_cell,
         "seconds": seconds,
         "memory": memory,

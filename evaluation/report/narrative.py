@@ -15,7 +15,7 @@ from evaluation.analysis.pairwise_tests import PairwiseTest
 from evaluation.judge.model_families import family_conflicts
 from evaluation.metrics.base import NORMALISATIONS, Metric, metric_of
 from evaluation.regimes.config import regime_title
-from evaluation.report.formatting import certain, p_value, percent, spread
+from evaluation.report.formatting import certain, mean_with_interval, p_value, percent
 from evaluation.runs.results import Run
 from schemas.text.counting import counted
 
@@ -72,7 +72,7 @@ def summary(part: ReportSection) -> list[str]:
             )
             continue
         better = "Highest" if metric.better == "higher" else "Lowest"
-        leaders = " and ".join(f"{label} with {spread(summaries[label].interval)} %" for label in lead.best)
+        leaders = " and ".join(f"{label} with {mean_with_interval(summaries[label].interval)} %" for label in lead.best)
         text = f"{better} {metric.title}: {leaders} over {counted(first.cases, 'case')}"
         contest = decided.get((metric.title, frozenset((lead.first, lead.second))))
         out.append(f"{text}{_describe_lead(lead, contest)}.")
@@ -89,7 +89,7 @@ def _describe_lead(lead: Ranking, contest: PairwiseTest | None) -> str:
         return f"; {lead.second} has the same"
     gap = lead.difference
     turned = gap if (gap.mean or 0) >= 0 else _reverse(gap)
-    gap_text = f"{spread(turned)} points, p {p_value(contest.p_holm)} after Holm"
+    gap_text = f"{mean_with_interval(turned)} points, p {p_value(contest.p_holm)} after Holm"
     if contest.verdict in ("first", "second"):
         return f"; {lead.second} differs by {gap_text}"
     return f"; not decided against {lead.second} (difference {gap_text})"
@@ -114,7 +114,7 @@ def _changes_by_method(run: Run, table: Comparison, scores: Scores, metrics: Seq
             gain = row.gain[m.name]
             if (change := mean_before_and_after(row, run.baseline.label, m.name, scores)) is not None:
                 change_text = f"{m.title} {percent(change[0])} → {percent(change[1])} %"
-                parts.append(change_text + ("" if gain.low is None else f" ({spread(gain, signed=True)})"))
+                parts.append(change_text + ("" if gain.low is None else f" ({mean_with_interval(gain, signed=True)})"))
         if parts:
             far = f", {row.finished:,} of {counted(table.cases, 'case')} so far" if row.pending else ""
             out.append(f"{row.label} against no edit{far}: {', '.join(parts)}.")
@@ -130,7 +130,7 @@ def _paraphrase_to_script_gap(run: Run, table: Comparison, scores: Scores, metri
     for row in table.rows:
         gap = difference_interval(scores.means(row.label, script.name), scores.means(row.label, paraphrase.name))
         if not row.baseline and gap.mean is not None:
-            parts.append(f"{row.label} {spread(gap, signed=True)}")
+            parts.append(f"{row.label} {mean_with_interval(gap, signed=True)}")
     if not parts:
         return None
     return f"From paraphrases to scripts (S-ES minus PS, points, paired by case): {', '.join(parts)}."

@@ -33,7 +33,7 @@ from evaluation.editors.baselines import NULL_METHODS
 from evaluation.metrics.base import Metric, Normalisation, scale_of
 from evaluation.metrics.generation import Generation
 from evaluation.metrics.pooled import PERPLEXITY
-from evaluation.runs.generated_scripts import generated, generation_of
+from evaluation.runs.generated_scripts import generation_of, scripts_of_run
 from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import Run, cases_by_key
 from schemas.cases import Case
@@ -139,7 +139,7 @@ def texts_of_run(run: Run, texts: RatedTexts | None) -> RatedTexts | None:
     if stored is not None:
         return stored
     try:
-        return RatedTexts(tuple(one.script for one in generated(run)), ())
+        return RatedTexts(tuple(one.script for one in scripts_of_run(run)), ())
     except UserError:  # no text was asked for in this run
         return None
 

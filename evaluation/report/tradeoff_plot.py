@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from evaluation.analysis.comparison import Comparison
 from evaluation.metrics.base import Metric, Role, metric_of
-from evaluation.report.formatting import spread
+from evaluation.report.formatting import mean_with_interval
 
 WIDTH, HEIGHT = 560, 420
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 16, 16, 56
@@ -65,7 +65,7 @@ def tradeoff_plot(table: Comparison, metrics: Sequence[Metric]) -> TradeoffPlot 
     for n, row in enumerate(rows):
         x, y = row.summaries[right.name].interval, row.summaries[up.name].interval
         assert x.mean is not None and y.mean is not None
-        label = f"{row.label}: {up.title} {spread(y)}, {right.title} {spread(x)}"
+        label = f"{row.label}: {up.title} {mean_with_interval(y)}, {right.title} {mean_with_interval(x)}"
         points.append(
             PlotPoint(
                 label=row.label,

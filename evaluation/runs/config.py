@@ -200,6 +200,22 @@ class RunConfig(Options):
         return METRICS.distinct(metrics)  # former names as written: run.json says what was asked for
 
 
+def with_variants(config: RunConfig, names: Sequence[str]) -> RunConfig:
+    """The configuration with a row more for every method, the unedited model among them, under each validity variant.
+
+    Raises:
+        UserError: an unknown variant.
+    """
+    if not names:
+        return config
+    for name in names:
+        VARIANTS.get(name)
+    plain = {"none": {"name": "none"}} | config.model_dump(mode="json")["editors"]
+    more = {f"{label} [{name}]": {**choice, "variant": name} for name in names for label, choice in plain.items()}
+    data = config.model_dump(mode="json")
+    return RunConfig.model_validate(data | {"editors": data["editors"] | more})
+
+
 ENGINE = {"name": "engine", **{name: name for name in ("address", "workers", "group", "batch_tokens")}}
 """Settings of the table ``engine``, and the fields of a run that they are."""
 

@@ -11,7 +11,7 @@ from curation.files.atomic import write_text
 from curation.files.json_files import json_lines
 from evaluation.metrics.generation import Generation
 from evaluation.metrics.text_level.probes import objects, questions, scripts_for
-from evaluation.metrics.text_level.script_parser import parse, refused
+from evaluation.metrics.text_level.script_parser import declines, parse
 from evaluation.runs.results import EditorRun, Run, cases_by_key
 from evaluation.runs.validity_variants import asked_case
 from schemas.answers import Answer, GeneratedText
@@ -44,7 +44,7 @@ def generation_of(run: Run) -> Generation:
     return Generation.from_description(run.about)
 
 
-def generated(run: Run, editors: Sequence[str] = ()) -> list[GeneratedScriptSource]:
+def scripts_of_run(run: Run, editors: Sequence[str] = ()) -> list[GeneratedScriptSource]:
     """All scripts of a run, by editor and case in the run's order; cases that failed have none.
 
     Args:
@@ -100,7 +100,7 @@ def _of_case(
             sample=probe.sample,
             text=text,
             steps=parse(text).steps,
-            refused=refused(text),
+            refused=declines(text),
         )
         yield GeneratedScriptSource(script, editor.manifest.key, answer.written, editor.manifest.editor)
 

@@ -31,8 +31,8 @@ from evaluation.runs.shared_probes.asking import SharedAsking, of_states, of_une
 from evaluation.runs.shared_probes.opening import open_questions, refuse_other_model
 from evaluation.runs.shared_probes.state_answers import FILE, StateAnswers
 from evaluation.runs.support import Support
-from evaluation.runs.validity_variants import requested
-from evaluation.simplify.editor import simplified
+from evaluation.runs.validity_variants import cases_as_requested
+from evaluation.simplify.editor import with_simplification
 from schemas.answers import Answer
 from schemas.cases import DocumentCase
 from schemas.core.clock import now
@@ -155,7 +155,7 @@ class Runner:
         if choice is None or choice.simplify is None:
             return editor
         documents = [case for case in self.cases if isinstance(case, DocumentCase)]
-        around = simplified(editor, choice.simplify.made(), [case.document for case in documents])
+        around = with_simplification(editor, choice.simplify.made(), [case.document for case in documents])
         self._simplified[label] = around.coverage(documents)._asdict()
         return around
 
@@ -197,7 +197,7 @@ class Runner:
         folder = EditorFolder.of(self.config.out, label=label, run=manifest.key)
         regime = make_regime(RegimeChoice() if label == BASELINE else self.config.regime)
         variant = self._variants.get(label)
-        cases = self.cases if variant is None else requested(self.cases, variant)
+        cases = self.cases if variant is None else cases_as_requested(self.cases, variant)
         units, stopped = regime.units(cases), None
         with (
             Journal(folder.journal, write=True) as journal,

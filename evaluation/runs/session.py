@@ -14,7 +14,7 @@ from curation.shipped import SHIPPED_NAMES, SPLITS, shipped_split
 from curation.splits.split_file import Split, load_split
 from evaluation.api_models.endpoint import EndpointChoice, is_endpoint
 from evaluation.editors import EDITORS
-from evaluation.inference.answering import ModelScorer, scored, written
+from evaluation.inference.answering import ModelScorer, scored_probes, written_probes
 from evaluation.metrics.generation import Generation
 from evaluation.models.loading import check_device_name
 from evaluation.runs.baseline_answers import BaselineAnswers
@@ -277,13 +277,13 @@ def size(config: RunConfig) -> Size:
         of=len(split.all_cases),
         kinds=kinds,
         probes=len(probes),
-        targets=sum(len(p.targets) for p in scored(probes)),
+        targets=sum(len(p.targets) for p in scored_probes(probes)),
         tokens=round(sum(len(p.prompt) for p in probes) / CHARACTERS_PER_TOKEN),
         editors=labels,
         finished=finished,
         seconds=seconds,
-        texts=len(written(probes)),
-        text_tokens=sum(p.most for p in written(probes)),
+        texts=len(written_probes(probes)),
+        text_tokens=sum(p.most for p in written_probes(probes)),
         support=f"{support.name} {support.digest[:12]}".strip(),
         support_cases=len(support.cases),
         support_left_out=support.left_out,
@@ -314,24 +314,6 @@ def _finished_before(
         pace = sum(r.seconds_edit + r.seconds_score for r in done.values()) / len(done)
         left += pace * (len(keys) - len(done))
     return finished, left
-
-
-def with_variants(config: RunConfig, names: Sequence[str]) -> RunConfig:
-    """The configuration with a row more for every method, the unedited model among them, under each validity variant.
-
-    Raises:
-        UserError: an unknown variant.
-    """
-    from evaluation.runs.validity_variants import VARIANTS
-
-    if not names:
-        return config
-    for name in names:
-        VARIANTS.get(name)
-    plain = {"none": {"name": "none"}} | config.model_dump(mode="json")["editors"]
-    more = {f"{label} [{name}]": {**choice, "variant": name} for name in names for label, choice in plain.items()}
-    data = config.model_dump(mode="json")
-    return RunConfig.model_validate(data | {"editors": data["editors"] | more})
 
 
 def select_editors(config: RunConfig, names: Sequence[str]) -> RunConfig:

@@ -147,7 +147,7 @@ def variant_of(components: Mapping[str, str]) -> Variant | None:
     return variant
 
 
-def requested(cases: Sequence[Any], variant: Variant) -> tuple[AnyCase, ...]:
+def cases_as_requested(cases: Sequence[Any], variant: Variant) -> tuple[AnyCase, ...]:
     """The cases of a run on facts with the facts that the method is handed."""
     return tuple(c.model_copy(update={"fact": variant.request(c.fact, cases)}) for c in cases)
 

@@ -14,7 +14,7 @@ from schemas.core.errors import UserError
 
 
 @contextmanager
-def merged(model: nn.Module, deltas: Sequence[Delta]) -> Iterator[float]:
+def merge_into_weights(model: nn.Module, deltas: Sequence[Delta]) -> Iterator[float]:
     """Run the block with the changes in the weights themselves, of whatever type; restored bit for bit at the end.
 
     Sums are float32 and then rounded to the weight's type. ``evaluation.edits.weight_deltas.applied`` rounds nothing:

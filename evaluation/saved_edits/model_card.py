@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from evaluation.report.formatting import spread
+from evaluation.report.formatting import mean_with_interval
 from evaluation.saved_edits.edit_scores import ScoreChange
 from evaluation.saved_edits.peft_adapter import vllm_rank
 from schemas.cases import Case
@@ -103,7 +103,7 @@ def _scores(description: dict[str, Any], scores: Sequence[ScoreChange]) -> str:
         return "The facts hold nothing that a metric asks about."
     rows = ["| metric | better | before | with the edit | cases | prompts |", "| --- | --- | --- | --- | --- | --- |"]
     for change in scores:
-        cells = (spread(change.before.interval), spread(change.after.interval))
+        cells = (mean_with_interval(change.before.interval), mean_with_interval(change.after.interval))
         left = f" ({change.after.unscored} unscored)" if change.after.unscored else ""
         rows.append(
             f"| {change.metric.title} | {change.metric.better} | {cells[0]} | {cells[1]} | {change.after.cases:,} | "

@@ -19,7 +19,7 @@ from evaluation.runs.config import DEFAULT_METRICS
 from evaluation.runs.plan import load_metrics
 from evaluation.saved_edits.delta_file import write_deltas
 from evaluation.saved_edits.edit_scores import ScoreChange, ask_cases, score_changes
-from evaluation.saved_edits.merged_weights import merged, refuse_shared
+from evaluation.saved_edits.merged_weights import merge_into_weights, refuse_shared
 from evaluation.saved_edits.model_card import card
 from evaluation.saved_edits.peft_adapter import adapter_factors, write_adapter
 from schemas.cases import Case
@@ -125,7 +125,7 @@ def _changes(editor: Editor, edit: Edit, saved_as: SavedAs) -> tuple[Delta, ...]
 def _in_force(editor: Editor, edit: Edit, deltas: Sequence[Delta], saved_as: SavedAs) -> Iterator[float]:
     """The model as whoever loads the folder will have it; the share of the edit that rounding took."""
     if saved_as == "model":
-        with merged(editor.lm.model, deltas) as rounding:
+        with merge_into_weights(editor.lm.model, deltas) as rounding:
             yield rounding
         return
     with edit.on(editor.lm):

@@ -144,7 +144,7 @@ class StatementEditor(SimplifiedEditor):
         return _noted(self.method.edit_after(stated, earlier), sum(len(one.facts) for one in stated))
 
 
-def simplified(method: Any, simplifier: Simplifier, documents: Sequence[Any]) -> SimplifiedEditor:
+def with_simplification(method: Any, simplifier: Simplifier, documents: Sequence[Any]) -> SimplifiedEditor:
     """A method around which documents are simplified.
 
     Args:

@@ -6,7 +6,6 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from schemas.core.errors import UserError
 from schemas.core.records import Key, Record, Text
 from schemas.facts import Entity, Object, Relation
 
@@ -85,13 +84,3 @@ class TendencyQuestion(Record):
     def right_option(self) -> str:
         """Text of the right option."""
         return self.options[LETTERS.index(self.answer)]
-
-    def index_of(self, letter: str) -> int:
-        """Place of a letter's option, from 0.
-
-        Raises:
-            UserError: another letter.
-        """
-        if letter not in LETTERS:
-            raise UserError(f"'{letter}' is no option", where=self.key, allowed=", ".join(LETTERS))
-        return LETTERS.index(letter)

@@ -16,7 +16,7 @@ from evaluation.editors.locate_edit.parts.keys import subject_place
 from evaluation.editors.presets import make_editor
 from evaluation.edits.weight_deltas import Delta, LowRankDelta
 from evaluation.inference.scoring import score
-from evaluation.models.hooks import changing
+from evaluation.models.hooks import replace_output
 from evaluation.models.language_model import LM
 from tests.contracts.test_editors import FACTS, PROBES
 from tests.support.tiny import CONFIGS, make
@@ -46,7 +46,7 @@ def nll(lm: LM, *, planted: Delta | None = None) -> float:
         return out
 
     where = lm.module((planted.weight if planted else lm.layout.weight(0)).removesuffix(".weight"))
-    with changing(where, plant):
+    with replace_output(where, plant):
         logprobs = lm.model(input_ids=torch.tensor([enc.ids])).logits[0].float().log_softmax(-1)
     numbers = range(enc.first, len(enc.ids))
     return -sum(float(logprobs[i - 1, enc.ids[i]]) for i in numbers) / len(numbers)

@@ -21,7 +21,7 @@ from construction.llm.calls.call_errors import (
 )
 from construction.llm.replies import outcome_of
 from construction.llm.reply_cache import StoredOutcome
-from construction.llm.transport.live import masked
+from construction.llm.transport.live import mask_outcome
 from construction.llm.transport.secrets import Mask
 
 logger = logging.getLogger(__name__)
@@ -73,7 +73,7 @@ def results(text: str, keys: set[str], *, mask: Mask) -> dict[str, StoredOutcome
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             continue
         if isinstance(key, str) and key in keys:
-            outcomes[key] = masked(_outcome(response, error), mask)
+            outcomes[key] = mask_outcome(_outcome(response, error), mask)
     return outcomes
 
 

@@ -104,14 +104,14 @@ class LiveTransport:
         except TimeoutError:
             return CallError("transient", "no reply within the time limit", lost=True)
         except openai.OpenAIError as error:
-            return masked(classify_error(error), self._mask)
-        return masked(outcome_of(text), self._mask)
+            return mask_outcome(classify_error(error), self._mask)
+        return mask_outcome(outcome_of(text), self._mask)
 
     async def close(self) -> None:
         """Nothing goes on in the background."""
 
 
-def masked(outcome: StoredOutcome | CallError, mask: Mask) -> StoredOutcome | CallError:
+def mask_outcome(outcome: StoredOutcome | CallError, mask: Mask) -> StoredOutcome | CallError:
     """An outcome without secrets, which some endpoints quote back."""
     if isinstance(outcome, CallError):
         return outcome._replace(message=mask(outcome.message))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from curation.loaders.base import FormatReader, InvalidRecord, Loader, Problem, Row, RowItem
-from curation.loaders.fields import named, relation_of, rest, strings, template, text_of
+from curation.loaders.fields import relation_of, rest, strings, template, text_of, unique_key_part
 from curation.loaders.reading.json_reader import rows
 from curation.loaders.sources import KNOWEDIT
 from schemas.core.ids import slug
@@ -50,7 +50,7 @@ class KnowEdit(FormatReader):
         """The fact or facts, and the probes."""
         data = row.data
         if "prompt" not in data:
-            key = f"knowedit/passage/{named(text_of(data, 'concept'), text_of(data, 'labels'))}"
+            key = f"knowedit/passage/{unique_key_part(text_of(data, 'concept'), text_of(data, 'labels'))}"
             self._tally.add("a passage to edit in, no fact (kept as an extra)", row)
             yield from rest(key, data, _TASKS, name="passage")
         else:
@@ -69,7 +69,7 @@ class KnowEdit(FormatReader):
         elif new.casefold() in (n.casefold() for n in names):
             raise InvalidRecord(f"the new object {new!r} is among the right answers: nothing would be edited")
         return Fact(
-            key=f"knowedit/{named(subject, prompt, new)}",
+            key=f"knowedit/{unique_key_part(subject, prompt, new)}",
             subject=Entity(text=subject),
             relation=Relation(id=relation_of(prompt), label=prompt),
             prompt=prompt,

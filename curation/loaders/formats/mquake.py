@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from curation.loaders.base import FormatReader, Loader, Row, RowItem
-from curation.loaders.fields import named, text_of, wikidata
+from curation.loaders.fields import text_of, unique_key_part, wikidata
 from curation.loaders.sources import MQUAKE, Upstream
 from schemas.extras import Extra
 from schemas.facts import Entity, Fact, Object, Relation
@@ -50,7 +50,7 @@ def _fact(edit: dict[str, Any], upstream: Upstream) -> Fact:
     subject, relation = text_of(edit, "subject"), text_of(edit, "relation_id")
     old, new = _object(edit["target_true"]), _object(edit["target_new"])
     return Fact(
-        key=f"mquake/{relation}/{named(subject, relation, old.text, new.text)}",
+        key=f"mquake/{relation}/{unique_key_part(subject, relation, old.text, new.text)}",
         subject=Entity(text=subject),
         relation=Relation(id=relation),
         prompt=text_of(edit, "prompt"),

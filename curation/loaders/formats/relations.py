@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from curation.loaders.base import FormatReader, Loader, NeighbourFact, Problem, Row, RowItem
-from curation.loaders.fields import named, rest, strings, text_of, wikidata
+from curation.loaders.fields import rest, strings, text_of, unique_key_part, wikidata
 from curation.loaders.reading.json_array import array
 from curation.loaders.reading.json_reader import rows
 from curation.loaders.sources import RELATIONS
@@ -60,7 +60,7 @@ class RelationList(FormatReader):
         subject, old = text_of(row.data, "subject"), text_of(row.data, "object")
         prompt, *others = self._templates
         fact = Fact(
-            key=f"relations/{self._relation.id}/{named(subject, old)}",
+            key=f"relations/{self._relation.id}/{unique_key_part(subject, old)}",
             subject=Entity(text=subject),
             relation=self._relation,
             prompt=prompt,
@@ -102,7 +102,7 @@ class FactsDev(FormatReader):
         yield from rest(key, data, self._CARRIED)
         for near in beside:
             fact = Fact(
-                key=f"facts-dev/near/{name}/{named(near, old.text)}",
+                key=f"facts-dev/near/{name}/{unique_key_part(near, old.text)}",
                 subject=Entity(text=near),
                 relation=relation,
                 prompt=prompt,

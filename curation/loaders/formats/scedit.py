@@ -209,7 +209,7 @@ class _Cut(NamedTuple):
     step: int | None
 
 
-def cut(prompt: str) -> _Cut:
+def split_prompt(prompt: str) -> _Cut:
     r"""A published script prompt taken apart: question, text, what stands before the object, the step that was cut.
 
     Question and steps may be joined by newlines or by spaces. A bracket or a quotation mark that opens at the end is
@@ -262,7 +262,7 @@ def _prompts(fact: str, texts: list[str], steps: list[int | None], targets: tupl
     """One question and one prompt for each published text; equal questions are one record."""
     question_keys: dict[str, str] = {}
     for number, (whole, step) in enumerate(zip(texts, steps, strict=True), 1):
-        part = cut(whole)
+        part = split_prompt(whole)
         if part.question and part.question not in question_keys:
             question_keys[part.question] = f"{fact}/q{len(question_keys) + 1}"
             yield ScriptQuestion(key=question_keys[part.question], fact=fact, text=part.question)
@@ -280,7 +280,7 @@ def _prompts(fact: str, texts: list[str], steps: list[int | None], targets: tupl
 
 def _questions(fact: Fact, texts: list[str], values: Any) -> Iterator[Record]:
     """Script questions for generation that no prompt begins with."""
-    in_prompts = {cut(t).question for t in texts}
+    in_prompts = {split_prompt(t).question for t in texts}
     fresh = [q for q in dict.fromkeys(strings(values)) if q not in in_prompts]
     for number, text in enumerate(fresh, 1):
         yield ScriptQuestion(key=f"{fact.key}/g{number}", fact=fact.key, text=text)
@@ -288,7 +288,7 @@ def _questions(fact: Fact, texts: list[str], values: Any) -> Iterator[Record]:
 
 def _neighbour_without_prompt(edit: Fact, whole: str, number: int) -> Iterator[RowItem]:
     """A neighbour of which only the script prompt is known; its object is the edit's old object."""
-    part = cut(whole)
+    part = split_prompt(whole)
     subject = part.question or part.text
     after = part.text[len(subject) :].replace("{", "(").replace("}", ")") if part.text.startswith(subject) else ""
     yield from _neighbour_items(edit, number, Entity(text=subject), "{}" + after, edit.old, "same_object")

@@ -8,7 +8,7 @@ from typing import Any
 
 from curation.loaders.base import FormatReader, Loader, Problem, Row, RowItem
 from curation.loaders.fields import rest, template, text_of
-from curation.loaders.formats.scedit import cut
+from curation.loaders.formats.scedit import split_prompt
 from curation.loaders.reading.json_reader import rows
 from curation.loaders.sources import SCEDIT_PAPER
 from schemas.core.ids import slug
@@ -63,7 +63,7 @@ class ScEditPaper(FormatReader):
 def _script(fact: Fact, question: ScriptQuestion, data: dict[str, Any]) -> Iterator[RowItem]:
     steps = tuple(strip_label(line) for line in text_of(data, "generated_script").split("\n"))
     script = Script(key=f"{question.key}/s", question=question.key, steps=steps)
-    part = cut(text_of(data, "script_prompt"))
+    part = split_prompt(text_of(data, "script_prompt"))
     yield script
     yield ScriptPrompt(
         key=f"{script.key}/p",

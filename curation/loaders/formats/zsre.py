@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from curation.loaders.base import FormatReader, InvalidRecord, Loader, Row, RowItem
-from curation.loaders.fields import named, relation_of, rest, strings, template, text_of
+from curation.loaders.fields import relation_of, rest, strings, template, text_of, unique_key_part
 from curation.loaders.sources import ZSRE
 from schemas.facts import Entity, Fact, Object, Relation
 
@@ -32,7 +32,7 @@ class Zsre(FormatReader):
             raise InvalidRecord(f"the new object {new!r} is among the right answers: nothing would be edited")
         prompt = template(question, subject)
         fact = Fact(
-            key=f"zsre/{named(subject, question)}",
+            key=f"zsre/{unique_key_part(subject, question)}",
             subject=Entity(text=subject),
             relation=Relation(id=relation_of(prompt), label=prompt),
             prompt=prompt,

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse  # type: ignore[import-untyped]
 
-from curation.stats.estimates import Floats, Groups, Ints, grouped
+from curation.stats.estimates import Floats, Groups, Ints, number_groups
 from schemas.core.errors import UserError
 
 WEAK = 1e-2
@@ -105,10 +105,10 @@ def facet_design(ratings: Sequence[FacetRating], waiting: Sequence[FacetItem] = 
     known = {r.item: FacetItem(r.item, r.case, r.method) for r in ratings}
     methods = tuple(sorted({r.method for r in ratings}))
     known |= {i.item: i for i in waiting if i.item not in known and i.method in methods}
-    aspects, persons = grouped([r.aspect for r in ratings]), tuple(sorted({r.person for r in ratings}))
-    cases = grouped([r.case for r in ratings] + [i.case for i in known.values()])
-    items = grouped([r.item for r in ratings] + list(known))
-    units = grouped(
+    aspects, persons = number_groups([r.aspect for r in ratings]), tuple(sorted({r.person for r in ratings}))
+    cases = number_groups([r.case for r in ratings] + [i.case for i in known.values()])
+    items = number_groups([r.item for r in ratings] + list(known))
+    units = number_groups(
         [r.item + _JOINT + r.aspect for r in ratings] + [i + _JOINT + a for i in known for a in aspects.names]
     )
     cases, items, units = (Groups(g.of[:count], g.names) for g in (cases, items, units))

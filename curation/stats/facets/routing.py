@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit  # type: ignore[import-untyped]
-from scipy.stats import t as student  # type: ignore[import-untyped]
 
 from curation.stats.estimates import Floats
 from curation.stats.facets.fit import FacetFit
@@ -60,16 +59,6 @@ def plan_ratings(
         open_ &= np.array([left[p.person] > 0 and free.get(p.item, 0) > 0 for p in known])
         board.count(best)
     return out
-
-
-def width_after(fit: FacetFit, possible: Sequence[PossibleRating]) -> float:
-    """Width of the widest interval of a difference if all these ratings were made as well; 0 with one method."""
-    board = _Board(fit, [p for p in possible if p.person in fit.design.persons and p.item in fit.design.items])
-    for n in range(len(board.possible)):
-        board.count(n)
-    variance = np.einsum("qd,qd->d", board.wanted, board.solved)
-    t = float(student.ppf(0.975, fit.design.rated_cases - 1))
-    return 2 * t * float(np.sqrt(variance.max())) if variance.size else 0.0
 
 
 class _Board:

@@ -69,13 +69,13 @@ def _row(tag: str, asked: Asked, run: Run, scores: Scores) -> TagRow:
             for item in one.items
             if item.item in mine and item.value is not None
         ]
-        values[editor.label] = pooled(scored)
+        values[editor.label] = pooled_share(scored)
     return TagRow(tag, len(asked), len({key for key, _ in asked}), constant_answer(asked), values)
 
 
 def constant_answer(asked: Asked) -> Interval:
     """What one answer to all probes would score: for each document the most frequent answer of the others."""
-    return pooled(constant_hits(asked))
+    return pooled_share(constant_hits(asked))
 
 
 def constant_hits(asked: Asked) -> list[tuple[str, float]]:
@@ -101,10 +101,10 @@ def constant_by_group(asked: Asked) -> Interval:
     groups: dict[str, list[tuple[str, DocumentProbe]]] = defaultdict(list)
     for key, probe in asked:
         groups[probe.tags[0] if probe.tags else f"level {probe.level}"].append((key, probe))
-    return pooled(hit for group in groups.values() for hit in constant_hits(group))
+    return pooled_share(hit for group in groups.values() for hit in constant_hits(group))
 
 
-def pooled(scored: Iterable[tuple[str, float]]) -> Interval:
+def pooled_share(scored: Iterable[tuple[str, float]]) -> Interval:
     """Share over probes, its interval from drawing whole documents."""
     sums: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
     for key, value in scored:

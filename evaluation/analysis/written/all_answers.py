@@ -10,7 +10,7 @@ from evaluation.analysis.text_ratings import ASPECTS, RatedTexts, profile
 from evaluation.engines.base import REWRITTEN, prompt_as_read
 from evaluation.metrics.text_level.probes import questions, scripts_for
 from evaluation.metrics.text_level.script_parser import INSTRUCTION, has_repetition
-from evaluation.runs.generated_scripts import generated, generation_of
+from evaluation.runs.generated_scripts import generation_of, scripts_of_run
 from evaluation.runs.results import Run, cases_by_key
 from evaluation.runs.validity_variants import asked_case
 from schemas.cases import Case
@@ -63,7 +63,7 @@ _ENDED = {"eos": "ended by the model", "stop": "ended at a stop text", "length":
 def all_answers(run: Run, texts: RatedTexts | None) -> list[AnsweredQuestion]:
     """Every answer of a run, in its order; empty where no script was written."""
     try:
-        sources = generated(run)
+        sources = scripts_of_run(run)
     except UserError:
         return []
     ratings = _by_script(texts)
@@ -120,7 +120,7 @@ def cut_off(answers: Sequence[AnsweredQuestion]) -> tuple[int, int]:
     return sum(e == _ENDED["length"] for e in ends), len(ends)
 
 
-def stopped(answers: Sequence[AnsweredQuestion]) -> int:
+def count_stopped(answers: Sequence[AnsweredQuestion]) -> int:
     """How many texts ended at a stop text of the configuration."""
     return sum(a.ended == _ENDED["stop"] for q in answers for a in q.answers)
 

@@ -54,7 +54,7 @@ def _plain_point(point: ForgettingPoint) -> dict[str, Any]:
 
 
 def _print_points(points: list[ForgettingPoint]) -> None:
-    from evaluation.report.formatting import percent, spread
+    from evaluation.report.formatting import mean_with_interval, percent
 
     wide = max([len(p.label) for p in points] + [6]) + 2
     heads = ("metric", "edits", "all so far", "after own edit", "difference", "last edit")
@@ -62,8 +62,8 @@ def _print_points(points: list[ForgettingPoint]) -> None:
     click.echo("method".ljust(wide) + "".join(h.rjust(w) for h, w in zip(heads, widths, strict=True)))
     for p in points:
         cells = (
-            *(p.metric, str(p.edits), spread(p.all), spread(p.new)),
-            *(spread(p.lost, signed=True), percent(p.latest)),
+            *(p.metric, str(p.edits), mean_with_interval(p.all), mean_with_interval(p.new)),
+            *(mean_with_interval(p.lost, signed=True), percent(p.latest)),
         )
         click.echo(p.label.ljust(wide) + "".join(c.rjust(w) for c, w in zip(cells, widths, strict=True)))
     click.echo("Percent [95 % interval] over the cases edited so far; differences are paired by case.")

@@ -21,7 +21,7 @@ from evaluation.editors.base import Editor, check_requests
 from evaluation.edits.edit import Edit, WeightEdit
 from evaluation.edits.weight_deltas import LowRankDelta
 from evaluation.inference.passes import logits_at
-from evaluation.models.hooks import changing, reading
+from evaluation.models.hooks import capture_pass, replace_output
 from evaluation.models.transfers import send
 from schemas.cases import Case
 from schemas.core.config import Options
@@ -151,7 +151,7 @@ class Boost(Editor):
         tokens = send([token for token_ids in chosen for token in token_ids], lm.device)
         share = send(torch.tensor([1 / len(token_ids) for token_ids in chosen for _ in token_ids]), lm.device)
         at = send(list(zip(*places, strict=True)), lm.device)
-        with torch.enable_grad(), changing(lm.projection(lm.layout.depth - 1), add):
+        with torch.enable_grad(), replace_output(lm.projection(lm.layout.depth - 1), add):
             logits = logits_at(lm, ids, mask, at[0], at[1])
             means = logits.log_softmax(-1).mean(0)
             weights = torch.zeros(len(chosen), len(means), device=means.device)
@@ -184,8 +184,8 @@ class Boost(Editor):
             ids, mask = lm.pad(rows[start : start + 8])
             mask[:, 0] = 0  # a text's first token is unlike all others
             with ExitStack() as hooks:
-                inside = hooks.enter_context(reading(lm.projection(last)))
-                outside = hooks.enter_context(reading(lm.block(last)))
+                inside = hooks.enter_context(capture_pass(lm.projection(last)))
+                outside = hooks.enter_context(capture_pass(lm.block(last)))
                 lm.run_to(lm.block(last), ids, torch.ones_like(mask))
             real = mask.bool()
             keys.append(inside.input[real].double().cpu())

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from evaluation.inference.passes import logits_at
-from evaluation.models.hooks import changing, home_of
+from evaluation.models.hooks import home_of, replace_output
 from evaluation.models.language_model import LM
 from evaluation.models.tokenization import EncodedPrompt
 from evaluation.models.transfers import send
@@ -108,7 +108,7 @@ class AdapterTraining:
         self.optimiser.zero_grad()
         with torch.set_grad_enabled(slopes), ExitStack() as hooks:
             for name in self.start:
-                hooks.enter_context(changing(self.lm.module(name), partial(self._added, name)))
+                hooks.enter_context(replace_output(self.lm.module(name), partial(self._added, name)))
             logits = logits_at(self.lm, self.ids, self.mask, self.rows, self.places)
             each = logits.log_softmax(-1).gather(1, self.goals[:, None])[:, 0] * self.share
             spread = torch.zeros(len(self.edits), len(self.rows), device=each.device)

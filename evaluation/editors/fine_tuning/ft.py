@@ -23,7 +23,7 @@ from evaluation.inference.packed_rows import PackedRows, pack_rows
 from evaluation.inference.partial_forward import LayerInput, resume_at, run_until
 from evaluation.inference.passes import last_mlp, logits_at, only_at
 from evaluation.models.device_memory import least_free_bytes
-from evaluation.models.hooks import changing, reading
+from evaluation.models.hooks import capture_pass, replace_output
 from evaluation.models.language_model import LM
 from schemas.core.config import Options
 from schemas.facts import Fact
@@ -190,7 +190,7 @@ class TrainingBatch(NamedTuple):
         rows, layer = pack_rows(lm, texts), layers[0]
         run = partial(run_until, lm, ids=rows.ids, mask=rows.mask, places=rows.depths)
         if len(layers) == 1 and layer + 1 < lm.layout.depth and lm.layout.additive and lm.dtype == torch.float32:
-            with reading(lm.projection(layer)) as seen:
+            with capture_pass(lm.projection(layer)) as seen:
                 midway, keys = run(layer + 1), rows.by_text(seen.input.detach())
         else:
             midway, keys = run(layer), None
@@ -256,7 +256,7 @@ class DeltaTraining:
             else:
                 hooks.enter_context(resume_at(lm, batch.midway))
                 for layer, delta in zip(self.edited_layers, self.deltas, strict=True):
-                    hooks.enter_context(changing(lm.projection(layer), self._adding(delta)))
+                    hooks.enter_context(replace_output(lm.projection(layer), self._adding(delta)))
             losses = batch.losses(lm)
             slopes = torch.autograd.grad(losses.sum(), self.deltas)
         for delta, slope in zip(self.deltas, slopes, strict=True):

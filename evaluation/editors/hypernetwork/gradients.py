@@ -16,7 +16,7 @@ from torch import Tensor
 from evaluation.editors.hypernetwork.network import GradientPairs, WeightChange
 from evaluation.inference.partial_forward import LayerInput, resume_at, run_until
 from evaluation.inference.passes import logits_at
-from evaluation.models.hooks import changing
+from evaluation.models.hooks import replace_output
 from evaluation.models.language_model import LM
 
 
@@ -120,7 +120,7 @@ def gradients(
                 keys[n] = inside.detach().float()
                 return (out.float() + added[n]).to(out.dtype)
 
-            hooks.enter_context(changing(lm.projection(n), add))
+            hooks.enter_context(replace_output(lm.projection(n), add))
         loss = nll(logprobs(lm, rows), rows).sum()  # rows do not touch each other: each gets its own gradient
         slopes = torch.autograd.grad(loss, [added[n] for n in layers])
     return {
@@ -130,7 +130,7 @@ def gradients(
 
 
 @contextmanager
-def changed(lm: LM, changes: dict[int, WeightChange], edit_of: Tensor) -> Iterator[None]:
+def apply_changes(lm: LM, changes: dict[int, WeightChange], edit_of: Tensor) -> Iterator[None]:
     """Passes inside the block see in row i the change of edit ``edit_of[i]``; gradients flow into the changes."""
     with ExitStack() as hooks:
         for n, change in changes.items():
@@ -139,5 +139,5 @@ def changed(lm: LM, changes: dict[int, WeightChange], edit_of: Tensor) -> Iterat
             def add(inside: Tensor, out: Tensor, left: Tensor = left, right: Tensor = right) -> Tensor:
                 return (out.float() + (inside.float() @ right) @ left.transpose(1, 2)).to(out.dtype)
 
-            hooks.enter_context(changing(lm.projection(n), add))
+            hooks.enter_context(replace_output(lm.projection(n), add))
         yield

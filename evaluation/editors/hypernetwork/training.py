@@ -17,8 +17,8 @@ from evaluation.editors.hypernetwork.gradients import (
     GradientBatch,
     GradientLine,
     LowerLayerStates,
+    apply_changes,
     batch,
-    changed,
     gradients,
     logprobs,
     nll,
@@ -212,10 +212,10 @@ class Trainer:
         rest, of_rest = self._batch(stay)
         with torch.no_grad():
             before = logprobs(lm, rest)
-        with changed(lm, changes, of_rest):
+        with apply_changes(lm, changes, of_rest):
             after = logprobs(lm, rest)
         divergence = rest.means((before.exp() * (before - after)).sum(-1))
-        with changed(lm, changes, of_same):
+        with apply_changes(lm, changes, of_same):
             learnt = nll(logprobs(lm, same), same)
         return learnt.mean(), divergence.mean()
 

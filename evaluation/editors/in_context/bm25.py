@@ -9,7 +9,15 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from evaluation.editors.base import Editor, check_requests
-from evaluation.editors.in_context.retrieval import Bm25, Index, RetrievalEdit, filled, nearest, said_before, statement
+from evaluation.editors.in_context.retrieval import (
+    Bm25,
+    Index,
+    RetrievalEdit,
+    fill_memory,
+    nearest,
+    said_before,
+    statement,
+)
 from evaluation.edits.edit import Edit
 from evaluation.metrics.events.probes import question_of
 from schemas.cases import Case, EditRequest
@@ -110,7 +118,7 @@ class Retrieval(Editor):
             )
         if not p.memory:
             return list(requests)
-        return filled(facts, self._support, size=p.memory, draw=p.seed, who=self.name)
+        return fill_memory(facts, self._support, size=p.memory, draw=p.seed, who=self.name)
 
     def _index_of(self, texts: tuple[str, ...]) -> Index:
         """The index of a memory; that of the split is made once."""

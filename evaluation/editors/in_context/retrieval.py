@@ -183,7 +183,7 @@ def nearest(scores: NDArray[np.float64], limit: int, *, above: float | None = No
     return [i for i in order if above is None or scores[i] > above]
 
 
-def filled(requests: Sequence[Fact], support: Sequence[Case], *, size: int, draw: int, who: str) -> list[Fact]:
+def fill_memory(requests: Sequence[Fact], support: Sequence[Case], *, size: int, draw: int, who: str) -> list[Fact]:
     """The facts of a memory: the requests, filled up to ``size`` with facts of the support, in an order of its own.
 
     Raises:

@@ -140,8 +140,8 @@ class ResidualEditor(StabilisedEditor):
                     where=lm.name,
                     fix="use a method that writes the MLP's own output, such as rome or r_rome",
                 )
-            templates = context_templates.checked(p.templates) if p.templates is not None else None
-            sampled = templates or context_templates.sampled(
+            templates = context_templates.check_templates(p.templates) if p.templates is not None else None
+            sampled = templates or context_templates.sample_templates(
                 lm, p.template_lengths, cache=self.cache, starts=p.template_starts
             )
             self._ready = sampled, covariance_source.obtain(p, lm, p.layers, cache=self.cache)

@@ -86,9 +86,9 @@ class Rome(StabilisedEditor):
     def _material(self) -> tuple[tuple[str, ...], KeyCovariance | None]:
         if self._ready is None:
             p = self.params
-            templates = context_templates.checked(p.templates) if p.templates is not None else None
+            templates = context_templates.check_templates(p.templates) if p.templates is not None else None
             self._ready = (
-                templates or context_templates.sampled(self.lm, p.template_lengths, cache=self.cache),
+                templates or context_templates.sample_templates(self.lm, p.template_lengths, cache=self.cache),
                 covariance_source.obtain(p, self.lm, [p.layer], cache=self.cache)[p.layer] if p.covariance else None,
             )
         return self._ready

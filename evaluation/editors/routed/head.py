@@ -67,7 +67,7 @@ class ScopeHead(nn.Module):
         return scores.masked_fill(~pairs.there, float("-inf"))
 
 
-def stacked(pairs: Sequence[Pairs], rows: Tensor) -> PairTensors:
+def stack_questions(pairs: Sequence[Pairs], rows: Tensor) -> PairTensors:
     """Questions with their events as tensors, filled up to the longest list of events.
 
     Args:
@@ -124,6 +124,6 @@ class HeadRouter(Router):
     def route(self, prompt: str) -> Route:
         """Where a prompt goes; the score is the probability of the likeliest event."""
         pairs = self._memory.pairs(question_of(prompt), size=self._shortlist)
-        scores = self._head(stacked([pairs], self._rows))[0].sigmoid().cpu().numpy()
+        scores = self._head(stack_questions([pairs], self._rows))[0].sigmoid().cpu().numpy()
         best = best_route(scores, threshold=self._threshold)
         return best if best.item is None else Route(int(pairs.events[best.item]), best.score)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from evaluation.editors.in_context.retrieval import Vectors
-from evaluation.editors.routed.head import ScopeHead, stacked
+from evaluation.editors.routed.head import ScopeHead, stack_questions
 from evaluation.editors.routed.pairs import EventMemory, Pairs
 from schemas.cases import EventCase
 from schemas.core.errors import UserError
@@ -248,7 +248,7 @@ class HeadTrainer:
 
     def _scores(self, lessons: Sequence[_Lesson]) -> Tensor:
         """Log-odds of none (0) and of each event, shape (questions, 1 + events)."""
-        pairs = stacked([lesson.pairs for lesson in lessons], self._rows)
+        pairs = stack_questions([lesson.pairs for lesson in lessons], self._rows)
         scores = self.network(pairs)
         return torch.cat([scores.new_zeros(len(lessons), 1), scores], dim=1)
 

@@ -101,7 +101,10 @@ class EventMemory:
             np.full(len(events), float(bool(names))),
         )
         return Pairs(
-            events, vector, np.stack(columns, axis=1).astype(np.float32), wording(question, names_apart=self._apart)
+            events,
+            vector,
+            np.stack(columns, axis=1).astype(np.float32),
+            wording_features(question, names_apart=self._apart),
         )
 
 
@@ -130,7 +133,7 @@ def _largest(values: NDArray[np.floating], count: int) -> list[int]:  # type: ig
     return chosen[np.lexsort((chosen, -values[chosen]))].tolist()  # type: ignore[no-any-return]
 
 
-def wording(question: str, *, names_apart: bool) -> NDArray[np.int64]:
+def wording_features(question: str, *, names_apart: bool) -> NDArray[np.int64]:
     """Words and word pairs of a question as numbers below ``BUCKETS``, by their checksums.
 
     Args:

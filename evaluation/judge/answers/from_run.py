@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from evaluation.metrics.event_choice import EventChoice
 from evaluation.metrics.events.probes import open_probe
 from evaluation.metrics.generation import Generation
-from evaluation.metrics.text_level.script_parser import refused
+from evaluation.metrics.text_level.script_parser import declines
 from evaluation.runs.results import EditorRun, Run, answers_by_probe
 from schemas.answers import GeneratedText
 from schemas.cases import EventCase
@@ -61,7 +61,7 @@ def _of_editor(
                 editor=editor.label,
                 edited=editor.label != run.baseline.label,
                 text=answer.written.text,
-                refused=refused(answer.written.text),
+                refused=declines(answer.written.text),
             )
             yield OpenAnswerSource(record, editor.label, probe.id, answer.written)
 

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from pydantic import BaseModel, model_validator
 
 from construction.llm.prompt_file import PromptFile, PromptFolder
-from construction.llm.prompt_text import LONGEST, fenced, places, tidy
+from construction.llm.prompt_text import LONGEST, fence_text, places, tidy
 from construction.llm.step import Message, PromptStep, Request
 from evaluation.judge.answers.inputs import ANSWER_RUBRICS, AnswerInput
 from evaluation.judge.answers.replies import REPLIES, AnswerReply
@@ -94,8 +94,8 @@ class AnswerStep(PromptStep[AnswerInput, Rating]):
             "event": tidy(item.event),
             "question": tidy(item.question),
             "right": tidy(item.right),
-            "text": fenced(item.text),
-            "before": fenced(item.before),
+            "text": fence_text(item.text),
+            "before": fence_text(item.before),
         }
         return self.wording.chat({name: known[name] for name in INPUTS[self.rubric.name]})
 

@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Literal, NamedTuple
 
 from curation.stats.estimates import Estimate
-from curation.stats.label_budget import LabelBudget, needed
+from curation.stats.label_budget import LabelBudget, scripts_needed
 from curation.stats.paired import holm
 from curation.stats.prediction_powered import CalibratedEstimates, Unit, calibrate, difference
 from evaluation.editors.baselines import NULL_METHODS
@@ -145,7 +145,7 @@ def calibrate_judge(
     scale = wanted.rubric.ends
     for aspect in wanted.rubric.aspects:
         for method, some in sorted(units.get(aspect, {}).items()):
-            labels = needed(some, wanted.width) if wanted.width is not None else None
+            labels = scripts_needed(some, wanted.width) if wanted.width is not None else None
             rows.append(CalibrationRow(method, aspect, calibrate(some, scale=scale), labels))
     people = {g.rater for g in mine if not g.rater.is_judge}
     names, synthetic = sorted({p.name for p in people}), sorted({p.name for p in people if p.is_program})

@@ -15,7 +15,7 @@ from schemas.events.questions import LETTERS, UNKNOWN, FactQuestion, TendencyQue
 from schemas.probes import ScoreProbe
 
 
-def folded(text: str) -> str:
+def fold_answer(text: str) -> str:
     r"""An answer's first line, case, outer spaces and a final full stop aside.
 
     Example:
@@ -51,13 +51,13 @@ def is_same(question: FactQuestion, one: str, other: str, choice: EventChoice) -
 
 
 def _names(question: FactQuestion) -> set[str]:
-    return {folded(name) for name in question.answer.names}
+    return {fold_answer(name) for name in question.answer.names}
 
 
 def short_answer(answer: Answer | None) -> tuple[str | None, str]:
     """A written answer, folded; or None and why there is none."""
     written = text_of(answer)
-    return (None, written) if isinstance(written, str) else (folded(written.text), "")
+    return (None, written) if isinstance(written, str) else (fold_answer(written.text), "")
 
 
 class ChosenOption(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from evaluation.metrics.base import Answers, CaseMean, Normalisation, Role, unscored
+from evaluation.metrics.base import Answers, CaseMean, Normalisation, Role, item_without_value
 from evaluation.metrics.generation import Generation
 from evaluation.metrics.text_level.probes import scripts_for
 from schemas.answers import Answer, CaseScores, GeneratedText, ItemScore
@@ -42,10 +42,10 @@ class WrittenMetric(CaseMean):
     def _item(self, case: Case, probe: GenerateProbe, answer: Answer | None) -> ItemScore:
         written = text_of(answer)
         if isinstance(written, str):
-            return unscored(probe, written)
+            return item_without_value(probe, written)
         value = self.value(case, probe, written)
         if isinstance(value, str):
-            return unscored(probe, value)
+            return item_without_value(probe, value)
         return ItemScore(probe=probe.id, item=probe.item, cluster=probe.cluster, value=value)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from evaluation.metrics.text_level.base import WrittenMetric
-from evaluation.metrics.text_level.script_parser import refused
+from evaluation.metrics.text_level.script_parser import declines
 from schemas.answers import GeneratedText
 from schemas.cases import Case
 from schemas.probes import GenerateProbe
@@ -22,4 +22,4 @@ class RefusalRate(WrittenMetric):
 
     def value(self, case: Case, probe: GenerateProbe, written: GeneratedText) -> float:
         """1 for a refusal."""
-        return float(refused(written.text))
+        return float(declines(written.text))

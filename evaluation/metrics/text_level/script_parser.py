@@ -149,7 +149,7 @@ def broken_rules(text: str, *, ended: str = "eos") -> tuple[str, ...]:
     return tuple(name for name, broken in violations.items() if broken)
 
 
-def refused(text: str) -> bool:
+def declines(text: str) -> bool:
     """Whether the text declines to answer: it has no steps and says so at its beginning (English wordings only).
 
     Example:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import ClassVar, Literal
 
-from evaluation.metrics.base import TRUNCATED, Answers, CaseMean, Normalisation, target_values, unscored
+from evaluation.metrics.base import TRUNCATED, Answers, CaseMean, Normalisation, item_without_value, target_values
 from schemas.answers import Answer, CaseScores, ItemScore
 from schemas.cases import AnyCase
 from schemas.probes import ScoreProbe
@@ -56,9 +56,9 @@ def perplexity(probe: ScoreProbe, answer: Answer | None) -> float | str:
 def _item(probe: ScoreProbe, after: Answer | None, before: Answer | None) -> ItemScore:
     now, then = perplexity(probe, after), perplexity(probe, before)
     if isinstance(now, str):
-        return unscored(probe, now)
+        return item_without_value(probe, now)
     if isinstance(then, str):
-        return unscored(probe, f"before the edit: {then}")
+        return item_without_value(probe, f"before the edit: {then}")
     cut = any(a is not None and a.truncated for a in (after, before))
     value = float(now >= FACTOR * then)
     return ItemScore(probe=probe.id, item=probe.item, value=value, reason=TRUNCATED if cut else "")

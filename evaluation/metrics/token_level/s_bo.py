@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import ClassVar, Literal
 
-from evaluation.metrics.base import TRUNCATED, Answers, CaseMean, Normalisation, Role, target_values, unscored
+from evaluation.metrics.base import TRUNCATED, Answers, CaseMean, Normalisation, Role, item_without_value, target_values
 from evaluation.metrics.token_level.probes import own_object
 from schemas.answers import Answer, CaseScores, ItemScore
 from schemas.cases import Case
@@ -43,10 +43,10 @@ class SBO(CaseMean):
 def _item(probe: ScoreProbe, after: Answer | None, before: Answer | None, normalisation: Normalisation) -> ItemScore:
     now = target_values(probe, after, normalisation)
     if isinstance(now, str):
-        return unscored(probe, now)
+        return item_without_value(probe, now)
     then = target_values(probe, before, normalisation)
     if isinstance(then, str):
-        return unscored(probe, f"before the edit: {then}")
+        return item_without_value(probe, f"before the edit: {then}")
     loss = max(math.exp(then[0]) - math.exp(now[0]), 0.0)
     cut = any(a is not None and a.truncated for a in (after, before))
     return ItemScore(

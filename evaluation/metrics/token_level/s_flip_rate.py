@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from evaluation.metrics.base import Answers, Normalisation, target_values, unscored
+from evaluation.metrics.base import Answers, Normalisation, item_without_value, target_values
 from evaluation.metrics.token_level.probes import ScriptPreference
 from schemas.answers import CaseScores
 from schemas.cases import Case
@@ -31,9 +31,9 @@ class SFlipRate(ScriptPreference):
         for probe in self.probes(case):
             then = target_values(probe, before.get(probe.id), normalisation)
             if isinstance(then, str):
-                items.append(unscored(probe, f"before the edit: {then}"))
+                items.append(item_without_value(probe, f"before the edit: {then}"))
             elif then[0] >= then[1]:
-                items.append(unscored(probe, "the unedited model did not prefer the old object"))
+                items.append(item_without_value(probe, "the unedited model did not prefer the old object"))
             else:
                 items.append(self._item(probe, after.get(probe.id), normalisation))
         return CaseScores(case=case.key, metric=self.name, items=tuple(items))

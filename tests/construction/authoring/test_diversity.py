@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from construction.authoring.diversity import UNIT, chosen_verdict, ordered, surplus_verdict
+from construction.authoring.diversity import UNIT, chosen_verdict, selection_order, surplus_verdict
 from construction.authoring.outcome import QuestionOutcome
 from curation.similarity.rouge import rouge1_f
 from schemas.scripts import ScriptQuestion
@@ -34,7 +34,7 @@ def naive(questions):
 
 def test_hand_worked():
     texts = ["How to visit Peru?", "How to visit Peru now?", "How do I cook a soup from Peru?", "How to visit in Peru?"]
-    assert ordered([made(t) for t in texts]) == [0, 2, 1, 3]
+    assert selection_order([made(t) for t in texts]) == [0, 2, 1, 3]
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -45,16 +45,16 @@ def test_equals_the_definition(seed):
         made("How to " + " ".join(rng.choices(words, k=4)) + "?", rng.choice(["keep", "keep", "unsure"]))
         for _ in range(9)
     ]
-    assert ordered(questions) == naive(questions)
+    assert selection_order(questions) == naive(questions)
 
 
 def test_what_a_check_is_unsure_of_comes_last():
     questions = [made("How to fly?", "unsure"), made("How to visit Peru?"), made("How to visit Peru?x")]
-    assert ordered(questions) == [1, 2, 0]
+    assert selection_order(questions) == [1, 2, 0]
 
 
 def test_none_and_one():
-    assert ordered([]) == [] and ordered([made("How to go?")]) == [0]
+    assert selection_order([]) == [] and selection_order([made("How to go?")]) == [0]
 
 
 def test_the_verdict_names_the_nearest_of_the_chosen():

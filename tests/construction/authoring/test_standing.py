@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from construction.authoring.standing import asked_as_edit, standing
+from construction.authoring.standing import asked_as_edit, overall_label
 from schemas.verdicts import Verdict, verdict_key
 from tests.support.facts import make_fact
 
@@ -35,14 +35,14 @@ CASES = {
 @pytest.mark.parametrize("labels", CASES, ids=str)
 def test_the_worst_counts_whatever_the_order(labels):
     for order in itertools.permutations(labels):
-        assert standing(said(*order)) == CASES[labels]
+        assert overall_label(said(*order)) == CASES[labels]
 
 
 def test_a_measurement_without_a_label_drops_nothing():
     verdict = Verdict(
         key=verdict_key(item_id=FACT.id, by="s@1"), item_id=FACT.id, by="s@1", label=None, value=0.99, unit="u"
     )
-    assert standing([verdict]) == "keep"
+    assert overall_label([verdict]) == "keep"
 
 
 def test_a_fact_that_only_serves_makes_no_case_until_it_is_edited():

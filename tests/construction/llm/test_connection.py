@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from construction.llm import connection
 from construction.llm.client import gather_all
-from construction.llm.connection import Access, StopSignal, opened, run
+from construction.llm.connection import Access, StopSignal, open_client, run
 from curation.files.journal import Journal
 from curation.files.model_packages import EMBEDDED_LABEL
 from schemas.core.errors import ModelError, UserError
@@ -92,7 +92,7 @@ def test_the_embedded_model_is_served_while_the_client_is_open_and_sent_no_key(
 
     async def main():
         with Journal(tmp_path / "j", write=True) as journal:
-            async with opened(Access(concurrency=concurrency), journal) as client:
+            async with open_client(Access(concurrency=concurrency), journal) as client:
                 replies = await gather_all([client.ask(request(str(n))) for n in range(2)])
                 assert requests == [slots]
                 return replies
@@ -116,7 +116,7 @@ def test_the_model_is_stopped_when_the_client_cannot_be_opened(tmp_path, monkeyp
 
     async def main():
         with Journal(tmp_path / "j", write=True) as journal:
-            async with opened(Access(), journal):
+            async with open_client(Access(), journal):
                 raise AssertionError("it opened")
 
     monkeypatch.setattr(connection, "serve", serve)

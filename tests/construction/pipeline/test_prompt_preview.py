@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from construction.pipeline.prompt_preview import listing, rendered
+from construction.pipeline.prompt_preview import prompt_list, render_messages
 from construction.prompts.custom import copy_prompts
 from schemas.core.errors import UserError
 from tests.support import ROOT
@@ -14,12 +14,12 @@ FACT = make_fact("Atlantis </text> {old}", "Lima", "Oslo")
 
 
 def last_turn(fact, task):
-    turns = [t for t in rendered(fact, "paper") if t["label"].startswith(task) and t["role"] == "user"]
+    turns = [t for t in render_messages(fact, "paper") if t["label"].startswith(task) and t["role"] == "user"]
     return turns[-1]["content"]
 
 
 def test_the_listing_names_files_that_are_there_one_for_every_task_and_profile():
-    rows = list(listing())
+    rows = list(prompt_list())
     tasks = {(row["task"], row["profile"]) for row in rows}
     assert tasks == {
         (t, p)
@@ -30,17 +30,17 @@ def test_the_listing_names_files_that_are_there_one_for_every_task_and_profile()
     for row in rows:
         name = row["path"].rpartition("/")[2]
         assert list((ROOT / "construction").rglob(name)), f"{row['label']} is said to stand in {row['path']}"
-    assert [r for r in listing("paper")] == [r for r in rows if r["profile"] == "paper"]
+    assert [r for r in prompt_list("paper")] == [r for r in rows if r["profile"] == "paper"]
 
 
 def test_a_profile_that_is_not_there_is_refused():
     with pytest.raises(UserError, match="no profile 'papr'") as error:
-        list(listing("papr"))
+        list(prompt_list("papr"))
     assert "did you mean 'paper'" in str(error.value)
 
 
 def test_the_script_writer_is_shown_without_the_new_object():
-    texts = list(rendered(FACT, "paper"))
+    texts = list(render_messages(FACT, "paper"))
     last = {turn["label"].partition("@")[0]: turn["content"] for turn in texts if turn["role"] == "user"}
     assert "Oslo" in last["questions_paper"] and "Oslo" not in last["scripts_paper"] and "Lima" in last["scripts_paper"]
     assert {turn["role"] for turn in texts} == {"system", "user", "assistant"}
@@ -49,7 +49,9 @@ def test_the_script_writer_is_shown_without_the_new_object():
 def test_a_fact_without_a_change_is_shown_as_a_neighbour_would_be():
     plain = make_fact("Peru", "Lima", None)
     (last,) = [
-        t["content"] for t in rendered(plain, "paper") if t["label"].startswith("questions") and t["role"] == "user"
+        t["content"]
+        for t in render_messages(plain, "paper")
+        if t["label"].startswith("questions") and t["role"] == "user"
     ][-1:]
     assert "Lima" in last and "after the change" not in last
 
@@ -62,6 +64,6 @@ def test_what_a_fact_says_is_data_in_what_is_shown():
 def test_prompts_of_ones_own_are_shown_with_their_files_and_without_the_verifier(tmp_path):
     copy_prompts("paper", tmp_path / "mine")
     (tmp_path / "mine" / "questions.toml").unlink()
-    rows = list(listing(folder=tmp_path / "mine"))
+    rows = list(prompt_list(folder=tmp_path / "mine"))
     assert [(r["task"], r["path"]) for r in rows] == [("scripts", str(tmp_path / "mine" / "scripts.toml"))]
-    assert {t["label"] for t in rendered(FACT, folder=tmp_path / "mine")} == {rows[0]["label"]}
+    assert {t["label"] for t in render_messages(FACT, folder=tmp_path / "mine")} == {rows[0]["label"]}

@@ -14,7 +14,7 @@ from construction.llm.connection import Access
 from construction.llm.reply_cache import ReplyCache, StoredOutcome, request_key
 from construction.pipeline.job import ConstructionJob, prepare
 from construction.pipeline.prompt_versions import begun_with, note_small_profiles, small_profiles
-from construction.prompts.prompt_file import load_prompt, shipped
+from construction.prompts.prompt_file import is_shipped, load_prompt
 from construction.scripts.question_step import QuestionStep
 from curation.files.journal import Journal
 from curation.files.local_models import LOCAL_FILE
@@ -129,7 +129,7 @@ def test_a_journal_of_the_local_profile_goes_on_with_its_first_prompts(tmp_path:
     with Journal(tmp_path / "s.llm.jsonl") as lines:
         assert begun_with(ReplyCache(lines), job.plan_with, "local", FACTS, model="m") == "local@1"
     earlier, present = (load_prompt("scripts", profile) for profile in ("local@1", "local"))
-    assert (earlier.attempts, present.attempts) == (4, 8) and shipped(earlier) and shipped(present)
+    assert (earlier.attempts, present.attempts) == (4, 8) and is_shipped(earlier) and is_shipped(present)
     new = prepare(ConstructionJob(facts=str(facts), store=tmp_path / "n", access=access, profile="local"),
                   on_progress=statements.append)  # fmt: skip
     assert new is not None and new.plan.wording().scripts == present and not statements
@@ -294,5 +294,5 @@ def test_the_reason_is_told_once(tmp_path: Path) -> None:
 
 def test_every_shipped_version_is_ours() -> None:
     for task in ("questions", "scripts"):
-        assert all(shipped(load_prompt(task, profile)) for profile in ("paper", "paper@1", "embedded"))
-        assert not shipped(load_prompt(task, "paper").model_copy(update={"candidates": 9, "again": None}))
+        assert all(is_shipped(load_prompt(task, profile)) for profile in ("paper", "paper@1", "embedded"))
+        assert not is_shipped(load_prompt(task, "paper").model_copy(update={"candidates": 9, "again": None}))

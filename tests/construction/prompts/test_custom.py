@@ -12,7 +12,7 @@ from construction.cli.prompts import prompts as command
 from construction.llm import prompt_file
 from construction.llm.reply_cache import request_key
 from construction.prompts.custom import copy_prompts, custom_prompts, load_prompts
-from construction.prompts.prompt_file import TASKS, WriterPrompt, load_prompt, profiles, prompt_path, shipped
+from construction.prompts.prompt_file import TASKS, WriterPrompt, is_shipped, load_prompt, profiles, prompt_path
 from construction.scripts.prompt_file_step import SAMPLES
 from construction.scripts.question_step import QuestionStep
 from schemas.core.config import validate
@@ -34,14 +34,14 @@ def change(path, old, new):
 
 def test_a_copy_is_the_same_prompt(folder):
     assert load_prompts("paper", folder) == load_prompts("paper")
-    assert all(shipped(prompt) for prompt, _ in custom_prompts(folder).values())
+    assert all(is_shipped(prompt) for prompt, _ in custom_prompts(folder).values())
 
 
 def test_own_words_replace_ours(folder):
     change(folder / "scripts.toml", "scripts_paper", "scripts_mine")
     change(folder / "scripts.toml", "You write scripts.", "You are a planner.")
     wording = load_prompts("paper", folder)
-    assert wording.scripts.system.strip().startswith("You are a planner.") and not shipped(wording.scripts)
+    assert wording.scripts.system.strip().startswith("You are a planner.") and not is_shipped(wording.scripts)
     assert wording.questions == load_prompt("questions", "paper")
     (folder / "questions.toml").unlink()
     assert load_prompts("embedded", folder).questions == load_prompt("questions", "embedded")

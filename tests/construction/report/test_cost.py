@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from construction.report.cost import spending
+from construction.report.cost import sum_spending
 from construction.report.store_funnel import store_yield
 from schemas.lineage import Lineage
 from tests.support.construction import funnels
@@ -26,7 +26,7 @@ def test_costs_are_by_request():
         )
 
     lines = [line("a", cost=1.0), line("a", cost=1.0), line("b", "failed", cost=0.5, of="scripts"), line("c", "verify")]
-    scripts, verify = spending(lines)
+    scripts, verify = sum_spending(lines)
     assert (scripts.stage, scripts.calls, scripts.failed, scripts.tokens_in, scripts.cost) == ("scripts", 2, 1, 20, 1.5)
     assert (verify.stage, verify.calls, verify.cost) == ("verify", 1, None)  # nobody knows what "m" costs
 

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from construction.report.store_funnel import clipped, store_yield
+from construction.report.store_funnel import clip_text, store_yield
 from curation.rules.release import freeze
 from curation.rules.rule import SplitRule
 from curation.store.store import Store
@@ -17,8 +17,8 @@ constructed = funnels.constructed
 
 
 def test_what_is_shortened_is_marked():
-    assert clipped("a" * 240) == "a" * 240
-    assert clipped("b" * 241) == "b" * 236 + " ..."
+    assert clip_text("a" * 240) == "a" * 240
+    assert clip_text("b" * 241) == "b" * 236 + " ..."
 
 
 def test_counted_by_hand(by_hand):

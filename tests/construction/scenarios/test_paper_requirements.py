@@ -10,7 +10,7 @@ import json
 
 import pytest
 
-from construction.authoring.standing import standing
+from construction.authoring.standing import overall_label
 from construction.checks import CheckInputs, judge
 from construction.prompts.prompt_file import TASKS, load_prompt, profiles
 from construction.scripts.question_step import QuestionStep
@@ -123,7 +123,7 @@ BROKEN = {
 @pytest.mark.parametrize("wrong", BROKEN)
 def test_whoever_wrote_it_a_question_that_breaks_a_rule_is_dropped(wrong):
     question = ScriptQuestion(key="q", fact=FACT.key, text=BROKEN[wrong])
-    assert standing(judge("question", CheckInputs(fact=FACT, question=question))) == "drop"
+    assert overall_label(judge("question", CheckInputs(fact=FACT, question=question))) == "drop"
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_whoever_wrote_it_a_question_that_breaks_a_rule_is_dropped(wrong):
 )
 def test_whoever_wrote_it_a_script_that_breaks_the_format_is_dropped(steps):
     question = ScriptQuestion(key="q", fact=FACT.key, text="How to visit Peru?")
-    assert standing(judge("draft", CheckInputs(fact=FACT, question=question, draft=Draft(steps)))) == "drop"
+    assert overall_label(judge("draft", CheckInputs(fact=FACT, question=question, draft=Draft(steps)))) == "drop"
 
 
 def test_the_embedded_reply_cannot_hold_ten_steps():

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from construction.checks.leak_in_prompt import unlabelled
+from construction.checks.leak_in_prompt import blank_step_labels
 from construction.mentions.object_mentions import find_object
 from construction.scripts.script_step import Draft, script_of
 from construction.scripts.truncation import SoughtObject, cut_script, first_cut, separator_of
@@ -166,7 +166,7 @@ def test_a_cut_gives_the_script_back(steps, rules):
     assert full_text.startswith(cut.text + cut.separator + cut.mention.text)
     assert cut.mention.start == len(cut.text) + len(cut.separator)
     assert cut.text == cut.text.rstrip()
-    before = [m.label for m in find_object(unlabelled(cut.text), Object(text="Lima"), rules=rules)]
+    before = [m.label for m in find_object(blank_step_labels(cut.text), Object(text="Lima"), rules=rules)]
     assert set(before) <= {"unsure"} and not (before and (rules == 1 or cut.doubt))
     assert full_text[: cut.mention.start].count("\nStep ") == cut.step
 

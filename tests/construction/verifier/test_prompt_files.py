@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from construction.llm.prompt_text import quoted
+from construction.llm.prompt_text import find_quote
 from construction.verifier.prompt_files import load_verify
 from curation.checks.leak_benchmark import leak_prompts
 from schemas.core.errors import UserError
@@ -20,7 +20,7 @@ def test_the_examples_obey_the_rules_and_are_none_of_the_labelled_ones(profile):
     for example in wording.examples:
         reply = json.loads(example.assistant)
         for quote in reply.get("quotes") or [reply.get("quote", "none")]:
-            assert quote in ("none", []) or quoted(example.user, quote), quote
+            assert quote in ("none", []) or find_quote(example.user, quote), quote
             assert not any(w in quote.casefold() for w in words)
         assert not any(p.question in example.user for p in leak_prompts())
 

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from curation.checks.leak_benchmark import LeakPrompt, best_threshold, leak_prompts, measured, score_half, study
+from curation.checks.leak_benchmark import LeakPrompt, best_threshold, leak_prompts, score_half, scores_of_check, study
 from curation.checks.store_checks import CheckContext, StoreCheck
 from curation.similarity.rouge import rouge1_f
 from schemas.core.errors import UserError
@@ -189,11 +189,11 @@ class ByLabel(StoreCheck):
 
 def test_a_store_check_meets_the_labelled_prompts_as_any_others(tmp_path: Path) -> None:
     check = ByLabel()
-    values = measured(check, tmp_path / "study")
+    values = scores_of_check(check, tmp_path / "study")
     for p in PROMPTS:
         sure = 1.0 if p.label == "leak" else 0.0
         expected = {"P17": None, "P36": 7.0 if sure else -7.0}.get(p.relation.id, sure)
         assert values[p.key] == expected
     score = study("by_label", values).test
     assert score.precision.value == 1.0 and score.unscored == sum(p.relation.id == "P17" for p in HALVES["test"])
-    assert measured(check, tmp_path / "study") == values and check.seen == 144, "nothing is judged twice"
+    assert scores_of_check(check, tmp_path / "study") == values and check.seen == 144, "nothing is judged twice"

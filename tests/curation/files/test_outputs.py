@@ -9,7 +9,7 @@ import pytest
 
 from curation.files.atomic import write_text
 from curation.files.outputs import KEPT, OutputGuard, WrittenFiles, outputs_of
-from curation.files.protection import guarded
+from curation.files.protection import guard_files
 from schemas.core.errors import UserError
 
 
@@ -126,6 +126,6 @@ def test_the_list_forgets_the_oldest(tmp_path: Path) -> None:
 def test_a_guard_that_is_done_watches_no_more(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("mine")
     guard = OutputGuard("x", [tmp_path / "a"])
-    with pytest.raises(UserError), guarded(guard):
+    with pytest.raises(UserError), guard_files(guard):
         write_text(tmp_path / "a", "new")
     write_text(tmp_path / "a", "new")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from curation.loaders.fields import named, relation_of, rest, strings, template, text_of, wikidata
+from curation.loaders.fields import relation_of, rest, strings, template, text_of, unique_key_part, wikidata
 
 
 @pytest.mark.parametrize(
@@ -30,9 +30,9 @@ def test_relations_without_a_name_are_their_template() -> None:
 
 
 def test_equal_slugs_stay_apart() -> None:
-    assert named("Peru", "a") != named("peru", "a") != named("Peru", "b")
-    assert named("Peru", "ab", "c") != named("Peru", "a", "bc")
-    assert named("?!") != named("!?")
+    assert unique_key_part("Peru", "a") != unique_key_part("peru", "a") != unique_key_part("Peru", "b")
+    assert unique_key_part("Peru", "ab", "c") != unique_key_part("Peru", "a", "bc")
+    assert unique_key_part("?!") != unique_key_part("!?")
 
 
 @pytest.mark.parametrize(

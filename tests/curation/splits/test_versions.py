@@ -7,7 +7,7 @@ import pytest
 from curation.shipped import mini_split
 from curation.splits.errata import Erratum
 from curation.splits.split_file import Split, make_split
-from curation.splits.versions import Version, bumped, changelog, check_version, diff
+from curation.splits.versions import Version, changelog, check_version, diff, next_version
 from schemas.cases import Case, CaseNeighbour
 from schemas.core.errors import UserError
 from schemas.facts import Object
@@ -107,7 +107,7 @@ def test_added_and_dropped_cases() -> None:
     [("0.3.1", "major", "0.4.0"), ("0.3.1", "minor", "0.4.0"), ("2.3.1", "patch", "2.3.2"), ("2.3.1", "none", "2.3.1")],
 )
 def test_bumped(old: str, level: str, new: str) -> None:
-    assert bumped(old, level) == new  # type: ignore[arg-type]
+    assert next_version(old, level) == new  # type: ignore[arg-type]
 
 
 def test_versions_in_order() -> None:

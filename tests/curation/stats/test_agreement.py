@@ -9,7 +9,7 @@ from scipy import stats
 
 from curation.stats import agreement as module
 from curation.stats.agreement import alpha, exact_agreement, gwet, prevalence, within_one
-from curation.stats.bootstrap import Resampling, drawn
+from curation.stats.bootstrap import Resampling, draw_counts
 from curation.stats.rating_table import rating_table
 from tests.support.stats.rating_tables import NAMES, NONE, SMALL, table
 
@@ -135,7 +135,7 @@ def test_interval_equals_recomputing_each_resample(monkeypatch):
     assert np.nansum(observations == 2) == max(np.nansum(observations == k) for k in range(1, 6))
     columns, home = np.hstack([observations, added]), [*(n // 2 for n in range(11)), 6, 6, 7, 7]
     draws = []
-    for times in next(drawn(8, plan)).astype(int):
+    for times in next(draw_counts(8, plan)).astype(int):
         units = [n for case in range(8) for _ in range(times[case]) for n in range(15) if home[n] == case]
         draws.append(
             krippendorff.alpha(columns[:, units], value_domain=[1, 2, 3, 4, 5], level_of_measurement="ordinal")

@@ -7,7 +7,7 @@ from curation.stats.bootstrap import (
     case_interval,
     case_means,
     cluster_bootstrap,
-    drawn,
+    draw_counts,
     ends,
     two_way_bootstrap,
     two_way_interval,
@@ -16,7 +16,7 @@ from curation.stats.intervals import mean_interval
 
 
 def counts(groups, resampling, stream=0):
-    return np.concatenate(list(drawn(groups, resampling, stream=stream)))
+    return np.concatenate(list(draw_counts(groups, resampling, stream=stream)))
 
 
 def test_a_resample_draws_as_many_cases_as_there_are():
@@ -28,8 +28,8 @@ def test_a_resample_draws_as_many_cases_as_there_are():
 
 
 def test_draws_depend_on_the_seed_and_not_on_the_chunk():
-    one = np.concatenate(list(drawn(50, Resampling(300, seed=1))))
-    small = np.concatenate(list(drawn(50, Resampling(300, seed=1), width=1_000_000)))
+    one = np.concatenate(list(draw_counts(50, Resampling(300, seed=1))))
+    small = np.concatenate(list(draw_counts(50, Resampling(300, seed=1), width=1_000_000)))
     assert (one == small).all()
     assert not (one == counts(50, Resampling(300, seed=2))).all()
     assert not (one == counts(50, Resampling(300, seed=1), stream=1)).all()

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from curation.stats import correlation as module
-from curation.stats.bootstrap import Resampling, drawn
+from curation.stats.bootstrap import Resampling, draw_counts
 from curation.stats.correlation import correlations, kendall, severity, spearman
 
 NONE = Resampling(0)
@@ -57,7 +57,7 @@ def test_by_hand(x, y, rho, tau):
 def test_every_resample_is_what_scipy_gives_for_its_pairs(kind, monkeypatch):
     cases, plan = [str(n // 3) for n in range(60)], Resampling(60, seed=8)
     draws = []
-    for times in next(drawn(20, plan)).astype(int):
+    for times in next(draw_counts(20, plan)).astype(int):
         pairs = [n for n in range(60) for _ in range(times[n // 3])]
         draws.append(THEIRS[kind](LINKED[0][pairs], LINKED[1][pairs]).statistic)
     middle, half = np.arctanh(THEIRS[kind](*LINKED).statistic), stats.t.ppf(0.975, 19) * np.arctanh(draws).std(ddof=1)

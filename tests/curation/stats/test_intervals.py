@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curation.stats.intervals import mean_interval, not_excluded, unsupported
+from curation.stats.intervals import mean_interval, not_excluded, why_unsupported
 
 
 @pytest.mark.parametrize(
@@ -69,5 +69,5 @@ def test_not_excluded_needs_a_unit():
          "slightly unequal", "nothing"],
 )  # fmt: skip
 def test_what_simulation_does_not_support(values: list[float], chances: list[float], reason: str) -> None:
-    note = unsupported([(f"c{n}", v, p) for n, (v, p) in enumerate(zip(values, chances, strict=True))])
+    note = why_unsupported([(f"c{n}", v, p) for n, (v, p) in enumerate(zip(values, chances, strict=True))])
     assert (reason in note) if reason else note == ""

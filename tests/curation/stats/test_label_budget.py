@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from curation.stats.label_budget import needed
+from curation.stats.label_budget import scripts_needed
 from curation.stats.prediction_powered import Unit, calibrate
 from tests.support.stats.judged_units import draw
 
@@ -14,16 +14,16 @@ def test_labels_needed() -> None:
     units = draw(np.random.default_rng(12), noise=0.5)
     calibration = calibrate(units)
     half = (calibration.powered.high - calibration.powered.low) / 2  # type: ignore[operator]
-    now = needed(units, half)
+    now = scripts_needed(units, half)
     total = sum(u.human is not None for u in units)
     assert now.scripts is not None and now.alone is not None
     assert abs(now.scripts - total) <= 1, "the width that is there needs what is there"
     assert now.alone > 1.5 * now.scripts and now.more == max(0, now.scripts - total)
-    wider = needed(units, 2 * half)
+    wider = scripts_needed(units, 2 * half)
     assert wider.more == 0 and wider.scripts < now.scripts  # type: ignore[operator]
-    assert "more cases are needed" in needed(units, 0.01).reason
+    assert "more cases are needed" in scripts_needed(units, 0.01).reason
     with pytest.raises(ValueError, match="above 0"):
-        needed(units, 0.0)
+        scripts_needed(units, 0.0)
 
 
 @pytest.mark.parametrize("number", range(3))
@@ -38,7 +38,7 @@ def test_the_labels_that_were_asked_for_do(number: int) -> None:
         p = n / len(everything)
         return [u._replace(human=u.human if k in choice else None, probability=p) for k, u in enumerate(everything)]
 
-    sample_size = needed(rated(80), 0.16)
+    sample_size = scripts_needed(rated(80), 0.16)
     assert sample_size.scripts is not None and sample_size.more == sample_size.scripts - 80 > 0
     calibration = calibrate(rated(sample_size.scripts)).powered
     assert (calibration.high - calibration.low) / 2 == pytest.approx(0.16, rel=0.15)  # type: ignore[operator]

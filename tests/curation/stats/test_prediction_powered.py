@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from curation.stats.bounded import clustered_interval
-from curation.stats.label_budget import needed
+from curation.stats.label_budget import scripts_needed
 from curation.stats.prediction_powered import LEAST, Unit, best_weight, calibrate, contributions, difference, variance
 from curation.stats.proportions import binomial_interval
 from tests.support.stats.judged_units import draw
@@ -97,7 +97,7 @@ def test_too_few_labels_say_so() -> None:
     )
     assert calibration.judge.value == 4.0 and calibration.saved is None
     assert not difference(units, units).defined
-    assert needed(units, 0.3).scripts is None
+    assert scripts_needed(units, 0.3).scripts is None
     with pytest.raises(ValueError, match="no unit has a human rating"):
         contributions([Unit("a", 1.0)])
 
@@ -239,7 +239,7 @@ def test_where_all_agree_no_significance_is_invented(value: float) -> None:
         other = [u._replace(judge=u.judge + 0.7) for u in units]
         gap = difference(units, other)
         assert gap.p is None and gap.low is None and "all agree" in gap.text()
-        assert needed(units, 0.3).scripts is None and "all agree" in needed(units, 0.3).reason
+        assert scripts_needed(units, 0.3).scripts is None and "all agree" in scripts_needed(units, 0.3).reason
 
 
 def test_near_the_ceiling_and_with_unequal_chances_no_interval_is_made_up() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from curation.stats.bootstrap import Resampling
 from curation.stats.estimates import Estimate
-from curation.stats.reliability import ceiling, mean_correlation, narrowed, spearman_brown
+from curation.stats.reliability import ceiling, mean_correlation, spearman_brown, width_with_more
 from tests.support.stats.rating_tables import NAMES, NONE, table
 
 GAP = math.nan
@@ -62,10 +62,10 @@ def test_undefined_says_why(columns: list[list[object]], reason: str) -> None:
 
 
 def test_an_interval_narrows_with_the_root_of_the_cases() -> None:
-    assert narrowed(Estimate("x", 0.5, 0.2, 0.6, n=9, cases=9), 0) == pytest.approx(0.4)
-    assert narrowed(Estimate("x", 0.5, 0.2, 0.6, n=9, cases=9), 27) == pytest.approx(0.2)
-    assert narrowed(Estimate("x", 0.5, n=9, cases=9), 27) is None
-    assert narrowed(Estimate("x", 0.5, 0.2, 0.6), 27) is None
+    assert width_with_more(Estimate("x", 0.5, 0.2, 0.6, n=9, cases=9), 0) == pytest.approx(0.4)
+    assert width_with_more(Estimate("x", 0.5, 0.2, 0.6, n=9, cases=9), 27) == pytest.approx(0.2)
+    assert width_with_more(Estimate("x", 0.5, n=9, cases=9), 27) is None
+    assert width_with_more(Estimate("x", 0.5, 0.2, 0.6), 27) is None
 
 
 def test_two_people_who_say_the_opposite_have_no_ceiling_and_break_nothing() -> None:

@@ -9,7 +9,7 @@ import torch
 
 from evaluation.inference.passes import logits_at
 from evaluation.inference.prefix_cache import can_share, read_prefix
-from evaluation.models.hooks import changing
+from evaluation.models.hooks import replace_output
 from tests.support.tiny import CONFIGS, make
 
 ROWS = [(5, 9, 11, 20, 31), (7, 8), (9, 10, 11), (40, 41, 42, 43, 44, 45, 46)]
@@ -30,7 +30,7 @@ def test_equals_whole_rows(kind: str, plain_head: bool) -> None:
             return copy
 
         ids, mask = lm.pad(rows)
-        with changing(lm.projection(1), add):
+        with replace_output(lm.projection(1), add):
             logits = logits_at(lm, ids, mask, range(4), lasts, after=prefix)  # type: ignore[arg-type]
         (gradient,) = torch.autograd.grad(logits.log_softmax(-1)[:, 3].sum(), shift)
         return [logits.detach(), gradient]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from curation.stats.bootstrap import Resampling, drawn
+from curation.stats.bootstrap import Resampling, draw_counts
 from curation.stats.intervals import NO_SPREAD
 from evaluation.metrics.pooled import (
     POOLED,
@@ -43,7 +43,7 @@ ONE = table(a=(1, 1, 1, 0), b=(0,), c=(1, None), d=(), e=(None,))
 def slow_draws(rows: list[list[tuple[float, ...]]], resampling: Resampling) -> np.ndarray:
     """Ratios of whole cases put together again, question by question: rows are cases of questions' values."""
     out = []
-    for counts in np.concatenate(list(drawn(len(rows), resampling))):
+    for counts in np.concatenate(list(draw_counts(len(rows), resampling))):
         questions = [q for row, count in zip(rows, counts, strict=True) for _ in range(int(count)) for q in row]
         out.append(np.mean(questions, axis=0))
     return np.array(out)

@@ -9,7 +9,7 @@ from evaluation.analysis.written.all_answers import all_answers
 from evaluation.report.first_screen import first_screen
 from evaluation.report.narrative import caveats
 from evaluation.report.sections import make_sections
-from evaluation.runs.generated_scripts import generated
+from evaluation.runs.generated_scripts import scripts_of_run
 from evaluation.runs.results import load_run
 from schemas.answers import Answer
 from tests.evaluation.analysis.written.test_all_answers import _Odd
@@ -54,7 +54,7 @@ class _Loop(ArithmeticLM):
 
 def test_loops_and_a_program_in_a_judges_place_are_said_on_the_first_screen(tmp_path: Path) -> None:
     run = with_texts(tmp_path, ["s_es", "s_ns", *TEXTS], lm=_Loop())
-    scripts = [one.script for one in generated(run)]
+    scripts = [one.script for one in scripts_of_run(run)]
     for judge, rater in (("judge:scripted", True), ("judge:gpt-x", False)):
         texts = RatedTexts(tuple(scripts), tuple(rate(scripts, (judge,))))
         ((part,), _) = make_sections([run], None, texts)

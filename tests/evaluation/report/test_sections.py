@@ -6,7 +6,7 @@ import pytest
 
 from curation.splits.split_file import make_split
 from evaluation.analysis.text_statistics import object_mention_rates
-from evaluation.report.formatting import spread
+from evaluation.report.formatting import mean_with_interval
 from evaluation.report.write import write_report
 from evaluation.runs.results import load_run
 from schemas.scripts import ScriptQuestion
@@ -67,4 +67,4 @@ def test_generated_texts_fill_the_ladder_and_the_text_level(tmp_path):
     assert reader.stack == [] and all(t[1:] in reader.ids for t in reader.targets)
     run = load_run(out)
     first = next(n for n in object_mention_rates(run) if n.label == "push" and n.place == "question")
-    assert spread(first.new) in html
+    assert mean_with_interval(first.new) in html

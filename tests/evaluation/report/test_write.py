@@ -8,7 +8,7 @@ import re
 import pytest
 
 from evaluation.analysis.comparison import compare, score_run
-from evaluation.report.formatting import spread
+from evaluation.report.formatting import mean_with_interval
 from evaluation.report.html_page import _glue
 from evaluation.report.write import write_report
 from evaluation.runs.plan import load_metrics
@@ -31,8 +31,8 @@ def test_numbers_of_the_table_are_in_the_report(tmp_path):
             for metric in metrics:
                 summary = row.summaries[metric.name]
                 if summary.mean is not None:
-                    assert _glue(spread(summary.interval)) in html
-                    assert _glue(spread(row.gain[metric.name], signed=True)) in html or row.baseline
+                    assert _glue(mean_with_interval(summary.interval)) in html
+                    assert _glue(mean_with_interval(row.gain[metric.name], signed=True)) in html or row.baseline
                     count += 1
     assert count > 20
 

@@ -10,7 +10,7 @@ from annotation_ui.campaigns.script_import import read_scripts
 from curation.shipped import mini_split
 from evaluation.metrics.text_level.probes import objects
 from evaluation.metrics.text_level.script_parser import broken_rules, names
-from evaluation.runs.generated_scripts import CEILING, by_hand, generated, shipped_steps, with_new, write_scripts
+from evaluation.runs.generated_scripts import CEILING, by_hand, scripts_of_run, shipped_steps, with_new, write_scripts
 from evaluation.runs.results import Run, load_run
 from schemas.core.errors import UserError
 from tests.support.arithmetic import go
@@ -23,7 +23,7 @@ def run(tmp_path: Path) -> Run:
 
 
 def test_records_say_whose_they_are(run: Run) -> None:
-    scripts = [w.script for w in generated(run)]
+    scripts = [w.script for w in scripts_of_run(run)]
     assert len(scripts) == 3 * 4 * 2 and len({s.key for s in scripts}) == len({s.id for s in scripts}) == 24
     assert {(s.editor, s.edited) for s in scripts} == {("none", False), ("push", True)}
     assert {s.case for s in scripts} == set(run.cases)
@@ -33,13 +33,13 @@ def test_records_say_whose_they_are(run: Run) -> None:
 
 
 def test_file_reads_back_as_raters_read_it(run: Run, tmp_path: Path) -> None:
-    sources = generated(run, ["push"])
+    sources = scripts_of_run(run, ["push"])
     write_scripts(sources, tmp_path / "new" / "scripts.jsonl")
     assert read_scripts(tmp_path / "new" / "scripts.jsonl") == [w.script for w in sources]
 
 
 def test_a_script_with_a_line_end_of_unicode_reads_back(run: Run, tmp_path: Path) -> None:
-    source = generated(run, ["push"])[0]
+    source = scripts_of_run(run, ["push"])[0]
     script = source.script.model_copy(update={"text": "Step 1: Go\u2028Step 2: Come\u0085"})
     write_scripts([source._replace(script=script)], tmp_path / "scripts.jsonl")
     assert read_scripts(tmp_path / "scripts.jsonl") == [script]
@@ -66,7 +66,7 @@ def test_the_new_object_stands_for_the_old_one_only() -> None:
 
 def test_what_cannot_be_taken_out(run: Run, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no editor 'rome'.*none, push"):
-        generated(run, ["rome"])
+        scripts_of_run(run, ["rome"])
     go(tmp_path / "plain", split=mini_split(), metrics=["es"], limit=2)
     with pytest.raises(UserError, match="no scripts were written.*s_es_gen_question"):
-        generated(load_run(tmp_path / "plain"))
+        scripts_of_run(load_run(tmp_path / "plain"))

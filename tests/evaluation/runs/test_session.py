@@ -9,7 +9,7 @@ import pytest
 
 from curation.splits.split_file import make_split, write_split
 from curation.store.store import Store
-from evaluation.runs.config import RunConfig, SplitChoice, parse_config
+from evaluation.runs.config import RunConfig, SplitChoice, parse_config, with_variants
 from evaluation.runs.plan import BASELINE
 from evaluation.runs.results import load_run
 from evaluation.runs.runner import EditorProgress
@@ -20,7 +20,6 @@ from evaluation.runs.session import (
     open_split,
     select_editors,
     size,
-    with_variants,
     write_back,
 )
 from evaluation.runs.support import Support

@@ -19,7 +19,7 @@ from evaluation.runs.separation import check_editors
 from evaluation.runs.support import Support
 from evaluation.simplify import choice as choices
 from evaluation.simplify.base import Simplifier
-from evaluation.simplify.editor import SimplifiedEditor, SimplifiedRequest, StatementEditor, simplified
+from evaluation.simplify.editor import SimplifiedEditor, SimplifiedRequest, StatementEditor, with_simplification
 from schemas.core.errors import UserError
 from schemas.documents.simplified import SimplifiedFact
 from tests.support.arithmetic import make_config
@@ -123,7 +123,7 @@ def test_a_method_that_reads_statements_gets_them_beside_the_text(
 ) -> None:
     monkeypatch.setattr(choices.SIMPLIFIERS, "get", lambda name: Sentences)
     params = {"steps": 2, "instruction": "Say."}
-    made = simplified(make_editor("side", make("llama"), Cache(tmp_path), params), Sentences(), DOCUMENTS)
+    made = with_simplification(make_editor("side", make("llama"), Cache(tmp_path), params), Sentences(), DOCUMENTS)
     assert isinstance(made, StatementEditor)
     edits = [*made.edit_each(DOCUMENTS), made.edit(DOCUMENTS), made.edit_after(DOCUMENTS[:1], [])]
     assert [e.notes["facts"] for e in edits] == [2, 0, 1, 2, 5, 2]
@@ -134,7 +134,10 @@ def test_a_method_that_reads_statements_gets_them_beside_the_text(
         assert edit.notes["steps"] == steps, "a document without facts is learnt from its text"
         assert edit.notes["questions"] == edit.notes["facts"]
     text_alone = {**params, "soft_weight": 0, "hard_weight": 0}
-    assert type(simplified(make_editor("side", lm, Cache(tmp_path), text_alone), Sentences(), [])) is SimplifiedEditor
+    assert (
+        type(with_simplification(make_editor("side", lm, Cache(tmp_path), text_alone), Sentences(), []))
+        is SimplifiedEditor
+    )
 
 
 def test_a_run_of_such_a_method_without_statements_is_refused_before_a_model_is_loaded() -> None:

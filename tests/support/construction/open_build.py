@@ -18,7 +18,7 @@ from typing import NamedTuple
 from construction.pipeline.adopt import adopt, keep
 from curation.rules.release import freeze
 from curation.rules.rule import SplitRule
-from curation.shipped.open_cases import FOLDER, PARTS, divided
+from curation.shipped.open_cases import FOLDER, PARTS, part_of_split
 from curation.splits.partition import By, separate
 from curation.splits.split_extras import Extras
 from curation.splits.split_file import Split, make_split, write_split
@@ -63,7 +63,7 @@ def build(paths: Sequence[Path], *, dev: int = DEV) -> OpenParts:
         "parts": {"divided_by": list(BY), "neighbours": True, "seed": SEED, **keys},
     }
     variant = make_split("open", cases, version=VERSION, details=details | verdicts)._replace(extras=times)
-    return OpenParts(variant, *(divided(variant, name) for name in PARTS))
+    return OpenParts(variant, *(part_of_split(variant, name) for name in PARTS))
 
 
 def pack(split: Path, folder: Path) -> None:

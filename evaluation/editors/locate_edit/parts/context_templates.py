@@ -30,7 +30,7 @@ def fill(template: str, text: str) -> str:
     return template[: -len("{}")] + text
 
 
-def checked(templates: Sequence[str]) -> tuple[str, ...]:
+def check_templates(templates: Sequence[str]) -> tuple[str, ...]:
     """Templates that end in ``{}``, the first being the bare ``{}`` (the value search starts from the bare prompt).
 
     Raises:
@@ -44,7 +44,9 @@ def checked(templates: Sequence[str]) -> tuple[str, ...]:
     return tuple(templates)
 
 
-def sampled(lm: LM, lengths: Sequence[tuple[int, int]], *, cache: Cache, starts: Sequence[str] = ()) -> tuple[str, ...]:
+def sample_templates(
+    lm: LM, lengths: Sequence[tuple[int, int]], *, cache: Cache, starts: Sequence[str] = ()
+) -> tuple[str, ...]:
     """``{}`` and sampled prefixes, each followed by ". {}".
 
     Args:
@@ -64,7 +66,7 @@ def sampled(lm: LM, lengths: Sequence[tuple[int, int]], *, cache: Cache, starts:
             first = [starts[i % len(starts)] for i in range(count)] if starts else [""] * count
             templates += [f"{text}. {{}}" for text in _sample(lm, tokens, first, generator)]
         cache.save_json(KIND, identity, templates)
-    return checked(templates)
+    return check_templates(templates)
 
 
 @torch.no_grad()

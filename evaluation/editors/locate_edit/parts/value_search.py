@@ -23,7 +23,7 @@ from evaluation.inference.partial_forward import LayerInput, resume_at, run_unti
 from evaluation.inference.passes import last_mlp, logits_at, only_at
 from evaluation.inference.prefix_cache import Prefix, can_share
 from evaluation.models.device_memory import free_memory, out_of_memory
-from evaluation.models.hooks import changing, reading, stopping_after
+from evaluation.models.hooks import capture_pass, replace_output, stopping_after
 from evaluation.models.language_model import LM
 from evaluation.models.transfers import send
 from schemas.facts import Fact
@@ -239,7 +239,7 @@ class _ValueSearch:
                 hooks.enter_context(resume_at(lm, batch.midway, add(batch.midway.hidden)))
             else:
                 hooks.enter_context(resume_at(lm, batch.midway))
-                hooks.enter_context(changing(self.module, lambda _, out: add(out)))
+                hooks.enter_context(replace_output(self.module, lambda _, out: add(out)))
             rows, places = batch.reads
             hooks.enter_context(only_at(self.last, rows, places))
             logprobs = logits_at(lm, batch.ids, batch.mask, rows, places, after=batch.prefix).log_softmax(-1)
@@ -339,7 +339,12 @@ class _ValueSearch:
         lm, block = self.lm, self.lm.block(self.layer)
         before = run_until(lm, self.layer, ids, mask, after=prefix)
         more = {"attention_mask": mask} if prefix is None else prefix.arguments(mask, limit=lm.limit)
-        with resume_at(lm, before), reading(self.module) as seen, reading(block) as whole, stopping_after(block):
+        with (
+            resume_at(lm, before),
+            capture_pass(self.module) as seen,
+            capture_pass(block) as whole,
+            stopping_after(block),
+        ):
             lm.module(lm.layout.base)(input_ids=ids, **more)
         return (LayerInput(self.layer + 1, whole.output, whole.tuples) if self.after else before), seen.output
 

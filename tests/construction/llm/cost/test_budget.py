@@ -12,7 +12,7 @@ import pytest
 from pydantic import BaseModel
 
 from construction.llm.client import Client, Endpoint, gather_all
-from construction.llm.connection import Access, opened
+from construction.llm.connection import Access, open_client
 from construction.llm.cost.budget import Amount, Budget, BudgetReached, upper_bound
 from construction.llm.cost.prices import Price
 from construction.llm.reply_cache import ReplyCache
@@ -220,7 +220,10 @@ def test_two_clients_share_a_budget(tmp_path):
             access = Access(model="a", base_url=url, max_tokens=1000, reply_tokens=100)
             budget = access.budget(ReplyCache(journal))
             other = access.model_copy(update={"model": "b"})
-            async with opened(access, journal, budget=budget) as a, opened(other, journal, budget=budget) as b:
+            async with (
+                open_client(access, journal, budget=budget) as a,
+                open_client(other, journal, budget=budget) as b,
+            ):
                 try:
                     for i in range(50):
                         await a.ask(request(str(i)))

@@ -10,7 +10,7 @@ import pytest
 
 from construction.llm.calls.call_errors import CallError
 from construction.llm.reply_cache import StoredOutcome
-from construction.llm.transport.live import LiveTransport, masked
+from construction.llm.transport.live import LiveTransport, mask_outcome
 from construction.llm.transport.rate_limits import Throttle
 from construction.llm.transport.secrets import Mask
 from tests.support.scripted_server import Raw, ScriptedServer, completion
@@ -112,11 +112,11 @@ def test_nobody_there_was_never_charged():
 def test_secrets_are_taken_out_of_every_text_and_nothing_else_changes():
     mask = Mask([KEY])
     plain = StoredOutcome(kind="reply", raw="x", at="t")
-    assert masked(plain, mask) is plain
+    assert mask_outcome(plain, mask) is plain
     spoken = [{"token": KEY, "logprob": -1.0}]
     outcome = StoredOutcome(
         kind="reply", raw=f"a {KEY}", message=KEY, finish=KEY, served=KEY, at="t", tokens_in=3, logprobs=spoken
     )
-    clean = masked(outcome, mask)
+    clean = mask_outcome(outcome, mask)
     assert KEY not in clean.model_dump_json() and (clean.raw, clean.tokens_in, clean.logprobs) == ("a ***", 3, None)
-    assert masked(CallError("fatal", f"no {KEY}", status=401), mask) == CallError("fatal", "no ***", status=401)
+    assert mask_outcome(CallError("fatal", f"no {KEY}", status=401), mask) == CallError("fatal", "no ***", status=401)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from curation.loaders.formats.scedit import cut
+from curation.loaders.formats.scedit import split_prompt
 
 CUTS = [
     ("How?\nStep 1: Go to", "How?", "How?\nStep 1: Go to", " ", 1),
@@ -16,4 +16,4 @@ CUTS = [
 
 @pytest.mark.parametrize(("text", "question", "before", "separator", "step"), CUTS, ids=[c[0] for c in CUTS])
 def test_cut(text: str, question: str, before: str, separator: str, step: int | None) -> None:
-    assert cut(text) == (question, before, separator, step)
+    assert split_prompt(text) == (question, before, separator, step)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from scipy.special import expit
@@ -12,7 +14,7 @@ from curation.stats.estimates import Floats
 from curation.stats.facets.design import FacetItem, facet_design
 from curation.stats.facets.fit import FacetFit, fit_facets
 from curation.stats.facets.means import report_of_fit
-from curation.stats.facets.routing import PossibleRating, _Board, _wanted, information, plan_ratings, width_after
+from curation.stats.facets.routing import PossibleRating, _Board, _wanted, information, plan_ratings
 
 
 @pytest.fixture(scope="module", params=[1, 2])
@@ -69,6 +71,16 @@ def test_a_rating_s_gain_is_that_of_the_whole_matrix(fit: FacetFit) -> None:
             assert gains[n] == pytest.approx(total, rel=1e-6)
         else:
             assert gains[n] == pytest.approx(total, rel=0.2), "aspects of one rating are added up"
+
+
+def width_after(fit: FacetFit, possible: Sequence[PossibleRating]) -> float:
+    """Width of the widest interval of a difference if all these ratings were made as well; 0 with one method."""
+    board = _Board(fit, [p for p in possible if p.person in fit.design.persons and p.item in fit.design.items])
+    for n in range(len(board.possible)):
+        board.count(n)
+    variance = np.einsum("qd,qd->d", board.wanted, board.solved)
+    t = float(student.ppf(0.975, fit.design.rated_cases - 1))
+    return 2 * t * float(np.sqrt(variance.max())) if variance.size else 0.0
 
 
 def test_counted_ratings_are_those_of_the_whole_matrix(fit: FacetFit) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from evaluation.analysis.text_ratings import RatedTexts
 from evaluation.analysis.written.all_answers import all_answers, cut_off
-from evaluation.runs.generated_scripts import generated
+from evaluation.runs.generated_scripts import scripts_of_run
 from schemas.answers import Answer
 from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM
 from tests.support.judge import rating
@@ -29,7 +29,7 @@ class _Odd(ArithmeticLM):
 
 def test_raw_text_before_and_after_with_ratings_and_reasons(tmp_path: Path) -> None:
     run = finished(tmp_path, ["s_es", *TEXTS], lm=_Odd())
-    script = generated(run)[-1].script
+    script = scripts_of_run(run)[-1].script
     texts = RatedTexts(
         (script,),
         (rating(script.id, "coherence", 5, reason="it fits"), rating(script.id, "coherence", 2, "person:ann")),

@@ -7,7 +7,15 @@ from typing import Any
 import pytest
 import torch
 
-from evaluation.editors.hypernetwork.gradients import LowerLayerStates, batch, changed, gradients, line, logprobs, nll
+from evaluation.editors.hypernetwork.gradients import (
+    LowerLayerStates,
+    apply_changes,
+    batch,
+    gradients,
+    line,
+    logprobs,
+    nll,
+)
 from evaluation.editors.hypernetwork.network import WeightChange
 from evaluation.edits.weight_deltas import LowRankDelta, applied
 from evaluation.models.language_model import LM
@@ -38,7 +46,7 @@ def test_changes_in_rows_are_changes_of_weights(tiny: LM) -> None:
     change = {n: WeightChange(torch.randn(2, 32, 3) * 0.1, torch.randn(2, tiny.layout.inner, 3) * 0.1) for n in (1, 2)}
     below = LowerLayerStates(tiny, 1)
     rows = batch(tiny, below, lines)  # type: ignore[arg-type]
-    with changed(tiny, change, torch.tensor([1, 0])):
+    with apply_changes(tiny, change, torch.tensor([1, 0])):
         loss = nll(logprobs(tiny, rows), rows)
     for i, edit in enumerate((1, 0)):
         deltas = [LowRankDelta(tiny.layout.weight(n), c.left[edit], c.right[edit]) for n, c in change.items()]

@@ -10,7 +10,7 @@ import pytest
 
 from curation.files.artifact_cache import Cache
 from evaluation.editors.in_context import retrieval
-from evaluation.editors.in_context.retrieval import Bm25, encoder_device, filled, nearest
+from evaluation.editors.in_context.retrieval import Bm25, encoder_device, fill_memory, nearest
 from evaluation.models.language_model import LM
 from schemas.cases import Case
 from schemas.core.errors import UserError
@@ -31,15 +31,15 @@ def test_nearest_in_order_and_above() -> None:
 
 
 def test_a_memory_is_filled_from_the_support(support: list[Case]) -> None:
-    got = filled([PERU], support, size=4, draw=0, who="bm25")
+    got = fill_memory([PERU], support, size=4, draw=0, who="bm25")
     assert len(got) == 4 and PERU in got and len({f.key for f in got}) == 4
-    assert filled([PERU], support[::-1], size=4, draw=0, who="bm25") == got
+    assert fill_memory([PERU], support[::-1], size=4, draw=0, who="bm25") == got
     fiji = country("Fiji", "a", "b")
-    other = filled([fiji], support, size=4, draw=0, who="bm25")
+    other = fill_memory([fiji], support, size=4, draw=0, who="bm25")
     assert {f.key for f in got} - {PERU.key} == {f.key for f in other} - {fiji.key}
-    assert filled([PERU, fiji], [], size=2, draw=0, who="bm25")
+    assert fill_memory([PERU, fiji], [], size=2, draw=0, who="bm25")
     with pytest.raises(UserError, match="bm25: a memory of 9 facts holds 1 requests"):
-        filled([PERU], [], size=9, draw=0, who="bm25")
+        fill_memory([PERU], [], size=9, draw=0, who="bm25")
 
 
 def test_the_index_of_words_logs_nothing(caplog: pytest.LogCaptureFixture) -> None:

@@ -14,7 +14,7 @@ from curation.files.artifact_cache import Cache
 from evaluation.covariance.covariance import Corpus, key_covariances
 from evaluation.editors.locate_edit.parts import context_templates, value_search
 from evaluation.editors.locate_edit.parts.keys import subject_place
-from evaluation.models.hooks import reading
+from evaluation.models.hooks import capture_pass
 from evaluation.models.language_model import LM
 from schemas.facts import Entity, Fact, Object
 from tests.support.editors import memit
@@ -30,7 +30,7 @@ FRANCE = peru_fact("f/france", subject=Entity(text="France"), old=Object(text="P
 def at_subject(lm: LM, module: Any, request: Fact, template: str, what: str) -> Tensor:
     """A module's input or output at the subject's last token, from a full pass over one prompt."""
     place = subject_place(lm, request, template)
-    with torch.no_grad(), reading(module) as activations:
+    with torch.no_grad(), capture_pass(module) as activations:
         lm.model(torch.tensor([place.ids]))
     result: Tensor = getattr(activations, what)
     return result[0, place.last].double()
@@ -101,9 +101,9 @@ def test_many_at_once_are_many_alone(method: str, tiny: LM, cache: Cache, corpus
 
 
 def test_templates_begin_with_words(tiny: LM, cache: Cache) -> None:
-    templates = context_templates.sampled(tiny, ((4, 3),), cache=cache, starts=("The", "You"))
+    templates = context_templates.sample_templates(tiny, ((4, 3),), cache=cache, starts=("The", "You"))
     assert [text.split(".")[0][:3] for text in templates[1:]] == ["The", "You", "The"]
-    assert templates != context_templates.sampled(tiny, ((4, 3),), cache=cache)
+    assert templates != context_templates.sample_templates(tiny, ((4, 3),), cache=cache)
 
 
 def test_edits_do_not_leak_into_each_other(tiny: LM, cache: Cache, corpus: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from evaluation.editors.routed.head import HeadRouter, ScopeHead, stacked
+from evaluation.editors.routed.head import HeadRouter, ScopeHead, stack_questions
 from evaluation.editors.routed.pairs import EventMemory
 from tests.support.evaluation.routed_events import DIMENSIONS, HashedVectors
 
@@ -21,10 +21,10 @@ def test_a_batch_equals_its_questions_one_by_one_and_places_without_an_event_sco
     memory = EventMemory(TEXTS, HashedVectors())
     rows = torch.from_numpy(memory.rows)
     pairs = [memory.pairs("Who is mayor of Oslo?", size=3), memory.pairs("Who lives in Lima?", size=1)]
-    both = head(stacked(pairs, rows))
+    both = head(stack_questions(pairs, rows))
     assert both.shape == (2, 3) and both[1, 1:].tolist() == [float("-inf")] * 2
     for n, one in enumerate(pairs):
-        single_output = head(stacked([one], rows))[0]
+        single_output = head(stack_questions([one], rows))[0]
         assert torch.allclose(both[n, : len(one.events)], single_output, atol=1e-5)
 
 

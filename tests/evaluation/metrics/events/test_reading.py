@@ -8,7 +8,7 @@ import pytest
 
 from evaluation.metrics.event_choice import EventChoice
 from evaluation.metrics.events.probes import choice_probes
-from evaluation.metrics.events.reading import chosen_option, folded, is_right, is_same, says_unknown
+from evaluation.metrics.events.reading import chosen_option, fold_answer, is_right, is_same, says_unknown
 from schemas.answers import Answer, TargetScore
 from schemas.facts import Object
 from tests.support.evaluation.event_answers import chose, prefers
@@ -27,7 +27,7 @@ GONE = make_fact_question("Who leads it?", "unknown")
     ],
 )  # fmt: skip
 def test_an_answer_is_the_name_or_an_alias(text: str, right: bool) -> None:
-    assert is_right(QUESTION, folded(text), LEADING) is right
+    assert is_right(QUESTION, fold_answer(text), LEADING) is right
 
 
 @pytest.mark.parametrize(
@@ -39,8 +39,11 @@ def test_an_answer_is_the_name_or_an_alias(text: str, right: bool) -> None:
     ],
 )  # fmt: skip
 def test_what_says_unknown(text: str, leading: bool, anywhere: bool) -> None:
-    assert (says_unknown(folded(text), LEADING), says_unknown(folded(text), ANYWHERE)) == (leading, anywhere)
-    assert is_right(GONE, folded(text), LEADING) is leading and is_right(GONE, folded(text), ANYWHERE) is anywhere
+    assert (says_unknown(fold_answer(text), LEADING), says_unknown(fold_answer(text), ANYWHERE)) == (leading, anywhere)
+    assert (
+        is_right(GONE, fold_answer(text), LEADING) is leading
+        and is_right(GONE, fold_answer(text), ANYWHERE) is anywhere
+    )
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,12 @@ import pytest
 from evaluation.metrics.text_level.script_parser import (
     INSTRUCTION,
     broken_rules,
+    declines,
     has_repetition,
     n_gram_bits,
     n_gram_entropy,
     names,
     parse,
-    refused,
     words,
 )
 from schemas.facts import Object
@@ -71,9 +71,9 @@ def test_a_script_that_its_length_ended_is_not_in_the_format() -> None:
 
 
 def test_refusals() -> None:
-    assert refused("I cannot help with that.") and refused("As an AI language model, I do not travel.")
-    assert refused("Sorry, I'm unable to answer.") and not refused("")
-    assert not refused("Step 1: Say I cannot help") and not refused("x " * 120 + "I cannot help")
+    assert declines("I cannot help with that.") and declines("As an AI language model, I do not travel.")
+    assert declines("Sorry, I'm unable to answer.") and not declines("")
+    assert not declines("Step 1: Say I cannot help") and not declines("x " * 120 + "I cannot help")
 
 
 @pytest.mark.parametrize(
