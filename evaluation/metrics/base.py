@@ -29,6 +29,11 @@ Role = Literal[
     "bleed_over",
     "text_efficacy",
     "text",
+    "event_efficacy",
+    "event_tendency",
+    "event_locality",
+    "document_efficacy",
+    "document_locality",
     "other",
 ]
 """What a metric is to a report, whatever its name: what it measures, and on prompts of which kind."""

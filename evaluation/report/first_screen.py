@@ -33,10 +33,10 @@ _REGIMES = {
     "sequential": "one after the other, all staying in the model",
     "batch": "many at once",
 }
-_EVENT_FINDINGS = (
-    ("Do facts follow the event?", "ev_fact"),
-    ("Do tendencies?", "ev_choice"),
-    ("What else moved?", "ev_fact_local"),
+_EVENT_FINDINGS: tuple[tuple[str, Role], ...] = (
+    ("Do facts follow the event?", "event_efficacy"),
+    ("Do tendencies?", "event_tendency"),
+    ("What else moved?", "event_locality"),
 )
 _MEANS: Mapping[Role, str] = {
     "script_efficacy": "where a script was about to name the old object, the new one is more probable",
@@ -100,9 +100,8 @@ def _findings(part: ReportSection, answers: Sequence[AnsweredQuestion]) -> list[
     table, metrics, out = part.tables[0], part.metrics, []
     efficacy = metric_of(metrics, "script_efficacy") or metric_of(metrics, "efficacy")
     locality = metric_of(metrics, "script_locality") or metric_of(metrics, "locality")
-    by_name = {m.name: m for m in metrics}
     asked = [("Did the edit take?", efficacy), ("What else moved?", locality)]
-    asked += [(title, by_name.get(name)) for title, name in _EVENT_FINDINGS]
+    asked += [(title, metric_of(metrics, role)) for title, role in _EVENT_FINDINGS]
     for title, metric in asked:
         if metric is not None and (text := _by_method(table, metric)):
             out.append(HeadlineFinding(title, text))
@@ -133,7 +132,7 @@ def _by_method(table: Comparison, metric: Metric) -> str:
 def _text_finding(part: ReportSection, answers: Sequence[AnsweredQuestion]) -> str:
     """The text level: what raters say, else which object is written, and how many texts were cut off."""
     text = _rating_finding(part.text) if part.text is not None else ""
-    metric = next((m for m in part.metrics if m.name == "s_es_gen"), None)
+    metric = metric_of(part.metrics, "text_efficacy")
     if not text and metric is not None:
         text = _by_method(part.tables[0], metric)
     nulls = [r.label for r in part.tables[0].rows if r.null and not r.baseline]

@@ -12,8 +12,11 @@ from evaluation.report.formatting import mean_with_interval
 WIDTH, HEIGHT = 560, 420
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 16, 16, 56
 SHAPES = ("circle", "square", "triangle", "diamond", "cross", "plus")
-_PAIRS: tuple[tuple[Role, Role], ...] = (("script_locality", "script_efficacy"), ("locality", "efficacy"))
-_OF_DOCUMENTS = ("em_spec", "em")
+_PAIRS: tuple[tuple[Role, Role], ...] = (
+    ("script_locality", "script_efficacy"),
+    ("locality", "efficacy"),
+    ("document_locality", "document_efficacy"),
+)
 
 
 class PlotPoint(NamedTuple):
@@ -50,9 +53,8 @@ class TradeoffPlot(NamedTuple):
 
 def tradeoff_plot(table: Comparison, metrics: Sequence[Metric]) -> TradeoffPlot | None:
     """The plane of S-ES over S-NS (else ES over NS, or EM over specificity); None where no editor has both."""
-    by_name = {m.name: m for m in metrics}
-    pairs = [(metric_of(metrics, locality), metric_of(metrics, efficacy)) for locality, efficacy in _PAIRS]
-    for right, up in (*pairs, (by_name.get(_OF_DOCUMENTS[0]), by_name.get(_OF_DOCUMENTS[1]))):
+    for locality, efficacy in _PAIRS:
+        right, up = metric_of(metrics, locality), metric_of(metrics, efficacy)
         if right is None or up is None:
             continue
         both = (right.name, up.name)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import copy
+from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from evaluation.inference.answering import answer
-from evaluation.metrics import METRICS
-from evaluation.metrics.base import Metric
+from evaluation.metrics import METRICS, base
+from evaluation.metrics.base import Metric, Role
 from evaluation.metrics.generation import Generation
 from evaluation.runs.plan import load_metrics
 from schemas.cases import AnyCase
@@ -121,3 +125,19 @@ def test_a_former_name_scores_as_the_present_one_and_is_listed_nowhere(old: str)
         before, after = answers(now.probes(case), lm), answers(now.probes(case), edited_lm)
         a, b = (m.score(case, after, before, "mean") for m in (then, now))
         assert (a.metric, a.items) == (old, b.items) and b.metric == FORMER[old]
+
+
+def test_a_role_that_reports_ask_for_is_held_by_one_metric_of_ours() -> None:
+    held = Counter(METRICS.get(name).role for name in METRICS.names())
+    assert set(held) == set(get_args(Role))
+    assert {role: n for role, n in held.items() if n > 1}.keys() == {"text", "other"}
+
+
+def test_no_report_code_asks_for_a_metric_by_its_name() -> None:
+    """A metric of a plug-in with the same role takes part. (``analysis`` has the columns of published tables.)"""
+    found = []
+    for path in sorted((Path(base.__file__).parents[1] / "report").rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        constants = [n for n in ast.walk(tree) if isinstance(n, ast.Constant)]
+        found += [f"{path.name}:{n.lineno}: {n.value}" for n in constants if n.value in METRICS.names()]
+    assert not found

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from evaluation.metrics.base import Answers
+from evaluation.metrics.base import Answers, Role
 from evaluation.metrics.documents.base import Better, DocumentMetric, read_answer
 from evaluation.metrics.documents.probes import answer_probe
 from evaluation.metrics.pooled import PooledMean
@@ -20,6 +20,7 @@ class ExactMatch(DocumentMetric, PooledMean):
     """Is the answer what the model would write (Table 2, EM)? Pooled over probes."""
 
     name: ClassVar[str] = "em"
+    role: ClassVar[Role] = "document_efficacy"
     title: ClassVar[str] = "EM"
     about: ClassVar[str] = "Share of probes whose answer's tokens are all the most probable ones (MULFE Table 2, EM)"
     better: ClassVar[Better] = "higher"
@@ -39,6 +40,7 @@ class ExactMatchLevel1(ExactMatch):
     """The same of level 1: literal."""
 
     name: ClassVar[str] = "em_1"
+    role: ClassVar[Role] = "other"
     title: ClassVar[str] = "EM, level 1"
     about: ClassVar[str] = "EM of level-1 probes, which ask for the document's own words (MULFE Table 2)"
     level: ClassVar[Level | None] = 1
@@ -48,6 +50,7 @@ class ExactMatchLevel2(ExactMatch):
     """The same of level 2: paraphrase."""
 
     name: ClassVar[str] = "em_2"
+    role: ClassVar[Role] = "other"
     title: ClassVar[str] = "EM, level 2"
     about: ClassVar[str] = "EM of level-2 probes, which ask in other words (MULFE Table 2)"
     level: ClassVar[Level | None] = 2
@@ -57,6 +60,7 @@ class ExactMatchLevel3(ExactMatch):
     """The same of level 3: reasoning."""
 
     name: ClassVar[str] = "em_3"
+    role: ClassVar[Role] = "other"
     title: ClassVar[str] = "EM, level 3"
     about: ClassVar[str] = "EM of level-3 probes, which ask for reasoning or a summary (MULFE Table 2)"
     level: ClassVar[Level | None] = 3
@@ -75,6 +79,7 @@ class ExactMatchNew(ExactMatch):
     """The same of what the unedited model does not answer."""
 
     name: ClassVar[str] = "em_new"
+    role: ClassVar[Role] = "other"
     title: ClassVar[str] = "EM, not known before"
     about: ClassVar[str] = "EM of probes that the unedited model does not answer"
 

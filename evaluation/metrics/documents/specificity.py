@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from evaluation.metrics.base import Answers, CaseMean, Normalisation
+from evaluation.metrics.base import Answers, CaseMean, Normalisation, Role
 from evaluation.metrics.documents.base import Better, read_answer
 from evaluation.metrics.generation import Generation
 from evaluation.metrics.pooled import PooledMean, PooledPerplexity
@@ -51,6 +51,7 @@ class SpecificityMatch(SharedMetric, PooledMean):
     """Does the model still answer what it answered before (Table 2, specificity EM)?"""
 
     name: ClassVar[str] = "em_spec"
+    role: ClassVar[Role] = "document_locality"
     title: ClassVar[str] = "EM, specificity"
     about: ClassVar[str] = "EM of questions that the unedited model answers, after every edit (MULFE Table 2)"
     better: ClassVar[Better] = "higher"

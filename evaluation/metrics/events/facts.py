@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from evaluation.metrics.base import Answers
+from evaluation.metrics.base import Answers, Role
 from evaluation.metrics.events.base import Question, QuestionMetric, WholeEventMetric
 from evaluation.metrics.events.reading import is_same, short_answer
 from schemas.answers import ItemScore
@@ -22,6 +22,7 @@ class EventFact(QuestionMetric):
     """Is the answer right after the edit: the name, an alias, or that it is unknown (Table 2, facts, Q-level)?"""
 
     name: ClassVar[str] = "ev_fact"
+    role: ClassVar[Role] = "event_efficacy"
     title: ClassVar[str] = "Facts"
     about: ClassVar[str] = "Share of factual questions in scope that are answered right (ELKEN Table 2, Q-level)"
 
@@ -46,6 +47,7 @@ class EventKnown(EventFact):
     """The same of questions that have a new answer (Table 3)."""
 
     name: ClassVar[str] = "ev_known"
+    role: ClassVar[Role] = "other"
     title: ClassVar[str] = "Known"
     about: ClassVar[str] = "Share of factual questions with a new answer that are answered right (ELKEN Table 3)"
 
@@ -58,6 +60,7 @@ class EventUnknown(EventFact):
     """The same of questions whose old answer is gone (Table 3): the recall of "unknown"."""
 
     name: ClassVar[str] = "ev_unknown"
+    role: ClassVar[Role] = "other"
     title: ClassVar[str] = "Unknown"
     about: ClassVar[str] = "Share of factual questions whose old answer is gone that are answered so (ELKEN Table 3)"
 
@@ -70,6 +73,7 @@ class EventBackground(EventFact):
     """The same of questions that need world knowledge beside the event (Table 4)."""
 
     name: ClassVar[str] = "ev_background"
+    role: ClassVar[Role] = "other"
     title: ClassVar[str] = "Background"
     about: ClassVar[str] = (
         "Share of factual questions that need world knowledge beside the event that are answered right (ELKEN Table 4)"
@@ -84,6 +88,7 @@ class EventPlain(EventFact):
     """The same of questions that the event alone answers (Table 4)."""
 
     name: ClassVar[str] = "ev_plain"
+    role: ClassVar[Role] = "other"
     title: ClassVar[str] = "Plain"
     about: ClassVar[str] = "Share of factual questions that the event alone answers that are right (ELKEN Table 4)"
 
@@ -96,6 +101,7 @@ class EventFactLocality(QuestionMetric):
     """Is the answer to a question out of scope the same before and after the edit (Table 2, facts, locality)?"""
 
     name: ClassVar[str] = "ev_fact_local"
+    role: ClassVar[Role] = "event_locality"
     title: ClassVar[str] = "Facts, locality"
     about: ClassVar[str] = "Share of factual questions out of scope answered as before the edit (ELKEN Table 2)"
 

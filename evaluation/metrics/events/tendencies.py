@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, Literal
 
-from evaluation.metrics.base import TRUNCATED, Answers
+from evaluation.metrics.base import TRUNCATED, Answers, Role
 from evaluation.metrics.events.base import Question, QuestionMetric, WholeEventMetric
 from evaluation.metrics.events.facts import in_scope
 from evaluation.metrics.events.reading import ChosenOption, chosen_option
@@ -28,6 +28,7 @@ class EventChoiceRight(QuestionMetric):
     """Is the right option the most probable one after the edit (Table 2, T-M, Q-level)?"""
 
     name: ClassVar[str] = "ev_choice"
+    role: ClassVar[Role] = "event_tendency"
     title: ClassVar[str] = "Tendencies"
     about: ClassVar[str] = (
         "Share of tendency questions in scope whose right option is the most probable, over the orders of the options "
