@@ -18,7 +18,7 @@ from evaluation.editors.locate_edit.parts.keys import subject_place
 from evaluation.editors.locate_edit.parts.search_rows import ESSENCE
 from evaluation.editors.locate_edit.parts.value_search import SearchSettings
 from evaluation.edits.weight_deltas import Delta, DenseDelta, LowRankDelta
-from evaluation.models.hooks import capture_pass, replace_output
+from evaluation.models.hooks import capture, replace_output
 from evaluation.models.language_model import LM
 from evaluation.models.linear_maps import is_transposed
 from evaluation.models.tokenization import encode_at
@@ -91,7 +91,7 @@ def representations(lm: LM, module: Any, fact: Fact, templates: Sequence[str]) -
     """Input and output of a module at the subject's last token in every template: one pass through the whole model."""
     placed = [subject_place(lm, fact, t) for t in templates]
     ids, mask = lm.pad([p.ids for p in placed])
-    with capture_pass(module) as seen:
+    with capture(module) as seen:
         lm.model(input_ids=ids, attention_mask=mask)
     rows, places = list(range(len(placed))), [p.last for p in placed]
     return seen.input[rows, places].float(), seen.output[rows, places].float()

@@ -10,7 +10,7 @@ import torch
 from evaluation.edits.weight_deltas import LowRankDelta, applied
 from evaluation.inference.passes import logits_at
 from evaluation.inference.scoring import score
-from evaluation.models.hooks import capture_pass
+from evaluation.models.hooks import capture
 from evaluation.models.language_model import LM
 from evaluation.models.tokenization import encode_at, encode_target
 from schemas.core.errors import ModelError, UserError
@@ -262,13 +262,13 @@ def _edit(lm: LM) -> Finding:
     projection, text = lm.projection(layer), "The capital of Peru is"
     placed = encode_at(lm.tokenizer, text, end=text.index("Peru") + 4)
     ids, mask = lm.pad([placed.ids])
-    with capture_pass(projection) as before:
+    with capture(projection) as before:
         plain = logits_at(lm, ids, mask, [0], [len(placed.ids) - 1])
     key, value = before.input[0, placed.last].float(), before.output[0, placed.last].float()
     delta = LowRankDelta(lm.layout.weight(layer), value[:, None], (key / (key @ key))[:, None])  # doubles the value
     weight: torch.Tensor = projection.weight  # type: ignore[assignment]
     original = weight.detach().clone()
-    with applied(lm.model, [delta]), capture_pass(projection) as after:
+    with applied(lm.model, [delta]), capture(projection) as after:
         edited = logits_at(lm, ids, mask, [0], [len(placed.ids) - 1])
     gained = after.output[0, placed.last].float() - value
     off = float((gained - value).norm() / value.norm())

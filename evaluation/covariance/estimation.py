@@ -15,7 +15,7 @@ from torch import Tensor
 from curation.files.artifact_cache import Cache
 from evaluation.covariance.corpus import TextSource
 from evaluation.covariance.running_sums import RunningSums
-from evaluation.models.hooks import ModuleActivations, capture_pass
+from evaluation.models.hooks import ModuleActivations, capture
 from evaluation.models.language_model import LM
 from evaluation.models.loading import exact_products
 
@@ -91,7 +91,7 @@ def measure(
     saved_at, pause, slot = time.monotonic(), EVERY, 0
     texts = corpus.stream(sums.documents)
     with exact_products(), ExitStack() as hooks:
-        seen = {n: hooks.enter_context(capture_pass(lm.projection(n))) for n in layers}
+        seen = {n: hooks.enter_context(capture(lm.projection(n))) for n in layers}
         while window := list(islice(texts, WINDOW)):
             tokens = _add(lm, seen, running, window, cap=cap, batch_tokens=batch_tokens)
             running.count(tokens)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache as remember
 from importlib.resources import files
 from pathlib import Path
@@ -123,21 +123,30 @@ def check_options(
         tuned = preset(method, model)
     except UserError:
         tuned = _scale_layers(method, ask() or STAND_IN_DEPTH)
-    if "stabilise" in changes and "stabilise" not in kind.Params.model_fields:
-        raise UserError(
-            f"'{method}' has no stabilisers, which are for changes that are solved for",
-            where=f"{where}.stabilise",
-            allowed=", ".join(n for n in EDITORS.names() if "stabilise" in EDITORS.get(n).Params.model_fields),
-        )
+    _refuse_stabilisers(method, changes, where=where)
     params = validate(kind.Params, _without_alternatives(kind, tuned, changes), where=where)
     if layers := kind.layers_of(params):
         refuse_missing_layers(layers, ask(), where=where)
-    missing = [name for name in kind.files_of(params) if not Path(name).is_file()] if files_here else []
-    if missing:
-        raise UserError(
-            f"there is no file '{missing[0]}'", where=where, fix=f"name a file on this machine; '{method}' reads it"
-        )
+    if files_here:
+        _refuse_missing_files(kind.files_of(params), method, where=where)
     return layers
+
+
+def _refuse_stabilisers(method: str, changes: Mapping[str, Any], *, where: str) -> None:
+    offering = [name for name in EDITORS.names() if "stabilise" in EDITORS.get(name).Params.model_fields]
+    if "stabilise" in changes and method not in offering:
+        raise UserError(
+            f"'{method}' has no stabilisers, which are for changes that are solved for",
+            where=f"{where}.stabilise",
+            allowed=", ".join(offering),
+        )
+
+
+def _refuse_missing_files(names: Sequence[str], method: str, *, where: str) -> None:
+    for name in names:
+        if not Path(name).is_file():
+            fix = f"name a file on this machine; '{method}' reads it"
+            raise UserError(f"there is no file '{name}'", where=where, fix=fix)
 
 
 def _without_alternatives(kind: type[Editor], tuned: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from evaluation.inference.scoring import (
 )
 from evaluation.inference.token_tree import Tokens, TokenTree, build_trees, can_pack, to_tensors, token_cost
 from evaluation.models.device_memory import least_free_bytes
-from evaluation.models.hooks import capture_pass
+from evaluation.models.hooks import capture
 from schemas.answers import Answer
 from schemas.probes import ScoreProbe
 
@@ -206,7 +206,7 @@ class EditScorer:
         packed = to_tensors(lm, [row.tree for row in batch], own_mask=masked)
         run = lm.module(lm.layout.base) if lm.layout.plain_head else lm.model
         with ExitStack() as hooks:
-            seen = {n: hooks.enter_context(capture_pass(lm.block(n))) for n in sorted(self.kept.layers) if plain}
+            seen = {n: hooks.enter_context(capture(lm.block(n))) for n in sorted(self.kept.layers) if plain}
             if not plain:
                 hooks.enter_context(edits.on([row.edit for row in batch]))
             hooks.enter_context(self._midway_start(batch))

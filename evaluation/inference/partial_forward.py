@@ -63,9 +63,9 @@ def run_until(
 
 
 @contextmanager
-def resume_at(lm: LM, midway: LayerInput, hidden: Tensor | None = None) -> Iterator[None]:
-    """Passes inside the block start at ``midway.layer``, with its hidden states or with ``hidden`` in their place."""
-    blocks = [lm.block(i) for i in range(midway.layer)]
-    state = midway.hidden if hidden is None else hidden
-    with passing_over(blocks, lm.block(midway.layer), state, tuples=midway.tuples):
+def resume_at(lm: LM, layer_input: LayerInput, hidden: Tensor | None = None) -> Iterator[None]:
+    """Passes inside the block start at the input's layer, with its hidden states or with ``hidden`` in their place."""
+    blocks = [lm.block(i) for i in range(layer_input.layer)]
+    state = layer_input.hidden if hidden is None else hidden
+    with passing_over(blocks, lm.block(layer_input.layer), state, tuples=layer_input.tuples):
         yield

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from evaluation.models.hooks import capture_pass, first_tensor, replace_output
+from evaluation.models.hooks import capture, first_tensor, replace_output
 from schemas.core.errors import ModelError
 
 LOUD = 1e3
@@ -85,11 +85,11 @@ def _around_mlp(
     """What passes show of a block with an MLP; the head and the cache are not looked at."""
     with (
         _norm_order(norms) as order,
-        capture_pass(projection) as mlp,
-        capture_pass(block) as whole,
+        capture(projection) as mlp,
+        capture(block) as whole,
         ExitStack() as stack,
     ):
-        inputs = {name: stack.enter_context(capture_pass(module)) for name, module in norms.items()}
+        inputs = {name: stack.enter_context(capture(module)) for name, module in norms.items()}
         base(ids, use_cache=False)
     after = next((name for name in order if _is_equal(inputs[name].input, mlp.output)), None)
     return Behaviour(
@@ -195,7 +195,7 @@ def _additive(base: Any, ids: Tensor, block: nn.Module, projection: nn.Module, *
     def add(_: Tensor, out: Tensor) -> Tensor:
         return out + shift.to(out)
 
-    with replace_output(projection, add), capture_pass(block) as seen:
+    with replace_output(projection, add), capture(block) as seen:
         base(ids, use_cache=False)
     gained = (first_tensor(seen.output) - before).float()
     return bool((gained - shift.float()).abs().max() <= 0.05 * shift.float().abs().max())
@@ -211,7 +211,7 @@ def _parallel(base: Any, ids: Tensor, attention: nn.Module, projection: nn.Modul
 
     handle = attention.register_forward_hook(add)
     try:
-        with capture_pass(projection) as seen:
+        with capture(projection) as seen:
             base(ids, use_cache=False)
     finally:
         handle.remove()

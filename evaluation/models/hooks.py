@@ -81,7 +81,7 @@ def _in_rows(module: nn.Module, flat: Tensor) -> Tensor:
 
 
 @contextmanager
-def capture_pass(module: nn.Module) -> Iterator[ModuleActivations]:
+def capture(module: nn.Module) -> Iterator[ModuleActivations]:
     """Keep the module's input and output of the last pass through it."""
     seen = ModuleActivations()
 

@@ -129,7 +129,7 @@ class LM:
         return both[0], both[1]
 
     def run_to(self, module: nn.Module, ids: Tensor, mask: Tensor) -> None:
-        """Run the model until ``module`` has run; read it with ``evaluation.models.hooks.capture_pass``."""
+        """Run the model until ``module`` has run; read it with ``evaluation.models.hooks.capture``."""
         with stopping_after(module):
             self.module(self.layout.base)(input_ids=ids, attention_mask=mask, use_cache=False)
 

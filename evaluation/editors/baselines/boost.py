@@ -21,7 +21,7 @@ from evaluation.editors.base import Editor, check_requests
 from evaluation.edits.edit import Edit, WeightEdit
 from evaluation.edits.weight_deltas import LowRankDelta
 from evaluation.inference.passes import logits_at
-from evaluation.models.hooks import capture_pass, replace_output
+from evaluation.models.hooks import capture, replace_output
 from evaluation.models.transfers import send
 from schemas.cases import Case
 from schemas.core.config import Options
@@ -184,8 +184,8 @@ class Boost(Editor):
             ids, mask = lm.pad(rows[start : start + 8])
             mask[:, 0] = 0  # a text's first token is unlike all others
             with ExitStack() as hooks:
-                inside = hooks.enter_context(capture_pass(lm.projection(last)))
-                outside = hooks.enter_context(capture_pass(lm.block(last)))
+                inside = hooks.enter_context(capture(lm.projection(last)))
+                outside = hooks.enter_context(capture(lm.block(last)))
                 lm.run_to(lm.block(last), ids, torch.ones_like(mask))
             real = mask.bool()
             keys.append(inside.input[real].double().cpu())

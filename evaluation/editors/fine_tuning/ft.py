@@ -23,7 +23,7 @@ from evaluation.inference.packed_rows import PackedRows, pack_rows
 from evaluation.inference.partial_forward import LayerInput, resume_at, run_until
 from evaluation.inference.passes import last_mlp, logits_at, only_at
 from evaluation.models.device_memory import least_free_bytes
-from evaluation.models.hooks import capture_pass, replace_output
+from evaluation.models.hooks import capture, replace_output
 from evaluation.models.language_model import LM
 from schemas.core.config import Options
 from schemas.facts import Fact
@@ -168,7 +168,7 @@ class TrainingBatch(NamedTuple):
     rows: PackedRows
     places: list[tuple[int, ...]]  # by text: where its tokens are read
     goals: list[tuple[int, ...]]  # by text: tokens to be predicted, all at its one place or one at each of its places
-    midway: LayerInput
+    layer_input: LayerInput
     keys: Tensor | None
 
     @classmethod
@@ -190,11 +190,11 @@ class TrainingBatch(NamedTuple):
         rows, layer = pack_rows(lm, texts), layers[0]
         run = partial(run_until, lm, ids=rows.ids, mask=rows.mask, places=rows.depths)
         if len(layers) == 1 and layer + 1 < lm.layout.depth and lm.layout.additive and lm.dtype == torch.float32:
-            with capture_pass(lm.projection(layer)) as seen:
-                midway, keys = run(layer + 1), rows.by_text(seen.input.detach())
+            with capture(lm.projection(layer)) as seen:
+                layer_input, keys = run(layer + 1), rows.by_text(seen.input.detach())
         else:
-            midway, keys = run(layer), None
-        return cls(len(groups[0]), texts, rows, places, [t.target for t in coded], midway, keys)
+            layer_input, keys = run(layer), None
+        return cls(len(groups[0]), texts, rows, places, [t.target for t in coded], layer_input, keys)
 
     def losses(self, lm: LM) -> Tensor:
         """Mean negative log-probability of every group's new objects, [groups]: the mean over its texts' means."""
@@ -224,10 +224,10 @@ class TrainingBatch(NamedTuple):
         texts = [self.texts[n] for n in rows_left]
         rows = pack_rows(lm, texts)
         most = rows.shape[1]
-        hidden = rows.by_row(self.rows.by_text(self.midway.hidden)[index, :most])
+        hidden = rows.by_row(self.rows.by_text(self.layer_input.hidden)[index, :most])
         keys = None if self.keys is None else self.keys[index, :most]
         places, goals = [self.places[n] for n in rows_left], [self.goals[n] for n in rows_left]
-        return TrainingBatch(self.size, texts, rows, places, goals, self.midway._replace(hidden=hidden), keys)
+        return TrainingBatch(self.size, texts, rows, places, goals, self.layer_input._replace(hidden=hidden), keys)
 
 
 class DeltaTraining:
@@ -251,10 +251,10 @@ class DeltaTraining:
         lm, batch = self.lm, self.batch
         with torch.enable_grad(), ExitStack() as hooks:
             if batch.keys is not None:
-                hidden = batch.midway.hidden + batch.rows.by_row(self._product(batch.keys, self.deltas[0]))
-                hooks.enter_context(resume_at(lm, batch.midway, hidden))
+                hidden = batch.layer_input.hidden + batch.rows.by_row(self._product(batch.keys, self.deltas[0]))
+                hooks.enter_context(resume_at(lm, batch.layer_input, hidden))
             else:
-                hooks.enter_context(resume_at(lm, batch.midway))
+                hooks.enter_context(resume_at(lm, batch.layer_input))
                 for layer, delta in zip(self.edited_layers, self.deltas, strict=True):
                     hooks.enter_context(replace_output(lm.projection(layer), self._adding(delta)))
             losses = batch.losses(lm)

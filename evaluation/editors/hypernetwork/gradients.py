@@ -40,7 +40,7 @@ class GradientBatch(NamedTuple):
     rows: list[int]
     places: list[int]
     goals: Tensor
-    midway: LayerInput
+    layer_input: LayerInput
 
     def means(self, values: Tensor) -> Tensor:
         """Means over each row's target tokens: [target tokens] -> [rows]."""
@@ -71,7 +71,7 @@ class LowerLayerStates:
         self._known: dict[GradientLine, Tensor] = {}
         self._tuples = False
 
-    def midway(self, lines: Sequence[GradientLine], ids: Tensor, mask: Tensor) -> LayerInput:
+    def layer_input(self, lines: Sequence[GradientLine], ids: Tensor, mask: Tensor) -> LayerInput:
         """The lines' hidden states, padded as ``ids`` and ``mask`` are."""
         if not self._keep:
             return run_until(self._lm, self._layer, ids, mask)
@@ -87,16 +87,16 @@ class LowerLayerStates:
 def batch(lm: LM, below: LowerLayerStates, lines: Sequence[GradientLine]) -> GradientBatch:
     """Lines as a batch that starts at the first edited layer."""
     ids, mask = lm.pad([one.ids for one in lines])
-    midway = below.midway(lines, ids, mask)
+    layer_input = below.layer_input(lines, ids, mask)
     rows = [r for r, one in enumerate(lines) for _ in range(one.first, len(one.ids))]
     places = [i - 1 for one in lines for i in range(one.first, len(one.ids))]
     goals = torch.tensor([t for one in lines for t in one.ids[one.first :]], device=lm.device)
-    return GradientBatch(ids, mask, rows, places, goals, midway)
+    return GradientBatch(ids, mask, rows, places, goals, layer_input)
 
 
 def logprobs(lm: LM, rows: GradientBatch) -> Tensor:
     """Log-probabilities at every target token, [target tokens, vocabulary]."""
-    with resume_at(lm, rows.midway):
+    with resume_at(lm, rows.layer_input):
         return logits_at(lm, rows.ids, rows.mask, rows.rows, rows.places).log_softmax(-1)
 
 

@@ -52,7 +52,7 @@ FAULTS = {
     "positions of a tree on the CPU": Fault(
         token_tree, "to_tensors", '["position_ids"] = depths', '["position_ids"] = depths.cpu()', "none"
     ),
-    "a midway start on the CPU": Fault(
+    "a start in the middle on the CPU": Fault(
         batched_scoring.EditScorer,
         "_midway_start",
         "dtype=self.lm.dtype, device=self.lm.device",

@@ -7,7 +7,7 @@ import torch
 from transformers import BertConfig, BertLMHeadModel, GPT2Config, GPT2LMHeadModel, MixtralConfig, MixtralForCausalLM
 
 from evaluation.models.architecture import discover
-from evaluation.models.hooks import capture_pass
+from evaluation.models.hooks import capture
 from evaluation.models.linear_maps import linear_shape
 from schemas.core.errors import ModelError
 from tests.support.evaluation.architectures import CASES
@@ -42,7 +42,7 @@ def test_the_projection_has_the_shapes_and_the_orientation_that_are_told(kind: s
     lm = make(kind)
     layout = lm.layout
     ids, mask = lm.pad([[5, 6, 7]])
-    with capture_pass(lm.projection(1)) as activations:
+    with capture(lm.projection(1)) as activations:
         lm.model(input_ids=ids, attention_mask=mask)
     assert activations.input.shape == (1, 3, layout.inner) and activations.output.shape == (1, 3, 32)
     weight = lm.projection(1).weight

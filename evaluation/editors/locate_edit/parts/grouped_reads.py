@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from evaluation.edits.per_row import PerRow
 from evaluation.edits.weight_deltas import Delta, applied
 from evaluation.inference.batching import default_budget, in_batches
-from evaluation.models.hooks import capture_pass
+from evaluation.models.hooks import capture
 from evaluation.models.language_model import LM
 from evaluation.models.tokenization import TokenPosition
 
@@ -44,7 +44,7 @@ def read_at(
 
     def run(batch: list[tuple[TokenPosition, int]]) -> list[Tensor]:
         ids, mask = lm.pad([p.ids[: p.last + 1] for p, _ in batch])
-        with _apply_edits(lm, many, edits, [group for _, group in batch]), capture_pass(module) as seen:
+        with _apply_edits(lm, many, edits, [group for _, group in batch]), capture(module) as seen:
             lm.run_to(module, ids, mask)
         states: Tensor = getattr(seen, what)
         return list(states[range(len(batch)), [p.last for p, _ in batch]].float())

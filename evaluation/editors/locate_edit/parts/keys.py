@@ -10,7 +10,7 @@ from torch import Tensor
 
 from evaluation.editors.locate_edit.parts.context_templates import fill
 from evaluation.inference.batching import TokenBudget, default_budget, in_batches
-from evaluation.models.hooks import capture_pass
+from evaluation.models.hooks import capture
 from evaluation.models.language_model import LM
 from evaluation.models.tokenization import TokenPosition, encode_at
 from schemas.facts import Fact
@@ -43,7 +43,7 @@ def read(lm: LM, layer: int, prompts: Sequence[TokenPosition], *, budget: TokenB
     def run(batch: list[TokenPosition]) -> list[tuple[Tensor, Tensor]]:
         ids, mask = lm.pad([p.ids[: p.last + 1] for p in batch])
         rows, places = list(range(len(batch))), [p.last for p in batch]
-        with capture_pass(projection) as seen:
+        with capture(projection) as seen:
             lm.run_to(projection, ids, mask)
         pairs = zip(seen.input[rows, places].float(), seen.output[rows, places].float(), strict=True)
         return list(pairs)

@@ -23,7 +23,7 @@ from evaluation.inference.partial_forward import LayerInput, resume_at, run_unti
 from evaluation.inference.passes import last_mlp, logits_at, only_at
 from evaluation.inference.prefix_cache import Prefix, can_share
 from evaluation.models.device_memory import free_memory, out_of_memory
-from evaluation.models.hooks import capture_pass, replace_output, stopping_after
+from evaluation.models.hooks import capture, replace_output, stopping_after
 from evaluation.models.language_model import LM
 from evaluation.models.transfers import send
 from schemas.facts import Fact
@@ -86,7 +86,7 @@ class _SearchBatch(NamedTuple):
     ids: Tensor
     mask: Tensor
     prefix: Prefix | None
-    midway: LayerInput
+    layer_input: LayerInput
     requests: Tensor  # [rows]
     subjects: Tensor  # [rows]
     at: Tensor  # [reads, 2]: row and place of every read
@@ -236,9 +236,9 @@ class _ValueSearch:
 
         with torch.set_grad_enabled(gradients), ExitStack() as hooks:
             if self.after:
-                hooks.enter_context(resume_at(lm, batch.midway, add(batch.midway.hidden)))
+                hooks.enter_context(resume_at(lm, batch.layer_input, add(batch.layer_input.hidden)))
             else:
-                hooks.enter_context(resume_at(lm, batch.midway))
+                hooks.enter_context(resume_at(lm, batch.layer_input))
                 hooks.enter_context(replace_output(self.module, lambda _, out: add(out)))
             rows, places = batch.reads
             hooks.enter_context(only_at(self.last, rows, places))
@@ -283,7 +283,7 @@ class _ValueSearch:
             batch.ids[index, :longest],
             batch.mask[index, :longest],
             None if batch.prefix is None else batch.prefix.select(index),
-            batch.midway._replace(hidden=batch.midway.hidden[index, :longest]),
+            batch.layer_input._replace(hidden=batch.layer_input.hidden[index, :longest]),
             batch.requests[index],
             batch.subjects[index],
             send(list(zip(*reads, strict=True)), device),
@@ -313,7 +313,7 @@ class _ValueSearch:
                 shares.append(row.share)
         requests = torch.tensor([self.position[row.request] for row in rows], device=lm.device)
         subjects = torch.tensor([row.subject - b for row, b in pairs], device=lm.device)
-        midway, out = self._read(ids, mask, prefix)
+        layer_input, out = self._read(ids, mask, prefix)
         bare = [i for i, row in enumerate(rows) if row.template == 0]
         self.start[requests[bare]] = out[bare, subjects[bare]].float()
         return _SearchBatch(
@@ -321,7 +321,7 @@ class _ValueSearch:
             ids,
             mask,
             prefix,
-            midway,
+            layer_input,
             requests,
             subjects,
             torch.tensor(at, device=lm.device),
@@ -339,12 +339,7 @@ class _ValueSearch:
         lm, block = self.lm, self.lm.block(self.layer)
         before = run_until(lm, self.layer, ids, mask, after=prefix)
         more = {"attention_mask": mask} if prefix is None else prefix.arguments(mask, limit=lm.limit)
-        with (
-            resume_at(lm, before),
-            capture_pass(self.module) as seen,
-            capture_pass(block) as whole,
-            stopping_after(block),
-        ):
+        with resume_at(lm, before), capture(self.module) as seen, capture(block) as whole, stopping_after(block):
             lm.module(lm.layout.base)(input_ids=ids, **more)
         return (LayerInput(self.layer + 1, whole.output, whole.tuples) if self.after else before), seen.output
 

@@ -14,7 +14,7 @@ from evaluation.editors.baselines import boost as module
 from evaluation.editors.presets import make_editor
 from evaluation.edits.weight_deltas import LowRankDelta
 from evaluation.inference.scoring import score
-from evaluation.models.hooks import capture_pass
+from evaluation.models.hooks import capture
 from evaluation.models.language_model import LM
 from schemas.facts import Fact, Object
 from schemas.probes import ScoreProbe
@@ -64,7 +64,7 @@ def test_the_added_vector_is_nearly_constant(tiny: LM, cache: Cache, corpus: str
     assert isinstance(delta, LowRankDelta) and delta.left.shape[1] == 1
     assert delta.weight == tiny.layout.weight(tiny.layout.depth - 1)
     ids, mask = tiny.pad([tiny.tokenizer(TEXT[0])["input_ids"]])
-    with capture_pass(tiny.projection(2)) as activations:
+    with capture(tiny.projection(2)) as activations:
         tiny.run_to(tiny.projection(2), ids, mask)
     keys = activations.input[0, 1:]
     products = keys @ delta.right[:, 0]
