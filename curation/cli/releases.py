@@ -108,7 +108,7 @@ def errata_add(item: str, what: str, path: Path, action: str, store_path: Path |
 @click.command("withdraw")
 @click.argument("item")
 @click.argument("why")
-@click.option("--file", "path", type=_PATH, required=True, help="Errata file (JSONL). Created if absent.")
+@shared_option("--errata", "--file", "path", type=_PATH, required=True, also="Created if absent.")
 @click.option("--split", "split_name", help="Those in the header of this split.")
 @store_option(required=False, also="Needed with --split.")
 @click.option("--date", help="ISO date; today when left out.")
@@ -119,7 +119,7 @@ def errata_withdraw(
 
     Freeze with the file afterwards: the next version has the item again and keeps the entries and their withdrawal.
 
-    Example: scedit split errata withdraw facts/cf/P36/france "is right" --file errata.jsonl --split mine -s my.duckdb
+    Example: scedit split errata withdraw facts/cf/P36/france "is right" --errata errata.jsonl --split mine -s my.duckdb
     """
     from curation.splits.errata import withdraw_errata
     from curation.store.store import Store
