@@ -15,10 +15,10 @@ from construction.documents.sources import ReadDocuments, read_documents
 from construction.documents.steps import ProbesAsk, ProbeStep
 from construction.documents.tally import ProbeCounts, ProbeTally
 from construction.llm.cost.estimates import CallCounter, CallEstimate
-from construction.llm.session import ModelSession, model_session
+from construction.llm.session import ModelSession
 from construction.pipeline.author_models import ScriptAuthor, profile_of, verifier
 from construction.pipeline.progress import ProgressDisplay
-from construction.pipeline.session import WritingJob, tick_display
+from construction.pipeline.session import WritingJob, run_job, tick_display
 from curation.store.store import Store
 
 _PROBE_TOKENS, _ANSWER_TOKENS = 55, 15
@@ -105,15 +105,7 @@ def run_probes(prepared: PreparedProbes, *, live: ProgressDisplay) -> ProbeCount
         StoppedEarly: Ctrl-C or SIGTERM.
     """
     job = prepared.job
-    with (
-        model_session(job.journal, job.access, fsync=job.fsync) as session,
-        Store.open(job.store, create=True) as store,
-    ):
-        session = session.with_attempts()
-        try:
-            return session.run(_construct(prepared, session, store, live))
-        finally:
-            live.end(session.budget)
+    return run_job(job, lambda session, store: _construct(prepared, session, store, live), live=live)
 
 
 async def _construct(

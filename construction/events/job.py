@@ -17,10 +17,10 @@ from construction.events.steps import ParaphraseStep, TendencyAsk, TendencyStep,
 from construction.events.tally import EventCounts, EventTally
 from construction.events.templates import read_templates
 from construction.llm.cost.estimates import CallCounter, CallEstimate
-from construction.llm.session import ModelSession, model_session
+from construction.llm.session import ModelSession
 from construction.pipeline.author_models import profile_of
 from construction.pipeline.progress import ProgressDisplay
-from construction.pipeline.session import WritingJob, tick_display
+from construction.pipeline.session import WritingJob, run_job, tick_display
 from curation.loaders import load
 from curation.store.store import Store
 from schemas.core.errors import UserError
@@ -144,15 +144,7 @@ def run_events(prepared: PreparedEvents, *, live: ProgressDisplay) -> EventCount
         with Store.open(job.store, create=True) as store:
             work = EventConstruction(store, None, _unasked(plan), prepared.prompts, tally=prepared.tally)
             return asyncio.run(work(prepared.drawn))
-    with (
-        model_session(job.journal, job.access, fsync=job.fsync) as session,
-        Store.open(job.store, create=True) as store,
-    ):
-        session = session.with_attempts()
-        try:
-            return session.run(_construct(prepared, session, store, live))
-        finally:
-            live.end(session.budget)
+    return run_job(job, lambda session, store: _construct(prepared, session, store, live), live=live)
 
 
 def _unasked(plan: EventPlan) -> EventPlan:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
+from typing import Any, TypeVar
 
 from construction.authoring.tally import ConstructionCounts
 from construction.llm.cli_options import journal_of
@@ -24,6 +25,7 @@ from curation.store.backup import snapshot
 from curation.store.store import Store
 from schemas.core.config import Options
 
+R = TypeVar("R")
 SNAPSHOT_SECONDS = 30.0
 TICK_SECONDS = 1.0
 
@@ -57,6 +59,32 @@ class WritingJob(Options):
     def batch(self) -> int:
         """Records whose calls are under way together: all for the Batch API, few for a model on this machine."""
         return 1_000_000 if self.access.batch else 2 if self.access.on_this_machine else 20
+
+
+def run_job(
+    job: WritingJob, work: Callable[[ModelSession, Store], Coroutine[Any, Any, R]], *, live: ProgressDisplay
+) -> R:
+    """Run a job's work with its model, journal and store; on any error what is finished stays in both.
+
+    Args:
+        job: What is to be written, and where.
+        work: The work, of an open session and store.
+        live: Shows the progress; it ends with the work.
+
+    Raises:
+        UserError: store or journal in use, no key, endpoint away, embedded model not installed.
+        BudgetReached: the next call does not fit the budget.
+        StoppedEarly: Ctrl-C or SIGTERM.
+    """
+    with (
+        model_session(job.journal, job.access, fsync=job.fsync) as session,
+        Store.open(job.store, create=True) as store,
+    ):
+        session = session.with_attempts()
+        try:
+            return session.run(work(session, store))
+        finally:
+            live.end(session.budget)
 
 
 class Session(Options):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -16,7 +17,7 @@ from construction.pipeline import session as module
 from construction.pipeline.author_models import ScriptAuthor
 from construction.pipeline.pipeline import ConstructionPlan, ConstructionProgress, plan_work
 from construction.pipeline.progress import ProgressDisplay
-from construction.pipeline.session import Session, run
+from construction.pipeline.session import Session, WritingJob, run
 from curation.files.journal import Journal
 from curation.store.store import Store
 from schemas.core.errors import ModelError, UserError
@@ -165,3 +166,17 @@ def test_counts_of_a_killed_and_a_whole_run_are_the_same_json(construct):
         first, _ = construct(server.url)
         second, _ = construct(server.url)
     assert json.loads(first.model_dump_json()) | {"calls": 0} == json.loads(second.model_dump_json())
+
+
+@pytest.mark.parametrize(
+    ("access", "batch"),
+    [
+        ({"model": "m", "base_url": "http://127.0.0.1:9/v1"}, 20),
+        ({"model": "m", "base_url": "http://127.0.0.1:9/v1", "batch": True}, 1_000_000),
+        ({"model": "embedded"}, 2),
+    ],
+)
+def test_a_writing_job_knows_its_journal_and_how_much_is_under_way(access, batch):
+    job = WritingJob(store=Path("a/s.duckdb"), access=Access(**access))
+    assert (job.journal, job.batch) == (Path("a/s.duckdb.llm.jsonl"), batch)
+    assert job.model_copy(update={"journal_path": Path("mine.jsonl")}).journal == Path("mine.jsonl")
