@@ -39,7 +39,8 @@ class GeneratedText(Frozen):
 
     Attributes:
         text: The raw text, from the answer's given start to the stop, which is cut off.
-        tokens: New tokens. ``ended``: by an end token, a stop text, or the most tokens allowed.
+        tokens: New tokens.
+        ended: By an end token, a stop text, or the most tokens allowed.
         chat: Whether a chat template stood around the prompt.
     """
 

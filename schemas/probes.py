@@ -67,7 +67,8 @@ class GenerateProbe(Frozen):
         chat: Whether the model's chat template is put around: ``auto`` where it has one.
         start: How the answer begins where there is no chat template; counts as part of it.
         most: The most new tokens.
-        temperature: 0 for the likeliest token always. ``top_p``: draw among the likeliest of this joint probability.
+        temperature: 0 for the likeliest token always.
+        top_p: Draw among the likeliest of this joint probability.
         seed: Of the draws; 0 where nothing is drawn.
         sample: Number of the sample, from 0.
         stop: Texts at which the answer ends; they are cut off.

@@ -19,11 +19,13 @@ class Judgement(NamedTuple):
     """One answer of one person to one question about one item.
 
     Attributes:
-        item: Content id. ``case``: the cluster of intervals.
+        item: Content id.
+        case: The cluster of intervals.
         rater: Who answered.
         aspect: Name of the form's field.
         value: ``yes``, ``no``, the number on the scale, or the choices of a set (``task.sets``), divided by commas.
-        at: When it was saved. ``seconds``: time that the whole item took.
+        at: When it was saved.
+        seconds: Time that the whole item took.
         part: Of the items, where agreement is reported apart for each ("in scope"); empty: none.
     """
 

@@ -37,7 +37,8 @@ class Overview(Frozen):
 
     Attributes:
         digest: Of the answers that they were computed from (``answers_digest``).
-        made_at: When. ``seconds``: processor time that it took.
+        made_at: When.
+        seconds: Processor time that it took.
         alphas: Agreement of each aspect with its interval.
         notes: By person, what a lead should look at: fast, drifting, always the same answer.
         severity: By person, how much lower than the panel they rate (logits).

@@ -80,7 +80,8 @@ class TaskReport(NamedTuple):
     Attributes:
         task: Label of the form.
         people: Who rated; ``synthetic`` lists the programs among them.
-        items: Items with an answer of a person. ``cases``: cases they belong to.
+        items: Items with an answer of a person.
+        cases: Cases they belong to.
         aspects: One report an aspect.
         pooled: Alpha over all aspects together, each item and aspect a unit: higher than the aspects' own wherever
             their means differ, so it is never more than a footnote. None for a single aspect.

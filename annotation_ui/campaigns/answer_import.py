@@ -39,7 +39,8 @@ class RaterAnswer(NamedTuple):
         person: Pseudonym.
         answers: As they were given.
         form: ``name@version`` of the form they were given to.
-        saved_at: When. ``seconds``: time taken, None where unknown.
+        saved_at: When.
+        seconds: Time taken, None where unknown.
         origin: Where from: ``ratings file``, ``label studio`` ...
         probability: With which the item was sampled; None where that is unknown.
         grown_at: When the sample grew after the answer was saved, and the probability with it; empty where it did not.

@@ -226,7 +226,8 @@ class RaterProgress(NamedTuple):
     Attributes:
         person: Who; ``synthetic`` where it is a program.
         assigned, done: Real items.
-        training: Trained items answered, of all. ``attention``: attention items answered rightly, of those answered.
+        training: Trained items answered, of all.
+        attention: Attention items answered rightly, of those answered.
         seconds: Median seconds an item, None before the first.
         last: When the last save was.
         odd_times: Answers whose time cannot be one (zero, negative, text); the median leaves them out.

@@ -30,11 +30,13 @@ class RawAnnotation(NamedTuple):
         item: Content id of the item that was pushed as this task, None where we never pushed it.
         named: Content id that stands in the task's data now, None where it is not known apart from ``item``.
         form: Label of the form in the task's data.
-        person: Pseudonym of the account, None where we know of none. ``account``: its number there.
+        person: Pseudonym of the account, None where we know of none.
+        account: Its number there.
         forged: Another account wrote it than the one it names.
         result: The answers, in Label Studio's shape.
         cancelled: It was skipped.
-        at: When it was last changed. ``seconds``: time that it took, as it was given.
+        at: When it was last changed.
+        seconds: Time that it took, as it was given.
         unique: Its name there.
         broken: Why it cannot be read at all; empty where it can.
         changed: Why what was rated is not what was pushed; empty where it is, or where that cannot be checked.
@@ -68,7 +70,8 @@ class PullResult(NamedTuple):
     """What came of a pull.
 
     Attributes:
-        answers: Answers that hold now. ``new``: those of them that came with this pull.
+        answers: Answers that hold now.
+        new: Those of them that came with this pull.
         rejected: What was refused.
         missing: What was pushed or pulled before and is not there any more.
         unchecked: What could not be compared with what was pushed.

@@ -53,7 +53,8 @@ class Revision(NamedTuple):
     Attributes:
         answers: None withdraws the earlier ones (undo); empty where what is stored is no set of answers.
         seconds: The time the person took; None where it is unknown or cannot be one (text, zero, negative, endless).
-        saved_at: When the person saved. ``token``: the name of this very save, None where it has none.
+        saved_at: When the person saved.
+        token: The name of this very save, None where it has none.
         odd_time: A time is stored that cannot be one; ``seconds`` is None then.
     """
 

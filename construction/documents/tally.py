@@ -23,7 +23,8 @@ class ProbeCounts(Frozen):
         short: Documents with fewer probes than were asked for at least.
         written_1, written_2, written_3: Probes written, by level.
         kept_1, kept_2, kept_3: Those of them that every check and reader keeps.
-        unsure: Probes that wait for a person. ``dropped``: those that a check or reader drops.
+        unsure: Probes that wait for a person.
+        dropped: Those that a check or reader drops.
         unfinished: Calls without an answer so far.
         calls: Calls made over the network in this run.
         losses: What was lost, by stage and reason; a probe can be lost for several.

@@ -35,7 +35,8 @@ class TypedCase(Frozen):
     Attributes:
         key: Its key, behind the key of the file.
         subject: Its subject.
-        old: The old object. ``new``: the new one.
+        old: The old object.
+        new: The new one.
         prompt: Fact prompt with ``{}``, where it is not the file's.
         paraphrases: Other fact prompts, with ``{}`` or filled in.
         changed_on: Date of a temporal change, where no times are given.

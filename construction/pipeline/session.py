@@ -36,7 +36,8 @@ class WritingJob(Options):
     Attributes:
         store: The DuckDB file; made if absent.
         access: The model and how it is asked.
-        profile: Prompts to use; None for those of the model. ``prompts_path``: a folder of prompts in their place.
+        profile: Prompts to use; None for those of the model.
+        prompts_path: A folder of prompts in their place.
         licence: Of what states none.
         journal_path: The replies on record; None for ``STORE.llm.jsonl``.
         fsync: Force every reply to the disk.

@@ -111,8 +111,10 @@ class HalfScore(NamedTuple):
     """What a check found in one half.
 
     Attributes:
-        hits: Leaks that it flagged. ``false_alarms``: prompts without a leak that it flagged.
-        leaks: Leaks in the half. ``clean``: prompts without one.
+        hits: Leaks that it flagged.
+        false_alarms: Prompts without a leak that it flagged.
+        leaks: Leaks in the half.
+        clean: Prompts without one.
         unscored: Prompts that it could not judge; they count as not flagged.
         precision: Share of leaks among the flagged, with an exact interval; undefined where nothing is flagged.
         recall: Share of the leaks that is flagged, with an exact interval.

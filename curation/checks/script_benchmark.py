@@ -181,7 +181,8 @@ class KindCounts(NamedTuple):
     """What became of the items of one kind and one right verdict.
 
     Attributes:
-        kind: What the items try. ``verdict``: what is right for them.
+        kind: What the items try.
+        verdict: What is right for them.
         n: How many there are.
         outcomes: How many were kept (in the right place), kept or held with a cut elsewhere, held as unsure, dropped.
         right: Share whose outcome is right or no mistake.

@@ -91,7 +91,8 @@ class StoreCheck:
     Loading a model belongs into ``judge``, not into ``__init__``: counting what is due makes checks and loads nothing.
 
     Attributes:
-        name: Name in the registry. ``version``: changes whenever a verdict could change.
+        name: Name in the registry.
+        version: Changes whenever a verdict could change.
         on: Kind of the items that it judges: ``fact``, ``question``, ``script``, ``prompt`` ...
         about: One line for lists.
         default_model: The model where none is named; None for a check that uses none.

@@ -74,7 +74,8 @@ class LoadResult(NamedTuple):
         format: Name in ``LOADERS``.
         records: What the file holds beside its facts: questions, prompts, neighbour facts and links, extras.
         places: Key of an edit to its place in the file.
-        events: The file's events. ``documents``: its documents.
+        events: The file's events.
+        documents: Its documents.
         sets: Sets of questions that a base model answers.
     """
 

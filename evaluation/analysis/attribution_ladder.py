@@ -39,7 +39,8 @@ class AttributionStage(NamedTuple):
     """One stage.
 
     Attributes:
-        metric: Name of the metric. ``title``: as shown.
+        metric: Name of the metric.
+        title: As shown.
         rate: Mean of case means with its interval, over the breakdown's cases.
         drop: Paired difference to the stage before, case by case; None on the first stage.
         passed: Cases that pass this stage.

@@ -50,16 +50,19 @@ class PairwiseTest(NamedTuple):
     Attributes:
         metric: Title of the metric or aspect. ``first``, ``second``: labels of the methods.
         difference: Mean of first minus second over the cases that both have, in the metric's unit, or None.
-        low: Lower end of its default 95 % interval, or None. ``high``: the upper end.
+        low: Lower end of its default 95 % interval, or None.
+        high: The upper end.
         p: Two-sided p of the sign-flip test by case, or of the two-way t test where neighbours recur.
         p_holm: The deciding p, corrected for the family.
         wins: Cases where the first is better (as the metric says what is better). ``ties``, ``losses``: the others.
-        cases: Cases that both have. ``only_one``: cases that one of them lacks.
+        cases: Cases that both have.
+        only_one: Cases that one of them lacks.
         detectable: Smallest true difference that these cases show with 80 % power at the level of the family's hardest
             step, or None where the differences do not vary, or where no outcome could decide (``never``).
         verdict: Who is better at a corrected p below 0.05; ``equal`` where no case differs.
-        test: Which tests decide: the largest p of those named. ``studentised``: p of the studentised bootstrap, where
-            values have no scale. ``interval_p``: the level at which the interval begins to hold 0.
+        test: Which tests decide: the largest p of those named.
+        studentised: P of the studentised bootstrap, where values have no scale.
+        interval_p: The level at which the interval begins to hold 0.
         skewness: Of the differences; None where they do not vary.
         never: Even if all these cases agreed, the corrected p would not be below 0.05.
         kind: How the interval was had.

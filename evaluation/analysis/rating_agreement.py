@@ -37,10 +37,14 @@ class JudgeAgainstPeople(NamedTuple):
     """A judge against the mean of the people on one aspect, over the scripts that both rated.
 
     Attributes:
-        aspect: Which. ``judge``: title of the judge.
-        scripts: Scripts that both rated. ``cases``: cases that these belong to.
-        rho: Spearman. ``alpha``: Krippendorff's, interval, of the judge and the people's mean as two raters.
-        gap: Mean of judge minus people, in points. ``ceiling``: highest correlation a perfect judge could reach.
+        aspect: Which.
+        judge: Title of the judge.
+        scripts: Scripts that both rated.
+        cases: Cases that these belong to.
+        rho: Spearman.
+        alpha: Krippendorff's, interval, of the judge and the people's mean as two raters.
+        gap: Mean of judge minus people, in points.
+        ceiling: Highest correlation a perfect judge could reach.
     """
 
     aspect: str

@@ -61,7 +61,8 @@ class RatingCell(NamedTuple):
     Attributes:
         by_case: Mean of case means with its interval on the scale: cases are what is independent.
         by_script: Mean over scripts ± 1.96·sd/√scripts, as if scripts were independent (ScEdit's Table 3 looks so).
-        scripts: Rated scripts. ``unscored``: scripts that the source left unscored; they are in no mean.
+        scripts: Rated scripts.
+        unscored: Scripts that the source left unscored; they are in no mean.
         bounds: Mean over scripts if every unscored one had the lowest or the highest rating; None where none is.
     """
 

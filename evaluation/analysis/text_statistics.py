@@ -42,11 +42,14 @@ class ObjectMentionRates(NamedTuple):
     """Which objects an editor's texts name, at one place.
 
     Attributes:
-        label: The editor. ``place``: continued from the script prompt, or written for the question alone.
-        texts: Texts written. ``missing``: probes without a text.
+        label: The editor.
+        place: Continued from the script prompt, or written for the question alone.
+        texts: Texts written.
+        missing: Probes without a text.
         new, old, neither: The object that is named first.
         mixed: Both are named.
-        repetition: The text repeats itself. ``sound``: the new object comes first and the text does not.
+        repetition: The text repeats itself.
+        sound: The new object comes first and the text does not.
     """
 
     label: str
@@ -66,8 +69,10 @@ class ScoreTextGap(NamedTuple):
 
     Attributes:
         label: The editor.
-        all: Over all prompts that have both. ``prompts``: their number.
-        known: Over the prompts at which the unedited model names the old object first. ``known_prompts``: their number.
+        all: Over all prompts that have both.
+        prompts: Their number.
+        known: Over the prompts at which the unedited model names the old object first.
+        known_prompts: Their number.
         known_new: Share of these at which the edited model names the new object first.
     """
 
@@ -83,9 +88,12 @@ class TextShape(NamedTuple):
     """An editor's scripts as texts.
 
     Attributes:
-        label: The editor. ``scripts``: written for a question.
-        words: Words and signs a script. ``steps``: steps a script.
-        cut_off: Share that reached the most tokens. ``chat``: share written in a chat template.
+        label: The editor.
+        scripts: Written for a question.
+        words: Words and signs a script.
+        steps: Steps a script.
+        cut_off: Share that reached the most tokens.
+        chat: Share written in a chat template.
         broken: Rules of the format, with the number of scripts that break each.
         entropy: N-gram entropy in bits of whole texts, not matched in length (the metric is).
         perplexity: Median perplexity of the fixed text over cases; None where it was not asked.

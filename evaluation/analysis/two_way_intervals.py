@@ -19,7 +19,8 @@ class TwoWayInterval(NamedTuple):
     Attributes:
         formula: ± 1.96 standard errors from V(case) + V(neighbour) - V(both) (Cameron, Gelbach and Miller 2011).
         bootstrap: Percentile interval of the crossed ("pigeonhole") bootstrap (Owen 2007).
-        neighbours: Neighbour facts; ``recurring``: those of them that serve in two cases or more.
+        neighbours: Neighbour facts.
+        recurring: Those of them that serve in two cases or more.
     """
 
     formula: Interval

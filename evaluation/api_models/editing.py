@@ -116,7 +116,8 @@ class ApiRequest(NamedTuple):
     """One text that is asked for.
 
     Attributes:
-        case: The case that is edited. ``editor``: label of the method.
+        case: The case that is edited.
+        editor: Label of the method.
         item: Key of the question, or of the script prompt that is continued.
         text: The message, edited.
         edited: Whether the edit changes the message.
@@ -202,7 +203,8 @@ class ApiAnswer(NamedTuple):
     Attributes:
         ask: What was asked.
         status: ``ok``, ``refused``, ``permanent`` (the endpoint will not take it) or ``unanswered`` (ask again).
-        text: The reply. ``cut``: its length was limited.
+        text: The reply.
+        cut: Its length was limited.
         script: The record, of answered questions and refusals.
         line: Its lineage.
     """

@@ -82,9 +82,13 @@ class ApiResultRow(NamedTuple):
     """One method on one kind of text (``script``: the answer to a question; ``rest``: the rest of a cut step).
 
     Attributes:
-        texts: Asked for. ``answered``: of them with a text; the shares are over these.
-        refused: Declined by the model or its endpoint. ``failed``: not taken by the endpoint. ``waiting``: ask again.
-        new, old, neither: Which object the text names first. ``mixed``: it names both.
+        texts: Asked for.
+        answered: Of them with a text; the shares are over these.
+        refused: Declined by the model or its endpoint.
+        failed: Not taken by the endpoint.
+        waiting: Ask again.
+        new, old, neither: Which object the text names first.
+        mixed: It names both.
         in_format: It keeps the format of Appendix A; None for the rest of a step.
     """
 

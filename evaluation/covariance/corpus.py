@@ -29,7 +29,8 @@ class TextSource(Protocol):
     """Documents in a fixed order.
 
     Attributes:
-        name: As people call it. ``digest``: what tells it from other corpora; statistics are kept under it.
+        name: As people call it.
+        digest: What tells it from other corpora; statistics are kept under it.
         characters: How much text there is, for the time left; None where that is not known before reading.
         count: Number of documents, or None.
     """

@@ -32,7 +32,9 @@ class PassProgress(NamedTuple):
     """How far a pass over a corpus has come.
 
     Attributes:
-        documents: Read so far. ``tokens``: keys in the sums. ``characters``: of the documents.
+        documents: Read so far.
+        tokens: Keys in the sums.
+        characters: Of the documents.
         share: Part of the corpus that is done, or None where its size is not known.
         seconds_left: At the pace so far, or None.
     """

@@ -32,9 +32,13 @@ class Manifest(BaseModel):
     """What a pack is of.
 
     Attributes:
-        model: Name it was loaded by. ``revision``: of its weights. ``dtype``: of the weights.
-        inner: Length of a key. ``layers``: counted from 0.
-        corpus: Name of the corpus. ``corpus_digest``: what tells it from others.
+        model: Name it was loaded by.
+        revision: Of its weights.
+        dtype: Of the weights.
+        inner: Length of a key.
+        layers: Counted from 0.
+        corpus: Name of the corpus.
+        corpus_digest: What tells it from others.
         cap: The most tokens of one document. ``documents``, ``tokens``: read in all.
         sha256: Of the safetensors file.
     """

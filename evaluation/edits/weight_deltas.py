@@ -25,7 +25,8 @@ class LowRankDelta:
 
     Attributes:
         weight: Name of the weight parameter.
-        left: [out, r]. ``right``: [in, r]. Both float32.
+        left: [out, r].
+        right: [in, r]. Both float32.
     """
 
     weight: str

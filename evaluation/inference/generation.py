@@ -37,7 +37,8 @@ class Sampling(NamedTuple):
 
     Attributes:
         max_tokens: The most new tokens.
-        temperature: 0 takes the likeliest token. ``top_p``: draw among the likeliest tokens of this joint probability.
+        temperature: 0 takes the likeliest token.
+        top_p: Draw among the likeliest tokens of this joint probability.
         stop: Texts at which a continuation ends; they are cut off.
     """
 

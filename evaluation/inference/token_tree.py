@@ -32,7 +32,8 @@ class TokenTree(NamedTuple):
 
     Attributes:
         sequences: What it holds, sorted.
-        ids: Token of every node, [nodes]. ``depths``: its position in its sequences.
+        ids: Token of every node, [nodes].
+        depths: Its position in its sequences.
         ends: For every node the number after that of its last descendant: node i stands at or below node j if
             j <= i < ends[j].
         paths: For every sequence the nodes of its tokens.

@@ -79,9 +79,12 @@ class JudgeResult(NamedTuple):
 
     Attributes:
         rater: The judge, as its ratings name it.
-        ratings: Finished. ``new``: of them not in the store before. ``unscored``: of them without a value.
+        ratings: Finished.
+        new: Of them not in the store before.
+        unscored: Of them without a value.
         waiting: Unanswered because the endpoint was away: give the same command again.
-        calls: Calls over the network. ``spent``: tokens and dollars, in words.
+        calls: Calls over the network.
+        spent: Tokens and dollars, in words.
         controls: How the judge did on them; None where they were not asked.
     """
 
@@ -100,7 +103,8 @@ class JudgePlan(NamedTuple):
 
     Attributes:
         rater: The judge, as its ratings name it.
-        asks: The texts. ``total``: ratings that they come to.
+        asks: The texts.
+        total: Ratings that they come to.
         judge: Rates some of the texts, within the client's limits; None for ratings that stay due.
         controls: Asks about the control items and puts them into the store's lineage.
     """

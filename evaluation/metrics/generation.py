@@ -18,7 +18,8 @@ class GenerationChoice(Options):
     r"""How texts are written. Everything here is part of the probes' ids, so another choice is asked anew.
 
     Attributes:
-        max_tokens: The most new tokens of a script. ``step_tokens``: of the rest of a cut step.
+        max_tokens: The most new tokens of a script.
+        step_tokens: Of the rest of a cut step.
         temperature: 0 writes the likeliest token always; above, tokens are drawn.
         top_p: Draw among the likeliest tokens of this joint probability.
         samples: Scripts for each question; more than one needs a temperature.

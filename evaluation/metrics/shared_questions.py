@@ -19,7 +19,8 @@ class SharedQuestions:
     """A set of questions, so many of which are drawn for every edit.
 
     Args:
-        questions: The set. ``choice``: how they are asked, as probes of documents are.
+        questions: The set.
+        choice: How they are asked, as probes of documents are.
         number: So many after an edit; None: all.
         seed: Of the draws, which also depend on the case.
         instruction: What stands before them instead of the instruction of ``choice``.

@@ -40,7 +40,8 @@ class Layout:
         blocks: Name of the list of blocks; ``depth`` is their number.
         mlp_out: Name, inside a block, of the MLP's output projection; empty where ``experts``.
         transposed: Whether its weight is stored as [in, out] (GPT-2's Conv1D) instead of [out, in].
-        width: Size of the residual stream. ``inner``: input size of the projection, the length of a key.
+        width: Size of the residual stream.
+        inner: Input size of the projection, the length of a key.
         norm: Name of the final norm, or None.
         head: Name of the module that turns hidden states into logits.
         plain_head: Whether the head applied to the base's output gives the model's logits (no soft cap, no scaling).

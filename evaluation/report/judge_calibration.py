@@ -30,7 +30,8 @@ class JudgeCalibration(NamedTuple):
         unscored: Kinds of unscored ratings with their number.
         rubric: Name of the rubric that it rated under.
         controls: Control items found and missed; None where none is on record.
-        cost: Dollars of its calls on record; None where no price was known. ``tokens``: of the same calls.
+        cost: Dollars of its calls on record; None where no price was known.
+        tokens: Of the same calls.
     """
 
     judge: str

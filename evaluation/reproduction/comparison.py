@@ -20,8 +20,8 @@ class FigureComparison(NamedTuple):
 
     Attributes:
         printed: What was printed.
-        ours: Our value and half width, None where there is none. ``told``: on what ours rests, or what keeps it from
-            being compared.
+        ours: Our value and half width, None where there is none.
+        told: On what ours rests, or what keeps it from being compared.
         tolerance: How far ours may be off: half width of the difference as if the cases were not the same ones, at
             least the last printed place; None where nothing is compared.
         verdict: ``within`` even the paired tolerance, ``outside`` the other one, ``undecided`` between the two;

@@ -28,7 +28,8 @@ class OurFigure(NamedTuple):
     """A figure of ours.
 
     Attributes:
-        value: In the unit of the table. ``half``: half of its published kind of interval, None where there is none.
+        value: In the unit of the table.
+        half: Half of its published kind of interval, None where there is none.
         differs: What is not as published, in words; empty where it may be compared.
         basis: On what it rests.
     """

@@ -110,8 +110,9 @@ class RunConfig(Options):
         engine: ``fast`` (many edits scored in one batch), ``simple`` (one edit at a time: the reference), ``ray``. In a
             file it is a table ``engine`` whose ``name`` this is and which holds the four settings that follow; beside
             the others, as in files of version 0.1 and in a run's folder, they mean the same.
-        address: ``ray``: the cluster; processes of this machine where it is not given. ``workers``: how many processes.
-            With another engine, as after ``--engine fast``, both are unused, and the command says so.
+        address: ``ray``: the cluster; processes of this machine where it is not given.
+        workers: How many processes. With another engine, as after ``--engine fast``, both are unused, and the command
+            says so.
         group: Cases whose edits are made together by ``fast``; chosen for the device where it is not given.
         batch_tokens: Most tokens of one forward pass.
         feed: A store that gets the results too; a store that the split came from gets them anyway.

@@ -29,7 +29,8 @@ class Ability(NamedTuple):
     """One task's metric.
 
     Attributes:
-        task: As the harness names it. ``metric``: likewise, with its filter where that is not ``none``.
+        task: As the harness names it.
+        metric: Likewise, with its filter where that is not ``none``.
         value: As the harness gives it.
         documents: Number of documents asked.
         better: Whether higher values are better; None where the harness does not say.

@@ -35,7 +35,9 @@ class SupportChoice(Options):
         name: ``shipped`` (the demonstrations and the facts that come with the program), ``demonstrations`` (those
             alone), ``mini``, ``open:dev``, ``events_from_facts`` (events made of the temporal facts that come with the
             program); or, with ``store``, a split in the store.
-        store: A store. ``file``: a frozen split file. ``facts``: a file of facts; cases are made of them.
+        store: A store.
+        file: A frozen split file.
+        facts: A file of facts; cases are made of them.
         prefix: Take only cases whose key begins so (a part of a split).
         limit: Take so many, drawn with ``seed``.
         overlapping: What becomes of cases that share a subject or key with the evaluated split: ``refuse`` the run

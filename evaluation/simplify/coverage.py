@@ -15,12 +15,15 @@ class Coverage(NamedTuple):
     """Counts over documents.
 
     Attributes:
-        documents: All of them. ``without``: those without a fact, which are left unedited.
-        facts: Statements with a target. ``empty``: statements without one.
+        documents: All of them.
+        without: Those without a fact, which are left unedited.
+        facts: Statements with a target.
+        empty: Statements without one.
         duplicates: Facts that a document has a second time.
         ambiguous: Documents with one filled prompt and several targets.
         target_in_prompt: Facts whose target's letters stand in their prompt, case and punctuation aside.
-        probes: All probes. ``answers``: those an accepted answer of which is a target of their document.
+        probes: All probes.
+        answers: Those an accepted answer of which is a target of their document.
     """
 
     documents: int

@@ -15,7 +15,8 @@ class Word(NamedTuple):
     """A word of a sentence.
 
     Attributes:
-        text: As it stands there. ``space``: whether white space follows.
+        text: As it stands there.
+        space: Whether white space follows.
         head: Place of its head in the sentence; its own place for the root.
         relation: To its head, in spaCy's English scheme (``nsubj``, ``dobj`` ...).
         kind: Part of speech (Universal: ``VERB``, ``PROPN`` ...).

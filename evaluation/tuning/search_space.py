@@ -23,7 +23,8 @@ class SearchRange(Options):
     """A range of one option.
 
     Attributes:
-        log: Lowest and highest number, its logarithm uniform. ``linear``: the number itself uniform.
+        log: Lowest and highest number, its logarithm uniform.
+        linear: The number itself uniform.
         among: Values to choose from.
         depth: A layer, as a share of the model's depth from lowest to highest.
         span: With ``depth``: as many layers in a row that end there, fewest to most.

@@ -23,8 +23,10 @@ class ItemView(NamedTuple):
 
     Attributes:
         context: Of the page.
-        campaign: Where the item belongs. ``item``: content id.
-        form: What is asked. ``texts``: of the item, by name.
+        campaign: Where the item belongs.
+        item: Content id.
+        form: What is asked.
+        texts: Of the item, by name.
         before: Answers to begin with.
         training: Whether the right answer is told afterwards.
         saves: How often the person has saved an answer to it.

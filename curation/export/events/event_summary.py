@@ -15,7 +15,8 @@ class EventSummary(JudgedSummary):
     """Counts of a split of events.
 
     Attributes:
-        types: Events by type or topic. ``origins``: by where they come from.
+        types: Events by type or topic.
+        origins: By where they come from.
         facts, tendencies: Questions by scope.
         unknown, background: Factual questions in scope whose answer becomes unknown, and that need world knowledge.
         letters: Tendency questions by scope and right letter.

@@ -60,7 +60,8 @@ class FacetDesign(NamedTuple):
         person_aspect: Where the columns of (person, aspect) begin; -1 where there is one aspect.
         blocks: Random effects beside the units.
         fixed: Precision of each column's weak prior, 0 where a block has its own.
-        items: Items by id, rated or waiting. ``rated_cases``: cases with a rating.
+        items: Items by id, rated or waiting.
+        rated_cases: Cases with a rating.
     """
 
     methods: tuple[str, ...]

@@ -24,7 +24,8 @@ class FacetFit(NamedTuple):
 
     Attributes:
         design: What was fitted.
-        outer: Thresholds and effects (columns,) in logits. ``unit``: effects of the units (units,).
+        outer: Thresholds and effects (columns,) in logits.
+        unit: Effects of the units (units,).
         variance: Of the random effects by block; ``unit`` among them.
         freedom: Effective number of effects that each variance rests on.
         covariance: Of ``outer``, units integrated out (columns, columns).
@@ -97,7 +98,8 @@ class _Parts:
             sign of 0 where a rating has no such effect.
         pairs: For every two of threshold above, threshold below and effects of a rating, the place of their product in
             the outer block, flat (ratings, entries, entries).
-        every: Columns of those entries (ratings, entries). ``of``: unit of each rating.
+        every: Columns of those entries (ratings, entries).
+        of: Unit of each rating.
     """
 
     def __init__(self, design: FacetDesign) -> None:

@@ -42,7 +42,8 @@ class FacetReport(NamedTuple):
         raw: The plain means of the ratings that there are.
         differences: Every two methods on every aspect.
         severity: By person, in logits above the panel's mean: a positive one rates lower than the others.
-        ratings: How many there are. ``cases``: how many cases they are of.
+        ratings: How many there are.
+        cases: How many cases they are of.
         converged: Whether the fit came to rest.
     """
 

@@ -65,7 +65,8 @@ class _Board:
     """Every possible rating's vector, beside the covariance, kept up to date as ratings are counted as made.
 
     Attributes:
-        vectors: (ratings x aspects, columns), the units taken out. ``weight``: information of each.
+        vectors: (ratings x aspects, columns), the units taken out.
+        weight: Information of each.
         solved: Covariance times the gradients of all differences (columns, differences).
     """
 

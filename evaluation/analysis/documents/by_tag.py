@@ -27,7 +27,8 @@ class TagRow(NamedTuple):
 
     Attributes:
         tag: Its name.
-        probes: How many probes have it. ``cases``: of so many documents.
+        probes: How many probes have it.
+        cases: Of so many documents.
         constant: What the tag's most frequent answer elsewhere would score: a null method that reads nothing.
         values: EM of every method by label.
     """

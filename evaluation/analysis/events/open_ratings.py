@@ -108,13 +108,16 @@ class OpenAnswerFigures(NamedTuple):
     """One method's open answers on one aspect by one source.
 
     Attributes:
-        source: Who rated. ``counts``: whether the metrics rest on this source.
+        source: Who rated.
+        counts: Whether the metrics rest on this source.
         label: The method.
         aspect: What was rated; ``consistency`` of the answers out of scope with those before the edit.
         full: Share with full marks, pooled over questions, with its interval by event.
-        good: Share with 4 or more, likewise; ``mean``: mean rating.
-        rated: Answers with a rating. ``unscored``: those that the source left unscored, which are in no figure.
-            ``missing``: those that it was not asked about.
+        good: Share with 4 or more, likewise.
+        mean: Mean rating.
+        rated: Answers with a rating.
+        unscored: Those that the source left unscored, which are in no figure.
+        missing: Those that it was not asked about.
         same_words: Answers in the same words as before the edit, which count as the same tendency without a rater.
         bounds: The share with full marks if no unscored answer had got them, or each; None where none is unscored.
     """

@@ -20,7 +20,9 @@ class UnknownAnswers(NamedTuple):
         label: The method.
         precision: Of the questions answered so, the share whose answer has become unknown; pooled, by event.
         recall: Of the questions whose answer has become unknown, the share answered so.
-        said: Questions answered so. ``wanted``: questions whose answer has become unknown. ``right``: both.
+        said: Questions answered so.
+        wanted: Questions whose answer has become unknown.
+        right: Both.
         questions: Factual questions answered.
     """
 

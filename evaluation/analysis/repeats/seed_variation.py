@@ -18,8 +18,10 @@ class SeedVariation(NamedTuple):
     """One metric of one method over its seeds.
 
     Attributes:
-        metric: Name of the metric. ``values``: seed -> mean over the same cases, in the order of the seeds.
-        mean: Over the seeds. ``sd``: standard deviation over the seeds (n - 1). ``low``, ``high``: their range.
+        metric: Name of the metric.
+        values: Seed -> mean over the same cases, in the order of the seeds.
+        mean: Over the seeds.
+        sd: Standard deviation over the seeds (n - 1). ``low``, ``high``: their range.
     """
 
     metric: str

@@ -52,7 +52,8 @@ class Boost(Editor):
         Attributes:
             strength: Length of the added vector, in mean lengths of the last hidden state.
             tokens: Raise ``all`` tokens of the new object, or its ``first``.
-            read: Tokens of text that w is fitted to. ``sample``: of them, those that the direction is averaged over.
+            read: Tokens of text that w is fitted to.
+            sample: Of them, those that the direction is averaged over.
             ridge: Share of the mean key energy added to the diagonal of the least squares.
             corpus: Text file(s) of the sample; None: the shipped corpus.
         """

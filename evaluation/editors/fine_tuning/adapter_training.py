@@ -46,7 +46,8 @@ class AdapterTraining:
         lm: The model.
         texts: Prompt and new object of each edit.
         start: Adapters by the full name of their map; all edits start alike.
-        lr: Learning rate. ``weight_decay``: AdamW's.
+        lr: Learning rate.
+        weight_decay: AdamW's.
     """
 
     def __init__(

@@ -60,7 +60,8 @@ class FineTuning(Editor):
         """Options of FT: which layers, and how they are trained.
 
         Attributes:
-            steps: The most steps. ``lr``: Adam's learning rate.
+            steps: The most steps.
+            lr: Adam's learning rate.
             stop_below: Mean loss (nats a token) below which no update is made and training ends.
         """
 

@@ -32,7 +32,8 @@ class BreadthFirstFineTuning(MaskedFineTuning):
         """Options of FT-BF: those of FT, in epochs.
 
         Attributes:
-            epochs: The most passes over the requests. ``batch``: requests a step.
+            epochs: The most passes over the requests.
+            batch: Requests a step.
             lr: Adam's learning rate.
             stop_below: Loss (nats a token) of a batch that makes no update, and of an epoch that is the last.
             eos: Whether the end token follows the new object.

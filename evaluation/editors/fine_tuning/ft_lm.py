@@ -36,7 +36,8 @@ class LanguageModelFineTuning(WeightTraining):
         """Options of fine-tuning on texts: which weights, and how.
 
         Attributes:
-            epochs: Passes over the texts. ``lr``: AdamW's learning rate, constant; no weight decay.
+            epochs: Passes over the texts.
+            lr: AdamW's learning rate, constant; no weight decay.
             batch: Rows a step.
             pack: Tokens of a row that texts are joined into; None: a row a text.
             seed: Of the order of rows.

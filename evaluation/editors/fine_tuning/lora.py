@@ -57,11 +57,14 @@ class Lora(Editor):
         """Options of LoRA.
 
         Attributes:
-            rank: Rank r of every adapter. ``alpha``: the adapter's product is scaled by alpha / rank.
+            rank: Rank r of every adapter.
+            alpha: The adapter's product is scaled by alpha / rank.
             layers: Blocks that get adapters, from 0; None: all.
             modules: Names of linear maps inside a block, or the ends of such names ("q_proj"); None: the MLP's output
                 projection, or in a mixture of experts every map into the residual beside it (of the attention).
-            steps: The most steps. ``lr``: AdamW's learning rate. ``weight_decay``: AdamW's.
+            steps: The most steps.
+            lr: AdamW's learning rate.
+            weight_decay: AdamW's.
             stop_below: Mean loss (nats a token) below which no update is made and training ends.
             seed: Of the adapters' start.
         """

@@ -42,7 +42,8 @@ class InContextDistillation(WeightTraining):
         """Options of SIDE: which weights are trained, and how.
 
         Attributes:
-            steps: The most updates. ``lr``: AdamW's learning rate, constant; no weight decay.
+            steps: The most updates.
+            lr: AdamW's learning rate, constant; no weight decay.
             text_weight: Of the documents' loss as a language model (α). 0 leaves a term out.
             soft_weight: Of the divergence from the teacher (β).
             hard_weight: Of the answers' negative log-probability (γ).
@@ -97,7 +98,8 @@ class _TaughtRow(NamedTuple):
 
     Attributes:
         ids: What the model reads.
-        places: After which places tokens are predicted. ``goals``: these tokens.
+        places: After which places tokens are predicted.
+        goals: These tokens.
         teacher: Log-probabilities that are to be matched there, float32 [places, vocabulary].
     """
 

@@ -31,8 +31,11 @@ class GradientBatch(NamedTuple):
     """Lines padded on the right, run up to the first edited layer.
 
     Attributes:
-        ids: [rows, positions]. ``mask``: the same shape.
-        rows: Row of each target token. ``places``: position before it. ``goals``: the token itself.
+        ids: [rows, positions].
+        mask: The same shape.
+        rows: Row of each target token.
+        places: Position before it.
+        goals: The token itself.
     """
 
     ids: Tensor

@@ -62,9 +62,14 @@ class Mend(CheckpointEditor):
                 the support (kept in the cache). With a checkpoint, what follows but ``scale`` is read from it.
             scale: Factor on the learnt step sizes at editing.
             layers: Edited layers (MLP output projections), from 0; None: the last three.
-            rank: Rank of the network's maps. ``step_size``: step size of every layer before training.
-            steps: Training steps. ``lr``: Adam's learning rate. ``step_lr``: that of the step sizes' logarithms.
-            edits: Edits a step. ``equal``: prompts an edit that must follow it. ``kept``: prompts that must stay.
+            rank: Rank of the network's maps.
+            step_size: Step size of every layer before training.
+            steps: Training steps.
+            lr: Adam's learning rate.
+            step_lr: That of the step sizes' logarithms.
+            edits: Edits a step.
+            equal: Prompts an edit that must follow it.
+            kept: Prompts that must stay.
             edit_weight: Weight c of the edits' loss against the divergence.
             held_out: Training cases kept aside to choose the best step (at most a quarter).
             report_every: Steps between reports; the training is saved then.

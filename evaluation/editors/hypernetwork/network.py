@@ -36,7 +36,8 @@ class EditNetwork(nn.Module):
     U zero at the start: the network begins as the identity, that is as one step of plain gradient descent.
 
     Args:
-        inputs: Length of u. ``outputs``: length of δ.
+        inputs: Length of u.
+        outputs: Length of δ.
         layers: How many layers.
         rank: Rank of U·V.
         step: Step size of every layer at the start.

@@ -143,7 +143,8 @@ class Bm25Retrieval(Retrieval):
         """Options of BM25 retrieval: those of retrieval, and BM25's own.
 
         Attributes:
-            k1: Saturation of a word's frequency. ``b``: weight of a text's length.
+            k1: Saturation of a word's frequency.
+            b: Weight of a text's length.
         """
 
         k1: float = Field(default=1.5, ge=0)

@@ -65,7 +65,8 @@ class Bm25(Index):
 
     Args:
         texts: What is in the memory.
-        k1: Saturation of a word's frequency. ``b``: weight of a text's length.
+        k1: Saturation of a word's frequency.
+        b: Weight of a text's length.
     """
 
     def __init__(self, texts: Sequence[str], *, k1: float = 1.5, b: float = 0.75) -> None:
@@ -146,7 +147,8 @@ class Dense(Index):
 
     Args:
         texts: What is in the memory.
-        vectors: Encodes the texts. ``queries``: encodes what is looked up, where it has another prefix.
+        vectors: Encodes the texts.
+        queries: Encodes what is looked up, where it has another prefix.
     """
 
     def __init__(self, texts: Sequence[str], vectors: Vectors | None = None, *, queries: Vectors | None = None) -> None:

@@ -26,7 +26,8 @@ class ScriptIke(Ike):
         """Options of IKE with scripts, as IKE's.
 
         Attributes:
-            k: Demonstrations, each a question with a script. ``ratio``: shares of copy, update and retain.
+            k: Demonstrations, each a question with a script.
+            ratio: Shares of copy, update and retain.
             similarity: How near cases are found: ``embedding`` (all-MiniLM-L6-v2) or ``tfidf``.
         """
 

@@ -19,7 +19,8 @@ class PairTensors(NamedTuple):
     """Some questions, each beside the same number of events.
 
     Attributes:
-        question: Shape (questions, dimensions). ``events``: shape (questions, events, dimensions).
+        question: Shape (questions, dimensions).
+        events: Shape (questions, events, dimensions).
         measures: Shape (questions, events, measures).
         there: Whether there is an event at this place, shape (questions, events).
         words: Numbers of each question's words, filled up with ``BUCKETS``, shape (questions, words).

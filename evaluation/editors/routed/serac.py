@@ -64,11 +64,14 @@ class Serac(CheckpointEditor, RoutingEditor):
             encoder: Folder of the sentence encoder; None: all-MiniLM-L6-v2. ``head`` leaves it frozen; ``cross`` starts
                 from it, and finds the nearest events with it.
             shortlist: Events that the scorer looks at: the nearest by meaning and by words.
-            hidden: Width of the network. ``dropout``: share left out in training. Of ``head`` alone.
-            epochs: Passes over the questions; the one with the best held-out accuracy counts. ``batch``: questions a
-                step, of ``cross`` pairs.
-            lr: AdamW's learning rate. ``weight_decay``: its decay.
-            near: Events nearest to a question that it is told from. ``far``: drawn ones.
+            hidden: Width of the network.
+            dropout: Share left out in training. Of ``head`` alone.
+            epochs: Passes over the questions; the one with the best held-out accuracy counts.
+            batch: Questions a step, of ``cross`` pairs.
+            lr: AdamW's learning rate.
+            weight_decay: Its decay.
+            near: Events nearest to a question that it is told from.
+            far: Drawn ones.
             names_apart: A name in a question has a weight of its own; False: all names are one word. False where few
                 names stand for what is out of scope, as in ``events_from_facts``. Of ``head`` alone.
             held_out: Share of the events kept aside.

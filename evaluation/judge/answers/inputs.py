@@ -38,7 +38,8 @@ class AnswerInput:
         event: The edited event, in words.
         right: Text of the right option.
         edited: Whether the edit was in force.
-        before_item: Content id of the unedited model's answer, where the two are compared. ``before``: its text.
+        before_item: Content id of the unedited model's answer, where the two are compared.
+        before: Its text.
         writer: Model that wrote it, and ``editor``: the method. Never shown to a judge.
         refused: The model declined to answer.
     """

@@ -72,7 +72,8 @@ class Calibration(NamedTuple):
         judge: Its name in ratings, or ``judge:panel``.
         rows: By aspect and method.
         gaps: Differences, by aspect.
-        people: Who rated. ``synthetic``: those among them that are programs; their agreement is no finding.
+        people: Who rated.
+        synthetic: Those among them that are programs; their agreement is no finding.
         left_out: Ratings of people, and scripts, that do not count, by reason.
         estimator: What the judge's scores are.
         rubric: Name of the rubric.

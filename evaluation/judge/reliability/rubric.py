@@ -74,8 +74,10 @@ class RubricDisagreement(NamedTuple):
     """A rating that is not what the rule says.
 
     Attributes:
-        item: Content id of the script. ``rater``: who rated it.
-        given: The rating. ``rule``: what the rule says.
+        item: Content id of the script.
+        rater: Who rated it.
+        given: The rating.
+        rule: What the rule says.
         why: What the script names.
     """
 

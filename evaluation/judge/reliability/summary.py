@@ -36,10 +36,13 @@ class MethodRating(NamedTuple):
     """One rater's view of one method on one aspect.
 
     Attributes:
-        scripts: Rated or unscored. ``scored``: those with a rating. ``cases``: they belong to.
+        scripts: Rated or unscored.
+        scored: Those with a rating.
+        cases: They belong to.
         mean: Mean of case means over the scored ones; None where there is none.
-        by_case: Half width of its published 95 % interval over cases. ``by_script``: over single scripts, as the
-            paper's Table 3 seems to have it; too narrow where a case has several scripts.
+        by_case: Half width of its published 95 % interval over cases.
+        by_script: Over single scripts, as the paper's Table 3 seems to have it; too narrow where a case has several
+            scripts.
         worst, best: The mean if every unscored script were a 1, or a 7.
         low, high: Ends of the default 95 % interval of the mean, by case and inside the scale; None for a single case.
     """

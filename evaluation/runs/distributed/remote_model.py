@@ -24,7 +24,8 @@ class ModelDescription(NamedTuple):
     """What a worker says of its model.
 
     Attributes:
-        name: The name it was asked for by. ``revision``: what tells its weights from others.
+        name: The name it was asked for by.
+        revision: What tells its weights from others.
         layout: Where its parts stand.
         environment: Of the worker: device, versions, attention (``evaluation.engines.environment``).
     """

@@ -69,7 +69,9 @@ class Worker:
     """Runs in a process of its own: the model, the methods made for it, the fast engine.
 
     Args:
-        config: The run. ``support``: what methods may learn from. ``load``: gives the model.
+        config: The run.
+        support: What methods may learn from.
+        load: Gives the model.
         shard: Journal of what this worker has finished.
     """
 

@@ -69,7 +69,8 @@ class Candidates(NamedTuple):
     """What a model answers of a pool.
 
     Attributes:
-        model: Its name. ``revision``: what tells its weights from others.
+        model: Its name.
+        revision: What tells its weights from others.
         known: The answer that it gives under all prompts, by question.
         left: Number of questions that are left after each prompt.
     """

@@ -31,7 +31,8 @@ class StateScores(Frozen):
         case: Key of the case with which they were asked: the first whose edit stands in the model.
         after: Number of edits in the model, where there are several.
         places: Places of the questions in the set, ascending.
-        logprobs: Sums over the answers' tokens (nats). ``tokens``: their numbers.
+        logprobs: Sums over the answers' tokens (nats).
+        tokens: Their numbers.
         greedy: ``1`` or ``0`` a question: all tokens are the most probable ones; ``-`` where that is not known.
         truncated: Places of questions that lost their beginning.
         errors: Why there is no answer, by place.

@@ -20,7 +20,8 @@ class Factor(NamedTuple):
     """Cholesky factor of C + εI, lower, float64 [inner, inner].
 
     Attributes:
-        lower: The factor. ``ridge``: ε, in units of C; 0 where C was taken as it is.
+        lower: The factor.
+        ridge: Ε, in units of C; 0 where C was taken as it is.
     """
 
     lower: Tensor

@@ -20,7 +20,8 @@ class CovarianceOptions(Protocol):
     """Options that say where second moments come from.
 
     Attributes:
-        corpus: Text file(s), or ``hub:NAME...``; None: the shipped corpus. ``cap``: most tokens of one document.
+        corpus: Text file(s), or ``hub:NAME...``; None: the shipped corpus.
+        cap: Most tokens of one document.
         moments: A ready file instead (``KeyCovariance.save`` for one layer, or a pack).
     """
 

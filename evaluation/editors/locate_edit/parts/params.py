@@ -16,9 +16,12 @@ class ValueSearchParams(Options):
     """How the value is searched for (``value_search``), and in which contexts.
 
     Attributes:
-        steps: Evaluations of the loss in the search (one more than updates). ``lr``: Adam's learning rate.
-        kl_weight: Weight of the divergence on "{} is a". ``weight_decay``: weight of |δ|/|v₀|².
-        clamp: δ stays within this many |v₀|. ``stop_below``: loss at which the search ends.
+        steps: Evaluations of the loss in the search (one more than updates).
+        lr: Adam's learning rate.
+        kl_weight: Weight of the divergence on "{} is a".
+        weight_decay: Weight of |δ|/|v₀|².
+        clamp: δ stays within this many |v₀|.
+        stop_below: Loss at which the search ends.
         templates: Context templates, each ending in ``{}``, the first a bare ``{}``; None: sampled from the model.
         template_lengths: Pairs (tokens, how many) for sampling.
     """
@@ -37,8 +40,8 @@ class CovarianceParams(Options):
     """Where the keys' second moments come from (``covariance_source``).
 
     Attributes:
-        corpus: Text file(s) for them, or ``hub:NAME...``; None: the shipped corpus. ``cap``: most tokens of one
-            document.
+        corpus: Text file(s) for them, or ``hub:NAME...``; None: the shipped corpus.
+        cap: Most tokens of one document.
         moments: File of ready second moments (``KeyCovariance.save``, or a pack), instead of a corpus.
         ridge: Added to their diagonal, as a share of its mean; needed where the corpus has fewer tokens than a key
             entries.
