@@ -29,8 +29,8 @@ class Rater(NamedTuple):
     """Who made a rating or a verdict.
 
     Attributes:
-        kind: ``person``; ``program``: one that rates in a person's place.
-        judge: A language model; ``adjudicated``: a lead's decision between others.
+        kind: ``person``; ``program``: one that rates in a person's place; ``judge``: a language model;
+            ``adjudicated``: a lead's decision between others.
         name: A pseudonym, or the judge's model and prompt profile.
     """
 
