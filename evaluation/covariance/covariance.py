@@ -106,7 +106,8 @@ def key_covariances(
 
 
 def _identity_of_pass(lm: LM, corpus: TextSource, cap: int | None) -> dict[str, Any]:
-    return {"model": lm.revision, "dtype": str(lm.dtype), "corpus": corpus.digest, "cap": _cap(lm, cap)}
+    own = {"model": lm.revision, "dtype": str(lm.dtype), "corpus": corpus.digest, "cap": _cap(lm, cap)}
+    return own | lm.other_numerics
 
 
 def _kept(
@@ -152,6 +153,7 @@ def identity(lm: LM, layer: int, corpus: TextSource, cap: int | None) -> Mapping
         "layer": layer,
         "corpus": corpus.digest,
         "cap": _cap(lm, cap),
+        **lm.other_numerics,
     }
 
 

@@ -103,6 +103,11 @@ class ModelScorer:
         return self.lm.revision
 
     @property
+    def other_attention(self) -> str:
+        """How it computes attention, where that is not as usual."""
+        return self.lm.other_attention
+
+    @property
     def device(self) -> str:
         """Where ids go."""
         return str(self.lm.device)

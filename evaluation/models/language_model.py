@@ -44,6 +44,7 @@ class LM:
                 "the tokenizer gives no character offsets", where=name, fix="the model needs a fast tokenizer"
             )
         self.model, self.tokenizer, self.name, self.revision = model, tokenizer, name, revision
+        self.other_attention = ""
         self.encodings = EncodingMemory(tokenizer)
         model.eval().requires_grad_(False)
         if len(self.devices) > 1:
@@ -83,7 +84,13 @@ class LM:
         layout = cached_architecture(got.model)
         lm = cls(got.model, got.tokenizer, name=name, revision=got.revision or "", layout=layout)
         lm.revision = lm.revision or lm.weights_digest()[:20]
+        lm.other_attention = loading.other_attention(got.model, attention)
         return lm
+
+    @property
+    def other_numerics(self) -> dict[str, str]:
+        """What figures depend on beside weights and type, for keys: empty where attention is computed as usual."""
+        return {"attention": self.other_attention} if self.other_attention else {}
 
     @property
     def device(self) -> torch.device:

@@ -86,6 +86,16 @@ def load(
     return LoadedModel(model, tokenizer, revision)
 
 
+def other_attention(model: Any, asked: Attention | None) -> str:
+    """The attention that was asked for, where transformers would not have chosen it; else empty.
+
+    Figures differ: token log-probabilities of SmolLM2 by 5e-6 in float32 and by 0.14 in bfloat16 between ``eager`` and
+    ``sdpa``, on a CPU.
+    """
+    usual = "sdpa" if getattr(model, "_supports_sdpa", False) else "eager"
+    return "" if asked in (None, usual) else asked
+
+
 def load_tokenizer(name: str, *, trust_remote_code: bool = False) -> Any:
     """A model's fast tokenizer, without its weights; names as for ``load``.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from curation.files.journal import Journal
 from curation.files.model_packages import cache_dir
@@ -15,6 +16,9 @@ from schemas.core.errors import UserError
 from schemas.core.ids import slug
 from schemas.probes import Probe
 
+if TYPE_CHECKING:
+    from evaluation.models.language_model import LM
+
 log = logging.getLogger(__name__)
 
 
@@ -22,7 +26,8 @@ class BaselineAnswers:
     """A file of answers by probe, for one model revision and precision.
 
     Args:
-        folder: Where such files stand. ``revision``, ``dtype``: of the model.
+        folder: Where such files stand. ``revision``, ``dtype``: of the model. ``attention``: how it computes attention,
+            where that is not as usual (``LM.other_attention``).
 
     Example:
         >>> import tempfile
@@ -36,15 +41,16 @@ class BaselineAnswers:
         [True]
     """
 
-    def __init__(self, folder: Path, *, revision: str, dtype: str) -> None:
-        scorer = COMPONENTS["scorer"]
-        self.path = folder / f"answers-{slug(revision)}-{dtype}-scorer{scorer}.jsonl"
+    def __init__(self, folder: Path, *, revision: str, dtype: str, attention: str = "") -> None:
+        scorer, other = COMPONENTS["scorer"], f"-{attention}" if attention else ""
+        self.path = folder / f"answers-{slug(revision)}-{dtype}{other}-scorer{scorer}.jsonl"
         self._known: dict[str, Answer] | None = None
 
     @classmethod
-    def of_run(cls, config: RunConfig, revision: str) -> BaselineAnswers:
+    def of_run(cls, config: RunConfig, lm: LM) -> BaselineAnswers:
         """The file for a run's model and precision, in the program's cache folder."""
-        return cls(cache_dir() / "answers", revision=revision, dtype=config.dtype)
+        folder = cache_dir() / "answers"
+        return cls(folder, revision=lm.revision, dtype=config.dtype, attention=lm.other_attention)
 
     def find(self, probes: Sequence[Probe]) -> list[Answer] | None:
         """Answers to all probes, or None where one is not known."""

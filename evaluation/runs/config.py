@@ -94,8 +94,8 @@ class RunConfig(Options):
         endpoint: How that endpoint is asked.
         device: ``auto``, ``cpu``, ``cuda``, ``cuda:1`` ...
         dtype: ``float32``, ``bfloat16``, ``float16``, or ``tf32``: float32 whose products a CUDA device rounds.
-        attention: ``eager`` or ``sdpa``; as transformers chooses where it is not given. As the device, it is no part of
-            a run's identity.
+        attention: ``eager`` or ``sdpa``; as transformers chooses where it is not given. Another one than that is part
+            of a run's identity, because figures differ.
         editors: Methods by label, the name the tables show. In TOML a list of names or of tables also serves.
         metrics: Names of metrics; a metric may be added to a finished run, only what it asks anew is computed.
         generation: How texts are written, for metrics that ask for them.

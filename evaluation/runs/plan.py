@@ -147,6 +147,7 @@ def make_manifest(
 ) -> RunManifest:
     """What the numbers depend on; the key is its hash. Device, batch size and metrics are no part of it.
 
+    How attention is computed stands among the components where it is not as usual (``LM.other_attention``).
     ``support`` is the digest of the run's support; it counts only for methods that depend on it. ``variant`` is the
     validity variant of the row.
     """
@@ -154,6 +155,8 @@ def make_manifest(
     components = {str(k): str(v) for k, v in editor.components.items()}
     if support and editor.wants_support(params):
         components["support"] = support
+    if attention := getattr(scorer, "other_attention", ""):
+        components["attention"] = str(attention)
     if variant is not None:
         components[COMPONENT] = f"{variant.name}@{variant.version}"
     data: dict[str, Any] = {

@@ -144,7 +144,7 @@ def _model_parts(config: RunConfig, support: Support, lm: LM | None) -> Iterator
 
         with RayEngine(config, support=support) as workers:
             far = workers.model()
-            answered = BaselineAnswers.of_run(config, far.lm.revision)
+            answered = BaselineAnswers.of_run(config, far.lm)
             make = partial(remote_editor, far.lm, cache)
             yield _RunParts(RemoteScorer(far), make, workers, answered, far.environment)
         return
@@ -154,7 +154,7 @@ def _model_parts(config: RunConfig, support: Support, lm: LM | None) -> Iterator
         return make_editor(name, model, cache, params)
 
     with make_engine(config, model, support=support) as engine:
-        yield _RunParts(ModelScorer(model), make_here, engine, BaselineAnswers.of_run(config, model.revision))
+        yield _RunParts(ModelScorer(model), make_here, engine, BaselineAnswers.of_run(config, model))
 
 
 @contextmanager

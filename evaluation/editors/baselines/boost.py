@@ -167,6 +167,7 @@ class Boost(Editor):
         if self._ready is None:
             p, lm = self.params, self.lm
             identity: dict[str, Any] = {"model": lm.revision, "dtype": str(lm.dtype), "corpus": self._corpus().digest}
+            identity |= lm.other_numerics
             identity |= {"read": p.read, "ridge": p.ridge, "version": self.version}
             tensors = self.cache.load_tensors(KIND, identity)
             if tensors is None:

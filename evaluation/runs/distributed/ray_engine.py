@@ -127,8 +127,9 @@ class RayEngine:
         for done in recorded:
             yield done
         finished = {done.job.key for done in recorded}
+        if not (left := [job for job in jobs if job.key not in finished]):
+            return
         size = self.config.group or self._group()
-        left = [job for job in jobs if job.key not in finished]
         waiting = deque(
             WorkerTask(method, params, tuple((j.key, j.case, j.probes) for j in left[i : i + size]))
             for i in range(0, len(left), size)
@@ -168,7 +169,13 @@ class RayEngine:
 
     def _identity(self, editor: EditorLike) -> str:
         assert self.lm is not None, "given, or asked for by ``model``"
-        return shard_identity(editor, revision=self.lm.revision, dtype=self.config.dtype, support=self.support)
+        return shard_identity(
+            editor,
+            revision=self.lm.revision,
+            dtype=self.config.dtype,
+            support=self.support,
+            attention=self.lm.other_attention,
+        )
 
     @cached_property
     def _resources(self) -> Mapping[str, float]:

@@ -28,12 +28,14 @@ class ModelDescription(NamedTuple):
         revision: What tells its weights from others.
         layout: Where its parts stand.
         environment: Of the worker: device, versions, attention (``evaluation.engines.environment``).
+        other_attention: How it computes attention, where that is not as usual.
     """
 
     name: str
     revision: str
     layout: Layout
     environment: dict[str, Any]
+    other_attention: str = ""
 
 
 class RemoteModel(NamedTuple):
@@ -127,4 +129,6 @@ def weightless(description: ModelDescription, *, dtype: str) -> LM:
     decoder: Any = AutoModelForCausalLM  # its factories have no types
     with torch.device("meta"):
         model = decoder.from_config(config, dtype=pick_dtype(dtype))
-    return LM(model, tokenizer, name=name, revision=revision, layout=description.layout)
+    lm = LM(model, tokenizer, name=name, revision=revision, layout=description.layout)
+    lm.other_attention = description.other_attention
+    return lm

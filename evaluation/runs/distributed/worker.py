@@ -47,10 +47,11 @@ def load_model(config: RunConfig) -> LM:
     return LM.load(config.model, device=device, dtype=config.dtype, attention=config.attention)
 
 
-def shard_identity(editor: EditorLike, *, revision: str, dtype: str, support: Support) -> str:
+def shard_identity(editor: EditorLike, *, revision: str, dtype: str, support: Support, attention: str = "") -> str:
     """What a finished case in a shard depends on beside the case itself: model, method, options, support.
 
     A folder may have been used with another model or another version of a method; its shards are not taken then.
+    ``attention`` is how the model computes it, where that is not as usual.
     """
     params = plain_params(editor)
     data = {
@@ -62,7 +63,7 @@ def shard_identity(editor: EditorLike, *, revision: str, dtype: str, support: Su
         "dtype": dtype,
         "support": support.digest if editor.wants_support(params) else "",
     }
-    return content_id("shard", data)
+    return content_id("shard", data | ({"attention": attention} if attention else {}))
 
 
 class Worker:
@@ -91,7 +92,8 @@ class Worker:
     def describe(self) -> ModelDescription:
         """What the process that hands out work must know of the model, which it does not load itself."""
         lm = self.lm
-        return ModelDescription(lm.name, lm.revision, lm.layout, environment(str(lm.device), weights=lm.model))
+        made_in = environment(str(lm.device), weights=lm.model)
+        return ModelDescription(lm.name, lm.revision, lm.layout, made_in, lm.other_attention)
 
     def work(self, task: WorkerTask) -> list[dict[str, Any]]:
         """Do a task; every finished case is in the shard before the answer leaves."""
@@ -102,7 +104,13 @@ class Worker:
             self._editors[key] = make_editor(task.method, self.lm, self.cache, task.params)
             self._editors[key].prepare(self.support.cases)
         editor = self._editors[key]
-        identity = shard_identity(editor, revision=self.lm.revision, dtype=self.config.dtype, support=self.support)
+        identity = shard_identity(
+            editor,
+            revision=self.lm.revision,
+            dtype=self.config.dtype,
+            support=self.support,
+            attention=self.lm.other_attention,
+        )
         out = []
         jobs = [Job(*job) for job in task.jobs]
         with Journal(self.shard, write=True) as journal:

@@ -74,6 +74,17 @@ def test_measured_once(tiny: LM, corpus: Corpus, cache: Cache, monkeypatch: pyte
     assert len(measurements) == 5
 
 
+def test_moments_of_another_attention_are_measured_anew(
+    tiny: LM, corpus: Corpus, cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key_covariances(tiny, [0], corpus, cache=cache)
+    usual = moments.identity(tiny, 0, corpus, None)
+    assert set(usual) == {"model", "dtype", "layer", "corpus", "cap"}, "the key that it always had"
+    monkeypatch.setattr(tiny, "other_attention", "eager")
+    assert moments.identity(tiny, 0, corpus, None) == {**usual, "attention": "eager"}
+    assert cached_covariance(tiny, 0, corpus, cache=cache) is None
+
+
 def test_the_model_is_left_as_it_was(tiny: LM, corpus: Corpus, cache: Cache) -> None:
     digest = tiny.weights_digest()
     key_covariances(tiny, [0, 1, 2], corpus, cache=cache)

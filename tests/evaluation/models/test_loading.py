@@ -217,3 +217,13 @@ def test_attention_is_chosen_and_on_record(attention: Any, tmp_path: Path) -> No
     assert environment("cpu", weights=loaded.model)["attention"] == attention
     gaps = zip(score(loaded, [PROBE])[0].targets, score(lm, [PROBE])[0].targets, strict=True)
     assert all(abs(a.logprob - b.logprob) < 1e-4 for a, b in gaps)
+
+
+def test_attention_that_is_not_the_usual_stands_in_keys(tmp_path: Path) -> None:
+    """Keys that were made without asking, or asking for the usual, stay as they are."""
+    make("llama").model.save_pretrained(tmp_path)
+    make("llama").tokenizer.save_pretrained(tmp_path)
+    by_choice = {a: LM.load(str(tmp_path), device="cpu", attention=a) for a in (None, "sdpa", "eager")}
+    assert {a: lm.other_attention for a, lm in by_choice.items()} == {None: "", "sdpa": "", "eager": "eager"}
+    assert [lm.other_numerics for lm in by_choice.values()] == [{}, {}, {"attention": "eager"}]
+    assert len({lm.revision for lm in by_choice.values()}) == 1, "the same weights"

@@ -35,6 +35,13 @@ def test_another_model_or_precision_is_asked_anew(change, tmp_path):
     assert run(tmp_path / "b", tmp_path / "kept", **change)[1] == 8
 
 
+def test_answers_of_another_attention_stand_apart(tmp_path):
+    usual = BaselineAnswers(tmp_path, revision="r", dtype="float32")
+    assert usual.path.name.startswith("answers-r-float32-scorer"), "as before there was a choice"
+    other = BaselineAnswers(tmp_path, revision="r", dtype="float32", attention="eager")
+    assert other.path.name == usual.path.name.replace("float32", "float32-eager")
+
+
 def test_a_damaged_file_costs_time_only(tmp_path):
     first, _ = run(tmp_path / "a", tmp_path / "kept")
     (path,) = (tmp_path / "kept").glob("answers-*.jsonl")

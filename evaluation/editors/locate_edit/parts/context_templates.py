@@ -57,6 +57,7 @@ def sample_templates(
             begins on its own.
     """
     identity = {"model": lm.revision, "dtype": str(lm.dtype), "lengths": [list(p) for p in lengths], "version": VERSION}
+    identity |= lm.other_numerics
     identity |= {"starts": list(starts)} if starts else {}
     templates = cache.load_json(KIND, identity)
     if templates is None:

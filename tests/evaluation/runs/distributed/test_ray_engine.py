@@ -134,6 +134,26 @@ def written(out: Path, monkeypatch: pytest.MonkeyPatch, **more: Any) -> tuple[Ra
     return engine, jobs, editor
 
 
+def test_no_worker_is_started_where_the_shards_hold_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would load the model and have nothing to do."""
+    pytest.importorskip("ray")
+    engine, jobs, editor = written(tmp_path, monkeypatch)
+
+    def start() -> None:
+        raise AssertionError("a worker is started")
+
+    monkeypatch.setattr(engine, "_start", start)
+    assert {done.job.key for done in engine.work(editor, list(jobs.values()))} == set(jobs)
+    assert list(engine.work(editor, [])) == []
+
+
+def test_shards_of_another_attention_are_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine, jobs, editor = written(tmp_path, monkeypatch)
+    assert engine.lm is not None
+    engine.lm.other_attention = "eager"
+    assert engine._from_shards(engine._identity(editor), jobs) == []
+
+
 def test_shards_are_taken_by_the_run_that_wrote_them_and_by_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
