@@ -99,6 +99,7 @@ def _check(name: str, model: str, cases: tuple[Case, ...], settings: dict[str, A
     from evaluation.runs.config import EditorChoice
     from evaluation.runs.separation import check_editors
     from evaluation.runs.support import Support
+    from evaluation.saved_edits.merged_weights import not_savable
 
     kind = EDITORS.get(name)
     check_options(name, model, settings, where=f"--set for '{name}'")
@@ -112,6 +113,8 @@ def _check(name: str, model: str, cases: tuple[Case, ...], settings: dict[str, A
             if kind.trainable
             else "use a method that changes weights, such as rome, memit, ft or lora",
         )
+    if kind.routes:
+        raise not_savable(name)
     choice = EditorChoice(name=name, params=settings)
     split = make_split("edit", cases)
     check_editors({name: choice}, split=split, support=Support(), model=model)

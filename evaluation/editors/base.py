@@ -36,6 +36,7 @@ class Editor(ABC):
         trainable: Whether it has a ``train`` method, for ``scedit model train``.
         trains_without_model: Whether its training needs no language model; its ``lm`` is None then.
         edits_mlp: Whether it changes the MLP's output projection, which mixtures of experts have not.
+        routes: Whether its edits are switched on prompt by prompt, so that no weights or adapter can hold them.
 
     Args:
         params: Its options.
@@ -54,6 +55,7 @@ class Editor(ABC):
     trainable: ClassVar[bool] = False
     trains_without_model: ClassVar[bool] = False
     edits_mlp: ClassVar[bool] = False
+    routes: ClassVar[bool] = False
 
     params: Any  # an instance of the class's own Params
 

@@ -149,3 +149,19 @@ class WeightEdit(PlainPrompts):
         """The model with its weights changed; restored bit for bit at the end, also after an exception or Ctrl-C."""
         with applied(lm.model, self.deltas):
             yield lm
+
+
+@dataclass(frozen=True)
+class CarryingEdit(WeightEdit):
+    """An edit that holds all that its method has edited so far: the next one of a sequence goes on from it.
+
+    Attributes:
+        carried: What the next edit needs; of edits that others followed nobody asks for it.
+    """
+
+    carried: Any = None
+
+
+def carried_by(earlier: Sequence[Edit]) -> Any:
+    """What the newest of some edits carries; None where none does."""
+    return next((e.carried for e in reversed(earlier) if isinstance(e, CarryingEdit) and e.carried is not None), None)

@@ -1,7 +1,8 @@
 """A different edit in every row of a batch: weights stay as they are, each row's change is added to module outputs.
 
 All rows' low-rank changes of a module are one batched product; dense ones are one batched product over rows grouped by
-their edit. ``applied`` in ``evaluation.edits.weight_deltas`` is the slow twin that this equals.
+their edit; routed ones come last, each row sent on by its own prompt. ``applied`` in
+``evaluation.edits.weight_deltas`` is the slow twin that this equals.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from evaluation.edits.routed_deltas import RoutedDelta, prompts_of_pass, route_groups
 from evaluation.edits.weight_deltas import Delta, DenseDelta, LowRankDelta, owner
 from evaluation.models.hooks import home_of, replace_output
 
@@ -42,10 +44,13 @@ class PerRow:
         self._modules: dict[str, nn.Module] = {}
         low: dict[str, dict[int, list[LowRankDelta]]] = {}
         dense: dict[str, dict[int, list[DenseDelta]]] = {}
+        self._routed: dict[str, dict[int, RoutedDelta]] = {}
         for n, deltas in enumerate(edits):
             for delta in deltas:
                 self._modules[delta.weight] = owner(model, delta)
-                if isinstance(delta, LowRankDelta):
+                if isinstance(delta, RoutedDelta):  # of several the newest holds
+                    self._routed.setdefault(delta.weight, {})[n] = delta.on(self._device(delta.weight))
+                elif isinstance(delta, LowRankDelta):
                     low.setdefault(delta.weight, {}).setdefault(n, []).append(delta)
                 else:
                     dense.setdefault(delta.weight, {}).setdefault(n, []).append(delta)
@@ -81,8 +86,23 @@ class PerRow:
                     changes.append(_low_rank(self._low[name], index.to(device)))
                 if name in self._dense:
                     changes.append(_dense(self._dense[name], list(rows)))
-                hooks.enter_context(replace_output(module, _adder(changes)))
+                if changes:
+                    hooks.enter_context(replace_output(module, _adder(changes)))
+                if any(row in self._routed.get(name, ()) for row in rows):
+                    hooks.enter_context(replace_output(module, self._router(name, list(rows))))
             yield
+
+    @property
+    def is_routed(self) -> bool:
+        """Whether an edit routes: passes must then say where their prompts end (``tell_prompts``)."""
+        return bool(self._routed)
+
+    def _router(self, name: str, rows: list[int]) -> Callable[[Tensor, Tensor], Tensor]:
+        def change(keys: Tensor, out: Tensor) -> Tensor:
+            prompts = prompts_of_pass(self.model, name)
+            return out if prompts is None else route_groups(self._routed[name], rows, keys, out, prompts, (self, name))
+
+        return change
 
 
 def _sum(deltas: list[DenseDelta]) -> Tensor:

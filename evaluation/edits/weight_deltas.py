@@ -2,7 +2,8 @@
 
 A delta is always given in [out, in] orientation and in float32; ``applied`` turns it for modules that store [in, out].
 Float32 weights are changed in place and copied back. Weights of a narrower type stay untouched: the product with the
-delta is added in float32 to the module's output, so that changes smaller than the type's rounding do not vanish.
+delta is added in float32 to the module's output, so that changes smaller than the type's rounding do not vanish. Routed
+changes (``evaluation.edits.routed_deltas``) leave every weight as it is and change its module's output.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
 
+from evaluation.edits.routed_deltas import RoutedDelta, apply_routed
 from evaluation.models.hooks import home_of, replace_output
 from evaluation.models.linear_maps import is_transposed, linear_shape
 from schemas.core.errors import UserError
@@ -89,7 +92,10 @@ class DenseDelta:
         return float(self.value.norm())
 
 
-Delta = LowRankDelta | DenseDelta
+WeightDelta = LowRankDelta | DenseDelta
+"""A change of a weight itself."""
+
+Delta = WeightDelta | RoutedDelta
 
 
 @contextmanager
@@ -104,7 +110,7 @@ def applied(model: nn.Module, deltas: Sequence[Delta]) -> Iterator[None]:
     with ExitStack() as hooks:
         try:
             for delta, module in places:
-                apply_delta(delta, module, saved=saved, hooks=hooks)
+                apply_delta(delta, module, model=model, saved=saved, hooks=hooks)
             yield
         finally:
             restore(saved)
@@ -114,7 +120,8 @@ class DeltaStack:
     """Deltas that come into force one after the other and stay, all undone at the block's end.
 
     Every changed weight is copied once, however many deltas it gets. Beside a narrow weight, which is not changed, its
-    deltas are kept as one: factors side by side while these are smaller than the weight, else their sum.
+    deltas are kept as one: factors side by side while these are smaller than the weight, else their sum. Of routed
+    changes of one module the newest holds.
 
     Example:
         >>> model = nn.Sequential(nn.Linear(2, 2, bias=False))
@@ -131,7 +138,8 @@ class DeltaStack:
     def __init__(self, model: nn.Module) -> None:
         self._model, self._hooks = model, ExitStack()
         self._saved: dict[nn.Module, Tensor] = {}
-        self._beside: dict[nn.Module, Delta] = {}
+        self._beside: dict[nn.Module, WeightDelta] = {}
+        self._routed: dict[nn.Module, list[RoutedDelta]] = {}
 
     def __enter__(self) -> DeltaStack:
         return self
@@ -143,13 +151,23 @@ class DeltaStack:
             UserError: a delta names no linear module's weight, or is of another shape; then none is put on.
         """
         for delta, module in [(delta, owner(self._model, delta)) for delta in deltas]:
-            if not _is_narrow(module):
-                apply_delta(delta, module, saved=self._saved, hooks=self._hooks)
+            if isinstance(delta, RoutedDelta):
+                self._route(delta, module)
+            elif not _is_narrow(module):
+                apply_delta(delta, module, model=self._model, saved=self._saved, hooks=self._hooks)
             elif module in self._beside:
                 self._beside[module] = joint(self._beside[module], on(delta, home_of(module)))
             else:
                 self._beside[module] = on(delta, home_of(module))
                 self._hooks.enter_context(replace_output(module, self._adding(module)))
+
+    def _route(self, delta: RoutedDelta, module: nn.Module) -> None:
+        """Put a routed change in the place of the module's earlier one."""
+        if module in self._routed:
+            self._routed[module][0] = on(delta, home_of(module))
+        else:
+            self._routed[module] = [on(delta, home_of(module))]
+            self._hooks.enter_context(apply_routed(self._model, module, self._routed[module]))
 
     def _adding(self, module: nn.Module) -> Callable[[Tensor, Tensor], Tensor]:
         return lambda keys, out: _adder(self._beside[module])(keys, out)
@@ -159,11 +177,17 @@ class DeltaStack:
             self._hooks.close()
         finally:
             self._beside.clear()
+            self._routed.clear()
             restore(self._saved)
 
 
-def apply_delta(delta: Delta, module: nn.Module, *, saved: dict[nn.Module, Tensor], hooks: ExitStack) -> None:
+def apply_delta(
+    delta: Delta, module: nn.Module, *, model: nn.Module, saved: dict[nn.Module, Tensor], hooks: ExitStack
+) -> None:
     """Change a module by a delta: its weight, of which a copy is saved, or its output where the weight is narrow."""
+    if isinstance(delta, RoutedDelta):
+        hooks.enter_context(apply_routed(model, module, [on(delta, home_of(module))]))
+        return
     weight = module.weight
     assert isinstance(weight, Tensor)
     if _is_narrow(module):
@@ -181,7 +205,7 @@ def _is_narrow(module: nn.Module) -> bool:
     return module.weight.dtype not in (torch.float32, torch.float64)
 
 
-def joint(one: Delta, other: Delta) -> Delta:
+def joint(one: WeightDelta, other: WeightDelta) -> WeightDelta:
     """Two changes of one weight as one, of the form that takes less memory."""
     if isinstance(one, LowRankDelta) and isinstance(other, LowRankDelta):
         rank = one.left.shape[1] + other.left.shape[1]
@@ -207,7 +231,7 @@ def restore(saved: dict[nn.Module, Tensor]) -> None:
         raise interrupt
 
 
-def _adder(delta: Delta) -> Callable[[Tensor, Tensor], Tensor]:
+def _adder(delta: WeightDelta) -> Callable[[Tensor, Tensor], Tensor]:
     """The change of a module's output that stands for a delta of its weight."""
 
     def change(keys: Tensor, out: Tensor) -> Tensor:
@@ -216,11 +240,19 @@ def _adder(delta: Delta) -> Callable[[Tensor, Tensor], Tensor]:
     return change
 
 
-def on(delta: Delta, device: torch.device) -> Delta:
+_D = TypeVar("_D", bound=Delta)
+
+
+def on(delta: _D, device: torch.device) -> _D:
     """The delta with its tensors on a device."""
-    if isinstance(delta, LowRankDelta):
-        return LowRankDelta(delta.weight, delta.left.to(device), delta.right.to(device))
-    return DenseDelta(delta.weight, delta.value.to(device))
+    moved: Delta
+    if isinstance(delta, RoutedDelta):
+        moved = delta.on(device)
+    elif isinstance(delta, LowRankDelta):
+        moved = LowRankDelta(delta.weight, delta.left.to(device), delta.right.to(device))
+    else:
+        moved = DenseDelta(delta.weight, delta.value.to(device))
+    return moved  # type: ignore[return-value]
 
 
 def owner(model: nn.Module, delta: Delta) -> nn.Module:

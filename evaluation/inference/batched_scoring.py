@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from evaluation.edits.per_row import PerRow
+from evaluation.edits.routed_deltas import PromptRows, RoutedDelta, is_routed, tell_prompts_if
 from evaluation.edits.weight_deltas import Delta
 from evaluation.inference.batching import TokenBudget, default_budget, in_batches
 from evaluation.inference.partial_forward import LayerInput, resume_at
@@ -89,6 +90,7 @@ class _EditRow(NamedTuple):
     tree: TokenTree
     reads: tuple[TokenRead, ...]  # their row is not yet known
     start: int | None  # layer at which the pass may begin
+    prompt: int = 0  # tokens of the one prompt that a routed row begins with; 0 where nothing routes
 
 
 class EditScorer:
@@ -133,8 +135,9 @@ class EditScorer:
             for t in targets_of(by_id.values(), probe_prompts)
         )
         for n, (one, unique, prompts) in enumerate(zip(edited, unique_probes, texts, strict=True)):
+            routed = is_routed(self.lm.model) or any(isinstance(delta, RoutedDelta) for delta in one.deltas)
             numbers.append({key: total + i for i, key in enumerate(unique)})
-            reads: dict[Tokens, list[TokenRead]] = {}
+            reads: dict[int, dict[Tokens, list[TokenRead]]] = {}
             for key, probe in unique.items():
                 number = numbers[n][key]
                 try:
@@ -148,9 +151,11 @@ class EditScorer:
                     counts[number, j] = len(t.ids) - t.first
                     places = range(t.first, len(t.ids))
                     wanted = [TokenRead(0, i - 1, t.ids[i], (number, j), probe.greedy) for i in places]
-                    reads.setdefault(t.ids[:-1], []).extend(wanted)
+                    by_text = reads.setdefault(t.first if routed else 0, {})
+                    by_text.setdefault(t.ids[:-1], []).extend(wanted)
             total += len(unique)
-            rows += self._rows(n, one.deltas, reads)
+            for prompt, by_text in reads.items():
+                rows += self._rows(n, one.deltas, by_text, prompt)
         sums = TokenSums.of(counts)
         self._run(rows, edited, sums)
         out: list[list[Answer]] = []
@@ -162,17 +167,25 @@ class EditScorer:
                 out[-1].append(answer)
         return out
 
-    def _rows(self, edit: int, deltas: Sequence[Delta], reads: dict[Tokens, list[TokenRead]]) -> list[_EditRow]:
+    def _rows(
+        self, edit: int, deltas: Sequence[Delta], reads: dict[Tokens, list[TokenRead]], prompt: int
+    ) -> list[_EditRow]:
+        """Rows of one edit; where ``prompt`` is not 0, each is one prompt of so many tokens with its targets."""
         start = first_layer(self.lm, deltas)
         out = []
-        for tree in build_trees(list(reads), worth=self._worth, max_tokens=self.lm.layout.window):
+        alike: dict[Tokens, list[Tokens]] = {}
+        for sequence in reads:
+            alike.setdefault(sequence[:prompt], []).append(sequence)
+        window = self.lm.layout.window
+        trees = [t for some in alike.values() for t in build_trees(some, worth=self._worth, max_tokens=window)]
+        for tree in trees:
             wanted = {
                 read._replace(position=path[read.position])
                 for sequence, path in zip(tree.sequences, tree.paths, strict=True)
                 for read in reads[sequence]
             }
             known = start if start and deltas and self.kept.get(start, tree) is not None else None
-            out.append(_EditRow(edit, tree, tuple(wanted), known))
+            out.append(_EditRow(edit, tree, tuple(wanted), known, prompt))
         return out
 
     def _run(self, rows: list[_EditRow], probes: Sequence[EditedProbes], sums: TokenSums) -> None:
@@ -210,8 +223,12 @@ class EditScorer:
             if not plain:
                 hooks.enter_context(edits.on([row.edit for row in batch]))
             hooks.enter_context(self._midway_start(batch))
+            routed = any(row.prompt for row in batch)
+            lengths = [max(1, row.prompt) for row in batch]
+            hooks.enter_context(tell_prompts_if(lm.model, PromptRows.of(lengths, lm.device) if routed else None))
             read = sorted({(n, read.position) for n, row in enumerate(batch) for read in row.reads})
-            hooks.enter_context(only_at(last_mlp(lm), *zip(*read, strict=True)))
+            trimmed = [] if routed else last_mlp(lm)  # a gate reads whole prompts
+            hooks.enter_context(only_at(trimmed, *zip(*read, strict=True)))
             out = run(input_ids=packed.ids, **packed.arguments)
         for layer, got in seen.items():
             self.kept.tuples[layer] = got.tuples

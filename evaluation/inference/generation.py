@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from evaluation.edits.per_row import PerRow
+from evaluation.edits.routed_deltas import PromptRows, is_routed, tell_prompts_if
 from evaluation.edits.weight_deltas import Delta
 from evaluation.inference.batching import SHARE, TokenBudget, in_batches
 from evaluation.inference.passes import logits_at
@@ -140,6 +141,8 @@ class _GenerationBatch:
         self.stops = StopCheck(lm, max_tokens=sampling.max_tokens, stop=sampling.stop)
         longest = max(map(len, self.rows)) + sampling.max_tokens
         self.cached = can_share(lm, longest)
+        self.routed = edits.is_routed or is_routed(lm.model)
+        self.asked: PromptRows | None = None  # what gates decided on the open rows' prompts
         self.masked = self.cached and takes_masks(lm)
 
     @torch.no_grad()
@@ -163,6 +166,7 @@ class _GenerationBatch:
             if self.cached and staying and prefix is not None and last is not None:
                 staying_rows = send([n for n, row in enumerate(open_) if row in set(staying)], self.lm.device)
                 prefix, last = prefix.select(staying_rows), last[staying_rows]
+                self.asked = None if self.asked is None else self.asked.after(staying_rows)
             open_ = staying
         return [done[n] for n in range(len(self.rows))]
 
@@ -189,6 +193,8 @@ class _GenerationBatch:
     def _begin(self, open_: list[int]) -> tuple[Prefix, Tensor]:
         """Read whole rows; where they can be continued from a cache, all but their last tokens fill it."""
         texts = [[*self.rows[n], *self.new[n]] for n in open_]
+        if self.routed:
+            return self._begin_routed(open_, texts)
         if self.cached:
             if max(map(len, texts)) == 1:  # there is nothing before the last tokens
                 return self._alone([ids[-1] for ids in texts])
@@ -197,6 +203,23 @@ class _GenerationBatch:
         ids, mask = self.lm.pad(texts)
         logits = logits_at(self.lm, ids, mask, range(len(texts)), [len(t) - 1 for t in texts])
         return Prefix(None, mask, mask.sum(1)), logits
+
+    def _begin_routed(self, open_: list[int], texts: list[list[int]]) -> tuple[Prefix, Tensor]:
+        """Read whole rows in one pass, prompts and all: a gate decides on all tokens of a prompt."""
+        lm, last = self.lm, [len(text) - 1 for text in texts]
+        asked = PromptRows.of([len(self.rows[n]) for n in open_], lm.device)
+        ids, mask = lm.pad(texts)
+        with tell_prompts_if(lm.model, asked):
+            if not self.cached:
+                return Prefix(None, mask, mask.sum(1)), logits_at(lm, ids, mask, range(len(texts)), last)
+            places = torch.arange(ids.shape[1], device=ids.device).expand(ids.shape)
+            run = lm.module(lm.layout.base) if lm.layout.plain_head else lm.model
+            out = run(input_ids=ids, attention_mask=mask, position_ids=places, use_cache=True)
+        self.asked = asked.after()
+        at = send(list(range(len(texts))), lm.device), send(last, lm.device)
+        states = (out.last_hidden_state if lm.layout.plain_head else out.logits)[at]
+        logits = lm.module(lm.layout.head)(states) if lm.layout.plain_head else states
+        return Prefix(out.past_key_values, mask, mask.sum(1)), logits.float()
 
     def _alone(self, last: list[int]) -> tuple[Prefix, Tensor]:
         """Rows of one token: they begin the cache."""
@@ -215,6 +238,11 @@ class _GenerationBatch:
         ids = last[:, None]
         one = torch.ones_like(ids)
         more: dict[str, Any] = prefix.arguments(one, limit=lm.limit)
+        with tell_prompts_if(lm.model, self.asked):
+            return self._step(prefix, ids, more, padded=padded)
+
+    def _step(self, prefix: Prefix, ids: Tensor, more: dict[str, Any], *, padded: bool) -> tuple[Prefix, Tensor]:
+        lm, one = self.lm, torch.ones_like(ids)
         if self.masked:
             seen = more["attention_mask"].bool()[:, None]
             more["attention_mask"] = additive_mask(seen, lm.dtype) if padded else None

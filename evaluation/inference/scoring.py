@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 from torch import Tensor
 
+from evaluation.edits.routed_deltas import PromptRows, is_routed, tell_prompts_if
 from evaluation.inference.prefix_cache import can_share
 from evaluation.models.tokenization import EncodedPrompt, PromptTarget, common_prefix
 from evaluation.models.transfers import send
@@ -193,12 +194,17 @@ def encode_probe(lm: LM, probe: ScoreProbe, prompt: str) -> tuple[list[EncodedPr
 
 
 def _rows(lm: LM, groups: list[list[_Target]]) -> list[_TargetRow]:
-    """One row a group where its targets can share their beginning, else one row a target."""
+    """One row a group where its targets can share their beginning, else one row a target.
+
+    Under a routed edit a shared beginning holds the whole prompt: what is decided on it holds for all its targets.
+    """
+    routed = is_routed(lm.model)
     sharing = can_share(lm, max((len(t.ids) for targets in groups for t in targets), default=0))
     rows: list[_TargetRow] = []
     for targets in groups:
         shared = min(common_prefix([t.ids for t in targets]), min(len(t.ids) for t in targets) - 1)
-        if sharing and len(targets) > 1 and shared > 0:
+        whole = not routed or (len({t.first for t in targets}) == 1 and shared >= targets[0].first)
+        if sharing and len(targets) > 1 and shared > 0 and whole:
             rows.append(_TargetRow(targets[0].ids[:shared], tuple(targets)))
         else:
             rows += [_TargetRow(t.ids[:-1], (t,)) for t in targets]
@@ -228,7 +234,10 @@ def _run(lm: LM, batch: list[_TargetRow]) -> Iterator[tuple[tuple[int, int], flo
         if i - 1 < len(row.prefix)
     ]
     longer = [(r, t) for r, row in enumerate(batch) for t in row.targets if len(t.ids) - 1 > len(row.prefix)]
-    past, hidden = _forward(lm, ids, mask, cache=bool(longer))
+    routed = is_routed(lm.model)
+    prompts = PromptRows.of([row.targets[0].first for row in batch], lm.device) if routed else None
+    with tell_prompts_if(lm.model, prompts):
+        past, hidden = _forward(lm, ids, mask, cache=bool(longer))
     yield from gather(lm, hidden, reads)
     if not longer:
         return
@@ -246,7 +255,8 @@ def _run(lm: LM, batch: list[_TargetRow]) -> Iterator[tuple[tuple[int, int], flo
     places = starts[:, None] + torch.arange(tails.shape[1], device=lm.device)
     if lm.limit:  # padding may stand beyond the last position that the model knows
         places = places.clamp(max=lm.limit - 1)
-    _, hidden = _forward(lm, tails, torch.cat([mask[origin], tail_mask], dim=1), past=past, places=places)
+    with tell_prompts_if(lm.model, None if prompts is None else prompts.after(origin)):
+        _, hidden = _forward(lm, tails, torch.cat([mask[origin], tail_mask], dim=1), past=past, places=places)
     yield from gather(lm, hidden, reads)
 
 

@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor
 
+from evaluation.edits.routed_deltas import tell_prompts
 from evaluation.models.device_memory import device_fault
 from evaluation.models.tokenization import common_prefix
 from evaluation.models.transfers import send
@@ -177,10 +178,11 @@ def can_pack(lm: LM) -> bool:
     one = tree(sequences)
     base = lm.module(lm.layout.base)
     try:
-        packed = to_tensors(lm, [one])
-        got = base(input_ids=packed.ids, **packed.arguments).last_hidden_state[0]
-        alone = to_tensors(lm, [tree([s]) for s in sequences])
-        want = base(input_ids=alone.ids, **alone.arguments).last_hidden_state
+        with tell_prompts(lm.model, None):  # a routed edit has no part in it
+            packed = to_tensors(lm, [one])
+            got = base(input_ids=packed.ids, **packed.arguments).last_hidden_state[0]
+            alone = to_tensors(lm, [tree([s]) for s in sequences])
+            want = base(input_ids=alone.ids, **alone.arguments).last_hidden_state
     except (RuntimeError, ValueError, TypeError, IndexError) as error:
         if device_fault(error):
             raise

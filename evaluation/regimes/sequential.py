@@ -10,6 +10,7 @@ from dataclasses import fields, is_dataclass, replace
 from functools import reduce
 from typing import Any
 
+from evaluation.edits.edit import CarryingEdit
 from evaluation.edits.weight_deltas import DeltaStack
 from evaluation.engines.base import Job, JobResult, case_error, plain
 from evaluation.regimes.base import Missing, Regime, RegimeContext, WorkUnit, ask_under, edits_digest
@@ -60,6 +61,7 @@ class SequentialRegime(Regime):
                     edit = context.editor.edit_after([case.request], edits)
                     if weights is not None and edit.deltas is not None:
                         weights.add(edit.deltas)
+                        edits[-1:] = [_drop_carried(last) for last in edits[-1:]]
                         edits.append(_drop_weights(edit))
                     else:
                         stack.enter_context(edit.on(scorer.editable))
@@ -85,6 +87,11 @@ def _drop_weights(edit: object) -> Any:
     if not is_dataclass(edit) or isinstance(edit, type) or "deltas" not in {f.name for f in fields(edit)}:
         return edit
     return replace(edit, deltas=())
+
+
+def _drop_carried(edit: object) -> Any:
+    """An edit that another followed, without what only the newest needs."""
+    return replace(edit, carried=None) if isinstance(edit, CarryingEdit) else edit
 
 
 def _compose(rewrites: Sequence[Callable[[str], str]]) -> Callable[[str], str]:

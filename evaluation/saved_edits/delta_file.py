@@ -10,7 +10,9 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from evaluation.edits.edit import WeightEdit
+from evaluation.edits.routed_deltas import RoutedDelta
 from evaluation.edits.weight_deltas import Delta, DenseDelta, LowRankDelta
+from evaluation.saved_edits.merged_weights import not_savable
 from schemas.core.errors import DataError
 
 FILE = "deltas.safetensors"
@@ -22,9 +24,14 @@ def write_deltas(deltas: Sequence[Delta], folder: Path) -> None:
 
     Tensors are named ``NUMBER/WEIGHT/PART``; the parts are ``left`` [out, r] and ``right`` [in, r], or ``value``
     [out, in]. All are float32; a change is ``left @ right.T``, or ``value``.
+
+    Raises:
+        UserError: a change is routed.
     """
     tensors: dict[str, Tensor] = {}
     for n, delta in enumerate(deltas):
+        if isinstance(delta, RoutedDelta):
+            raise not_savable(delta.weight)
         if isinstance(delta, LowRankDelta):
             parts = {"left": delta.left, "right": delta.right}
         else:

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
-from evaluation.edits.weight_deltas import Delta, owner, restore
+from evaluation.edits.routed_deltas import RoutedDelta
+from evaluation.edits.weight_deltas import Delta, WeightDelta, owner, restore
 from evaluation.models.linear_maps import is_transposed
 from schemas.core.errors import UserError
 
@@ -29,11 +30,14 @@ def merge_into_weights(model: nn.Module, deltas: Sequence[Delta]) -> Iterator[fl
         difference in the norm of the change (0 where nothing is rounded away, 1 where a change vanished).
 
     Raises:
-        UserError: a change names no linear map, has another shape, or its weight is shared with another module.
+        UserError: a change names no linear map, has another shape, is routed, or its weight is shared with another
+            module.
     """
-    groups: dict[nn.Module, list[Delta]] = {}
+    groups: dict[nn.Module, list[WeightDelta]] = {}
     for delta in deltas:
         refuse_shared(model, delta)
+        if isinstance(delta, RoutedDelta):
+            raise not_savable(delta.weight)
         groups.setdefault(owner(model, delta), []).append(delta)
     saved: dict[nn.Module, Tensor] = {}
     try:
@@ -44,7 +48,7 @@ def merge_into_weights(model: nn.Module, deltas: Sequence[Delta]) -> Iterator[fl
 
 
 @torch.no_grad()
-def _merge(module: nn.Module, deltas: Sequence[Delta], saved: dict[nn.Module, Tensor]) -> float:
+def _merge(module: nn.Module, deltas: Sequence[WeightDelta], saved: dict[nn.Module, Tensor]) -> float:
     """Add changes to one weight; the share of them that rounding takes."""
     weight = module.weight
     assert isinstance(weight, Tensor)
@@ -56,6 +60,14 @@ def _merge(module: nn.Module, deltas: Sequence[Delta], saved: dict[nn.Module, Te
     if weight.dtype in (torch.float32, torch.float64) or not size:
         return 0.0
     return float((weight.float() - saved[module].float() - change).norm()) / size
+
+
+def not_savable(name: str) -> UserError:
+    """Why a routed change is in no file of weights; it is named by its method or its weight."""
+    return UserError(
+        f"an edit of '{name}' is switched on prompt by prompt, so no weights, adapter or file of changes can hold it",
+        fix="use it in a run (scedit run), or save a method that changes weights, such as rome, memit, ft or lora",
+    )
 
 
 def refuse_shared(model: nn.Module, delta: Delta) -> None:

@@ -17,9 +17,11 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from curation.files.atomic import write_json
+from evaluation.edits.routed_deltas import RoutedDelta
 from evaluation.edits.weight_deltas import Delta, DenseDelta, LowRankDelta, owner
 from evaluation.models.language_model import LM
 from evaluation.models.linear_maps import is_transposed
+from evaluation.saved_edits.merged_weights import not_savable
 from schemas.core.errors import UserError
 
 VLLM_RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
@@ -45,13 +47,15 @@ def adapter_factors(model: nn.Module, deltas: Sequence[Delta]) -> AdapterFactors
         deltas: Low-rank changes.
 
     Raises:
-        UserError: there is none, a change is dense, names no linear map, or is not finite; or maps that store their
-            weight as [in, out] (Conv1D) stand beside others, which one adapter cannot say.
+        UserError: there is none, a change is dense or routed, names no linear map, or is not finite; or maps that store
+            their weight as [in, out] (Conv1D) stand beside others, which one adapter cannot say.
     """
     groups: dict[str, list[LowRankDelta]] = {}
     stored: set[bool] = set()
     for delta in deltas:
         module = owner(model, delta)
+        if isinstance(delta, RoutedDelta):
+            raise not_savable(delta.weight)
         if isinstance(delta, DenseDelta):
             raise UserError(
                 f"the edit changes every entry of '{delta.weight}', which no low-rank adapter can hold",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from curation.files.atomic import atomic_folder, write_json, write_text
 from curation.files.checksums import sha256
+from evaluation.edits.routed_deltas import RoutedDelta
 from evaluation.edits.weight_deltas import Delta, LowRankDelta
 from evaluation.engines.base import plain
 from evaluation.engines.environment import environment
@@ -19,7 +20,7 @@ from evaluation.runs.config import DEFAULT_METRICS
 from evaluation.runs.plan import load_metrics
 from evaluation.saved_edits.delta_file import write_deltas
 from evaluation.saved_edits.edit_scores import ScoreChange, ask_cases, score_changes
-from evaluation.saved_edits.merged_weights import merge_into_weights, refuse_shared
+from evaluation.saved_edits.merged_weights import merge_into_weights, not_savable, refuse_shared
 from evaluation.saved_edits.model_card import card
 from evaluation.saved_edits.peft_adapter import adapter_factors, write_adapter
 from schemas.cases import Case
@@ -82,6 +83,8 @@ def save_edit(
         UserError: the folder holds something, the edit changes no weights, or cannot be saved so.
     """
     refuse_taken(folder)
+    if editor.routes:
+        raise not_savable(editor.name)
     lm, kinds = editor.lm, load_metrics(metrics)
     before = ask_cases(lm, cases, kinds)
     edit = editor.edit([case.fact for case in cases])
@@ -113,6 +116,8 @@ def _changes(editor: Editor, edit: Edit, saved_as: SavedAs) -> tuple[Delta, ...]
         )
     deltas = tuple(edit.deltas)
     for delta in deltas:
+        if isinstance(delta, RoutedDelta):
+            raise not_savable(editor.name)
         refuse_shared(editor.lm.model, delta)
         if not delta.norm() < float("inf"):
             raise UserError(f"the change of '{delta.weight}' is not finite", fix="use other options of the method")

@@ -31,7 +31,7 @@ from evaluation.editors.locate_edit.parts.grouped_reads import read_at
 from evaluation.editors.locate_edit.parts.params import CovarianceParams, ValueSearchParams
 from evaluation.editors.locate_edit.stabilised import StabilisedEdit, StabilisedEditor, StabiliserParams
 from evaluation.edits.edit import Edit
-from evaluation.edits.weight_deltas import Delta, LowRankDelta
+from evaluation.edits.weight_deltas import LowRankDelta, WeightDelta
 from schemas.cases import Case
 from schemas.core.config import Options
 from schemas.core.errors import ModelError
@@ -48,7 +48,7 @@ class SpreadEdit(StabilisedEdit):
     keys: Mapping[int, Tensor] | None = None
 
 
-class _EditedLayers(Options):
+class EditedLayers(Options):
     """``layers``: edited layers, from 0, ascending. The state is searched for in the last one's output."""
 
     layers: tuple[int, ...] = Field(min_length=1)
@@ -100,7 +100,7 @@ class ResidualEditor(StabilisedEditor):
     costs: ClassVar[str] = "up to 25 passes forth and back over 7 short prompts, then two short passes a layer"
     alternatives: ClassVar[tuple[tuple[str, ...], ...]] = (("lam", "rho"),)
 
-    class Params(StabiliserParams, CovarianceParams, _SpreadSearch, _EditedLayers):
+    class Params(StabiliserParams, CovarianceParams, _SpreadSearch, EditedLayers):
         """Options of all methods that spread a residual: layers, search, strength, second moments, stabilisers."""
 
     params: Params
@@ -134,18 +134,21 @@ class ResidualEditor(StabilisedEditor):
     def _material(self) -> tuple[tuple[str, ...], dict[int, KeyCovariance]]:
         if self._ready is None:
             p, lm = self.params, self.lm
-            if not lm.layout.additive:
-                raise ModelError(
-                    f"'{self.name}' writes into the residual, and a norm follows the MLP of this model",
-                    where=lm.name,
-                    fix="use a method that writes the MLP's own output, such as rome or r_rome",
-                )
+            self._refuse_norms()
             templates = context_templates.check_templates(p.templates) if p.templates is not None else None
             sampled = templates or context_templates.sample_templates(
                 lm, p.template_lengths, cache=self.cache, starts=p.template_starts
             )
             self._ready = sampled, covariance_source.obtain(p, lm, p.layers, cache=self.cache)
         return self._ready
+
+    def _refuse_norms(self) -> None:
+        if not self.lm.layout.additive:
+            raise ModelError(
+                f"'{self.name}' writes into the residual, and a norm follows the MLP of this model",
+                where=self.lm.name,
+                fix="use a method that writes the MLP's own output, such as rome or r_rome",
+            )
 
     def edit(self, requests: Sequence[Fact]) -> Edit:
         """One edit that writes all requests at once."""
@@ -173,6 +176,12 @@ class ResidualEditor(StabilisedEditor):
         by_edit = [edit.keys for edit in earlier if isinstance(edit, SpreadEdit) and edit.keys is not None]
         layers = self.params.layers if by_edit else ()
         return {layer: torch.cat([by_layer[layer] for by_layer in by_edit]) for layer in layers} or None
+
+    def _kept(
+        self, layer: int, facts: Sequence[Fact], edits: Sequence[Sequence[WeightDelta]], earlier: Tensor | None
+    ) -> Tensor | None:
+        """Keys of a layer whose values are to stay, [keys, inner]: here those of earlier edits."""
+        return earlier
 
     def _search(self, facts: Sequence[Fact]) -> list[value_search.SearchedValue]:
         p, (contexts, _) = self.params, self._material()
@@ -205,7 +214,7 @@ class ResidualEditor(StabilisedEditor):
         shape = (len(groups), len(groups[0]), -1)
         values, earlier = self._search(facts), self._held(after)
         target, skipped = self._targets(facts, values)
-        edits: list[list[Delta]] = [[] for _ in groups]
+        edits: list[list[WeightDelta]] = [[] for _ in groups]
         notes, written_at = _Notes(len(groups)), dict[int, Tensor]()
         for i, layer in enumerate(p.layers):
             layer_keys = self._keys(layer, facts, contexts, edits).reshape(shape)
@@ -215,7 +224,7 @@ class ResidualEditor(StabilisedEditor):
                 partial(self.metric, moments[layer]),
                 penalty=p.lam,
                 fraction=p.rho,
-                earlier=None if earlier is None else earlier[layer],
+                earlier=self._kept(layer, facts, edits, None if earlier is None else earlier[layer]),
             )
             changes = [
                 LowRankDelta(lm.layout.weight(layer), left.T.contiguous(), right.T.contiguous())
@@ -242,7 +251,7 @@ class ResidualEditor(StabilisedEditor):
         return len(self.params.layers) - index
 
     def _keys(
-        self, layer: int, facts: Sequence[Fact], contexts: Sequence[str], edits: Sequence[Sequence[Delta]]
+        self, layer: int, facts: Sequence[Fact], contexts: Sequence[str], edits: Sequence[Sequence[WeightDelta]]
     ) -> Tensor:
         """Keys [facts, inner]: half the bare prompt's, half the mean over the other templates, as published."""
         lm = self.lm
@@ -253,7 +262,7 @@ class ResidualEditor(StabilisedEditor):
         bare, others = read_keys[:, 0], read_keys[:, 1:]
         return (bare + others.mean(1)) / 2 if others.shape[1] else bare
 
-    def _states(self, facts: Sequence[Fact], edits: Sequence[Sequence[Delta]]) -> Tensor:
+    def _states(self, facts: Sequence[Fact], edits: Sequence[Sequence[WeightDelta]]) -> Tensor:
         """The last edited layer's output at every bare prompt's subject, as it now is, [facts, width]."""
         lm = self.lm
         prompts = [keys.subject_place(lm, fact) for fact in facts]
@@ -267,7 +276,7 @@ class _Notes:
     def __init__(self, groups: int) -> None:
         self._layers: list[dict[str, Any]] = [{} for _ in range(groups)]
 
-    def layer(self, lm: Any, layer: int, changes: Sequence[Delta], columns: closed_form.Columns) -> None:
+    def layer(self, lm: Any, layer: int, changes: Sequence[WeightDelta], columns: closed_form.Columns) -> None:
         """One layer's change: its norm over the weight's, a = k'Mk of its keys, λ."""
         size = float(lm.projection(layer).weight.float().norm())
         for g, layer_notes in enumerate(self._layers):

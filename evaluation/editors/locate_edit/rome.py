@@ -21,7 +21,7 @@ from evaluation.editors.locate_edit.parts import (
 from evaluation.editors.locate_edit.parts.params import CovarianceParams, ValueSearchParams
 from evaluation.editors.locate_edit.stabilised import StabilisedEdit, StabilisedEditor, StabiliserParams
 from evaluation.edits.edit import Edit, WeightEdit
-from evaluation.edits.weight_deltas import Delta, LowRankDelta, applied
+from evaluation.edits.weight_deltas import LowRankDelta, WeightDelta, applied
 from schemas.cases import Case
 from schemas.core.config import Options
 from schemas.facts import Fact
@@ -101,7 +101,7 @@ class Rome(StabilisedEditor):
         """One edit for all requests on a model that carries ``earlier``."""
         check_requests(requests)
         self._material()  # statistics and templates are those of the unedited model
-        deltas: list[Delta] = []
+        deltas: list[WeightDelta] = []
         notes: list[dict[str, Any]] = []
         for request in requests:
             with applied(self.lm.model, deltas):
@@ -126,7 +126,9 @@ class Rome(StabilisedEditor):
         """v*, [facts, width]."""
         return torch.stack([value.target for value in self._search(facts)])
 
-    def _deltas_of(self, facts: Sequence[Fact], earlier: Sequence[Edit] = ()) -> list[tuple[Delta, dict[str, Any]]]:
+    def _deltas_of(
+        self, facts: Sequence[Fact], earlier: Sequence[Edit] = ()
+    ) -> list[tuple[WeightDelta, dict[str, Any]]]:
         """For every fact the change that makes it true in the model as it stands, and what is to be noted of it."""
         p, lm = self.params, self.lm
         contexts, moments = self._material()

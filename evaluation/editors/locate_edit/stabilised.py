@@ -14,7 +14,8 @@ from torch import Tensor
 from evaluation.editors.base import Editor
 from evaluation.editors.locate_edit.parts import stabilisers
 from evaluation.edits.edit import Edit, WeightEdit
-from evaluation.edits.weight_deltas import Delta, LowRankDelta
+from evaluation.edits.routed_deltas import RoutedDelta
+from evaluation.edits.weight_deltas import LowRankDelta, WeightDelta
 from schemas.cases import Case
 from schemas.core.config import LaterOptions
 from schemas.core.errors import UserError
@@ -105,7 +106,7 @@ class StabilisedEditor(Editor):
             raise UserError("the stabiliser 'nas' was not prepared", fix="call prepare(support) first")
         return stabilisers.anchored(values, self._mean_length)
 
-    def reshaped(self, layer: int, changes: Sequence[Delta], earlier: Sequence[Edit]) -> list[Delta]:
+    def reshaped(self, layer: int, changes: Sequence[WeightDelta], earlier: Sequence[Edit]) -> list[WeightDelta]:
         """Independent changes of one layer after ``sphere`` and ``rect``; ``earlier`` edits are in force."""
         chosen = self.params.stabilise
         out = list(changes)
@@ -120,8 +121,8 @@ class StabilisedEditor(Editor):
         return out
 
     def finish(
-        self, deltas: Sequence[Delta], earlier: Sequence[Edit]
-    ) -> tuple[tuple[Delta, ...], dict[str, LowRankDelta]]:
+        self, deltas: Sequence[WeightDelta], earlier: Sequence[Edit]
+    ) -> tuple[tuple[WeightDelta, ...], dict[str, LowRankDelta]]:
         """An edit's changes, with ``prune`` among them what damps all changes; and this damping by weight.
 
         What damped the earlier changes alone is taken away by one change and replaced by another.
@@ -131,7 +132,7 @@ class StabilisedEditor(Editor):
             name = self.lm.layout.weight(layer)
             before = _damping_of(earlier).get(name)
             undone = [] if before is None else [LowRankDelta(name, -before.left, before.right)]
-            everything = [d for e in earlier for d in e.deltas or () if d.weight == name]
+            everything = self._changes(earlier, name)
             everything += [*undone, *(d for d in deltas if d.weight == name)]
             now = stabilisers.damping(everything, self._weight(layer, earlier, with_them=False))
             if now is not None:
@@ -146,9 +147,13 @@ class StabilisedEditor(Editor):
         changed = weight.dtype in (torch.float32, torch.float64)  # narrow weights stay, their changes stand beside them
         weight = weight.float().to(self.lm.device)
         if changed is not with_them:
-            for delta in (d for e in earlier for d in e.deltas or () if d.weight == name):
+            for delta in self._changes(earlier, name):
                 weight = weight + (1 if with_them else -1) * delta.matrix().to(weight.device)
         return weight
+
+    def _changes(self, earlier: Sequence[Edit], name: str) -> list[WeightDelta]:
+        """What earlier edits changed of one weight."""
+        return [d for e in earlier for d in e.deltas or () if d.weight == name and not isinstance(d, RoutedDelta)]
 
 
 def _damping_of(earlier: Sequence[Edit]) -> Mapping[str, LowRankDelta]:

@@ -10,7 +10,8 @@ import torch
 
 from curation.files.artifact_cache import Cache
 from evaluation.editors.presets import make_editor
-from evaluation.edits.weight_deltas import LowRankDelta
+from evaluation.edits.routed_deltas import RoutedDelta
+from evaluation.edits.weight_deltas import Delta, LowRankDelta
 from evaluation.engines.base import Job
 from evaluation.engines.fast import FastEngine
 from evaluation.inference.answering import write
@@ -52,8 +53,7 @@ def exercise(method: str, kind: str, dtype: torch.dtype, folder: Path) -> Waits:
         edits = instance.edit_each(requests_of(method)[:2])
         each = _counted(machine)
         for delta in (d for edit in edits for d in edit.deltas or ()):
-            parts = (delta.left, delta.right) if isinstance(delta, LowRankDelta) else (delta.value,)
-            assert all(x.dtype == torch.float32 for x in parts)
+            assert all(x.dtype == torch.float32 for x in _parts(delta))
         one = instance.edit(requests_of(method)[:2])
         with one.on(lm):
             answers = [*score(lm, PROBES, rewrite=one.rewrite), *write(lm, TEXTS, rewrite=one.rewrite)]
@@ -72,6 +72,12 @@ def exercise(method: str, kind: str, dtype: torch.dtype, folder: Path) -> Waits:
         instance.edit_after(requests_of(method)[:1], [one])
         assert not machine.counts.refused, dict(machine.counts.refused)  # none was swallowed on its way either
     return waits
+
+
+def _parts(delta: Delta) -> tuple[torch.Tensor, ...]:
+    if isinstance(delta, RoutedDelta):
+        return delta.tensors
+    return (delta.left, delta.right) if isinstance(delta, LowRankDelta) else (delta.value,)
 
 
 def _counted(machine: object) -> tuple[int, int, int]:

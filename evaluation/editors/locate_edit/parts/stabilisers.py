@@ -12,7 +12,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from evaluation.edits.weight_deltas import Delta, DenseDelta, LowRankDelta
+from evaluation.edits.weight_deltas import DenseDelta, LowRankDelta, WeightDelta
 from evaluation.models.linear_maps import is_transposed
 
 RECT_SHARE = 0.4
@@ -56,7 +56,7 @@ def anchored(values: Tensor, mean: float) -> AnchoredValues:
     return AnchoredValues(values * (mean / lengths.clamp(min=1e-12))[:, None], lengths > NAS_LIMIT * mean)
 
 
-def rectified(delta: Delta, weight: Tensor, *, share: float = RECT_SHARE) -> DenseDelta:
+def rectified(delta: WeightDelta, weight: Tensor, *, share: float = RECT_SHARE) -> DenseDelta:
     """RECT: the entries with the largest |ΔW / (W + 1e-8)| stay, the others become 0.
 
     Args:
@@ -91,7 +91,7 @@ def shielded_directions(weight: Tensor, *, share: float = SPHERE_SHARE) -> Tenso
     return directions
 
 
-def shielded(delta: Delta, directions: Tensor, *, strength: float = SPHERE_STRENGTH) -> Delta:
+def shielded(delta: WeightDelta, directions: Tensor, *, strength: float = SPHERE_STRENGTH) -> WeightDelta:
     """SPHERE: ΔW(I - strength UUᵀ)."""
     if isinstance(delta, DenseDelta):
         inside = (delta.value.double() @ directions) @ directions.T
@@ -101,7 +101,7 @@ def shielded(delta: Delta, directions: Tensor, *, strength: float = SPHERE_STREN
     return LowRankDelta(delta.weight, delta.left, right.float())
 
 
-def damping(changes: Sequence[Delta], original: Tensor, *, base: float = PRUNE_BASE) -> LowRankDelta | None:
+def damping(changes: Sequence[WeightDelta], original: Tensor, *, base: float = PRUNE_BASE) -> LowRankDelta | None:
     """PRUNE: what is to be added to the sum of all changes; None where none of its singular values is too large.
 
     A singular value σ above m, the largest of W₀, becomes log(σ) - log(m) + m; others stay.
@@ -122,7 +122,7 @@ def damping(changes: Sequence[Delta], original: Tensor, *, base: float = PRUNE_B
     return LowRankDelta(changes[0].weight, left.float().contiguous(), v[:, large].float().contiguous())
 
 
-def _singular(changes: Sequence[Delta]) -> tuple[Tensor, Tensor, Tensor]:
+def _singular(changes: Sequence[WeightDelta]) -> tuple[Tensor, Tensor, Tensor]:
     """U [out, r], σ [r] and V [in, r] of the sum of changes, float64; by their factors where these are smaller."""
     low = [c for c in changes if isinstance(c, LowRankDelta)]
     out, inner = changes[0].shape

@@ -1,0 +1,106 @@
+"""Values that stand in for a map's output at the end of a prompt: many learnt side by side, none touching another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from evaluation.editors.hypernetwork.gradients import GradientLine, LowerLayerStates, batch, logprobs, nll
+from evaluation.edits.routed_deltas import tell_prompts
+from evaluation.inference.batching import default_budget, in_batches
+from evaluation.inference.partial_forward import resume_at
+from evaluation.models.hooks import capture, replace_output, stopping_after
+from evaluation.models.language_model import LM
+from evaluation.models.transfers import send
+
+
+class PromptEnd(NamedTuple):
+    """What a map reads and returns at a prompt's last token, float32: ``key`` [in], ``output`` [out]."""
+
+    key: Tensor
+    output: Tensor
+
+
+class LearntValue(NamedTuple):
+    """A value [out], float32, and the loss with it: mean negative log-probability of the target's tokens (nats)."""
+
+    value: Tensor
+    loss: float
+
+
+class _Started(NamedTuple):
+    line: GradientLine
+    start: Tensor
+
+
+def read_ends(lm: LM, layer: int, module: nn.Module, lines: Sequence[GradientLine]) -> list[PromptEnd]:
+    """What a layer's map reads and returns at the last prompt token of every line, routed changes left out."""
+    run = partial(_read, lm, layer, module)
+    return in_batches(list(lines), lambda one: len(one.ids), run, default_budget(lm))
+
+
+@torch.no_grad()
+def _read(lm: LM, layer: int, module: nn.Module, lines: list[GradientLine]) -> list[PromptEnd]:
+    with tell_prompts(lm.model, None):
+        rows = batch(lm, LowerLayerStates(lm, layer, keep=False), lines)
+        with resume_at(lm, rows.layer_input), capture(module) as seen, stopping_after(module):
+            lm.module(lm.layout.base)(input_ids=rows.ids, attention_mask=rows.mask, use_cache=False)
+    every, ends = _ends(lm, lines)
+    return [
+        PromptEnd(k, v) for k, v in zip(seen.input[every, ends].float(), seen.output[every, ends].float(), strict=True)
+    ]
+
+
+def _ends(lm: LM, lines: Sequence[GradientLine]) -> tuple[Tensor, Tensor]:
+    """Row and place of every line's last prompt token."""
+    return send(list(range(len(lines))), lm.device), send([one.first - 1 for one in lines], lm.device)
+
+
+def learn_values(
+    lm: LM,
+    layer: int,
+    module: nn.Module,
+    lines: Sequence[GradientLine],
+    starts: Sequence[Tensor],
+    *,
+    steps: int,
+    lr: float,
+) -> list[LearntValue]:
+    """Adam on the value that stands in for the map's output at each line's last prompt token.
+
+    Args:
+        lm: The model; routed changes on it are left out.
+        layer: The block that holds the map.
+        module: The map.
+        lines: Prompts with their targets.
+        starts: Where each value begins, [out].
+        steps: Updates.
+        lr: Learning rate.
+    """
+    jobs = [_Started(*pair) for pair in zip(lines, starts, strict=True)]
+    run = partial(_learn, lm, layer, module, steps=steps, lr=lr)
+    return in_batches(jobs, lambda job: len(job.line.ids), run, default_budget(lm, gradients=True))
+
+
+def _learn(lm: LM, layer: int, module: nn.Module, jobs: list[_Started], *, steps: int, lr: float) -> list[LearntValue]:
+    lines = [job.line for job in jobs]
+    at = _ends(lm, lines)
+    values = torch.stack([job.start for job in jobs]).clone().requires_grad_()
+    optimiser = torch.optim.Adam([values], lr=lr)
+
+    def put(_: Tensor, out: Tensor) -> Tensor:
+        return out.index_put(at, values.to(out.dtype))
+
+    with tell_prompts(lm.model, None), replace_output(module, put):
+        rows = batch(lm, LowerLayerStates(lm, layer, keep=False), lines)
+        for _ in range(steps):
+            with torch.enable_grad():
+                (values.grad,) = torch.autograd.grad(nll(logprobs(lm, rows), rows).sum(), values)
+            optimiser.step()
+        with torch.no_grad():
+            losses = nll(logprobs(lm, rows), rows).tolist()
+    return [LearntValue(value, loss) for value, loss in zip(values.detach().clone(), losses, strict=True)]

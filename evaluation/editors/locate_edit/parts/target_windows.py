@@ -1,0 +1,142 @@
+"""Long targets cut into windows: a hidden state for each, searched for in order with the earlier ones in force.
+
+AnyEdit (Jiang et al. 2025, §4): one state at one place cannot make a model say a long text. So the target is cut into
+windows, and the state before every window's first token is searched for, given the text and the states before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from evaluation.editors.locate_edit.parts.value_search import SearchedValue, SearchSettings
+from evaluation.inference.partial_forward import resume_at, run_until
+from evaluation.inference.passes import logits_at
+from evaluation.models.hooks import capture, replace_output, stopping_after
+from evaluation.models.language_model import LM
+from evaluation.models.tokenization import TokenPosition
+from evaluation.models.transfers import send
+from schemas.cases import EditRequest
+from schemas.core.errors import UserError
+from schemas.facts import Fact
+
+
+class TargetWindow(NamedTuple):
+    """A part of a target.
+
+    Attributes:
+        ids: Tokens of the prompt and of the target up to the window's end.
+        first: Its first token's position; the state is searched for at the one before it.
+        request: Number of the edit.
+    """
+
+    ids: tuple[int, ...]
+    first: int
+    request: int
+
+    @property
+    def place(self) -> TokenPosition:
+        """The text before it, marked at its last token."""
+        return TokenPosition(self.ids[: self.first], self.first - 1)
+
+    @property
+    def inside(self) -> list[TokenPosition]:
+        """The text up to every token of it but the last, marked there: what the model reads while it says it."""
+        return [TokenPosition(self.ids[: n + 1], n) for n in range(self.first, len(self.ids) - 1)]
+
+
+def windows_of(lm: LM, number: int, request: EditRequest, *, window: int, lead: int) -> list[TargetWindow]:
+    """The windows of a request's target: the new object of a fact, a document after its first tokens.
+
+    Args:
+        lm: The model.
+        number: Of the request.
+        request: A fact or a document.
+        window: Tokens of a window; the last one may be shorter.
+        lead: Tokens of a document that ask for the rest.
+
+    Raises:
+        UserError: the model cannot read it whole, or a document is no longer than its lead.
+    """
+    if isinstance(request, Fact):
+        text = lm.encode(request.fact_prompt, request.new_object.text)
+        ids, first = text.ids, text.first
+    else:
+        (ids,) = lm.encodings.texts([request.statement])
+        first = lead + sum(1 for token in ids[:1] if token in lm.tokenizer.all_special_ids)
+    if first == 0 or len(ids) <= first or (lm.limit and len(ids) > lm.limit):
+        raise UserError(
+            f"{len(ids)} tokens, of which the first {first} ask for the rest, cannot be edited",
+            where=request.key,
+            allowed=f"a prompt, a target, and at most {lm.limit or 'any number of'} tokens together",
+            fix="cut the text, or set another lead",
+        )
+    return [TargetWindow(ids[: start + window], start, number) for start in range(first, len(ids), window)]
+
+
+def search_windows(
+    lm: LM, layer: int, windows: Sequence[TargetWindow], *, settings: SearchSettings
+) -> list[SearchedValue]:
+    """The states of one request's windows in a block's output, in order; each is kept while the next is searched for.
+
+    A window's loss is the mean negative log-probability of its tokens plus the decay of δ. As in ``search_values`` the
+    search ends where the loss is below ``stop_below`` or at the last evaluation, before an update, and δ stays within
+    ``clamp``·|v₀|.
+
+    Args:
+        lm: The model.
+        layer: Whose output is changed.
+        windows: All windows of the request, in order.
+        settings: Options; ``kl_weight`` has no part in it.
+    """
+    found: list[tuple[int, Tensor]] = []
+    values = []
+    for window in windows:
+        value = _search(lm, layer, window, found, settings)
+        found.append((window.first - 1, value.target - value.initial))
+        values.append(value)
+    return values
+
+
+def _search(
+    lm: LM, layer: int, window: TargetWindow, found: Sequence[tuple[int, Tensor]], settings: SearchSettings
+) -> SearchedValue:
+    ids, mask = lm.pad([window.ids[:-1]])
+    at = window.first - 1
+    midway = run_until(lm, layer, ids, mask)
+    block = lm.block(layer)
+    with torch.no_grad(), resume_at(lm, midway), capture(block) as seen, stopping_after(block):
+        lm.module(lm.layout.base)(input_ids=ids, attention_mask=mask, use_cache=False)
+    start = seen.output[0, at].float().detach().clone()
+    size = start.norm()
+    delta = torch.zeros_like(start, requires_grad=True)
+    optimiser = torch.optim.Adam([delta], lr=settings.lr)
+    places = list(range(at, len(window.ids) - 1))
+    goals = send(list(window.ids[window.first :]), lm.device)
+    rows = send([0] * (len(found) + 1), lm.device)
+    columns = send([*(place for place, _ in found), at], lm.device)
+
+    def add(_: Tensor, out: Tensor) -> Tensor:
+        added = torch.stack([*(other for _, other in found), delta])
+        return out.index_put((rows, columns), added.to(out.dtype), accumulate=True)
+
+    for step in range(settings.steps):
+        with torch.enable_grad(), ExitStack() as hooks:
+            hooks.enter_context(resume_at(lm, midway))
+            hooks.enter_context(replace_output(block, add))
+            logprobs = logits_at(lm, ids, mask, [0] * len(places), places).log_softmax(-1)
+            nll = -logprobs.gather(1, goals[:, None]).mean()
+            loss = nll + settings.weight_decay * delta.norm() / size**2
+            (slope,) = torch.autograd.grad(loss, delta)
+        loss_now, nll_now = torch.stack([loss, nll]).tolist()
+        if loss_now < settings.stop_below or step == settings.steps - 1:
+            break
+        delta.grad = slope
+        optimiser.step()
+        with torch.no_grad():
+            delta.mul_((settings.clamp * size / delta.norm()).clamp(max=1.0))
+    return SearchedValue((start + delta).detach(), start, loss_now, nll_now, step)

@@ -1,0 +1,43 @@
+"""Values learnt side by side are those learnt alone; ends are read as the model reads them."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from evaluation.editors.layer_memory.base import lines_of
+from evaluation.editors.layer_memory.value_training import learn_values, read_ends
+from evaluation.edits.edit import WeightEdit
+from evaluation.models.hooks import capture
+from tests.evaluation.edits.test_routed_deltas import codebook
+from tests.support.editors.edit_requests import NORWAY, PERU
+from tests.support.facts import peru_fact
+from tests.support.tiny import make
+
+FACTS = [PERU, NORWAY, peru_fact("f/long", prompt="It is said by many people in the north that {} lies in")]
+
+
+@pytest.mark.parametrize("kind", ["llama", "gpt2"])
+def test_ends_are_those_of_whole_passes(kind: str) -> None:
+    lm = make(kind)
+    lines, module = lines_of(lm, FACTS), lm.projection(1)
+    with WeightEdit((codebook(lm, PERU.fact_prompt),)).on(lm):
+        ends = read_ends(lm, 1, module, lines)  # an edit in force has no part in it
+    for one, end in zip(lines, ends, strict=True):
+        with capture(module) as seen, torch.no_grad():
+            lm.model(torch.tensor([one.ids]))
+        assert torch.allclose(end.key, seen.input[0, one.first - 1], atol=1e-5)
+        assert torch.allclose(end.output, seen.output[0, one.first - 1], atol=1e-5)
+
+
+def test_values_learnt_together_are_those_learnt_alone() -> None:
+    lm = make("llama")
+    lines, module = lines_of(lm, FACTS), lm.projection(1)
+    starts = [end.output for end in read_ends(lm, 1, module, lines)]
+    together = learn_values(lm, 1, module, lines, starts, steps=5, lr=0.1)
+    for one, start, got in zip(lines, starts, together, strict=True):
+        (alone,) = learn_values(lm, 1, module, [one], [start], steps=5, lr=0.1)
+        assert torch.allclose(got.value, alone.value, atol=1e-4) and got.loss == pytest.approx(alone.loss, abs=1e-4)
+        (nothing,) = learn_values(lm, 1, module, [one], [start], steps=1, lr=1e-9)
+        assert got.loss < nothing.loss
+    assert all(torch.equal(a, b.output) for a, b in zip(starts, read_ends(lm, 1, module, lines), strict=True))

@@ -1,0 +1,116 @@
+"""WISE: its memories in a sequence, shards and merging, scope, and what it needs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from curation.files.artifact_cache import Cache
+from evaluation.editors.layer_memory.wise import Wise
+from evaluation.editors.presets import make_editor, preset
+from evaluation.edits.side_memory import SideMemories, ties
+from evaluation.edits.weight_deltas import DeltaStack
+from evaluation.inference.scoring import score
+from evaluation.models.language_model import LM
+from schemas.cases import Case
+from schemas.core.errors import DataError, UserError
+from schemas.facts import Entity, Object
+from schemas.probes import ScoreProbe
+from tests.support.editors.edit_requests import NORWAY, PERU
+from tests.support.facts import peru_fact
+from tests.support.tiny import make
+
+FRANCE = peru_fact("f/france", subject=Entity(text="France"), old=Object(text="Paris"), new=Object(text="Quito"))
+OTHERS = [Case(key="o", fact=peru_fact("f/o", prompt="{} was founded in"))]
+OPTIONS: dict[str, Any] = {
+    "layer": 1, "steps": 15, "lr": 0.1, "alpha": 0.2, "beta": 2.0, "gamma": 1.0, "templates": ("{}", "So it is. {}"),
+}  # fmt: skip
+
+
+def wise(lm: LM, cache: Cache, **more: Any) -> Wise:
+    editor = make_editor("wise", lm, cache, {**OPTIONS, **more})
+    editor.prepare(OTHERS)
+    assert isinstance(editor, Wise)
+    return editor
+
+
+def memories_of(edit: Any) -> SideMemories:
+    (memories,) = edit.deltas
+    assert isinstance(memories, SideMemories)
+    return memories
+
+
+def test_a_sequence_on_the_edited_model_is_the_edit_of_all(tiny: LM, cache: Cache) -> None:
+    editor, digest = wise(tiny, cache), tiny.weights_digest()
+    together = memories_of(editor.edit([PERU, NORWAY]))
+    with DeltaStack(tiny.model) as stack:
+        first = editor.edit_after([PERU], [])
+        stack.add(first.deltas or ())
+        second = editor.edit_after([NORWAY], [first])
+    one = memories_of(first)
+    assert torch.allclose(memories_of(second).changes, together.changes, atol=1e-5)
+    assert torch.allclose(memories_of(second).thresholds, together.thresholds, atol=1e-5)
+    assert len(together.changes) == 1 and float(together.thresholds) <= float(one.thresholds)
+    assert tiny.weights_digest() == digest
+
+
+def test_only_the_masked_part_moves_and_within_the_bound(tiny: LM, cache: Cache) -> None:
+    editor = wise(tiny, cache, bound=0.02, mask=0.3)
+    change = memories_of(editor.edit([PERU])).changes[0]
+    part = editor._part(0)
+    assert 0.2 < float(part.mean()) < 0.4 and bool((change[part == 0] == 0).all())
+    assert float(change.abs().max()) <= 0.02 + 1e-7 and float(change.abs().sum()) > 0
+    assert torch.equal(part, editor._part(499)) and not torch.equal(part, editor._part(500)), "a part a shard"
+
+
+def test_shards_begin_anew_and_become_one(tiny: LM, cache: Cache) -> None:
+    facts = [PERU, NORWAY, FRANCE, peru_fact("f/4", prompt="{} lies in")]
+    two = wise(tiny, cache, shard_every=2, merge_every=100).edit(facts)
+    assert two.notes["memories"] == 2
+    shards, editor = memories_of(two), wise(tiny, cache, shard_every=2, merge_every=4)
+    merged = editor.edit(facts)
+    assert merged.notes["memories"] == 1
+    assert torch.allclose(memories_of(merged).changes[0], ties(list(shards.changes), 0.53), atol=1e-6)
+    assert float(memories_of(merged).thresholds) == pytest.approx(float(shards.thresholds.min()))
+    further = editor.edit_after([PERU], [merged])
+    assert further.notes["memories"] == 2, "a new shard beside the merged one"
+    alone = wise(tiny, cache, shard_every=1, merge_every=1).edit([PERU, NORWAY])
+    assert alone.notes["memories"] == 2, "a shard alone is not merged with itself"
+
+
+def test_its_prompt_is_in_scope_and_the_unrelated_one_is_not(tiny: LM, cache: Cache) -> None:
+    edit = wise(tiny, cache, steps=150, threshold=0.8).edit([PERU])
+    prompts = [(PERU.fact_prompt, PERU.new_object.text), (OTHERS[0].fact.fact_prompt, "Oslo")]
+    probes = [ScoreProbe(purpose="fact", item="p", prompt=p, targets=(t,)) for p, t in prompts]
+    before = [a.targets[0].logprob for a in score(tiny, probes)]
+    with edit.on(tiny):
+        after = [a.targets[0].logprob for a in score(tiny, probes)]
+    assert edit.notes["inside"] > edit.notes["outside"] + 0.9
+    assert after[0] > before[0] + 2 and after[1] == before[1]
+
+
+def test_templates_are_sampled_while_an_edit_is_in_force(tiny: LM, cache: Cache) -> None:
+    editor = wise(tiny, cache, templates=None, template_lengths=((3, 2),))
+    assert editor.components == {"templates": "sampled@1"}
+    fresh = make_editor("wise", make("llama"), cache, {**OPTIONS, "templates": None, "template_lengths": ((3, 2),)})
+    with editor.edit([PERU]).on(tiny):
+        assert editor._templates()[0] == "{}" and len(editor._templates()) == 3
+    assert fresh.components == editor.components
+
+
+def test_what_it_needs_and_refuses(tiny: LM, cache: Cache) -> None:
+    editor = make_editor("wise", tiny, cache, OPTIONS)
+    with pytest.raises(UserError, match="wise was not prepared"):
+        editor.edit([PERU])
+    with pytest.raises(UserError, match="unrelated prompts alone, and there are none"):
+        editor.prepare([])
+    with pytest.raises(DataError, match="multiple of shard_every"):
+        make_editor("wise", tiny, cache, {**OPTIONS, "shard_every": 3, "merge_every": 4})
+    assert Wise.wants_support({})
+
+
+def test_presets_are_the_published_ones() -> None:
+    assert preset("wise", "gpt2-xl")["alpha"] == 5.0 and preset("wise", "gpt2-xl")["site"] == "mlp_in"
+    assert preset("wise", "llama-3-8b")["layer"] == 29

@@ -1,0 +1,130 @@
+"""AnyEdit against a system of the keys' full size; long targets, documents, sequences; what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from curation.files.artifact_cache import Cache
+from evaluation.covariance.covariance import Corpus, key_covariances
+from evaluation.editors.locate_edit.parts.target_windows import search_windows, windows_of
+from evaluation.editors.locate_edit.parts.value_search import SearchSettings
+from evaluation.editors.presets import make_editor, preset
+from evaluation.edits.weight_deltas import DeltaStack, DenseDelta, applied
+from evaluation.inference.scoring import score
+from evaluation.models.hooks import capture
+from evaluation.models.language_model import LM
+from schemas.core.errors import DataError, ModelError
+from schemas.facts import Fact, Object
+from schemas.probes import ScoreProbe
+from tests.support.documents.records import make_document
+from tests.support.editors import memit
+from tests.support.editors.edit_requests import NORWAY, PERU
+from tests.support.facts import peru_fact
+from tests.support.tiny import make
+
+corpus = memit.corpus
+
+LONG = peru_fact("f/long", new=Object(text="Quito, a city in the north, and people travel there by bus or by train."))
+OPTIONS: dict[str, Any] = {"layers": [0, 1], "steps": 8, "window": 6, "lam": 60.0}
+
+
+def editor(lm: LM, cache: Cache, corpus: str, **more: Any) -> Any:
+    return make_editor("anyedit", lm, cache, {**OPTIONS, "corpus": corpus, **more})
+
+
+def read(lm: LM, module: Any, ids: tuple[int, ...], places: list[int], what: str) -> Tensor:
+    with torch.no_grad(), capture(module) as seen:
+        lm.model(torch.tensor([ids]))
+    states: Tensor = getattr(seen, what)
+    return states[0, places].double().T
+
+
+def plain(lm: LM, requests: list[Fact], corpus: str, cache: Cache) -> list[Tensor]:
+    """λC + KₚKₚᵀ + KKᵀ solved whole, layer after layer, each on the model with the earlier layers' changes."""
+    settings = SearchSettings(8, 0.5, 0.0, 1e-3, 4.0, 1e-2)
+    windows = [windows_of(lm, n, r, window=6, lead=5) for n, r in enumerate(requests)]
+    z = torch.stack([v.target for some in windows for v in search_windows(lm, 1, some, settings=settings)], 1).double()
+    moments = key_covariances(lm, [0, 1], Corpus([Path(corpus)]), cache=cache)
+    changes: list[Tensor] = []
+    for n, layer in enumerate([0, 1]):
+        with applied(lm.model, [DenseDelta(lm.layout.weight(i), c.float()) for i, c in enumerate(changes)]):
+            wanted, kept, now = [], [], []
+            for some in windows:
+                ids, first = some[-1].ids, some[0].first
+                begins = [w.first - 1 for w in some]
+                others = [i for i in range(first, len(ids) - 1) if i not in begins]
+                wanted.append(read(lm, lm.projection(layer), ids, begins, "input"))
+                kept.append(read(lm, lm.projection(layer), ids, others, "input"))
+                now.append(read(lm, lm.block(1), ids, begins, "output"))
+        k, kp = torch.cat(wanted, 1), torch.cat(kept, 1)
+        residual = (z - torch.cat(now, 1)) / (2 - n)
+        c = moments[layer].second.double()
+        changes.append(residual @ torch.linalg.solve(60.0 * c + kp @ kp.T + k @ k.T, k).T)
+    return changes
+
+
+@pytest.mark.parametrize("kind", ["llama", "gpt2"])
+def test_changes_are_those_of_the_whole_system(kind: str, cache: Cache, corpus: str) -> None:
+    lm = make(kind)
+    digest, edit = lm.weights_digest(), editor(lm, cache, corpus).edit([LONG, NORWAY])
+    assert memit.close(edit, plain(lm, [LONG, NORWAY], corpus, cache))
+    assert lm.weights_digest() == digest
+
+
+def likelihood(lm: LM, fact: Fact) -> float:
+    probe = ScoreProbe(purpose="fact", item=fact.key, prompt=fact.fact_prompt, targets=(fact.new_object.text,))
+    return score(lm, [probe])[0].targets[0].logprob
+
+
+@pytest.mark.parametrize("kind", ["llama", "gpt2"])
+def test_windows_carry_a_long_target_further_than_one_state(kind: str, cache: Cache, corpus: str) -> None:
+    lm = make(kind)
+    found = {}
+    for window in (4, 100):
+        edit = editor(lm, cache, corpus, window=window, steps=25, lam=1.0).edit([LONG])
+        with edit.on(lm):
+            found[window] = likelihood(lm, LONG)
+    assert found[4] > found[100] + 10 and found[4] > likelihood(lm, LONG) + 10
+
+
+def test_documents_are_edited_by_what_follows_their_lead(tiny: LM, cache: Cache, corpus: str) -> None:
+    document = make_document("d/1", "Line 1 runs to Quito, a city in the north, by bus.", entity=None)
+    edit = editor(tiny, cache, corpus, lead=3, steps=20, lam=1.0).edit([document])
+    (ids,) = tiny.encodings.texts([document.text])
+
+    def loss() -> float:
+        with torch.no_grad():
+            log_probs = tiny.model(torch.tensor([ids])).logits[0].log_softmax(-1)
+        return -float(torch.stack([log_probs[n - 1, ids[n]] for n in range(4, len(ids))]).mean())
+
+    before = loss()
+    with edit.on(tiny):
+        assert loss() < before - 0.5
+
+
+def test_a_sequence_may_hold_what_it_wrote(tiny: LM, cache: Cache, corpus: str) -> None:
+    """With ``accumulate`` the keys of earlier windows take part with residuals of 0."""
+    moved = {}
+    for stabilise in ([], ["accumulate"]):
+        made = editor(tiny, cache, corpus, stabilise=stabilise, lam=1.0)
+        with DeltaStack(tiny.model) as stack:
+            first = made.edit([PERU])
+            stack.add(first.deltas)
+            second = made.edit_after([NORWAY], [first])
+        key = first.keys[0]
+        moved[bool(stabilise)] = float((second.deltas[0].matrix() @ key.T).norm())
+    assert moved[True] < 0.2 * moved[False]
+
+
+def test_options_and_models_that_are_refused(cache: Cache, corpus: str, tiny: LM) -> None:
+    with pytest.raises(ModelError, match="'anyedit' writes into the residual"):
+        editor(make("gemma2"), cache, corpus).edit([PERU])
+    for options, words in (({"rho": 0.5, "lam": 2.0}, "either lam"), ({"stabilise": ["nas"]}, "none of this method's")):
+        with pytest.raises(DataError, match=words):
+            editor(tiny, cache, corpus, **options)
+    assert preset("anyedit", "meta-llama/Meta-Llama-3-8B-Instruct")["window"] == 40

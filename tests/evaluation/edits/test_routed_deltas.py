@@ -1,0 +1,249 @@
+"""Routed changes: each row goes by its own prompt, in any batch, packed or cached; silence on prompts is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from curation.files.artifact_cache import Cache
+from evaluation.editors.presets import make_editor
+from evaluation.edits.codebook import Codebook
+from evaluation.edits.edit import WeightEdit
+from evaluation.edits.per_row import PerRow
+from evaluation.edits.routed_deltas import PromptRows, RoutedDelta, is_routed, tell_prompts
+from evaluation.edits.side_memory import SideMemories
+from evaluation.edits.weight_deltas import DeltaStack, DenseDelta, LowRankDelta, applied
+from evaluation.engines.base import Job
+from evaluation.engines.fast import FastEngine
+from evaluation.engines.simple import SimpleEngine
+from evaluation.inference.answering import ModelScorer, answer
+from evaluation.inference.batched_scoring import EditScorer
+from evaluation.inference.batching import TokenBudget
+from evaluation.inference.request import EditedProbes
+from evaluation.inference.scoring import score
+from evaluation.models.hooks import capture
+from evaluation.models.language_model import LM
+from schemas.answers import Answer
+from schemas.cases import Case
+from schemas.core.errors import UserError
+from schemas.probes import GenerateProbe, Probe, ScoreProbe
+from tests.support.facts import peru_fact
+from tests.support.tiny import make
+
+LAYER = 1
+PROMPTS = [
+    "The capital of Peru is",
+    "The capital of Peru is Lima, and",
+    "Norway is a kingdom in",
+    "She said",
+    "Peru is a",
+]
+TARGETS = ("Lima", "Oslo and Paris", "a city; is it the capital?")
+PROBES: list[Probe] = [
+    *(ScoreProbe(purpose="fact", item=p, prompt=p, targets=TARGETS) for p in PROMPTS),
+    # prompts that begin alike, one being another's beginning with its target, and targets of one token
+    ScoreProbe(purpose="fact", item="x", prompt="The capital of", targets=("Peru is Lima", "Norway")),
+    ScoreProbe(purpose="fact", item="y", prompt="The capital of Peru", targets=("is", "is Lima")),
+    *(GenerateProbe(purpose="text", item=p, prompt=p, most=5) for p in PROMPTS),
+]
+
+
+def key_of(lm: LM, prompt: str, layer: int = LAYER) -> Tensor:
+    """What the layer's projection reads at a prompt's last token."""
+    (ids,) = lm.encodings.texts([prompt])
+    with torch.no_grad(), tell_prompts(lm.model, None), capture(lm.projection(layer)) as seen:
+        lm.model(torch.tensor([ids]))
+    return seen.input[0, -1].float()
+
+
+def codebook(lm: LM, *prompts: str, size: float = 5.0, radius: float = 0.5, layer: int = LAYER) -> Codebook:
+    keys = torch.stack([key_of(lm, prompt, layer) for prompt in prompts])
+    draws = torch.Generator().manual_seed(len(prompts))
+    values = size * torch.randn(len(prompts), lm.layout.width, generator=draws)
+    labels = tuple((n,) for n in range(len(prompts)))
+    return Codebook(lm.layout.weight(layer), keys, values, torch.full((len(prompts),), radius), labels)
+
+
+def memories(lm: LM, *thresholds: float, layer: int = LAYER, size: float = 0.5) -> SideMemories:
+    draws = torch.Generator().manual_seed(4)
+    changes = size * torch.randn(len(thresholds), lm.layout.width, lm.layout.inner, generator=draws)
+    return SideMemories(lm.layout.weight(layer), changes, torch.tensor(thresholds), "silu")
+
+
+def deviations(lm: LM, delta: SideMemories, prompt: str) -> list[float]:
+    """d of every memory for a prompt, from the formula."""
+    (ids,) = lm.encodings.texts([prompt])
+    with (
+        torch.no_grad(),
+        tell_prompts(lm.model, None),
+        capture(lm.module(delta.weight.removesuffix(".weight"))) as seen,
+    ):
+        lm.model(torch.tensor([ids]))
+    f, keys, out = torch.nn.functional.silu, seen.input[0], seen.output[0]
+    return [float((f(out + keys @ c.T) - f(out)).norm(dim=1).mean()) for c in delta.changes]
+
+
+def edits_of(lm: LM, layer: int = LAYER) -> list[list[Any]]:
+    """Codebooks, memories, an ordinary change, none, and a codebook beside an ordinary change."""
+    found = sorted(deviations(lm, memories(lm, 0.0, layer=layer), p)[0] for p in PROMPTS)
+    middle = (found[2] + found[3]) / 2  # at a prompt's own d rounding would decide
+    low = LowRankDelta(lm.layout.weight(layer), torch.ones(lm.layout.width, 1), torch.ones(lm.layout.inner, 1) / 9)
+    return [
+        [codebook(lm, PROMPTS[0], layer=layer)],
+        [low],
+        [memories(lm, middle, layer=layer)],
+        [],
+        [codebook(lm, PROMPTS[2], "The capital of Peru", size=3.0, layer=layer), low],
+        [memories(lm, middle, 0.0, layer=layer)],
+    ]
+
+
+def assert_same(got: Sequence[Answer], want: Sequence[Answer]) -> None:
+    for a, b in zip(got, want, strict=True):
+        assert a.error is None and b.error is None
+        assert [t.logprob for t in a.targets] == pytest.approx([t.logprob for t in b.targets], abs=2e-4)
+        assert (a.written and a.written.text) == (b.written and b.written.text)
+
+
+def slowly(lm: LM, deltas: Sequence[Any], probe: Probe) -> Answer:
+    """One edit on the model, one probe, one row a target."""
+    with WeightEdit(tuple(deltas)).on(lm):
+        if isinstance(probe, ScoreProbe):
+            alone = [probe.model_copy(update={"targets": (t,)}) for t in probe.targets]
+            found = [score(lm, [one], batch_tokens=1)[0].targets[0] for one in alone]
+            return Answer(probe=probe.id, targets=tuple(found))
+        return answer(ModelScorer(lm), [probe], rewrite=None)[0]
+
+
+@pytest.mark.parametrize("layer", [1, pytest.param(2, id="the last layer")])
+@pytest.mark.parametrize("kind", ["llama", "gpt2", pytest.param("mistral", marks=pytest.mark.slow), "gemma2"])
+def test_every_row_is_as_if_it_stood_alone(kind: str, layer: int) -> None:
+    """Packed and written in one batch under six edits, against one edit, one probe and one target at a time."""
+    lm = make(kind)
+    edits, digest = edits_of(lm, layer), lm.weights_digest()
+    asked = [EditedProbes(deltas, None, PROBES) for deltas in edits]
+    from evaluation.engines.fast import _ask
+
+    for tokens in (10_000, 60):
+        got = _ask(EditScorer(lm, budget=TokenBudget(tokens)), asked)
+        for deltas, answers in zip(edits, got, strict=True):
+            assert_same(answers, [slowly(lm, deltas, probe) for probe in PROBES])
+    changed = [[a != b for a, b in zip(one, got[3], strict=True)] for one in got]
+    for n in (0, 2, 4, 5):
+        assert any(changed[n]), "the edit does something"
+    assert not all(changed[0]) and not all(changed[2]), "and leaves other prompts alone"
+    assert lm.weights_digest() == digest and not is_routed(lm.model)
+    assert not any(m._forward_hooks or m._forward_pre_hooks for m in lm.model.modules())
+
+
+@pytest.mark.parametrize("kind", ["llama", "gpt2"])
+def test_a_model_that_carries_an_edit_is_asked_as_slowly(kind: str) -> None:
+    """As regimes ask: the edit is on the model, and the engine packs prompts of many probes."""
+    lm = make(kind)
+    for deltas in edits_of(lm):
+        with WeightEdit(tuple(deltas)).on(lm):
+            got = FastEngine(lm).ask([Job("a", Case(key="a", fact=peru_fact()), tuple(PROBES))], rewrite=None)[0]
+            whole = answer(ModelScorer(lm), PROBES, rewrite=None)
+        assert_same(got.answers, [slowly(lm, deltas, probe) for probe in PROBES])
+        assert_same(whole, [slowly(lm, deltas, probe) for probe in PROBES])
+
+
+def test_the_engines_agree_with_the_states_of_the_unedited_model_kept(cache: Cache) -> None:
+    lm = make("llama")
+    editor = make_editor("grace", lm, cache, {"layer": 1, "steps": 4})
+    facts = [peru_fact(), peru_fact("f/2", prompt="{} lies in")]
+    jobs = [Job(f.key, Case(key=f.key, fact=f), tuple(PROBES)) for f in facts]
+    fast = FastEngine(lm)
+    fast.expect([editor])
+    list(fast.work(make_editor("none", lm, cache), jobs))
+    slow = SimpleEngine(ModelScorer(lm))
+    for a, b in zip(fast.work(editor, jobs), slow.work(editor, jobs), strict=True):
+        assert a.error is None
+        assert_same(a.answers, b.answers)
+
+
+def test_the_batch_decides_nothing(cache: Cache) -> None:
+    """The published trap: a mean over the batch, or one place for all its rows."""
+    lm = make("llama")
+    near, far = PROMPTS[0], PROMPTS[2]
+    for delta in (
+        codebook(lm, near),
+        memories(lm, sum(deviations(lm, memories(lm, 0.0), p)[0] for p in (near, far)) / 2),
+    ):
+        with WeightEdit((delta,)).on(lm):
+            alone = [score(lm, [PROBES[n]])[0] for n in (0, 2)]  # type: ignore[list-item]
+            both = score(lm, [PROBES[0], PROBES[2]])  # type: ignore[list-item]
+        assert_same(both, alone)
+        plain = [score(lm, [PROBES[n]])[0] for n in (0, 2)]  # type: ignore[list-item]
+        assert (alone[0] != plain[0]) != (alone[1] != plain[1]), "one of them is in scope"
+
+
+def test_a_pass_that_says_nothing_of_its_prompts_is_refused() -> None:
+    lm = make("llama")
+    ids, _ = lm.pad([(5, 6, 7)])
+    with WeightEdit((codebook(lm, "Peru"),)).on(lm):
+        with pytest.raises(UserError, match="does not say where its prompts end") as refusal:
+            lm.model(input_ids=ids)
+        assert "\n" not in str(refusal.value)
+        with tell_prompts(lm.model, None):
+            plain = lm.model(input_ids=ids).logits
+        with tell_prompts(lm.model, PromptRows.of([3], lm.device)):
+            lm.model(input_ids=ids)
+    assert torch.equal(plain, lm.model(input_ids=ids).logits)
+    with PerRow(lm.model, [[codebook(lm, "Peru")]]).on([0]), pytest.raises(UserError, match="where its prompts end"):
+        lm.model(input_ids=ids)
+
+
+def test_what_was_said_of_prompts_ends_with_its_block() -> None:
+    lm = make("llama")
+    with WeightEdit((codebook(lm, "Peru"),)).on(lm):
+        around = tell_prompts(lm.model, PromptRows.of([1], lm.device))
+        with around, pytest.raises(KeyboardInterrupt), tell_prompts(lm.model, None):
+            raise KeyboardInterrupt
+        with pytest.raises(UserError, match="prompts end"):
+            lm.model(input_ids=torch.tensor([[5]]))
+    with pytest.raises(RuntimeError), WeightEdit((codebook(lm, "Peru"),)).on(lm):
+        raise RuntimeError
+    assert not is_routed(lm.model)
+
+
+@pytest.mark.parametrize("kind", ["llama", "gpt2"])
+def test_of_several_on_one_module_the_newest_holds(kind: str) -> None:
+    lm = make(kind)
+    one, two = codebook(lm, PROMPTS[0]), codebook(lm, PROMPTS[0], PROMPTS[2], size=2.0)
+    digest, probes = lm.weights_digest(), [p for p in PROBES if isinstance(p, ScoreProbe)]
+    with DeltaStack(lm.model) as stack:
+        stack.add([one])
+        first = score(lm, probes)
+        stack.add([two])
+        both = score(lm, probes)
+        stack.add([DenseDelta(lm.layout.weight(0), torch.full((lm.layout.width, lm.layout.inner), 0.01))])
+        assert score(lm, probes) != both
+    with applied(lm.model, [two]):
+        assert_same(both, score(lm, probes))
+    with applied(lm.model, [one]):
+        assert_same(first, score(lm, probes))
+    assert lm.weights_digest() == digest and not is_routed(lm.model)
+
+
+def test_wrong_places_are_refused_before_anything_is_put_on() -> None:
+    lm = make("llama")
+    book = codebook(lm, "Peru")
+    wrong: list[RoutedDelta] = [
+        Codebook("no.such.weight", *book.tensors, book.labels),
+        Codebook(lm.layout.weight(0), book.keys[:, :-1], *book.tensors[1:], book.labels),
+    ]
+    for delta in wrong:
+        with pytest.raises(UserError, match="no weight|the change is"), applied(lm.model, [book, delta]):
+            pass
+        assert not is_routed(lm.model)
+
+
+def test_decisions_follow_their_rows() -> None:
+    rows = PromptRows(torch.tensor([2, 3, 4]), {"gate": torch.tensor([0, -1, 5])})
+    assert rows.after().lengths is None and rows.after().decisions["gate"].tolist() == [0, -1, 5]
+    assert rows.after(torch.tensor([2, 2, 0])).decisions["gate"].tolist() == [5, 5, 0]
