@@ -106,7 +106,7 @@ def test_the_inputs_for_events_construct_without_a_model_and_stay_as_changed(tmp
     walked(out, more=("--events",))
     words = ["construct-events", str(out / "templates.toml"), "--facts-from", str(out / "facts.jsonl"), "--json"]
     more = [
-        "--events",
+        "--events-per-template",
         "1",
         "--no-paraphrase",
         "--in-scope",
