@@ -55,7 +55,11 @@ class TrainCommandOptions:
 )
 @editors_option(required=True, also="Exactly one.")
 @click.option("--model", default="embedded", show_default=True, help="Model: embedded, a folder or a hub name.")
-@click.option("--support", "name", help="Shipped cases: shipped, demonstrations, open:dev; events_from_facts.")
+@click.option(
+    "--support",
+    "name",
+    help="Shipped cases: shipped, demonstrations, open:dev; events_from_facts, documents_from_facts.",
+)
 @click.option("--facts", type=_FILE, help="A file of facts; cases are made of them.")
 @shared_option("--split-file", type=_FILE)
 @store_option("store", required=False, also="With --split: read the cases from it.")
@@ -76,7 +80,7 @@ class TrainCommandOptions:
 @json_options
 @options_record(TrainCommandOptions)
 def train(options: TrainCommandOptions, *, as_json: bool) -> None:
-    """Train a method for a model, or a router of events for all of them; an interrupted training of mend resumes.
+    """Train a method for a model, or a router of events for all of them; an interrupted training of MEND resumes.
 
     The file records its training cases, and a run whose split shares a fact or subject with them is refused.
     """
@@ -117,7 +121,9 @@ def _trainable(editors: tuple[str, ...]) -> str:
 
 def _training_cases(options: TrainCommandOptions, method: str, settings: dict[str, Any]) -> Support:
     """The cases to train on; the method's settings are checked before any of them is made."""
+    from evaluation.editors import EDITORS
     from evaluation.editors.presets import check_options
+    from evaluation.runs.separation import check_support
     from evaluation.runs.session import open_named_split
     from evaluation.runs.support import SupportChoice, open_support
     from schemas.core.config import validate
@@ -135,7 +141,9 @@ def _training_cases(options: TrainCommandOptions, method: str, settings: dict[st
     choice = validate(SupportChoice, choices, where=where)
     check_options(method, options.model, settings, where=f"--set for '{method}'")
     heldout = None if options.heldout is None else open_named_split(options.heldout)
-    return open_support(choice, heldout)
+    support = open_support(choice, heldout)
+    check_support(method, EDITORS.get(method).learns_from, support, where="what to train on", option="--support ")
+    return support
 
 
 def _tell_trained(method: str, trained: Any, out: Path, support: Support, *, as_json: bool) -> None:

@@ -18,6 +18,9 @@ from evaluation.runs.config import EditorChoice
 from evaluation.runs.support import Support
 from schemas.core.errors import UserError
 
+SHIPPED_SUPPORT = {FACT: "shipped", "event": "events_from_facts", DOCUMENT: "documents_from_facts"}
+"""What comes with the program to learn from, by the type of its cases."""
+
 
 def check_parameters(
     editors: Mapping[str, EditorChoice],
@@ -95,15 +98,30 @@ def check_editors(
                 fix=f'set editors.{label}.params.memory = "split": all edits of the split',
             )
         if kind.wants_support(options):
-            _check_support(choice.name, kind.learns_from, support, where=f"editors.{label}")
+            check_support(choice.name, kind.learns_from, support, where=f"editors.{label}")
         if trained := kind.training_data(options):
             refuse_overlap(trained, split, where=f"editors.{label}")
 
 
-def _check_support(method: str, taken: Sequence[str], support: Support, *, where: str) -> None:
-    """Refuse a run without support of the type that a method learns from."""
-    shipped = "shipped" if FACT in taken else "events_from_facts"
+def check_support(
+    method: str, taken: Sequence[str], support: Support, *, where: str, option: str | None = None
+) -> None:
+    """Refuse a support that is not of the type that a method learns from, or none.
+
+    Args:
+        method: Its name.
+        taken: Types of cases that it learns from.
+        support: What is declared.
+        where: What the error names.
+        option: The command line's word for a support; None: that of a run's configuration.
+
+    Raises:
+        UserError: one sentence.
+    """
+    shipped = next(SHIPPED_SUPPORT[kind] for kind in SHIPPED_SUPPORT if kind in taken)
     fix = f'add support = "{shipped}" to the run, or a split of your own'
+    if option is not None:
+        fix = f"name {option}{shipped}, or a split of your own"
     if not support.cases:
         raise UserError(f"'{method}' learns from declared cases, and none are declared", where=where, fix=fix)
     if support.type not in taken:

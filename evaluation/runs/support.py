@@ -24,7 +24,8 @@ from schemas.facts import Fact, Neighbour
 
 log = logging.getLogger(__name__)
 
-SHIPPED = ("shipped", "demonstrations", "mini", "open:dev", "events_from_facts")
+MADE = ("events_from_facts", "documents_from_facts")  # of the facts that come with the program
+SHIPPED = ("shipped", "demonstrations", "mini", "open:dev", *MADE)
 KEPT = 2  # neighbours a case gets from a list of facts
 
 
@@ -34,14 +35,15 @@ class SupportChoice(Options):
     Attributes:
         name: ``shipped`` (the demonstrations and the facts that come with the program), ``demonstrations`` (those
             alone), ``mini``, ``open:dev``, ``events_from_facts`` (events made of the temporal facts that come with the
-            program); or, with ``store``, a split in the store.
+            program), ``documents_from_facts`` (documents of two such facts each); or, with ``store``, a split in the
+            store.
         store: A store.
         file: A frozen split file.
         facts: A file of facts; cases are made of them.
         prefix: Take only cases whose key begins so (a part of a split).
         limit: Take so many, drawn with ``seed``.
         overlapping: What becomes of cases that share a subject or key with the evaluated split: ``refuse`` the run
-            (default), or ``leave_out`` the cases (default for ``shipped``, ``demonstrations``, ``events_from_facts``).
+            (default), or ``leave_out`` the cases (default for ``shipped``, ``demonstrations``, ``..._from_facts``).
 
     Example:
         >>> SupportChoice(name="shipped").leaves_out, SupportChoice(file="train.jsonl").leaves_out
@@ -79,7 +81,7 @@ class SupportChoice(Options):
     @property
     def leaves_out(self) -> bool:
         """Whether overlapping cases are left out; a run is refused otherwise."""
-        named = self.store is None and self.name in ("shipped", "demonstrations", "events_from_facts")
+        named = self.store is None and self.name in ("shipped", "demonstrations", *MADE)
         return self.overlapping == "leave_out" or (self.overlapping is None and named)
 
     @property
@@ -98,7 +100,7 @@ class Support(NamedTuple):
 
     @property
     def type(self) -> str:
-        """Type of the cases' edits: ``fact`` or ``event``."""
+        """Type of the cases' edits: ``fact``, ``event`` or ``document``."""
         return self.cases[0].request.kind if self.cases else FACT
 
 
@@ -116,6 +118,8 @@ def open_support(choice: SupportChoice | None, split: Split | None) -> Support:
     cases: list[AnyCase]
     if choice.facts is not None or choice.name == "shipped":
         cases, left = _from_facts(choice, evaluated)
+    elif choice.name == "documents_from_facts" and choice.store is None:
+        cases, left = _documents_from_facts(choice, evaluated)
     else:
         opened = _open(choice)
         refuse_reserved(opened, where=choice.label)
@@ -237,17 +241,7 @@ def _from_facts(choice: SupportChoice, evaluated: TrainingData | None) -> tuple[
     """Cases of a file of facts, or of all that is shipped: overlapping facts go before cases are made of the rest."""
     from curation.loaders import load
 
-    facts = list(load(str(choice.facts or "shipped")).require(skip_bad=True))
-    free = [f for f in facts if evaluated is None or not evaluated.contains(f)]
-    if evaluated is not None and len(free) < len(facts) and not choice.leaves_out:
-        first = next(f for f in facts if evaluated.contains(f))
-        raise UserError(
-            f"the support's fact '{first.key}' is about '{first.subject.text}', as the evaluated split "
-            f"'{evaluated.name}' is ({len(facts) - len(free)} of {len(facts)} facts overlap)",
-            where=choice.label,
-            fix='name other facts, or set support.overlapping = "leave_out"',
-        )
-    left = len(facts) - len(free)
+    free, left = _free_facts(load(str(choice.facts or "shipped")).require(skip_bad=True), choice, evaluated)
     written: list[AnyCase] = []
     if choice.facts is None:
         from curation.shipped import demonstrations_split
@@ -257,3 +251,31 @@ def _from_facts(choice: SupportChoice, evaluated: TrainingData | None) -> tuple[
         taken = {plain_text(c.fact.subject.text) for c in written if isinstance(c, Case)}
         free = [f for f in free if plain_text(f.subject.text) not in taken]
     return [*written, *cases_from_facts(free)], left
+
+
+def _documents_from_facts(choice: SupportChoice, evaluated: TrainingData | None) -> tuple[list[AnyCase], int]:
+    """Documents made of what is shipped: overlapping facts go before documents are made, so neither half overlaps."""
+    from curation.loaders import load
+    from curation.shipped.fact_documents import documents_from_facts
+
+    free, left = _free_facts(load("shipped").require(), choice, evaluated)
+    return list(documents_from_facts(free)), left
+
+
+def _free_facts(facts: Iterable[Fact], choice: SupportChoice, evaluated: TrainingData | None) -> tuple[list[Fact], int]:
+    """Facts without overlap, and the number of the others.
+
+    Raises:
+        UserError: a fact overlaps and is not to be left out.
+    """
+    facts = list(facts)
+    free = [f for f in facts if evaluated is None or not evaluated.contains(f)]
+    if evaluated is not None and len(free) < len(facts) and not choice.leaves_out:
+        first = next(f for f in facts if evaluated.contains(f))
+        raise UserError(
+            f"the support's fact '{first.key}' is about '{first.subject.text}', as the evaluated split "
+            f"'{evaluated.name}' is ({len(facts) - len(free)} of {len(facts)} facts overlap)",
+            where=choice.label,
+            fix='name other facts, or set support.overlapping = "leave_out"',
+        )
+    return free, len(facts) - len(free)

@@ -26,6 +26,7 @@ from schemas.core.errors import UserError
 from schemas.facts import Entity, Object
 from schemas.probes import ScoreProbe
 from tests.support.documents.records import make_document, stated_document
+from tests.support.editors.mend_doc import document_cases
 from tests.support.evaluation.routed_events import TOWNS, town_cases
 from tests.support.facts import peru_fact
 from tests.support.tiny import make, replace_everywhere, shuffled
@@ -66,7 +67,8 @@ def requests_of(method: str) -> list[Any]:
 
 def support_of(method: str) -> list[Any]:
     """Cases that a method can learn from."""
-    return [*SUPPORT] if "fact" in EDITORS.get(method).learns_from else [*EVENT_SUPPORT]
+    learns_from = EDITORS.get(method).learns_from
+    return [*SUPPORT] if "fact" in learns_from else [*EVENT_SUPPORT] if "event" in learns_from else document_cases(5)
 
 
 def editor(method: str, lm: LM, folder: Path, **more: Any) -> Editor:

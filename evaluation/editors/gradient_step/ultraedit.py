@@ -12,7 +12,7 @@ from torch import Tensor
 
 from evaluation.editors.base import DIVERGENCE_RATIO, Editor, check_requests
 from evaluation.editors.gradient_step.feature_statistics import FeatureStatistics
-from evaluation.editors.hypernetwork.gradients import GradientLine, gradients, line
+from evaluation.editors.hypernetwork.gradients import GradientLine, LowerLayerStates, gradients, line
 from evaluation.edits.edit import Edit, WeightEdit
 from evaluation.edits.weight_deltas import LowRankDelta
 from schemas.cases import Case
@@ -126,13 +126,15 @@ class UltraEdit(Editor):
     def _features(self, facts: Sequence[Fact]) -> list[Features]:
         """Features of each fact's target after its prompt, in the model as it is."""
         lines = [self._line(fact) for fact in facts]
+        maps = {n: self.lm.layout.projection(n) for n in self.params.layers}
+        below = LowerLayerStates(self.lm, min(maps), keep=False)
         out: list[Features] = []
         for start in range(0, len(lines), ROWS):
             chunk = lines[start : start + ROWS]
-            pairs = gradients(self.lm, self.params.layers, chunk)
+            pairs = gradients(self.lm, list(maps.values()), chunk, below)
             for row, one in enumerate(chunk):
                 places = slice(one.first - 1, len(one.ids) - 1)  # where each target token is predicted
-                out.append({n: (pairs[n].u[row, places], pairs[n].delta[row, places]) for n in pairs})
+                out.append({n: (pairs[m].u[row, places], pairs[m].delta[row, places]) for n, m in maps.items()})
         return out
 
     def _line(self, fact: Fact) -> GradientLine:

@@ -6,7 +6,7 @@ pass starts there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ from evaluation.inference.partial_forward import LayerInput, resume_at, run_unti
 from evaluation.inference.passes import logits_at
 from evaluation.models.hooks import replace_output
 from evaluation.models.language_model import LM
+from evaluation.models.linear_maps import linear_shape
 
 
 class GradientLine(NamedTuple):
@@ -109,38 +110,60 @@ def nll(log_probs: Tensor, rows: GradientBatch) -> Tensor:
 
 
 def gradients(
-    lm: LM, layers: Sequence[int], lines: Sequence[GradientLine], below: LowerLayerStates | None = None
-) -> dict[int, GradientPairs]:
-    """Inputs and output gradients of the layers' projections, each row's loss being the mean NLL of its target."""
-    rows = batch(lm, below or LowerLayerStates(lm, min(layers), keep=False), lines)
-    layout, shape = lm.layout, rows.ids.shape
-    added = {n: torch.zeros(*shape, layout.width, device=lm.device, requires_grad=True) for n in layers}
-    keys: dict[int, Tensor] = {}
+    lm: LM, maps: Sequence[str], lines: Sequence[GradientLine], below: LowerLayerStates
+) -> dict[str, GradientPairs]:
+    """Inputs and output gradients of linear maps, each row's loss being the mean NLL of its target.
+
+    Args:
+        lm: The unedited model.
+        maps: Names of the maps' modules, none of them below the layer that ``below`` is for.
+        lines: What the rows read.
+        below: What the first edited layer reads.
+    """
+    rows = batch(lm, below, lines)
+    sizes = map_shapes(lm, maps)
+    added = {
+        name: torch.zeros(*rows.ids.shape, outputs, device=lm.device, requires_grad=True)
+        for name, (_, outputs) in zip(maps, sizes, strict=True)
+    }
+    keys: dict[str, Tensor] = {}
     with torch.enable_grad(), ExitStack() as hooks:
-        for n in layers:
+        for name in maps:
 
-            def add(inside: Tensor, out: Tensor, n: int = n) -> Tensor:
-                keys[n] = inside.detach().float()
-                return (out.float() + added[n]).to(out.dtype)
+            def add(inside: Tensor, out: Tensor, name: str = name) -> Tensor:
+                keys[name] = inside.detach().float()
+                return (out.float() + added[name]).to(out.dtype)
 
-            hooks.enter_context(replace_output(lm.projection(n), add))
+            hooks.enter_context(replace_output(lm.module(name), add))
         loss = nll(logprobs(lm, rows), rows).sum()  # rows do not touch each other: each gets its own gradient
-        slopes = torch.autograd.grad(loss, [added[n] for n in layers])
+        slopes = torch.autograd.grad(loss, [added[name] for name in maps])
     return {
-        n: GradientPairs(keys[n], d.float(), rows.mask.float() * (d.abs().sum(-1) > 0))
-        for n, d in zip(layers, slopes, strict=True)
+        name: GradientPairs(keys[name], d.float(), rows.mask.float() * (d.abs().sum(-1) > 0))
+        for name, d in zip(maps, slopes, strict=True)
     }
 
 
+def map_shapes(lm: LM, maps: Sequence[str]) -> list[tuple[int, int]]:
+    """(inputs, outputs) of linear maps, by the names of their modules."""
+    shapes = [linear_shape(lm.module(name)) for name in maps]
+    return [(shape[1], shape[0]) for shape in shapes if shape is not None]
+
+
 @contextmanager
-def apply_changes(lm: LM, changes: dict[int, WeightChange], edit_of: Tensor) -> Iterator[None]:
-    """Passes inside the block see in row i the change of edit ``edit_of[i]``; gradients flow into the changes."""
+def apply_changes(lm: LM, changes: Mapping[str, WeightChange], edit_of: Tensor) -> Iterator[None]:
+    """Passes inside the block see in row i the change of edit ``edit_of[i]``; gradients flow into the changes.
+
+    Args:
+        lm: The unedited model.
+        changes: By the names of the maps' modules, one a row of an edit.
+        edit_of: The edit of each row of the passes.
+    """
     with ExitStack() as hooks:
-        for n, change in changes.items():
+        for name, change in changes.items():
             left, right = change.left[edit_of], change.right[edit_of]
 
             def add(inside: Tensor, out: Tensor, left: Tensor = left, right: Tensor = right) -> Tensor:
                 return (out.float() + (inside.float() @ right) @ left.transpose(1, 2)).to(out.dtype)
 
-            hooks.enter_context(replace_output(lm.projection(n), add))
+            hooks.enter_context(replace_output(lm.module(name), add))
         yield

@@ -13,13 +13,14 @@ from pydantic import Field, field_validator
 
 from evaluation.editors.base import check_requests
 from evaluation.editors.checkpoints import CheckpointEditor
-from evaluation.editors.hypernetwork.gradients import gradients, line
-from evaluation.editors.hypernetwork.network import EditNetwork, GradientPairs
+from evaluation.editors.hypernetwork.gradients import GradientLine, LowerLayerStates, gradients, line
+from evaluation.editors.hypernetwork.network import AnyEditNetwork, EditNetwork, GradientPairs
 from evaluation.editors.hypernetwork.training import (
     Trainer,
     TrainingResult,
     TrainingSettings,
     TrainingStep,
+    TrainingTask,
     read_tensors,
     write_tensors,
 )
@@ -27,22 +28,20 @@ from evaluation.editors.hypernetwork.training_cases import training_cases
 from evaluation.editors.training_data import TrainingData
 from evaluation.edits.edit import Edit, WeightEdit
 from evaluation.edits.weight_deltas import LowRankDelta
-from schemas.cases import Case
+from evaluation.models.transfers import send
 from schemas.core.config import Options
 from schemas.core.errors import DataError, UserError
 from schemas.core.ids import content_id
-from schemas.facts import Fact
 
 log = logging.getLogger(__name__)
 
-ROWS = 32  # edits of one pass
 FORMAT = 1
 
 
 class Mend(CheckpointEditor):
     """One gradient of the new object's log-probability, mapped by a network to low-rank changes of several layers.
 
-    The network is trained once per model, from a file (``scedit model train mend``) or on the run's support. Several
+    The network is trained once per model, from a file (``scedit model train``) or on the run's support. Several
     requests of one edit add up, each with its own gradient.
     """
 
@@ -51,7 +50,7 @@ class Mend(CheckpointEditor):
     version: ClassVar[int] = 1
     about: ClassVar[str] = "a trained hypernetwork turns one gradient into low-rank changes (MEND)"
     shipped_in: ClassVar[str] = "evaluation.editors.hypernetwork"
-    needs: ClassVar[str] = "a checkpoint for the model (scedit model train mend), or support to train on"
+    needs: ClassVar[str] = "a checkpoint for the model (scedit model train --editors mend), or support to train on"
     costs: ClassVar[str] = "training once a model; then one forward and backward pass an edit"
 
     class Params(Options):
@@ -100,7 +99,9 @@ class Mend(CheckpointEditor):
             return None if layers is None else tuple(sorted(layers))
 
     params: Params
-    _cases: tuple[Case, ...] = ()
+    rows: ClassVar[int] = 32
+    """Edits of one pass."""
+    _cases: tuple[Any, ...] = ()
     _ready: Checkpoint | None = None
 
     @classmethod
@@ -114,11 +115,48 @@ class Mend(CheckpointEditor):
         _, manifest = read_tensors(path)
         try:
             name, digest = manifest["trained"]["name"], manifest["trained"]["digest"]
-            return TrainingData(name, digest, frozenset(manifest["keys"]), frozenset(manifest["subjects"]))
+            texts = frozenset(manifest.get("texts", ()))
+            return TrainingData(name, digest, frozenset(manifest["keys"]), frozenset(manifest["subjects"]), texts)
         except (KeyError, TypeError) as error:
-            raise DataError(f"no trained network of mend: {error} is missing", where=str(path)) from None
+            raise DataError(f"no trained network of {cls.name}: {error} is missing", where=str(path)) from None
 
-    def prepare(self, support: Sequence[Case]) -> None:
+    # --- what is edited, and what it is learnt from -------------------------------------------------------------------
+
+    def maps(self, layers: Sequence[int]) -> list[str]:
+        """Names of the modules of the edited linear maps."""
+        return [self.lm.layout.projection(n) for n in layers]
+
+    def line_of(self, request: Any) -> GradientLine:
+        """What the gradient of a request is taken of.
+
+        Raises:
+            UserError: it cannot be read.
+        """
+        one = line(self.lm, request.fact_prompt, request.new_object.text)
+        if one is None:
+            raise UserError("the fact prompt cannot be read", where=request.key)
+        return one
+
+    def training_task(self, cases: Sequence[Any]) -> TrainingTask:
+        """What is learnt of cases.
+
+        Raises:
+            UserError: too few of them.
+        """
+        return TrainingTask(self.maps(self._complete_options().layers or ()), training_cases(self.lm, cases))
+
+    def shape_note(self) -> dict[str, Any]:
+        """What a checkpoint keeps of the maps' shapes."""
+        return {"inputs": self.lm.layout.inner}
+
+    @classmethod
+    def network_of(cls, tensors: dict[str, torch.Tensor], manifest: dict[str, Any]) -> AnyEditNetwork:
+        """An empty network of a checkpoint's shape."""
+        p, inputs = manifest["identity"]["params"], int(manifest["inputs"])
+        outputs = tensors["bias"].shape[0] - inputs
+        return EditNetwork(inputs, outputs, layers=len(p["layers"]), rank=p["rank"], step=1.0, seed=0)
+
+    def prepare(self, support: Sequence[Any]) -> None:
         """Read the checkpoint, or train on the support unless the cache has the result."""
         self._ready = None
         self._cases = tuple(support)
@@ -126,7 +164,7 @@ class Mend(CheckpointEditor):
 
     def train(
         self,
-        cases: Sequence[Case],
+        cases: Sequence[Any],
         *,
         name: str,
         out: Path,
@@ -152,7 +190,7 @@ class Mend(CheckpointEditor):
         settings = {name: getattr(p, name) for name in TrainingSettings._fields}
         trainer = Trainer(
             lm,
-            training_cases(lm, cases),
+            self.training_task(cases),
             TrainingSettings(**settings),
             state=state,
             identity=identity,
@@ -162,12 +200,13 @@ class Mend(CheckpointEditor):
         trained = trainer.run()
         manifest = {
             "format": FORMAT,
-            "inputs": lm.layout.inner,
+            **self.shape_note(),
             "identity": identity,
-            "weights": [lm.layout.weight(n) for n in p.layers or ()],
+            "weights": [f"{name}.weight" for name in self.maps(p.layers or ())],
             "trained": {"name": name, "digest": data.digest, "cases": len(cases)},
             "keys": sorted(data.keys),
             "subjects": sorted(data.subjects),
+            **({"texts": sorted(data.texts)} if data.texts else {}),
             "held_out": {"follow": trained.held_out.follow, "stay": trained.held_out.stay, "step": trained.step},
             "seconds": round(trained.seconds),
         }
@@ -175,7 +214,7 @@ class Mend(CheckpointEditor):
         state.unlink(missing_ok=True)
         return trained
 
-    def edit(self, requests: Sequence[Fact]) -> Edit:
+    def edit(self, requests: Sequence[Any]) -> Edit:
         """The changes of all requests together."""
         return _together(self.edit_each(check_requests(requests)))
 
@@ -184,34 +223,37 @@ class Mend(CheckpointEditor):
         each = iter(self.edit_each([request for group in groups for request in check_requests(group)]))
         return [_together(list(islice(each, len(group)))) for group in groups]
 
-    def edit_each(self, requests: Sequence[Fact]) -> list[Edit]:
+    def edit_each(self, requests: Sequence[Any]) -> list[Edit]:
         """Independent edits; the gradients of many come from one pass."""
         out: list[Edit] = []
-        for start in range(0, len(requests), ROWS):
-            out += self._edit_each(requests[start : start + ROWS])
+        for start in range(0, len(requests), self.rows):
+            out += self._edit_each(requests[start : start + self.rows])
         return out
 
     @torch.no_grad()
-    def _edit_each(self, requests: Sequence[Fact]) -> list[Edit]:
+    def _edit_each(self, requests: Sequence[Any]) -> list[Edit]:
         lm, ready = self.lm, self._network()
-        lines = []
-        for fact in requests:
-            if (one := line(lm, fact.fact_prompt, fact.new_object.text)) is None:
-                raise UserError("the fact prompt cannot be read", where=fact.key)
-            lines.append(one)
-        pairs = gradients(lm, ready.layers, lines)
-        norms = [float(lm.projection(n).weight.float().norm()) for n in ready.layers]  # type: ignore[operator]
-        out: list[Edit] = []
+        maps = ready.maps
+        below = LowerLayerStates(lm, min(ready.layers), keep=False)
+        pairs = gradients(lm, maps, [self.line_of(one) for one in requests], below)
+        counts = torch.stack([pairs[name].real for name in maps]).gt(0).tolist()  # fetched once, as the norms are
+        changes: list[list[LowRankDelta]] = []
         for i in range(len(requests)):
-            deltas = []
-            for at, n in enumerate(ready.layers):
-                mine = pairs[n].real[i] > 0
-                change = ready.network(at, GradientPairs(*(x[i : i + 1, mine] for x in pairs[n])))
+            changes.append([])
+            for at, name in enumerate(maps):
+                mine = send([n for n, real in enumerate(counts[at][i]) if real], lm.device)
+                change = ready.network(at, GradientPairs(*(x[i : i + 1, mine] for x in pairs[name])))
                 left = (self.params.scale * change.left[0]).contiguous()
-                deltas.append(LowRankDelta(lm.layout.weight(n), left, change.right[0].contiguous()))
-            ratio = max(d.norm() / w for d, w in zip(deltas, norms, strict=True))
-            out.append(WeightEdit(tuple(deltas), {"norm_ratio": ratio, "blow_up": not ratio <= 1.0}))
-        return out
+                changes[-1].append(LowRankDelta(f"{name}.weight", left, change.right[0].contiguous()))
+        sizes = torch.stack([lm.module(name).weight.float().norm().to(lm.device) for name in maps]).tolist()  # type: ignore[operator]
+        norms = (
+            torch.stack([d.squared_norm().sqrt() for deltas in changes for d in deltas]).view(-1, len(maps)).tolist()
+        )
+        ratios = [max(norm / size for norm, size in zip(row, sizes, strict=True)) for row in norms]
+        return [
+            WeightEdit(tuple(deltas), {"norm_ratio": ratio, "blow_up": not ratio <= 1.0})
+            for deltas, ratio in zip(changes, ratios, strict=True)
+        ]
 
     # --- the network --------------------------------------------------------------------------------------------------
 
@@ -225,14 +267,14 @@ class Mend(CheckpointEditor):
 
     def _identity(self, data: str) -> dict[str, Any]:
         p = self._complete_options().model_dump(mode="json", exclude={"checkpoint", "scale"})
-        return {"method": "mend", "version": self.version, "model": self.lm.revision, "data": data, "params": p}
+        return {"method": self.name, "version": self.version, "model": self.lm.revision, "data": data, "params": p}
 
     def _network(self) -> Checkpoint:
         if self._ready is None:
             named = self.params.checkpoint
             path = self._trained() if named is None else self.checkpoint_path(named)
-            ready = Checkpoint.load(path)
-            ready.fits(self.lm.revision, where=str(named or path))
+            ready = Checkpoint.load(path, type(self))
+            ready.fits(self.lm.revision, self.name, where=str(named or path))
             ready.network.to(self.lm.device)
             self._ready = ready
         return self._ready
@@ -243,13 +285,14 @@ class Mend(CheckpointEditor):
         if not cases:
             raise UserError(
                 "there is no trained network for this model",
-                where="mend",
-                fix="train one (scedit model train mend --help), set its file as params.checkpoint, or declare support",
+                where=self.name,
+                fix=f"train one (scedit model train --editors {self.name}), set its file as params.checkpoint, "
+                "or declare support",
             )
         identity = self._identity(TrainingData.of("support", cases).digest)
-        path = self.cache.folder / f"mend-{content_id('mend', identity)}.safetensors"
+        path = self.cache.folder / f"{self.name}-{content_id(self.name, identity)}.safetensors"
         if not path.is_file():
-            log.warning("training mend for %s on %d cases of the support (once)", self.lm.name, len(cases))
+            log.warning("training %s for %s on %d cases of the support (once)", self.name, self.lm.name, len(cases))
             self.train(cases, name="support", out=path, on_step=_log)
         return path
 
@@ -257,35 +300,35 @@ class Mend(CheckpointEditor):
 class Checkpoint(NamedTuple):
     """A trained network with what it is for."""
 
-    network: EditNetwork
+    network: AnyEditNetwork
     layers: tuple[int, ...]
     model: str
+    maps: tuple[str, ...]
 
     @classmethod
-    def load(cls, path: Path) -> Checkpoint:
-        """Read a checkpoint.
+    def load(cls, path: Path, kind: type[Mend] = Mend) -> Checkpoint:
+        """Read a checkpoint of a method.
 
         Raises:
             DataError: it is none.
         """
         tensors, manifest = read_tensors(path)
         try:
-            p, wide = manifest["identity"]["params"], tensors["bias"].shape[0]
-            layers = tuple(p["layers"])
-            inputs = int(manifest["inputs"])
-            network = EditNetwork(inputs, wide - inputs, layers=len(layers), rank=p["rank"], step=1.0, seed=0)
+            layers = tuple(manifest["identity"]["params"]["layers"])
+            maps = tuple(name.removesuffix(".weight") for name in manifest["weights"])
+            network = kind.network_of(tensors, manifest)
             network.load_state_dict({k: v.float() for k, v in tensors.items()})
-            return cls(network.eval().requires_grad_(False), layers, manifest["identity"]["model"])
+            return cls(network.eval().requires_grad_(False), layers, manifest["identity"]["model"], maps)
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
-            raise DataError(f"no trained network of mend: {error}", where=str(path)) from None
+            raise DataError(f"no trained network of {kind.name}: {error}", where=str(path)) from None
 
-    def fits(self, revision: str, *, where: str) -> None:
+    def fits(self, revision: str, method: str, *, where: str) -> None:
         """Refuse a network trained for another model."""
         if self.model != revision:
             raise UserError(
                 "the network was trained for another model",
                 where=where,
-                fix="train one: scedit model train mend",
+                fix=f"train one: scedit model train --editors {method}",
             )
 
 
@@ -299,4 +342,4 @@ def _together(edits: Sequence[Edit]) -> Edit:
 
 
 def _log(step: TrainingStep) -> None:
-    log.warning("mend: step %d of %d, %.0f s left", step.done, step.of, step.left)
+    log.warning("step %d of %d, %.0f s left", step.done, step.of, step.left)

@@ -6,6 +6,7 @@ gradient of the loss at its output. The network maps each pair (u, δ) to anothe
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -77,3 +78,42 @@ class EditNetwork(nn.Module):
         g = g * pairs.real[..., None]
         left = -self.log_step[layer].exp() * g[..., self.inputs :]
         return WeightChange(left.transpose(1, 2), g[..., : self.inputs].transpose(1, 2))
+
+
+class EditNetworks(nn.Module):
+    """A network for each shape that the edited maps have; maps of one shape share one, as its layers.
+
+    Args:
+        shapes: (inputs, outputs) of every map.
+        rank: As of one network. ``step``, ``seed``: the same; networks after the first have seeds that follow.
+    """
+
+    def __init__(self, shapes: Sequence[tuple[int, int]], *, rank: int, step: float, seed: int) -> None:
+        super().__init__()
+        kinds = list(dict.fromkeys(shapes))
+        self.networks = nn.ModuleList(
+            EditNetwork(*kind, layers=shapes.count(kind), rank=rank, step=step, seed=seed + n)
+            for n, kind in enumerate(kinds)
+        )
+        self._places = [(kinds.index(kind), shapes[:at].count(kind)) for at, kind in enumerate(shapes)]
+
+    def fit(self, at: int, pairs: list[GradientPairs]) -> None:
+        """Take mean and standard deviation of one map's (u, δ) over training edits, for normalising."""
+        network, layer = self._places[at]
+        self.networks[network].fit(layer, pairs)  # type: ignore[operator]
+
+    def forward(self, at: int, pairs: GradientPairs) -> WeightChange:
+        """The change of one map's weight for each row."""
+        network, layer = self._places[at]
+        change: WeightChange = self.networks[network](layer, pairs)
+        return change
+
+
+AnyEditNetwork = EditNetwork | EditNetworks
+
+
+def network_for(shapes: Sequence[tuple[int, int]], *, rank: int, step: float, seed: int) -> AnyEditNetwork:
+    """The network of edited maps: one for maps of one shape, else one a shape."""
+    if len(set(shapes)) > 1:
+        return EditNetworks(list(shapes), rank=rank, step=step, seed=seed)
+    return EditNetwork(*shapes[0], layers=len(shapes), rank=rank, step=step, seed=seed)

@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -21,9 +21,10 @@ from evaluation.editors.hypernetwork.gradients import (
     batch,
     gradients,
     logprobs,
+    map_shapes,
     nll,
 )
-from evaluation.editors.hypernetwork.network import EditNetwork, GradientPairs, WeightChange
+from evaluation.editors.hypernetwork.network import AnyEditNetwork, GradientPairs, WeightChange, network_for
 from evaluation.editors.hypernetwork.training_cases import TrainingCase
 from evaluation.models.language_model import LM
 from schemas.core.errors import DataError, UserError
@@ -32,6 +33,22 @@ from schemas.core.ids import canonical_json, seed
 log = logging.getLogger(__name__)
 
 ROWS = 64  # rows of one pass over training edits
+
+
+class TrainingTask(NamedTuple):
+    """What a network is trained on.
+
+    Attributes:
+        maps: Names of the modules of the edited linear maps, those of the lowest layer first.
+        cases: What to learn.
+        shared: Whether texts that must stay serve all cases by turns; else each case has its own alone.
+        rows: Rows of one pass over training edits.
+    """
+
+    maps: Sequence[str]
+    cases: Sequence[TrainingCase]
+    shared: bool = True
+    rows: int = ROWS
 
 
 class TrainingSettings(NamedTuple):
@@ -44,7 +61,7 @@ class TrainingSettings(NamedTuple):
     lr: float
     step_lr: float
     edits: int
-    equal: int
+    equal: int | Literal["all"]
     kept: int
     edit_weight: float
     held_out: int
@@ -78,7 +95,7 @@ class TrainingStep(NamedTuple):
 class TrainingResult(NamedTuple):
     """The network with the least held-out loss, that loss, the step it was found at, seconds of training in all."""
 
-    network: EditNetwork
+    network: AnyEditNetwork
     held_out: Losses
     step: int
     seconds: float
@@ -89,7 +106,7 @@ class Trainer:
 
     Args:
         lm: The model, unedited; its weights never change.
-        lessons: What to learn; ``settings.held_out`` of them are kept aside to choose the best step.
+        task: What to learn; ``settings.held_out`` of its cases are kept aside to choose the best step.
         settings: The options.
         state: File that keeps the training on its way.
         identity: All that the training depends on; a state of another identity is refused.
@@ -101,7 +118,7 @@ class Trainer:
     def __init__(
         self,
         lm: LM,
-        lessons: Sequence[TrainingCase],
+        task: TrainingTask,
         settings: TrainingSettings,
         *,
         state: Path,
@@ -111,6 +128,7 @@ class Trainer:
     ) -> None:
         self.lm, self.settings, self._state, self._minutes = lm, settings, state, minutes
         self._identity, self._on_step = canonical_json(identity), on_step or (lambda step: None)
+        self._task, lessons = task, task.cases
         held = max(1, min(settings.held_out, len(lessons) // 4))
         order = torch.randperm(len(lessons), generator=torch.Generator().manual_seed(settings.seed)).tolist()
         self.held, self.train = [lessons[i] for i in order[:held]], [lessons[i] for i in order[held:]]
@@ -118,11 +136,8 @@ class Trainer:
         self._pool = [one for lesson in self.train for one in lesson.locality] or [
             x for one in lessons for x in one.locality
         ]
-        layout = lm.layout
-        self.network = EditNetwork(
-            layout.inner,
-            layout.width,
-            layers=len(settings.layers),
+        self.network = network_for(
+            map_shapes(lm, task.maps),
             rank=settings.rank,
             step=settings.step_size,
             seed=seed(str(settings.seed), "mend", "network"),
@@ -133,12 +148,14 @@ class Trainer:
         p = self.settings
         begun = time.perf_counter()
         pairs = self._pairs(self.train)
-        for at in range(len(p.layers)):
+        for at in range(len(self._task.maps)):
             self.network.fit(at, [one[at] for one in pairs])
         held = self._pairs(self.held)
         network = self.network.to(self.lm.device)
-        rest = [w for name, w in network.named_parameters() if name != "log_step"]
-        groups: list[dict[str, Any]] = [{"params": rest}, {"params": [network.log_step], "lr": p.step_lr}]
+        named = list(network.named_parameters())
+        rest = [w for name, w in named if not name.endswith("log_step")]
+        sizes = [w for name, w in named if name.endswith("log_step")]
+        groups: list[dict[str, Any]] = [{"params": rest}, {"params": sizes, "lr": p.step_lr}]
         optimiser = torch.optim.Adam(groups, lr=p.lr)
         done, best, spent = self._resume(optimiser)
         for step in range(done, p.steps):
@@ -159,23 +176,22 @@ class Trainer:
         return TrainingResult(network, best[0], best[1], spent + time.perf_counter() - begun)
 
     def _pairs(self, lessons: Sequence[TrainingCase]) -> list[list[GradientPairs]]:
-        """Vectors u and δ of every lesson's edit by layer: constants of the training, one row each."""
+        """Vectors u and δ of every lesson's edit by map: constants of the training, one row each."""
         out: list[list[GradientPairs]] = []
-        for start in range(0, len(lessons), ROWS):
-            chunk = [one.edit for one in lessons[start : start + ROWS]]
-            pairs_by_layer = gradients(self.lm, self.settings.layers, chunk, self._below)
+        maps, rows = self._task.maps, self._task.rows
+        for start in range(0, len(lessons), rows):
+            chunk = [one.edit for one in lessons[start : start + rows]]
+            by_map = gradients(self.lm, maps, chunk, self._below)
             for i in range(len(chunk)):
-                out.append(
-                    [GradientPairs(*(x[i : i + 1].cpu() for x in pairs_by_layer[n])) for n in self.settings.layers]
-                )
+                out.append([GradientPairs(*(x[i : i + 1].cpu() for x in by_map[name])) for name in maps])
         return out
 
-    def _changes(self, pairs: Sequence[Sequence[GradientPairs]]) -> dict[int, WeightChange]:
+    def _changes(self, pairs: Sequence[Sequence[GradientPairs]]) -> dict[str, WeightChange]:
         changes = {}
-        for at, layer in enumerate(self.settings.layers):
+        for at, name in enumerate(self._task.maps):
             longest = max(one[at].real.shape[1] for one in pairs)
             stacked = [torch.cat(parts) for parts in zip(*(_rows(one[at], longest) for one in pairs), strict=True)]
-            changes[layer] = self.network(at, GradientPairs(*(x.to(self.lm.device) for x in stacked)))
+            changes[name] = self.network(at, GradientPairs(*(x.to(self.lm.device) for x in stacked)))
         return changes
 
     def _step(self, step: int, pairs: list[list[GradientPairs]], optimiser: torch.optim.Optimizer) -> Losses:
@@ -190,9 +206,12 @@ class Trainer:
         stay: list[tuple[int, GradientLine]] = []
         for e, i in enumerate(chosen):
             lesson = self.train[i]
-            follow += [(e, lesson.paraphrases[pick(len(lesson.paraphrases))]) for _ in range(p.equal)]
-            for n in range(p.kept):  # its own neighbours and those of others by turns
-                prompts = lesson.locality if lesson.locality and n % 2 == 0 else self._pool
+            texts = lesson.paraphrases
+            asked = texts if p.equal == "all" else [texts[pick(len(texts))] for _ in range(p.equal)]
+            follow += [(e, one) for one in asked]
+            for n in range(p.kept):  # its own neighbours and, where they serve all, those of others by turns
+                own = lesson.locality and (n % 2 == 0 or not self._task.shared)
+                prompts = lesson.locality if own else self._pool
                 stay.append((e, prompts[pick(len(prompts))]))
         with torch.enable_grad():
             a, b = self._losses([pairs[i] for i in chosen], follow, stay)

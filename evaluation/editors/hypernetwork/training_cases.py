@@ -1,24 +1,37 @@
-"""What MEND learns from: edits, prompts that ask for the same, texts that must stay as they are."""
+"""What MEND learns from: edits, prompts that ask for the same, texts that must stay as they are.
+
+Of a fact its prompts and its neighbours'; of a document its probes and other documents'.
+"""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from evaluation.editors.hypernetwork.gradients import GradientLine, line
+from evaluation.metrics.document_choice import DocumentChoice
+from evaluation.metrics.documents.probes import answer_probe
 from evaluation.models.language_model import LM
-from schemas.cases import Case
+from schemas.cases import Case, DocumentCase
 from schemas.core.errors import UserError
+from schemas.core.ids import seed
+from schemas.documents.document import Document
+from schemas.probes import instructed
 from schemas.text.counting import counted
+
+UNRELATED = 40  # documents that a document's unrelated questions are taken from, at most
 
 
 class TrainingCase(NamedTuple):
     """One training case.
 
     Attributes:
-        edit: The fact prompt with the new object: its gradient is what the network sees.
-        paraphrases: Prompts of the same fact (and of its scripts) with the new object: they must follow the edit.
-        locality: Prompts of neighbour facts with their own object: their distributions must stay.
+        edit: The fact prompt with the new object, or a document: its gradient is what the network sees.
+        paraphrases: Prompts of the same fact (and of its scripts) with the new object, or a document's probes with
+            their answers: they must follow the edit.
+        locality: Prompts of neighbour facts with their own object, or other documents' probes: their distributions
+            must stay.
     """
 
     edit: GradientLine
@@ -65,3 +78,53 @@ def _locality(lm: LM, case: Case) -> Iterator[GradientLine | None]:
             yield line(lm, text, beside.fact.old.text)
         for prompt in beside.prompts:
             yield line(lm, prompt.text, prompt.targets[0], separator=prompt.separator)
+
+
+def document_line(lm: LM, document: Document) -> GradientLine | None:
+    """A document as tokens, all but the first its target; None where the model cannot read it whole, or it has one."""
+    (ids,) = lm.encodings.texts([document.text])
+    if len(ids) < 2 or (lm.limit and len(ids) > lm.limit):
+        return None
+    return GradientLine(tuple(ids), 1)
+
+
+def document_training_cases(lm: LM, cases: Sequence[DocumentCase], choice: DocumentChoice) -> list[TrainingCase]:
+    """Training cases of documents; those that cannot be read, or have no probe that can be, are left out.
+
+    What must stay are questions about other documents (no name in common), one a document, drawn from the keys.
+
+    Args:
+        lm: The unedited model.
+        cases: Documents with their probes.
+        choice: How probes are asked.
+
+    Raises:
+        UserError: fewer than two cases, or all are about one subject.
+    """
+    read = [(case, document_line(lm, case.document), _probe_lines(lm, case, choice)) for case in cases]
+    usable = [(case, edit, probes) for case, edit, probes in read if edit is not None and probes]
+    found = []
+    for case, edit, probes in usable:
+        draw = random.Random(seed(case.document.key, "mend", "unrelated"))
+        names = set(case.document.names)
+        locality = []
+        for n in draw.sample(range(len(usable)), len(usable)):
+            other, _, others = usable[n]
+            if other.document.key != case.document.key and names.isdisjoint(other.document.names):
+                locality.append(draw.choice(others))
+            if len(locality) == UNRELATED:
+                break
+        found.append(TrainingCase(edit, probes, tuple(locality)))
+    if len(found) < 2 or not all(one.locality for one in found):
+        raise UserError(
+            f"{counted(len(found), 'document')} with probes that the model can read: too few to train on",
+            fix="give more documents, about different things: questions about others are what an edit must not move",
+        )
+    return found
+
+
+def _probe_lines(lm: LM, case: DocumentCase, choice: DocumentChoice) -> tuple[GradientLine, ...]:
+    """The probes as they are asked in a run, each with its answer; those with several blanks are left out."""
+    asked = [answer_probe(probe, choice) for probe in case.probes if probe.blanks < 2]
+    lines = [line(lm, instructed(one, None), one.targets[0], separator=one.separator) for one in asked]
+    return tuple(one for one in lines if one is not None)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import torch
 
 from curation.files.artifact_cache import Cache
+from evaluation.editors import EDITORS
 from evaluation.editors.presets import make_editor
 from evaluation.edits.routed_deltas import RoutedDelta
 from evaluation.edits.weight_deltas import Delta, LowRankDelta
@@ -58,10 +59,7 @@ def exercise(method: str, kind: str, dtype: torch.dtype, folder: Path) -> Waits:
         with one.on(lm):
             answers = [*score(lm, PROBES, rewrite=one.rewrite), *write(lm, TEXTS, rewrite=one.rewrite)]
         assert [a.error for a in answers] == [None] * len(answers)
-        cases: list[Any] = [Case(key=f"c{n}", fact=fact) for n, fact in enumerate(FACTS)]
-        if instance.wants_statements({}):  # which an engine is handed by the simplification around the method
-            cases = [SimpleNamespace(key=f"c{n}", request=one) for n, one in enumerate(requests_of(method)[:2])]
-        jobs = [Job(str(n), case, (*PROBES, *TEXTS)) for n, case in enumerate(cases)]
+        jobs = [Job(str(n), case, (*PROBES, *TEXTS)) for n, case in enumerate(cases_of(method))]
         engine = FastEngine(lm)
         engine.expect([instance])
         list(engine.work(make_editor("none", lm, Cache(folder)), jobs))
@@ -78,6 +76,13 @@ def _parts(delta: Delta) -> tuple[torch.Tensor, ...]:
     if isinstance(delta, RoutedDelta):
         return delta.tensors
     return (delta.left, delta.right) if isinstance(delta, LowRankDelta) else (delta.value,)
+
+
+def cases_of(method: str) -> list[Any]:
+    """Two cases of edits that a method takes; an engine is handed statements by the simplification around a method."""
+    if "fact" in EDITORS.get(method).takes:
+        return [Case(key=f"c{n}", fact=fact) for n, fact in enumerate(FACTS)]
+    return [SimpleNamespace(key=f"c{n}", request=one) for n, one in enumerate(requests_of(method)[:2])]
 
 
 def _counted(machine: object) -> tuple[int, int, int]:

@@ -21,16 +21,15 @@ from evaluation.inference.answering import write
 from evaluation.inference.scoring import score
 from evaluation.models.language_model import LM
 from schemas.answers import Answer
-from schemas.cases import Case
-from tests.contracts.pretended_device.exercise import FACTS, FLOAT32_ONLY, PROBES, TEXTS
-from tests.contracts.test_editors import SUPPORT, editor
+from tests.contracts.pretended_device.exercise import FLOAT32_ONLY, PROBES, TEXTS, cases_of
+from tests.contracts.test_editors import editor, requests_of, support_of
 from tests.support.pretended_device import pretended
 from tests.support.tiny import make
 
 METHODS = [
     name for name in EDITORS.names() if name not in ("serac", "wording")
 ]  # these read events only, and no weights
-QUICK = ("none", "ft", "lora", "rome", "memit", "mend", "boost")
+QUICK = ("none", "ft", "lora", "rome", "memit", "mend", "mend_doc", "boost")
 EVERY = list(product(METHODS, ("llama", "gpt2", "mistral", "neo")))
 WIDE = EVERY if os.environ.get("SCEDIT_EVERY_LAYOUT") else EVERY[::5]
 
@@ -51,19 +50,20 @@ def spread(lm: LM) -> LM:
 def work(method: str, lm: LM, folder: Path) -> tuple[list[Any], list[Answer]]:
     """Changes and answers of everything that is asked of a method."""
     instance = editor(method, lm, folder, steps=2)
-    instance.prepare(SUPPORT)
-    edits = instance.edit_each(FACTS)
-    one = instance.edit(FACTS)
+    instance.prepare(support_of(method))
+    requests = requests_of(method)[:2]
+    edits = instance.edit_each(requests)
+    one = instance.edit(requests)
     with one.on(lm):
         answers = [*score(lm, PROBES, rewrite=one.rewrite), *write(lm, TEXTS, rewrite=one.rewrite)]
-    jobs = [Job(str(n), Case(key=f"c{n}", fact=f), (*PROBES, *TEXTS)) for n, f in enumerate(FACTS)]
+    jobs = [Job(str(n), case, (*PROBES, *TEXTS)) for n, case in enumerate(cases_of(method))]
     engine = FastEngine(lm)
     engine.expect([instance])
     for candidate in (make_editor("none", lm, Cache(folder)), instance):
         results = list(engine.work(candidate, jobs))
         assert [d.error for d in results] == [None] * len(jobs)
         answers += [a for d in results for a in d.answers]
-    instance.edit_after(FACTS[:1], [one])
+    instance.edit_after(requests[:1], [one])
     return [d.matrix().tolist() for e in edits for d in e.deltas or ()], answers
 
 

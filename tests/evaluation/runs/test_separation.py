@@ -7,7 +7,7 @@ import pytest
 from curation.splits.split_file import Split, make_split
 from evaluation.editors.training_data import TrainingData
 from evaluation.runs.config import RunConfig
-from evaluation.runs.separation import check_editors, check_metrics, refuse_overlap
+from evaluation.runs.separation import check_editors, check_metrics, check_support, refuse_overlap
 from evaluation.runs.support import Support
 from schemas.core.errors import UserError
 from tests.support.arithmetic import make_case
@@ -75,3 +75,25 @@ def test_a_method_that_reads_all_edits_is_refused_where_workers_are_not_told_the
         with pytest.raises(UserError, match=r"all edits of the split, which workers are not told; use engine = 'fast'"):
             check_editors(config.editors, split=events, support=Support(), model="gpt2-xl", engine=config.engine)
         check_editors(config.editors, split=events, support=Support(), model="gpt2-xl")
+
+
+@pytest.mark.parametrize(
+    ("taken", "option", "fix"),
+    [
+        (("document",), None, 'add support = "documents_from_facts" to the run'),
+        (("event",), None, 'add support = "events_from_facts" to the run'),
+        (("fact", "document"), "--support ", "name --support shipped"),
+        (("document",), "--support ", "name --support documents_from_facts"),
+    ],
+)
+def test_support_of_another_type_is_refused_with_one_that_fits(
+    taken: tuple[str, ...], option: str | None, fix: str
+) -> None:
+    with pytest.raises(
+        UserError, match=f"here: 'm' learns from declared cases, and none are declared; {fix}, or a split"
+    ):
+        check_support("m", taken, Support(), where="here", option=option)
+    other = event_case() if "fact" in taken or "document" in taken else make_case("Land01")
+    support = Support((other,), "digest", "theirs")
+    with pytest.raises(UserError, match=f"those of the support are {support.type}s; {fix}"):
+        check_support("m", taken, support, where="here", option=option)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from curation.loaders import load
 from curation.shipped import demonstrations_split, mini_split, shipped_split
 from curation.splits.split_file import make_split, write_split
 from evaluation.editors.training_data import TrainingData
@@ -16,10 +17,11 @@ from evaluation.runs.plan import make_manifest
 from evaluation.runs.session import execute, size
 from evaluation.runs.support import SupportChoice, cases_from_facts, open_support
 from scedit import cli
-from schemas.cases import Case
+from schemas.cases import Case, DocumentCase
 from schemas.core.errors import UserError
 from schemas.facts import Entity, Object
 from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM, make_case, make_config
+from tests.support.documents.records import make_document, make_probe
 from tests.support.facts import peru_fact
 
 
@@ -219,6 +221,24 @@ def test_support_that_shares_a_subject_is_refused_in_one_sentence(tmp_path: Path
         ):
             act(config)
     assert not (tmp_path / "run").exists()
+
+
+def test_documents_are_made_of_facts_that_share_nothing_with_the_evaluated_ones() -> None:
+    """An overlapping fact goes before documents are made: it is neither half of one."""
+    free = open_support(SupportChoice(name="documents_from_facts"), None)
+    assert free.type == "document" and len(free.cases) > 300 and not free.left_out
+    taken = next(c for c in free.cases if isinstance(c, DocumentCase))
+    fact = next(f for f in load("shipped").facts if f.fact_prompt in taken.document.text)
+    document = make_document("d/theirs", "Something else is said here.", entity=fact.subject.text)
+    probe = make_probe("What is ___?", "said", document="d/theirs")
+    split = make_split("e", [DocumentCase(key="case/d", document=document, probes=(probe,))])
+    left = open_support(SupportChoice(name="documents_from_facts"), split)
+    assert left.left_out >= 1 and left.digest != free.digest
+    assert not any(fact.fact_prompt in c.document.text for c in left.cases if isinstance(c, DocumentCase))
+    with pytest.raises(
+        UserError, match=f"documents_from_facts: the support's fact '.*' is about '{fact.subject.text}'"
+    ):
+        open_support(SupportChoice(name="documents_from_facts", overlapping="refuse"), split)
 
 
 def test_a_run_reads_the_open_split_by_name(tmp_path: Path) -> None:

@@ -23,7 +23,8 @@ from evaluation.models.language_model import LM
 
 def test_pairs_are_the_gradient_of_the_weight(tiny: LM) -> None:
     lines = [line(tiny, "The capital of Peru is", "Oslo"), line(tiny, "In Norway", "São Tomé"), line(tiny, "A", "x")]
-    slopes = gradients(tiny, (0, 2), lines)  # type: ignore[arg-type]
+    maps = [tiny.layout.projection(n) for n in (0, 2)]
+    slopes = gradients(tiny, maps, lines, LowerLayerStates(tiny, 0, keep=False))  # type: ignore[arg-type]
     for i, one in enumerate(lines):
         assert one is not None
         weights: list[Any] = [tiny.projection(n).weight for n in (0, 2)]
@@ -34,8 +35,8 @@ def test_pairs_are_the_gradient_of_the_weight(tiny: LM) -> None:
         want = torch.autograd.grad(loss, weights)
         for w in weights:
             w.requires_grad_(False)
-        for n, slope in zip((0, 2), want, strict=True):
-            pairs = slopes[n]
+        for name, slope in zip(maps, want, strict=True):
+            pairs = slopes[name]
             matrix = pairs.delta[i].T @ (pairs.u[i] * pairs.real[i][:, None])
             assert torch.allclose(matrix, slope.T if tiny.layout.transposed else slope, atol=1e-5)
 
@@ -43,13 +44,16 @@ def test_pairs_are_the_gradient_of_the_weight(tiny: LM) -> None:
 def test_changes_in_rows_are_changes_of_weights(tiny: LM) -> None:
     torch.manual_seed(0)
     lines = [line(tiny, "The capital of Peru is", "Oslo"), line(tiny, "In Norway one sees", "São Tomé")]
-    change = {n: WeightChange(torch.randn(2, 32, 3) * 0.1, torch.randn(2, tiny.layout.inner, 3) * 0.1) for n in (1, 2)}
+    change = {
+        tiny.layout.projection(n): WeightChange(torch.randn(2, 32, 3) * 0.1, torch.randn(2, tiny.layout.inner, 3) * 0.1)
+        for n in (1, 2)
+    }
     below = LowerLayerStates(tiny, 1)
     rows = batch(tiny, below, lines)  # type: ignore[arg-type]
     with apply_changes(tiny, change, torch.tensor([1, 0])):
         loss = nll(logprobs(tiny, rows), rows)
     for i, edit in enumerate((1, 0)):
-        deltas = [LowRankDelta(tiny.layout.weight(n), c.left[edit], c.right[edit]) for n, c in change.items()]
+        deltas = [LowRankDelta(f"{name}.weight", c.left[edit], c.right[edit]) for name, c in change.items()]
         with applied(tiny.model, deltas), torch.no_grad():
             one = lines[i]
             assert one is not None

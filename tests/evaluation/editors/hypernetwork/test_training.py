@@ -18,6 +18,7 @@ from evaluation.editors.hypernetwork.training import (
     Trainer,
     TrainingSettings,
     TrainingStep,
+    TrainingTask,
     read_tensors,
     write_tensors,
 )
@@ -39,9 +40,9 @@ def settings(**changes: Any) -> TrainingSettings:
 
 def trainer(lm: LM, cases: list[Case], folder: Path, **more: Any) -> Trainer:
     trainer_options = {name: more.pop(name) for name in ("on_step", "minutes", "identity") if name in more}
-    return Trainer(
-        lm, training_cases(lm, cases), settings(**more), state=folder / "state", **{"identity": {}, **trainer_options}
-    )  # fmt: skip
+    p = settings(**more)
+    task = TrainingTask([lm.layout.projection(n) for n in p.layers], training_cases(lm, cases))
+    return Trainer(lm, task, p, state=folder / "state", **{"identity": {}, **trainer_options})
 
 
 def test_training_lowers_the_held_out_loss(tiny: LM, cases: list[Case], tmp_path: Path) -> None:

@@ -1,0 +1,264 @@
+"""MEND on documents: a plain slow twin of edit and training, resumed training, what a checkpoint refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch.func import functional_call
+
+from curation.files.artifact_cache import Cache
+from curation.splits.split_file import make_split, write_split
+from evaluation.editors.hypernetwork.gradients import GradientLine
+from evaluation.editors.hypernetwork.mend import Mend
+from evaluation.editors.hypernetwork.mend_doc import DocumentMend
+from evaluation.editors.hypernetwork.network import AnyEditNetwork, GradientPairs, network_for
+from evaluation.editors.hypernetwork.training import Trainer, TrainingSettings, TrainingStep, read_tensors
+from evaluation.editors.presets import make_editor
+from evaluation.models.hooks import reading
+from evaluation.models.language_model import LM
+from evaluation.runs.session import execute
+from schemas.core.errors import DataError, UserError
+from schemas.core.ids import seed
+from tests.support.arithmetic import make_config
+from tests.support.documents.records import document_case, make_document
+from tests.support.editors import mend
+from tests.support.editors.mend_doc import QUICK, document_cases
+from tests.support.tiny import make
+
+cases = mend.cases
+DOCUMENT = make_document(text="A long sentence tells of rivers in Peru.")
+
+
+def method(lm: LM, folder: Path, **options: Any) -> DocumentMend:
+    return DocumentMend(DocumentMend.Params(**{**QUICK, **options}), lm, Cache(folder / "cache"))
+
+
+def checkpoint(lm: LM, folder: Path, **options: Any) -> str:
+    out = folder / "doc.safetensors"
+    method(lm, folder, **options).train(document_cases(), name="theirs", out=out)
+    return str(out)
+
+
+# --- the slow twin ----------------------------------------------------------------------------------------------------
+
+
+def slow_pairs(lm: LM, name: str, one: GradientLine) -> GradientPairs:
+    """Inputs and output gradients of one map and one text, by autograd through the map's own output."""
+    with reading(lm.module(name)) as seen, torch.enable_grad():
+        lm.model.get_input_embeddings().weight.requires_grad_(True)
+        logits = lm.model(torch.tensor([one.ids])).logits[0].log_softmax(-1)
+        loss = -torch.stack([logits[k - 1, one.ids[k]] for k in range(one.first, len(one.ids))]).mean()
+        (delta,) = torch.autograd.grad(loss, [seen.output])
+        lm.model.get_input_embeddings().weight.requires_grad_(False)
+    real = (delta[0].abs().sum(-1) > 0).float()
+    return GradientPairs(seen.input.detach()[0:1], delta.detach(), real[None])
+
+
+def slow_weights(lm: LM, network: AnyEditNetwork, maps: list[str], pairs: list[GradientPairs]) -> dict[str, Any]:
+    """Edited weights as whole matrices, through which gradients flow into the network."""
+    weights = {}
+    for at, name in enumerate(maps):
+        change = network(at, pairs[at])
+        matrix = change.left[0] @ change.right[0].T
+        weight = lm.module(name).weight
+        assert isinstance(weight, torch.Tensor)
+        weights[f"{name}.weight"] = weight + (matrix.T if lm.layout.transposed else matrix)
+    return weights
+
+
+def slow_log_probs(lm: LM, weights: dict[str, Any], one: GradientLine) -> torch.Tensor:
+    logits = functional_call(lm.model, weights, (torch.tensor([one.ids]),)).logits[0].log_softmax(-1)
+    return logits[one.first - 1 : len(one.ids) - 1]
+
+
+def slow_training(lm: LM, trainer: Trainer, maps: list[str], p: TrainingSettings) -> AnyEditNetwork:
+    """The same training with one document and one text at a time, on dense weights."""
+    shapes = [tuple(lm.module(name).weight.shape) for name in maps]  # type: ignore[union-attr]
+    sizes = [s if lm.layout.transposed else s[::-1] for s in shapes]
+    network = network_for(sizes, rank=p.rank, step=p.step_size, seed=seed(str(p.seed), "mend", "network"))  # type: ignore[arg-type]
+    pairs = [[slow_pairs(lm, name, one.edit) for name in maps] for one in trainer.train]
+    for at in range(len(maps)):
+        network.fit(at, [one[at] for one in pairs])
+    steps = [w for name, w in network.named_parameters() if name.endswith("log_step")]
+    rest = [w for name, w in network.named_parameters() if not name.endswith("log_step")]
+    optimiser = torch.optim.Adam([{"params": rest}, {"params": steps, "lr": p.step_lr}], lr=p.lr)
+    for step in range(p.steps):
+        draw = torch.Generator().manual_seed(seed(str(p.seed), "mend", str(step)))
+        follow, stay = [], []
+        for i in torch.randperm(len(trainer.train), generator=draw)[: p.edits].tolist():
+            one, weights = trainer.train[i], slow_weights(lm, network, maps, pairs[i])
+            places = range(len(one.paraphrases))
+            if p.equal != "all":
+                places = [int(torch.randint(len(one.paraphrases), (1,), generator=draw)) for _ in range(p.equal)]  # type: ignore[assignment]
+            for k in places:
+                text = one.paraphrases[k]
+                found = slow_log_probs(lm, weights, text)
+                follow.append(-torch.stack([found[n, t] for n, t in enumerate(text.ids[text.first :])]).mean())
+            for _ in range(p.kept):
+                text = one.locality[int(torch.randint(len(one.locality), (1,), generator=draw))]
+                before, after = slow_log_probs(lm, {}, text), slow_log_probs(lm, weights, text)
+                stay.append((before.exp() * (before - after)).sum(-1).mean())
+        optimiser.zero_grad()
+        (p.edit_weight * torch.stack(follow).mean() + torch.stack(stay).mean()).backward()  # type: ignore[no-untyped-call]
+        optimiser.step()
+    return network
+
+
+@pytest.mark.parametrize("options", [{}, {"maps": ("output",)}, {"maps": ("input",)}, {"equal": "all", "kept": 5}])
+@pytest.mark.parametrize("kind", ["llama", "gpt2"])
+def test_training_equals_its_slow_twin(kind: str, options: dict[str, Any], tmp_path: Path) -> None:
+    lm = make(kind)
+    quick = method(lm, tmp_path, steps=3, report_every=3, lr=1e-2, step_size=1e-2, step_lr=0.1, **options)
+    p = TrainingSettings(**{name: getattr(quick.params, name) for name in TrainingSettings._fields})
+    task = quick.training_task(document_cases())
+    trainer = Trainer(lm, task, p, state=tmp_path / "state", identity={})
+    fast = trainer.run().network
+    slow = slow_training(lm, trainer, list(task.maps), p)
+    for (name, a), b in zip(fast.named_parameters(), slow.parameters(), strict=True):
+        assert torch.allclose(a, b, atol=2e-4), name
+    moved = network_for([tuple(s) for s in quick.shape_note()["shapes"]], rank=p.rank, step=p.step_size, seed=0)
+    assert any(not torch.allclose(a, b, atol=1e-3) for a, b in zip(fast.parameters(), moved.parameters(), strict=True))
+
+
+@pytest.mark.parametrize("kind", ["llama", "gpt2", "neox", "phi3"])
+def test_an_edit_equals_its_slow_twin(kind: str, tmp_path: Path) -> None:
+    """The changes of all maps, from gradients of one document taken alone; several documents add up."""
+    lm = make(kind)
+    path = checkpoint(lm, tmp_path)
+    editor = make_editor("mend_doc", lm, Cache(tmp_path), {"checkpoint": path})
+    edit, ready = editor.edit([DOCUMENT]), editor._network()
+    assert [d.weight for d in edit.deltas or ()] == [f"{name}.weight" for name in ready.maps]
+    expected = 2 * (1 + len(lm.layout.mlp_in))
+    assert len(ready.maps) == expected and {n.split(".mlp")[0][-1] for n in ready.maps} == {"1", "2"}
+    one = editor.line_of(DOCUMENT)
+    assert one.first == 1 and len(one.ids) > 5
+    for at, (name, delta) in enumerate(zip(ready.maps, edit.deltas or (), strict=True)):
+        pairs = slow_pairs(lm, name, one)
+        change = ready.network(at, pairs)
+        assert torch.allclose(delta.matrix(), change.left[0] @ change.right[0].T, atol=1e-6), name
+        assert delta.left.shape[1] == int(pairs.real.sum()) <= len(one.ids)  # type: ignore[union-attr]
+    other = document_cases()[0].document
+    both, each = editor.edit([DOCUMENT, other]), editor.edit_each([DOCUMENT, other])
+    for a, b in zip(both.deltas or (), [d for e in each for d in e.deltas or ()], strict=True):
+        assert torch.allclose(a.matrix(), b.matrix(), atol=1e-6)
+
+
+# --- training ---------------------------------------------------------------------------------------------------------
+
+
+def test_training_lowers_the_held_out_loss(tiny: LM, tmp_path: Path) -> None:
+    digest, steps = tiny.weights_digest(), list[TrainingStep]()
+    instance = method(tiny, tmp_path, steps=60, lr=3e-3, step_size=1e-3, step_lr=0.1, edit_weight=1.0)
+    out = instance.train(document_cases(), name="t", out=tmp_path / "m", on_step=steps.append)
+    first = steps[0].held_out
+    assert first is not None and sum(out.held_out) < sum(first) - 0.3
+    assert tiny.weights_digest() == digest
+
+
+def test_a_killed_training_goes_on_as_if_it_had_not_been(tmp_path: Path) -> None:
+    lm = make("llama")
+    whole = method(lm, tmp_path).train(document_cases(), name="t", out=tmp_path / "whole")
+
+    def killed(step: TrainingStep) -> None:
+        if step.done == 4:
+            raise KeyboardInterrupt
+
+    out = tmp_path / "parts"
+    with pytest.raises(KeyboardInterrupt):
+        method(lm, tmp_path).train(document_cases(), name="t", out=out, on_step=killed)
+    for change in ({"maps": ("output",)}, {"instruction": "Answer."}):
+        with pytest.raises(UserError, match=r"parts.state: an unfinished training with other settings"):
+            method(lm, tmp_path, **change).train(document_cases(), name="t", out=out)
+    with pytest.raises(UserError, match=r"parts.state: an unfinished training with other settings"):
+        Mend(Mend.Params(steps=6, layers=(1, 2)), lm, Cache(tmp_path)).train(mend_cases(), name="t", out=out)
+    steps = list[TrainingStep]()
+    parts = method(make("llama"), tmp_path).train(document_cases(), name="t", out=out, on_step=steps.append)
+    assert [s.done for s in steps] == [6] and parts.step == whole.step
+    for a, b in zip(parts.network.parameters(), whole.network.parameters(), strict=True):
+        assert torch.allclose(a, b, atol=1e-6)
+
+
+def mend_cases() -> Any:
+    from tests.support.arithmetic import make_case
+
+    return [make_case("Land01"), make_case("Land02")]
+
+
+# --- checkpoints ------------------------------------------------------------------------------------------------------
+
+
+def test_a_checkpoint_tells_its_maps_whatever_the_options_say(tmp_path: Path) -> None:
+    lm = make("llama")
+    path = checkpoint(lm, tmp_path, maps=("output",))
+    editor = make_editor("mend_doc", lm, Cache(tmp_path), {"checkpoint": path})
+    assert [d.weight for d in editor.edit([DOCUMENT]).deltas or ()] == [lm.layout.weight(1), lm.layout.weight(2)]
+    assert editor.edited_layers == (1, 2) and editor.first_layer == 1
+
+
+def test_a_checkpoint_knows_its_method_model_and_documents(cases: Any, tmp_path: Path) -> None:
+    lm = make("llama")
+    path = checkpoint(lm, tmp_path)
+    with pytest.raises(UserError, match="trained for another model; train one: scedit model train --editors mend_doc"):
+        make_editor("mend_doc", make("gpt2"), Cache(tmp_path), {"checkpoint": path}).edit([DOCUMENT])
+    with pytest.raises(DataError, match="no trained network of mend:"):
+        make_editor("mend", lm, Cache(tmp_path), {"checkpoint": path}).edit([DOCUMENT])
+    Mend(Mend.Params(**mend.QUICK), lm, Cache(tmp_path)).train(cases, name="t", out=tmp_path / "fact.safetensors")
+    with pytest.raises(DataError, match="no trained network of mend_doc: 'shapes'"):
+        make_editor("mend_doc", lm, Cache(tmp_path), {"checkpoint": str(tmp_path / "fact.safetensors")}).edit(
+            [DOCUMENT]
+        )
+    data = DocumentMend.training_data({"checkpoint": path})
+    assert data is not None and len(data.texts) == 8 and "line 3x" in data.subjects and "d/line-3" in data.keys
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [
+        ({"key": "d/line-1"}, "the document 'd/line-1'"),
+        ({"text": "line 2X runs, to QUITO"}, "the document 'd/other'"),
+        ({"entity": "Line 5x"}, "the subject 'Line 5x'"),
+    ],
+)
+def test_a_run_on_its_documents_is_refused(changes: dict[str, Any], what: str, tmp_path: Path) -> None:
+    path = checkpoint(make("llama"), tmp_path)
+    document = make_document(**{"key": "d/other", "entity": None, **changes})
+    probes = tuple(p.model_copy(update={"document": document.key}) for p in document_case().probes)
+    split = tmp_path / "split.jsonl"
+    write_split(make_split("evaluated", [document_case(document=document, probes=probes)]), split)
+    editors = {"mend_doc": {"name": "mend_doc", "params": {"checkpoint": path}}}
+    config = make_config(tmp_path / "run", split={"file": str(split)}, editors=editors, metrics=["em"])
+    with pytest.raises(UserError, match=f"editors.mend_doc: it learnt from theirs, which shares {what}"):
+        execute(config)  # before a model is loaded
+    assert not (tmp_path / "run").exists()
+
+
+def test_what_cannot_be_edited_or_learnt_is_said(tmp_path: Path) -> None:
+    lm = make("llama")
+    with pytest.raises(UserError, match="mend_doc: there is no trained network for this model; train one"):
+        method(lm, tmp_path).edit([DOCUMENT])
+    editor = make_editor("mend_doc", lm, Cache(tmp_path), {"checkpoint": checkpoint(lm, tmp_path)})
+    with pytest.raises(UserError, match="d/bridge: a document must have at least 2 tokens and at most 96, which"):
+        editor.edit([make_document(text="word " * 299 + "word")])
+    for maps in ((), ("input", "input")):
+        with pytest.raises(UserError, match="name input, output or both, each once"):
+            make_editor("mend_doc", lm, Cache(tmp_path), {"maps": maps})
+    with pytest.raises(UserError, match="maps.0: "):
+        make_editor("mend_doc", lm, Cache(tmp_path), {"maps": ("inner",)})
+    with pytest.raises(UserError, match="1 document with probes that the model can read: too few to train on"):
+        method(lm, tmp_path).train(document_cases(1), name="t", out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_file_says_what_it_holds(tmp_path: Path) -> None:
+    lm = make("llama")
+    tensors, manifest = read_tensors(Path(checkpoint(lm, tmp_path)))
+    assert manifest["identity"]["method"] == "mend_doc" and manifest["identity"]["params"]["maps"] == [
+        "input",
+        "output",
+    ]
+    assert manifest["shapes"] == [[32, 48], [32, 48], [48, 32]] * 2 and len(manifest["weights"]) == 6
+    assert {name.split(".")[1] for name in tensors} == {"0", "1"}
+    assert manifest["trained"] == {"name": "theirs", "digest": manifest["trained"]["digest"], "cases": 8}
