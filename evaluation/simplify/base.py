@@ -20,6 +20,7 @@ class Simplifier(ABC):
         version: Raised when the same document and options would give other statements.
         about: One line for lists.
         needs: What must be at hand.
+        beside: Options on which no statement depends: no part of the identity.
 
     Args:
         params: Its options.
@@ -29,6 +30,7 @@ class Simplifier(ABC):
     version: ClassVar[int] = 1
     about: ClassVar[str]
     needs: ClassVar[str] = "nothing"
+    beside: ClassVar[frozenset[str]] = frozenset()
 
     params: Any
 
@@ -46,7 +48,7 @@ class Simplifier(ABC):
     @property
     def identity(self) -> str:
         """Name, version and a digest of options and components: part of a run's identity, and the key of its cache."""
-        settings = [self.params.model_dump(mode="json"), dict(self.components)]
+        settings = [self.params.model_dump(mode="json", exclude=set(self.beside)), dict(self.components)]
         return f"{self.name}@{self.version}:{content_id('simplifier', settings)[:12]}"
 
     def check(self, documents: Sequence[Document]) -> None:  # noqa: B027 - optional, not forgotten
@@ -55,6 +57,9 @@ class Simplifier(ABC):
         Raises:
             UserError: one sentence.
         """
+
+    def expect(self, documents: Sequence[Document]) -> None:  # noqa: B027 - optional, not forgotten
+        """Told documents that will be simplified and are not kept yet, so that what is costly is done at once."""
 
     @abstractmethod
     def simplify(self, document: Document) -> Iterable[SimplifiedFact]:

@@ -84,17 +84,27 @@ class SimplifiedEditor(EditorLike):
     def statements(self, document: Document) -> tuple[SimplifiedFact, ...]:
         """The document's statements, those without a target among them; made once and kept."""
         if document.id not in self._known:
-            identity = {"document": document.text, "strategy": self._identity}
-            rows = None if self.cache is None else self.cache.load_json("simplified", identity)
-            if rows is None:
+            statements = self._kept(document)
+            if statements is None:
                 statements = tuple(self.simplifier.simplify(document))
+                rows = [{"subject": f.subject, "prompt": f.prompt, "target": f.target} for f in statements]
                 if self.cache is not None:
-                    rows = [{"subject": f.subject, "prompt": f.prompt, "target": f.target} for f in statements]
-                    self.cache.save_json("simplified", identity, rows)
-            else:
-                statements = tuple(self.simplifier.statement(document, n, **row) for n, row in enumerate(rows))
+                    self.cache.save_json("simplified", self._cache_key(document), rows)
             self._known[document.id] = statements
         return self._known[document.id]
+
+    def expect(self, documents: Sequence[Document]) -> None:
+        """Told documents that will be edited: the strategy makes the statements that are not kept yet at once."""
+        self.simplifier.expect([d for d in documents if d.id not in self._known and self._kept(d) is None])
+
+    def _kept(self, document: Document) -> tuple[SimplifiedFact, ...] | None:
+        rows = None if self.cache is None else self.cache.load_json("simplified", self._cache_key(document))
+        if rows is None:
+            return None
+        return tuple(self.simplifier.statement(document, n, **row) for n, row in enumerate(rows))
+
+    def _cache_key(self, document: Document) -> dict[str, str]:
+        return {"document": document.text, "strategy": self._identity}
 
     def coverage(self, cases: Sequence[DocumentCase]) -> Coverage:
         """What the strategy leaves of these documents."""
@@ -157,7 +167,9 @@ def with_simplification(method: Any, simplifier: Simplifier, documents: Sequence
     """
     simplifier.check(documents)
     beside = method.wants_statements(method.params.model_dump())
-    return (StatementEditor if beside else SimplifiedEditor)(method, simplifier, method.cache)
+    around = (StatementEditor if beside else SimplifiedEditor)(method, simplifier, method.cache)
+    around.expect(documents)
+    return around
 
 
 def _noted(edit: Any, facts: int) -> Any:
