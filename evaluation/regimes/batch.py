@@ -21,7 +21,7 @@ class BatchRegime(Regime):
         return [unit for batch in self._batches(cases) for unit in _batch_units(batch)]
 
     def _batches(self, cases: Sequence[AnyCase]) -> list[Sequence[AnyCase]]:
-        size = self.choice.sizes[0]
+        (size,) = self.choice.sizes
         return [cases[start : start + size] for start in range(0, len(cases), size)]
 
     def run(

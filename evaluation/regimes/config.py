@@ -16,14 +16,15 @@ class RegimeChoice(Options):
 
     Attributes:
         name: ``single``, ``batch`` or ``sequential``; a bare string in a configuration means this.
-        size: ``batch``: edits at once. ``sequential``: lengths at which all cases so far are scored.
+        size: ``batch``: edits at once; several sizes are tried one after the other, each a row of its own.
+            ``sequential``: lengths at which all cases so far are scored.
         score: ``sequential``: ``immediate`` (each case right after its edit), ``end`` (at the lengths), or ``both``.
 
     Example:
         >>> RegimeChoice.model_validate("single").text
         'single'
-        >>> RegimeChoice(name="batch", size=10).text
-        'batch:10'
+        >>> RegimeChoice(name="batch", size=10).text, RegimeChoice(name="batch", size=(10, 2)).text
+        ('batch:10', 'batch:2, batch:10')
     """
 
     name: Literal["single", "batch", "sequential"] = "single"
@@ -43,8 +44,8 @@ class RegimeChoice(Options):
             raise ValueError("sizes are 1 or more")
         if self.name == "single" and self.size is not None:
             raise ValueError("'single' takes no size")
-        if self.name == "batch" and not isinstance(self.size, int):
-            raise ValueError("'batch' takes one size, such as size = 10")
+        if self.name == "batch" and not self.sizes:
+            raise ValueError("'batch' takes one size or more, such as size = 10 or size = [1, 2, 5, 10]")
         if self.name != "sequential" and self.score != "both":
             raise ValueError(f"score is for 'sequential'; '{self.name}' is scored once")
         if self.name == "sequential" and not self.sizes:
@@ -62,7 +63,25 @@ class RegimeChoice(Options):
     @property
     def text(self) -> str:
         """The regime as a run's identity has it: lengths of a sequence only say where it is scored."""
-        return f"batch:{self.size}" if self.name == "batch" else self.name
+        return ", ".join(f"batch:{size}" for size in self.sizes) if self.name == "batch" else self.name
+
+    @property
+    def parts(self) -> tuple[RegimeChoice, ...]:
+        """The regimes that every method runs in: one, or one for each size of a batch."""
+        if self.name != "batch" or len(self.sizes) == 1:
+            return (self,)
+        return tuple(RegimeChoice(name="batch", size=size) for size in self.sizes)
+
+    def labels(self, label: str) -> tuple[str, ...]:
+        """What the rows of a method are called in a run: its label, with the size where there are several.
+
+        Example:
+            >>> RegimeChoice(name="batch", size=(1, 10)).labels("memit")
+            ('memit (batch of 1)', 'memit (batch of 10)')
+        """
+        if len(self.parts) == 1:
+            return (label,)
+        return tuple(f"{label} ({regime_title(part.text)})" for part in self.parts)
 
 
 def regime_title(text: str) -> str:

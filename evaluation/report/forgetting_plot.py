@@ -1,4 +1,4 @@
-"""Forgetting curves in picture coordinates: a metric over the number of edits, one line a method."""
+"""Curves in picture coordinates: a metric over the number of edits in one model, one line a method."""
 
 from __future__ import annotations
 
@@ -35,8 +35,18 @@ class PlottedCurve(NamedTuple):
     text_y: float
 
 
+FORGETTING = (
+    "of all cases edited so far, with 95 % intervals: by case, two-way where neighbour facts recur. Dashed: the same "
+    "cases asked right after their own edit; the distance is what later edits took away."
+)
+"""What a forgetting curve shows."""
+
+
 class ForgettingPlot(NamedTuple):
-    """The picture of one metric; ``rows`` are its figures for a table: edits, then a cell a method."""
+    """The picture of one metric; ``rows`` are its figures for a table: edits, then a cell a method.
+
+    ``axis`` is what is counted on the axis, ``caption`` what the picture shows.
+    """
 
     title: str
     better: str
@@ -44,6 +54,8 @@ class ForgettingPlot(NamedTuple):
     x_ticks: tuple[tuple[float, int], ...]
     y_ticks: tuple[tuple[float, int], ...]
     rows: tuple[tuple[int, tuple[str, ...]], ...]
+    axis: str = "edits in the model"
+    caption: str = FORGETTING
     width: int = WIDTH
     height: int = HEIGHT
     left: int = _LEFT
@@ -85,6 +97,12 @@ def forgetting_plot(series: ForgettingSeries) -> ForgettingPlot:
         y_ticks=tuple((_y_of(t / 100), t) for t in (0, 25, 50, 75, 100)),
         rows=tuple((n, tuple(cells.get((label, n), "–") for label in labels)) for n in lengths),
     )
+
+
+def batch_size_plot(series: ForgettingSeries) -> ForgettingPlot:
+    """The same of documents that were edited in together."""
+    caption = "of the documents of each batch, all of them in the model, with 95 % intervals by document."
+    return forgetting_plot(series)._replace(axis="documents edited together", caption=caption)
 
 
 def _y_of(fraction: float) -> float:

@@ -26,7 +26,7 @@ from evaluation.report.contents import contents
 from evaluation.report.correlation_heatmap import heat_map
 from evaluation.report.csv_tables import ratings_cell
 from evaluation.report.first_screen import first_screen
-from evaluation.report.forgetting_plot import forgetting_plot
+from evaluation.report.forgetting_plot import batch_size_plot, forgetting_plot
 from evaluation.report.formatting import (
     ARROWS,
     certain,
@@ -242,6 +242,7 @@ def _template_values(part: ReportSection, store: Path | None = None) -> dict[str
         "titles": {m.name: m for m in part.metrics},
         "breakdowns": part.breakdowns,
         "curves": [forgetting_plot(f) for f in part.forgetting],
+        "size_curves": [] if part.documents is None else [batch_size_plot(f) for f in part.documents.size_curves],
         "text": part.text,
         "writing": part.writing,
         "by_text": [m for m in part.metrics if run.split.type == FACT and m.asks_for_texts],

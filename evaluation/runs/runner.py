@@ -25,7 +25,7 @@ from evaluation.regimes.config import RegimeChoice
 from evaluation.regimes.table import make_regime
 from evaluation.runs.baseline_answers import BaselineAnswers
 from evaluation.runs.config import RunConfig
-from evaluation.runs.plan import BASELINE, REGIME, ask, ask_shared, choose, load_metrics, make_manifest, plain_params
+from evaluation.runs.plan import BASELINE, ask, ask_shared, choose, load_metrics, make_manifest, plain_params
 from evaluation.runs.results import EditorFolder, write_run
 from evaluation.runs.shared_probes.asking import SharedAsking, of_states, of_unedited
 from evaluation.runs.shared_probes.opening import open_questions, refuse_other_model
@@ -68,6 +68,14 @@ class EditorOutcome(NamedTuple):
     resumed: int
     failed: int
     stopped: str | None = None
+
+
+class _Row(NamedTuple):
+    """A row of a run: what it is called, the label of its method, and the regime that it runs in."""
+
+    name: str
+    label: str
+    regime: RegimeChoice
 
 
 class Runner:
@@ -130,24 +138,32 @@ class Runner:
         for editor in editors.values():
             if editor.wants_split(plain_params(editor)):
                 editor.read_split([case.request for case in self.split.all_cases])
+        rows = [row for label in editors for row in self._rows(label)]
         plans = {
-            label: make_manifest(
-                e,
+            row.name: make_manifest(
+                editors[row.label],
                 scorer=self.scorer,
                 dtype=self.config.dtype,
                 split=self.split,
                 support=self.support.digest,
-                regime=REGIME if label == BASELINE else self.config.regime.text,
-                variant=self._variants.get(label),
+                regime=row.regime.text,
+                variant=self._variants.get(row.label),
             )
-            for label, e in editors.items()
+            for row in rows
         }
         self._engine.expect(editors.values())
         started = now(zone="Z")
         self._write(plans, started=started, finished=None)
-        outcomes = [self._run_editor(label, editors[label], plans[label]) for label in editors]
+        outcomes = [self._run_editor(row, editors[row.label], plans[row.name]) for row in rows]
         self._write(plans, started=started, finished=now(zone="Z"))
         return outcomes
+
+    def _rows(self, label: str) -> list[_Row]:
+        """A method's rows: one, or one for each size of a batch; the unedited model has one."""
+        if label == BASELINE:
+            return [_Row(label, label, RegimeChoice())]
+        regime = self.config.regime
+        return [_Row(name, label, part) for name, part in zip(regime.labels(label), regime.parts, strict=True)]
 
     def _made(self, label: str, name: str, params: dict[str, Any]) -> EditorLike:
         """A method, with the simplification that stands around it."""
@@ -193,9 +209,9 @@ class Runner:
         """Asked once for all methods: it starts other programs."""
         return self._given_environment or environment(self.scorer.device, weights=self.scorer.weights)
 
-    def _run_editor(self, label: str, editor: EditorLike, manifest: RunManifest) -> EditorOutcome:
-        folder = EditorFolder.of(self.config.out, label=label, run=manifest.key)
-        regime = make_regime(RegimeChoice() if label == BASELINE else self.config.regime)
+    def _run_editor(self, row: _Row, editor: EditorLike, manifest: RunManifest) -> EditorOutcome:
+        label, regime = row.label, make_regime(row.regime)
+        folder = EditorFolder.of(self.config.out, label=row.name, run=manifest.key)
         variant = self._variants.get(label)
         cases = self.cases if variant is None else cases_as_requested(self.cases, variant)
         units, stopped = regime.units(cases), None
@@ -212,7 +228,7 @@ class Runner:
             stopped = self._too_many(failed, finished_units) if todo else None
             self._on_event(
                 EditorProgress(
-                    label, finished_units, len(units), finished_units, failed, 0.0, "preparing" if todo else ""
+                    row.name, finished_units, len(units), finished_units, failed, 0.0, "preparing" if todo else ""
                 )
             )
             if todo and not stopped:
@@ -229,11 +245,11 @@ class Runner:
                 # Cases made together are told one after the other, when the time of all of them has been spent.
                 spent = min(spent, busy) if busy else spent
                 self._on_event(
-                    EditorProgress(label, finished_units + computed, len(units), finished_units, failed, spent)
+                    EditorProgress(row.name, finished_units + computed, len(units), finished_units, failed, spent)
                 )
                 if computed < len(todo) and (stopped := self._too_many(failed, finished_units + computed)):
                     break
-        return EditorOutcome(label, manifest, folder, computed, finished_units, failed, stopped)
+        return EditorOutcome(row.name, manifest, folder, computed, finished_units, failed, stopped)
 
     @contextmanager
     def _shared_asking(

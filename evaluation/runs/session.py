@@ -264,7 +264,7 @@ def size(config: RunConfig) -> Size:
     )
     probes = [p for c in cases for p in (*ask(c, metrics), *ask_shared(c, metrics))]
     kinds = dict(Counter(case.group for case in cases))
-    labels = tuple(dict.fromkeys([BASELINE, *config.editors]))
+    labels = (BASELINE, *(n for k in config.editors if k != BASELINE for n in config.regime.labels(k)))
     calls = None
     if endpoint:
         from evaluation.api_models.engine import estimate_calls

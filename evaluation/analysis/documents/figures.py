@@ -6,10 +6,11 @@ from typing import NamedTuple
 
 from curation.stats.intervals import Interval
 from evaluation.analysis.comparison import Comparison, Scores
-from evaluation.analysis.documents.batch_sizes import BatchSizeRow, batch_sizes
+from evaluation.analysis.documents.batch_sizes import BatchSizeRow, batch_sizes, size_curves
 from evaluation.analysis.documents.by_tag import TagRow, asked_probes, by_tag, constant_by_group
 from evaluation.analysis.documents.frontier import FrontierPoint, frontier
 from evaluation.analysis.documents.published_layout import COLUMNS, PublishedRow, published_rows
+from evaluation.analysis.forgetting_series import ForgettingSeries
 from evaluation.runs.results import Run
 
 
@@ -28,6 +29,11 @@ class DocumentAnalysis(NamedTuple):
         some = {name for row in self.published for name, value in row.values.items() if value is not None}
         groups = [(title, tuple(n for n in names if n in some)) for title, names in COLUMNS]
         return tuple((title, names) for title, names in groups if names)
+
+    @property
+    def size_curves(self) -> list[ForgettingSeries]:
+        """Batches by size as curves."""
+        return size_curves(self.sizes)
 
     @property
     def statements(self) -> bool:

@@ -18,6 +18,8 @@ from schemas.core.errors import DataError
         pytest.param("single", "single", (), "single", id="a bare name"),
         pytest.param("sequential", "sequential", LENGTHS, "sequential", id="the lengths of a sequence"),
         pytest.param({"name": "batch", "size": 1}, "batch", (1,), "batch:1", id="a batch of one"),
+        pytest.param({"name": "batch", "size": [4]}, "batch", (4,), "batch:4", id="a list of one size"),
+        pytest.param({"name": "batch", "size": [4, 2, 4]}, "batch", (2, 4), "batch:2, batch:4", id="two sizes"),
         pytest.param({"name": "sequential", "size": 7}, "sequential", (7,), "sequential", id="one length"),
         pytest.param({"name": "sequential", "size": [9, 3, 9, 1]}, "sequential", (1, 3, 9), "sequential", id="mixed"),
     ],
@@ -38,8 +40,9 @@ def test_where_a_sequence_is_scored_is_no_part_of_its_identity() -> None:
 @pytest.mark.parametrize(
     ("choice", "reason"),
     [
-        pytest.param("batch", "'batch' takes one size", id="a batch without a size"),
-        pytest.param({"name": "batch", "size": [2, 4]}, "'batch' takes one size", id="a batch of two sizes"),
+        pytest.param("batch", "'batch' takes one size or more", id="a batch without a size"),
+        pytest.param({"name": "batch", "size": []}, "'batch' takes one size or more", id="a batch of no size"),
+        pytest.param({"name": "batch", "size": [2, 0]}, "sizes are 1 or more", id="one of two sizes is none"),
         pytest.param({"name": "single", "size": 1}, "'single' takes no size", id="a size of single edits"),
         pytest.param({"name": "batch", "size": 0}, "sizes are 1 or more", id="a batch of none"),
         pytest.param({"name": "sequential", "size": [4, -1]}, "sizes are 1 or more", id="a negative length"),
@@ -63,3 +66,12 @@ def test_what_is_refused(choice: Any, reason: str) -> None:
 def test_what_a_run_folder_keeps_is_read_back() -> None:
     for choice in (RegimeChoice(), RegimeChoice(name="batch", size=3), RegimeChoice(name="sequential", size=(1, 2))):
         assert RegimeChoice.model_validate(choice.model_dump(mode="json")) == choice
+
+
+def test_every_size_of_a_batch_is_a_regime_and_a_row_of_its_own() -> None:
+    several = RegimeChoice(name="batch", size=(10, 2))
+    assert [part.text for part in several.parts] == ["batch:2", "batch:10"]
+    assert several.parts[0] == RegimeChoice(name="batch", size=2)
+    assert several.labels("ft") == ("ft (batch of 2)", "ft (batch of 10)")
+    for one in (RegimeChoice(), RegimeChoice(name="batch", size=(3,)), RegimeChoice(name="sequential", size=(1, 2))):
+        assert one.parts == (one,) and one.labels("ft") == ("ft",)

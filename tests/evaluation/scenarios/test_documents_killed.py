@@ -11,6 +11,8 @@ import pytest
 
 from curation.files.journal import Journal
 from curation.splits.split_file import Split, make_split
+from evaluation.report.write import write_report
+from evaluation.runs.results import load_run
 from tests.evaluation.scenarios.test_killed import killed_and_resumed
 from tests.support import forked_programs as programs
 from tests.support.arithmetic import make_config
@@ -21,7 +23,11 @@ from tests.support.stats.nearly import nearly
 from tests.support.tiny import make
 
 EDITORS = ["ice", {"name": "ft_lm", "params": {"lr": 1e-3, "epochs": 2, "scope": "mlps"}}]
-REGIMES: dict[str, Any] = {"single": "single", "batch": {"name": "batch", "size": 3}}
+REGIMES: dict[str, Any] = {
+    "single": "single",
+    "batch": {"name": "batch", "size": 3},
+    "sizes": {"name": "batch", "size": [3, 1]},
+}
 STATES = {"single": 7, "batch": 3}
 METRICS = ["em", "ppl", "em_spec", "ppl_spec"]
 
@@ -82,7 +88,35 @@ def test_killed_three_times_in_a_batch(tmp_path: Path) -> None:
     killed_and_resumed(3, partial(start, regime="batch"), tmp_path, 3, partial(asked_once, "batch"))
 
 
+def test_several_sizes_in_one_run_are_the_runs_of_each(tmp_path: Path) -> None:
+    """Same answers, same identities, shared questions once a state of each size; the report has a curve and a table."""
+    for name in ("sizes", "batch"):
+        run(tmp_path / name / "run", name)
+    both, three = (load_run(tmp_path / name / "run") for name in ("sizes", "batch"))
+    assert {e.label: e.manifest.regime for e in both.editors} == {
+        "none": "single",
+        "ice (batch of 1)": "batch:1",
+        "ice (batch of 3)": "batch:3",
+        "ft_lm (batch of 1)": "batch:1",
+        "ft_lm (batch of 3)": "batch:3",
+    }
+    found = {e.label: e for e in both.editors}
+    for editor in three.editors[1:]:
+        same = found[f"{editor.label} (batch of 3)"]
+        assert same.manifest == editor.manifest and same.folder is not None and editor.folder is not None
+        assert {k: v.answers for k, v in same.folder.units().items()} == nearly(
+            {k: v.answers for k, v in editor.folder.units().items()}
+        )
+    states = Counter({name.rpartition("-")[0]: count for name, count in appended(tmp_path / "sizes" / "run").items()})
+    assert sorted(states.values()) == [1, 3, 3, 7, 7]
+    assert both.regimes == ("batch:1", "batch:3")
+    files = write_report([tmp_path / "sizes" / "run"], out=tmp_path / "report").files
+    page = files[0].read_text(encoding="utf-8")
+    assert page.count(">documents edited together</text>") >= 2 and "ft_lm, 3 edits: " in page
+    assert '<th scope="row">ft_lm</th><td>3</td>' in page
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("regime", REGIMES)
+@pytest.mark.parametrize("regime", ["single", "batch"])
 def test_killed_twenty_times(regime: str, tmp_path: Path) -> None:
     killed_and_resumed(20, partial(start, regime=regime), tmp_path, 21, partial(asked_once, regime))
