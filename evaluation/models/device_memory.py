@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterable
+from pathlib import Path
 
 import torch
 
@@ -49,6 +50,19 @@ def free_bytes(device: torch.device) -> int:
 def least_free_bytes(devices: Iterable[torch.device]) -> int:
     """Bytes that every one of several CUDA devices has: a model that is spread over them needs room on each."""
     return min(free_bytes(device) for device in devices if device.type == "cuda")
+
+
+def available_bytes(device: torch.device) -> int | None:
+    """Bytes that new tensors may take on a device; of this machine's own memory, where Linux tells, else None."""
+    return free_bytes(device) if device.type == "cuda" else _host_bytes() if device.type == "cpu" else None
+
+
+def _host_bytes(meminfo: Path = Path("/proc/meminfo")) -> int | None:
+    try:
+        lines = meminfo.read_text(encoding="ascii").splitlines()
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, StopIteration, ValueError, IndexError):
+        return None
 
 
 def out_of_memory(error: BaseException) -> bool:

@@ -70,7 +70,7 @@ class EditorOutcome(NamedTuple):
     stopped: str | None = None
 
 
-class _Row(NamedTuple):
+class _RunRow(NamedTuple):
     """A row of a run: what it is called, the label of its method, and the regime that it runs in."""
 
     name: str
@@ -158,12 +158,12 @@ class Runner:
         self._write(plans, started=started, finished=now(zone="Z"))
         return outcomes
 
-    def _rows(self, label: str) -> list[_Row]:
+    def _rows(self, label: str) -> list[_RunRow]:
         """A method's rows: one, or one for each size of a batch; the unedited model has one."""
         if label == BASELINE:
-            return [_Row(label, label, RegimeChoice())]
+            return [_RunRow(label, label, RegimeChoice())]
         regime = self.config.regime
-        return [_Row(name, label, part) for name, part in zip(regime.labels(label), regime.parts, strict=True)]
+        return [_RunRow(name, label, part) for name, part in zip(regime.labels(label), regime.parts, strict=True)]
 
     def _made(self, label: str, name: str, params: dict[str, Any]) -> EditorLike:
         """A method, with the simplification that stands around it."""
@@ -209,7 +209,7 @@ class Runner:
         """Asked once for all methods: it starts other programs."""
         return self._given_environment or environment(self.scorer.device, weights=self.scorer.weights)
 
-    def _run_editor(self, row: _Row, editor: EditorLike, manifest: RunManifest) -> EditorOutcome:
+    def _run_editor(self, row: _RunRow, editor: EditorLike, manifest: RunManifest) -> EditorOutcome:
         label, regime = row.label, make_regime(row.regime)
         folder = EditorFolder.of(self.config.out, label=row.name, run=manifest.key)
         variant = self._variants.get(label)

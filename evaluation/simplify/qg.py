@@ -19,7 +19,7 @@ from construction.llm.connection import Access
 from construction.llm.session import ModelSession, model_session
 from curation.files.model_packages import cache_dir
 from evaluation.simplify.base import Simplifier
-from evaluation.simplify.question_step import QuestionStatement, QuestionStep, load_question_prompt
+from evaluation.simplify.question_step import QuestionPairStep, QuestionStatement, load_question_prompt
 from schemas.core.errors import ModelError
 from schemas.documents.document import Document
 from schemas.documents.simplified import SimplifiedFact
@@ -63,14 +63,14 @@ class ModelQuestions(Simplifier):
         self._replies: dict[str, list[QuestionStatement]] = {}
 
     @cached_property
-    def step(self) -> QuestionStep:
+    def step(self) -> QuestionPairStep:
         """What is asked.
 
         Raises:
             UserError: no such profile or folder, or a broken file.
         """
         profile = self.params.profile or ("embedded" if self.params.embedded else "paper")
-        return QuestionStep(load_question_prompt(profile, self.params.prompts), most=self.params.most)
+        return QuestionPairStep(load_question_prompt(profile, self.params.prompts), most=self.params.most)
 
     @property
     def components(self) -> Mapping[str, str]:

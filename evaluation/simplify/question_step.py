@@ -79,7 +79,7 @@ class QuestionStatement(NamedTuple):
     target: str
 
 
-class QuestionStep(PromptStep[Document, QuestionStatement]):
+class QuestionPairStep(PromptStep[Document, QuestionStatement]):
     """Writes question-answer pairs, all of a document in one call (MULFE §5.2: E2EQG).
 
     Args:

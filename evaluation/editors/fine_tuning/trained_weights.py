@@ -7,6 +7,7 @@ edit is in memory at a time, however many a run makes.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,10 +20,14 @@ from torch import Tensor
 from curation.files.artifact_cache import Cache
 from evaluation.editors.base import DIVERGENCE_RATIO, Editor, check_requests
 from evaluation.edits.edit import Edit, PlainPrompts
+from evaluation.models.device_memory import available_bytes
 from evaluation.models.language_model import LM
 from schemas.cases import EditRequest
 from schemas.core.config import Options
 from schemas.core.errors import ModelError, UserError
+
+TRAINING_BYTES = 16
+"""Bytes that training a weight takes beside it, in float32: a copy to put back, its gradient, AdamW's two moments."""
 
 Training = Callable[[LM, Sequence[torch.nn.Parameter]], dict[str, Any]]
 """Trains weights of a model in place, which take gradients by then; returns what is to be noted."""
@@ -59,6 +64,7 @@ class WeightTraining(Editor):
                 where=f"options of '{self.name}'",
                 fix='set scope = "blocks" or "mlps"',
             )
+        refuse_too_little_memory(self.name, params.weights(lm))
 
     @classmethod
     def layers_of(cls, params: Any) -> tuple[int, ...]:
@@ -88,6 +94,27 @@ class WeightTraining(Editor):
                 fix='set dtype = "float32"',
             )
         return TrainedWhenPutOn(self.params, self.training(check_requests(requests)))
+
+
+def refuse_too_little_memory(method: str, weights: Sequence[Tensor]) -> None:
+    """Refuse a training whose copies, gradients and moments do not fit beside the weights; passes need more.
+
+    Raises:
+        UserError: says how much is needed and how much there is.
+    """
+    needed: Counter[torch.device] = Counter()
+    for weight in weights:
+        needed[weight.device] += TRAINING_BYTES * weight.numel()
+    for device, least in needed.items():
+        free = available_bytes(device)
+        if free is not None and free < least:
+            count = sum(weight.numel() for weight in weights)
+            raise UserError(
+                f"'{method}' would train {count:,} weights, which needs {least / 2**30:.1f} GiB beside the model on "
+                f"{device}, where {free / 2**30:.1f} GiB are free",
+                where=f"options of '{method}'",
+                fix='train less (scope = "blocks" or "mlps", with layers), or take a smaller model or another device',
+            )
 
 
 @dataclass(frozen=True)

@@ -198,19 +198,10 @@ class Mend(CheckpointEditor):
             minutes=minutes,
         )
         trained = trainer.run()
-        manifest = {
-            "format": FORMAT,
-            **self.shape_note(),
-            "identity": identity,
-            "weights": [f"{name}.weight" for name in self.maps(p.layers or ())],
-            "trained": {"name": name, "digest": data.digest, "cases": len(cases)},
-            "keys": sorted(data.keys),
-            "subjects": sorted(data.subjects),
-            **({"texts": sorted(data.texts)} if data.texts else {}),
-            "held_out": {"follow": trained.held_out.follow, "stay": trained.held_out.stay, "step": trained.step},
-            "seconds": round(trained.seconds),
-        }
-        write_tensors(out, trained.network.state_dict(), manifest)
+        maps = [f"{module}.weight" for module in self.maps(p.layers or ())]
+        about = {"format": FORMAT, **self.shape_note(), "identity": identity, "weights": maps}
+        learnt = {"trained": {"name": name, "digest": data.digest, "cases": len(cases)}, **_seen(data)}
+        write_tensors(out, trained.network.state_dict(), {**about, **learnt, **_found(trained)})
         state.unlink(missing_ok=True)
         return trained
 
@@ -330,6 +321,18 @@ class Checkpoint(NamedTuple):
                 where=where,
                 fix=f"train one: scedit model train --editors {method}",
             )
+
+
+def _seen(data: TrainingData) -> dict[str, Any]:
+    """What a checkpoint keeps of its cases; texts only where there are any."""
+    texts = {"texts": sorted(data.texts)} if data.texts else {}
+    return {"keys": sorted(data.keys), "subjects": sorted(data.subjects), **texts}
+
+
+def _found(trained: TrainingResult) -> dict[str, Any]:
+    """What a checkpoint keeps of its training."""
+    held_out = {"follow": trained.held_out.follow, "stay": trained.held_out.stay, "step": trained.step}
+    return {"held_out": held_out, "seconds": round(trained.seconds)}
 
 
 def _together(edits: Sequence[Edit]) -> Edit:

@@ -10,6 +10,7 @@ from evaluation.editors.fine_tuning.ft import FineTuning
 from evaluation.editors.presets import make_editor
 from evaluation.inference.batching import SHARE, default_budget
 from evaluation.inference.generation import writing_budget
+from evaluation.models import device_memory
 from evaluation.models.device_memory import device_fault, free_bytes, out_of_memory
 from tests.support.tiny import make
 
@@ -94,3 +95,14 @@ def test_a_budget_does_not_collapse_after_a_large_pass(monkeypatch: pytest.Monke
     held.update(reserved=39 * 2**30, free=2**30)
     assert default_budget(lm).tokens == before
     assert before == int(SHARE * 40 * 2**30 / (4 * (8 * lm.layout.width + 3 * lm.layout.inner)))
+
+
+def test_the_machines_own_memory_where_it_is_told(tmp_path: Path) -> None:
+    told = device_memory.available_bytes(torch.device("cpu"))
+    assert told is None or told > 2**20
+    assert device_memory.available_bytes(torch.device("meta")) is None
+    (tmp_path / "good").write_text("MemTotal: 9 kB\nMemAvailable:    2048 kB\n")
+    (tmp_path / "old").write_text("MemTotal: 9 kB\n")
+    (tmp_path / "odd").write_text("MemAvailable: much\n")
+    assert device_memory._host_bytes(tmp_path / "good") == 2048 * 1024
+    assert all(device_memory._host_bytes(tmp_path / name) is None for name in ("old", "odd", "absent"))

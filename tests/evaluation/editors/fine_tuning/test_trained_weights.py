@@ -13,6 +13,7 @@ import torch
 from curation.files.artifact_cache import Cache
 from evaluation.editors.fine_tuning import trained_weights
 from evaluation.editors.presets import make_editor
+from schemas.core.errors import UserError
 from tests.contracts.test_editors_restore import breaking
 from tests.support.documents.records import make_document, stated_document
 from tests.support.tiny import make
@@ -76,3 +77,24 @@ def test_an_interrupt_while_weights_are_put_back_comes_when_all_are(monkeypatch:
     with pytest.raises(KeyboardInterrupt):
         trained_weights._put_back(weights, copies)
     assert len(calls) == 6 and all(not w.any() for w in weights)
+
+
+@pytest.mark.parametrize("method", ["ft_lm", "side"])
+def test_too_little_memory_is_said_with_numbers_before_any_edit(
+    method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lm = make("llama")
+    count = sum(p.numel() for p in lm.model.parameters())
+    one_block = sum(p.numel() for p in lm.block(1).parameters())
+    for free, fits in ((16 * count, True), (16 * count - 1, False), (None, True), (0, False)):
+        monkeypatch.setattr(trained_weights, "available_bytes", lambda device, free=free: free)
+        if fits:
+            make_editor(method, lm, Cache(tmp_path), {})
+            continue
+        with pytest.raises(UserError, match=f"'{method}' would train {count:,} weights, which needs 0.0 GiB") as error:
+            make_editor(method, lm, Cache(tmp_path), {})
+        assert "on cpu, where 0.0 GiB are free; train less" in str(error.value) and "\n" not in str(error.value)
+    monkeypatch.setattr(trained_weights, "available_bytes", lambda device: 16 * one_block)
+    make_editor(method, lm, Cache(tmp_path), {"scope": "blocks", "layers": (1,)})
+    with pytest.raises(UserError, match="would train"):
+        make_editor(method, lm, Cache(tmp_path), {"scope": "blocks", "layers": (0, 1)})
