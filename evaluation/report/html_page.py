@@ -85,28 +85,25 @@ def page(
         against: The method that the comparisons are about, where they are about one.
         answers_file: Name of the file with every answer, where they are not on this page.
     """
-    text = (
-        _environment()
-        .get_template("report.html.j2")
-        .render(
-            parts=[_template_values(p, store) for p in parts],
-            answers_file=answers_file,
-            published=published,
-            against=against,
-            others=others,
-            calibrations=calibrations,
-            known_before=KNOWN_CASES,
-            apart=why_not_comparable(parts),
-            built=built,
-            store=None if store is None else Path(store).name,
-            arrows=ARROWS,
-            aspects=ASPECTS,
-            short=SHORT,
-            purposes=PURPOSES,
-            normalisations=NORMALISATIONS,
-            written=now(zone="Z"),
-            program=_version(),
-        )
+    template = _environment().get_template("report.html.j2")
+    text = template.render(
+        parts=[_template_values(p, store) for p in parts],
+        answers_file=answers_file,
+        published=published,
+        against=against,
+        others=others,
+        calibrations=calibrations,
+        known_before=KNOWN_CASES,
+        apart=why_not_comparable(parts),
+        built=built,
+        store=None if store is None else Path(store).name,
+        arrows=ARROWS,
+        aspects=ASPECTS,
+        short=SHORT,
+        purposes=PURPOSES,
+        normalisations=NORMALISATIONS,
+        written=now(zone="Z"),
+        program=_version(),
     )
     return reveal_hidden(text)
 
@@ -231,10 +228,10 @@ def _template_values(part: ReportSection, store: Path | None = None) -> dict[str
         "summary": narrative.summary(part),
         "caveats": narrative.caveats(part),
         "plane": tradeoff_plot(table, part.metrics),
-        "examples": pick_examples(run, part.scores, part.metrics, part.normalisation)
-        if part.run.split.type == FACT
-        else [],
+        "examples": pick_examples(run, part.scores, part.metrics, part.normalisation) if run.split.type == FACT else [],
         "events": part.events,
+        "documents": part.documents,
+        "size_curves": [batch_size_plot(f) for f in (part.documents.size_curves if part.documents else ())],
         "type": run.split.type,
         "errors": errors(run),
         "blow_ups": _blow_ups(run),
@@ -244,8 +241,6 @@ def _template_values(part: ReportSection, store: Path | None = None) -> dict[str
         "titles": {m.name: m for m in part.metrics},
         "breakdowns": part.breakdowns,
         "curves": [forgetting_plot(f) for f in part.forgetting],
-        "documents": part.documents,
-        "size_curves": [batch_size_plot(f) for f in (part.documents.size_curves if part.documents else ())],
         "text": part.text,
         "writing": part.writing,
         "by_text": [m for m in part.metrics if run.split.type == FACT and m.asks_for_texts],
