@@ -9,7 +9,7 @@ from typing import Annotated, Literal, NamedTuple
 from pydantic import AfterValidator, BaseModel, ConfigDict, model_validator
 
 from construction.llm.prompt_file import ProfilePrompt, PromptFolder
-from construction.llm.prompt_text import fenced, line_up_to, places
+from construction.llm.prompt_text import fence_text, line_up_to, places
 from construction.llm.step import Message, PromptStep, Request
 from evaluation.simplify.ner_qg import PROMPT
 from schemas.documents.document import Document
@@ -94,7 +94,7 @@ class QuestionPairStep(PromptStep[Document, QuestionStatement]):
 
     def prompt(self, item: Document) -> list[Message]:
         """The messages about one document."""
-        return self.wording.chat({"document": fenced(item.text), "most": str(self.most)})
+        return self.wording.chat({"document": fence_text(item.text), "most": str(self.most)})
 
     def request_for(self, item: Document) -> Request:
         """The whole request; equal texts are one request, whatever their keys."""

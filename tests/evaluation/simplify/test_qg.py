@@ -15,7 +15,7 @@ from evaluation.editors.presets import make_editor
 from evaluation.inference.answering import ModelScorer
 from evaluation.runs.runner import Runner
 from evaluation.simplify.choice import SimplifyChoice
-from evaluation.simplify.editor import simplified
+from evaluation.simplify.editor import with_simplification
 from evaluation.simplify.qg import ModelQuestions
 from schemas.core.errors import DataError, ModelError, UserError
 from tests.support.arithmetic import make_config
@@ -164,7 +164,7 @@ def test_a_whole_run_asks_once_and_counts(server: ScriptedServer, tmp_path: Path
 def test_methods_share_the_statements(server: ScriptedServer, tmp_path: Path) -> None:
     lm, cache = make("llama"), Cache(tmp_path / "cache")
     method = make_editor("ft", lm, cache, {"layer": 1, "steps": 1})
-    around = simplified(method, strategy(server, tmp_path), DOCUMENTS)
+    around = with_simplification(method, strategy(server, tmp_path), DOCUMENTS)
     edits = around.edit_each(DOCUMENTS)
     assert [e.notes["facts"] for e in edits] == [1] * 6 and len(server.requests) == 6
     assert around.components["simplify"] == strategy(server, tmp_path).identity

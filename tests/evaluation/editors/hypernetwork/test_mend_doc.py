@@ -17,7 +17,7 @@ from evaluation.editors.hypernetwork.mend_doc import DocumentMend
 from evaluation.editors.hypernetwork.network import AnyEditNetwork, GradientPairs, network_for
 from evaluation.editors.hypernetwork.training import Trainer, TrainingSettings, TrainingStep, read_tensors
 from evaluation.editors.presets import make_editor
-from evaluation.models.hooks import reading
+from evaluation.models.hooks import capture
 from evaluation.models.language_model import LM
 from evaluation.runs.session import execute
 from schemas.core.errors import DataError, UserError
@@ -47,7 +47,7 @@ def checkpoint(lm: LM, folder: Path, **options: Any) -> str:
 
 def slow_pairs(lm: LM, name: str, one: GradientLine) -> GradientPairs:
     """Inputs and output gradients of one map and one text, by autograd through the map's own output."""
-    with reading(lm.module(name)) as seen, torch.enable_grad():
+    with capture(lm.module(name)) as seen, torch.enable_grad():
         lm.model.get_input_embeddings().weight.requires_grad_(True)
         logits = lm.model(torch.tensor([one.ids])).logits[0].log_softmax(-1)
         loss = -torch.stack([logits[k - 1, one.ids[k]] for k in range(one.first, len(one.ids))]).mean()
