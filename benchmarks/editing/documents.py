@@ -206,7 +206,7 @@ def groups_of(count: int) -> list[list[SimplifiedRequest]]:
 
 def memit(lm: LM, *, documents: int = 24, plain: int = 3) -> dict[str, Any]:
     """Documents with five statements each: `edit_groups` against `edit` of each."""
-    editor = make_editor("memit", lm, Cache(cache_dir()), {"covariance": False})
+    editor = make_editor("memit", lm, Cache(cache_dir()))
     groups = groups_of(documents)
     editor.edit(groups[0][:1])
     slow, apart = timed(lambda: [editor.edit(group) for group in groups[:plain]])
