@@ -1,16 +1,15 @@
 """A judge calibrated to people: prediction-powered estimates (PPI++, Angelopoulos, Duchi and Zrnic 2023).
 
 **Estimand.** What the panel of people would say on average: the mean over cases of the mean over their scripts of the
-panel's mean rating. It is not the truth about the scripts, and another panel has another mean.
-
-People rate a random sample of the scripts, each drawn with a recorded probability; the judge rates all of them. The
-estimate is the judge's mean over everything, corrected by what people say beyond the judge on the sample:
+panel's mean rating. It is not the truth about the scripts, and another panel has another mean. People rate a random
+sample of the scripts, each drawn with a recorded probability; the judge rates all of them. The estimate is the judge's
+mean over everything, corrected by what people say beyond the judge on the sample:
 
     theta(l) = mean_all(l f) + mean_sample((y - l f) / p)
 
 with ``f`` the judge's score, ``y`` the people's, ``p`` the probability, and ``l`` between 0 (people alone) and 1 (the
-whole judge), chosen to make the variance smallest. The choice is cross-fitted: a case is weighed with an ``l`` that was
-learnt from other cases. The sampling weights are normalised (Hajek), and everything is clustered by case.
+whole judge), chosen to make the variance smallest. The choice is cross-fitted: a case's ``l`` is learnt from other
+cases. The sampling weights are normalised (Hajek), and everything is clustered by case.
 """
 
 from __future__ import annotations
@@ -55,7 +54,8 @@ class Contributions(NamedTuple):
         value: The estimate.
         influence: Array (cases,) with mean 0: the estimate's error is about its mean.
         weight: The ``l`` that was used, mean over cases.
-        labelled: Cases with at least one human rating. ``units``: scripts with one.
+        labelled: Cases with at least one human rating.
+        units: Scripts with one.
         steady: Part of the variance that more ratings of these scripts would leave as it is.
         sampling: Part that falls as one over the number of rated scripts.
         refused: Why simulation supports no interval; empty where it does.

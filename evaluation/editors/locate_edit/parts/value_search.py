@@ -39,8 +39,10 @@ class SearchSettings:
     Attributes:
         steps: Evaluations of the loss; the last one makes no update, so there are at most ``steps - 1`` updates.
         lr: Adam's learning rate.
-        kl_weight: Weight of the divergence on "{} is a". ``weight_decay``: weight of |δ|/|v₀|².
-        clamp: δ is kept within ``clamp``·|v₀|. ``stop_below``: loss at which the search ends.
+        kl_weight: Weight of the divergence on "{} is a".
+        weight_decay: Weight of |δ|/|v₀|².
+        clamp: δ is kept within ``clamp``·|v₀|.
+        stop_below: Loss at which the search ends.
     """
 
     steps: int
@@ -67,8 +69,10 @@ class SearchedValue(NamedTuple):
     """A found value.
 
     Attributes:
-        target: v*, [width]. ``initial``: v₀, the unedited output at the bare prompt's subject, [width].
-        loss: Last evaluated loss. ``nll``: the part of it that concerns the new object, mean over tokens and templates.
+        target: v*, [width].
+        initial: v₀, the unedited output at the bare prompt's subject, [width].
+        loss: Last evaluated loss.
+        nll: The part of it that concerns the new object, mean over tokens and templates.
         updates: Number of updates made.
     """
 
@@ -118,9 +122,8 @@ def search_values(
     """Find v* of every request by Adam on δ = v* − v₀, added at the subject's last token in every row.
 
     A request's loss is the mean negative log-probability of the new object's tokens over the templates, plus the
-    divergence KL(now ‖ before) at the subject's last token of "{} is a", plus the decay of δ. Its search ends when the
-    loss is below ``settings.stop_below`` or at the last evaluation, in both cases before an update, as in the published
-    code. Requests do not influence each other.
+    divergence KL(now ‖ before) at the subject's last token of "{} is a", plus the decay of δ. Its search ends below
+    ``settings.stop_below`` or at the last evaluation, before an update (as published), whatever the others do.
 
     Args:
         lm: The model.
@@ -132,9 +135,8 @@ def search_values(
         budget: The most tokens in one pass; one is made for the device where it is not given.
     """
     budget = budget or default_budget(lm, gradients=True)
-    rows = [rows_of(lm, i, fact, templates) for i, fact in enumerate(requests)]
     by_request: dict[int, SearchedValue] = {}
-    for group in groups(rows, budget):
+    for group in groups([rows_of(lm, i, fact, templates) for i, fact in enumerate(requests)], budget):
         by_request.update(_ValueSearch(lm, layer, group, settings=settings, place=place, budget=budget).run())
     return [by_request[i] for i in range(len(requests))]
 
@@ -166,8 +168,7 @@ class _ValueSearch:
         """Values by number of the request."""
         settings, count = self.settings, len(self.requests)
         delta = torch.zeros_like(self.start, requires_grad=True)
-        optimiser = torch.optim.Adam([delta], lr=settings.lr)
-        sizes = self.start.norm(dim=1)
+        optimiser, sizes = torch.optim.Adam([delta], lr=settings.lr), self.start.norm(dim=1)
         by_request: dict[int, SearchedValue] = {}
         open_, left = torch.ones(count, dtype=torch.bool, device=self.lm.device), set(range(count))
         for step in range(settings.steps):
