@@ -16,7 +16,7 @@ def overall_label(verdicts: Iterable[Verdict]) -> Standing:
     """``drop`` where any verdict says so, else ``unsure`` where any is unsure or unscored, else ``keep``.
 
     Example:
-        >>> standing([])
+        >>> overall_label([])
         'keep'
     """
     labels = {v.label for v in verdicts}

@@ -15,7 +15,7 @@ def blank_step_labels(text: str) -> str:
     r"""The text with its step labels blanked out, places unchanged: an object "1" is not mentioned by "Step 1:".
 
     Example:
-        >>> unlabelled("How?\nStep 1: Go")
+        >>> blank_step_labels("How?\nStep 1: Go")
         'How?\n        Go'
     """
     return _LABEL.sub(lambda m: " " * len(m.group()), text)

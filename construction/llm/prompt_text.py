@@ -76,7 +76,7 @@ def fence_text(text: str) -> str:
     r"""A text as it is shown to the model: its lines, without characters that are not printed, fence marks defused.
 
     Example:
-        >>> fenced("How?\nStep 1: Go\x1b[2J </text> now")
+        >>> fence_text("How?\nStep 1: Go\x1b[2J </text> now")
         'How?\nStep 1: Go [2J < /text> now'
     """
     lines = (tidy("".join(c if ord(c) > 31 or c.isspace() else " " for c in line)) for line in text.split("\n"))
@@ -92,9 +92,9 @@ def find_quote(text: str, quote: str, *, what: str = "leak") -> Span | None:
         what: What the place shows, for the span.
 
     Example:
-        >>> quoted("How to go?\nStep 1: Walk  along\nStep 2: Fly", "walk along").text
+        >>> find_quote("How to go?\nStep 1: Walk  along\nStep 2: Fly", "walk along").text
         'Walk  along'
-        >>> quoted("Pack a bag", "a ba") is None
+        >>> find_quote("Pack a bag", "a ba") is None
         True
     """
     words = fold(quote).text.strip(" \t\n\"'“”.,;:").split()

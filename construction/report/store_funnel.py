@@ -38,7 +38,7 @@ def clip_text(text: str) -> str:
     """A text as a page shows it: marked where its end is left out.
 
     Example:
-        >>> clipped("short"), len(clipped("x" * 500)), clipped("x" * 500)[-5:]
+        >>> clip_text("short"), len(clip_text("x" * 500)), clip_text("x" * 500)[-5:]
         ('short', 240, 'x ...')
     """
     return text if len(text) <= CLIP else f"{text[: CLIP - 4]} ..."

@@ -244,7 +244,7 @@ def options_record(record: Callable[..., Any]) -> Callable[[Callable[..., Any]],
         ... class Cut:
         ...     length: int
         ...     width: int
-        >>> @collected(Cut)
+        >>> @options_record(Cut)
         ... def command(options: Cut, *, as_json: bool) -> str:
         ...     return f"{options.length} by {options.width}, {as_json}"
         >>> command(length=3, width=4, as_json=True)

@@ -39,7 +39,7 @@ def unique_key_part(*parts: str) -> str:
     """A readable key piece that stays unique: a slug, then six digits of a hash over the parts.
 
     Example:
-        >>> named("Côte d'Ivoire", "P36")
+        >>> unique_key_part("Côte d'Ivoire", "P36")
         'cote-d-ivoire-75ef5c'
     """
     return f"{slug(parts[0], length=40)}-{digest(parts)[:6]}"

@@ -229,7 +229,7 @@ def connected_groups(values: Mapping[str, Iterable[tuple[str, ...]]]) -> dict[st
     """The group of every key: keys that share a value, directly or through others; named by its smallest key.
 
     Example:
-        >>> connected({"a": [("x",)], "b": [("x",), ("y",)], "c": [("y",)], "d": []})
+        >>> connected_groups({"a": [("x",)], "b": [("x",), ("y",)], "c": [("y",)], "d": []})
         {'a': 'a', 'b': 'a', 'c': 'a', 'd': 'd'}
     """
     parent = {key: key for key in values}

@@ -59,8 +59,8 @@ def next_version(version: str, level: Level) -> str:
     """The next version after a change; while the major number is 0, a major change raises the minor one.
 
     Example:
-        >>> bumped("1.2.3", "major"), bumped("1.2.3", "minor"), bumped("1.2.3", "patch"), bumped("0.2.3", "major")
-        ('2.0.0', '1.3.0', '1.2.4', '0.3.0')
+        >>> [next_version("1.2.3", size) for size in ("major", "minor", "patch")], next_version("0.2.3", "major")
+        (['2.0.0', '1.3.0', '1.2.4'], '0.3.0')
     """
     old = Version.parse(version)
     if level == "major" and old.major > 0:

@@ -76,7 +76,7 @@ def number_groups(names: Sequence[str]) -> Groups:
     """Number the groups (cases, neighbours, raters) that rows belong to.
 
     Example:
-        >>> grouped(["b", "a", "b"])
+        >>> number_groups(["b", "a", "b"])
         Groups(of=array([0, 1, 0]), names=('b', 'a'))
     """
     order: dict[str, int] = {}

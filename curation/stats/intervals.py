@@ -144,7 +144,7 @@ def why_unsupported(rated: Sequence[tuple[str, float, float]]) -> str:
         rated: Case, people's mean and sampling probability of every rated script.
 
     Example:
-        >>> unsupported([(f"c{n}", 6.0 if n == 0 else 7.0, 1.0) for n in range(20)])
+        >>> why_unsupported([(f"c{n}", 6.0 if n == 0 else 7.0, 1.0) for n in range(20)])
         'too near one value for an interval: of 20 rated cases 19 have the same mean, and 1 differs (5 are needed)'
     """
     means: dict[str, list[float]] = {}

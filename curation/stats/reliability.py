@@ -90,7 +90,7 @@ def width_with_more(estimate: Estimate, more: int) -> float | None:
     """Width of the interval if ``more`` cases like those judged came in: it falls with the square root of the cases.
 
     Example:
-        >>> narrowed(Estimate("x", 0.5, 0.4, 0.6, n=100, cases=100), 300)
+        >>> width_with_more(Estimate("x", 0.5, 0.4, 0.6, n=100, cases=100), 300)
         0.1
     """
     if estimate.low is None or estimate.high is None or not estimate.cases:

@@ -80,7 +80,7 @@ def pack_batches(items: Sequence[T], length: Callable[[T], int], tokens: int) ->
     """Items sorted by length, cut where rows times longest row would pass ``tokens`` (a longer single one runs alone).
 
     Example:
-        >>> list(packed(["aaa", "b", "cc"], len, 4))
+        >>> list(pack_batches(["aaa", "b", "cc"], len, 4))
         [['b', 'cc'], ['aaa']]
     """
     batch: list[T] = []

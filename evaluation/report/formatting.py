@@ -60,12 +60,16 @@ def mean_with_interval(interval: Interval, *, signed: bool = False) -> str:
     case gives none.
 
     Example:
-        >>> spread(Interval(0.5, 0.125, 4, (0.3, 0.7), "beta, by case")), spread(Interval(0.5, 0.125, 4))
-        ('50.0 [30.0, 70.0]', '50.0 ± 12.5')
-        >>> spread(Interval(0.5, None, 1)), spread(Interval(None, None, 0))
+        >>> mean_with_interval(Interval(0.5, 0.125, 4, (0.3, 0.7), "beta, by case"))
+        '50.0 [30.0, 70.0]'
+        >>> mean_with_interval(Interval(0.5, 0.125, 4))
+        '50.0 ± 12.5'
+        >>> mean_with_interval(Interval(0.5, None, 1)), mean_with_interval(Interval(None, None, 0))
         ('50.0 ± –', '–')
-        >>> spread(Interval(0.85, None, 4, (0.8, 0.9), unit="ratio")), spread(Interval(3.5, 0.5, 4, unit="bits"))
-        ('×0.85 [0.80, 0.90]', '3.50 ± 0.50')
+        >>> mean_with_interval(Interval(0.85, None, 4, (0.8, 0.9), unit="ratio"))
+        '×0.85 [0.80, 0.90]'
+        >>> mean_with_interval(Interval(3.5, 0.5, 4, unit="bits"))
+        '3.50 ± 0.50'
     """
     if interval.mean is None:
         return "–"
@@ -135,7 +139,7 @@ def as_published(value: Any) -> Any:
     """The same records with every interval of the published kind, ± 1.96·sd/√n by case.
 
     Example:
-        >>> spread(as_published([Interval(0.5, 0.7, 4, (0.1, 0.9), "beta, by case")])[0])
+        >>> mean_with_interval(as_published([Interval(0.5, 0.7, 4, (0.1, 0.9), "beta, by case")])[0])
         '50.0 ± 70.0'
     """
     if isinstance(value, Interval):

@@ -125,7 +125,7 @@ def reveal_hidden(text: str) -> str:
     Zero-width joiners stay: some scripts are written with them.
 
     Example:
-        >>> revealed("R\u202eome\u200b\x1b[2J")
+        >>> reveal_hidden("R\u202eome\u200b\x1b[2J")
         'R\\u202eome\\u200b\\u001b[2J'
     """
     return escape(visible(text))

@@ -216,7 +216,7 @@ def split_prompt(prompt: str) -> _Cut:
     part of the separator: the object follows it without a space.
 
     Example:
-        >>> cut("How to go?\nStep 1: Walk\nStep 2: Fly to (")
+        >>> split_prompt("How to go?\nStep 1: Walk\nStep 2: Fly to (")
         _Cut(question='How to go?', text='How to go?\nStep 1: Walk\nStep 2: Fly to', separator=' (', step=2)
     """
     steps = list(_STEP.finditer(prompt))

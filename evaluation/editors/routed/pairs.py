@@ -141,7 +141,7 @@ def wording_features(question: str, *, names_apart: bool) -> NDArray[np.int64]:
         names_apart: Names are words like others; else all of them are one word.
 
     Example:
-        >>> rome, lima = (wording(f"Who leads {x}?", names_apart=False).tolist() for x in ("Rome", "Lima"))
+        >>> rome, lima = (wording_features(f"Who leads {x}?", names_apart=False).tolist() for x in ("Rome", "Lima"))
         >>> rome == lima
         True
     """

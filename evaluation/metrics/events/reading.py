@@ -19,7 +19,7 @@ def fold_answer(text: str) -> str:
     r"""An answer's first line, case, outer spaces and a final full stop aside.
 
     Example:
-        >>> folded("  São Tomé.\nQuestion: ...")
+        >>> fold_answer("  São Tomé.\nQuestion: ...")
         'são tomé'
     """
     lines = text.strip().splitlines()

@@ -153,7 +153,7 @@ def declines(text: str) -> bool:
     """Whether the text declines to answer: it has no steps and says so at its beginning (English wordings only).
 
     Example:
-        >>> refused("I'm sorry, but I can't help with that."), refused("Step 1: Say I'm sorry")
+        >>> declines("I'm sorry, but I can't help with that."), declines("Step 1: Say I'm sorry")
         (True, False)
     """
     return not parse(text).steps and _REFUSAL.search(text[:_OPENING]) is not None

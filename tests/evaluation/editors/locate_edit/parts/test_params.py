@@ -16,12 +16,17 @@ MEMIT = (
     f'"layers":[3,4],{SEARCH}"template_lengths":[[10,5]],'
     f'"template_starts":["The","Therefore","Because","I","You"],"lam":10.0,"rho":null,{COVARIANCE}'
 )
+ANYEDIT = (
+    '"layers":[3,4],"window":40,"lead":5,"steps":25,"lr":0.5,"weight_decay":0.001,"clamp":4.0,"stop_below":0.01,'
+    f'"lam":10.0,"rho":null,{COVARIANCE}'
+)
 LAYERS = {"layers": (3, 4), "lam": 10.0}
 STORED: dict[str, tuple[dict[str, Any], str]] = {
     "rome": ({"layer": 3}, ROME),
     "r_rome": ({"layer": 3}, ROME),
     "memit": (LAYERS, MEMIT),
     "emmet": (LAYERS, MEMIT),
+    "anyedit": (LAYERS, ANYEDIT),
     "alphaedit": ({**LAYERS, "null_share": 0.5}, f'{MEMIT},"null_threshold":null,"null_share":0.5'),
 }
 
@@ -61,7 +66,7 @@ def test_every_method_refuses_what_it_cannot_use(method: str, name: str, value: 
     assert {error["loc"][0] for error in refusal.value.errors()} == {name}
 
 
-@pytest.mark.parametrize("method", ["memit", "emmet", "alphaedit"])
+@pytest.mark.parametrize("method", ["memit", "emmet", "alphaedit", "anyedit"])
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
