@@ -136,9 +136,10 @@ def apply_routed(model: nn.Module, module: nn.Module, current: list[RoutedDelta]
         rows = prompts_of_pass(model, delta.weight)
         if rows is None:
             return out
-        if rows.lengths is not None:
-            rows.decisions[module] = delta.decide(keys, out, rows.lengths)
-        return delta.change(keys, out, rows.lengths, rows.decisions[module])
+        lengths = None if rows.lengths is None else rows.lengths.to(out.device)
+        if lengths is not None:
+            rows.decisions[module] = delta.decide(keys, out, lengths)
+        return delta.change(keys, out, lengths, rows.decisions[module])
 
     with replace_output(module, change):
         _IN_FORCE[model] = _IN_FORCE.get(model, 0) + 1
@@ -161,7 +162,7 @@ def route_groups(
         prompts: The prompts of the pass; decisions are kept there.
         gate: What the decisions are kept under.
     """
-    lengths, new = prompts.lengths, out.clone()
+    lengths, new = None if prompts.lengths is None else prompts.lengths.to(out.device), out.clone()
     chosen = prompts.decisions.get(gate)
     if lengths is not None or chosen is None:
         chosen = torch.full((len(rows),), -1, dtype=torch.long, device=out.device)

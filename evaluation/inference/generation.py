@@ -216,8 +216,8 @@ class _GenerationBatch:
             run = lm.module(lm.layout.base) if lm.layout.plain_head else lm.model
             out = run(input_ids=ids, attention_mask=mask, position_ids=places, use_cache=True)
         self.asked = asked.after()
-        at = send(list(range(len(texts))), lm.device), send(last, lm.device)
-        states = (out.last_hidden_state if lm.layout.plain_head else out.logits)[at]
+        all_states = out.last_hidden_state if lm.layout.plain_head else out.logits
+        states = all_states[send(list(range(len(texts))), all_states.device), send(last, all_states.device)]
         logits = lm.module(lm.layout.head)(states) if lm.layout.plain_head else states
         return Prefix(out.past_key_values, mask, mask.sum(1)), logits.float()
 

@@ -54,7 +54,7 @@ def exercise(method: str, kind: str, dtype: torch.dtype, folder: Path) -> Waits:
         edits = instance.edit_each(requests_of(method)[:2])
         each = _counted(machine)
         for delta in (d for edit in edits for d in edit.deltas or ()):
-            assert all(x.dtype == torch.float32 for x in _parts(delta))
+            assert all(x.dtype == torch.float32 for x in parts_of(delta))
         one = instance.edit(requests_of(method)[:2])
         with one.on(lm):
             answers = [*score(lm, PROBES, rewrite=one.rewrite), *write(lm, TEXTS, rewrite=one.rewrite)]
@@ -72,7 +72,8 @@ def exercise(method: str, kind: str, dtype: torch.dtype, folder: Path) -> Waits:
     return waits
 
 
-def _parts(delta: Delta) -> tuple[torch.Tensor, ...]:
+def parts_of(delta: Delta) -> tuple[torch.Tensor, ...]:
+    """The tensors that a change is made of."""
     if isinstance(delta, RoutedDelta):
         return delta.tensors
     return (delta.left, delta.right) if isinstance(delta, LowRankDelta) else (delta.value,)

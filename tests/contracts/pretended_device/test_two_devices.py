@@ -14,6 +14,7 @@ from accelerate import dispatch_model
 from curation.files.artifact_cache import Cache
 from evaluation.editors import EDITORS
 from evaluation.editors.presets import make_editor
+from evaluation.edits.routed_deltas import RoutedDelta
 from evaluation.engines.base import Job
 from evaluation.engines.fast import FastEngine
 from evaluation.engines.peak_memory import PeakMemory
@@ -21,7 +22,7 @@ from evaluation.inference.answering import write
 from evaluation.inference.scoring import score
 from evaluation.models.language_model import LM
 from schemas.answers import Answer
-from tests.contracts.pretended_device.exercise import FLOAT32_ONLY, PROBES, TEXTS, cases_of
+from tests.contracts.pretended_device.exercise import FLOAT32_ONLY, PROBES, TEXTS, cases_of, parts_of
 from tests.contracts.test_editors import editor, requests_of, support_of
 from tests.support.pretended_device import pretended
 from tests.support.tiny import make
@@ -64,7 +65,9 @@ def work(method: str, lm: LM, folder: Path) -> tuple[list[Any], list[Answer]]:
         assert [d.error for d in results] == [None] * len(jobs)
         answers += [a for d in results for a in d.answers]
     instance.edit_after(requests[:1], [one])
-    return [d.matrix().tolist() for e in edits for d in e.deltas or ()], answers
+    deltas = [delta for edit in edits for delta in edit.deltas or ()]
+    changes = [parts_of(d) if isinstance(d, RoutedDelta) else (d.matrix(),) for d in deltas]
+    return [tensor.tolist() for tensors in changes for tensor in tensors], answers
 
 
 def check(method: str, kind: str, dtype: torch.dtype, folder: Path) -> None:
