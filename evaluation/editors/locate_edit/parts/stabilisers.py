@@ -12,7 +12,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from evaluation.edits.weight_deltas import DenseDelta, LowRankDelta, WeightDelta
+from evaluation.edits.weight_deltas import DenseDelta, LowRankDelta, WeightDelta, on
 from evaluation.models.linear_maps import is_transposed
 
 RECT_SHARE = 0.4
@@ -112,7 +112,7 @@ def damping(changes: Sequence[WeightDelta], original: Tensor, *, base: float = P
         base: Of the logarithm.
     """
     most = torch.linalg.matrix_norm(original.double(), 2)
-    u, sizes, v = _singular(changes)
+    u, sizes, v = _singular([on(change, original.device) for change in changes])  # read from a file they lie elsewhere
     large = sizes > most
     if not bool(large.any()):
         return None

@@ -124,11 +124,8 @@ def test_a_sequence_is_pruned_as_the_sum_of_its_changes_is(tiny: LM, cache: Cach
     raws, edits = list[LowRankDelta](), list[StabilisedEdit]()
     for scale in (0.01, 4.0, 1.0, 6.0):
         out, inner = original.shape
-        raws.append(
-            LowRankDelta(
-                weight, scale * torch.randn(out, 2, generator=draw), scale * torch.randn(inner, 2, generator=draw)
-            )
-        )
+        left, right = (scale * torch.randn(size, 2, generator=draw).to(tiny.device) for size in (out, inner))
+        raws.append(LowRankDelta(weight, left, right))
         with ExitStack() as on:
             for edit in edits:
                 on.enter_context(edit.on(tiny))
