@@ -78,8 +78,9 @@ params = {{ rank = 16, alpha = 16.0, steps = 25, lr = 1e-4 }}
 [editors.mend_doc]            # trained here on {trained} documents for a few steps: shows that it runs, no more
 params = {{ maps = ["output"], rank = 16, steps = 12, report_every = 6, held_out = 4, edits = 2, equal = 2, kept = 2 }}
 """
-DOCUMENT_MEMIT = """[editors.memit]               # a method for facts, on statements of the document
+DOCUMENT_MEMIT = """[editors.memit]               # a method for facts, on statements of the document: a short search
 simplify = "ner_qg"
+params = { templates = ["{}"], steps = 10 }
 """
 DOCUMENT_END = """
 Done. Open {out}/report.html: EM and perplexity by level, efficacy against specificity, what was constructed.

@@ -155,8 +155,12 @@ def test_the_demo_of_events_from_end_to_end(tmp_path: Path, monkeypatch: pytest.
 
 @pytest.mark.slow
 def test_the_demo_of_documents_from_end_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The real thing on two documents, offline: constructed, specificity drawn, run, reported; and resumed."""
+    """The real thing on two documents, offline: constructed, specificity drawn, run, reported; and resumed.
+
+    Without MEMIT, which takes minutes a document here; it has tests of its own.
+    """
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr(parsing, "parser_is_there", lambda: False)
     out = tmp_path / "d"
     words = ["demo", "--documents", "--out", str(out), "--limit", "2"]
     result = CliRunner().invoke(scedit.cli, words, catch_exceptions=False)
