@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from annotation_ui.tasks.base import RatingTask, TaskItem, verdict_records
-from annotation_ui.tasks.forms import COMMENT, Answers, Field, FieldOption, Form, ShownText
+from annotation_ui.tasks.forms import COMMENT, OTHER, Answers, Field, FieldOption, Form, ShownText
 from annotation_ui.tasks.spans import FAIL, LEAK
 from annotation_ui.tasks.store_items import edit_text, edited_prompts, question_of
 from schemas.core.records import Record
@@ -23,7 +23,7 @@ REASONS = (
     FieldOption(value="new_object_leak", text="The new object stands in the text already"),
     FieldOption(value="ungrammatical", text="Broken or ungrammatical text"),
     FieldOption(value="duplicate", text="The same as another question"),
-    FieldOption(value="other", text="Something else (say it in the comment)"),
+    OTHER,
 )
 
 

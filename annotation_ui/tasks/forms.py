@@ -213,5 +213,8 @@ def _shorten(value: Any) -> str:
 COMMENT = Field(name="comment", kind="text", asks="Comment (optional)", required=False)
 """The comment field that every form ends with."""
 
+OTHER = FieldOption(value="other", text="Something else (say it in the comment)")
+"""The reason that a comment explains."""
+
 AS_WRITTEN = "You see all that the model wrote, with its own labels and remarks; a long text says where it was cut."
 """What the forms say that show generated scripts as they are."""

@@ -10,7 +10,7 @@ from annotation_ui.tasks.documents.probe_items import (
     ACCEPTED,
     ANSWER,
     DOCUMENT,
-    LEVELS,
+    LEVEL_HINT,
     QUERY,
     SIBLINGS,
     SOURCE_HINT,
@@ -18,7 +18,7 @@ from annotation_ui.tasks.documents.probe_items import (
     new_version,
     probe_items,
 )
-from annotation_ui.tasks.forms import COMMENT, Answers, Field, FieldOption, Form, ShownText
+from annotation_ui.tasks.forms import COMMENT, OTHER, Answers, Field, FieldOption, Form, ShownText
 from schemas.core.records import Record
 from schemas.documents.tags import TAGS
 from schemas.verdicts import Label, Verdict
@@ -79,7 +79,7 @@ class CurateProbe(RatingTask):
                 low=1,
                 high=3,
                 asks="Which level is it?",
-                hint=". ".join(f"{level}: {text}" for level, text in LEVELS.items()) + ".",
+                hint=LEVEL_HINT,
                 low_text="literal",
                 high_text="reasoning",
             ),
@@ -111,7 +111,7 @@ class CurateProbe(RatingTask):
                     FieldOption(value="long_answer", text="The answer is no short phrase"),
                     FieldOption(value="wording", text="Faulty wording"),
                     FieldOption(value="repeats", text="Repeats another probe"),
-                    FieldOption(value="other", text="Something else (say it in the comment)"),
+                    OTHER,
                 ),
             ),
             COMMENT,

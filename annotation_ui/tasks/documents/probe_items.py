@@ -26,6 +26,9 @@ LEVELS = {
 }
 """What the levels mean (MULFE §4.2)."""
 
+LEVEL_HINT = ". ".join(f"{level}: {text}" for level, text in LEVELS.items()) + "."
+"""The same in one line, beside a field that asks for a level."""
+
 
 def probe_items(store: Store, *, people_too: bool = False) -> Iterator[tuple[TaskItem, DocumentProbe]]:
     """Every probe that no check has dropped, with its document and the document's other probes.

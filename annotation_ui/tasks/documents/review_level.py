@@ -10,6 +10,7 @@ from annotation_ui.tasks.documents.probe_items import (
     ACCEPTED,
     ANSWER,
     DOCUMENT,
+    LEVEL_HINT,
     LEVELS,
     QUERY,
     SIBLINGS,
@@ -41,7 +42,7 @@ class ReviewLevel(RatingTask):
                 name="approved",
                 kind="yes_no",
                 asks="Is the level right?",
-                hint=". ".join(f"{level}: {text}" for level, text in LEVELS.items()) + ".",
+                hint=LEVEL_HINT,
             ),
             Field(
                 name="level",

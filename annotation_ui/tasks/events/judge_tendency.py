@@ -14,7 +14,7 @@ from annotation_ui.tasks.events.event_items import (
     tendencies_of,
     tendency_texts,
 )
-from annotation_ui.tasks.forms import COMMENT, Answers, Field, FieldOption, Form, ShownText
+from annotation_ui.tasks.forms import COMMENT, OTHER, Answers, Field, FieldOption, Form, ShownText
 from annotation_ui.tasks.spans import stored_spans
 from schemas.core.records import Record
 from schemas.verdicts import Label, Verdict
@@ -75,7 +75,7 @@ class JudgeTendency(RatingTask):
                     FieldOption(value="wording", text="Faulty wording"),
                     FieldOption(value="repeats", text="Repeats another question"),
                     FieldOption(value=IMPOSSIBLE, text="The event is impossible"),
-                    FieldOption(value="other", text="Something else (say it in the comment)"),
+                    OTHER,
                 ),
             ),
             COMMENT,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from annotation_ui.tasks.base import RatingTask, TaskItem, verdict_records
 from annotation_ui.tasks.events.event_items import SOURCE_HINT, facts_of, numbered_lines, standing_events
-from annotation_ui.tasks.forms import COMMENT, Answers, Field, FieldOption, Form, ShownText
+from annotation_ui.tasks.forms import COMMENT, OTHER, Answers, Field, FieldOption, Form, ShownText
 from annotation_ui.tasks.spans import FAIL
 from schemas.core.records import Record
 from schemas.events.event import TEMPLATE_TEXT, Event
@@ -66,7 +66,7 @@ class ReviewParaphrase(RatingTask):
                     FieldOption(value="added_answer", text="It gives the answer to a question away"),
                     FieldOption(value="language", text="Broken or unnatural language"),
                     FieldOption(value="impossible_event", text="The event is impossible"),
-                    FieldOption(value="other", text="Something else (say it in the comment)"),
+                    OTHER,
                 ),
             ),
             COMMENT,
