@@ -25,6 +25,7 @@ from evaluation.runs.runner import EditorOutcome, EditorProgress, Runner
 from evaluation.runs.separation import check_editors, check_metrics, check_parameters
 from evaluation.runs.shared_probes.opening import open_questions
 from evaluation.runs.support import Support, open_support
+from evaluation.simplify.estimate import estimate_calls_of
 from schemas.cases import AnyCase
 from schemas.core.errors import UserError
 
@@ -241,6 +242,7 @@ class Size(NamedTuple):
     text_tokens: int = 0
     layers_checked: bool = True
     calls: CallEstimate | None = None
+    statement_calls: CallEstimate | None = None
 
 
 def size(config: RunConfig) -> Size:
@@ -289,6 +291,7 @@ def size(config: RunConfig) -> Size:
         support_left_out=support.left_out,
         layers_checked=judged,
         calls=calls,
+        statement_calls=estimate_calls_of(config.editors.values(), cases),
     )
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from schemas.core.config import Options
 from schemas.core.ids import content_id
 from schemas.documents.document import Document
 from schemas.documents.simplified import SimplifiedFact
+
+if TYPE_CHECKING:
+    from construction.llm.cost.estimates import CallEstimate
 
 
 class Simplifier(ABC):
@@ -60,6 +63,14 @@ class Simplifier(ABC):
 
     def expect(self, documents: Sequence[Document]) -> None:  # noqa: B027 - optional, not forgotten
         """Told documents that will be simplified and are not kept yet, so that what is costly is done at once."""
+
+    def estimate(self, documents: Sequence[Document]) -> CallEstimate | None:
+        """What calls of a model the documents take, before any is made; None where no model is asked.
+
+        Raises:
+            UserError: what the model needs is missing.
+        """
+        return None
 
     @abstractmethod
     def simplify(self, document: Document) -> Iterable[SimplifiedFact]:

@@ -20,6 +20,10 @@ NOTE = "facts"
 """Note of an edit: how many facts its documents became; 0 is an edit that changes nothing."""
 
 
+KIND = "simplified"
+"""Kind under which statements are kept."""
+
+
 @dataclass(frozen=True)
 class SimplifiedRequest:
     """A statement as methods for facts read a request; it has no old object."""
@@ -89,7 +93,7 @@ class SimplifiedEditor(EditorLike):
                 statements = tuple(self.simplifier.simplify(document))
                 rows = [{"subject": f.subject, "prompt": f.prompt, "target": f.target} for f in statements]
                 if self.cache is not None:
-                    self.cache.save_json("simplified", self._cache_key(document), rows)
+                    self.cache.save_json(KIND, _cache_key(self._identity, document), rows)
             self._known[document.id] = statements
         return self._known[document.id]
 
@@ -98,13 +102,7 @@ class SimplifiedEditor(EditorLike):
         self.simplifier.expect([d for d in documents if d.id not in self._known and self._kept(d) is None])
 
     def _kept(self, document: Document) -> tuple[SimplifiedFact, ...] | None:
-        rows = None if self.cache is None else self.cache.load_json("simplified", self._cache_key(document))
-        if rows is None:
-            return None
-        return tuple(self.simplifier.statement(document, n, **row) for n, row in enumerate(rows))
-
-    def _cache_key(self, document: Document) -> dict[str, str]:
-        return {"document": document.text, "strategy": self._identity}
+        return None if self.cache is None else kept_statements(self.simplifier, document, self.cache)
 
     def coverage(self, cases: Sequence[DocumentCase]) -> Coverage:
         """What the strategy leaves of these documents."""
@@ -152,6 +150,18 @@ class StatementEditor(SimplifiedEditor):
         """One edit on a model that carries earlier ones."""
         stated = self._stated(requests)
         return _noted(self.method.edit_after(stated, earlier), sum(len(one.facts) for one in stated))
+
+
+def kept_statements(simplifier: Simplifier, document: Document, cache: Cache) -> tuple[SimplifiedFact, ...] | None:
+    """The statements that were made of a document before, by this strategy with these options; None where none were."""
+    rows = cache.load_json(KIND, _cache_key(simplifier.identity, document))
+    if rows is None:
+        return None
+    return tuple(simplifier.statement(document, n, **row) for n, row in enumerate(rows))
+
+
+def _cache_key(identity: str, document: Document) -> dict[str, str]:
+    return {"document": document.text, "strategy": identity}
 
 
 def with_simplification(method: Any, simplifier: Simplifier, documents: Sequence[Any]) -> SimplifiedEditor:

@@ -16,6 +16,7 @@ from pydantic import Field
 
 from construction.llm.client import Reply, gather_all
 from construction.llm.connection import Access
+from construction.llm.cost.estimates import CallCounter, CallEstimate
 from construction.llm.session import ModelSession, model_session
 from curation.files.model_packages import cache_dir
 from evaluation.simplify.base import Simplifier
@@ -28,6 +29,7 @@ from schemas.text.counting import counted
 log = logging.getLogger(__name__)
 
 JOURNAL = "simplified-by-questions.llm.jsonl"
+PAIR_TOKENS = 45  # of a pair in a reply, roughly, where neither prompt nor options limit it
 
 
 class ModelQuestions(Simplifier):
@@ -81,6 +83,24 @@ class ModelQuestions(Simplifier):
     def journal(self) -> Path:
         """The replies on record."""
         return self.params.journal or cache_dir() / JOURNAL
+
+    def estimate(self, documents: Sequence[Document]) -> CallEstimate:
+        """First attempts, a call for each text; replies on record are counted, too.
+
+        Raises:
+            UserError: a limit in dollars without a price, or settings that do not go together.
+            ModelError: the model's file is not on this machine.
+        """
+        self.params.check()
+        counter = CallCounter()
+        for document in {document.text: document for document in documents}.values():
+            length = (
+                self.params.reply_tokens
+                or self.step.wording.parameters.get("max_tokens")
+                or PAIR_TOKENS * self.params.most
+            )
+            counter.add(self.step.prompt(document), reply_tokens=length)
+        return counter.estimate(self.params.price())
 
     def expect(self, documents: Sequence[Document]) -> None:
         """Ask for the pairs of documents, all in one session; those on record are not asked for again.
