@@ -16,12 +16,15 @@ QUICK = ["edits"]
 WIDE = ["regimes", "saved_edits", "engines", "editors/fine_tuning", "editors/locate_edit"]
 """Not ``inference`` and ``models``: tests there hand tensors of their own, on the CPU, to the product."""
 
+ONE_LAYOUT = () if os.environ.get("SCEDIT_EVERY_LAYOUT") else ("-k", "not gpt2")
+"""Tests that run for two layouts run for one here: the suites of methods and runs try all layouts on the card."""
+
 
 def check(folders: list[str], out: Path, *, minimum: int) -> None:
     """Run the tests on the card, whatever they find; the product must do nothing that a card refuses."""
     words = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "tests.support.pretended_device.plugin"]
     ended = subprocess.run(
-        [*words, *(f"tests/evaluation/{name}" for name in folders)],
+        [*words, *ONE_LAYOUT, *(f"tests/evaluation/{name}" for name in folders)],
         cwd=ROOT,
         env={**os.environ, "SCEDIT_REFUSALS": str(out), "PYTHONPATH": str(ROOT)},
         capture_output=True,

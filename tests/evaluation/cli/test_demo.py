@@ -157,9 +157,10 @@ def test_the_demo_of_events_from_end_to_end(tmp_path: Path, monkeypatch: pytest.
 def test_the_demo_of_documents_from_end_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The real thing on two documents, offline: constructed, specificity drawn, run, reported; and resumed.
 
-    Without MEMIT, which takes minutes a document here; it has tests of its own.
+    Without MEMIT, which takes minutes a document here; it has tests of its own. Two fifths of the demo's questions.
     """
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr("evaluation.cli.demo.POOL_STEP", 13)
     monkeypatch.setattr(parsing, "parser_is_there", lambda: False)
     out = tmp_path / "d"
     words = ["demo", "--documents", "--out", str(out), "--limit", "2"]
