@@ -1,5 +1,4 @@
 """Near-duplicates among made questions as their number grows, and the import of all CounterFact edits.
-from schemas.core.clock import now
 
     python -m benchmarks.curation --n 1000000      (from the repository root)
 

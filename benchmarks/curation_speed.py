@@ -8,8 +8,10 @@ Import: records written by pydantic and json one by one, with a line of lineage 
 against ``curation.similarity.prefix_join``. The two ways alternate; seconds are those of the processor, the least of
 the rounds. Rows, pairs and values are compared: where they differ, the run ends with an error.
 
-Earlier: the commands ``data import`` and ``split freeze`` of an earlier commit and of this one, in turn, each in a
-process of its own, with its peak memory; both freeze one store, and the digests must be the same.
+Earlier: the commands ``data import``, ``split freeze`` and ``store dedup --similarity rouge1`` of an earlier commit and
+of this one, in turn, each in a process of its own, with its peak memory. Both freeze one store, and the digests must be
+the same; so must the verdicts of ``dedup``, whose store has ``--questions`` questions. Results are kept by the number
+of items, each round's seconds with them; the interval is that of the mean logarithm of the rounds' ratios (t, 95 %).
 """
 
 from __future__ import annotations
@@ -32,9 +34,10 @@ from unittest.mock import patch
 
 import duckdb
 import numpy as np
+from scipy.stats import t as student_t
 
 from benchmarks.curation import questions
-from benchmarks.run import HERE, write
+from benchmarks.run import HERE, machine, write
 from benchmarks.store import items
 from benchmarks.support.prefix_products import similar_pairs as products
 from curation.loaders.importer import import_file
@@ -166,46 +169,101 @@ def measured(program: Path, *words: object) -> tuple[dict[str, float], str]:
     return {"cpu_seconds": round(usage.ru_utime + usage.ru_stime, 2), "peak_mib": usage.ru_maxrss // 1024}, output
 
 
-def with_earlier(revision: str, number: int, rounds: int) -> dict[str, Any]:
-    """Both commands by both programs; of the rounds the least processor time and the greatest peak count."""
+def with_earlier(revision: str, number: int, rounds: int, questions: int) -> dict[str, Any]:
+    """Commands by both programs, in turn, round by round."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         programs = {"before": earlier(revision, folder / "before"), "now": HERE.parent}
         for program in programs.values():  # what is compiled once is of no command
-            measured(program, "data", "import", "--help")
-            measured(program, "split", "freeze", "--help")
+            for command in ("data import", "split freeze", "store dedup"):
+                measured(program, *command.split(), "--help")
+        runs = Runs(programs)
+        store_of_earlier = _imports(runs, number, rounds, folder / "freeze")
         (rule := folder / "rule.toml").write_text(RULE, "utf-8")
-        with open(file := folder / "items.jsonl", "w", encoding="utf-8") as out:
-            for item in items(number):
-                out.write(json.dumps({"kind": item.kind, **item.payload()}, ensure_ascii=False) + "\n")
-        spent_by_command: dict[str, dict[str, list[dict[str, float]]]] = {"import": {}, "freeze": {}}
-        for n in range(rounds):
-            for name, program in programs.items():
-                spent, _ = measured(program, "data", "import", file, "--store", folder / f"{name}{n}.duckdb")
-                spent_by_command["import"].setdefault(name, []).append(spent)
-        judged = folder / "before0.duckdb"
-        measured(programs["before"], "store", "dedup", "--store", judged, "--similarity", "minhash", "--threshold", 0.8)
-        digests = set()
+        minhash = ("--similarity", "minhash", "--threshold", 0.8)
+        measured(programs["before"], "store", "dedup", "--store", store_of_earlier, *minhash)
         for _ in range(rounds):
-            for name, program in programs.items():
-                shutil.copy(judged, store := folder / "freeze.duckdb")
-                spent, output = measured(program, "split", "freeze", "all", "--store", store, "--rule", rule, "--json")
-                spent_by_command["freeze"].setdefault(name, []).append(spent)
-                digests.add(json.loads(output)["digest"])
-    if len(digests) != 1:
-        raise SystemExit("the two programs freeze different splits")
-    return {"items": number, "questions": number // 10 * 4, "revision": revision, "rounds": rounds} | {
-        command: _ratio(**both) for command, both in spent_by_command.items()
-    }
+            for name in programs:
+                shutil.copy(store_of_earlier, store := folder / "freeze.duckdb")
+                words = ("split", "freeze", "all", "--store", store, "--rule", rule, "--json")
+                runs.add("freeze", name, *words, same=lambda output: json.loads(output)["digest"])
+        if questions:
+            store_of_earlier = _imports(Runs(programs), questions * 10 // 4, 1, folder / "dedup")
+        for _ in range(rounds if questions else 0):
+            for name in programs:
+                shutil.copy(store_of_earlier, store := folder / "dedup.duckdb")
+                words = ("store", "dedup", "--store", store, "--similarity", "rouge1", "--threshold", 0.8)
+                runs.add("dedup rouge1 0.8", name, *words, same=lambda _, store=store: verdicts_of(store))
+    sizes = {"items": number, "questions": number // 10 * 4, "questions of dedup": questions}
+    return {**sizes, "revision": revision, "rounds": rounds, "machine": machine()} | runs.compared()
+
+
+def _imports(runs: Runs, number: int, rounds: int, folder: Path) -> Path:
+    """Imports by both programs; returns the first store of the earlier one, whose rows the other's must equal."""
+    folder.mkdir()
+    with open(file := folder / "items.jsonl", "w", encoding="utf-8") as out:
+        for item in items(number):
+            out.write(json.dumps({"kind": item.kind, **item.payload()}, ensure_ascii=False) + "\n")
+    for n in range(rounds):
+        for name in runs.programs:
+            store = folder / f"{name}{n}.duckdb"
+            runs.add("import", name, "data", "import", file, "--store", store, same=lambda _, s=store: records_of(s))
+            if n or name == "now":
+                store.unlink()
+    return folder / "before0.duckdb"
+
+
+def records_of(store: Path) -> str:
+    """A hash of the records that a store of whatever version holds."""
+    return _hash_of(store, "SELECT count(*), bit_xor(hash(id, kind, key, current, body)) FROM records")
+
+
+def verdicts_of(store: Path) -> str:
+    """A hash of what a search of duplicates said of each item."""
+    said = "count(*), bit_xor(hash(key, json_extract(body, ['label', 'value', 'related'])))"
+    return _hash_of(store, f"SELECT {said} FROM records WHERE kind = 'verdict' AND body LIKE '%\"near_duplicate@%'")
+
+
+def _hash_of(store: Path, sql: str) -> str:
+    """What a query answers, asked by another process: the peak of one that is started counts this one's memory."""
+    ask = "import duckdb, sys; print(duckdb.connect(sys.argv[1], read_only=True).execute(sys.argv[2]).fetchall())"
+    return subprocess.run([sys.executable, "-c", ask, store, sql], check=True, capture_output=True, text=True).stdout
+
+
+class Runs:
+    """Runs of commands by several programs, the first of which is the one that the others are compared with."""
+
+    def __init__(self, programs: dict[str, Path]) -> None:
+        self.programs = programs
+        self._spent: dict[str, dict[str, list[dict[str, float]]]] = {}
+        self._results: dict[str, Any] = {}
+
+    def add(self, command: str, name: str, *words: object, same: Callable[[str], Any]) -> None:
+        """Run a program; ``same`` says of its output what must be the same for all of them."""
+        spent, output = measured(self.programs[name], *words)
+        print(command, name, spent, file=sys.stderr, flush=True)
+        self._spent.setdefault(command, {}).setdefault(name, []).append(spent)
+        if self._results.setdefault(command, result := same(output)) != result:
+            raise SystemExit(f"{command}: the two programs give different results")
+
+    def compared(self) -> dict[str, Any]:
+        """Of each command the seconds of every round, the ratio of their sums, its interval, and the greatest peaks."""
+        return {command: _ratio(*by_program.values()) for command, by_program in self._spent.items()}
 
 
 def _ratio(before: list[dict[str, float]], now: list[dict[str, float]]) -> dict[str, Any]:
-    least = [min(run["cpu_seconds"] for run in runs) for runs in (before, now)]
-    peaks = [max(run["peak_mib"] for run in runs) for runs in (before, now)]
-    return {"cpu_seconds": least, "ratio": round(least[0] / least[1], 2), "peak_mib": peaks}
+    seconds_ = [[run["cpu_seconds"] for run in runs] for runs in (before, now)]
+    result: dict[str, Any] = {"cpu_seconds": seconds_, "ratio": round(sum(seconds_[0]) / sum(seconds_[1]), 2)}
+    if len(before) > 1:
+        logs = np.log(np.divide(*seconds_))
+        half = student_t.ppf(0.975, len(logs) - 1) * logs.std(ddof=1) / np.sqrt(len(logs))
+        result["ratio_95"] = [round(float(np.exp(logs.mean() + side * half)), 2) for side in (-1, 1)]
+    return {**result, "peak_mib": [max(run["peak_mib"] for run in runs) for runs in (before, now)]}
 
 
-def main(number: int = 30_000, rounds: int = 3, *, only: str = "", revision: str = "a6e7ed8") -> dict[str, Any]:
+def main(
+    number: int = 30_000, rounds: int = 3, *, only: str = "", revision: str = "a6e7ed8", questions: int = 0
+) -> dict[str, Any]:
     """Everything, or one part beside what is on record of the others."""
     path = HERE / "results" / "curation_speed.json"
     results: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["result"] if only and path.exists() else {}
@@ -214,7 +272,9 @@ def main(number: int = 30_000, rounds: int = 3, *, only: str = "", revision: str
     if only in ("", "join"):
         results["join"] = [joins(number, t, 1) for t in (0.8, 0.7)] + [joins(min(number, 5_000), 0.4, 1)]
     if only in ("", "earlier"):
-        results["earlier"] = with_earlier(revision, number, rounds)
+        done = with_earlier(revision, number, rounds, questions)
+        others = [run for run in results.get("earlier", []) if run["items"] != number]
+        results["earlier"] = sorted([*others, done], key=lambda run: run["items"])
     return results
 
 
@@ -224,5 +284,7 @@ if __name__ == "__main__":
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", choices=("import", "join", "earlier"), default="")
     parser.add_argument("--revision", default="a6e7ed8", help="the commit that earlier is about")
+    parser.add_argument("--questions", type=int, default=0, help="how many the exact join of earlier is timed on")
     args = parser.parse_args()
-    write("curation_speed", main(args.n, args.rounds, only=args.only, revision=args.revision))
+    result = main(args.n, args.rounds, only=args.only, revision=args.revision, questions=args.questions)
+    write("curation_speed", result)

@@ -14,6 +14,8 @@ import click
 from construction.cli.closing import resumable
 from construction.llm.cli_options import journal_option, model_options
 from curation.cli.options import (
+    UPDATED,
+    echo_keys,
     identity_options_beside,
     json_option,
     limit_option,
@@ -228,12 +230,13 @@ def import_scripts(cases: Path, store_path: Path, source: str, licence: str, ide
         click.echo(
             json.dumps(
                 {"cases": adopted.cases, "records": len(adopted.records), "not_kept": reasons}
-                | {name: getattr(update, name) for name in ("source", "new", "changed", "gone", "set_aside", "taken")}
+                | {name: getattr(update, name) for name in ("new", *UPDATED)}
             )
         )
         return
     click.echo("\n".join(_objection_lines(adopted)))
     click.echo(f"{counted(update.put.seen, 'record')}, {update_text(update)}; source '{update.source}'")
+    echo_keys(update)
     click.echo(f"Next: scedit split freeze NAME --store {store_path}")
 
 

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from curation.cli.options import (
+    UPDATED,
     F,
+    echo_keys,
     identity_options,
     json_option,
     json_options,
@@ -86,7 +88,7 @@ def import_(
         more = done.problems - len(done.shown)
         click.echo(f"... and {more} more; all of them: scedit data audit FILE --examples 99", err=True)
     counts = {"facts": done.facts, "new": done.update.new, "records": done.put.seen, "problems": done.problems}
-    counts |= {name: getattr(done.update, name) for name in ("source", "changed", "gone", "set_aside", "taken")}
+    counts |= {name: getattr(done.update, name) for name in UPDATED}
     if as_json:
         click.echo(json.dumps({**counts, "format": done.format}))
         return
@@ -95,8 +97,7 @@ def import_(
         f"{counted(done.facts, done.noun)}{others} read as {done.format}, {update_text(done.update)}, "
         f"{counted(done.problems, 'problem')}; source '{done.update.source}'."
     )
-    for key in done.update.shown:
-        click.echo(f"no longer current: {key}", err=True)
+    echo_keys(done.update)
 
 
 @click.command()

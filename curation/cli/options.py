@@ -196,6 +196,10 @@ def _with_identity(command: F, name: str) -> F:
     return with_identity  # type: ignore[return-value]
 
 
+UPDATED = ("source", "changed", "gone", "set_aside", "taken", "changed_keys", "gone_keys")
+"""What ``--json`` says of a source's update, beside its new keys."""
+
+
 def update_text(update: SourceUpdate) -> str:
     """What a source changed, in a clause; what did not happen is left out."""
     parts = [f"{update.new:,} of them new"]
@@ -204,6 +208,18 @@ def update_text(update: SourceUpdate) -> str:
     parts += [f"{update.gone:,} gone"] if update.gone else []
     parts += [f"{update.set_aside:,} set aside that hung on what was replaced"] if update.set_aside else []
     return ", ".join(parts)
+
+
+def echo_keys(update: SourceUpdate) -> None:
+    """The keys that a source changed and those that are gone, on standard error."""
+    for what, keys, number in (
+        ("changed", update.changed_keys, update.changed),
+        ("no longer current", update.gone_keys, update.gone + update.set_aside),
+    ):
+        for key in keys:
+            click.echo(f"{what}: {key}", err=True)
+        if number > len(keys):
+            click.echo(f"{what}: ... and {number - len(keys):,} more", err=True)
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from curation.cli.options import (
+    echo_keys,
     identity_options,
     json_option,
     listed_conflicts,
@@ -94,6 +95,7 @@ def add(source: str, store_path: Path, identity: Identity, as_json: bool) -> Non
     _print_split(split, sizes, as_json=as_json)
     if not as_json:
         click.echo(f"{counted(update.put.seen, 'record')}, {update_text(update)}; source '{update.source}'")
+    echo_keys(update)
 
 
 @click.command()

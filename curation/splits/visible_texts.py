@@ -44,7 +44,10 @@ def visible_texts(case: AnyCase) -> Texts:
 
 
 def _of_document_case(case: DocumentCase) -> Texts:
-    asked = {("document", case.document.key): case.document.text}
+    asked = {
+        ("document", case.document.key): case.document.text,
+        ("entity", case.document.key): str(case.document.entity),
+    }
     for probe in case.probes:
         asked |= {("probe", probe.key): probe.query, ("answer", probe.key): str(probe.answers)}
         asked |= {("level and tags", probe.key): f"{probe.level} {probe.tags}"}
@@ -53,17 +56,19 @@ def _of_document_case(case: DocumentCase) -> Texts:
 
 def _of_event_case(case: EventCase) -> Texts:
     event = case.event
-    texts = {("event", event.key): event.text, ("event type", event.key): event.type}
+    texts = {("event", event.key): event.text, ("event type", event.key): f"{event.type} {event.template}"}
+    texts["roles", event.key] = str([(filled.role, filled.entity.names) for filled in event.roles])
     for q in case.facts:
-        answer_text = f"{q.scope} {q.answer.names} {q.background}"
-        texts |= {("question", q.key): q.text, ("answer", q.key): answer_text, ("relation", q.key): q.relation.id}
+        answer_text = f"{q.scope} {q.answer.names} {q.answer.datatype} {q.background}"
+        texts |= {("question", q.key): q.text, ("answer", q.key): answer_text}
+        texts["relation", q.key] = f"{q.relation.id} {q.relation.label}"
+        texts["subject", q.key] = str(q.subject.names if q.subject is not None else ())
     for t in case.tendencies:
         texts |= {("question", t.key): t.text, ("answer", t.key): f"{t.scope} {t.options} {t.answer}"}
     return texts
 
 
 def _of_fact_case(case: Case) -> dict[tuple[str, str], str]:
-    """Everything that a run, a judge or a person sees of a case, by (what, key): what scores can depend on."""
     fact = case.fact
     new = fact.new.text if fact.new else ""
     texts = {

@@ -18,7 +18,7 @@ from schemas.text.counting import counted
 
 EARLIER = "an unnamed earlier source"
 MADE_HERE = "this store, which made it"
-SHOWN = 10  # conflicts that are listed
+SHOWN = 10  # conflicts and keys that are listed
 
 
 class ImportSource(NamedTuple):
@@ -56,7 +56,8 @@ class SourceUpdate(NamedTuple):
         gone: Keys that the source held before and holds no more; their records are kept as earlier versions.
         set_aside: Records that hung on replaced facts of other sources, kept as earlier versions too.
         taken: Keys that were taken over from others (``replace``).
-        shown: The first keys that are gone or set aside.
+        gone_keys: The first keys that are gone or set aside.
+        changed_keys: The first keys with another content than before.
     """
 
     put: PutResult
@@ -66,7 +67,8 @@ class SourceUpdate(NamedTuple):
     gone: int
     set_aside: int
     taken: int
-    shown: tuple[str, ...]
+    gone_keys: tuple[str, ...]
+    changed_keys: tuple[str, ...]
 
 
 class ConflictError(StoreError):
@@ -148,12 +150,17 @@ def finish_import(
         [source.name],
     )
     gone = _retire(db, source.name) if whole else 0
-    shown = tuple(key for (key,) in db.execute(f"SELECT key FROM retired ORDER BY ALL LIMIT {SHOWN}").fetchall())
+    gone_keys, changed_keys = _first_keys(db, "retired"), _first_keys(db, "superseded")
     _remember(db, source, whole=whole, repeated=rows.met)
     changed = count(db, "SELECT count(DISTINCT (kind, key)) FROM superseded")
     known = count(db, "SELECT count(DISTINCT (kind, key)) FROM superseded WHERE known")
     new = put.new - (changed - known) + rows.revived
-    return SourceUpdate(put, source.name, new, changed, gone, aside, conflicts, shown)
+    return SourceUpdate(put, source.name, new, changed, gone, aside, conflicts, gone_keys, changed_keys)
+
+
+def _first_keys(db: Connection, table: str) -> tuple[str, ...]:
+    rows = db.execute(f"SELECT DISTINCT kind, key FROM {table} ORDER BY key, kind LIMIT {SHOWN}").fetchall()
+    return tuple(key for _, key in rows)
 
 
 def list_sources(db: Connection) -> list[dict[str, object]]:

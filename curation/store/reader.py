@@ -92,15 +92,20 @@ class StoreReader(BlockReader):
                 "SELECT kind, body FROM records WHERE starts_with(id, ?) LIMIT 9", [item]
             ).fetchall()
         if not rows:
-            near = self._nearest_key(item)
-            raise UserError(
-                f"no item '{item}' in the store",
-                where=str(self.path),
-                fix=f"did you mean '{near}'?" if near else "see: scedit store list fact --store " + str(self.path),
-            )
+            raise self._no_item(item)
         if len(rows) > 1:
             raise UserError(f"'{item}' stands for {len(rows)} items", where=str(self.path), fix="give more of the id")
         return _record(rows[0])
+
+    def _no_item(self, item: str) -> UserError:
+        where = str(self.path)
+        earlier = self._db.execute("SELECT id FROM records WHERE key = ? ORDER BY seq DESC LIMIT 1", [item]).fetchone()
+        if earlier:
+            what = f"the item '{item}' is no longer current: its source brings it no more, or its fact was replaced"
+            return UserError(what, where=where, fix=f"its last version: scedit store show {earlier[0][:12]} -s {where}")
+        near = self._nearest_key(item)
+        fix = f"did you mean '{near}'?" if near else f"see: scedit store list fact --store {where}"
+        return UserError(f"no item '{item}' in the store", where=where, fix=fix)
 
     def _nearest_key(self, item: str) -> str | None:
         rows = self._db.execute(

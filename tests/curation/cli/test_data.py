@@ -83,11 +83,17 @@ def test_import_lists_conflicts_and_says_what_a_correction_changed(tmp_path: Pat
     assert "13 of them new, 0 problems; source 'mine'" in run(custom, "--source", "mine")
     write(tmp_path / "mine.jsonl", {**keyed[0], "old": "Cusco"}, *keyed[2:])
     text = run(custom, "--source", "mine")
-    assert "0 of them new, 1 changed, 1 gone" in text and "no longer current: f/1" in text
+    assert "0 of them new, 1 changed, 1 gone" in text and "no longer current: f/1\n" in text
+    assert "changed: f/0\n" in text and text.count("f/") == 2
     write(tmp_path / "other.jsonl", *({**row, "old": "Bonn"} for row in keyed))
     refusal = run(other, ok=False)
     assert refusal.count("conflict: fact f/") == 10 and "... and 2 more" in refusal
     assert "--replace" in refusal and "--source 'mine'" in refusal
     assert "give --replace or --as, not both" in run(other, "--replace", "--as", "b", ok=False)
-    assert "1 of them new, 12 changed, 12 taken over" in run(other, "--replace")
+    taken = run(other, "--replace", "--source", "other")
+    assert "1 of them new, 12 changed, 12 taken over" in taken
+    assert taken.count("changed: f/") == 10 and "changed: ... and 2 more\n" in taken
+    write(tmp_path / "other.jsonl", keyed[12])
+    fewer = json.loads(run(other, "--json", "--source", "other").splitlines()[-1])
+    assert fewer["gone"] == 12 and len(fewer["gone_keys"]) == 10 and fewer["changed_keys"] == []
     assert json.loads(run(custom, "--as", "b", "--json").splitlines()[-1])["new"] == 12

@@ -78,7 +78,7 @@ def test_a_corrected_file_replaces_all_of_its_records(path: Path) -> None:
         variant = Q0.model_copy(update={"text": "How to get to Peru?"})
         update = bring(store, "a", [EDIT, variant, *CHAINS[0][1:], peru_fact("f/new")])
         assert counts(update) == (1, 1, 3)
-        assert set(update.shown) == {r.key for r in CHAINS[1]}
+        assert set(update.gone_keys) == {r.key for r in CHAINS[1]} and update.changed_keys == (Q0.key,)
         assert keys(store, "prompt") == {P0.key} and keys(store, "fact") == {"f/peru", "f/museum", "f/b", "f/new"}
         assert [v.label for v in store.verdicts([P0.id])] == ["drop"], "what stayed keeps its verdicts"
         assert store.get(CHAINS[1][2].id) == CHAINS[1][2], "what is gone is kept as an earlier version"
