@@ -68,6 +68,13 @@ def test_checks_of_texts(tmp_path: Path, text: str, kinds: list[str]) -> None:
     assert all("in the field 'a.b'" in p.what and p.where.endswith("line 1") for p in entries)
 
 
+def test_the_space_between_a_prompt_and_its_object_is_no_stray_one(tmp_path: Path) -> None:
+    text = "How to go?\nStep 1: Fly to"
+    prompt = ScriptPrompt(key="f/1/p", fact="f/1", text=text, offset=len(text) + 1, targets=("Paris",))
+    (tmp_path / "f.jsonl").write_text(json.dumps({"kind": "prompt", **prompt.payload(), "more": " x"}) + "\n")
+    assert [p.what for p in texts(tmp_path / "f.jsonl")] == ["white space at an end in the field 'more': ' x'"]
+
+
 def test_contradictions_across_files_are_listed_with_the_later_file(tmp_path: Path) -> None:
     row = {"subject": "Peru", "relation": "P36", "prompt": "The capital of {} is", "old": "Lima", "new": "Oslo"}
     rows = {"a": row, "b": {**row, "old": "Cusco"}, "c": {**row, "subject": "PERU", "new": "Rome"}, "d": row}

@@ -66,7 +66,8 @@ def test_another_question_is_a_minor_change() -> None:
 
 UNSEEN = {
     "case": {"source", "wikidata", "fact.relation.label", "neighbours.fact.relation.label", "distance", "measure"}
-    | {"neighbours.fact.new", "neighbours.fact.changed_on", "neighbours.fact.change", "script"},
+    | {"neighbours.fact.new", "neighbours.fact.changed_on", "neighbours.fact.change"}
+    | {"neighbours.fact.neighbour_prompts", "script"},
     "event_case": {"source", "wikidata", "origin", "about_event_subject", "path"},
     "document_case": {"source", "title"},
 }
@@ -97,7 +98,7 @@ def others(name: str, value: Any) -> list[Any]:
         return ["date", "number", []]
     words = ["in", "out", "A", "B", "none", "temporal", "near_subject", "same_object", "written", "template"]
     if isinstance(value, str):
-        return [w for w in words if w != value and value in words] + [f"{value} x"]
+        return [w for w in words if w != value and value in words] + [f"{value} x", f"{value}x"]
     return [["x"], "x", 0.5, {"text": "x", "aliases": [], "wikidata": None}, [{"role": "Z", "entity": {"text": "x"}}]]
 
 
