@@ -174,8 +174,9 @@ def pull(
     with RatingsDB(db_path) as db:
         if export:
             from annotation_ui.label_studio.client import annotations_of_task
+            from annotation_ui.label_studio.export_file import read_export
             from annotation_ui.label_studio.push_digest import digests_of_campaign
-            from annotation_ui.label_studio.validation import read_export, validate_annotations
+            from annotation_ui.label_studio.validation import validate_annotations
 
             whose, digests = dict(_account(a) for a in accounts), digests_of_campaign(db, name)
             raw_annotations = [

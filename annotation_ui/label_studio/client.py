@@ -301,7 +301,7 @@ def annotations_of_task(
     """
     if not isinstance(task, Mapping):
         yield _unreadable_annotation(
-            None, "a line of the export", "it is no task: an object with annotations is expected"
+            None, "a line of the export", "it is no task that can be read: an object with annotations is expected"
         )
         return
     item = _named_item(task) if pushed is None else pushed.get(str(task.get("id")))

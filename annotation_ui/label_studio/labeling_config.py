@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
@@ -10,6 +11,8 @@ from annotation_ui.tasks.base import TaskItem
 from annotation_ui.tasks.forms import Answers, Field, Form, ShownText
 from annotation_ui.tasks.spans import mark, markable
 
+_POINT = re.compile(r"0|-?[1-9][0-9]{0,8}")
+"""A point of a scale as a choice is written; other texts ("--5", thousands of digits) are for the form to refuse."""
 _STYLE = """
     .se-wrap { display: flex; gap: 18px; align-items: flex-start; flex-wrap: wrap; }
     .se-left { flex: 1 1 52%; min-width: 280px; }
@@ -174,12 +177,12 @@ def _answer(field: Field, value: object) -> Any:
         return value
     if field.kind == "text":
         text = value.get("text")
-        return "\n".join(map(str, text)) if isinstance(text, list) else text
+        return "\n".join(text) if isinstance(text, list) and all(isinstance(t, str) for t in text) else text
     chosen = value.get("choices")
     if field.kind == "many" or not isinstance(chosen, list) or len(chosen) != 1:
         return chosen if field.kind == "many" else (chosen or value.get("rating"))
     (one,) = chosen
-    if field.kind == "scale" and isinstance(one, str) and one.isascii() and one.lstrip("-").isdigit():
+    if field.kind == "scale" and isinstance(one, str) and _POINT.fullmatch(one):
         return int(one)
     return one
 

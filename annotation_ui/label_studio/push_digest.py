@@ -25,7 +25,7 @@ def data_digest(data: object) -> str:
     """
     try:
         return content_id("label studio task", data)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RecursionError):
         return "unreadable"
 
 

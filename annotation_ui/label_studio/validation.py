@@ -6,7 +6,6 @@ import json
 import reprlib
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from annotation_ui.campaigns.campaign import form_task
@@ -14,12 +13,12 @@ from annotation_ui.label_studio.labeling_config import parse_result
 from annotation_ui.ratings.database import LONGEST, RatingsDB
 from annotation_ui.ratings.records import Revision
 from annotation_ui.tasks.forms import Form
-from curation.files.json_files import read_json
-from schemas.core.errors import DataError, UserError
+from schemas.core.errors import UserError
 
 EXPORT = "export"
 """In place of a site's address, for what came by a recorded export."""
 _AHEAD = timedelta(days=1)  # clocks differ; a date further ahead than that would hold against every later answer
+_SHOWN = 400  # characters of a report's cell: names of any length stand in it
 _NO_DATE = datetime.min.replace(tzinfo=UTC)
 
 
@@ -265,18 +264,6 @@ def _make_printable(text: str) -> str:
 
 def _fault(a: RawAnnotation, why: str) -> RejectedAnnotation:
     cells = (a.unique, a.person or f"account {a.account}", a.item or "unknown", why)
-    return RejectedAnnotation(*map(_make_printable, cells))
-
-
-def read_export(path: Path) -> list[Any]:
-    """The tasks of a recorded Label Studio export (its JSON format); None in place of what is no task.
-
-    Raises:
-        UserError: there is no such file. DataError: it is no such export.
-    """
-    tasks = read_json(path, fix="export as 'JSON' and try again")
-    rows = tasks if isinstance(tasks, list) else [tasks]
-    tasks_or_none = [t if isinstance(t, dict) and "annotations" in t else None for t in rows]
-    if not isinstance(tasks, list) or (tasks and not any(tasks_or_none)):
-        raise DataError("this is no list of tasks with annotations", where=str(path), fix="export as 'JSON', not CSV")
-    return tasks_or_none
+    return RejectedAnnotation(
+        *(_make_printable(cell if len(cell) <= _SHOWN else f"{cell[:_SHOWN]}...") for cell in cells)
+    )

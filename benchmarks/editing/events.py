@@ -1,16 +1,18 @@
 """Events: speed and memory of letters, look-ups, routers, fine-tuning and imports, each as processor time in one run.
 
-    python -m benchmarks.editing.events --write                   all, into results; about a quarter of an hour
-    python -m benchmarks.editing.events letters lookup            some
+    python -m benchmarks.editing.events --write                   all, into results; about an hour
+    python -m benchmarks.editing.events letters lookup --write    some: the others keep what was measured before
 
 letters    the three letters of a choice from one pass against three prompts, ratio of medians over rounds in turn
 lookup     a question's route among 10,000 events, encoding of the question aside
-router     `serac` head: encoding, training on ELKEN train, routing of 4,000 questions among the events of its test part
+router     `serac` head: encoding, training on ELKEN train, routing of 4,000 questions among the events of test
+cross      `serac` cross after some minutes of training on ELKEN train, beside a head: questions of drawn events of test
 ft_lm      whole-model fine-tuning of the embedded model on one event: peak memory, weights back bit for bit
 import     import and freeze of ELKEN test: seconds, memory
 
-`router` and `import` read ELKEN below the folder that SCEDIT_SHARED names. Processor seconds bear other load better
-than the clock does. Peak memory is the resident set of the whole process: run a section alone to know its own.
+`router`, `cross` and `import` read ELKEN below the folder that SCEDIT_SHARED names. Processor seconds bear other load
+better than the clock does; each section notes the machine's load before and after it. Peak memory is the resident set
+of the whole process: run a section alone to know its own.
 """
 
 from __future__ import annotations
@@ -29,9 +31,12 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.run import write
+from benchmarks.run import HERE, write
 
+RESULTS = HERE / "results"
 ROUNDS, EVENTS, QUESTIONS = 5, 10_000, 4_000
+CROSS_MINUTES, CROSS_EVENTS = 25, 120  # of training on the clock; events of ELKEN test whose questions are routed
+CROSS = {"scorer": "cross", "near": 2, "far": 1, "lr": 1e-4}  # fewer wrong events a question: all questions are met
 
 
 def timed(run: Callable[[], Any]) -> float:
@@ -106,13 +111,10 @@ def router() -> dict[str, Any]:
     from evaluation.editors.routed.head_training import questions_of
     from evaluation.editors.routed.serac import Serac
     from evaluation.engines.peak_memory import PeakMemory
-    from evaluation.runs.support import SupportChoice, open_support
 
     peak = PeakMemory("cpu")
     with tempfile.TemporaryDirectory() as folder:
-        parts = {name: _frozen(Path(folder), name) for name in ("train", "test")}
-        choice = SupportChoice(file=Path(folder) / "train.jsonl", overlapping="leave_out")
-        support = open_support(choice, parts["test"])
+        test, support = _elken(Path(folder))
         editor = make_without_model("serac", Cache(Path(folder)), {})
         assert isinstance(editor, Serac)
         learnt = [text for case in support.cases for text in (case.request.statement, *(q.text for q in _asked(case)))]
@@ -122,7 +124,7 @@ def router() -> dict[str, Any]:
         used = make_without_model("serac", Cache(Path(folder)), {"checkpoint": str(out)})
         assert isinstance(used, Serac)
         used.prepare([])
-        cases: list[Any] = list(parts["test"].all_cases)
+        cases: list[Any] = list(test.all_cases)
         left, asked = QUESTIONS, list[list[str]]()
         for case in cases:
             asked.append([q.text for q in questions_of(case)][:left])
@@ -139,17 +141,72 @@ def router() -> dict[str, Any]:
         "seconds_routing_with_encoding": round(routing, 1),
         "questions_routed_in_that_time": sum(map(len, asked)),
         "peak_gib": round(peak.read() / 2**30, 2),
-        **{
-            r.kind: {
-                "questions": r.inside.questions + r.outside.questions,
-                "accuracy": round(r.accuracy.mean or 0.0, 4),
-                "interval": [round(x, 3) for x in r.accuracy.ends or ()],
-                "inside": r.inside._asdict(),
-                "outside": r.outside._asdict(),
-            }
-            for r in found
-        },
+        **_accuracies(found),
     }
+
+
+def _accuracies(routings: Any) -> dict[str, Any]:
+    """Of each kind of question: how many, the share that is sent where it belongs, and where all are sent."""
+    return {
+        r.kind: {
+            "questions": r.inside.questions + r.outside.questions,
+            "accuracy": round(r.accuracy.mean or 0.0, 4),
+            "interval": [round(x, 3) for x in r.accuracy.ends or ()],
+            "inside": r.inside._asdict(),
+            "outside": r.outside._asdict(),
+        }
+        for r in routings
+    }
+
+
+def cross() -> dict[str, Any]:
+    """A cross scorer trained for some minutes, and a head, on the same questions of drawn events of ELKEN test.
+
+    All events of the test part are in memory. A pass of the encoder over a pair of texts takes some 30 ms of one
+    thread, so neither all pairs of an epoch nor all questions of the test part are read.
+    """
+    from curation.files.artifact_cache import Cache
+    from evaluation.analysis.events.routing import routings_by
+    from evaluation.editors.presets import make_without_model
+    from evaluation.editors.routed.serac import Serac
+
+    out: dict[str, Any] = {"minutes": CROSS_MINUTES, "settings": CROSS}
+    with tempfile.TemporaryDirectory() as folder:
+        test, support = _elken(Path(folder))
+        order = random.Random(0).sample(list(test.all_cases), len(test.all_cases))
+        memory, cases = [case.event.text for case in order], order[:CROSS_EVENTS]
+        for name, settings, minutes in (("head", {}, None), ("cross", CROSS, CROSS_MINUTES)):
+            file = Path(folder) / f"{name}.safetensors"
+            trainer = make_without_model("serac", Cache(Path(folder)), settings)
+            assert isinstance(trainer, Serac)
+            steps: list[Any] = []
+            training = timed(
+                lambda t=trainer, f=file, s=steps, m=minutes: t.train(  # type: ignore[misc]
+                    support.cases, name="train", out=f, on_step=s.append, minutes=m
+                )
+            )
+            used = make_without_model("serac", Cache(Path(folder)), {"checkpoint": str(file)})
+            assert isinstance(used, Serac)
+            used.prepare([])
+            routes, begun = used.router(memory), time.process_time()
+            routings = routings_by("serac", cases, lambda question, kind, r=routes: r.route(question).item)  # type: ignore[misc]
+            out[name] = {
+                "seconds_training": round(training, 1),
+                "loss": round(steps[-1].loss, 3),
+                "held_out": steps[-1].held_out._asdict(),
+                "seconds_routing": round(time.process_time() - begun, 1),
+                **_accuracies(routings),
+            }
+    return out
+
+
+def _elken(folder: Path) -> tuple[Any, Any]:
+    """The frozen test part, and the events of train that share nothing with it."""
+    from evaluation.runs.support import SupportChoice, open_support
+
+    parts = {name: _frozen(folder, name) for name in ("train", "test")}
+    choice = SupportChoice(file=folder / "train.jsonl", overlapping="leave_out")
+    return parts["test"], open_support(choice, parts["test"])
 
 
 def _route_all(routes: Any, asked: list[list[str]]) -> list[Any]:
@@ -234,6 +291,7 @@ SECTIONS: dict[str, Callable[[], dict[str, Any]]] = {
     "letters": letters,
     "lookup": lookup,
     "router": router,
+    "cross": cross,
     "ft_lm": ft_lm,
     "import": imports,
 }
@@ -245,7 +303,8 @@ def main(names: list[str]) -> dict[str, Any]:
         os.environ[variable] = "1"
     out: dict[str, Any] = {"threads": 1}
     for name in names:
-        out[name] = SECTIONS[name]()
+        load = os.getloadavg()[0]
+        out[name] = SECTIONS[name]() | {"load": [round(load, 1), round(os.getloadavg()[0], 1)]}
         print(f"{name}: {json.dumps(out[name])}", file=sys.stderr, flush=True)
     return out
 
@@ -257,6 +316,7 @@ if __name__ == "__main__":
     options = parser.parse_args()
     results = main(options.sections)
     if options.write:
-        write("events", results)
+        stored = json.loads((RESULTS / "events.json").read_text(encoding="utf-8"))["result"]
+        write("events", {name: results.get(name, stored.get(name)) for name in ("threads", *SECTIONS)})
     else:
         print(json.dumps(results, indent=1))

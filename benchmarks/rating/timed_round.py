@@ -3,9 +3,10 @@
     python -m benchmarks.rating.timed_round [--scripts 100]
 
 A browser (Chromium) presses the keys; "seen" is the time from the key that saves to the next item listening to keys, as
-a rater has it; "server" is what the page's own server spends between, taken as the run of the page without a browser
-(the save, the next item, its form), on the clock and in processor time, which other programs on the machine do not
-lengthen. Writes benchmarks/results/timed_round.json. Answers are made by a program.
+a rater has it; "wire" is the part of it from the browser's message to the server's word that the page is whole, both
+as the browser notes them; "server" is what the page's own server spends between, taken as the run of the page without
+a browser (the save, the next item, its form), on the clock and in processor time, which other programs on the machine
+do not lengthen. Writes benchmarks/results/timed_round.json. Answers are made by a program.
 """
 
 from __future__ import annotations
@@ -52,12 +53,45 @@ def make(path: Path, scripts: int) -> str:
     return secret
 
 
-def seen(path: Path, secret: str, scripts: int) -> tuple[list[float], int]:
-    """Milliseconds from the key that saves to the next item, and the keys that were pressed."""
+class Messages:
+    """When the page asked the server for a run, and when the server said that one had ended."""
+
+    def __init__(self, page: Any) -> None:
+        self.page = page
+        self.sent: list[float] = []
+        self.ended: list[float] = []
+        page.on("websocket", self._listen)
+
+    def _listen(self, socket: Any) -> None:
+        from streamlit.proto.BackMsg_pb2 import BackMsg
+        from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+        def sent(payload: bytes | str) -> None:
+            if isinstance(payload, bytes) and BackMsg.FromString(payload).WhichOneof("type") == "rerun_script":
+                self.sent.append(time.perf_counter())
+
+        def received(payload: bytes | str) -> None:
+            if isinstance(payload, bytes) and ForwardMsg.FromString(payload).WhichOneof("type") == "script_finished":
+                self.ended.append(time.perf_counter())
+
+        socket.on("framesent", sent)
+        socket.on("framereceived", received)
+
+    def since(self, start: float) -> float:
+        """Milliseconds from the first run asked for after a moment to the last one that ended."""
+        self.page.locator("[data-test-script-state='notRunning']").wait_for()
+        while not self.ended or self.ended[-1] < start:
+            self.page.wait_for_timeout(1)
+        return 1000 * (max(self.ended) - min(t for t in self.sent if t >= start))
+
+
+def seen(path: Path, secret: str, scripts: int) -> tuple[list[float], list[float], int]:
+    """Milliseconds from the key that saves to the next item, those of the server, and the keys that were pressed."""
     ready = "(before) => { const now = document.documentElement.dataset.sceditForm; return now && now !== before; }"
-    times, pressed = [], 0
+    times, wire, pressed = [], [], 0
     with served.served(path) as app, served.browser() as browser:
         page = browser.new_context(viewport={"width": 1366, "height": 768}).new_page()
+        messages = Messages(page)
         served.enter(page, app, secret)
         for name in TASK_NAMES:
             page.get_by_text(f"0 of {scripts} done").wait_for()
@@ -73,10 +107,11 @@ def seen(path: Path, secret: str, scripts: int) -> tuple[list[float], int]:
                 if n < scripts - 1:
                     page.wait_for_function(ready, arg=form)
                     times.append(1000 * (time.perf_counter() - start))
+                    wire.append(messages.since(start))
             page.get_by_text(f"{scripts} of {scripts} done").wait_for()
             if name != TASK_NAMES[-1]:
                 page.get_by_role("button", name="Go on with").click()
-    return times, pressed
+    return times, wire, pressed
 
 
 def server(path: Path, scripts: int) -> tuple[list[float], list[float]]:
@@ -126,13 +161,14 @@ def main() -> None:
         make(Path(folder) / "server.sqlite", scripts)
         on_server, of_processor = server(Path(folder) / "server.sqlite", scripts)
         path = Path(folder) / "seen.sqlite"
-        in_browser, pressed = seen(path, make(path, scripts), scripts)
+        in_browser, wire, pressed = seen(path, make(path, scripts), scripts)
         with RatingsDB(path) as db:
             answers = sum(len(db.history(name)) for name in TASK_NAMES)
     results = {
         "about": {
             "machine": f"{platform.machine()}, {os.cpu_count()} cores",
             "load": [round(load, 1), round(os.getloadavg()[0], 1)],
+            "nice": os.nice(0),
             "python": platform.python_version(),
         },
         "scripts": scripts,
@@ -142,6 +178,7 @@ def main() -> None:
         "keys_an_aspect": round(pressed / (4 * scripts), 2),
         "server": summary(on_server),
         "server_processor": summary(of_processor),
+        "wire": summary(wire),
         "seen": summary(in_browser),
     }
     RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")

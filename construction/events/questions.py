@@ -13,9 +13,9 @@ from construction.events.templates import TemplateFile
 from curation.loaders.formats.elken import question_key
 from curation.splits.partition import names_of
 from schemas.core.ids import seed
-from schemas.events.questions import UNKNOWN, FactQuestion, Scope
+from schemas.events.questions import UNKNOWN, BackgroundQuestion, FactQuestion, Scope
 from schemas.events.template import ImpactedTriplet, UntouchedRelation
-from schemas.facts import Object
+from schemas.facts import Entity, Object
 
 
 class AskedFacts(NamedTuple):
@@ -56,7 +56,9 @@ def ask_facts(
         elif _holds_already(triplet, answer, filled, table):
             missing["already so before the event"] += 1
         else:
-            questions.append(_question(triplet, answer, filled, lists, scope="in"))
+            question = _question(triplet, answer, filled, lists, scope="in")
+            asked = _background_questions(triplet, question, filled, lists, table)
+            questions.append(question.model_copy(update={"background_questions": asked}) if asked else question)
     texts = {q.text.casefold() for q in questions}
     for untouched_relation, answer in _drawn(filled, table, missing, untouched):
         question = _question(untouched_relation, answer, filled, lists, scope="out")
@@ -93,6 +95,25 @@ def _drawn(
             missing[f"untouched, with {'several objects' if objects else 'no fact'}"] += 1
     rng = random.Random(seed("untouched", filled.key))
     return rng.sample(known, min(most, len(known)))
+
+
+def _background_questions(
+    triplet: ImpactedTriplet, question: FactQuestion, filled: FilledTemplate, lists: TemplateFile, table: FactTable
+) -> tuple[BackgroundQuestion, ...]:
+    """One question for each step of a path; none where a step has no wording, or asks what the question asks."""
+    if not question.path:
+        return ()
+    place: Entity = filled.roles[triplet.path.role]
+    asked: dict[str, BackgroundQuestion] = {}
+    for relation in question.path:
+        wording, end = lists.wording(relation), table.follow(place, [relation])
+        if wording is None or not wording.background or end is None:
+            return ()
+        rng = random.Random(seed("background", question.key, relation, place.text))
+        text = rng.choice(wording.background).replace("{subject}", place.text)
+        asked.setdefault(text.casefold(), BackgroundQuestion(text=text, answer=end))
+        place = end
+    return () if question.text.casefold() in asked else tuple(asked.values())
 
 
 def _question(

@@ -21,15 +21,19 @@ class RelationWording(Options):
         id: Wikidata property, or a name.
         label: Of the relation.
         questions: Wordings with the place ``{subject}``.
+        background: Wordings, with the same place, that ask for the relation as world knowledge, without the event.
+            A question whose answer stands at the end of a path has background questions where every relation of the
+            path has such wordings.
     """
 
     id: Key
     label: str = ""
     questions: tuple[Text, ...] = Field(min_length=1)
+    background: tuple[Text, ...] = ()
 
     @model_validator(mode="after")
     def _subject(self) -> RelationWording:
-        for text in self.questions:
+        for text in (*self.questions, *self.background):
             if set(PLACE.findall(text)) != {"subject"}:
                 raise ValueError(f"a question has the place {{subject}} and no other: {text!r}")
         return self

@@ -77,7 +77,7 @@ ELKEN = Exporter(
     "{name}.elken.json",
     "events in the published ELKEN shape",
     (
-        "keys, sources and licences; roles but the first; the path of a background question",
+        "keys, sources and licences; roles but the first; the path and the questions of background knowledge",
         "whether a tendency question is about the event's own subject",
         "Wikidata ids of no item (written as NA)",
     ),

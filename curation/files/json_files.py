@@ -47,6 +47,8 @@ def read_json(path: Path, what: str = "file", *, fix: str | None = None) -> Any:
         return json.loads(text)
     except json.JSONDecodeError as error:
         raise DataError(f"not readable as JSON: {error}", where=str(path), fix=fix) from None
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"not readable as JSON: {_too_much(error)}", where=str(path), fix=fix) from None
 
 
 def json_lines(path: Path, text: str | None = None) -> Iterator[tuple[int, str, Any]]:
@@ -71,7 +73,14 @@ def json_lines(path: Path, text: str | None = None) -> Iterator[tuple[int, str, 
             value = json.loads(line)
         except json.JSONDecodeError as error:
             raise DataError(f"not JSON: {error.msg}", where=where) from None
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"not JSON: {_too_much(error)}", where=where) from None
         yield number, where, value
+
+
+def _too_much(error: ValueError | RecursionError) -> str:
+    """What Python's reader gives up on, though it is JSON."""
+    return "its values lie too deep in one another" if isinstance(error, RecursionError) else "a number is too long"
 
 
 def write_array(rows: Iterable[dict[str, Any]], path: Path) -> int:

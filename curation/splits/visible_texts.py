@@ -63,6 +63,8 @@ def _of_event_case(case: EventCase) -> Texts:
         texts |= {("question", q.key): q.text, ("answer", q.key): answer_text}
         texts["relation", q.key] = f"{q.relation.id} {q.relation.label}"
         texts["subject", q.key] = str(q.subject.names if q.subject is not None else ())
+        asked = [f"{b.text} {b.answer.names}" for b in q.background_questions]
+        texts |= {("background question", f"{q.key} {text}"): text for text in asked}
     for t in case.tendencies:
         texts |= {("question", t.key): t.text, ("answer", t.key): f"{t.scope} {t.options} {t.answer}"}
     return texts

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
-from schemas.core.records import Key, Record, Text
+from schemas.core.records import Frozen, Key, Record, Text
 from schemas.facts import Entity, Object, Relation
 
 Scope = Literal["in", "out"]
@@ -19,8 +19,31 @@ UNKNOWN = "unknown"
 """The answer of a question whose old answer an event takes away without giving a new one."""
 
 
+class BackgroundQuestion(Frozen):
+    """A question for world knowledge that another question's answer needs, asked without the event (ELKEN §4.2).
+
+    "Which league does Messi play in?" needs, beside his move to Inter Milan, that Inter Milan plays in the Serie A:
+    "In which league does Inter Milan play?".
+
+    Attributes:
+        text: The question, which names what the event names.
+        answer: What holds, whether the event happens or not.
+    """
+
+    text: Text
+    answer: Object
+
+    @model_validator(mode="after")
+    def _known(self) -> BackgroundQuestion:
+        if self.answer.text.casefold() == UNKNOWN:
+            raise ValueError("the answer of a background question is world knowledge: it is never unknown")
+        return self
+
+
 class FactQuestion(Record):
     """A question with a short answer about an event (ELKEN §2.2).
+
+    A question without background questions is stored as it was before there were any, byte for byte, its id included.
 
     Attributes:
         event: Key of the event.
@@ -30,6 +53,7 @@ class FactQuestion(Record):
             ``unknown`` says that the event takes the old answer away and gives no new one.
         background: Whether the answer needs world knowledge beside the event.
         path: The relations that lead from the event's entity to the answer ("league" of "new club"), where known.
+        background_questions: What asks for that knowledge without the event; none where the source has no such ones.
     """
 
     kind: ClassVar[str] = "fact_question"
@@ -41,6 +65,7 @@ class FactQuestion(Record):
     scope: Scope
     background: bool = False
     path: tuple[Text, ...] = ()
+    background_questions: tuple[BackgroundQuestion, ...] = ()
 
     @property
     def unknown(self) -> bool:
@@ -52,6 +77,22 @@ class FactQuestion(Record):
         if self.unknown and self.scope == "out":
             raise ValueError("an answer that becomes unknown is in scope: out of scope nothing changes")
         return self
+
+    @model_validator(mode="after")
+    def _needed_background(self) -> FactQuestion:
+        if self.background_questions and not (self.background and self.scope == "in"):
+            raise ValueError("background questions belong to a question in scope whose 'background' is true")
+        texts = [self.text, *(asked.text for asked in self.background_questions)]
+        if twice := next((t for n, t in enumerate(texts) if t.casefold() in map(str.casefold, texts[:n])), None):
+            raise ValueError(f"a background question asks what is asked already ({twice!r})")
+        return self
+
+    @model_serializer(mode="wrap")
+    def _without_absent_background(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        data: dict[str, Any] = handler(self)
+        if not self.background_questions:
+            data.pop("background_questions", None)
+        return data
 
 
 class TendencyQuestion(Record):

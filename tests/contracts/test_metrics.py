@@ -24,11 +24,12 @@ from tests.support.documents.shared import make_shared
 from tests.support.events import event_case, make_fact_question
 
 FACTS = [make_case("Land1"), make_case("Land2"), make_case("Club1", change="temporal")]
+KNOWLEDGE = {"background_questions": [{"text": "In which league is Brenta?", "answer": {"text": "First League"}}]}
 EVENTS = [
     event_case(),
     event_case(
         "case/facts",
-        facts=(make_fact_question(), make_fact_question("In which league?", background=True)),
+        facts=(make_fact_question(), make_fact_question("In which league?", background=True, **KNOWLEDGE)),
         tendencies=(),
     ),
     event_case("case/tendencies", facts=()),

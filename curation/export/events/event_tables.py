@@ -7,6 +7,7 @@ from typing import Any
 
 from curation.export.columns import Column, text_column
 from schemas.cases import EventCase
+from schemas.events.questions import FactQuestion
 
 _CASE, _EVENT = text_column("case", "key of the case"), text_column("event", "key of the event")
 _SCOPE = text_column("scope", "in: the answer after the edit is the given one; out: the answer must stay what it was")
@@ -42,6 +43,8 @@ EVENT_TABLES: Mapping[str, tuple[Column, ...]] = {
         text_column("answer_wikidata", "Wikidata id of the answer, or null"),
         Column("background", "BOOLEAN", "whether world knowledge beside the event is needed"),
         Column("path", "VARCHAR[]", "relations that lead from the event's entity to the answer"),
+        Column("background_questions", "VARCHAR[]", "questions for that knowledge, asked without the event"),
+        Column("background_answers", "VARCHAR[]", "their answers, in the same order"),
     ),
     "tendency_questions": (
         _CASE,
@@ -71,7 +74,12 @@ def _facts(case: EventCase) -> Iterator[tuple[Any, ...]]:
         subject = (q.subject.text, list(q.subject.aliases)) if q.subject is not None else (None, [])
         answer = (q.answer.text, list(q.answer.aliases), q.answer.wikidata)
         where = (case.key, q.key, q.event, q.text, q.scope)
-        yield (*where, *subject, q.relation.id, q.relation.label, *answer, q.background, list(q.path))
+        yield (*where, *subject, q.relation.id, q.relation.label, *answer, q.background, list(q.path), *_background(q))
+
+
+def _background(question: FactQuestion) -> tuple[list[str], list[str]]:
+    asked = question.background_questions
+    return [b.text for b in asked], [b.answer.text for b in asked]
 
 
 def _tendencies(case: EventCase) -> Iterator[tuple[Any, ...]]:

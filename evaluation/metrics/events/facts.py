@@ -10,7 +10,7 @@ from evaluation.metrics.events.base import Question, QuestionMetric, WholeEventM
 from evaluation.metrics.events.reading import is_same, short_answer
 from schemas.answers import ItemScore
 from schemas.cases import EventCase
-from schemas.events.questions import FactQuestion
+from schemas.events.questions import BackgroundQuestion, FactQuestion
 
 
 def in_scope(case: EventCase) -> list[FactQuestion]:
@@ -82,6 +82,46 @@ class EventBackground(EventFact):
     def questions(self, case: EventCase) -> Sequence[FactQuestion]:
         """Those in scope that need background, unknown ones among them."""
         return [q for q in in_scope(case) if q.background]
+
+
+class EventRecall(QuestionMetric):
+    """Does the unedited model know what background questions ask for (Table 4, "recall")? They never see the event.
+
+    The value comes from the answers before the edit, so it is the same for all methods: it says how much of what
+    ``ev_background`` misses the model could have known.
+    """
+
+    name: ClassVar[str] = "ev_recall"
+    role: ClassVar[Role] = "other"
+    title: ClassVar[str] = "Recall"
+    about: ClassVar[str] = (
+        "Share of background questions that the unedited model answers right, without the event (ELKEN Table 4, recall)"
+    )
+
+    def questions(self, case: EventCase) -> Sequence[FactQuestion]:
+        """The background questions of the questions in scope; one that several of them need is asked once."""
+        different = {
+            asked.text.casefold(): _background_record(question, number, asked)
+            for question in reversed(in_scope(case))
+            for number, asked in enumerate(question.background_questions, start=1)
+        }
+        return [*reversed(different.values())]
+
+    def value(self, question: Question, after: Answers, before: Answers) -> ItemScore:
+        """1 for the right answer before the edit."""
+        return self.right(question, before)
+
+
+def _background_record(question: FactQuestion, number: int, asked: BackgroundQuestion) -> FactQuestion:
+    """A background question as a question out of scope: its answer holds before and after the edit."""
+    return FactQuestion(
+        key=f"{question.key}/background/{number}",
+        event=question.event,
+        text=asked.text,
+        relation=question.relation,
+        answer=asked.answer,
+        scope="out",
+    )
 
 
 class EventPlain(EventFact):

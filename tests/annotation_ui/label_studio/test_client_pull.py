@@ -171,8 +171,9 @@ def test_an_export_is_held_against_the_digests_of_the_push(db: RatingsDB, pushed
     data = json.loads(result.output)
     assert (result.exit_code, data["answers"]) == (1, 1)
     assert sorted(r["why"].split(":")[0] for r in data["refused"]) == [
-        "it is no task", "it is no task", "the task's data was changed since the push",
-    ]  # fmt: skip
+        *["it is no task that can be read"] * 2,
+        "the task's data was changed since the push",
+    ]
     assert "configuration was not checked" in data["unchecked"][0]
 
 

@@ -88,7 +88,11 @@ def test_unreadable_results_are_faults(result: Any, fault: str) -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [{"choices": ["9"]}, {"choices": ["3", "4"]}, {"choices": []}, {"rating": 0}, {"choices": ["x"]}, "3", None],
+    [
+        *({"choices": [text]} for text in ("9", "x", "--5", "-", "03", "+3", "3.0", "\u0663", "1" * 5000)),
+        *({"choices": ["3", "4"]}, {"choices": []}, {"rating": 0}, "3", None),
+    ],
+    ids=lambda value: str(value)[:30],
 )
 def test_odd_values_reach_the_form_and_are_refused(value: Any) -> None:
     form = RATING

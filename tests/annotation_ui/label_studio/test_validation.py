@@ -9,17 +9,18 @@ from typing import Any
 import pytest
 
 from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task
+from annotation_ui.label_studio.export_file import read_export
 from annotation_ui.label_studio.labeling_config import build_result
-from annotation_ui.label_studio.validation import RawAnnotation, read_export, validate_annotations
+from annotation_ui.label_studio.validation import RawAnnotation, validate_annotations
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.tasks.filter_question import FilterQuestion
 from annotation_ui.tasks.spans import mark
 from curation.store.store import Store
-from schemas.core.errors import DataError, UserError
 
 FORM = FilterQuestion.form
 YES = {"meaningful": "yes", "changes": "yes", "guides": "yes"}
+COMMENT_OF_NUMBERS = [{"from_name": "comment", "value": {"text": [None, 3]}}]
 
 
 @pytest.fixture
@@ -87,6 +88,8 @@ def test_good_annotations_become_answers_once(ready: RatingsDB) -> None:
         ({"at": "\udfff"}, "its name or date holds half a character"),
         ({"form": "\ud800"}, "it was given to the form \\ud800"),
         ({"broken": "it is no annotation", "person": None}, "it is no annotation"),
+        ({"result": [{"from_name": "guides", "value": {"choices": ["--5"]}}]}, "'guides' is '--5'"),
+        ({"result": build_result(YES, FORM) + COMMENT_OF_NUMBERS}, "'comment' is not text"),
     ],
 )
 def test_bad_annotations_are_refused_with_a_reason(ready: RatingsDB, change: dict[str, Any], reason: str) -> None:
@@ -96,6 +99,18 @@ def test_bad_annotations_are_refused_with_a_reason(ready: RatingsDB, change: dic
     assert reason in validation.rejected[0].why
     assert [r.item for r in ready.history("filter")] == [annotation.item]
     "".join(map(str, validation.rejected[0])).encode("utf-8")  # it can be written into a report
+
+
+def test_a_report_s_line_stays_short_whatever_a_name_s_length(ready: RatingsDB) -> None:
+    long = "x" * 1_000_000
+    annotations = [
+        good(ready, unique=long, form=long),
+        good(ready, n=1, item=long),
+        good(ready, n=2, person=None, account=long),
+    ]
+    result = validate_annotations(ready, "filter", [*annotations, good(ready, "bob")])
+    assert (result.answers, len(result.rejected)) == (1, 3)
+    assert max(len(cell) for fault in result.rejected for cell in fault) <= 403
 
 
 def test_the_latest_is_the_latest_whatever_the_time_zone(ready: RatingsDB) -> None:
@@ -207,17 +222,6 @@ def test_a_recorded_export_goes_through_the_same_gate(ready: RatingsDB, tmp_path
     validation = validate_annotations(ready, "filter", annotations)
     assert (validation.answers, validation.new) == (1, 1)
     assert validation.rejected[0].why == "the account 8 does not belong to an invited rater"
-
-
-def test_exports_that_are_none_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no such file"):
-        read_export(tmp_path / "none.json")
-    (tmp_path / "cut.json").write_text('[{"annotations": [')
-    with pytest.raises(DataError, match="not readable as JSON"):
-        read_export(tmp_path / "cut.json")
-    (tmp_path / "min.json").write_text('[{"choice": "yes"}]')
-    with pytest.raises(DataError, match="no list of tasks with annotations"):
-        read_export(tmp_path / "min.json")
 
 
 def test_marked_words_pass_the_gate_only_where_they_stand_in_the_text(db: RatingsDB, store: Store) -> None:

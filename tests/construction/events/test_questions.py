@@ -33,6 +33,50 @@ def test_answers_come_from_roles_paths_and_the_unknown() -> None:
     assert "Which league does Ana Roe play in?" in texts and "Which league does Brenta play in?" in texts
 
 
+def worded(lists: Any, **background: str) -> Any:
+    """The relations with wordings for background questions."""
+    relation = [r.model_copy(update={"background": (background[r.id],)}) if r.id in background else r
+                for r in lists.relation]  # fmt: skip
+    return lists.model_copy(update={"relation": tuple(relation)})
+
+
+def test_a_path_whose_relations_are_worded_gives_background_questions() -> None:
+    lists = worded(templates(), P118="Which league is {subject} a club of?")
+    roles = {"A": Entity(text="Ana Roe"), "B": Entity(text="Brenta"), "C": Entity(text="Alba")}
+    filled = FilledTemplate(lists.template[0], roles)
+    plain = ask_facts(filled, templates(), table())
+    facts = ask_facts(filled, lists, table())
+    (league,) = [q for q in facts.questions if q.background]
+    (asked,) = league.background_questions
+    assert (asked.text, asked.answer.text) == ("Which league is Brenta a club of?", "Second League")
+    assert [q.key for q in plain.questions] == [q.key for q in facts.questions], "keys and draws are as without"
+    assert [q for q in facts.questions if not q.background] == [q for q in plain.questions if not q.background]
+    assert ask_facts(filled, worded(templates(), P27="Where is {subject}?"), table()) == plain
+
+
+def test_every_step_of_a_path_is_asked_for_or_none() -> None:
+    impacted = [{"role": "A", "relation": "P27", "object": "B.P118.P27"}]
+    lists = templates(impacted=impacted, untouched=[])
+    roles = {"A": Entity(text="Ana Roe"), "B": Entity(text="Brenta"), "C": Entity(text="Alba")}
+    known = table(("Second League", "P27", "Chile"))
+    one_step = ask_facts(FilledTemplate(lists.template[0], roles), worded(lists, P27="Where is {subject}?"), known)
+    assert [q.background_questions for q in one_step.questions] == [()]
+    both = worded(lists, P27="Where is {subject}?", P118="Which league is {subject} a club of?")
+    (question,) = ask_facts(FilledTemplate(lists.template[0], roles), both, known).questions
+    asked = [(b.text, b.answer.text) for b in question.background_questions]
+    assert asked == [("Which league is Brenta a club of?", "Second League"), ("Where is Second League?", "Chile")]
+
+
+def test_a_background_question_that_asks_the_question_itself_is_left_out() -> None:
+    lists = templates(impacted=[{"role": "B", "relation": "P118", "object": "B.P118"}], untouched=[])
+    wording = lists.wording("P118").questions[0]  # type: ignore[union-attr]
+    roles = {"A": Entity(text="Ana Roe"), "B": Entity(text="Brenta"), "C": Entity(text="Alba")}
+    filled = FilledTemplate(lists.template[0], roles)
+    same = worded(lists, P118=wording)
+    for question in ask_facts(filled, same, table()).questions:
+        assert question.background_questions == ()
+
+
 def test_a_path_without_a_fact_gives_no_question_and_is_counted() -> None:
     facts = asked(without=("Brenta", "P118"))
     assert facts.missing == {

@@ -35,6 +35,10 @@ def change(part: str, *items: Any) -> dict[str, Any]:
         (change("relation", {"id": "P1", "questions": ["Who is it?"]}), "has the place {subject} and no other"),
         (change("relation", {"id": "P1", "questions": ["{subject} or {B}?"]}), "has the place {subject} and no other"),
         (change("relation", {"id": "P1", "questions": []}), "at least 1 item"),
+        (
+            change("relation", {"id": "P1", "questions": ["Who is {subject}?"], "background": ["Who is {B}?"]}),
+            "has the place {subject} and no other",
+        ),
         (change("entity", {"type": "club", "name": "Dora", "frequency": 0}), "greater than 0"),
         ({**data(), "template": []}, "at least 1 item"),
         ({**data(), "sauce": 1}, "unknown field"),

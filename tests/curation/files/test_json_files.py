@@ -53,6 +53,20 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     assert read_json(path) == {"a": 1}
 
 
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [("[" * 100_000 + "]" * 100_000, "its values lie too deep in one another"), ("9" * 5000, "a number is too long")],
+    ids=["deep", "long"],
+)
+def test_what_python_does_not_read_is_one_sentence(tmp_path: Path, text: str, why: str) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(text)
+    with pytest.raises(DataError, match=f"not readable as JSON: {why}$"):
+        read_json(path)
+    with pytest.raises(DataError, match=f"line 1: not JSON: {why}$"):
+        list(json_lines(path))
+
+
 def test_rows_as_an_array(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     assert write_array([], path) == 0 and read_json(path) == []

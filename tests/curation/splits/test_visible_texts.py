@@ -12,10 +12,12 @@ from curation.splits.split_file import make_split
 from curation.splits.versions import diff
 from curation.splits.visible_texts import case_records, record_keys, visible_texts
 from schemas.cases import AnyCase, EventCase
-from schemas.facts import Source
+from schemas.events.questions import BackgroundQuestion
+from schemas.facts import Object, Source
 from tests.support.events import event_case, make_event
 
 CASE = event_case()
+ASKED = BackgroundQuestion(text="In which league is Brenta?", answer=Object(text="First League"))
 
 
 def test_every_record_of_a_case_comes_once_and_the_edit_first() -> None:
@@ -41,6 +43,7 @@ def changed(part: str, place: int, **fields: object) -> Callable[[EventCase], Ev
     [
         (changed("facts", 0, text="Which firm runs it?"), "major"),
         (changed("facts", 0, background=True), "major"),
+        (changed("facts", 0, background=True, background_questions=(ASKED,)), "major"),
         (changed("facts", 0, answer=CASE.facts[0].answer.model_copy(update={"aliases": ("AR",)})), "major"),
         (changed("tendencies", 0, answer="B"), "major"),
         (changed("tendencies", 0, options=("Up", "Down", "Level")), "major"),

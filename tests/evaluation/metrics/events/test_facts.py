@@ -12,6 +12,7 @@ from evaluation.metrics.events.facts import (
     EventFactWhole,
     EventKnown,
     EventPlain,
+    EventRecall,
     EventUnknown,
 )
 from evaluation.metrics.generation import Generation
@@ -75,3 +76,29 @@ def test_unknown_is_read_as_the_run_says() -> None:
     answers = said(GONE, "the unknown soldier", generation.events)
     case = event_case(facts=(GONE,))
     assert [m.score(case, answers, {}, "mean").mean for m in (EventUnknown(generation), EventUnknown())] == [1.0, 0.0]
+
+
+BRENTA = {"text": "In which league does Brenta play?", "answer": {"text": "Second League", "aliases": ["League Two"]}}
+COUNTRY = {"text": "In which country is the Second League?", "answer": {"text": "Peru"}}
+LEAGUE = make_fact_question("In which league is Ana?", "Second League", background=True, background_questions=[BRENTA])
+NATION = make_fact_question("Where does Ana play?", "Peru", background=True, background_questions=[BRENTA, COUNTRY])
+GONE_BRENTA = make_fact_question("Who coaches Ana?", "unknown", background=True, background_questions=[COUNTRY])
+
+
+def test_recall_is_what_the_unedited_model_knows_and_a_shared_question_is_asked_once() -> None:
+    metric, case = EventRecall(), event_case(facts=(LEAGUE, NATION, GONE_BRENTA, STAYS))
+    first, second = metric.questions(case)
+    assert [q.text for q in (first, second)] == [BRENTA["text"], COUNTRY["text"]]
+    assert [q.key for q in (first, second)] == [f"{LEAGUE.key}/background/1", f"{NATION.key}/background/2"]
+    before = said(first, "league two.") | said(second, "Chile")
+    edited = said(first, "Ana Roe") | said(second, "Peru")
+    score = metric.score(case, edited, before, "mean")
+    assert [i.value for i in score.items] == [1.0, 0.0], "what the edited model says does not count"
+    (known, lost) = metric.score(case, edited, said(first, "League Two"), "mean").items
+    assert (known.value, lost.value, lost.reason) == (1.0, None, "no answer")
+    summary = metric.summarise([score, metric.score(ONE, edited, before, "mean")])
+    assert (summary.mean, summary.items, summary.cases, summary.level) == (0.5, 2, 1, "question")
+
+
+def test_questions_without_background_questions_are_in_no_recall() -> None:
+    assert EventRecall().questions(ONE) == [] and EventRecall().probes(ONE) == []
