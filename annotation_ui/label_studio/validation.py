@@ -144,7 +144,9 @@ class _Intake:
     def __init__(self, db: RatingsDB, name: str, form: Form, site: str) -> None:
         self.db, self.name, self.form, self.site = db, name, form, site
         self.latest = db.latest_revisions(name)
-        self.pulled = pulled_before(db, name)
+        self.pulled = pulled_before(
+            db, name, site
+        )  # a list names annotations by numbers, and each server counts from 1
         self.fresh: list[tuple[str, str]] = []
 
     def save(self, a: RawAnnotation, answers: dict[str, Any]) -> bool:
@@ -160,7 +162,11 @@ class _Intake:
         if before is not None and before[0] != person:
             raise UserError(f"it was {before[0]}'s when it was pulled before: it was re-assigned")
         token = f"label-studio/{a.unique}/{a.at}"
-        last, same = self.latest.get((person, item)), self.db.revision_of(token)
+        same = self.db.revision_of(token)
+        if same is not None and self.site != EXPORT and (same.person, same.item) != (person, item):
+            token = f"label-studio/{self.site}/{a.unique}/{a.at}"  # another server's, of the same number and moment
+            same = self.db.revision_of(token)
+        last = self.latest.get((person, item))
         if last is not None and last.token != token and _time_of_revision(last) >= _moment(a.at):
             raise UserError(f"a newer answer of {person} holds, saved {last.saved_at[:19].replace('T', ' ')}")
         if same is not None and (same.person, same.item) == (person, item) and same.answers != answers:
@@ -190,8 +196,8 @@ def _time_of_revision(last: Revision) -> datetime:
     return _moment(last.saved_at)
 
 
-def pulled_before(db: RatingsDB, name: str, site: str | None = None) -> dict[str, tuple[str, str]]:
-    """Person and item of each annotation that was pulled, by its name there; of all sites where None is given."""
+def pulled_before(db: RatingsDB, name: str, site: str) -> dict[str, tuple[str, str]]:
+    """Person and item of each annotation that was pulled from a site, by its name there."""
     return {
         unique: tuple(json.loads(person_and_item))
         for unique, person_and_item in db.remote_names(site, f"pulled/{name}").items()
@@ -213,7 +219,8 @@ def deleted_annotations(
     latest, out = db.latest_revisions(name), []
     for unique, (person, item) in pulled_before(db, name, site).items():
         last = latest.get((person, item))
-        holds = last is not None and (last.token or "").startswith(f"label-studio/{unique}/")
+        tokens = (f"label-studio/{unique}/", f"label-studio/{site}/{unique}/")
+        holds = last is not None and (last.token or "").startswith(tokens)
         readable = any(item in items.get(owner, ()) for owner in (person, "*"))
         if holds and readable and unique not in present:
             out.append(f"annotation {unique} of {person} on item {item} was deleted; the answer pulled before holds")

@@ -22,8 +22,8 @@ UNKNOWN = "unknown"
 class BackgroundQuestion(Frozen):
     """A question for world knowledge that another question's answer needs, asked without the event (ELKEN §4.2).
 
-    "Which league does Messi play in?" needs, beside his move to Inter Milan, that Inter Milan plays in the Serie A:
-    "In which league does Inter Milan play?".
+    "Which league does Ana play in?" needs, beside her move to Brenta, the league of Brenta: "In which league does Brenta
+    play?".
 
     Attributes:
         text: The question, which names what the event names.

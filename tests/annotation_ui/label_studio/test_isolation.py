@@ -53,11 +53,16 @@ def test_nobody_shares_a_server_and_everything_comes_back(
     assert [(p.password, p.new, p.known) for p in pushes] == [(None, 0, 24)] * 2
     for studio in servers.values():
         for task in studio.tasks[1]:
-            annotate(task, 70, id=task["id"], unique_id=f"{id(studio)}-{task['id']}")
+            annotate(task, 70, id=task["id"])  # each server counts from 1, and its list has no other name
     annotate(servers["http://rater-bob"].tasks[1][0], 71)
     pull_result = isolation.pull_isolated(db, "c", tmp_path)
     assert (pull_result.answers, pull_result.new, len(pull_result.rejected), pull_result.missing) == (48, 48, 1, ())
     assert {r.person for r in db.current_answers("c")} == {"ann", "bob"}
+    again = isolation.pull_isolated(db, "c", tmp_path)
+    assert (again.answers, again.new) == (48, 0)
+    del servers["http://rater-bob"].tasks[1][1]["annotations"][:]
+    (gone,) = isolation.pull_isolated(db, "c", tmp_path).missing
+    assert "of bob on item" in gone and "was deleted; the answer pulled before holds" in gone
 
 
 def test_the_command_prints_passwords_once_and_pull_finds_the_servers(
