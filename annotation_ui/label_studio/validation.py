@@ -144,9 +144,7 @@ class _Intake:
     def __init__(self, db: RatingsDB, name: str, form: Form, site: str) -> None:
         self.db, self.name, self.form, self.site = db, name, form, site
         self.latest = db.latest_revisions(name)
-        self.pulled = pulled_before(
-            db, name, site
-        )  # a list names annotations by numbers, and each server counts from 1
+        self.pulled = pulled_before(db, name, site)  # their names are numbers, and each server counts from 1
         self.fresh: list[tuple[str, str]] = []
 
     def save(self, a: RawAnnotation, answers: dict[str, Any]) -> bool:

@@ -22,8 +22,8 @@ UNKNOWN = "unknown"
 class BackgroundQuestion(Frozen):
     """A question for world knowledge that another question's answer needs, asked without the event (ELKEN §4.2).
 
-    "Which league does Ana play in?" needs, beside her move to Brenta, the league of Brenta: "In which league does Brenta
-    play?".
+    "Which league does Ana play in?" needs, beside her move to Brenta, the league of Brenta: "Which league does Brenta
+    play in?".
 
     Attributes:
         text: The question, which names what the event names.
