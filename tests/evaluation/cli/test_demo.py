@@ -122,6 +122,7 @@ def test_the_inputs_for_events_construct_without_a_model_and_stay_as_changed(tmp
         questions = [r for r in store.all(FactQuestion)]
     assert {(q.scope, q.unknown) for q in questions} == {("in", False), ("in", True), ("out", False)}
     assert len({q.event for q in questions}) == 2 and sum(q.background for q in questions) == 2
+    assert all(len(q.background_questions) == q.background for q in questions), "each has a question for its path"
     config = RunConfig.model_validate(tomllib.loads((out / "run.toml").read_text(encoding="utf-8")))
     assert list(config.editors)[-4:] == ["placebo", "ice", "bm25", "serac"]
     (out / "run.toml").write_text("changed = true\n")
