@@ -35,7 +35,7 @@ from benchmarks.run import HERE, write
 
 RESULTS = HERE / "results"
 ROUNDS, EVENTS, QUESTIONS = 5, 10_000, 4_000
-CROSS_MINUTES, CROSS_EVENTS = 25, 120  # of training on the clock; events of ELKEN test whose questions are routed
+CROSS_MINUTES, CROSS_EVENTS = 10, 60  # of training on the clock; events of ELKEN test whose questions are routed
 CROSS = {"scorer": "cross", "near": 2, "far": 1, "lr": 1e-4}  # fewer wrong events a question: all questions are met
 
 

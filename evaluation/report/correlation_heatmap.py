@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from math import cos, radians, sin
 from typing import NamedTuple
 
 from evaluation.analysis.correlations import Correlations
@@ -10,6 +11,7 @@ from schemas.text.counting import counted
 
 CELL = 58
 _LEFT, _TREE, _NAMES = 96, 56, 26
+_CHARACTER, _FITS, _SLANT = 7.6, 8, 40  # width of a character; characters above a column; degrees of longer names
 _STEPS = 5  # shades on each side of 0
 
 
@@ -28,7 +30,10 @@ class HeatMapCell(NamedTuple):
 
 
 class HeatMap(NamedTuple):
-    """The picture: names with their places, squares, the tree's lines as SVG paths, why values are absent."""
+    """The picture: names with their places, squares, the tree's lines as SVG paths, why values are absent.
+
+    ``slant`` is the angle of the names above the columns: 0 where all are short enough to stand side by side.
+    """
 
     names: tuple[tuple[str, float, float], ...]
     squares: tuple[HeatMapCell, ...]
@@ -39,6 +44,7 @@ class HeatMap(NamedTuple):
     left: int = _LEFT
     top: int = _TREE + _NAMES
     cell: int = CELL
+    slant: int = 0
 
 
 def heat_map(correlations: Correlations) -> HeatMap | None:
@@ -47,11 +53,14 @@ def heat_map(correlations: Correlations) -> HeatMap | None:
     pairs = [correlations.between(a, b) for n, a in enumerate(names) for b in names[:n]]
     if all(pair is None or pair.correlation.value is None for pair in pairs):
         return None
-    top = _TREE + _NAMES
+    longest = max(map(len, names))
+    slant = _SLANT if longest > _FITS else 0
+    left = max(_LEFT, round(longest * _CHARACTER) + 12)
+    top = _TREE + (round(longest * _CHARACTER * sin(radians(slant))) + 18 if slant else _NAMES)
     squares, absent = [], Counter[str]()
     for i, first in enumerate(names):
         for j, second in enumerate(names):
-            x, y = _LEFT + j * CELL, top + i * CELL
+            x, y = left + j * CELL, top + i * CELL
             if i == j:
                 squares.append(HeatMapCell(x, y, "1", _STEPS, False, f"{first} with itself"))
                 continue
@@ -68,13 +77,15 @@ def heat_map(correlations: Correlations) -> HeatMap | None:
     farthest = max((j[4] for j in correlations.joins), default=1.0) or 1.0
     lines = []
     for x1, y1, x2, y2, height in correlations.joins:
-        a, b = _LEFT + (x1 + 0.5) * CELL, _LEFT + (x2 + 0.5) * CELL
+        a, b = left + (x1 + 0.5) * CELL, left + (x2 + 0.5) * CELL
         at, one, two = (round(_TREE - 4 - h / farthest * (_TREE - 10), 1) for h in (height, y1, y2))
         lines.append(f"M{a} {one}V{at}H{b}V{two}")
-    places = tuple((n, _LEFT + (k + 0.5) * CELL, top + (k + 0.5) * CELL) for k, n in enumerate(names))
+    places = tuple((n, left + (k + 0.5) * CELL, top + (k + 0.5) * CELL) for k, n in enumerate(names))
     size = len(names) * CELL
     why = "; ".join(f"{reason} ({counted(n, 'pair')})" for reason, n in absent.most_common())
-    return HeatMap(places, tuple(squares), tuple(lines), _LEFT + size + 8, top + size + 8, why)
+    beside = round(longest * _CHARACTER * cos(radians(slant))) - CELL // 2 if slant else 0  # the last name leans out
+    width = left + size + 8 + max(0, beside)
+    return HeatMap(places, tuple(squares), tuple(lines), width, top + size + 8, why, left, top, slant=slant)
 
 
 def _signed_text(value: float) -> str:
