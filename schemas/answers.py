@@ -9,25 +9,31 @@ from pydantic import SerializerFunctionWrapHandler, model_serializer
 from schemas.core.records import Frozen, Key
 
 
+def _without_absent(stored: dict[str, Any], *names: str) -> dict[str, Any]:
+    """What is stored, less these fields where they are None: they came later, and nothing of them is written."""
+    return {name: value for name, value in stored.items() if value is not None or name not in names}
+
+
 class TargetScore(Frozen):
     """Log-probability of one target: sum over its tokens (nats), and their number.
 
     Attributes:
         greedy: Whether each of its tokens is the most probable one after those before it, so that greedy writing begins
             with the target; None where the probe does not ask for it (and nothing of it is stored).
+        matched: How many of its tokens are the most probable ones, each after the target's own tokens before it
+            (teacher forcing); None where the probe does not ask for it.
     """
 
     text: str
     logprob: float
     tokens: int
     greedy: bool | None = None
+    matched: int | None = None
 
     @model_serializer(mode="wrap")
     def _as_before(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
         stored: dict[str, Any] = serialize(self)
-        if self.greedy is None:
-            stored.pop("greedy", None)
-        return stored
+        return _without_absent(stored, "greedy", "matched")
 
     def value(self, normalisation: str) -> float:
         """Log-probability, ``mean`` per token (as the published code) or ``sum`` (as the paper's formula)."""
@@ -50,14 +56,29 @@ class GeneratedText(Frozen):
     chat: bool = False
 
 
+class NextTokens(Frozen):
+    """The most probable next tokens, best first: their ids, and their log-probabilities (nats)."""
+
+    ids: tuple[int, ...]
+    logprobs: tuple[float, ...]
+
+
 class Answer(Frozen):
-    """What the model said to one probe; an error or a truncated prompt is a value, never a zero."""
+    """What the model said to one probe; an error or a truncated prompt is a value, never a zero.
+
+    ``next_tokens``: where the probe asks for the most probable ones; nothing of it is stored where it does not.
+    """
 
     probe: str
     targets: tuple[TargetScore, ...] = ()
     written: GeneratedText | None = None
     truncated: bool = False
     error: str | None = None
+    next_tokens: NextTokens | None = None
+
+    @model_serializer(mode="wrap")
+    def _less_absent(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return _without_absent(serialize(self), "next_tokens")
 
 
 class ItemScore(Frozen):

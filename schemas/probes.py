@@ -26,6 +26,8 @@ class ScoreProbe(Frozen):
             alone.
         instruction_in_context: What stands there instead where an edit has put something before the prompt.
         greedy: Whether it also asks if all tokens of a target are the most probable ones.
+        matches: Whether it also asks how many of them are (with ``greedy``).
+        top: So many of the most probable tokens at the place of the first target are asked for; 0 for none.
     """
 
     ask: Literal["score"] = "score"
@@ -38,12 +40,15 @@ class ScoreProbe(Frozen):
     instruction: str = ""
     instruction_in_context: str = ""
     greedy: bool = False
+    matches: bool = False
+    top: Annotated[int, Field(ge=0)] = 0
 
     @cached_property
     def id(self) -> str:
         """Hash of what is asked (not of what for): equal questions are asked once."""
         instructions = [self.instruction, self.instruction_in_context]
         more = [*(instructions if any(instructions) else ()), *(["greedy"] if self.greedy else ())]
+        more += [*(["matches"] if self.matches else ()), *([f"top {self.top}"] if self.top else ())]
         return content_id("probe", [self.ask, self.prompt, self.separator, list(self.targets), *more])
 
 

@@ -24,6 +24,7 @@ from evaluation.inference.request import EditedProbes
 from evaluation.inference.scoring import (
     TokenRead,
     TokenSums,
+    TopBlock,
     UnscorableProbe,
     encode_probe,
     gather_on_device,
@@ -34,6 +35,7 @@ from evaluation.inference.scoring import (
 from evaluation.inference.token_tree import Tokens, TokenTree, build_trees, can_pack, to_tensors, token_cost
 from evaluation.models.device_memory import least_free_bytes
 from evaluation.models.hooks import capture
+from evaluation.models.tokenization import EncodedPrompt
 from schemas.answers import Answer
 from schemas.probes import ScoreProbe
 
@@ -149,8 +151,7 @@ class EditScorer:
                     cut.add(number)
                 for j, t in enumerate(targets):
                     counts[number, j] = len(t.ids) - t.first
-                    places = range(t.first, len(t.ids))
-                    wanted = [TokenRead(0, i - 1, t.ids[i], (number, j), probe.greedy) for i in places]
+                    wanted = _reads_of(t, (number, j), probe)
                     by_text = reads.setdefault(t.first if routed else 0, {})
                     by_text.setdefault(t.ids[:-1], []).extend(wanted)
             total += len(unique)
@@ -193,9 +194,10 @@ class EditScorer:
         edits = PerRow(self.lm.model, [one.deltas for one in probes])
         slots: list[Slot] = []
         values: list[Tensor] = []
+        tops: list[TopBlock] = []
 
         def run(batch: list[_EditRow]) -> list[None]:
-            sums_of_pass = self._pass(batch, edits, plain=not any(probes[row.edit].deltas for row in batch))
+            sums_of_pass = self._pass(batch, edits, tops, plain=not any(probes[row.edit].deltas for row in batch))
             for slots_of_sum, some in sums_of_pass:
                 slots.extend(slots_of_sum)
                 values.append(some.to(self.lm.device))
@@ -209,9 +211,12 @@ class EditScorer:
             in_batches(some, lambda row: len(row.tree.ids), run, self.budget)
         for slot, value, miss in zip(slots, *(torch.cat(values, dim=1).tolist() if values else ((), ())), strict=True):
             sums.add(slot, value, miss)
+        sums.add_tops(tops)
 
     @torch.no_grad()
-    def _pass(self, batch: list[_EditRow], edits: PerRow, *, plain: bool) -> list[tuple[list[Slot], Tensor]]:
+    def _pass(
+        self, batch: list[_EditRow], edits: PerRow, tops: list[TopBlock], *, plain: bool
+    ) -> list[tuple[list[Slot], Tensor]]:
         """One pass over rows that start at one layer: log-probabilities of every row's reads, still on the device."""
         lm = self.lm
         cuda, longest = lm.device.type == "cuda", max(len(row.tree.ids) for row in batch)
@@ -235,7 +240,8 @@ class EditScorer:
             for n, row in enumerate(batch):
                 self.kept.put(layer, row.tree, got.input[n, : len(row.tree.ids)])
         hidden = out.last_hidden_state if lm.layout.plain_head else out.logits
-        return list(gather_on_device(lm, hidden, [r._replace(row=n) for n, row in enumerate(batch) for r in row.reads]))
+        reads = [r._replace(row=n) for n, row in enumerate(batch) for r in row.reads]
+        return list(gather_on_device(lm, hidden, reads, tops))
 
     def _midway_start(self, batch: list[_EditRow]) -> AbstractContextManager[None]:
         layer = batch[0].start
@@ -248,6 +254,13 @@ class EditScorer:
             assert start is not None
             hidden[n, : len(start)] = start
         return resume_at(self.lm, LayerInput(layer, hidden, self.kept.tuples[layer]))
+
+
+def _reads_of(target: EncodedPrompt, slot: Slot, probe: ScoreProbe) -> list[TokenRead]:
+    """What is read of one target, its row not yet known."""
+    tops = {target.first: probe.top} if slot[1] == 0 else {}
+    places = range(target.first, len(target.ids))
+    return [TokenRead(0, i - 1, target.ids[i], slot, probe.greedy, tops.get(i, 0)) for i in places]
 
 
 def first_layer(lm: LM, deltas: Sequence[Delta]) -> int | None:

@@ -20,7 +20,7 @@ from evaluation.edits.routed_deltas import PromptRows, is_routed, tell_prompts_i
 from evaluation.inference.prefix_cache import can_share
 from evaluation.models.tokenization import EncodedPrompt, PromptTarget, common_prefix
 from evaluation.models.transfers import send
-from schemas.answers import Answer, TargetScore
+from schemas.answers import Answer, NextTokens, TargetScore
 from schemas.probes import ScoreProbe, instructed
 
 if TYPE_CHECKING:
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 Rewrite = Callable[[str], str]
+
+DECIMALS = 5
+"""Decimals of the log-probabilities of most probable tokens that are stored."""
 
 CHUNK = 512
 """Places whose logits are held at once: bounds the [places, vocabulary] block in memory."""
@@ -41,6 +44,7 @@ class _Target(NamedTuple):
     ids: tuple[int, ...]
     first: int
     greedy: bool = False
+    top: int = 0
 
 
 class _TargetRow(NamedTuple):
@@ -51,7 +55,7 @@ class _TargetRow(NamedTuple):
 class TokenRead(NamedTuple):
     """Read the log-probability of ``token`` at ``position`` of batch row ``row``, and add it to ``slot``.
 
-    ``greedy``: also whether another token is more probable there.
+    ``greedy``: also whether another token is more probable there. ``top``: also so many of the most probable tokens.
     """
 
     row: int
@@ -59,6 +63,15 @@ class TokenRead(NamedTuple):
     token: int
     slot: tuple[int, int]
     greedy: bool = False
+    top: int = 0
+
+
+class TopBlock(NamedTuple):
+    """The most probable tokens of some slots, on the device: ids and log-probabilities, [slots, tokens]."""
+
+    slots: list[tuple[int, int]]
+    ids: Tensor
+    logprobs: Tensor
 
 
 class TokenSums(NamedTuple):
@@ -67,21 +80,32 @@ class TokenSums(NamedTuple):
     Attributes:
         logprobs: Sums of log-probabilities (nats).
         misses: The number of its tokens that are not the most probable ones, of targets that ask for it.
+        tops: The most probable tokens at its first place, of targets that ask for them.
     """
 
     logprobs: dict[tuple[int, int], float]
     misses: Counter[tuple[int, int]]
+    tops: dict[tuple[int, int], NextTokens]
 
     @classmethod
     def of(cls, slots: Iterable[tuple[int, int]]) -> TokenSums:
         """Nothing read yet."""
-        return cls(dict.fromkeys(slots, 0.0), Counter())
+        return cls(dict.fromkeys(slots, 0.0), Counter(), {})
 
     def add(self, slot: tuple[int, int], logprob: float, miss: float) -> None:
         """Take in one token."""
         self.logprobs[slot] += logprob
         if miss:
             self.misses[slot] += 1
+
+    def add_tops(self, blocks: Iterable[TopBlock]) -> None:
+        """Take in most probable tokens: best first, equal ones by id, log-probabilities to ``DECIMALS`` decimals."""
+        for block in blocks:
+            for slot, ids, values in zip(block.slots, block.ids.tolist(), block.logprobs.tolist(), strict=True):
+                ranked = sorted(
+                    zip([round(v, DECIMALS) for v in values], ids, strict=True), key=lambda x: (-x[0], x[1])
+                )
+                self.tops[slot] = NextTokens(ids=tuple(i for _, i in ranked), logprobs=tuple(v for v, _ in ranked))
 
 
 class UnscorableProbe(ValueError):
@@ -120,15 +144,19 @@ def score(
         straddled += sum(t.straddles for t in targets)
         if truncated:
             cut.add(i)
-        placed = [_Target((i, j), t.ids, t.first, by_id[key].greedy) for j, t in enumerate(targets)]
+        probe = by_id[key]
+        tops = [probe.top, *[0] * len(targets)]
+        placed = [_Target((i, j), t.ids, t.first, probe.greedy, tops[j]) for j, t in enumerate(targets)]
         counts.update({t.slot: len(t.ids) - t.first for t in placed})
         groups.append(placed)
     if straddled:
         log.info("%d targets share their first token with visible characters of the prompt", straddled)
     sums = TokenSums.of(counts)
     for batch in _batches(_rows(lm, groups), batch_tokens):
-        for slot, value, miss in _run(lm, batch):
+        tokens: list[TopBlock] = []
+        for slot, value, miss in _run(lm, batch, tokens):
             sums.add(slot, value, miss)
+        sums.add_tops(tokens)
     answers = {}
     for i, key in enumerate(order):
         answers[key] = make_answer(by_id[key], i, sums=sums, counts=counts, error=failed.get(i), truncated=i in cut)
@@ -156,10 +184,11 @@ def make_answer(
             logprob=values[j],
             tokens=counts[i, j],
             greedy=not sums.misses[i, j] if probe.greedy else None,
+            matched=counts[i, j] - sums.misses[i, j] if probe.greedy and probe.matches else None,
         )
         for j, text in enumerate(probe.targets)
     )
-    return Answer(probe=probe.id, targets=scores, truncated=truncated)
+    return Answer(probe=probe.id, targets=scores, truncated=truncated, next_tokens=sums.tops.get((i, 0)))
 
 
 def prompts_of(probes: Iterable[ScoreProbe], rewrite: Rewrite | None) -> dict[str, str]:
@@ -224,10 +253,10 @@ def _batches(rows: list[_TargetRow], batch_tokens: int) -> Iterator[list[_Target
 
 
 @torch.no_grad()
-def _run(lm: LM, batch: list[_TargetRow]) -> Iterator[tuple[tuple[int, int], float, float]]:
+def _run(lm: LM, batch: list[_TargetRow], tops: list[TopBlock]) -> Iterator[tuple[tuple[int, int], float, float]]:
     ids, mask = lm.pad([row.prefix for row in batch])
     reads = [
-        TokenRead(r, i - 1, t.ids[i], t.slot, t.greedy)
+        TokenRead(r, i - 1, t.ids[i], t.slot, t.greedy, t.top if i == t.first else 0)
         for r, row in enumerate(batch)
         for t in row.targets
         for i in range(t.first, len(t.ids))
@@ -238,7 +267,7 @@ def _run(lm: LM, batch: list[_TargetRow]) -> Iterator[tuple[tuple[int, int], flo
     prompts = PromptRows.of([row.targets[0].first for row in batch], lm.device) if routed else None
     with tell_prompts_if(lm.model, prompts):
         past, hidden = _forward(lm, ids, mask, cache=bool(longer))
-    yield from gather(lm, hidden, reads)
+    yield from gather(lm, hidden, reads, tops)
     if not longer:
         return
     del hidden
@@ -248,7 +277,7 @@ def _run(lm: LM, batch: list[_TargetRow]) -> Iterator[tuple[tuple[int, int], flo
     starts = torch.tensor([len(batch[r].prefix) for r, _ in longer], device=lm.device)
     tails, tail_mask = lm.pad([t.ids[len(batch[r].prefix) : -1] for r, t in longer])
     reads = [
-        TokenRead(n, i - 1 - len(batch[r].prefix), t.ids[i], t.slot, t.greedy)
+        TokenRead(n, i - 1 - len(batch[r].prefix), t.ids[i], t.slot, t.greedy, t.top if i == t.first else 0)
         for n, (r, t) in enumerate(longer)
         for i in range(max(t.first, len(batch[r].prefix) + 1), len(t.ids))
     ]
@@ -257,7 +286,7 @@ def _run(lm: LM, batch: list[_TargetRow]) -> Iterator[tuple[tuple[int, int], flo
         places = places.clamp(max=lm.limit - 1)
     with tell_prompts_if(lm.model, None if prompts is None else prompts.after(origin)):
         _, hidden = _forward(lm, tails, torch.cat([mask[origin], tail_mask], dim=1), past=past, places=places)
-    yield from gather(lm, hidden, reads)
+    yield from gather(lm, hidden, reads, tops)
 
 
 def _forward(
@@ -274,19 +303,21 @@ def _forward(
     return (out.past_key_values if cache else None), (out.last_hidden_state if lm.layout.plain_head else out.logits)
 
 
-def gather(lm: LM, hidden: Tensor, reads: list[TokenRead]) -> Iterator[tuple[tuple[int, int], float, float]]:
+def gather(
+    lm: LM, hidden: Tensor, reads: list[TokenRead], tops: list[TopBlock]
+) -> Iterator[tuple[tuple[int, int], float, float]]:
     """Slots, log-probabilities of the wanted tokens, and misses; the head runs on the wanted positions only."""
-    for slots, values in gather_on_device(lm, hidden, reads):
+    for slots, values in gather_on_device(lm, hidden, reads, tops):
         yield from zip(slots, *values.tolist(), strict=True)
 
 
 def gather_on_device(
-    lm: LM, hidden: Tensor, reads: Sequence[TokenRead]
+    lm: LM, hidden: Tensor, reads: Sequence[TokenRead], tops: list[TopBlock]
 ) -> Iterator[tuple[list[tuple[int, int]], Tensor]]:
     """As ``gather``, some hundred slots at a time, their values still on the device: nothing waits for them.
 
     Values are float32, [2, slots]: log-probabilities, and 1 where another token is more probable than the wanted one (0
-    throughout where no read asks for it).
+    throughout where no read asks for it). Most probable tokens that are asked for are added to ``tops``.
     """
     places = sorted({(r.row, r.position) for r in reads})
     index = {place: n for n, place in enumerate(places)}
@@ -306,4 +337,15 @@ def gather_on_device(
         misses = torch.zeros_like(picked)
         if any(r.greedy for r in wanted):
             misses = (logits.argmax(-1)[at] != tokens).to(picked.dtype)
+        tops += _top_blocks(logprobs, at, wanted)
         yield [r.slot for r in wanted], torch.stack([picked, misses])
+
+
+def _top_blocks(logprobs: Tensor, at: Tensor, wanted: Sequence[TokenRead]) -> list[TopBlock]:
+    """The most probable tokens of the reads that ask for some; ``logprobs`` [places, vocabulary], ``at`` [reads]."""
+    blocks = []
+    for many in sorted({read.top for read in wanted if read.top}):
+        asked = [n for n, read in enumerate(wanted) if read.top == many]
+        best = logprobs[at[send(asked, at.device)]].topk(min(many, logprobs.shape[-1]))
+        blocks.append(TopBlock([wanted[n].slot for n in asked], best.indices, best.values))
+    return blocks

@@ -58,6 +58,12 @@ def contents(part: ReportSection, answers: list[AnsweredQuestion], *, texts_hint
         ("paired", "Comparisons", bool(part.contests), "add a second method: scedit run CONFIG --editors none,ft,rome"),
         ("seeds", "Variation over seeds", bool(part.repeated), _SEEDS),
         ("ladder", "Where edits fail", wrote, "add s_es_gen and s_es_gen_question to the run's metrics"),
+        (
+            "facts",
+            "Free text, order, locality",
+            bool(part.facts),
+            "add es_gen, es_argmax and ns_kl to the run's metrics",
+        ),
         ("text", "Text level", part.text is not None, texts_hint),
         ("judging", "Can the judge be believed?", judged, ratings_hint),
         (

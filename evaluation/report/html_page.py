@@ -18,13 +18,13 @@ from evaluation.analysis.attribution_ladder import KNOWN_CASES
 from evaluation.analysis.comparison import Comparison
 from evaluation.analysis.example_cases import PURPOSES, pick_examples, probability
 from evaluation.analysis.text_ratings import ASPECTS, SHORT, RatingSource, ranked_aspects
-from evaluation.analysis.written.all_answers import all_answers
 from evaluation.metrics.base import NORMALISATIONS, Metric
 from evaluation.regimes.config import regime_title
 from evaluation.report import narrative
 from evaluation.report.contents import contents
 from evaluation.report.correlation_heatmap import heat_map
 from evaluation.report.csv_tables import ratings_cell
+from evaluation.report.facts.section import fact_section
 from evaluation.report.first_screen import first_screen
 from evaluation.report.forgetting_plot import batch_size_plot, forgetting_plot
 from evaluation.report.formatting import (
@@ -45,6 +45,7 @@ from evaluation.report.harmonic_score import harmonic_scores
 from evaluation.report.judge_calibration import JudgeCalibration
 from evaluation.report.sections import ReportSection, TextSection, why_not_comparable
 from evaluation.report.tradeoff_plot import tradeoff_plot
+from evaluation.report.viewer.answer_list import answer_list
 from evaluation.runs.results import Run
 from schemas.cases import EditRequest
 from schemas.core.clock import now
@@ -116,7 +117,7 @@ def answers_page(parts: Sequence[ReportSection], *, report: str) -> str:
         report: File name of the report that it belongs to.
     """
     template = _environment().get_template("parts/answers_page.html.j2")
-    return reveal_hidden(template.render(parts=[_answers(p) | {"about": p.run.about} for p in parts], report=report))
+    return reveal_hidden(template.render(parts=[answer_list(p) | {"about": p.run.about} for p in parts], report=report))
 
 
 def reveal_hidden(text: str) -> str:
@@ -179,23 +180,6 @@ def errors(run: Run) -> list[dict[str, str]]:
     ]
 
 
-def _answers(part: ReportSection) -> dict[str, Any]:
-    """Every answer with what the filter needs: methods and cases in order, and their numbers."""
-    questions = (
-        all_answers(part.run, None if part.text is None else part.text.texts) if part.run.split.type == FACT else []
-    )
-    labels = list(dict.fromkeys(a.label for q in questions for a in q.answers))
-    cases = {q.case.key: q.case for q in questions}
-    return {
-        "answers": questions,
-        "answer_count": sum(len(q.answers) for q in questions),
-        "answer_methods": labels,
-        "answer_labels": {label: n for n, label in enumerate(labels, 1)},
-        "answer_cases": list(cases.values()),
-        "answer_numbers": {key: n for n, key in enumerate(cases, 1)},
-    }
-
-
 def _harmonic(part: ReportSection) -> dict[str, Any]:
     """The harmonic means by method, and their names."""
     scores = harmonic_scores(part.tables[0], part.metrics, part.scores)
@@ -205,7 +189,7 @@ def _harmonic(part: ReportSection) -> dict[str, Any]:
 
 def _template_values(part: ReportSection, store: Path | None = None) -> dict[str, Any]:
     """What the template reads of one part."""
-    answers = _answers(part)
+    answers = answer_list(part)
     inside = contents(
         part,
         answers["answers"],
@@ -231,6 +215,7 @@ def _template_values(part: ReportSection, store: Path | None = None) -> dict[str
         "examples": pick_examples(run, part.scores, part.metrics, part.normalisation) if run.split.type == FACT else [],
         "events": part.events,
         "documents": part.documents,
+        "fact_section": fact_section(part.facts),
         "size_curves": [batch_size_plot(f) for f in (part.documents.size_curves if part.documents else ())],
         "type": run.split.type,
         "errors": errors(run),

@@ -14,6 +14,7 @@ from evaluation.analysis.comparison import Comparison, Scores, compare, merge_ru
 from evaluation.analysis.correlations import Correlations, View, correlate
 from evaluation.analysis.documents.figures import DocumentAnalysis, document_analysis
 from evaluation.analysis.events.figures import EventAnalysis, event_analysis
+from evaluation.analysis.facts.figures import FactAnalysis, fact_analysis
 from evaluation.analysis.forgetting_series import ForgettingSeries, forgetting_series
 from evaluation.analysis.object_mentions import ObjectMentionCounts, count_mentions
 from evaluation.analysis.pairwise_tests import ComparisonFamily, as_ratios, comparison_families
@@ -87,6 +88,7 @@ class ReportSection(NamedTuple):
     repeated: tuple[RepeatedMethod, ...] = ()
     events: EventAnalysis | None = None
     documents: DocumentAnalysis | None = None
+    facts: FactAnalysis | None = None
 
 
 def make_sections(
@@ -200,6 +202,7 @@ def make_section(
         tuple(seed_variation(tables[0], metrics)),
         event_analysis(run, scores, metrics) if run.split.type == "event" else None,
         document_analysis(run, scores, tables[0]) if run.split.type == "document" else None,
+        fact_analysis(run, scores, metrics, averaging) if facts else None,
     )
 
 

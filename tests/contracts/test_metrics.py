@@ -15,6 +15,7 @@ from evaluation.inference.answering import answer
 from evaluation.metrics import METRICS, base
 from evaluation.metrics.base import Metric, Role
 from evaluation.metrics.generation import Generation
+from evaluation.metrics.meaning.base import JointItem
 from evaluation.runs.plan import load_metrics
 from schemas.cases import AnyCase
 from schemas.probes import Probe
@@ -85,6 +86,8 @@ def test_is_pure_and_values_are_fractions(metric, normalisation):
             assert len({i.probe for i in first.items}) == len(first.items) and bool(first.items) == bool(probe)
         elif "document" in metric.takes:  # what was known before may be no item
             assert {i.probe for i in first.items} <= probe and len({i.probe for i in first.items}) == len(first.items)
+        elif isinstance(metric, JointItem):  # several probes make one item
+            assert {i.probe for i in first.items} <= probe and len(first.items) == len(metric.groups(case))
         else:
             assert len(first.items) == len(probes) and {i.probe for i in first.items} == probe
 

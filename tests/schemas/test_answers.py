@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from schemas.answers import Answer, CaseScores, ItemScore, TargetScore
+from schemas.answers import Answer, CaseScores, ItemScore, NextTokens, TargetScore
 
 
 def test_log_probability_per_token_or_in_all() -> None:
@@ -15,6 +15,17 @@ def test_what_was_stored_before_greedy_reads_is_written_as_it_was() -> None:
     assert TargetScore.model_validate_json(text).model_dump_json() == text
     answer = Answer(probe="p", targets=(TargetScore.model_validate_json(text),))
     assert "greedy" not in answer.model_dump_json() and "greedy" not in answer.model_dump(mode="json")["targets"][0]
+
+
+def test_next_tokens_and_matches_are_stored_only_where_they_were_asked_for() -> None:
+    plain = Answer(probe="p", targets=(TargetScore(text="Lima", logprob=-6.0, tokens=4),))
+    assert "next_tokens" not in plain.model_dump_json() and "matched" not in plain.model_dump_json()
+    answer = Answer(
+        probe="p",
+        targets=(TargetScore(text="Lima", logprob=-6.0, tokens=4, greedy=False, matched=0),),
+        next_tokens=NextTokens(ids=(3, 1), logprobs=(-0.5, -2.0)),
+    )
+    assert Answer.model_validate_json(answer.model_dump_json()) == answer
 
 
 @pytest.mark.parametrize("greedy", [True, False])

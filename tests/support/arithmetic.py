@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from evaluation.engines.protocols import EditorLike
 from evaluation.runs.config import RunConfig
 from evaluation.runs.results import EditorFolder
 from evaluation.runs.runner import Runner
-from schemas.answers import Answer, GeneratedText, TargetScore
+from schemas.answers import Answer, GeneratedText, NextTokens, TargetScore
 from schemas.cases import Case, CaseNeighbour
 from schemas.core.config import Options
 from schemas.core.ids import slug
@@ -113,8 +114,17 @@ class ArithmeticLM:
         for text in probe.targets:
             value = -2 - 3 * noise(prompt, text) + self.lift.get(text, 0.0) * noise("lift", prompt)
             greedy = noise("greedy", prompt, text) > 0.5 if probe.greedy else None
-            scores.append(TargetScore(text=text, logprob=value * 2, tokens=2, greedy=greedy))
-        return Answer(probe=probe.id, targets=tuple(scores))
+            matched = (2 if greedy else round(noise("matched", prompt, text))) if probe.matches else None
+            scores.append(TargetScore(text=text, logprob=value * 2, tokens=2, greedy=greedy, matched=matched))
+        return Answer(probe=probe.id, targets=tuple(scores), next_tokens=self._next(prompt) if probe.top else None)
+
+    def _next(self, prompt: str) -> NextTokens:
+        """Twelve tokens that hold nine tenths of the mass; a lift moves it among them."""
+        lift = sum(self.lift.values()) * noise("next", prompt)
+        weights = {n: 1 + noise(prompt, str(n)) + (lift if n == 11 else 0.0) ** 2 for n in range(12)}
+        ranked = sorted(weights, key=lambda n: -weights[n])
+        values = tuple(math.log(0.9 * weights[n] / sum(weights.values())) for n in ranked)
+        return NextTokens(ids=tuple(ranked), logprobs=values)
 
 
 @dataclass(frozen=True)

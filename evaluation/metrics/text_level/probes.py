@@ -46,13 +46,15 @@ def questions(case: Case) -> list[tuple[str, str]]:
     return [(key, text) for text, key in reversed(heads.items())]
 
 
-class _Sampling(TypedDict):
+class SamplingArguments(TypedDict):
+    """How a text is drawn, as a probe has it."""
+
     temperature: float
     top_p: float
     seed: int
 
 
-def _sampling(generation: Generation, case: str, purpose: str, item: str, sample: int = 0) -> _Sampling:
+def sampling_of(generation: Generation, case: str, purpose: str, item: str, sample: int = 0) -> SamplingArguments:
     """How a text is drawn; without temperature nothing is drawn, and top_p is 1."""
     choice = generation.choice
     top_p = choice.top_p if choice.temperature else 1.0
@@ -72,7 +74,7 @@ def script_for(case: Case, key: str, text: str, generation: Generation, sample: 
         most=choice.max_tokens,
         stop=choice.stop,
         sample=sample,
-        **_sampling(generation, case.key, QUESTION, key, sample),
+        **sampling_of(generation, case.key, QUESTION, key, sample),
     )
 
 
@@ -98,5 +100,5 @@ def rest_of_step(case: Case, prompt: ScriptPrompt, generation: Generation) -> Ge
         separator=prompt.separator.rstrip(" "),
         most=generation.choice.step_tokens,
         stop=("\n",),
-        **_sampling(generation, case.key, CONTINUED, prompt.key),
+        **sampling_of(generation, case.key, CONTINUED, prompt.key),
     )

@@ -13,6 +13,7 @@ from evaluation.edits.weight_deltas import DenseDelta
 from evaluation.inference.batched_scoring import EditScorer
 from evaluation.inference.batching import TokenBudget
 from evaluation.inference.request import EditedProbes
+from evaluation.inference.scoring import score
 from evaluation.models.language_model import LM
 from schemas.answers import Answer
 from tests.support.evaluation.batched_probes import TEXTS, changes, probes, same, slowly
@@ -65,6 +66,29 @@ def test_greedy_is_that_of_every_edit(kind: str) -> None:
     assert greedy_answers[0][0] == [True, True, False] and greedy_answers[3] != greedy_answers[0], (
         "the edits change what is most probable"
     )
+
+
+@pytest.mark.parametrize("kind", ["llama", "gpt2", "gemma2"])
+def test_next_tokens_and_matches_are_those_of_every_edit(kind: str) -> None:
+    """Tokens, their order and values, of whole vocabularies too, as a pass over one sequence gives them."""
+    lm = make(kind)
+    asked = [p.model_copy(update={"greedy": True, "matches": True, "top": n}) for p in probes() for n in (0, 5, 10**6)]
+    edited = [EditedProbes(deltas, None, asked) for deltas in changes(lm)]
+    scores, want = EditScorer(lm, budget=TokenBudget(300)).score(edited), slowly(lm, edited)
+    alone = [score(lm, asked, batch_tokens=n) for n in (64, 4096)]
+    for fast, slow in [*zip(scores, want, strict=True), *((one, want[0]) for one in alone)]:
+        for a, b, probe in zip(fast, slow, asked, strict=True):
+            assert [t.matched for t in a.targets] == [t.matched for t in b.targets]
+            assert (a.next_tokens is None) == (probe.top == 0)
+            if a.next_tokens is not None and b.next_tokens is not None:
+                assert len(a.next_tokens.ids) == len(b.next_tokens.ids) > 4
+                assert list(a.next_tokens.logprobs) == pytest.approx(list(b.next_tokens.logprobs), abs=2e-5)
+                known = dict(zip(b.next_tokens.ids, b.next_tokens.logprobs, strict=True))
+                lowest = min(known.values()) + 2e-5
+                for token, value in zip(a.next_tokens.ids, a.next_tokens.logprobs, strict=True):
+                    assert value == pytest.approx(known.get(token, lowest), abs=4e-5)
+    firsts = [[a.next_tokens.ids for a in answers if a.next_tokens] for answers in scores]
+    assert firsts[0] != firsts[3], "the edits change what is most probable"
 
 
 @pytest.mark.parametrize("kind", ["llama", "gpt2"])

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from evaluation.models.language_model import LM
-from schemas.answers import Answer, TargetScore
+from schemas.answers import Answer, NextTokens, TargetScore
 from schemas.probes import ScoreProbe
 
 
@@ -70,7 +70,7 @@ def slow_answer(lm: LM, model: Any, asked: ScoreProbe, prompt: str | None = None
         begins.append(sum(end <= begin for _, end in enc["offset_mapping"]))
         rows.append(enc["input_ids"])
     over = max(0, max(map(len, rows)) - limit)
-    scores = []
+    scores, tokens = [], None
     for target, first, ids in zip(asked.targets, begins, rows, strict=True):
         start = 1 if ids[0] in lm.tokenizer.all_special_ids else 0
         ids, first = ids[:start] + ids[start + over :], first - over
@@ -79,5 +79,12 @@ def slow_answer(lm: LM, model: Any, asked: ScoreProbe, prompt: str | None = None
         total = sum(math.log(probabilities[place - 1, ids[place]]) for place in places)
         greedy = all(int(probabilities[place - 1].argmax()) == ids[place] for place in places)
         expected = greedy if asked.greedy else None
-        scores.append(TargetScore(text=target, logprob=total, tokens=len(ids) - first, greedy=expected))
-    return Answer(probe=asked.id, targets=tuple(scores), truncated=over > 0)
+        matched = sum(int(probabilities[place - 1].argmax()) == ids[place] for place in places)
+        matched_if = matched if asked.greedy and asked.matches else None
+        count = len(ids) - first
+        scores.append(TargetScore(text=target, logprob=total, tokens=count, greedy=expected, matched=matched_if))
+        if asked.top and len(scores) == 1:
+            order = sorted(range(len(probabilities[0])), key=lambda n: -float(probabilities[first - 1, n]))[: asked.top]
+            values = [math.log(probabilities[first - 1, n]) for n in order]
+            tokens = NextTokens(ids=tuple(order), logprobs=tuple(values))
+    return Answer(probe=asked.id, targets=tuple(scores), truncated=over > 0, next_tokens=tokens)

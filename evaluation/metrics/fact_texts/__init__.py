@@ -1,0 +1,1 @@
+"""What the edited model writes after fact prompts, and what it would write under teacher forcing."""

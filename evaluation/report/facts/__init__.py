@@ -1,0 +1,1 @@
+"""The report's section on free text, the methods' order and strict locality, and its pictures."""

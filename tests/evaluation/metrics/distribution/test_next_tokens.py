@@ -1,0 +1,55 @@
+"""Divergence from lists of the most probable tokens, against the whole distributions."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from evaluation.metrics.distribution.next_tokens import agreement, divergence
+from schemas.answers import NextTokens
+
+
+def top(logits: np.ndarray, k: int) -> NextTokens:
+    logprobs = logits - np.logaddexp.reduce(logits)
+    order = np.argsort(-logprobs, kind="stable")[:k]
+    return NextTokens(ids=tuple(map(int, order)), logprobs=tuple(round(float(logprobs[n]), 5) for n in order))
+
+
+def whole(p: np.ndarray, q: np.ndarray) -> float:
+    p, q = (x - np.logaddexp.reduce(x) for x in (p, q))
+    return float((np.exp(p) * (p - q)).sum())
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.1, 1.0, 5.0])
+def test_exact_over_the_whole_vocabulary_and_never_above_it(shift: float) -> None:
+    generator = np.random.default_rng(1)
+    for _ in range(20):
+        p = 3 * generator.normal(size=200)
+        q = p + shift * generator.normal(size=200)
+        truth = whole(p, q)
+        assert divergence(top(p, 200), top(q, 200)) == pytest.approx(truth, abs=3e-3)
+        values = [divergence(top(p, k), top(q, k)) for k in (1, 5, 50)]
+        assert all(-1e-12 <= v <= truth + 1e-3 for v in values)
+        assert shift or max(values) < 1e-6
+    assert shift < 1 or values[-1] > 0.5 * truth, "fifty tokens see most of a large change"
+
+
+def test_lists_without_a_token_in_common_are_far_apart_not_infinitely() -> None:
+    one = NextTokens(ids=(0, 1), logprobs=(math.log(0.6), math.log(0.4)))
+    two = NextTokens(ids=(2, 3), logprobs=(math.log(0.6), math.log(0.4)))
+    assert divergence(one, two) == pytest.approx(-math.log(1e-4), abs=0.01) and agreement(one, two, 2) == 0.0
+
+
+def test_a_token_that_left_the_list_has_at_most_the_probability_of_its_last() -> None:
+    before = NextTokens(ids=(0, 1), logprobs=(math.log(0.9), math.log(0.05)))
+    after = NextTokens(ids=(1, 2), logprobs=(math.log(0.05), math.log(0.04)))
+    by_hand = 0.9 * math.log(0.9 / 0.04) + 0.05 * math.log(0.05 / 0.91)
+    assert divergence(before, after) == pytest.approx(by_hand, abs=1e-6)
+
+
+def test_agreement_of_lists_shorter_than_k_and_of_empty_ones() -> None:
+    short = NextTokens(ids=(1,), logprobs=(-0.1,))
+    assert agreement(short, short, 10) == 1.0
+    assert agreement(NextTokens(ids=(), logprobs=()), short, 10) == 1.0
