@@ -129,6 +129,10 @@ COMMANDS: dict[str, Command | Group] = {
     "results item-analysis": Command(
         "evaluation.cli.results.item_analysis:item_analysis", "Show whether a run's cases tell its methods apart."
     ),
+    "results table": Command(
+        "evaluation.cli.results.table:table", "Write all answers, scores and figures as Parquet tables."
+    ),
+    "results view": Command("evaluation.cli.results.view:view", "Write one page to look through all written answers."),
     "results reproduce": Command("evaluation.cli.reproduce:reproduce", "Compare runs with published tables."),
     "model": Group("Inspect models and editing methods, and prepare them.", "model doctor embedded"),
     "model fetch": Command("curation.cli.model_files:fetch", "Fetch a language model's file, once, and check it."),

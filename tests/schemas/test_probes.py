@@ -20,7 +20,14 @@ def test_what_a_probe_is_for_does_not_count(probe: ScoreProbe | GenerateProbe, c
 
 @pytest.mark.parametrize(
     "change",
-    [{"prompt": "The capital of Peru was"}, {"separator": ""}, {"targets": ("Oslo", "Lima")}, {"greedy": True}, {"matches": True}, {"top": 5}],
+    [
+        {"prompt": "The capital of Peru was"},
+        {"separator": ""},
+        {"targets": ("Oslo", "Lima")},
+        {"greedy": True},
+        {"matches": True},
+        {"top": 5},
+    ],
 )
 def test_what_is_scored_counts(change: dict[str, object]) -> None:
     assert ScoreProbe.model_validate({**SCORE.model_dump(), **change}).id != SCORE.id

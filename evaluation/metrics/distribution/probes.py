@@ -33,4 +33,4 @@ def distribution_probes(case: Case, region: Region) -> list[ScoreProbe]:
             for n, (prompt, word) in enumerate(UNRELATED)
         ]
     asked = NS().probes(case) if region == "neighbour" else SNS().probes(case)
-    return [p.model_copy(update={"targets": p.targets[1:], "top": TOP}) for p in asked]
+    return [ScoreProbe.model_validate({**p.model_dump(), "targets": p.targets[1:], "top": TOP}) for p in asked]

@@ -16,6 +16,7 @@ from evaluation.inference.request import EditedProbes
 from evaluation.inference.scoring import score
 from evaluation.models.language_model import LM
 from schemas.answers import Answer
+from schemas.probes import ScoreProbe
 from tests.support.evaluation.batched_probes import TEXTS, changes, probes, same, slowly
 from tests.support.evaluation.slow_scoring import asking, greedy_probe
 from tests.support.tiny import CONFIGS, make
@@ -72,7 +73,8 @@ def test_greedy_is_that_of_every_edit(kind: str) -> None:
 def test_next_tokens_and_matches_are_those_of_every_edit(kind: str) -> None:
     """Tokens, their order and values, of whole vocabularies too, as a pass over one sequence gives them."""
     lm = make(kind)
-    asked = [p.model_copy(update={"greedy": True, "matches": True, "top": n}) for p in probes() for n in (0, 5, 10**6)]
+    more = [{"greedy": True, "matches": True, "top": n} for n in (0, 5, 10**6)]
+    asked = [ScoreProbe.model_validate({**p.model_dump(), **m}) for p in probes() for m in more]
     edited = [EditedProbes(deltas, None, asked) for deltas in changes(lm)]
     scores, want = EditScorer(lm, budget=TokenBudget(300)).score(edited), slowly(lm, edited)
     alone = [score(lm, asked, batch_tokens=n) for n in (64, 4096)]

@@ -69,7 +69,7 @@ def test_rewrite_comes_first_and_equal_probes_are_asked_once(monkeypatch: pytest
     assert scores == repeat and scores.probe == probes.id
     assert [t.logprob for t in scores.targets] == pytest.approx([t.logprob for t in want.targets], abs=1e-5)
     runs = []
-    monkeypatch.setattr(scoring, "_run", lambda lm, batch: runs.extend(batch) or iter(()))
+    monkeypatch.setattr(scoring, "_run", lambda lm, batch, tops: runs.extend(batch) or iter(()))
     score(lm, [probes, probes.model_copy(update={"purpose": "paraphrase"})])
     assert len(runs) == 1
 

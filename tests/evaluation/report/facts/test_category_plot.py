@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from curation.stats.intervals import Interval
 from evaluation.analysis.facts.method_order import MethodOrder, OrderCondition
 from evaluation.analysis.facts.strictness import CRITERIA, StrictnessCurve
@@ -23,7 +25,7 @@ def test_ranks_stand_one_over_the_other() -> None:
     for line in plot.lines:
         assert all(plot.left <= d.x <= plot.right and plot.top <= d.y <= plot.bottom for d in line.dots)
     texts = sorted(line.text_y for line in plot.lines)
-    assert all(b - a >= 15 for a, b in zip(texts, texts[1:], strict=False)) and texts[-1] < plot.height
+    assert all(b - a >= 15 for a, b in itertools.pairwise(texts)) and texts[-1] < plot.height
     assert plot.lines[0].dots[0].description == "a, ES: rank 1 of 3"
 
 

@@ -1,0 +1,1 @@
+"""Finished runs as flat tables for other programs."""

@@ -1,0 +1,103 @@
+"""Tables of runs: nothing lost, nothing changed, figures those of the report's table; the same as data frames."""
+
+from __future__ import annotations
+
+import builtins
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from evaluation.analysis.comparison import compare, score_run
+from evaluation.analysis.exports.run_tables import TABLES, run_frames, write_run_tables
+from evaluation.runs.plan import load_metrics
+from evaluation.runs.results import Run, load_run
+from schemas.core.errors import UserError
+from tests.support.report.read_report import finished
+
+METRICS = ["es", "es_argmax", "es_gen", "ns", "ns_kl"]
+EDITORS = ["none", {"name": "push", "label": "pu\u202esh'; DROP", "params": {"fail": ["Land00"]}}]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return load_run(finished(tmp_path_factory.mktemp("run") / "mine", metrics=METRICS, editors=EDITORS))
+
+
+def read(folder: Path, name: str) -> list[dict[str, Any]]:
+    result = duckdb.sql(f"SELECT * FROM '{folder}/{name}.parquet'")
+    return [dict(zip(result.columns, row, strict=True)) for row in result.fetchall()]
+
+
+def test_every_answer_comes_back(run: Run, tmp_path: Path) -> None:
+    counts = write_run_tables([run], tmp_path)
+    rows = read(tmp_path, "answers")
+    assert counts["answers"] == len(rows)
+    by_place = {(r["method"], r["case"], r["probe"]): r for r in rows}
+    for editor in run.editors:
+        for key, result in editor.results.items():
+            if result.error is not None:
+                (row,) = [r for r in rows if (r["method"], r["case"]) == (editor.label, key)]
+                assert row["error"] == result.error and row["probe"] is None
+            for answer in result.answers:
+                row = by_place[editor.label, key, answer.probe]
+                assert row["targets"] == [t.text for t in answer.targets]
+                assert row["logprobs"] == [t.logprob for t in answer.targets]
+                assert row["text"] == (answer.written.text if answer.written else None)
+                assert row["next_ids"] == (list(answer.next_tokens.ids) if answer.next_tokens else None)
+                assert row["purpose"] and row["prompt"] and row["old"] == "Lima"
+
+
+def test_scores_and_figures_are_those_of_the_tables(run: Run, tmp_path: Path) -> None:
+    write_run_tables([run], tmp_path)
+    metrics = load_metrics(METRICS)
+    scores = score_run(run, metrics, "mean")
+    rows = {(r["method"], r["case"], r["metric"], r["probe"]): r for r in read(tmp_path, "scores")}
+    items = [
+        (lb, k, m, i)
+        for lb, by in scores.by_editor.items()
+        for m, c in by.items()
+        for k, s in c.items()
+        for i in s.items
+    ]
+    assert len(rows) == len(items)
+    assert all(rows[lb, k, m, i.probe]["value"] == i.value for lb, k, m, i in items)
+    figures = {(r["cases_of"], r["method"], r["metric"]): r for r in read(tmp_path, "figures")}
+    for table in compare(run, scores, metrics):
+        for row in table.rows:
+            for metric in metrics:
+                summary, figure = row.summaries[metric.name], figures[table.group, row.label, metric.name]
+                assert (figure["mean"], figure["n"], figure["low"]) == (
+                    summary.mean,
+                    summary.cases,
+                    summary.interval.low,
+                )
+
+
+def test_frames_hold_the_same_rows(run: Run, tmp_path: Path) -> None:
+    frames, counts = run_frames([run]), write_run_tables([run], tmp_path)
+    assert {name: len(frame) for name, frame in frames.items()} == counts
+    assert {name: list(frame.columns) for name, frame in frames.items()} == {
+        name: [c.name for c in columns] for name, columns in TABLES.items()
+    }
+
+
+def test_without_pandas_one_sentence_says_so(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = builtins.__import__
+
+    def without(name: str, *more: Any, **named: Any) -> Any:
+        if name == "pandas":
+            raise ImportError(name)
+        return real(name, *more, **named)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(UserError, match="need pandas, which is not installed"):
+        run_frames([run])
+
+
+def test_only_some_metrics_and_another_normalisation(run: Run, tmp_path: Path) -> None:
+    write_run_tables([run], tmp_path / "a", metrics=["es"], normalisation="sum")
+    assert {r["metric"] for r in read(tmp_path / "a", "scores")} == {"es"}
+    with pytest.raises(UserError, match="the run has no metric 'ps'"):
+        write_run_tables([run], tmp_path / "b", metrics=["ps"])
