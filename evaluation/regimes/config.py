@@ -9,13 +9,18 @@ from pydantic import Field, model_validator
 from schemas.core.config import Options
 
 LENGTHS = (1, 10, 100)
+TITLES = {"revert": "edited and reverted", "reedit": "edited, reverted, edited again"}
+"""Regimes whose names are short for what is done."""
+ALONE = ("single", *TITLES)
+"""Regimes in which no case shares a model with another."""
 
 
 class RegimeChoice(Options):
     """Which regime.
 
     Attributes:
-        name: ``single``, ``batch`` or ``sequential``; a bare string in a configuration means this.
+        name: ``single``, ``batch``, ``sequential``, ``revert`` (each fact edited and edited back) or ``reedit`` (and
+            edited again); a bare string in a configuration means this.
         size: ``batch``: edits at once; several sizes are tried one after the other, each a row of its own.
             ``sequential``: lengths at which all cases so far are scored.
         score: ``sequential``: ``immediate`` (each case right after its edit), ``end`` (at the lengths), or ``both``.
@@ -27,7 +32,7 @@ class RegimeChoice(Options):
         ('batch:10', 'batch:2, batch:10')
     """
 
-    name: Literal["single", "batch", "sequential"] = "single"
+    name: Literal["single", "batch", "sequential", "revert", "reedit"] = "single"
     size: int | tuple[int, ...] | None = Field(default=None)
     score: Literal["immediate", "end", "both"] = "both"
 
@@ -42,8 +47,8 @@ class RegimeChoice(Options):
     def _sizes(self) -> RegimeChoice:
         if any(n < 1 for n in self.sizes):
             raise ValueError("sizes are 1 or more")
-        if self.name == "single" and self.size is not None:
-            raise ValueError("'single' takes no size")
+        if self.name not in ("batch", "sequential") and self.size is not None:
+            raise ValueError(f"'{self.name}' takes no size")
         if self.name == "batch" and not self.sizes:
             raise ValueError("'batch' takes one size or more, such as size = 10 or size = [1, 2, 5, 10]")
         if self.name != "sequential" and self.score != "both":
@@ -92,4 +97,4 @@ def regime_title(text: str) -> str:
         ('single', 'batch of 709')
     """
     name, _, size = text.partition(":")
-    return f"{name} of {size}" if size else name
+    return f"{name} of {size}" if size else TITLES.get(name, name)

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import fields, is_dataclass, replace
-from functools import reduce
-from typing import Any
 
-from evaluation.edits.edit import CarryingEdit
-from evaluation.edits.weight_deltas import DeltaStack
 from evaluation.engines.base import Job, JobResult, case_error, plain
 from evaluation.regimes.base import Missing, Regime, RegimeContext, WorkUnit, ask_under, edits_digest
+from evaluation.regimes.edit_chain import EditChain
 from schemas.cases import AnyCase
 
 log = logging.getLogger(__name__)
@@ -52,21 +48,12 @@ class SequentialRegime(Regime):
         cases, scorer = context.cases, context.scorer
         last = max((u.after or 0 for u in units), default=0)
         with ExitStack() as stack:
-            weights = None if scorer.weights is None else stack.enter_context(DeltaStack(scorer.weights))
-            edits: list[Any] = []
+            chain = EditChain(scorer, stack)
             for n, case in enumerate(cases[:last], 1):
                 todo = [u for u in units if u.after == n]
                 begun = time.perf_counter()
                 try:
-                    edit = context.editor.edit_after([case.request], edits)
-                    if weights is not None and edit.deltas is not None:
-                        weights.add(edit.deltas)
-                        edits[-1:] = [_drop_carried(last) for last in edits[-1:]]
-                        edits.append(_drop_weights(edit))
-                    else:
-                        stack.enter_context(edit.on(scorer.editable))
-                        edits.append(edit)
-                    noted, error = plain(edit.notes), None
+                    noted, error = plain(chain.add(context.editor, case.request).notes), None
                 except Exception as problem:  # noqa: BLE001 - the sequence goes on without this edit, and says so
                     log.warning("edit %d of the sequence (%s) failed: %s", n, case.key, problem)
                     noted, error = {}, case_error(problem)
@@ -74,26 +61,9 @@ class SequentialRegime(Regime):
                 if not todo:
                     continue
                 jobs = [Job(u.key, u.case, missing(u)) for u in todo]
-                rewrite = _compose([edit.rewrite for edit in edits])
-                for unit, done in zip(todo, ask_under(edits, context.engine, jobs, rewrite), strict=True):
+                results = ask_under(chain.edits, context.engine, jobs, chain.rewrite)
+                for unit, done in zip(todo, results, strict=True):
                     if unit.position == n:
                         done = done._replace(notes={**noted, **done.notes}, seconds_edit=spent, error=error)
                         done = done if error is None else done._replace(answers=())
                     yield unit, done
-
-
-def _drop_weights(edit: object) -> Any:
-    """An edit whose changes stand in the weights, without its copy of them: a long sequence would fill the memory."""
-    if not is_dataclass(edit) or isinstance(edit, type) or "deltas" not in {f.name for f in fields(edit)}:
-        return edit
-    return replace(edit, deltas=())
-
-
-def _drop_carried(edit: object) -> Any:
-    """An edit that another followed, without what only the newest needs."""
-    return replace(edit, carried=None) if isinstance(edit, CarryingEdit) else edit
-
-
-def _compose(rewrites: Sequence[Callable[[str], str]]) -> Callable[[str], str]:
-    """Prompts rewritten by every edit, the earliest first, so that the newest stands in front."""
-    return lambda prompt: reduce(lambda text, rewrite: rewrite(text), rewrites, prompt)

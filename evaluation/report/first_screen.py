@@ -32,6 +32,8 @@ _REGIMES = {
     "single": "each edit alone, then undone",
     "sequential": "one after the other, all staying in the model",
     "batch": "many at once",
+    "revert": "each edit made and taken back by another edit, alone",
+    "reedit": "each edit made, taken back and made again, alone",
 }
 _EVENT_FINDINGS: tuple[tuple[str, Role], ...] = (
     ("Do facts follow the event?", "event_efficacy"),

@@ -14,7 +14,7 @@ from evaluation.analysis.comparison import Comparison, Ranking, Scores, mean_bef
 from evaluation.analysis.pairwise_tests import PairwiseTest
 from evaluation.judge.model_families import family_conflicts
 from evaluation.metrics.base import NORMALISATIONS, Metric, metric_of
-from evaluation.regimes.config import regime_title
+from evaluation.regimes.config import ALONE, regime_title
 from evaluation.report.formatting import certain, mean_with_interval, p_value, percent
 from evaluation.runs.results import Run
 from schemas.text.counting import counted
@@ -180,9 +180,9 @@ def _describe_metrics(run: Run, metrics: Sequence[Metric], normalisation: str) -
         )
     if run.regimes == ("single",):
         out.append("Each edit is made alone and undone before the next: results with many edits may differ.")
-    else:
-        many = ", ".join(regime_title(r) for r in run.regimes if r != "single")
-        who = "Some rows' model" if "single" in run.regimes else "The model"
+    elif shared := [r for r in run.regimes if r not in ALONE]:
+        many = ", ".join(map(regime_title, shared))
+        who = "Some rows' model" if len(shared) < len(run.regimes) else "The model"
         out.append(
             f"{who} holds many edits at once ({many}): cases share one model, so they are not "
             "independent and the intervals by case are too narrow. Repeat with other orders before you rely on them."

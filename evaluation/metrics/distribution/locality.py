@@ -75,6 +75,17 @@ class _Agreement(DistributionShift):
         return agreement(before, after, AGREEING)
 
 
+class FactDivergence(_Divergence):
+    """The fact prompt itself: an edit should move it, and an edit back should leave nothing of that."""
+
+    name: ClassVar[str] = "es_kl"
+    title: ClassVar[str] = "ES-KL"
+    about: ClassVar[str] = (
+        "KL divergence (nats) of the next token after the fact prompt: what an edit moved, or a revert left"
+    )
+    region: ClassVar[Region] = "fact"
+
+
 class NSDivergence(_Divergence):
     """Plain prompts about other subjects that have the old object."""
 

@@ -10,7 +10,7 @@ from evaluation.metrics.token_level.s_ns import SNS
 from schemas.cases import Case
 from schemas.probes import ScoreProbe
 
-Region = Literal["neighbour", "script_neighbour", "unrelated"]
+Region = Literal["fact", "neighbour", "script_neighbour", "unrelated"]
 
 UNRELATED = (
     ("To boil an egg, first fill a pot with", "water"),
@@ -32,5 +32,9 @@ def distribution_probes(case: Case, region: Region) -> list[ScoreProbe]:
             ScoreProbe(purpose=region, item=f"unrelated/{n}", prompt=prompt, targets=(word,), top=TOP)
             for n, (prompt, word) in enumerate(UNRELATED)
         ]
+    if region == "fact":
+        fact = case.fact
+        old, prompt = fact.old.text, fact.fact_prompt
+        return [ScoreProbe(purpose=region, item=fact.key, prompt=prompt, targets=(old,), top=TOP)]
     asked = NS().probes(case) if region == "neighbour" else SNS().probes(case)
     return [ScoreProbe.model_validate({**p.model_dump(), "targets": p.targets[1:], "top": TOP}) for p in asked]

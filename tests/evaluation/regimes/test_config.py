@@ -44,6 +44,8 @@ def test_where_a_sequence_is_scored_is_no_part_of_its_identity() -> None:
         pytest.param({"name": "batch", "size": []}, "'batch' takes one size or more", id="a batch of no size"),
         pytest.param({"name": "batch", "size": [2, 0]}, "sizes are 1 or more", id="one of two sizes is none"),
         pytest.param({"name": "single", "size": 1}, "'single' takes no size", id="a size of single edits"),
+        pytest.param({"name": "revert", "size": 2}, "'revert' takes no size", id="a size of a revert"),
+        pytest.param({"name": "reedit", "score": "end"}, "score is for 'sequential'", id="moments of a chain"),
         pytest.param({"name": "batch", "size": 0}, "sizes are 1 or more", id="a batch of none"),
         pytest.param({"name": "sequential", "size": [4, -1]}, "sizes are 1 or more", id="a negative length"),
         pytest.param({"name": "sequential", "size": []}, "takes one length or more", id="no length"),

@@ -64,7 +64,7 @@ def test_it_sees_what_two_targets_do_not() -> None:
     assert shift is not None and shift > 0.5
 
 
-@pytest.mark.parametrize("name", ["ns_kl", "ns_top", "s_ns_kl", "s_ns_top", "unrelated_kl", "unrelated_top"])
+@pytest.mark.parametrize("name", ["es_kl", "ns_kl", "ns_top", "s_ns_kl", "s_ns_top", "unrelated_kl", "unrelated_top"])
 def test_the_unedited_model_has_not_moved(name: str) -> None:
     metric, case, lm = METRICS.get(name)(), make_case("Peru"), ArithmeticLM()
     answers = {a.probe: a for a in lm.score(list(metric.probes(case)))}
