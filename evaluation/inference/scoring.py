@@ -144,9 +144,8 @@ def score(
         straddled += sum(t.straddles for t in targets)
         if truncated:
             cut.add(i)
-        probe = by_id[key]
-        tops = [probe.top, *[0] * len(targets)]
-        placed = [_Target((i, j), t.ids, t.first, probe.greedy, tops[j]) for j, t in enumerate(targets)]
+        greedy, top = by_id[key].greedy, by_id[key].top
+        placed = [_Target((i, j), t.ids, t.first, greedy, 0 if j else top) for j, t in enumerate(targets)]
         counts.update({t.slot: len(t.ids) - t.first for t in placed})
         groups.append(placed)
     if straddled:

@@ -35,6 +35,7 @@ OWN_TYPE = ("events", "documents")
 """Sections about edits of one type; other runs do not miss them."""
 
 _SEQUENTIAL = """scedit run CONFIG --set 'regime={name = "sequential", size = [1, 10, 100]}' --out runs/sequential"""
+_FREE_TEXT = "add es_gen, es_argmax and ns_kl to the run's metrics"
 _SEEDS = "run a method again with another seed (editors.NAME.params.seed), and report both folders together"
 
 
@@ -58,12 +59,7 @@ def contents(part: ReportSection, answers: list[AnsweredQuestion], *, texts_hint
         ("paired", "Comparisons", bool(part.contests), "add a second method: scedit run CONFIG --editors none,ft,rome"),
         ("seeds", "Variation over seeds", bool(part.repeated), _SEEDS),
         ("ladder", "Where edits fail", wrote, "add s_es_gen and s_es_gen_question to the run's metrics"),
-        (
-            "facts",
-            "Free text, order, locality",
-            bool(part.facts),
-            "add es_gen, es_argmax and ns_kl to the run's metrics",
-        ),
+        ("facts", "Free text, order, locality", bool(part.facts), _FREE_TEXT),
         ("text", "Text level", part.text is not None, texts_hint),
         ("judging", "Can the judge be believed?", judged, ratings_hint),
         (

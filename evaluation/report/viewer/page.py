@@ -28,7 +28,7 @@ def _shown(text: str) -> str:
     return escape_controls(visible(text))
 
 
-class _Index:
+class _Numbering:
     """Things by number, each once."""
 
     def __init__(self) -> None:
@@ -94,7 +94,7 @@ def viewer_data(runs: Sequence[Run], texts: RatedTexts | None = None) -> dict[st
         UserError: no text was written.
     """
     merged = merge_runs(runs)
-    methods, cases, asked, strings, raters = (_Index() for _ in range(5))
+    methods, cases, asked, strings, raters = (_Numbering() for _ in range(5))
     titles: dict[str, str] = {}
     rows: list[list[Any]] = []
     parts = [f"{model_name(run.about['model'])} ({run.about['dtype']}, {run.about['regime']})" for run in merged]
@@ -127,11 +127,11 @@ def viewer_data(runs: Sequence[Run], texts: RatedTexts | None = None) -> dict[st
 def _row(
     part: int,
     entry: AnswerEntry,
-    methods: _Index,
-    cases: _Index,
-    asked: _Index,
-    strings: _Index,
-    raters: _Index,
+    methods: _Numbering,
+    cases: _Numbering,
+    asked: _Numbering,
+    strings: _Numbering,
+    raters: _Numbering,
 ) -> list[Any]:
     """Part, case, place, prompt, method, edited, text, end, tokens, first object, disagreement, ratings."""
     ratings = [[raters.of(_shown(f"{who}, {aspect}")), value] for who, aspect, value in entry.ratings]
