@@ -58,7 +58,14 @@ class RaterAnswer(NamedTuple):
 
 
 class ImportResult(NamedTuple):
-    """What came of an import: answers kept, records new in the store, answers rejected."""
+    """What came of an import.
+
+    Attributes:
+        answers: Answers imported.
+        new: Records new in the store.
+        rejected: Answers that were not taken, each with its reason.
+        superseded: Earlier revisions of answers, and withdrawn answers, which stay in the ratings file.
+    """
 
     answers: int
     new: int

@@ -41,12 +41,16 @@ def import_(name: str, db_path: Path, store_path: Path, report_path: Path | None
     if report_path:
         write_text(report_path, "".join(f"{line}\n" for line in lines), "the list", fix="name another --report")
     if as_json:
-        click.echo(json.dumps({"answers": got.answers, "new": got.new, "refused": [r._asdict() for r in got.rejected]}))
+        rows = [r._asdict() for r in got.rejected]
+        counts = {"answers": got.answers, "new": got.new, "superseded": got.superseded}
+        click.echo(json.dumps(counts | {"refused": rows}, ensure_ascii=False))
     else:
         click.echo(
             f"{counted(got.answers, 'answer')}, {counted(got.new, 'record')} new in the store, "
             f"{len(got.rejected)} rejected."
         )
+        if got.superseded:
+            click.echo(f"  {counted(got.superseded, 'earlier or withdrawn answer')} left out.")
         for r in got.rejected[:20]:
             click.echo(f"  rejected: {r.person}, item {r.item}: {r.why}")
     if got.rejected:

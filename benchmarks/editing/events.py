@@ -105,8 +105,8 @@ def lookup() -> dict[str, Any]:
 
 def router() -> dict[str, Any]:
     """Training on ELKEN train less what test shares; all questions of test routed, 4,000 of them timed."""
+    from benchmarks.support.routing_counts import routings_by
     from curation.files.artifact_cache import Cache
-    from evaluation.analysis.events.routing import routings_by
     from evaluation.editors.presets import make_without_model
     from evaluation.editors.routed.head_training import questions_of
     from evaluation.editors.routed.serac import Serac

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from construction.neighbours.near_subjects import subject_texts
 from construction.neighbours.same_object import NeighbourCandidate
 from construction.neighbours.vectors import VectorSpace
 from schemas.facts import Entity, Fact
@@ -13,6 +12,16 @@ from schemas.facts import Entity, Fact
 def plain(name: str) -> str:
     """A name for comparison; enough for names without compatibility forms."""
     return " ".join(name.lower().split())
+
+
+def told_of(name: str, relation: str, facts: Sequence[Fact]) -> str:
+    """A subject's names, then what facts of other relations say of it, relation after relation."""
+    about = sorted((f for f in facts if plain(f.subject.text) == name), key=lambda f: f.key)
+    names = list(dict.fromkeys(n for f in about for n in f.subject.names))
+    lines: dict[tuple[str, str], None] = {}
+    for other in sorted({f.relation.id for f in about} - {relation}):
+        lines |= dict.fromkeys((other, f"{f.fact_prompt} {f.old.text}") for f in about if f.relation.id == other)
+    return ". ".join([", ".join(names), *(line for _, line in lines)])
 
 
 def share_a_name(some: Sequence[Entity | None], others: Sequence[Entity | None]) -> bool:
@@ -30,13 +39,13 @@ def nearest_one_by_one(
     represents it. It is no neighbour where a name of it is one of the edit's subject, or an object of it one of the
     edit's objects.
     """
-    texts = subject_texts([*table, *edits])
+    everything = [*table, *edits]
     described: dict[tuple[str, str], list[Fact]] = {}
     for fact in table:
         if fact.relation.id in {edit.relation.id for edit in edits}:
             described.setdefault((fact.relation.id, plain(fact.subject.text)), []).append(fact)
-    subjects = [texts[e.relation.id, plain(e.subject.text)] for e in edits]
-    vectors, wanted = space.vectors([texts[subject] for subject in described], subjects)
+    subjects = [told_of(plain(e.subject.text), e.relation.id, everything) for e in edits]
+    vectors, wanted = space.vectors([told_of(name, relation, everything) for relation, name in described], subjects)
     by_edit: dict[str, list[NeighbourCandidate]] = {}
     for number, edit in enumerate(edits):
         ranked: list[tuple[float, str, Fact]] = []

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
 from construction.checks.inputs import CheckInputs, Stage
 from construction.checks.store_inputs import store_inputs
 from construction.mentions.object_mentions import find_object
 from construction.mentions.rules import RULES, Rules
-from curation.checks.store_checks import CheckContext, StoreCheck
+from curation.checks.item_check import ItemCheck
+from curation.checks.store_checks import CheckContext
 from schemas.core.config import Options
 from schemas.core.records import Record
 from schemas.facts import Entity, Fact, Relation
@@ -20,33 +21,18 @@ from schemas.verdicts import Label, Span, Verdict, verdict_key
 __all__ = ["CheckInputs", "LeakCheck", "Leaks", "MentionCheck", "RuleCheck", "Stage", "leaks", "span"]
 
 
-class RuleCheck(StoreCheck):
-    """Base of all rule checks; a check measures or describes, and what is kept is decided elsewhere.
-
-    A rule check is written once, as ``judge_one``. Construction calls it on what was just written; over a store, the
-    inputs of each item are looked up by its kind.
+class RuleCheck(ItemCheck[CheckInputs]):
+    """Base of all rule checks on questions, scripts and prompts.
 
     Attributes:
         on: The stage it belongs to.
-        not_applicable: Reason of the ``keep`` on a stored item that the check does not apply to.
     """
 
     on: ClassVar[Stage]
-    not_applicable: ClassVar[str] = "does not apply"
-    batch: ClassVar[int] = 1000
 
-    def applies(self, inputs: CheckInputs) -> bool:
-        """Whether there is anything to judge; where not, construction leaves no verdict."""
-        return True
-
-    def judge_one(self, inputs: CheckInputs) -> Verdict:
-        """The verdict on the item of this check's stage, where the check applies."""
-        raise NotImplementedError
-
-    def judge(self, items: Sequence[Record], around: CheckContext) -> Iterator[Verdict]:
-        """Verdicts on items of a store; none on an item whose fact or question is not there, which stays due."""
-        for item, inputs in store_inputs(self.on, items, around):
-            yield self.judge_one(inputs) if self.applies(inputs) else self.verdict(item, "keep", self.not_applicable)
+    def inputs_of(self, items: Sequence[Record], around: CheckContext) -> Iterable[tuple[Record, CheckInputs]]:
+        """Items whose fact and question are there, each with its inputs by its kind."""
+        return store_inputs(self.on, items, around)
 
     def verdict(
         self,

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from pydantic import model_validator
 
 from construction.llm.prompt_file import ProfilePrompt, PromptFolder
-from construction.llm.prompt_text import places
+from construction.llm.prompt_text import refuse_unknown_places, require_places
 
 TASKS: Mapping[str, frozenset[str]] = {
     "write_probes": frozenset({"document", "fewest", "most"}),
@@ -28,11 +28,8 @@ class ProbePrompt(ProfilePrompt):
 
     @model_validator(mode="after")
     def _placeholders(self) -> ProbePrompt:
-        used = places(self.user) | places(self.system)
-        if unknown := sorted(used - TASKS[self.task]):
-            raise ValueError(f"unknown placeholder {{{unknown[0]}}}; allowed: {sorted(TASKS[self.task])}")
-        if missing := sorted(TASKS[self.task] - used):
-            raise ValueError(f"the placeholder {{{missing[0]}}} is missing, the model would not be told it")
+        refuse_unknown_places({"system": self.system, "user": self.user}, TASKS[self.task])
+        require_places("user or system", f"{self.user}\n{self.system}", TASKS[self.task])
         return self
 
 

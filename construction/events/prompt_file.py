@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from pydantic import Field, model_validator
 
 from construction.llm.prompt_file import ProfilePrompt, PromptFolder
-from construction.llm.prompt_text import places
+from construction.llm.prompt_text import refuse_unknown_places, require_places
 
 TASKS: Mapping[str, frozenset[str]] = {
     "paraphrase": frozenset({"event", "names"}),
@@ -31,10 +31,8 @@ class EventPrompt(ProfilePrompt):
 
     @model_validator(mode="after")
     def _placeholders(self) -> EventPrompt:
-        if unknown := sorted((places(self.user) | places(self.system)) - TASKS[self.task]):
-            raise ValueError(f"unknown placeholder {{{unknown[0]}}}; allowed: {sorted(TASKS[self.task])}")
-        if missing := sorted(TASKS[self.task] - places(self.user)):
-            raise ValueError(f"user: the placeholder {{{missing[0]}}} is missing, the model would not be told it")
+        refuse_unknown_places({"system": self.system, "user": self.user}, TASKS[self.task])
+        require_places("user", self.user, TASKS[self.task])
         return self
 
 

@@ -37,6 +37,48 @@ def places(template: str) -> frozenset[str]:
     return frozenset(_PLACE.findall(template))
 
 
+def refuse_unknown_places(texts: Mapping[str, str], allowed: frozenset[str]) -> None:
+    """Refuse a placeholder that nothing fills.
+
+    Args:
+        texts: Templates by the name of their field.
+        allowed: Names of placeholders that are filled.
+
+    Raises:
+        ValueError: there is one, as a validator of pydantic says it.
+
+    Example:
+        >>> refuse_unknown_places({"user": "Ask about {object}"}, frozenset({"subject"}))
+        Traceback (most recent call last):
+        ...
+        ValueError: user: unknown placeholder {object}; allowed: ['subject']
+    """
+    for field, text in texts.items():
+        if unknown := sorted(places(text) - allowed):
+            raise ValueError(f"{field}: unknown placeholder {{{unknown[0]}}}; allowed: {sorted(allowed)}")
+
+
+def require_places(field: str, text: str, required: frozenset[str]) -> None:
+    """Refuse a template without a placeholder that it has to hold.
+
+    Args:
+        field: Name of the template's field.
+        text: The template.
+        required: Names of placeholders.
+
+    Raises:
+        ValueError: one is missing, as a validator of pydantic says it.
+
+    Example:
+        >>> require_places("user", "Ask about {subject}", frozenset({"subject", "count"}))
+        Traceback (most recent call last):
+        ...
+        ValueError: user: the placeholder {count} is missing, the model would not be told it
+    """
+    if missing := sorted(required - places(text)):
+        raise ValueError(f"{field}: the placeholder {{{missing[0]}}} is missing, the model would not be told it")
+
+
 def tidy(text: str) -> str:
     r"""One line of printable text: control characters are gone, white space is single.
 

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from pydantic import Field, model_validator
 
 from construction.llm.prompt_file import ProfilePrompt, PromptFolder
-from construction.llm.prompt_text import places
+from construction.llm.prompt_text import places, refuse_unknown_places, require_places
 from construction.llm.step import Message
 from schemas.core.ids import content_id
 
@@ -58,9 +58,8 @@ class WriterPrompt(ProfilePrompt):
 
     @model_validator(mode="after")
     def _placeholders(self) -> WriterPrompt:
-        for field, text in (("system", self.system), ("user", self.user), ("user_unedited", self.user_unedited or "")):
-            if unknown := sorted(places(text) - TASKS[self.task]):
-                raise ValueError(f"{field}: unknown placeholder {{{unknown[0]}}}; allowed: {sorted(TASKS[self.task])}")
+        texts = {"system": self.system, "user": self.user, "user_unedited": self.user_unedited or ""}
+        refuse_unknown_places(texts, TASKS[self.task])
         if self.shape not in SHAPES[self.task]:
             raise ValueError(f"a {self.task} prompt has no shape '{self.shape}'")
         if self.again is not None and (self.task != "scripts" or places(self.again) != {"reason"}):
@@ -74,12 +73,9 @@ class WriterPrompt(ProfilePrompt):
     @model_validator(mode="after")
     def _check_required(self) -> WriterPrompt:
         needed = REQUIRED[self.task] | ({"count"} if self.shape in ("list", "why_list") else set())
-        for field, text in (("user", self.user), ("user_unedited", self.user_unedited)):
-            missing = sorted(needed - places(text)) if text is not None else []
-            if missing:
-                raise ValueError(
-                    f"{field}: the placeholder {{{missing[0]}}} is missing, the model would not be told it"
-                )
+        require_places("user", self.user, needed)
+        if self.user_unedited is not None:
+            require_places("user_unedited", self.user_unedited, needed)
         return self
 
     @property

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from curation.stats.estimates import Estimate, Floats, Groups, Ints, number_groups, sums_by, undefined
-from curation.stats.intervals import Z95, Interval, mean_interval
+from curation.stats.intervals import Z95, Interval
 
 _CHUNK = 4_000_000  # numbers held at once: 32 MB
 _MOST_UNDEFINED = 0.05  # share of undefined resamples above which an interval would describe the defined ones only
@@ -170,17 +170,6 @@ def case_means(values: Sequence[float], cases: Sequence[str]) -> dict[str, float
         return {}
     totals = sums_by(groups.of, np.column_stack([data, np.ones_like(data)]), len(groups.names))
     return dict(zip(groups.names, (totals[:, 0] / totals[:, 1]).tolist(), strict=True))
-
-
-def case_interval(values: Sequence[float], cases: Sequence[str]) -> Interval:
-    """Mean of case means ± 1.96·sd/√cases: the published token-level interval (ScEdit, Table 2) from single prompts.
-
-    Example:
-        >>> found = case_interval([1, 1, 0, 0], ["a", "a", "b", "b"])
-        >>> found.mean, round(found.half, 2), found.n
-        (0.5, 0.98, 2)
-    """
-    return mean_interval(list(case_means(values, cases).values()))
 
 
 def cluster_bootstrap(values: Sequence[float], cases: Sequence[str], resampling: Resampling = DEFAULT) -> Estimate:

@@ -7,8 +7,10 @@ the edits, undone afterwards.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -70,6 +72,8 @@ def ability(
 ) -> list[Ability]:
     """Ask tasks of the model, under an edit or as it is.
 
+    What the harness prints goes to standard error: standard output belongs to the command's own answer.
+
     Args:
         lm: The model; its weights are as before afterwards.
         tasks: Names of tasks of the harness or of ``include``.
@@ -86,9 +90,8 @@ def ability(
             "this edit changes no weights: it lives in the prompt, and the harness writes prompts of its own",
             fix="take a method that edits weights, such as ft or rome",
         )
-    if edit is None:
-        return _measure_abilities(lm, tasks, limit=limit, include=include, batch_size=batch_size)
-    with edit.on(lm):
+    edited = contextlib.nullcontext() if edit is None else edit.on(lm)
+    with edited, contextlib.redirect_stdout(sys.stderr):
         return _measure_abilities(lm, tasks, limit=limit, include=include, batch_size=batch_size)
 
 

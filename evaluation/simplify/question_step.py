@@ -9,7 +9,7 @@ from typing import Annotated, Literal, NamedTuple
 from pydantic import AfterValidator, BaseModel, ConfigDict, model_validator
 
 from construction.llm.prompt_file import ProfilePrompt, PromptFolder
-from construction.llm.prompt_text import fence_text, line_up_to, places
+from construction.llm.prompt_text import fence_text, line_up_to, refuse_unknown_places, require_places
 from construction.llm.step import Message, PromptStep, Request
 from evaluation.simplify.ner_qg import PROMPT
 from schemas.documents.document import Document
@@ -29,11 +29,8 @@ class QuestionPrompt(ProfilePrompt):
 
     @model_validator(mode="after")
     def _placeholders(self) -> QuestionPrompt:
-        used = places(self.user) | places(self.system)
-        if unknown := sorted(used - _PLACEHOLDERS):
-            raise ValueError(f"unknown placeholder {{{unknown[0]}}}; allowed: {sorted(_PLACEHOLDERS)}")
-        if missing := sorted(_PLACEHOLDERS - used):
-            raise ValueError(f"the placeholder {{{missing[0]}}} is missing, the model would not be told it")
+        refuse_unknown_places({"system": self.system, "user": self.user}, _PLACEHOLDERS)
+        require_places("user or system", f"{self.user}\n{self.system}", _PLACEHOLDERS)
         return self
 
 

@@ -25,15 +25,10 @@ _INSTALL = "install {} again: make setup, or pip install -e ."
 def entry_points(*, group: str) -> list[EntryPoint]:
     """What installed packages declare in a group ``scedit.<kind>``; they are looked through once a process.
 
-    A folder that comes to ``sys.path`` later is looked through too. A package that is installed into a folder that was
-    looked through already is found after ``forget_installed``.
+    A folder that comes to ``sys.path`` later is looked through too; a package that is installed into a folder that was
+    looked through already is found by the next process.
     """
     return [point for point in _own_entry_points(tuple(sys.path)) if point.group == group]
-
-
-def forget_installed() -> None:
-    """Look through the installed packages again when they are next asked for."""
-    _own_entry_points.cache_clear()
 
 
 @lru_cache(maxsize=1)

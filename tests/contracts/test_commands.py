@@ -17,7 +17,7 @@ from click.testing import CliRunner
 import scedit
 from curation.cli.command_table import Command, Group
 from curation.cli.options import TEXTS
-from tests.support.commands import all_commands
+from tests.support.commands import all_commands, json_value
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMANDS = all_commands()
@@ -257,7 +257,7 @@ def test_json_is_exactly_one_value(line: list[str], tmp_path: Path, monkeypatch:
     monkeypatch.setenv("SCEDIT_CACHE", str(tmp_path))
     result = CliRunner().invoke(scedit.cli, [*line, "--json"], catch_exceptions=False)
     assert result.exit_code == 0
-    value = json.loads(result.stdout)
+    value = json_value(result.stdout)
     lines = CliRunner().invoke(scedit.cli, [*line, "--jsonl"], catch_exceptions=False)
     if lines.exit_code == 0:
         assert [json.loads(text) for text in lines.stdout.splitlines()] == value

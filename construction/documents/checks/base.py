@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from curation.checks.store_checks import CheckContext, StoreCheck
+from curation.checks.item_check import ItemCheck
+from curation.checks.store_checks import CheckContext
 from schemas.core.records import Record
 from schemas.documents.document import Document, DocumentProbe
-from schemas.verdicts import Verdict
 
 UNKNOWN_TAGS = "unknown_tags"
 """Under which name lineage keeps the tags of a reply that are none of the closed list."""
@@ -33,27 +33,13 @@ class ProbeInputs:
     unknown_tags: tuple[str, ...] = ()
 
 
-class ProbeCheck(StoreCheck):
-    """Base of the checks on probes; written once, as ``judge_one``, for construction and for what a store holds.
-
-    Attributes:
-        not_applicable: Reason of the ``keep`` on a stored probe that the check does not apply to.
-    """
+class ProbeCheck(ItemCheck[ProbeInputs]):
+    """Base of the checks on probes of documents."""
 
     on: ClassVar[str] = DocumentProbe.kind
-    batch: ClassVar[int] = 1000
-    not_applicable: ClassVar[str] = "does not apply"
 
-    def applies(self, inputs: ProbeInputs) -> bool:
-        """Whether there is anything to judge; where not, construction leaves no verdict."""
-        return True
-
-    def judge_one(self, inputs: ProbeInputs) -> Verdict:
-        """The verdict on the probe."""
-        raise NotImplementedError
-
-    def judge(self, items: Sequence[Record], around: CheckContext) -> Iterator[Verdict]:
-        """Verdicts on probes of a store; a probe whose document is not there stays due."""
+    def inputs_of(self, items: Sequence[Record], around: CheckContext) -> Iterator[tuple[Record, ProbeInputs]]:
+        """Probes whose document is there, each with its inputs."""
         probes = [item for item in items if isinstance(item, DocumentProbe)]
         keys = {probe.document for probe in probes}
         documents = {document.key: document for document in around.store.by_keys(Document, keys)}
@@ -65,10 +51,12 @@ class ProbeCheck(StoreCheck):
                 continue
             earlier = sorted((s for s in siblings[document.key] if s.key < probe.key), key=lambda s: s.key)
             unknown = (line.detail.get(UNKNOWN_TAGS) for line in around.store.lineage(probe.id))
-            inputs = ProbeInputs(
-                document=document,
-                probe=probe,
-                earlier=tuple(earlier),
-                unknown_tags=tuple(next((tags for tags in unknown if tags), ())),
+            yield (
+                probe,
+                ProbeInputs(
+                    document=document,
+                    probe=probe,
+                    earlier=tuple(earlier),
+                    unknown_tags=tuple(next((tags for tags in unknown if tags), ())),
+                ),
             )
-            yield self.judge_one(inputs) if self.applies(inputs) else self.verdict(probe, "keep", self.not_applicable)

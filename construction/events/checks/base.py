@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from curation.checks.store_checks import CheckContext, StoreCheck
+from curation.checks.item_check import ItemCheck
+from curation.checks.store_checks import CheckContext
 from schemas.core.records import Record
 from schemas.events.event import TEMPLATE_TEXT, Event
 from schemas.events.questions import FactQuestion, TendencyQuestion
-from schemas.verdicts import Verdict
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,29 +33,14 @@ class EventInputs:
     earlier: tuple[TendencyQuestion, ...] = ()
 
 
-class EventCheck(StoreCheck):
-    """Base of the checks on events; written once, as ``judge_one``, for construction and for what a store holds.
-
-    Attributes:
-        not_applicable: Reason of the ``keep`` on a stored item that the check does not apply to.
-    """
+class EventCheck(ItemCheck[EventInputs]):
+    """Base of the checks on events and on their tendency questions."""
 
     on: ClassVar[str] = "tendency_question"
-    batch: ClassVar[int] = 1000
-    not_applicable: ClassVar[str] = "does not apply"
 
-    def applies(self, inputs: EventInputs) -> bool:
-        """Whether there is anything to judge; where not, construction leaves no verdict."""
-        return True
-
-    def judge_one(self, inputs: EventInputs) -> Verdict:
-        """The verdict on the event, or on the question where the check is about questions."""
-        raise NotImplementedError
-
-    def judge(self, items: Sequence[Record], around: CheckContext) -> Iterator[Verdict]:
-        """Verdicts on items of a store; a question whose event is not there stays due."""
-        for item, inputs in (self._events if self.on == Event.kind else self._questions)(items, around):
-            yield self.judge_one(inputs) if self.applies(inputs) else self.verdict(item, "keep", self.not_applicable)
+    def inputs_of(self, items: Sequence[Record], around: CheckContext) -> Iterator[tuple[Record, EventInputs]]:
+        """Events, or questions whose event is there, each with its inputs."""
+        return (self._events if self.on == Event.kind else self._questions)(items, around)
 
     def _events(self, items: Sequence[Record], around: CheckContext) -> Iterator[tuple[Record, EventInputs]]:
         questions_of: dict[str, list[FactQuestion]] = defaultdict(list)

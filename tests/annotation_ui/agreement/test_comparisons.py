@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -20,6 +19,7 @@ from curation.store.store import Store
 from schemas.core.errors import UserError
 from schemas.generated_scripts import GeneratedScript
 from tests.annotation_ui.cli.conftest import call
+from tests.support.commands import json_value
 
 
 def rated(db: RatingsDB, store: Store, *names: str) -> None:
@@ -66,7 +66,7 @@ def test_the_command_prints_strengths_and_refusals(db: RatingsDB, store: Store) 
     output = call("strengths", "pairs", "-r", db_path, "-s", store_path).output
     assert "coherence (6 comparisons in 6 cases, 0 ties)" in output and "tiny rome" in output
     assert "consistency: all of 6 comparisons are ties" in output
-    data = json.loads(call("strengths", "pairs", "-r", db_path, "-s", store_path, "--json").output)
+    data = json_value(call("strengths", "pairs", "-r", db_path, "-s", store_path, "--json").stdout)
     assert data["coherence"]["methods"]["tiny rome"]["value"] == pytest.approx(0.3466, abs=1e-4)
 
 

@@ -16,6 +16,7 @@ from curation.store.store import Store
 from schemas.core.errors import DataError, UserError
 from schemas.verdicts import Verdict
 from tests.annotation_ui.cli.conftest import call
+from tests.support.commands import json_value
 
 client: Any = pytest.importorskip("annotation_ui.label_studio.client", reason="label-studio-sdk is not installed")
 FORM = FilterQuestion.form
@@ -65,7 +66,7 @@ def test_an_export_is_read_without_a_server(pilot: tuple[Path, list[str]], tmp_p
     path = export(tmp_path / "e.json", *((item, [annotation(n, YES)]) for n, item in enumerate(items[:3])))
     words = ("label-studio", "pull", "p", "-r", db, "--export", path, "--account", "7=ann", "--json")
     result = call(*words)
-    data = json.loads(result.output)
+    data = json_value(result.stdout)
     (words_unchecked,) = data.pop("unchecked")
     assert (result.exit_code, data) == (0, {"answers": 3, "new": 3, "refused": []})
     assert "3 of 3 tasks were not checked" in words_unchecked, "never pushed from here: no digest was kept"
@@ -151,7 +152,7 @@ def test_suggestions_are_the_verdicts_on_the_campaign_s_items_only(
     with Store.open(files[1], write=True) as store:
         for item in (items[0], "f" * 20):
             store.put([Verdict(key=f"v/{item}", item_id=item, by="early_cut@1", label="drop", reason="in step 1")])
-    result = json.loads(call("label-studio", "push", "p", "-r", db, "--suggest", files[1], "--json").output)
+    result = json_value(call("label-studio", "push", "p", "-r", db, "--suggest", files[1], "--json").stdout)
     assert result == {"projects": {"*": 5, "ann": 6}, "new": 2, "known": 1}
     assert {i: [v.check for v in suggested] for i, suggested in site.suggested.items()} == {items[0]: ["early_cut"]}
 
@@ -163,5 +164,6 @@ def test_a_task_that_is_gone_there_sets_the_status_too(pilot: tuple[Path, list[s
 
 
 def test_a_password_is_printed_and_a_token_is_not(pilot: tuple[Path, list[str]], site: Site) -> None:
-    output = call("label-studio", "invite", "ann", "-r", pilot[0], "--jsonl").output
-    assert json.loads(output) == {"person": "ann", "email": "ann@x", "password": "secret"}
+    row = {"person": "ann", "email": "ann@x", "password": "secret"}
+    assert json.loads(call("label-studio", "invite", "ann", "-r", pilot[0], "--jsonl").stdout) == row
+    assert json_value(call("label-studio", "invite", "ann", "-r", pilot[0], "--json").stdout) == [row]

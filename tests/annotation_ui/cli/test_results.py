@@ -13,6 +13,7 @@ from curation.store.store import Store
 from schemas.core.errors import UserError
 from schemas.ratings import Rating
 from tests.annotation_ui.cli.conftest import call
+from tests.support.commands import json_value
 
 
 def rated(db: Path, store: Path, values: dict[str, list[int]]) -> list[str]:
@@ -103,8 +104,13 @@ def test_import_as_json_says_the_same_and_repeats_nothing(files: tuple[Path, Pat
     db, store = files
     rated(db, store, {"ann": [1, 2, 3]})
     result = call("import", "p", "-r", db, "-s", store, "--json")
-    assert json.loads(result.output) == {"answers": 3, "new": 3, "refused": []} and result.exit_code == 0
+    assert json_value(result.stdout) == {"answers": 3, "new": 3, "superseded": 0, "refused": []}
+    assert result.exit_code == 0
     assert json.loads(call("import", "p", "-r", db, "-s", store, "--json").output)["new"] == 0
+    with RatingsDB(db) as ratings:
+        answer = ratings.current_answers("p")[0]
+        ratings.save("p", "ann", answer.item, None, form=answer.form)
+    assert "2 earlier or withdrawn answers left out" in call("import", "p", "-r", db, "-s", store).output
 
 
 def test_the_report_of_an_import_that_refused_nothing_is_empty(files: tuple[Path, Path], tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from curation.store.store import Store
 from schemas.core.errors import UserError
 from tests.annotation_ui.cli.conftest import call
 from tests.annotation_ui.label_studio.test_client import Studio, annotate, campaign, client
+from tests.support.commands import json_value
 
 isolation: Any = pytest.importorskip("annotation_ui.label_studio.isolation", reason="label-studio-sdk is not installed")
 
@@ -72,7 +73,7 @@ def test_the_command_prints_passwords_once_and_pull_finds_the_servers(
     words = ("c", "-r", db.path, "--folder", tmp_path / "ls")
     with pytest.raises(UserError, match="isolate c"):
         call("label-studio", "pull", *words, "--isolated")
-    data = json.loads(call("label-studio", "isolate", *words, "--jsonl").output)
+    (data,) = json_value(call("label-studio", "isolate", *words, "--json").stdout)
     assert data["password"] == "secret of ann" and data["url"] == "http://rater-ann/projects/1/data?labeling=1"
     assert "secret" not in call("label-studio", "isolate", *words).output
     annotate(servers["http://rater-ann"].tasks[1][0], 70)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from curation.stats.agreement import alpha
-from curation.stats.bootstrap import Resampling, case_interval, cluster_bootstrap, two_way_bootstrap, two_way_interval
+from curation.stats.bootstrap import Resampling, case_means, cluster_bootstrap, two_way_bootstrap, two_way_interval
 from curation.stats.correlation import spearman
 from curation.stats.intervals import mean_interval
 from curation.stats.paired import sign_flip
@@ -50,7 +50,7 @@ def ends(interval):
 
 def test_clustering_by_case_covers_and_prompts_do_not():
     def by_case(rng):
-        return ends(case_interval(*clustered(rng)))
+        return ends(mean_interval(list(case_means(*clustered(rng)).values())))
 
     def by_prompt(rng):
         return ends(mean_interval(clustered(rng)[0]))
@@ -65,7 +65,7 @@ def test_clustering_both_ways_covers_and_by_case_does_not():
 
     def by_case(rng):
         values, cases, _ = crossed(rng)
-        return ends(case_interval(values, cases))
+        return ends(mean_interval(list(case_means(values, cases).values())))
 
     assert coverage(both, 0, 200) >= 0.92 - slack(200)
     assert coverage(by_case, 0, 200) < 0.75

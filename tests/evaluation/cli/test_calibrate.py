@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from schemas.core.errors import UserError
 from schemas.lineage import Lineage
 from schemas.ratings import TENDENCY
 from tests.support.arithmetic import go
+from tests.support.commands import json_value
 from tests.support.evaluation.calibrated import study
 from tests.support.evaluation.open_answers import open_run, rated, tendency_case
 from tests.support.judge import fill_store, rating
@@ -29,7 +29,7 @@ def call(store: Path, *args: str):
 
 def data(result):
     assert result.exit_code == 0, (result.output, result.exception)
-    return json.loads(result.stdout)
+    return json_value(result.stdout)
 
 
 def test_a_panel_and_refusals(tmp_path):

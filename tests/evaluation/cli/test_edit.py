@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 from evaluation.models.language_model import LM
 from scedit import cli
 from schemas.core.errors import UserError
+from tests.support.commands import json_value
 from tests.support.facts import peru_fact
 from tests.support.tiny import make, shuffled
 
@@ -44,7 +45,7 @@ def test_an_edit_is_saved_and_told(facts: str, tmp_path: Path) -> None:
 
 def test_json_is_one_value(facts: str, tmp_path: Path) -> None:
     result = edit("--save", str(tmp_path / "out"), "--json", facts=facts)
-    report = json.loads(result.stdout)
+    report = json_value(result.stdout)
     assert report["saved_as"] == "model" and report["facts"] == 1 and report["files"].keys() == {"model.safetensors"}
     assert {"es", "ps"} <= {s["metric"] for s in report["scores"]}
 

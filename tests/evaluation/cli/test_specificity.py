@@ -16,6 +16,7 @@ from evaluation.runs.shared_probes.opening import read_set
 from scedit import cli
 from schemas.core.errors import UserError
 from schemas.documents.specificity import SpecificitySet
+from tests.support.commands import json_value
 from tests.support.documents.pools import asked_first, near_sighted
 
 FACTORS = {"one": 0.5, "twin": 0.3, "other": 0.2}
@@ -51,7 +52,7 @@ def test_a_set_is_drawn_written_and_kept(pool: Path, tmp_path: Path) -> None:
     with Store.open(store) as kept:
         assert list(kept.all(SpecificitySet)) == [built]
     again = draw(pool, tmp_path / "again.json", "--model", "one", "--size", "3", "--json")
-    (row,) = json.loads(again.stdout)
+    (row,) = json_value(again.stdout)
     assert row["drawn"] == 3 and row["pool"] > row["candidates"] == row["left_after_each_prompt"][-1] >= 3
     assert read_set(tmp_path / "again.json").questions == built.questions
 

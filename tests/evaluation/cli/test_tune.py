@@ -11,6 +11,7 @@ from evaluation.cli.tune import tune as command
 from evaluation.models.language_model import LM
 from schemas.core.errors import UserError
 from tests.support.arithmetic import make_case
+from tests.support.commands import json_value
 from tests.support.evaluation import tuning
 from tests.support.evaluation.tuning import SPACE
 from tests.support.tiny import make
@@ -42,6 +43,9 @@ def test_the_command(tmp_path: Path, split: Split, monkeypatch: pytest.MonkeyPat
     assert "nothing was checked" in result.output
     output = CliRunner().invoke(command, [*words, "--jsonl", "--heldout", "mini"], catch_exceptions=False)
     assert json.loads(output.stdout)["method"] == "ft"
+    output = CliRunner().invoke(command, [*words, "--json", "--heldout", "mini"], catch_exceptions=False)
+    (row,) = json_value(output.stdout)
+    assert (row["method"], row["budget"]) == ("ft", 12) and "layer" in row["snippet"]
     words[words.index("--split") + 1], words[words.index("--out") + 1] = "shipped", str(tmp_path / "shipped")
     shipped = CliRunner().invoke(command, [*words, "--budget", "4", "--heldout", "mini"], catch_exceptions=False)
     assert "ft: 1 setting on 2 cases; 4 of 4 edits" in shipped.output

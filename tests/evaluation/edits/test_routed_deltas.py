@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from benchmarks.support.naive_reference import with_target
 from curation.files.artifact_cache import Cache
 from evaluation.editors.presets import make_editor
 from evaluation.edits.codebook import Codebook
@@ -27,7 +29,7 @@ from evaluation.inference.request import EditedProbes
 from evaluation.inference.scoring import score
 from evaluation.models.hooks import capture
 from evaluation.models.language_model import LM
-from schemas.answers import Answer
+from schemas.answers import Answer, GeneratedText, TargetScore
 from schemas.cases import Case
 from schemas.core.errors import UserError
 from schemas.probes import GenerateProbe, Probe, ScoreProbe
@@ -109,14 +111,60 @@ def assert_same(got: Sequence[Answer], want: Sequence[Answer]) -> None:
         assert (a.written and a.written.text) == (b.written and b.written.text)
 
 
+def output_by_hand(delta: Any, keys: Tensor, out: Tensor, length: int) -> Tensor:
+    """What a module gives under one change, token by token: keys [tokens, in], its own output [tokens, out]."""
+    if isinstance(delta, Codebook):
+        gaps = [math.dist(keys[length - 1].tolist(), key.tolist()) for key in delta.keys]
+        near = gaps.index(min(gaps))
+        rows = list(out)
+        if gaps[near] <= delta.radii[near]:
+            rows[length - 1] = delta.values[near]
+        return torch.stack(rows)
+    if isinstance(delta, SideMemories):
+        f, best, answer_of = torch.nn.functional.silu, -math.inf, out
+        for change, threshold in zip(delta.changes, delta.thresholds, strict=True):
+            moved = torch.stack([row + change @ key for key, row in zip(keys, out, strict=True)])
+            d = sum(float((f(moved[n]) - f(out[n])).norm()) for n in range(length)) / length
+            if d >= threshold and d > best:
+                best, answer_of = d, moved
+        return answer_of
+    return torch.stack([row + delta.left @ (delta.right.T @ key) for key, row in zip(keys, out, strict=True)])
+
+
+def log_probs_by_hand(lm: LM, deltas: Sequence[Any], ids: list[int], length: int) -> Tensor:
+    """One whole pass over one row whose first tokens are the prompt; routed changes after the ordinary ones."""
+    handles = []
+    for delta in sorted(deltas, key=lambda one: isinstance(one, RoutedDelta)):
+
+        def hook(_: Any, given: tuple[Tensor, ...], out: Tensor, delta: Any = delta) -> Tensor:
+            return output_by_hand(delta, given[0][0], out[0], length)[None]
+
+        handles.append(lm.module(delta.weight.removesuffix(".weight")).register_forward_hook(hook))
+    try:
+        with torch.no_grad():
+            result: Tensor = lm.model(torch.tensor([ids])).logits[0].log_softmax(-1)
+    finally:
+        for handle in handles:
+            handle.remove()
+    return result
+
+
 def slowly(lm: LM, deltas: Sequence[Any], probe: Probe) -> Answer:
-    """One edit on the model, one probe, one row a target."""
-    with WeightEdit(tuple(deltas)).on(lm):
-        if isinstance(probe, ScoreProbe):
-            alone = [probe.model_copy(update={"targets": (t,)}) for t in probe.targets]
-            found = [score(lm, [one], batch_tokens=1)[0].targets[0] for one in alone]
-            return Answer(probe=probe.id, targets=tuple(found))
-        return answer(ModelScorer(lm), [probe], rewrite=None)[0]
+    """One edit, one probe, one row a target, whole passes with hooks of PyTorch's; a text is written token by token."""
+    if isinstance(probe, ScoreProbe):
+        targets = []
+        for target in probe.targets:
+            read = with_target(lm, probe.prompt, target, probe.separator)
+            found = log_probs_by_hand(lm, deltas, read.ids, read.at)
+            total = sum(float(found[n - 1, read.ids[n]]) for n in range(read.at, len(read.ids)))
+            targets.append(TargetScore(text=target, logprob=total, tokens=len(read.ids) - read.at))
+        return Answer(probe=probe.id, targets=tuple(targets))
+    ids = lm.tokenizer(probe.prompt)["input_ids"]
+    written: list[int] = []
+    while len(written) < (probe.most or 0) and lm.tokenizer.eos_token_id not in written:
+        written.append(int(log_probs_by_hand(lm, deltas, [*ids, *written], len(ids))[-1].argmax()))
+    text = lm.tokenizer.decode(written, skip_special_tokens=True)
+    return Answer(probe=probe.id, written=GeneratedText(text=text, tokens=len(written), ended="length"))
 
 
 @pytest.mark.parametrize("layer", [1, pytest.param(2, id="the last layer")])

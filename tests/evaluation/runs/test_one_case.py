@@ -14,24 +14,17 @@ from evaluation.models.language_model import LM
 from evaluation.runs.config import DEFAULT_METRICS
 from evaluation.runs.one_case import log_probs, score_case
 from schemas.core.errors import UserError
+from tests.support.evaluation.slow_scoring import probe, slow_answer
 
 CASE = mini_split().cases[0]
 
 
 def test_log_probs_are_those_of_the_model(tiny: LM) -> None:
-    import torch
-
     logprobs = log_probs(tiny, "The capital of France is", ["Paris", "New York"], normalisation="sum")
     for text, value in logprobs.items():
-        encoded = tiny.encode("The capital of France is", text)
-        ids = torch.tensor([[*encoded.ids]])
-        start = len(encoded.ids) - len(encoded.target)
-        with torch.no_grad():
-            steps = tiny.model(input_ids=ids).logits[0].float().log_softmax(-1)
-        naive = sum(float(steps[start + i - 1, token]) for i, token in enumerate(encoded.target))
-        assert math.isclose(value, naive, abs_tol=1e-3)
-    mean = log_probs(tiny, "The capital of France is", ["New York"])["New York"]
-    tokens = len(tiny.encode("The capital of France is", "New York").target)
+        (naive,) = slow_answer(tiny, tiny.model, probe("The capital of France is", text)).targets
+        assert math.isclose(value, naive.logprob, abs_tol=1e-3)
+    mean, tokens = log_probs(tiny, "The capital of France is", ["New York"])["New York"], naive.tokens
     assert math.isclose(mean * tokens, logprobs["New York"], abs_tol=1e-4)
 
 

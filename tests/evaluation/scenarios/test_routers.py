@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
+from benchmarks.support.routing_counts import routings_by
 from curation.files.artifact_cache import Cache
 from curation.loaders import load
 from curation.shipped import events_split
 from curation.splits.split_file import make_split
-from evaluation.analysis.events.routing import Routing, routings, routings_by
+from evaluation.analysis.events.routing import Routing, routings
 from evaluation.editors.presets import make_editor
 from evaluation.editors.routed.serac import Serac
 from evaluation.editors.routed.wording import ScopeByWording, WordingRouter

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from schemas.core.errors import UserError
-from schemas.core.registry import Registry, entry_points, forget_installed, suggest
+from schemas.core.registry import Registry, entry_points, suggest
 
 SLUG, SEED = "schemas.core.ids:slug", "schemas.core.ids:seed"
 
@@ -121,23 +121,21 @@ def test_what_an_earlier_installation_left_in_a_checkout_does_not_hide_what_is_i
     assert [point.name for point in entry_points(group="scedit.thing")] == ["checkout"]
 
 
-def test_installed_packages_are_looked_through_once_and_again_when_told(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    def install(name: str) -> None:
-        place = tmp_path / f"{name}-1.dist-info"
-        place.mkdir()
+def test_installed_packages_are_looked_through_once_for_a_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def install(name: str, folder: str) -> None:
+        place = tmp_path / folder / f"{name}-1.dist-info"
+        place.mkdir(parents=True)
         (place / "METADATA").write_text(f"Name: {name}\nVersion: 1\n")
         (place / "entry_points.txt").write_text(f"[scedit.thing]\n{name} = {SLUG}\n[scedit.other]\nx = {SLUG}\n")
 
     searches: list[None] = []
-    monkeypatch.setattr("sys.path", [str(tmp_path)])
+    monkeypatch.setattr("sys.path", [str(tmp_path / "first")])
     monkeypatch.setattr("schemas.core.registry.distributions", lambda: searches.append(None) or distributions())
-    install("one")
+    install("one", "first")
     assert Registry("thing").names() == ["one"] and Registry("other").names() == ["x"]
-    install("two")
+    install("two", "second")
     assert Registry("thing").names() == ["one"] and len(searches) == 1
-    forget_installed()
+    monkeypatch.setattr("sys.path", [str(tmp_path / "first"), str(tmp_path / "second")])
     assert Registry("thing").names() == ["one", "two"] and len(searches) == 2
     monkeypatch.setattr("sys.path", [])
     assert Registry("thing").names() == [], "another path is another search"

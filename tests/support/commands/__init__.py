@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import click
 
 import scedit
@@ -26,3 +29,16 @@ def command(words: str) -> click.Command:
 def all_commands() -> dict[str, click.Command]:
     """Every command and group by its words."""
     return walk(scedit.cli)
+
+
+def json_value(printed: str) -> Any:
+    """The one value that a command printed with ``--json``.
+
+    Raises:
+        ValueError: there is more than one, something that is no JSON (NaN and Infinity among it), or nothing.
+    """
+
+    def refuse(name: str) -> Any:
+        raise ValueError(f"{name} is no JSON")
+
+    return json.loads(printed, parse_constant=refuse)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.analysis.events.routing import RoutingCounts, routing_of, routings, routings_by
+from benchmarks.support.routing_counts import routings_by
+from evaluation.analysis.events.routing import RoutingCounts, routing_of, routings
 from schemas.events.questions import SCOPE_LISTS
 from tests.support.evaluation.event_answers import prefers, said, wrote
 from tests.support.evaluation.event_runs import event_run

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 
+from benchmarks.support.naive_reference import padded, with_target
 from curation.files.artifact_cache import Cache
 from evaluation.editors.base import Editor
 from evaluation.editors.baselines import boost as module
@@ -92,7 +92,7 @@ def test_edits_from_one_pass_equal_a_pass_for_each(
     """However many backward passes are batched; the sample is tokenised once."""
     lm = make("gpt2")
     method = make_editor("boost", lm, Cache(tmp_path), {"sample": 30, "corpus": corpus})
-    want = [slope_alone(method, fact) for fact in FACTS]
+    want = [slope_alone(lm, corpus, fact, most=30) for fact in FACTS]
     for count in (32, 2):
         monkeypatch.setattr(module, "TOGETHER", count)
         for edit, slope in zip(method.edit_each(FACTS), want, strict=True):
@@ -102,12 +102,13 @@ def test_edits_from_one_pass_equal_a_pass_for_each(
     assert len({tuple(method.edit([f]).deltas[0].left[:, 0].tolist()) for f in FACTS}) == len(FACTS)
 
 
-def slope_alone(made: Any, fact: Fact) -> torch.Tensor:
-    """The slow twin: a pass and a backward pass of its own, tokens looked up by a list."""
-    lm, most = made.lm, made.params.sample
-    tokens = sorted(set(lm.encode(fact.fact_prompt, fact.new_object.text).target))
-    rows = [row[:16] for row in made._texts()[: max(1, most // 15)]]
-    ids, mask = lm.pad(rows)
+def slope_alone(lm: LM, corpus: str, fact: Fact, *, most: int) -> torch.Tensor:
+    """The slow twin: texts read anew, a pass and a backward pass of its own, tokens looked up by a list."""
+    read = with_target(lm, fact.fact_prompt, fact.new_object.text)
+    tokens = sorted(set(read.ids[read.at :]))
+    texts = Path(corpus).read_text(encoding="utf-8").split("\n\n")
+    rows = [lm.tokenizer(text)["input_ids"][:16] for text in texts[: most // 15]]
+    ids, mask = padded(lm, rows)
     added = torch.zeros(lm.layout.width, requires_grad=True)
     handle = lm.projection(lm.layout.depth - 1).register_forward_hook(lambda *call: call[2] + added)
     logits = lm.model(input_ids=ids, attention_mask=mask).logits

@@ -27,8 +27,13 @@ def ft_lm(lm: LM, folder: Path, **params: Any) -> Any:
     return make_editor("ft_lm", lm, Cache(folder), params)
 
 
+def tokens(lm: LM, text: str) -> torch.Tensor:
+    """A text as a row of tokens with an end token."""
+    return torch.tensor([[*lm.tokenizer(text)["input_ids"], lm.tokenizer.eos_token_id]])
+
+
 def loss_of(lm: LM, text: str) -> float:
-    ids = torch.tensor(token_rows(lm, [text]))
+    ids = tokens(lm, text)
     with torch.no_grad():
         return float(lm.model(input_ids=ids, labels=ids).loss)
 
@@ -38,7 +43,7 @@ def test_two_steps_are_those_of_a_plain_loop(tiny: LM, tmp_path: Path) -> None:
     twin.model.requires_grad_(True)
     optimiser = torch.optim.AdamW(twin.model.parameters(), lr=1e-3, weight_decay=0.0)
     for _ in range(2):
-        ids = torch.tensor(token_rows(twin, [EVENTS[0].text]))
+        ids = tokens(twin, EVENTS[0].text)
         twin.model(input_ids=ids, labels=ids).loss.backward()
         optimiser.step()
         optimiser.zero_grad()

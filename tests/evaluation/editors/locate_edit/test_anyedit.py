@@ -9,14 +9,14 @@ import pytest
 import torch
 from torch import Tensor
 
+from benchmarks.support.naive_reference import hooked, in_force
 from curation.files.artifact_cache import Cache
 from evaluation.covariance.covariance import Corpus, key_covariances
 from evaluation.editors.locate_edit.parts.target_windows import search_windows, windows_of
 from evaluation.editors.locate_edit.parts.value_search import SearchSettings
 from evaluation.editors.presets import make_editor, preset
-from evaluation.edits.weight_deltas import DeltaStack, DenseDelta, applied
+from evaluation.edits.weight_deltas import DeltaStack, DenseDelta
 from evaluation.inference.scoring import score
-from evaluation.models.hooks import capture
 from evaluation.models.language_model import LM
 from schemas.core.errors import DataError, ModelError
 from schemas.facts import Fact, Object
@@ -38,10 +38,10 @@ def editor(lm: LM, cache: Cache, corpus: str, **more: Any) -> Any:
 
 
 def read(lm: LM, module: Any, ids: tuple[int, ...], places: list[int], what: str) -> Tensor:
-    with torch.no_grad(), capture(module) as seen:
+    seen: list[Tensor] = []
+    with torch.no_grad(), hooked(module, lambda given, out: seen.append(given if what == "input" else out)):  # type: ignore[func-returns-value]
         lm.model(torch.tensor([ids]))
-    states: Tensor = getattr(seen, what)
-    return states[0, places].double().T
+    return seen[0][0, places].double().T
 
 
 def plain(lm: LM, requests: list[Fact], corpus: str, cache: Cache) -> list[Tensor]:
@@ -52,7 +52,7 @@ def plain(lm: LM, requests: list[Fact], corpus: str, cache: Cache) -> list[Tenso
     moments = key_covariances(lm, [0, 1], Corpus([Path(corpus)]), cache=cache)
     changes: list[Tensor] = []
     for n, layer in enumerate([0, 1]):
-        with applied(lm.model, [DenseDelta(lm.layout.weight(i), c.float()) for i, c in enumerate(changes)]):
+        with in_force(lm, [DenseDelta(lm.layout.weight(i), c.float()) for i, c in enumerate(changes)]):
             wanted, kept, now = [], [], []
             for some in windows:
                 ids, first = some[-1].ids, some[0].first

@@ -10,11 +10,10 @@ import pytest
 import torch
 from torch import Tensor
 
+from benchmarks.support.naive_reference import representations
 from curation.files.artifact_cache import Cache
 from evaluation.covariance.covariance import Corpus, key_covariances
 from evaluation.editors.locate_edit.parts import context_templates, value_search
-from evaluation.editors.locate_edit.parts.keys import subject_place
-from evaluation.models.hooks import capture
 from evaluation.models.language_model import LM
 from schemas.facts import Entity, Fact, Object
 from tests.support.editors import memit
@@ -29,11 +28,8 @@ FRANCE = peru_fact("f/france", subject=Entity(text="France"), old=Object(text="P
 
 def at_subject(lm: LM, module: Any, request: Fact, template: str, what: str) -> Tensor:
     """A module's input or output at the subject's last token, from a full pass over one prompt."""
-    place = subject_place(lm, request, template)
-    with torch.no_grad(), capture(module) as activations:
-        lm.model(torch.tensor([place.ids]))
-    result: Tensor = getattr(activations, what)
-    return result[0, place.last].double()
+    given, out = representations(lm, module, request, [template])
+    return (given if what == "input" else out)[0].double()
 
 
 def solved(method: str, k: Tensor, c: Tensor) -> Tensor:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from curation.rules.rule import Decision, Outcome, SplitRule, Threshold
-from schemas.raters import rater_of_verdict
 from schemas.verdicts import Verdict
 
 _SEVERE = ["drop", "unsure", "keep"]
@@ -18,7 +17,8 @@ def task_names(by: str) -> set[str]:
 
 
 def is_person(verdict: Verdict) -> bool:
-    return rater_of_verdict(verdict.by) is not None
+    """``person:NAME/TASK@N``."""
+    return verdict.by.startswith("person:")
 
 
 def looked_at(rule: SplitRule, verdict: Verdict) -> bool:
