@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from curation.export.columns import Column, text_column
+from curation.export.columns import Column, source_columns, text_column
 from curation.export.events.event_tables import EVENT_ROWS, EVENT_TABLES
 from curation.files.atomic import atomic_folder
 from curation.splits.case_stream import FACT
@@ -47,11 +47,7 @@ _FACT = (
     text_column("changed_on", "ISO date of a temporal change, as exact as it is known"),
     Column("paraphrases", "VARCHAR[]", "other fact prompts, filled in"),
     Column("neighbour_prompts", "VARCHAR[]", "plain prompts of other subjects that have the same old object"),
-    text_column("source", "where the fact comes from"),
-    text_column("licence", "licence that the source states"),
-    text_column("source_url", "address of the source, or null"),
-    text_column("source_item", "the record in the source, or null"),
-    text_column("source_date", "date of the source, or null"),
+    *source_columns("the fact"),
 )
 _CASE = text_column("case", "key of the case")
 _LINK = text_column("neighbour", "key of the neighbour's link; null for what asks about the edited fact")

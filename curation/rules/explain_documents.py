@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from curation.rules.document_rule import DocumentRule
-from curation.rules.explanation import Explanation, ExplanationStep, Standing, find_loss, threshold_text
+from curation.rules.explanation import Explanation, Standing, explain_request, find_loss, replaced_or_alone
 from curation.rules.request_selection import RequestRuling
 from curation.rules.rule import SplitRule
 from curation.splits.errata import Errata
@@ -27,17 +27,10 @@ def explain_document(
     key = record.key if isinstance(record, Document) else record.document
     documents, probes = store.by_keys(Document, [key]), store.of_parents(DocumentProbe, [key])
     ruling = RequestRuling(store, rule, errata, items=[record.id, *(r.id for r in (*documents, *probes))])
-    current = next((r for r in (*documents, *probes) if r.key == record.key and r.kind == record.kind), None)
-    if current is None or current.id != record.id:
-        standing = Standing("out", "this version was replaced by another")
-    elif not documents:
-        standing = Standing("out", f"its document '{key}' is not in the store")
-    else:
-        standing = _standing(ruling, record, documents[0], probes)
-    path: list[Record] = [record, *(d for d in documents if d.key != record.key)]
-    steps = tuple(ExplanationStep(r, ruling.decide(r), tuple(store.verdicts([r.id]))) for r in path)
-    limits = tuple(threshold_text(t) for t in rule.thresholds)
-    return Explanation(record.key, record.kind, standing.status, standing.why, steps, limits)
+    standing = replaced_or_alone(record, documents, probes, f"its document '{key}'") or _standing(
+        ruling, record, documents[0], probes
+    )
+    return explain_request(store, ruling, record, documents, standing)
 
 
 def _standing(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from curation.rules.event_rule import EventRule
-from curation.rules.explanation import Explanation, ExplanationStep, Standing, find_loss, threshold_text
+from curation.rules.explanation import Explanation, Standing, explain_request, find_loss, replaced_or_alone
 from curation.rules.request_selection import RequestRuling
 from curation.rules.rule import SplitRule
 from curation.splits.errata import Errata
@@ -30,18 +30,10 @@ def explain_event(
     events = store.by_keys(Event, [key])
     questions: list[AnyQuestion] = [*store.of_parents(FactQuestion, [key]), *store.of_parents(TendencyQuestion, [key])]
     ruling = RequestRuling(store, rule, errata, items=[record.id, *(r.id for r in (*events, *questions))])
-    current = next((r for r in (*events, *questions) if r.key == record.key and r.kind == record.kind), None)
-    if current is None or current.id != record.id:
-        standing = Standing("out", "this version was replaced by another")
-    elif not events:
-        standing = Standing("out", f"its event '{key}' is not in the store")
-    else:
-        standing = _standing(ruling, record, events[0], questions)
-    path: list[Record] = [record, *(e for e in events if e.key != record.key)]
-    steps = tuple(ExplanationStep(r, ruling.decide(r), tuple(store.verdicts([r.id]))) for r in path)
-    return Explanation(
-        record.key, record.kind, standing.status, standing.why, steps, tuple(threshold_text(t) for t in rule.thresholds)
+    standing = replaced_or_alone(record, events, questions, f"its event '{key}'") or _standing(
+        ruling, record, events[0], questions
     )
+    return explain_request(store, ruling, record, events, standing)
 
 
 def _standing(ruling: RequestRuling[EventRule], record: Record, event: Event, questions: list[AnyQuestion]) -> Standing:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from curation.rules.request_selection import RequestRuling
 from curation.rules.rule import Decision, Threshold, matches
+from curation.store.store import Store
 from schemas.core.records import Record
 from schemas.verdicts import Verdict
 
@@ -92,3 +95,30 @@ def threshold_text(threshold: Threshold) -> str:
     """A threshold in words, with what becomes of an item that is out."""
     clusters = ", one of each cluster stays" if threshold.clusters else ""
     return f"{threshold.text}, otherwise {threshold.then}{clusters}"
+
+
+def replaced_or_alone(
+    record: Record, requests: Sequence[Record], asked: Sequence[Record], name: str
+) -> Standing | None:
+    """Why an event or document, or what asks about it, is out before any rule is asked; None where the rule decides.
+
+    Args:
+        record: What is explained.
+        requests: The current event or document; none where it is not in the store.
+        asked: What asks about it now.
+        name: The event or document in words.
+    """
+    current = next((r for r in (*requests, *asked) if r.key == record.key and r.kind == record.kind), None)
+    if current is None or current.id != record.id:
+        return Standing("out", "this version was replaced by another")
+    return None if requests else Standing("out", f"{name} is not in the store")
+
+
+def explain_request(
+    store: Store, ruling: RequestRuling[Any], record: Record, requests: Sequence[Record], standing: Standing
+) -> Explanation:
+    """The explanation of an event or document, or of what asks about it, with the verdicts on both."""
+    path = [record, *(r for r in requests if r.key != record.key)]
+    steps = tuple(ExplanationStep(r, ruling.decide(r), tuple(store.verdicts([r.id]))) for r in path)
+    limits = tuple(threshold_text(t) for t in ruling.rule.thresholds)
+    return Explanation(record.key, record.kind, standing.status, standing.why, steps, limits)

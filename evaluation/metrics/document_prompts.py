@@ -6,6 +6,7 @@ import re
 from typing import NamedTuple
 
 from evaluation.metrics.document_choice import DocumentChoice
+from schemas.probes import ScoreProbe
 
 LABELS = ("Question:", "Answer:")
 """What stands before a question and before its answer."""
@@ -38,6 +39,20 @@ def cloze_hint(query: str) -> ClozeHint:
     if not before.strip():
         return ClozeHint()
     return ClozeHint(before.rstrip(), " " if before != before.rstrip() else "")
+
+
+def cloze_probe(purpose: str, item: str, query: str, answer: str, choice: DocumentChoice) -> ScoreProbe:
+    """Ask how probable the answer to a query is, and whether greedy writing would begin with it."""
+    prompt = prompt_of(query, choice)
+    return ScoreProbe(
+        purpose=purpose,
+        item=item,
+        prompt=prompt.text,
+        separator=prompt.separator,
+        targets=(answer,),
+        instruction=choice.instruction,
+        greedy=True,
+    )
 
 
 def prompt_of(query: str, choice: DocumentChoice, *, labels: tuple[str, str] = LABELS) -> ClozeHint:

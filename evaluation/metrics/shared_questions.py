@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from evaluation.metrics.document_choice import DocumentChoice
-from evaluation.metrics.document_prompts import prompt_of
+from evaluation.metrics.document_prompts import cloze_probe
 from schemas.core.ids import seed as seed_of
 from schemas.documents.specificity import SpecificityQuestion, SpecificitySet
 from schemas.probes import ScoreProbe
@@ -69,13 +69,4 @@ class SharedQuestions:
 
 def specificity_probe(question: SpecificityQuestion, choice: DocumentChoice) -> ScoreProbe:
     """Ask how probable the answer is, and whether greedy writing would begin with it."""
-    prompt = prompt_of(question.query, choice)
-    return ScoreProbe(
-        purpose=PURPOSE,
-        item=question.item,
-        prompt=prompt.text,
-        separator=prompt.separator,
-        targets=(question.answer,),
-        instruction=choice.instruction,
-        greedy=True,
-    )
+    return cloze_probe(PURPOSE, question.item, question.query, question.answer, choice)

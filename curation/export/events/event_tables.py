@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from curation.export.columns import Column, text_column
+from curation.export.columns import Column, source_columns, text_column
 from schemas.cases import EventCase
 from schemas.events.questions import FactQuestion
 
@@ -22,11 +22,7 @@ EVENT_TABLES: Mapping[str, tuple[Column, ...]] = {
         text_column("template", "name of the template, or null"),
         Column("roles", "VARCHAR[]", "roles of the template"),
         Column("entities", "VARCHAR[]", "the entities that fill them, in the same order"),
-        text_column("source", "where the event comes from"),
-        text_column("licence", "licence that the source states"),
-        text_column("source_url", "address of the source, or null"),
-        text_column("source_item", "the record in the source, or null"),
-        text_column("source_date", "date of the source, or null"),
+        *source_columns("the event"),
     ),
     "fact_questions": (
         _CASE,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from evaluation.metrics.document_choice import DocumentChoice
-from evaluation.metrics.document_prompts import prompt_of
+from evaluation.metrics.document_prompts import cloze_probe, prompt_of
 from schemas.documents.document import Document, DocumentProbe
 from schemas.probes import GenerateProbe, ScoreProbe
 
@@ -19,16 +19,7 @@ _FIRST_WORD = re.compile(r"(\S+)(\s+)(\S.*)", re.DOTALL)
 
 def answer_probe(probe: DocumentProbe, choice: DocumentChoice) -> ScoreProbe:
     """Ask how probable the answer is, and whether greedy writing would begin with it."""
-    prompt = prompt_of(probe.query, choice)
-    return ScoreProbe(
-        purpose=ANSWER,
-        item=probe.key,
-        prompt=prompt.text,
-        separator=prompt.separator,
-        targets=(probe.answer,),
-        instruction=choice.instruction,
-        greedy=True,
-    )
+    return cloze_probe(ANSWER, probe.key, probe.query, probe.answer, choice)
 
 
 def written_probe(probe: DocumentProbe, choice: DocumentChoice) -> GenerateProbe:
