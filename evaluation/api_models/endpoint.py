@@ -101,7 +101,7 @@ class EndpointModel:
         model: As the run's configuration names it.
     """
 
-    device, weights = "endpoint", None
+    device, other_attention, weights = "endpoint", "", None
 
     def __init__(self, model: str) -> None:
         self.name, self.revision = model.removeprefix(ENDPOINT), model

@@ -24,6 +24,11 @@ class Scorer(Protocol):
         ...
 
     @property
+    def other_attention(self) -> str:
+        """How it computes attention, where that is not as usual; empty where it is, and where none is known."""
+        ...
+
+    @property
     def device(self) -> str:
         """Where it computes: memory is measured there."""
         ...

@@ -155,8 +155,8 @@ def make_manifest(
     components = {str(k): str(v) for k, v in editor.components.items()}
     if support and editor.wants_support(params):
         components["support"] = support
-    if attention := getattr(scorer, "other_attention", ""):
-        components["attention"] = str(attention)
+    if scorer.other_attention:
+        components["attention"] = scorer.other_attention
     if variant is not None:
         components[COMPONENT] = f"{variant.name}@{variant.version}"
     data: dict[str, Any] = {

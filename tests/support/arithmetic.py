@@ -84,6 +84,7 @@ class ArithmeticLM:
 
     name: str = "arithmetic"
     revision: str = "1"
+    other_attention: str = ""
     device: str = "cpu"
     weights: None = None
     lift: dict[str, float] = field(default_factory=dict)

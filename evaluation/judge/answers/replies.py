@@ -48,7 +48,7 @@ class AnswerReply(BaseModel):
     @property
     def explanation(self) -> str:
         """The sentence that explains them; empty where none is asked for."""
-        return str(getattr(self, "reason", ""))
+        return ""
 
     @property
     def read_as(self) -> str:
@@ -83,6 +83,11 @@ class ExplainedTendencyRatings(TendencyRatings):
 
     reason: str
 
+    @property
+    def explanation(self) -> str:
+        """The sentence."""
+        return self.reason
+
 
 class ConsistencyRating(AnswerReply):
     """How far two answers say the same."""
@@ -95,6 +100,11 @@ class ExplainedConsistencyRating(ConsistencyRating):
     """How far two answers say the same, and one sentence."""
 
     reason: str
+
+    @property
+    def explanation(self) -> str:
+        """The sentence."""
+        return self.reason
 
 
 REPLIES: dict[tuple[str, str], type[AnswerReply]] = {

@@ -27,6 +27,6 @@ def test_a_method_depends_on_nothing_unless_it_says() -> None:
 def test_a_scorer_has_every_member(factory: Any) -> None:
     scorer = factory()
     members = [name for name in vars(Scorer) if not name.startswith("_")]
-    assert {"name", "revision", "device", "editable", "weights", "score", "write"} <= set(members)
+    assert {"name", "revision", "other_attention", "device", "editable", "weights", "score", "write"} <= set(members)
     assert all(hasattr(scorer, name) for name in members)
     assert isinstance(scorer.device, str)

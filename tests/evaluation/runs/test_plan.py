@@ -43,13 +43,12 @@ def test_what_changes_a_run_id(change):
 
 
 def test_another_attention_is_another_run_and_the_usual_one_is_not() -> None:
-    def key(attention: str | None) -> str:
-        lm = ArithmeticLM()
-        if attention is not None:
-            lm.other_attention = attention  # type: ignore[attr-defined]
+    def key(attention: str) -> str:
+        lm = ArithmeticLM(other_attention=attention)
         return make_manifest(ArithmeticEditor("push", {}), scorer=lm, dtype="float32", split=make_cases()).key
 
-    assert key("") == key(None) != key("eager")
+    usual = make_manifest(ArithmeticEditor("push", {}), scorer=ArithmeticLM(), dtype="float32", split=make_cases()).key
+    assert key("") == usual != key("eager")
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from annotation_ui.app.page_context import cookie_name
@@ -41,18 +41,20 @@ class AppSession:
         """Connect and read the page: what a reload does."""
         from websockets.sync.client import connect
 
-        with _one_error():
-            self._socket = connect(
-                self.app.url.replace("http", "ws") + "_stcore/stream",
-                subprotocols=["streamlit"],  # type: ignore[list-item]
-                additional_headers={"Cookie": f"{cookie_name(self.app.ratings)}={self.token}"},
-                proxy=None, max_size=None, open_timeout=PATIENCE, close_timeout=1,
-            )  # fmt: skip
-        self._run({}, "")
+        with ExitStack() as stack:
+            with _one_error():
+                self._socket = stack.enter_context(connect(
+                    self.app.url.replace("http", "ws") + "_stcore/stream",
+                    subprotocols=["streamlit"],  # type: ignore[list-item]
+                    additional_headers={"Cookie": f"{cookie_name(self.app.ratings)}={self.token}"},
+                    proxy=None, max_size=None, open_timeout=PATIENCE, close_timeout=1,
+                ))  # fmt: skip
+            self._run({}, "")
+            self._open = stack.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._socket.close()
+        self._open.close()
 
     def answer(self, values: list[int]) -> None:
         """Fill in the form with the values (points of the scale) and save; returns once the next page is whole.
