@@ -16,7 +16,7 @@ COMMANDS: dict[str, Command | Group] = {
         "construction.cli.construct:construct", "Have a language model write questions, scripts and prompts for facts."
     ),
     "prompts": Command("construction.cli.prompts:prompts", "List, render or copy the prompts for language models."),
-    "data": Group("Bring facts and texts in, and look at files before that.", "data import shipped --store my.duckdb"),
+    "data": Group("Import facts and texts, and check files first.", "data import shipped --store my.duckdb"),
     "data import": Command("curation.cli.data:import_", "Import facts into a store."),
     "data import-scripts": Command(
         "construction.cli.construct:import_scripts",
@@ -59,7 +59,7 @@ COMMANDS: dict[str, Command | Group] = {
     "split diff": Command("curation.cli.releases:diff", "Compare two splits: files, or names in a store."),
     "split errata": Group(
         "Record known faults of items, applied when a split is frozen.",
-        'split errata add facts/cf/P36/france "wrong capital" --file errata.jsonl',
+        'split errata add facts/cf/P36/france "wrong capital" --errata errata.jsonl',
     ),
     "split errata add": Command("curation.cli.releases:errata_add", "Add an erratum to a file."),
     "split errata withdraw": Command("curation.cli.releases:errata_withdraw", "Take back errata; they stay on record."),
@@ -75,7 +75,7 @@ COMMANDS: dict[str, Command | Group] = {
     "split overlap": Command("curation.cli.overlap:overlap", "Check what two collections share."),
     "split scope-readable": Command(
         "curation.cli.scope_readable:scope_readable",
-        "Measure whether scope can be told from questions without their events.",
+        "Measure whether a question's scope can be guessed without its event.",
     ),
     "split release": Command("curation.cli.releases:release", "Release a split with a checked version number."),
     "split publish": Command(
@@ -102,7 +102,7 @@ COMMANDS: dict[str, Command | Group] = {
     "annotate label-studio down": Command("annotation_ui.cli.label_studio:down", "Stop the server."),
     "annotate links": Command("annotation_ui.cli.crowd:links", "Write a personal link for each rater (CSV)."),
     "annotate participants": Command(
-        "annotation_ui.cli.crowd:participants", "Show raters as crowd services need them."
+        "annotation_ui.cli.crowd:participants", "List raters in the form that crowd services ask for."
     ),
     "annotate add-scripts": Command("annotation_ui.cli.results:add_scripts", "Add generated scripts to a store."),
     "annotate import": Command("annotation_ui.cli.results:import_", "Import a campaign's answers into the store."),
@@ -116,7 +116,7 @@ COMMANDS: dict[str, Command | Group] = {
     "edit": Command("evaluation.cli.edit:edit", "Edit facts into a model and save it, or as a LoRA adapter."),
     "run-api": Command("evaluation.cli.api_models:run_api", "Edit a model behind a chat endpoint through its prompt."),
     "report": Command("evaluation.cli.run:report", "Write tables and report.html from finished runs."),
-    "results": Group("Look further into finished runs.", "results extract-scripts runs/mine --store my.duckdb"),
+    "results": Group("Analyse finished runs further.", "results extract-scripts runs/mine --store my.duckdb"),
     "results extract-scripts": Command(
         "evaluation.cli.extract_scripts:extract_scripts", "Extract the scripts that a run's models wrote."
     ),
@@ -127,7 +127,7 @@ COMMANDS: dict[str, Command | Group] = {
         "evaluation.cli.results.forgetting:forgetting", "Show how much earlier edits are forgotten in a sequence."
     ),
     "results item-analysis": Command(
-        "evaluation.cli.results.item_analysis:item_analysis", "Show whether a run's cases tell its methods apart."
+        "evaluation.cli.results.item_analysis:item_analysis", "Show which cases of a run discriminate between methods."
     ),
     "results table": Command(
         "evaluation.cli.results.table:table", "Write all answers, scores and figures as Parquet tables."

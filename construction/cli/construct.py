@@ -42,7 +42,7 @@ _REPLACE = "Like --add, but only the new generation counts; the earlier one stay
 @click.command()
 @click.argument("facts")
 @store_option("store", also="Created if absent.")
-@shared_option("--format", "format_name", also="One of scedit data formats; found from the file when left out.")
+@shared_option("--format", "format_name", also="One of scedit data formats; detected when left out.")
 @click.option("--skip-bad", is_flag=True, help="Leave bad records out instead of stopping.")
 @click.option(
     "--profile",

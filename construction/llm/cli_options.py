@@ -40,7 +40,9 @@ _OPTIONS = (
         "--timeout", type=_POSITIVE, help="Seconds until a call is given up (120; a model on this machine: 3600)."
     ),
     click.option("--max-cost", type=click.FloatRange(min=0), help=_COST),
-    click.option("--max-tokens", type=click.IntRange(min=0), help="Budget in tokens, likewise."),
+    click.option(
+        "--max-tokens", type=click.IntRange(min=0), help="Budget in tokens, earlier runs on the same journal included."
+    ),
     click.option(
         "--reply-tokens",
         type=click.IntRange(min=1),
@@ -54,7 +56,7 @@ _OPTIONS = (
         type=_POSITIVE,
         default=30.0,
         show_default=True,
-        help="Seconds between two looks at a batch.",
+        help="Seconds between two checks of a batch.",
     ),
     click.option("--attempts", type=click.IntRange(1, 10), help=_ATTEMPTS),
     shared_option("--retry-failed", is_flag=True, also=_FAILED),

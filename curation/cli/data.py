@@ -40,7 +40,7 @@ def _reading_options(command: F) -> F:
         click.option("--skip-bad", is_flag=True, help="Leave bad records out instead of stopping."),
         click.option("--mapping", type=click.Path(path_type=Path), help=mapping),
         click.option("--map", "columns", multiple=True, metavar="FIELD=COLUMN", help=table),
-        shared_option("--format", "format_name", also="One of scedit data formats; found from the file when left out."),
+        shared_option("--format", "format_name", also="One of scedit data formats; detected when left out."),
     ):
         command = option(command)
     return command
@@ -122,7 +122,7 @@ def formats(as_json: bool) -> None:
 
 @click.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
-@shared_option("--format", "format_name", also="One of scedit data formats; found from the file when left out.")
+@shared_option("--format", "format_name", also="One of scedit data formats; detected when left out.")
 @click.option("--examples", type=click.IntRange(min=0), default=1, show_default=True, help="Examples of each kind.")
 @click.option("--strict", is_flag=True, help="End with code 1 where a record cannot be used.")
 @click.option(

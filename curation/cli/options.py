@@ -41,7 +41,7 @@ TEXTS = {
     "--errata": "File of known faults (JSONL), as scedit split errata add writes it.",
     "--resamples": "Bootstrap resamples for the intervals.",
     "--retry-failed": "Try again what failed.",
-    "--force": "Replace what stands at the output, though this command did not write it or it was changed since.",
+    "--force": "Replace an output that another command wrote or that was changed since.",
 }
 
 

@@ -117,8 +117,8 @@ def demo(context: click.Context, out: str | None, model: str, *, events: bool, d
     stopped. No key, GPU or network is needed; the model 'local' is fetched first, once (1.06 GB). The numbers show the
     machinery, not how methods rank on large models.
 
-    With --events, two events of templates and two of a topic are worded by the model; with --documents, it writes
-    probes about two documents. The run takes hand-written ones.
+    With --events, the model words two events from templates and two from a topic; with --documents, it writes probes
+    about two documents. The run itself uses hand-written ones.
     """
     if events and documents:
         raise click.UsageError("give --events or --documents, not both")

@@ -28,7 +28,7 @@ MOST_RELATIONS = 8
 def item_analysis(
     folder: Path, metrics: tuple[str, ...], normalisation: Any, draws: int, seed: int, as_json: bool
 ) -> None:
-    """Show whether the cases of the run in FOLDER tell its methods apart.
+    """Show which cases of the run in FOLDER discriminate between its methods.
 
     Split-half reliability of the methods' order, how many items all methods or none pass, how items correlate with the
     other cases, and which relations move the result most when they are left out. Null methods do not take part.
