@@ -61,7 +61,8 @@ def start(file: BinaryIO, path: Path) -> None:
     """
     head = file.read(4)
     file.seek(3 if head.startswith(codecs.BOM_UTF8) else 0)
-    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+    unmarked = len(head) == 4 and b"\0\0" in (head[::2], head[1::2])  # every other byte of plain letters
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or unmarked:
         raise DataError("not UTF-8 text but UTF-16", where=str(path), fix="save it as UTF-8")
     for magic, name in _FOREIGN:
         if head.startswith(magic):

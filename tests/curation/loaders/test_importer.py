@@ -324,7 +324,9 @@ def test_a_second_placeholder_is_refused(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("encoding", "message"), [("utf-16", "not UTF-8 text but UTF-16"), ("latin-1", "line 2: .*not UTF-8 text")]
+    ("encoding", "message"),
+    [(name, "not UTF-8 text but UTF-16") for name in ("utf-16", "utf-16-be")]
+    + [("latin-1", "line 2: .*not UTF-8 text")],
 )
 def test_a_table_in_another_encoding(tmp_path: Path, encoding: str, message: str) -> None:
     (tmp_path / "f.csv").write_bytes(CAPITALS.replace("Peru", "Côte d'Ivoire").encode(encoding))

@@ -81,6 +81,8 @@ def test_faults_are_named_by_place(
         (b"PK\x03\x04", "a zip file"),
         (b"PAR1", "a Parquet file"),
         ('{"a": 1}'.encode("utf-16"), "UTF-16"),
+        ('{"a": 1}'.encode("utf-16-le"), "UTF-16"),
+        ('{"a": 1}'.encode("utf-16-be"), "UTF-16"),
         (b" \n ", "empty"),
     ],
 )

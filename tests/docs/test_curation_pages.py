@@ -1,0 +1,106 @@
+"""Pages on curation, command by command, in an empty folder outside the clone; an endpoint is scripted."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import scedit
+from curation.loaders.importer import import_split
+from curation.shipped import mini_split
+from curation.splits.split_file import make_split
+from schemas.core.errors import UserError
+from tests.docs.pages import DOCS, blocks
+from tests.support.scripted_server import ScriptedServer
+
+pytestmark = pytest.mark.slow
+
+PEER = {"subject": "Peru", "relation": "P36", "prompt": "The capital of {} is", "old": "Lima", "new": "Oslo"}
+
+
+def lines(page: str) -> list[str]:
+    """Every command of a page, in its order."""
+    texts = [block.text for block in blocks(DOCS / page) if block.info in ("", "sh", "bash")]
+    return [line for text in texts for line in text.splitlines() if line.startswith("scedit ")]
+
+
+def run(line: str) -> str:
+    """A command as the page prints it; what it said. Its one sentence is raised where it fails."""
+    words = shlex.split(line, comments=True)[1:]
+    outcome = CliRunner().invoke(scedit.cli, words, standalone_mode=False, catch_exceptions=False)
+    return outcome.output
+
+
+@pytest.fixture(autouse=True)
+def outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The empty folder that the commands are typed in."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def counterfact(case_id: int, subject: str) -> dict[str, object]:
+    rewrite = {"prompt": "The mother tongue of {} is", "relation_id": "P103", "subject": subject}
+    rewrite |= {"target_new": {"str": "English", "id": "Q1860"}, "target_true": {"str": "French", "id": "Q150"}}
+    lists = ("paraphrase_prompts", "neighborhood_prompts", "attribute_prompts", "generation_prompts")
+    return {"case_id": case_id, "pararel_idx": 1, "requested_rewrite": rewrite} | {name: [] for name in lists}
+
+
+def test_store(outside: Path) -> None:
+    (outside / "facts.csv").write_text("subject,relation,prompt,old,new\nPeru,P36,The seat of {} is in,Lima,Oslo\n")
+    for name, place, subject in (("counterfact", 0, "Zola"), ("edits", 1, "Sand"), ("others", 0, "Hugo")):
+        (outside / f"{name}.json").write_text(json.dumps([counterfact(place, subject)]))
+    outputs = []
+    for line in (commands := lines("store.md")):
+        if "corrected" in line:
+            (outside / "edits.json").write_text(json.dumps([counterfact(1, "Proust")]))
+        outputs.append(run(line))
+    assert "1 changed" in "".join(outputs) and "changed: counterfact/1\n" in "".join(outputs)
+    assert (outside / "again.duckdb").stat().st_size > 1000 and (outside / "copy.jsonl").exists()
+    assert len(commands) == 21
+
+
+def test_duplicates(outside: Path) -> None:
+    for line in lines("duplicates.md"):
+        if "embedding" in line:  # its model is one to fetch
+            try:
+                run(line)
+            except UserError as error:
+                assert "all-MiniLM-L6-v2" in str(error) and "\n" not in str(error)
+        elif "--fail-on" in line:
+            assert "19" in (text := CliRunner().invoke(scedit.cli, shlex.split(line, comments=True)[1:]).output), text
+        else:
+            assert run(line)
+    assert sorted(p.name for p in (outside / "parts").iterdir())
+
+
+def test_publish(outside: Path) -> None:
+    for line in lines("publish.md"):
+        run(line)
+    assert {"README.md", "croissant.json", "mini.jsonl"} <= {p.name for p in (outside / "release").iterdir()}
+
+
+@pytest.mark.parametrize("content", [PEER, [PEER, {**PEER, "old": "Cusco"}]])
+def test_defects(outside: Path, content: object) -> None:
+    rows = content if isinstance(content, list) else [content]
+    (outside / "FILE_OR_FOLDER").mkdir()
+    for place in (outside / "FILE", outside / "FILE_OR_FOLDER" / "a.jsonl"):
+        place.write_text("\n".join(map(json.dumps, rows)) + "\n")
+    for line in lines("defects.md"):
+        assert ("contradictory" in run(line)) == (len(rows) > 1)
+
+
+@pytest.mark.model
+def test_leakage(outside: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The commands but the last two, whose weights (gpt2) are to be fetched."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    import_split(make_split("mini", mini_split().cases[:2]), outside / "my.duckdb", origin="tests")
+    verify, ask, predict, *_ = lines("leakage.md")
+    assert "calls" in (text := run(verify)) and "verify_depends" in text
+    with ScriptedServer(lambda _: json.dumps({"why": "nothing", "quotes": []})) as server:
+        text = run(ask.replace("http://127.0.0.1:8000/v1", server.url))
+    assert "verify_leak@1" in text and "keep" in text and server.requests
+    assert "14 prompts, 14 measured" in run(predict)
