@@ -32,6 +32,13 @@ class Frozen(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
 
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy with some fields replaced; what was computed of the fields (an id) is computed anew."""
+        copied = super().model_copy(update=update, deep=deep)
+        for computed in copied.__dict__.keys() - type(copied).model_fields.keys():
+            del copied.__dict__[computed]
+        return copied
+
 
 class Record(Frozen):
     """Something the store keeps.
@@ -51,13 +58,6 @@ class Record(Frozen):
     def canonical(self) -> str:
         """The payload's canonical JSON text, of which the id is made."""
         return canonical_text(self)
-
-    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """A copy with some fields replaced; it has an id of its own (pydantic would copy the cached one)."""
-        copied = super().model_copy(update=update, deep=deep)
-        for cached in ("id", "canonical_once"):
-            copied.__dict__.pop(cached, None)
-        return copied
 
     def payload(self) -> dict[str, Any]:
         """The record as plain JSON values."""

@@ -99,3 +99,11 @@ def test_an_edit_leaves_the_instruction_alone_and_may_call_for_another(probe: Sc
     other = variant.model_copy(update={"instruction_in_context": "Use the event."})
     assert instructed(other, with_event) == f"Use the event.\n\nEvent: Lima moved.\n{probe.prompt}"
     assert instructed(other, lambda prompt: prompt) == instructed(other, None) == f"Answer.\n\n{probe.prompt}"
+
+
+@pytest.mark.parametrize("probe", [ScoreProbe(purpose="fact", item="x", prompt="Paris is in", targets=("France",))])
+def test_a_changed_copy_has_an_id_of_its_own(probe: ScoreProbe) -> None:
+    before = probe.id
+    changed = probe.model_copy(update={"prompt": "Lima is in"})
+    assert changed.id == ScoreProbe(purpose="fact", item="x", prompt="Lima is in", targets=("France",)).id != before
+    assert probe.id == before and probe.model_copy().id == before
