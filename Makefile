@@ -47,7 +47,7 @@ test: $(READY)
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 4 --dist loadfile --durations=10 -m "not slow and not gpu and not api"
 
 test-slow: $(READY)
-	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 4 --dist loadfile --durations=40 -m "slow and not gpu and not api"
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder --durations=40 -m "slow and not gpu and not api"
 
 lint: $(READY)
 	@$(BIN)/ruff check .

@@ -48,6 +48,35 @@ settings.load_profile("unhurried")
 _ROOT = Path(__file__).resolve().parent.parent
 
 
+LONGEST = (
+    "evaluation/scenarios/test_memit_parity.py",
+    "evaluation/cli/test_demo.py",
+    "contracts/pretended_device/test_editors_suite.py",
+    "annotation_ui/app/test_main.py",
+    "contracts/pretended_device/test_evaluation_suite.py",
+    "evaluation/scenarios/test_parity.py",
+    "evaluation/runs/distributed/test_ray_engine.py",
+    "construction/scenarios/test_killed.py",
+    "evaluation/scenarios/test_killed.py",
+    "annotation_ui/app/rating/test_form.py",
+    "docs/test_rating_page.py",
+    "annotation_ui/label_studio/test_server.py",
+)
+"""Files that take minutes, the longest first."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest files begin first (``make test-slow``), so that at the end no worker is left alone with one."""
+    places = {name: place for place, name in enumerate(LONGEST)}
+    folder = Path(__file__).parent
+
+    def place(item: pytest.Item) -> int:
+        path = item.path.relative_to(folder) if item.path.is_relative_to(folder) else item.path
+        return places.get(path.as_posix(), len(LONGEST))
+
+    items.sort(key=place)
+
+
 def shared_folder() -> Path | None:
     """The folder of real test data: SCEDIT_SHARED, or ../shared beside the repository."""
     location = os.environ.get("SCEDIT_SHARED")

@@ -13,8 +13,9 @@ import pytest
 from tests.support import ROOT
 
 QUICK = ["edits"]
-WIDE = ["regimes", "saved_edits", "engines", "editors/fine_tuning", "editors/locate_edit"]
-"""Not ``inference`` and ``models``: tests there hand tensors of their own, on the CPU, to the product."""
+WIDE = ["regimes", "saved_edits", "engines"]
+"""Those of methods: ``test_editors_suite``, a file of its own for another worker. Not ``inference`` and ``models``:
+tests there hand tensors of their own, on the CPU, to the product."""
 
 ONE_LAYOUT = () if os.environ.get("SCEDIT_EVERY_LAYOUT") else ("-k", "not gpt2")
 """Tests that run for two layouts run for one here: the suites of methods and runs try all layouts on the card."""
