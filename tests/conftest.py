@@ -48,6 +48,9 @@ settings.load_profile("unhurried")
 _ROOT = Path(__file__).resolve().parent.parent
 
 
+# Workers of Ray would get what other tests leave of the processors: minutes instead of seconds.
+os.environ.setdefault("RAY_worker_niceness", "0")
+
 LONGEST = (
     "evaluation/scenarios/test_memit_parity.py",
     "evaluation/cli/test_demo.py",
