@@ -8,7 +8,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from annotation_ui.tasks.forms import Field, Form
+from annotation_ui.tasks.forms import COMMENT, Field, Form
 
 
 def class_of(key: str) -> str:
@@ -47,6 +47,17 @@ def keyboard_shortcuts(form: Form, keys: Mapping[str, str], save: str, *, auto_s
     }
     script = Path(__file__).with_name("assets").joinpath("keyboard.js").read_text(encoding="utf-8")
     st.components.v2.component("scedit_keys", js=script)(data=json.dumps(data), key="keys")
+
+
+def can_save_at_once(form: Form) -> bool:
+    """Whether nothing is left to do once every question is answered: no marks, no tags, no text but the comment.
+
+    Example:
+        >>> from annotation_ui.campaigns.campaign import make_task
+        >>> [can_save_at_once(make_task(name).form) for name in ("rate_script", "curate_probe")]
+        [True, False]
+    """
+    return all(f.kind in ("yes_no", "scale", "one") or f.name == form.reasons or f == COMMENT for f in form.fields)
 
 
 def is_set(form: Form, field: Field) -> bool:

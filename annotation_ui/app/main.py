@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
@@ -67,12 +68,15 @@ def _browser_language() -> str | None:
 
 
 def _preferences(db: RatingsDB, person: str) -> dict[str, str]:
-    """What a person chose; read once a session, and put where the switches of the page find it."""
-    if "preferences" not in st.session_state:
-        st.session_state["preferences"] = read_preferences(db, person)
+    """What a person chose; read once a session and person, and put where the switches of the page find it."""
+    if st.session_state.get("preferences-of") != person:  # another may have logged in where a session had ended
+        for name in ("highlight", "auto_save", "language"):
+            st.session_state.pop(name, None)
+        st.session_state["preferences-of"], st.session_state["preferences"] = person, read_preferences(db, person)
     preferences: dict[str, str] = st.session_state["preferences"]
-    for name, usual in (("highlight", "yes"), ("auto_save", "no")):
-        st.session_state[name] = st.session_state.get(name, preferences.get(name, usual) == "yes")
+    for name, usual in (("highlight", "yes"), ("auto_save", "")):  # without a choice: see annotation_ui.app.rate
+        if value := preferences.get(name, usual):
+            st.session_state[name] = st.session_state.get(name, value == "yes")
     return preferences | ({"language": st.session_state["language"]} if "language" in st.session_state else {})
 
 
@@ -85,7 +89,7 @@ def _navigate(context: PageContext) -> None:
         def run() -> None:
             show(context)  # type: ignore[operator]
 
-        return st.Page(run, title=title, url_path=path, default=first)
+        return st.Page(run, title=title, url_path="home" if first else path, default=first)
 
     if context.person.role == "lead":
         pages = [
@@ -103,12 +107,19 @@ def _navigate(context: PageContext) -> None:
             page(guidelines.show, context.say("page_guidelines"), "guidelines"),
         ]
         st.session_state["rate_page"] = pages[0]
+    opening = "progress" if context.person.role == "lead" else "rate"
+    pages.append(_own_address(pages[0], opening))
     chosen = st.navigation(pages, position="top" if context.person.role == "lead" else "sidebar")  # type: ignore[arg-type]
     with st.sidebar:
         widgets.account_box(context)
     if chosen is not st.session_state.get("rate_page"):
         item_view.forget_held_item()
     chosen.run()
+
+
+def _own_address(first: Any, path: str) -> Any:
+    """The first page by its own address: Streamlit knows that page by the bare address alone ("Page not found")."""
+    return st.Page(lambda: st.switch_page(first), title=first.title, url_path=path, visibility="hidden")
 
 
 if __name__ == "__main__":

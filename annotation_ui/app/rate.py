@@ -10,6 +10,7 @@ from typing import Literal
 import streamlit as st
 
 from annotation_ui.app import widgets
+from annotation_ui.app.keyboard import can_save_at_once
 from annotation_ui.app.page_context import PageContext
 from annotation_ui.app.rating.form import show_skip
 from annotation_ui.app.rating.item_view import ItemView, show_item
@@ -24,6 +25,7 @@ from annotation_ui.ratings.records import Assignment, Campaign
 from annotation_ui.ratings.skips import skipped_items
 from annotation_ui.tasks.forms import Form
 from schemas.core.errors import StoreError, UserError
+from schemas.core.ids import digest
 
 _TIMED = 5  # answers before the time that is left is estimated
 
@@ -83,7 +85,8 @@ def _open_campaign(name: str) -> None:
 def _ask_consent(context: PageContext, consent: str) -> None:
     st.subheader(context.say("before_begin"))
     widgets.show_text(context.say("consent"), consent)
-    if st.button(context.say("agree"), type="primary"):
+    # a button for each text: one that was pressed below another text agrees to nothing
+    if st.button(context.say("agree"), type="primary", key=f"agree-{digest([consent])}"):
         raters.consent(context.db, context.person.name, consent)
         st.rerun()
 
@@ -138,6 +141,8 @@ def _progress(
     count, passed = sum(a.item in done for a in mine), sum(a.item in skipped for a in mine)
     words = [context.say("done", done=count, of=len(mine))]
     words += [context.say("skipped", count=passed)] if passed else []
+    who, saved = st.session_state.get("saved-last", ("", ""))  # another person may have logged in in this tab
+    words += [context.say("saved_last", answers=saved)] if saved and who == context.person.name else []
     times = [seconds for seconds in done.values() if seconds is not None]
     left = len(mine) - count - passed
     if left and len(times) >= _TIMED:
@@ -154,12 +159,17 @@ def _progress(
 def _options(context: PageContext, form: Form) -> None:
     """What a person may choose for the look and the pace of the page; kept with the account.
 
-    Items about events have no two objects that could be highlighted.
+    Items about events have no two objects that could be highlighted. Until somebody chooses, an answer is saved by the
+    last key wherever the form asks for nothing after it.
     """
+    chosen: dict[str, str] = st.session_state.setdefault("preferences", {})
+    if "auto_save" not in chosen:
+        st.session_state["auto_save"] = can_save_at_once(form)
 
     def keep(name: str) -> None:
+        chosen[name] = "yes" if st.session_state[name] else "no"
         with suppress(StoreError), widgets.opened_again(context) as db:  # of this visit only, then
-            keep_preference(db, context.person.name, name, "yes" if st.session_state[name] else "no")
+            keep_preference(db, context.person.name, name, chosen[name])
 
     with st.sidebar:
         st.caption(context.say("options"))

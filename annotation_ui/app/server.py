@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Awaitable, Callable, MutableMapping
 from pathlib import Path
@@ -101,7 +102,7 @@ async def _draft(ratings: Path, request: Request) -> Response:
             person = raters.authenticate(db, token)
             if person is None or person.name != body.get("person"):
                 return PlainTextResponse(_ENDED, 401)
-            campaign, item = str(body.get("campaign")), str(body.get("item"))
+            campaign, item = (str(body.get(k)).encode(errors="replace").decode() for k in ("campaign", "item"))
             form = task_of(db, campaign).form
             keep_draft(db, campaign, person.name, item, body["answers"], form)
         return Response(status_code=204)
@@ -121,11 +122,14 @@ def _is_own_request(request: Request) -> bool:
 
 
 async def _body(request: Request) -> dict[str, Any] | None:
-    """The JSON object that was sent; None where it is none, or is too long."""
-    if int(request.headers.get("content-length") or 0) > LARGEST:
-        return None
+    """The JSON object that was sent; None where it is none, or is too long (it is read no further then)."""
+    sent = bytearray()
+    async for part in request.stream():
+        sent += part
+        if len(sent) > LARGEST:
+            return None
     try:
-        body = await request.json()
+        body = json.loads(sent)
     except (ValueError, RecursionError):
         return None
     return body if isinstance(body, dict) else None

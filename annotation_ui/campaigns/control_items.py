@@ -58,6 +58,8 @@ def read_control_items(path: Path, task: RatingTask) -> list[RaterControlItem]:
 def _check_known(known: RaterControlItem, task: RatingTask, where: str) -> None:
     if known.purpose not in ("training", "attention"):
         raise DataError(f"the purpose is '{known.purpose}'", where=where, allowed="training, attention")
+    if known.tolerance < 0:
+        raise DataError(f"the tolerance is {known.tolerance}", where=where, allowed="0 and more points")
     names = {f.name for f in task.form.asked_fields()}
     for name, value in known.expected.items():
         if name not in names:
@@ -65,7 +67,7 @@ def _check_known(known: RaterControlItem, task: RatingTask, where: str) -> None:
         if fault := task.form.field(name).fault(value):
             raise DataError(f"expected answer: {fault}", where=where)
     wanted = {s.name for s in task.form.shows if not s.optional}
-    if missing := wanted - set(known.shown):
+    if missing := wanted - {name for name, text in known.shown.items() if text.strip()}:
         raise DataError(f"nothing is shown as '{sorted(missing)[0]}'", where=where, allowed=", ".join(sorted(wanted)))
 
 

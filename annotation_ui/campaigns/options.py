@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 from pydantic import field_validator
 
+from annotation_ui.ratings.addresses import web_address
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.records import Campaign
 from schemas.core.config import Options, validate
 from schemas.core.errors import UserError
+
+LONGEST_CONSENT = 100_000  # characters
 
 
 class CampaignOptions(Options):
@@ -58,12 +60,20 @@ class CampaignOptions(Options):
     @field_validator("completion_url")
     @classmethod
     def _check_url(cls, url: str) -> str:
-        parts = urlsplit(url)
-        if url and (
-            parts.scheme != "https" or not parts.hostname or any(c.isspace() or not c.isprintable() for c in url)
-        ):
+        if url and web_address(url, "https") is None:
             raise ValueError("a completion address begins with https:// and names a host")
         return url
+
+    @field_validator("consent")
+    @classmethod
+    def _check_consent(cls, text: str) -> str:
+        if text and not text.strip():
+            raise ValueError("the consent text is empty; write what raters agree to, or leave it out")
+        if any(c in text for c in "\x00\ufffd") or any("\ud800" <= c <= "\udfff" for c in text):
+            raise ValueError("the consent text is no plain text; save it as UTF-8")
+        if len(text) > LONGEST_CONSENT:
+            raise ValueError(f"the consent text has {len(text)} characters; allowed: at most {LONGEST_CONSENT}")
+        return text
 
 
 def campaign_options(db: RatingsDB, name: str, options: Mapping[str, Any]) -> CampaignOptions:

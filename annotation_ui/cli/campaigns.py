@@ -101,7 +101,7 @@ def new(
     task = make_task(task_name)
     extra = read_control_items(known, task) if known else []
     if consent:
-        options["consent"] = read_text(consent, "consent text")
+        options["consent"] = read_text(consent, "consent text", encoding="utf-8-sig") or " "  # empty: refused as such
     if options["number"] is not None and options["percent"] is not None:
         raise click.UsageError("--number and --percent say the same thing: give one of them")
     with Store.open(store_path) as store, RatingsDB(db_path, create=True) as db:

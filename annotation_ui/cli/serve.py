@@ -31,6 +31,7 @@ def serve(db_path: Path, store: Path | None, host: str, port: int, allow_network
 
     Example: scedit annotate serve --ratings r.sqlite --port 8501
     """
+    from annotation_ui.interface.texts import language_faults
     from annotation_ui.ratings.database import RatingsDB
     from schemas.core.errors import MissingPackage, UserError
 
@@ -41,6 +42,8 @@ def serve(db_path: Path, store: Path | None, host: str, port: int, allow_network
     if importlib.util.find_spec("streamlit") is None:
         raise MissingPackage("streamlit", extra="annotate")
     RatingsDB(db_path).close()  # a wrong path is told here, not in the browser
+    for fault in language_faults():
+        click.echo(f"A language is not offered: {fault}", err=True)
     click.echo(f"The rating app: http://{host}:{port}   Stop with Ctrl-C.", err=True)
     raise SystemExit(subprocess.call(command(db_path, store, host=host, port=port), env=environment()))
 

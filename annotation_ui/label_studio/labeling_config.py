@@ -129,7 +129,9 @@ def parse_result(
         if isinstance(name, str) and name in places:
             field, text = places[name]
             mark_or_fault = _mark(region.get("value"), text, (shown or {}).get(text, ""))
-            if isinstance(mark_or_fault, str):
+            if region.get("to_name") not in (None, f"shown_{text}"):
+                faults.append(f"'{field.name}' in '{text}' was set in another text")
+            elif isinstance(mark_or_fault, str):
                 faults.append(f"'{field.name}' {mark_or_fault}")
             else:
                 answers.setdefault(field.name, []).append(mark_or_fault)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import NamedTuple
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 from annotation_ui.ratings import raters
+from annotation_ui.ratings.addresses import web_address
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.preferences import IDENTITY as KEPT_IDENTITY
 from annotation_ui.ratings.preferences import keep_preference, read_preferences
 from schemas.core.errors import UserError
+from schemas.text.escaping import escape_line
 
 INVITATION = "invitation"
 """The parameter of a link that holds the personal secret."""
@@ -40,10 +42,12 @@ def invitation_link(url: str, secret: str) -> str:
     Raises:
         UserError: the address is none of a web server, or has a query of its own.
     """
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+    parts = web_address(url, "http", "https")
+    if parts is None or any(c in url for c in "?#"):
         raise UserError(
-            f"'{url[:80]}' is no address of the rating app", where="--url", allowed="https://HOST/, without ? and #"
+            f"'{escape_line(url[:80])}' is no address of the rating app",
+            where="--app-url",
+            allowed="https://HOST/, without ? and #",
         )
     return f"{url.rstrip('/')}/?{urlencode({INVITATION: secret})}"
 
@@ -51,8 +55,9 @@ def invitation_link(url: str, secret: str) -> str:
 def log_in_by_link(db: RatingsDB, parameters: Mapping[str, str]) -> LinkLogin:
     """Begin a session for the owner of a link, and keep who the service says that is.
 
-    A link belongs to the participant who opened it first: another one is refused. Parameters that are not known are
-    not read; values that a service would not send are refused, and nothing is kept of them.
+    A link belongs to the participant who opened it first: another one is refused, and so is a second link of one
+    participant, who would count as two raters. Parameters that are not known are not read; values that a service would
+    not send are refused, and nothing is kept of them.
 
     Args:
         db: The ratings file.
@@ -72,10 +77,19 @@ def log_in_by_link(db: RatingsDB, parameters: Mapping[str, str]) -> LinkLogin:
     if any(k in known and k in identity and known[k] != identity[k] for k in PARTICIPANT):
         raters.log_out(db, token)
         return LinkLogin(refused="link_taken")
+    if any(_is_another_s(db, person.name, k, identity[k]) for k in PARTICIPANT if k in identity):
+        raters.log_out(db, token)
+        return LinkLogin(refused="link_second")
     for name, value in identity.items():
         if known.get(name) != value:
             keep_preference(db, person.name, _KEPT + name, value)
     return LinkLogin(token=token)
+
+
+def _is_another_s(db: RatingsDB, person: str, name: str, value: str) -> bool:
+    """Whether a participant is known under another pseudonym."""
+    sql = "SELECT 1 FROM preferences WHERE name = ? AND value = ? AND person <> ?"
+    return db.connection.execute(sql, [_KEPT + name, value, person]).fetchone() is not None
 
 
 def identity_of(db: RatingsDB, person: str) -> dict[str, str]:

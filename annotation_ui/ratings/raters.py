@@ -32,7 +32,7 @@ class RaterAccount(NamedTuple):
 
 def _hash(secret: str) -> str:
     """Secrets are 144 random bits that we draw ourselves, so one round of SHA-256 is as hard to turn back as any."""
-    return hashlib.sha256(f"scedit {secret}".encode()).hexdigest()
+    return hashlib.sha256(f"scedit {secret}".encode(errors="surrogatepass")).hexdigest()
 
 
 def invite(db: RatingsDB, name: str, *, role: Role = "rater", synthetic: bool = False) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from annotation_ui.tasks.forms import Answers, Field, FieldOption, Form, ShownText
 from schemas.core.ids import digest
+from schemas.text.escaping import escape_line
 from schemas.verdicts import Span
 
 SPANS = "marked"
@@ -91,7 +92,7 @@ def span_faults(form: Form, shown: Mapping[str, str], answers: Answers) -> list[
         for m in marks:
             text = shown.get(m["text"], "")
             if m["text"] not in texts or not text:
-                out.append(f"'{field.name}' is of '{m['text'][:40]}'; allowed: {', '.join(texts)}")
+                out.append(f"'{field.name}' is of '{escape_line(m['text'][:40])}'; allowed: {', '.join(texts)}")
             elif m["digest"] != text_digest(text):
                 out.append(f"'{field.name}' is of another text than the '{m['text']}' that is shown; mark it again")
             elif text[m["start"] : m["end"]] != m["words"]:

@@ -81,7 +81,7 @@ export default function (component) {
     if ((event.ctrlKey || event.metaKey) && event.key === "Enter") return save(event);
     if (event.ctrlKey || event.metaKey || event.altKey || typing(target)) return;
     if (event.key === "Enter" && !event.repeat && !target.closest("button, a, summary, [role=dialog]")) return save(event);
-    if (Date.now() - sent < 10000) return;
+    if (event.repeat || Date.now() - sent < 10000) return;  // a key held down answers one question, of one item
     if (event.key === "h" && !target.closest("[role=dialog]")) return highlight();
     answer(event);
   };

@@ -85,12 +85,11 @@ def _choose_place(count: int) -> int:
 
 
 def _item_with_remarks(form: Form, texts: Mapping[str, str], answers: Mapping[str, Revision]) -> str:
-    """The item, and below it in the same pane every reason and comment."""
+    """The item, and below it every reason and comment: a long item scrolls by itself, so that they stay in sight."""
     remarks = "".join(_remark(person, form, r.answers or {}) for person, r in sorted(answers.items()))
     pane = item_html(form, texts, highlight=True)
-    if not remarks:
-        return pane
-    return pane.removesuffix("</div>") + f'<div class="se-remarks">{remarks}</div></div>'
+    below = f'<div class="se-remarks" tabindex="0">{remarks}</div>' if remarks else ""
+    return f'<div class="se-judged">{pane}{below}</div>'
 
 
 def _remark(person: str, form: Form, answers: Mapping[str, Any]) -> str:

@@ -88,7 +88,8 @@ def show_keys(context: PageContext, form: Form) -> None:
     line = [context.say("keys_answer", keys=", ".join(keys))]
     line += [context.say("keys_reasons")] if "many" in kinds else []
     line += [context.say("keys_spans")] if "spans" in kinds else []
-    words = "; ".join([*line, context.say("keys_save")])
+    at_once = bool(st.session_state.get("auto_save"))
+    words = "; ".join([*line, context.say("keys_save_at_once" if at_once else "keys_save")])
     st.html(f'<div class="se-keys">{html.escape(context.say("keys"))}: {html.escape(words)}.</div>')
 
 

@@ -18,6 +18,7 @@ from annotation_ui.tasks.forms import Form
 from annotation_ui.tasks.spans import read_spans
 from schemas.core.errors import StoreError, UserError
 
+_GLANCE = 20  # characters of the line that says what was saved
 _LONGEST = 1800.0  # seconds; somebody who was away for longer did not work on the item all the time
 
 
@@ -79,13 +80,21 @@ def _save(context: PageContext, campaign: str, item: str) -> list[str]:
     refused = _errors_of(save)
     if not refused:
         _leave(item)
+        st.session_state["saved-last"] = (me, _on_a_line(form, sent))
         placed = db.item(campaign, item)
         if placed.purpose == "training":
             st.session_state["learned"] = (wrong_fields(placed, task, sent), placed.expected or {})
     return refused
 
 
+def _on_a_line(form: Form, answers: dict[str, Any]) -> str:
+    """The judgements just saved, for a glance; empty where they are many, or words that want a line of their own."""
+    line = ", ".join(str(answers[f.name]) for f in form.asked_fields() if f.kind != "one" and f.name in answers)
+    return line if len(line) <= _GLANCE else ""
+
+
 def _skip(context: PageContext, campaign: str, item: str, reason: str) -> None:
+    st.session_state.pop("saved-last", None)
     skip_item(context.db, campaign, context.person.name, item, reason, seconds=_seconds(item))
     _leave(item)
 

@@ -17,6 +17,7 @@ from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, crea
 from annotation_ui.campaigns.control_items import RaterControlItem
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.ratings.preferences import keep_preference
 from curation.store.store import Store
 
 Open = Callable[..., Any]
@@ -85,12 +86,15 @@ def button(page: Any, label: str) -> Any:
 def pilot(
     db: RatingsDB, store: Store, *names: str, task: str = "rate_script", name: str = "pilot", **more: Any
 ) -> None:
-    """A campaign that everybody of ``names`` rates, and a lead called lea."""
+    """A campaign that everybody of ``names`` rates, and a lead called lea; the last key saves if ``auto_save``."""
+    at_once: bool = more.pop("auto_save", False)
     known_facts: list[RaterControlItem] = more.pop("known", [])
     rater_names = {p.name for p in people.list_raters(db)}
     for person in names:
         if person not in rater_names:
             people.invite(db, person)
+        if not at_once:
+            keep_preference(db, person, "auto_save", "no")
     if "lea" not in rater_names:
         people.invite(db, "lea", role="lead")
     create_campaign(db, store, name, make_task(task), CampaignOptions(overlap=len(names), **more), known=known_facts)

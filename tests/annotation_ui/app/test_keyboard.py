@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from annotation_ui.app.keyboard import class_of, is_set
+from annotation_ui.app.keyboard import can_save_at_once, class_of, is_set
 from annotation_ui.campaigns.campaign import make_task
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.tasks import TASKS
 from curation.store.store import Store
 from tests.annotation_ui.app.conftest import pilot
 from tests.support.app import served_app as served
@@ -150,6 +151,60 @@ def test_an_incomplete_form_stays_where_it_is(db: RatingsDB, store: Store, visit
     assert db.history("pilot") == []
 
 
+def test_the_last_answer_saves_once_and_a_held_key_rates_one_item(db: RatingsDB, store: Store, visit: Visit) -> None:
+    pilot(db, store, "ann", task="rate_executability", auto_save=True)
+    pilot(db, store, "ann", task="filter_question", name="filter", auto_save=True)
+    page = visit(people.invite(db, "ann"))
+    ready(page, 0, 12)
+    for _ in range(3):
+        page.keyboard.down("5")  # held: the browser repeats it
+    ready(page, 1, 12)
+    for _ in range(3):
+        page.keyboard.down("5")
+    page.keyboard.up("5")
+    assert checked(page) == [""], "the next item was not rated by a key that was still down"
+    page.get_by_label("Comment (optional)").fill("see step 5")
+    page.locator(".se-item").click(position={"x": 20, "y": 12})
+    page.keyboard.press("3")  # one key an item, and what was typed before goes along
+    ready(page, 2, 12)
+    page.get_by_text("saved: 3").wait_for()
+    assert last(db) == {"executability": 3, "comment": "see step 5"}
+    page.keyboard.press("Alt+ArrowLeft")
+    page.get_by_text("You have answered this item").wait_for()
+    listening(page)
+    page.keyboard.press("4")
+    wait_until(page, ["4"])  # what was answered before is saved by Enter alone
+    page.keyboard.press("Enter")
+    page.get_by_text("You have answered this item").wait_for(state="detached")
+    ready(page, 2, 12)
+    assert [(r.answers or {})["executability"] for r in db.history("pilot")] == [5, 3, 4]
+
+    page.get_by_test_id("stSidebar").get_by_role("button", name="filter").click()
+    ready(page, 0, 24)
+    for key in "yny":
+        page.keyboard.press(key)
+    wait_until(page, ["yes", "no", "yes"])
+    page.get_by_text("Draft kept.").wait_for()
+    assert db.history("filter") == [], "a no asks for its reason first"
+    page.keyboard.press("b")
+    page.locator("[role=toolbar] [aria-pressed=true]").wait_for()
+    page.keyboard.press("Enter")
+    ready(page, 1, 24)
+    for key in "yyy":
+        page.keyboard.press(key)
+    ready(page, 2, 24)
+    assert [sorted(r.answers or {}) for r in db.history("filter")] == [
+        ["changes", "guides", "meaningful", "reasons"], ["changes", "guides", "meaningful"]
+    ]  # fmt: skip
+
+
+def test_forms_with_something_left_to_do_are_not_saved_by_the_last_answer() -> None:
+    at_once = {name for name in TASKS.names() if can_save_at_once(make_task(name).form)}
+    assert {"rate_script", "rate_executability", "compare_scripts", "filter_question", "quality"} <= at_once
+    assert not {"curate_probe"} & at_once
+    assert not any(can_save_at_once(make_task(name, spans=True).form) for name in TASKS.names()), "marks come last"
+
+
 @pytest.mark.slow
 def test_a_comparison_by_keys_whatever_the_mouse_did_before(db: RatingsDB, store: Store, visit: Visit) -> None:
     a, b, tie = "A is better", "B is better", "Equally good"
@@ -206,6 +261,8 @@ def test_adjudication_by_keys_on_one_screen(db: RatingsDB, store: Store, visit: 
         for person, value in (("ann", 1), ("bob", 7 - n)):
             answers = {"coherence": value, "consistency": 7, "completeness": 4, "comment": f"because of {person}"}
             db.save("pilot", person, item, answers, form="rate_script@3")
+    long = "\n".join(f"Step {n}: Ask the office of ward {n} in Oslo, and write down what it says" for n in range(60))
+    db.connection.execute("UPDATE items SET body = json_set(body, '$.shown.script', ?)", [long])
     page = visit(people.invite(db, "lea", role="lead"))
     page.get_by_text("of 24 answers").wait_for()
     page.set_viewport_size({"width": size[0], "height": size[1]})

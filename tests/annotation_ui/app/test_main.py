@@ -19,6 +19,10 @@ from curation.store.store import Store
 from tests.support.app import served_app as served
 from tests.support.app.app_session import AppSession
 
+UNKNOWN = """window.unknownPage = false; new MutationObserver(() => {
+  if ((document.body || {innerText: ""}).innerText.includes("Page not found")) window.unknownPage = true;
+}).observe(document, {childList: true, subtree: true, characterData: true});"""
+"""Notes whether a page says at any moment that there is none of its address."""
 NAMES = ("synthetic-ann", "synthetic-bob", "synthetic-cho")
 
 
@@ -32,6 +36,8 @@ def set_up(db: RatingsDB, store: Store, task: str, overlap: int, **more: Any) ->
 
 def test_one_rating_reload_undo_and_what_a_rater_cannot_see(db: RatingsDB, store: Store) -> None:
     served.need_browser()
+    from playwright.sync_api import expect
+
     secrets = set_up(db, store, "rate_executability", 1, consent="You agree to <b>this</b>.")
     with served.served(db.path) as app, served.browser() as browser:
         page = browser.new_page()
@@ -50,7 +56,7 @@ def test_one_rating_reload_undo_and_what_a_rater_cannot_see(db: RatingsDB, store
         page.get_by_text("Draft kept.").wait_for()
         page.reload()
         served.settled(page, 1, 12)  # the session survives, and so does the answer
-        assert page.get_by_label("Comment (optional)").input_value() == "half a se"  # and what was typed only
+        expect(page.get_by_label("Comment (optional)")).to_have_value("half a se")  # and what was typed only
         page.get_by_label("Comment (optional)").fill("")
         assert "scedit" not in page.evaluate("document.cookie"), "no script reads the session"
         body = page.inner_text("body")
@@ -58,8 +64,10 @@ def test_one_rating_reload_undo_and_what_a_rater_cannot_see(db: RatingsDB, store
         page.goto(app.url + "adjudicate")  # a page of the lead
         page.get_by_text("Page not found").first.wait_for()
         assert "Show undecided items only" not in page.inner_text("body")
-        page.goto(app.url)
-        page.get_by_text("1 of 12 done").wait_for()
+        page.add_init_script(UNKNOWN)
+        page.goto(app.url + "rate")  # the first page by its own address
+        served.settled(page, 1, 12)
+        assert page.evaluate("window.unknownPage") is False
         page.get_by_role("button", name="Previous item").click()
         page.get_by_text("You have answered this item").wait_for()
         page.get_by_role("radiogroup").get_by_text("2", exact=True).click()
@@ -113,6 +121,13 @@ def test_the_lead_sees_progress_agreement_and_decides(db: RatingsDB, store: Stor
     with served.served(db.path, tmp_path / "snapshot.duckdb") as app, served.browser() as browser:
         page = browser.new_page()
         served.enter(page, app, secrets["lea"])
+        page.get_by_text("24 of 24 answers").wait_for()
+        page.add_init_script(UNKNOWN)
+        for address in ("progress", "agreement", "adjudicate", "items", "funnel", "guidelines", "progress"):
+            page.goto(app.url + address)
+            page.locator("h1, .se-lead, .st-key-adjudicate-bar").first.wait_for()
+            page.locator("[data-test-script-state='notRunning']").wait_for()
+            assert page.evaluate("window.unknownPage") is False, address
         page.get_by_text("24 of 24 answers").wait_for()
         page.get_by_role("link", name="Agreement").click()
         page.get_by_text("Nothing here says how people agree").wait_for()

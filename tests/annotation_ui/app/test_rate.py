@@ -163,6 +163,29 @@ def test_another_text_is_agreed_to_again(db: RatingsDB, store: Store, open_page:
     assert "Another text." in texts(page) and not page.radio
 
 
+def test_nobody_agrees_to_a_text_that_they_were_not_shown(db: RatingsDB, store: Store, open_page: Open) -> None:
+    """The lead puts another text in place while the first one stands on the screen; then the button is pressed."""
+    pilot(db, store, "ann", consent="One text.")
+    page = open_page("rate.show", "ann")
+    pilot(db, store, "ann", consent="Another text.")
+    button(page, "I agree").click().run()
+    assert people.consents(db, "ann") == {} and "Another text." in texts(page) and not page.radio
+    button(page, "I agree").click().run()
+    assert list(people.consents(db, "ann")) == ["Another text."] and len(page.radio) == 3
+
+
+def test_a_consent_of_hostile_text_stays_text(db: RatingsDB, store: Store, open_page: Open) -> None:
+    from tests.support.hostile_text import NAMES
+
+    evil = "\n".join(v for v in NAMES.values() if "\x00" not in v)
+    pilot(db, store, "ann", consent=evil)
+    page = open_page("rate.show", "ann")
+    assert not any("<script" in e.value or "<img" in e.value for e in page.get("html"))
+    assert any("&lt;script&gt;" in e.value for e in page.get("html"))
+    button(page, "I agree").click().run()
+    assert list(people.consents(db, "ann")) == [evil] and len(page.radio) == 3
+
+
 @pytest.mark.parametrize("fault", ["full", "locked"])
 def test_what_cannot_be_saved_stays_in_the_form(
     db: RatingsDB, store: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch, fault: str

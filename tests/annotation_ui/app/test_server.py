@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -58,7 +60,8 @@ def test_no_page_is_shown_in_another_s_frame(client: Any) -> None:
         assert response.headers["content-security-policy"] == "frame-ancestors 'none'"
 
 
-@pytest.mark.parametrize("body", [b"", b"[]", b"{", b'{"token": 5}', b'{"token": "guess"}', b"\xff", b"[" * 50_000])
+@pytest.mark.parametrize("body", [b"", b"[]", b"{", b'{"token": 5}', b'{"token": "guess"}', b"\xff", b"[" * 50_000,
+                                  b'{"token": "\\ud800"}', b'{"token": NaN}'])  # fmt: skip
 def test_a_guess_gets_no_cookie(db: RatingsDB, client: Any, body: bytes) -> None:
     people.invite(db, "ann")
     response = client.post(server.SESSION_PATH, content=body, headers=OWN)
@@ -89,6 +92,10 @@ def test_a_draft_is_kept_and_goes_with_the_save(db: RatingsDB, ann: ENTRY) -> No
         ({"person": "bob"}, 401),  # another tab of the same browser, where bob logged in later
         ({"item": "f" * 20}, 503),
         ({"campaign": "other"}, 503),
+        ({"campaign": "\ud800"}, 503),
+        ({"item": "\udfff"}, 503),
+        ({"campaign": {"a": 1}, "item": None}, 503),
+        ({"person": "\ud800"}, 401),
         ({"answers": [1]}, 400),
         ({"answers": {"comment": "x" * 70_000}}, 400),
     ],
@@ -97,7 +104,21 @@ def test_a_draft_that_is_not_the_person_s_is_refused(
     db: RatingsDB, ann: ENTRY, change: dict[str, Any], status: int
 ) -> None:
     client, _, draft = ann
-    assert client.post(server.DRAFT_PATH, json=draft | change, headers=OWN).status_code == status
+    body = json.dumps(draft | change)
+    assert client.post(server.DRAFT_PATH, content=body, headers=OWN).status_code == status
+    assert db.connection.execute("SELECT count(*) FROM drafts").fetchone()[0] == 0
+
+
+def test_a_draft_without_end_is_not_read_to_its_end(db: RatingsDB, ann: ENTRY) -> None:
+    """Sent in pieces, without a length in front."""
+    client, _, draft = ann
+
+    def endless() -> Iterator[bytes]:
+        yield json.dumps(draft)[:-1].encode()
+        yield from [b" " * 10_000] * 100
+        yield b"}"
+
+    assert client.post(server.DRAFT_PATH, content=endless(), headers=OWN).status_code == 400
     assert db.connection.execute("SELECT count(*) FROM drafts").fetchone()[0] == 0
 
 

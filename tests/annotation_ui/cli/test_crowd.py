@@ -51,6 +51,12 @@ def test_a_round_with_a_crowd(files: tuple[Path, Path], tmp_path: Path) -> None:
         (("--completion-url", "https://x.org/ a"), "begins with https"),
         (("--completion-code", "a b"), "1 to 64 letters"),
         (("--completion-code", "x" * 65), "1 to 64 letters"),
+        (("--completion-code", "Ｃ１"), "1 to 64 letters"),
+        (("--completion-code", "<b>"), "1 to 64 letters"),
+        (("--completion-code", "C1\n"), "1 to 64 letters"),
+        (("--completion-url", "https://["), "begins with https"),
+        (("--completion-url", "https://bank.example@evil.example/"), "begins with https"),
+        (("--completion-url", "https://x.org/" + "a" * 3000), "begins with https"),
     ],
 )
 def test_codes_and_addresses_that_are_none_are_refused(

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+import shutil
 import string
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import annotation_ui
-from annotation_ui.interface.texts import best_language, interface_text, languages, read_texts
+from annotation_ui.interface import texts
+from annotation_ui.interface.texts import best_language, interface_text, language_faults, languages, read_texts
 from schemas.core.errors import UserError
 
 
@@ -40,3 +43,74 @@ def test_an_unknown_language_names_those_that_there_are(odd: str) -> None:
     with pytest.raises(UserError, match="allowed: de, en"):
         read_texts(odd)
     assert best_language(odd, None) == "en"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder of interface texts to which a translator adds a file."""
+    copy = tmp_path / "interface"
+    shutil.copytree(Path(texts.__file__).parent, copy, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
+    monkeypatch.setattr(texts, "_FOLDER", copy)
+    for memory in (languages, read_texts):
+        memory.cache_clear()
+    yield copy
+    monkeypatch.undo()
+    for memory in (languages, read_texts):
+        memory.cache_clear()
+
+
+SAVE, DONE = 'save = "Save and next"', 'done = "{done} of {of} done"'
+
+
+@pytest.mark.parametrize(
+    ("line", "other", "message"),
+    [
+        (SAVE, "", "the text 'save' is missing"),
+        (SAVE, "save = 3", "'save' is no text"),
+        (SAVE, 'save = " "', "'save' is no text"),
+        (SAVE, 'save = ["a"]', "'save' is no text"),
+        (SAVE, SAVE + '\nsaved = "x"', "the app has no text 'saved'"),
+        (SAVE, SAVE + "\n" + SAVE, "not readable as TOML"),
+        (SAVE, 'save = "Save', "not readable as TOML"),
+        (SAVE, "save = " + "[" * 5000, "not readable as TOML"),
+        (SAVE, 'save = "{0}"', "'save' has other names in braces than in English; allowed: no braces"),
+        (SAVE, 'save = "{"', "'save' has other names in braces"),
+        (DONE, 'done = "{done} of {von}"', "'done' has other names in braces than in English; allowed: {done}, {of}"),
+        (DONE, 'done = "{done} done"', "'done' has other names"),
+        (DONE, 'done = "{done.__class__} of {of}"', "'done' has other names"),
+        (DONE, 'done = "{done:>999999999} of {of}"', "'done' has other names"),
+        (DONE, 'done = "{done!r} of {of}"', "'done' has other names"),
+        (DONE, 'done = "{} of {of}"', "'done' has other names"),
+    ],
+)
+def test_a_translation_with_a_fault_is_named_and_stops_nobody(
+    folder: Path, line: str, other: str, message: str
+) -> None:
+    text = (folder / "en.toml").read_text(encoding="utf-8")
+    assert text.count(line + "\n") == 1
+    (folder / "fr.toml").write_text(text.replace(line, other), encoding="utf-8")
+    assert list(languages()) == ["de", "en"] and best_language("fr") == "en"
+    (fault,) = language_faults()
+    assert message in fault and "fr.toml" in fault and len(fault) < 400 and "\n" not in fault
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", "language = 'Français'".encode("latin-1"), b"", b"\x00" * 9])
+def test_a_file_of_another_encoding_or_without_texts_stops_nobody(folder: Path, content: bytes) -> None:
+    (folder / "fr.toml").write_bytes(content)
+    assert list(languages()) == ["de", "en"] and len(language_faults()) == 1
+
+
+@pytest.mark.parametrize("name", ["pt-BR", "en.old", "0", "é", "_"])
+def test_a_file_whose_name_is_no_language_stops_nobody(folder: Path, name: str) -> None:
+    shutil.copy(folder / "en.toml", folder / f"{name}.toml")
+    assert list(languages()) == ["de", "en"]
+    (fault,) = language_faults()
+    assert fault.endswith(f"in '{name}'; allowed: de, en")
+
+
+def test_a_whole_translation_is_offered_and_may_repeat_a_name(folder: Path) -> None:
+    text = (folder / "en.toml").read_text(encoding="utf-8")
+    text = text.replace('"English"', '"Français"').replace(DONE, 'done = "{of}: {done} de {of}"')
+    (folder / "fr.toml").write_text(text, encoding="utf-8")
+    assert languages()["fr"] == "Français" and best_language("fr-CA") == "fr" and language_faults() == []
+    assert interface_text("fr", "done", done=1, of=3) == "3: 1 de 3"

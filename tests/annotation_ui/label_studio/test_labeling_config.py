@@ -137,12 +137,32 @@ def test_marked_words_are_labels_on_each_text_and_come_back_as_they_went(form: F
         ({"start": 4, "end": 9}, "one label"),
         (None, "from where"),
         ([], "from where"),
+        ({"start": 4.0, "end": 9, "labels": ["leak"]}, "from where"),
+        ({"start": -4, "end": 9, "labels": ["leak"]}, "from where"),
+        ({"start": 4, "end": 4, "labels": ["leak"]}, "from where"),
+        ({"start": 10**4000, "end": 10**4001, "labels": ["leak"]}, "other words"),
+        ({"start": 5, "end": 6, "labels": ["leak"], "text": "\ud83d"}, "other words"),  # half of a sign
+        ({"start": 5, "end": 9, "labels": ["leak"], "text": "\udeeb two"}, "other words"),
+        ({"start": 17, "end": 20, "labels": ["leak"]}, "other words"),  # where the text has ended
     ],
 )
 def test_a_region_that_is_no_mark_is_a_fault(value: Any, message: str) -> None:
     form, region = FILTERING, {"from_name": "marked_in_cut", "value": value}
     answers, faults = parse_result([region], form, {"cut": "One 🛫 two three"})
     assert "marked" not in answers and len(faults) == 1 and message in faults[0]
+
+
+def test_regions_of_another_text_or_over_one_another_are_refused() -> None:
+    shown = {"cut": "One two three", "question": "One two three?", "edit": "a"}
+    value = {"start": 0, "end": 7, "labels": ["leak"], "text": "One two"}
+    region = {"from_name": "marked_in_cut", "to_name": "shown_question", "value": value}
+    assert parse_result([region], FILTERING, shown) == ({}, ["'marked' in 'cut' was set in another text"])
+    known = region | {"to_name": "shown_cut"}
+    other = known | {"value": {"start": 4, "end": 13, "labels": ["leak"], "text": "two three"}}
+    answers, faults = parse_result([known, other], FILTERING, shown)
+    assert not faults and any("marks words twice" in f for f in FILTERING.faults(answers))
+    answers, faults = parse_result([known] * 101, FILTERING, shown)
+    assert not faults and any("allowed: at most 100" in f for f in FILTERING.faults(answers))
 
 
 def test_a_label_that_the_form_has_not_is_refused_by_the_form() -> None:

@@ -38,6 +38,20 @@ def test_untrained_people_are_sent_to_the_app_first(trained: RatingsDB) -> None:
     refuse_push(trained, trained.campaign("c"), {"ann", "bob"})
 
 
+def test_who_has_not_agreed_to_the_text_is_sent_to_the_app_first(db: RatingsDB, store: Store) -> None:
+    """Label Studio shows a text, and nobody can tell whether somebody agreed to it."""
+    for name in ("ann", "bob"):
+        people.invite(db, name)
+    create_campaign(db, store, "c", make_task(TASK), CampaignOptions(overlap=2, consent="We keep your answers."))
+    assign_items(db, "c")
+    people.consent(db, "bob", "Another text.")
+    for person in ("ann", "bob"):
+        with pytest.raises(UserError, match=f"{person} has not agreed to the consent text.*in the rating app first"):
+            refuse_push(db, db.campaign("c"), {"ann", "bob"})
+        people.consent(db, person, "We keep your answers.")
+    refuse_push(db, db.campaign("c"), {"ann", "bob"})
+
+
 def test_nothing_shared_out_and_a_changed_form_are_refused(trained: RatingsDB, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UserError, match="nothing of 'c' is shared out"):
         refuse_push(trained, trained.campaign("c"), set())

@@ -46,6 +46,13 @@ def test_offsets_count_characters_not_units() -> None:
         (marked(start=17.0), "no mark"),
         (marked(label="other"), "labelled 'other'; allowed: leak, fail"),
         (marked(more=1), "no mark"),
+        (marked(text="\ud800"), "allowed: question, cut"),
+        (marked(words="\ud83d", start=11, end=12), "other words"),
+        (marked(start=10**4000, end=10**4001), "other words"),
+        (marked(start=17, end=17), "where no words are"),
+        (marked(digest=LIMA["digest"].upper()), "another text"),
+        (marked(label="leak "), "labelled 'leak '"),
+        ({**YES, "marked": [LIMA, {**LIMA, "start": 13, "end": 21, "words": "to Lima"}]}, "twice"),
         ({**YES, "marked": "[{"}, "not a list"),
         ({**YES, "marked": {"text": "cut"}}, "not a list"),
         ({**YES, "marked": [None]}, "no mark"),
@@ -55,7 +62,7 @@ def test_offsets_count_characters_not_units() -> None:
 )
 def test_what_is_no_mark_is_refused_in_a_short_sentence(answers: dict[str, Any], message: str) -> None:
     (fault,) = FILTER.faults(ITEM, answers)
-    assert message in fault and len(fault) < 200
+    assert message in fault and len(fault) < 200 and fault.encode()
     with pytest.raises(DataError):
         FILTER.records(ITEM, answers, person="ann")
 

@@ -97,18 +97,21 @@ def test_item_and_scale_are_on_one_screen_and_three_keys_save(db: RatingsDB, sto
                 page.get_by_role("button", name="Save and next").tap()
                 ready(page, 1, 12)
                 assert page.get_by_test_id("stMain").evaluate("(e) => e.scrollTop") == 0
-        page.get_by_text("Save as soon as every question is answered").click()
-        page.wait_for_function("() => document.querySelector('.st-key-auto_save input').checked")
-        ready(page, 1, 12)
+        assert page.locator(".st-key-auto_save input").is_checked(), "as long as nobody has chosen otherwise"
         for n in range(2):  # three keys an item and nothing else
             for key in "375":
                 page.keyboard.press(key)
             ready(page, 2 + n, 12)
-        page.keyboard.press("2")
-        wait_until(page, ["2", "", ""])
+        page.get_by_text("Save as soon as every question is answered").click()
+        page.wait_for_function("() => !document.querySelector('.st-key-auto_save input').checked")
+        ready(page, 3, 12)
+        for key in "234":
+            page.keyboard.press(key)
+        wait_until(page, ["2", "3", "4"])
         page.keyboard.press("h")
         page.wait_for_function("() => !document.querySelector('.se-item mark')")
-        assert read_preferences(db, "zoe") == {"auto_save": "yes", "highlight": "no"}
+        wait_until(page, ["2", "3", "4"])
+        assert read_preferences(db, "zoe") == {"auto_save": "no", "highlight": "no"}
     assert [list((r.answers or {}).values()) for r in db.history("pilot")] == [[6, 6, 6], [3, 7, 5], [3, 7, 5]]
 
 

@@ -1,0 +1,114 @@
+"""The pages on annotation, crowds and further ratings, command by command, in an empty folder outside the clone.
+
+Programs answer in place of people. Servers are not started, and no model of others is asked.
+"""
+
+from __future__ import annotations
+
+import csv
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import scedit
+from annotation_ui.campaigns.campaign import form_task, next_item
+from annotation_ui.ratings.database import RatingsDB
+from curation.shipped import mini_split
+from curation.store.store import Store
+from tests.annotation_ui.conftest import scripts
+from tests.docs.pages import DOCS, blocks
+
+ELSEWHERE = ("annotate serve", "label-studio", "scedit construct", "make ")
+"""What a test does not start: servers, and a paid model."""
+
+
+@pytest.fixture(autouse=True)
+def outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The empty folder that the commands are typed in."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def lines(page: str) -> list[str]:
+    """Every command of a page that a test can run, in its order."""
+    texts = [block.text for block in blocks(DOCS / page) if block.info in ("", "bash")]
+    commands = [line.strip() for text in texts for line in text.splitlines() if line.strip()]
+    return [line for line in commands if not any(word in line for word in ELSEWHERE)]
+
+
+def run(line: str) -> str:
+    """A command as the page prints it; what it said."""
+    if not line.startswith("scedit "):
+        subprocess.run(["bash", "-c", line], check=True, timeout=60)
+        return ""
+    words = shlex.split(line, comments=True)[1:]
+    outcome = CliRunner().invoke(scedit.cli, words, standalone_mode=False, catch_exceptions=False)
+    assert not outcome.exit_code, outcome.output
+    return outcome.output
+
+
+def generated() -> None:
+    """Scripts of two methods, as a run of another machine brings them, and the store with their questions."""
+    run("scedit split add mini --store my.duckdb")
+    rows = scripts(len(mini_split().cases))
+    Path("generated.jsonl").write_text("".join(r.model_dump_json() + "\n" for r in rows), encoding="utf-8")
+
+
+def answer_everything(ratings: str = "ratings.sqlite") -> None:
+    """Every rater answers all that is open; nobody agrees on everything, and nothing is refused."""
+    with RatingsDB(ratings) as db:
+        for campaign in db.campaigns():
+            form = form_task(campaign).form
+            for person in {a.person for a in db.assignments(campaign.name)}:
+                while (at := next_item(db, campaign.name, person)) is not None:
+                    number = sum(map(ord, at.item + person))
+                    answers = {
+                        f.name: "yes" if f.kind == "yes_no" else f.allowed[(number + n) % 3 + (f.kind == "scale")]
+                        for n, f in enumerate(form.asked_fields())
+                    }
+                    db.save(campaign.name, person, at.item, answers, form=form.label, seconds=9.0)
+
+
+def test_the_page_on_annotation() -> None:
+    generated()
+    run("scedit annotate add-scripts generated.jsonl --store my.duckdb")
+    said: dict[str, str] = {}
+    for line in (commands := lines("annotate.md")):
+        said[line] = run(line)
+        if "annotate share" in line:
+            answer_everything()
+    names = [" ".join(shlex.split(line)[1:4]) for line in commands]
+    assert {"annotate new pilot", "annotate invite ann", "annotate gold pilot", "annotate strengths pairs"} <= set(
+        names
+    )
+    assert Path("agreement.html").stat().st_size > 5_000 and Path("gold.jsonl").stat().st_size > 100
+    (strengths,) = [text for line, text in said.items() if "strengths" in line]
+    assert "comparisons in" in strengths
+
+
+def test_the_page_on_crowds() -> None:
+    generated()
+    run("scedit annotate add-scripts generated.jsonl --store my.duckdb")
+    for line in (commands := lines("crowd.md")):
+        text = run(line)
+        if "annotate share" in line:
+            answer_everything()
+    with Path("links.csv").open(newline="") as file:
+        assert [row["person"] for row in csv.DictReader(file)] == ["p01", "p02", "p03"]
+    assert len(commands) == 5 and text.count('"finished": true') == 3
+
+
+def test_the_page_on_further_ratings() -> None:
+    generated()
+    run("scedit annotate add-scripts generated.jsonl --store my.duckdb")
+    run("scedit annotate new pilot --task rate_script --store my.duckdb --ratings ratings.sqlite")
+    run("scedit annotate invite ann bob cho --ratings ratings.sqlite")
+    run("scedit annotate share pilot --ratings ratings.sqlite")
+    answer_everything()
+    texts = [run(line) for line in lines("more-ratings.md")]
+    assert len(texts) == 3 and "corrected for severity" in texts[0]
+    with Store.open(Path("my.duckdb")) as store, RatingsDB("ratings.sqlite") as db:
+        assert store.stats() and db.campaign("pilot").settings["stop_width"] == 0.8
