@@ -37,6 +37,7 @@ _STYLE = """
 .ag .range {position: absolute; top: .35rem; height: .2rem; background: #3b6fb6;}
 .ag .dot {position: absolute; top: .15rem; width: .6rem; height: .6rem; margin-left: -.3rem; background: #3b6fb6;
   border-radius: 50%;}
+@media (max-width: 640px) {.ag .track {min-width: 5rem;} .ag th, .ag td {font-size: .85rem;}}
 .ag .ring {position: absolute; top: 0; width: 2px; height: .9rem; background: #c4570d;}
 </style>
 """

@@ -3,6 +3,7 @@
 export default function (component) {
   const {place, texts, labels, words} = JSON.parse(component.data);
   const host = component.parentElement;
+  const touch = matchMedia("(pointer: coarse)").matches;  // no keys are named where there are none
   const area = () => document.querySelector("." + place + " textarea");
   const box = (name) => document.querySelector(`.se-text[data-text="${name}"]`);
   const raw = Object.fromEntries(texts.map((t) => [t.name, t.raw]));
@@ -70,7 +71,7 @@ export default function (component) {
     }
     const help = document.createElement("span");
     help.className = "help";
-    help.textContent = texts.every((t) => whole(t.name)) ? (matchMedia("(pointer: coarse)").matches ? words.touch : words.help) : words.changed;
+    help.textContent = texts.every((t) => whole(t.name)) ? (touch ? words.touch : words.help) : words.changed;
     list.appendChild(help);
     const live = document.createElement("span");
     live.className = "live";
@@ -112,7 +113,7 @@ export default function (component) {
   labels.forEach(({value, text}, n) => {
     const button = document.createElement("button");
     button.type = "button";
-    button.textContent = say("mark", {label: text}) + (n < 2 ? (n ? " (Shift+M)" : " (m)") : "");
+    button.textContent = say("mark", {label: text}) + (n < 2 && !touch ? (n ? " (Shift+M)" : " (m)") : "");
     button.addEventListener("pointerdown", (e) => e.preventDefault());  // keeps the selection
     button.addEventListener("click", () => markSelected(value));
     bar.appendChild(button);
