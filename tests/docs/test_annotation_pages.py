@@ -21,6 +21,8 @@ from curation.store.store import Store
 from tests.annotation_ui.conftest import scripts
 from tests.docs.pages import DOCS, blocks
 
+pytestmark = pytest.mark.slow
+
 ELSEWHERE = ("annotate serve", "label-studio", "scedit construct", "make ")
 """What a test does not start: servers, and a paid model."""
 
@@ -51,9 +53,11 @@ def run(line: str) -> str:
 
 
 def generated() -> None:
-    """Scripts of two methods, as a run of another machine brings them, and the store with their questions."""
+    """Scripts of four methods, as a run of another machine brings them, and the store with their questions."""
     run("scedit split add mini --store my.duckdb")
     rows = scripts(len(mini_split().cases))
+    more = [(r, r.editor.replace("none", "ft").replace("rome", "memit")) for r in rows]
+    rows += [r.model_copy(update={"key": f"{r.key}/{name}", "editor": name}) for r, name in more]
     Path("generated.jsonl").write_text("".join(r.model_dump_json() + "\n" for r in rows), encoding="utf-8")
 
 
@@ -109,6 +113,6 @@ def test_the_page_on_further_ratings() -> None:
     run("scedit annotate share pilot --ratings ratings.sqlite")
     answer_everything()
     texts = [run(line) for line in lines("more-ratings.md")]
-    assert len(texts) == 3 and "corrected for severity" in texts[0]
+    assert len(texts) == 3 and "severity of ann (logits" in texts[0]
     with Store.open(Path("my.duckdb")) as store, RatingsDB("ratings.sqlite") as db:
         assert store.stats() and db.campaign("pilot").settings["stop_width"] == 0.8

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -57,6 +61,55 @@ def test_a_filled_form_outlives_a_file_that_is_away(db: RatingsDB, store: Store)
         page.get_by_text("There is no such ratings file").wait_for()
         assert page.get_by_role("radiogroup").count() == 0, "another page shows no form"
         away.rename(db.path)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 2 MiB; only root may mount one."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(folder)]
+    try:
+        mounted = subprocess.run(command, capture_output=True, timeout=20).returncode == 0
+    except OSError:
+        mounted = False
+    if not mounted:
+        pytest.skip("no disk can be mounted here")
+    yield folder
+    subprocess.run(["umount", "--lazy", str(folder)], check=True, timeout=20)
+
+
+@pytest.mark.slow
+def test_a_disk_that_is_full_is_said_and_the_form_stays_filled(small_disk: Path, store: Store) -> None:
+    """A real one, in a browser: what was saved before stays, and what is filled in is saved once there is room."""
+    served.need_browser()
+    with RatingsDB(small_disk / "ratings.sqlite", create=True) as db:
+        pilot(db, store, "ann")
+        secret = people.invite(db, "ann")
+        with served.served(db.path) as app, served.browser() as browser:
+            page = browser.new_page(viewport={"width": 1366, "height": 768})
+            served.enter(page, app, secret)
+            served.rate(page, ["2", "3", "4"], 0, 12)
+            ready(page, 1, 12)
+            ballast = small_disk / "ballast"
+            with suppress(OSError), ballast.open("wb", buffering=0) as file:
+                while file.write(bytes(4096)) == 4096:
+                    pass
+            for key in "375":
+                page.keyboard.press(key)
+            wait_until(page, ["3", "7", "5"])
+            page.get_by_label("Comment (optional)").fill("a thought " * 300)  # more than is left of the last page
+            page.keyboard.press("Control+Enter")
+            page.get_by_text("the disk is full").first.wait_for()
+            page.get_by_text("Make room on the disk").wait_for()
+            listening(page)
+            wait_until(page, ["3", "7", "5"])
+            assert len(db.history("pilot")) == 1
+            ballast.unlink()
+            page.keyboard.press("Control+Enter")
+            ready(page, 2, 12)
+        assert [(r.answers or {})["coherence"] for r in db.history("pilot")] == [2, 3]
+        assert str(last(db)["comment"]).startswith("a thought a thought")
 
 
 def test_a_lock_while_something_is_read_is_a_sentence(db: RatingsDB, store: Store) -> None:
