@@ -17,7 +17,9 @@ WIDE = ["regimes", "saved_edits", "engines"]
 """Those of methods: ``test_editors_suite``, a file of its own for another worker. Not ``inference`` and ``models``:
 tests there hand tensors of their own, on the CPU, to the product."""
 
-ONE_LAYOUT = () if os.environ.get("SCEDIT_EVERY_LAYOUT") else ("-k", "not gpt2 and not equal")
+ONE_LAYOUT = (
+    () if os.environ.get("SCEDIT_EVERY_LAYOUT") else ("-k", "not gpt2 and not equal and not plain and not full_passes")
+)
 """Tests that run for two layouts run for one here, as the suites of methods and runs try all layouts on the card; those
 that compare with a plain twin are left out, since the twin computes on the CPU and is refused."""
 
