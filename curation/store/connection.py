@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -67,6 +68,14 @@ def prepare(path: Path, *, create: bool, write: bool = False) -> None:
                 db.execute("CREATE TABLE IF NOT EXISTS meta (name VARCHAR PRIMARY KEY, value VARCHAR)")
                 db.execute("INSERT OR IGNORE INTO meta VALUES ('application', ?)", [migrations.APPLICATION])
         migrations.apply(db, done=done)
+
+
+def remove_if_empty(db: Connection, path: Path) -> None:
+    """Remove the file of an open store in which nothing was kept, before another process can take it for a store."""
+    tables = ("records", "lineage", "splits", "results")
+    with contextlib.suppress(duckdb.Error, StoreError, OSError):
+        if not any(db.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchall() for table in tables):
+            path.unlink()
 
 
 class _ClosedDatabase:

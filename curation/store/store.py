@@ -18,7 +18,7 @@ from curation.files.protection import hold, release
 from curation.splits.case_stream import case_type, one_type
 from curation.splits.empty_split import no_case
 from curation.splits.split_file import RunningDigest, Split, header_of
-from curation.store.connection import Transaction, clean_up, closed_connection, connect, prepare
+from curation.store.connection import Transaction, clean_up, closed_connection, connect, prepare, remove_if_empty
 from curation.store.contradictions import Contradiction, with_others
 from curation.store.damage import Connection
 from curation.store.garbage import rare_collections
@@ -52,8 +52,8 @@ class Store(StoreReader):
         True
     """
 
-    def __init__(self, db: Connection, path: Path, *, write: bool) -> None:
-        self._db, self.path, self._write, self._open = db, path, write, True
+    def __init__(self, db: Connection, path: Path, *, write: bool, new: bool = False) -> None:
+        self._db, self.path, self._write, self._open, self._new = db, path, write, True, new
         self._held = hold(path, "the store in use")
 
     @classmethod
@@ -69,12 +69,13 @@ class Store(StoreReader):
             StoreError: absent, locked, damaged, not a store, or written by a newer program.
         """
         path = Path(path)
+        new = not path.exists()
         prepare(path, create=create, write=write)
         db = connect(path, write=write or create)
         if write or create:
             clean_up(path)
         name_leftovers(path.parent)
-        return cls(db, path, write=write or create)
+        return cls(db, path, write=write or create, new=new)
 
     def close(self) -> None:
         """Close the file; a writer's lock is given up, and reading on is refused."""
@@ -90,6 +91,8 @@ class Store(StoreReader):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if kind is not None and self._new and self._open:
+            remove_if_empty(self._db, self.path)
         self.close()
 
     # ---- writing ----------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -108,3 +109,29 @@ def test_reading_through_a_closed_store_is_refused_in_a_sentence(path: Path) -> 
         with pytest.raises(StoreError, match="s.duckdb: the store is closed"):
             reading()
     store.close()
+
+
+@pytest.mark.parametrize("error", [UserError("bad"), KeyboardInterrupt(), ValueError("x")])
+def test_a_store_that_was_made_for_what_failed_is_not_left_behind_empty(path: Path, error: BaseException) -> None:
+    def records() -> Iterator[Fact]:
+        yield peru_fact()
+        raise error
+
+    with pytest.raises(type(error)), Store.open(path, create=True) as store:
+        store.put(records())
+    assert list(path.parent.iterdir()) == []
+    with pytest.raises(type(error)), Store.open(path, create=True) as store:
+        store.put([peru_fact()])
+        store.put(records())
+    with Store.open(path) as store:
+        assert store.has("fact"), "what was put before stays"
+
+
+def test_a_store_that_was_there_stays_where_something_fails(path: Path) -> None:
+    with Store.open(path, create=True):
+        pass
+    assert path.exists(), "one that was asked for is made"
+    for options in ({"create": True}, {"write": True}, {}):
+        with pytest.raises(ZeroDivisionError), Store.open(path, **options):
+            raise ZeroDivisionError
+        assert path.exists()
