@@ -75,10 +75,12 @@ _SIGNS: tuple[tuple[str, frozenset[str]], ...] = (
     ("jsonl", frozenset({"kind", "key", "source"})),
 )
 """Fields that tell a shape, the more telling ones first."""
+LOOKED_AT = 100
+"""Records without a known shape after which a file has none."""
 
 
 def detect(path: Path) -> str:
-    """The format of a file, from its name and its first record.
+    """The format of a file, from its name and its first record; from one of the next where that one has no shape.
 
     Raises:
         DataError: no known format.
@@ -86,10 +88,18 @@ def detect(path: Path) -> str:
     if path.suffix.lower() in (".csv", ".tsv"):
         return "csv"
     bad: Problem | None = None
-    for row in rows(path):
+    first: Row | None = None
+    for number, row in enumerate(rows(path)):
         if isinstance(row, Row):
-            return _shape(row.data) or _unknown_format_text(row.data, path)
-        bad = bad or row
+            if shape := _shape(row.data):
+                return shape
+            first = first or row
+            if number >= LOOKED_AT:
+                break
+        else:
+            bad = bad or row
+    if first is not None:
+        raise _unknown_shape(first.data, path)
     if bad is not None:
         raise DataError(bad.what, where=bad.where)
     raise DataError("holds no record", where=str(path))
@@ -107,8 +117,8 @@ def _shape(data: dict[str, Any]) -> str | None:
     return None
 
 
-def _unknown_format_text(data: dict[str, Any], path: Path) -> str:
-    raise DataError(
+def _unknown_shape(data: dict[str, Any], path: Path) -> DataError:
+    return DataError(
         f"not a known shape of facts (its first record has {', '.join(sorted(data)[:6])})",
         where=str(path),
         allowed=", ".join(LOADERS.names()),

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from pydantic import ValidationError
 
-from curation.loaders.field_paths import explain_field
+from curation.loaders.field_paths import explain_field, explain_invalid
 from curation.loaders.fields import template
 from curation.loaders.file_notes import FileNotes
 from curation.loaders.reading.json_array import array
@@ -18,7 +18,6 @@ from curation.loaders.reading.json_reader import rows
 from curation.loaders.reading.raw_records import Problem, Row
 from curation.loaders.seen_records import SeenRecords
 from curation.loaders.sources import OWN, Upstream
-from schemas.core.config import explain
 from schemas.core.decoding import line_of, why_not_utf8
 from schemas.core.errors import DataError, UserError
 from schemas.core.records import Record
@@ -222,7 +221,7 @@ def _of_row(
         if not _is_whole(row):
             _check_placeholders(items)
     except ValidationError as error:
-        yield row.problem("invalid", explain(error))
+        yield row.problem("invalid", explain_invalid(error, row, fresh().make))
         return
     except InvalidRecord as error:
         yield row.problem("invalid", str(error))

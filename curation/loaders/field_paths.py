@@ -6,8 +6,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from pydantic import ValidationError
+
 from curation.loaders.fields import FieldValueError, kind_of
 from curation.loaders.reading.raw_records import Row
+from schemas.core.config import explain
 
 _PYTHONS = re.compile("object|indices|attribute|index out of range")
 """Words of errors that Python raises itself; others were written for people."""
@@ -42,6 +45,50 @@ def explain_field(error: Exception, row: Row, make: Callable[[Row], Iterable[obj
     return _explain(error, _Trail())
 
 
+JSON_TYPES = {"tuple_type": "a list", "list_type": "a list", "model_type": "an object", "dict_type": "an object"}
+"""What a value of a record should be, by pydantic's type of complaint."""
+
+
+def explain_invalid(error: ValidationError, row: Row, make: Callable[[Row], Iterable[object]]) -> str:
+    """What pydantic says of a record, with the whole path where a part of it was made on its own (an object's text).
+
+    The record is read once more, as in ``explain_field``; a path is named where the value that pydantic refused is
+    the field that was taken last, or lies in it.
+
+    Args:
+        error: What the first reading raised.
+        row: The record.
+        make: A fresh reader's reading of one record.
+    """
+    text, first = explain(error, types=JSON_TYPES), error.errors()[0]
+    trail = _Trail()
+    try:
+        list(make(row._replace(data=_PlacedObject(row.data, "", trail))))
+    except ValidationError as again:
+        if trail.place and _complaints(again) == _complaints(error):
+            return _under(trail, text, first["loc"], first["input"])
+    except Exception:  # noqa: BLE001 - only the first error counts: a reader may need the records before this one
+        pass
+    return text
+
+
+def _complaints(error: ValidationError) -> list[tuple[Any, str]]:
+    return [(complaint["loc"], complaint["msg"]) for complaint in error.errors()]
+
+
+def _under(trail: _Trail, text: str, part: tuple[int | str, ...], refused: object) -> str:
+    """A complaint about a part of a value, under the place where that was taken; as it is where it was not."""
+    if trail.value is not None and refused == trail.value:
+        return f"{trail.place}: {text.removeprefix('.'.join(map(str, part)) + ': ')}"
+    outer = trail.place.removesuffix(trail.name).rstrip(".")
+    for place, value in ((trail.place, trail.value), (outer, trail.holder)):
+        for name in part:
+            value = dict(value).get(name) if isinstance(value, dict) else None
+        if value is not None and refused == value:
+            return f"{place}.{text}".lstrip(".")
+    return text
+
+
 def _explain(error: Exception, trail: _Trail) -> str:
     if isinstance(error, KeyError):
         name = str(error.args[0]) if error.args else ""
@@ -58,14 +105,15 @@ def _place_of(trail: _Trail, name: str) -> str:
 
 
 class _Trail:
-    """The field that was taken last: its path, its own name, its value (None: it is not there)."""
+    """The field that was taken last: its path, its own name, its value (None: it is not there), what it stands in."""
 
     def __init__(self) -> None:
         self.place = self.name = ""
         self.value: Any = None
+        self.holder: Any = None
 
-    def note(self, place: str, name: str, value: Any) -> None:
-        self.place, self.name, self.value = place, name, value
+    def note(self, place: str, name: str, value: Any, holder: Any) -> None:
+        self.place, self.name, self.value, self.holder = place, name, value, holder
 
 
 class _PlacedObject(dict[str, Any]):
@@ -84,7 +132,7 @@ class _PlacedObject(dict[str, Any]):
         return super().get(name, default)
 
     def _note(self, name: str) -> None:
-        self._trail.note(f"{self._place}.{name}" if self._place else str(name), name, super().get(name))
+        self._trail.note(f"{self._place}.{name}" if self._place else str(name), name, super().get(name), self)
 
 
 class _PlacedList(list[Any]):
@@ -97,12 +145,12 @@ class _PlacedList(list[Any]):
     def __getitem__(self, number: Any) -> Any:
         value = super().__getitem__(number)
         if isinstance(number, int):
-            self._trail.note(f"{self._place}[{number}]", str(number), value)
+            self._trail.note(f"{self._place}[{number}]", str(number), value, self)
         return value
 
     def __iter__(self) -> Iterator[Any]:
         for number, value in enumerate(super().__iter__()):
-            self._trail.note(f"{self._place}[{number}]", str(number), value)
+            self._trail.note(f"{self._place}[{number}]", str(number), value, self)
             yield value
 
 

@@ -227,7 +227,6 @@ def fact_of(data: dict[str, Any], path: Path) -> Fact:
     Raises:
         KeyError: a needed field is missing.
     """
-    data = {k: v for k, v in data.items() if k not in ("kind", "id")}
     for name in NEEDED[:-1]:
         if name not in data:
             raise KeyError(name)
@@ -241,11 +240,11 @@ def fact_of(data: dict[str, Any], path: Path) -> Fact:
         "none" if new is None else "temporal" if data.get("changed_on") else "counterfactual"
     )
     data_of_fact = {
-        **data,
+        **{k: v for k, v in data.items() if k not in ("kind", "id")},
         "subject": subject,
         "relation": relation,
         "old": Object.model_validate(_value(data["old"])),
-        "new": None if new is None else Object.model_validate(_value(new)),
+        "new": None if new is None else Object.model_validate(_value(data["new"])),
         "change": change,
         "key": data.get("key") or f"{slug(path.stem)}/{slug(relation.id)}/{slug(subject.text)}",
         "source": Source.model_validate(data["source"])

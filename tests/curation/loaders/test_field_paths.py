@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from curation.loaders import load
-from curation.loaders.field_paths import explain_field
+from curation.loaders.field_paths import explain_field, explain_invalid
 from curation.loaders.reading.raw_records import Row
+from schemas.facts import Entity
 
 
 def record(**change: Any) -> dict[str, Any]:
@@ -74,3 +76,37 @@ def test_a_text_for_people_stays() -> None:
         raise TypeError(f"the year of {row.data['a']} is none")
 
     assert explain_field(TypeError("the year of 1 is none"), Row("f", {"a": 1}), make) == "the year of 1 is none"
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"old": 5}, "old: Input should be an object"),
+        ({"new": ["Oslo"]}, "new: Input should be an object"),
+        ({"subject": {"text": ["Peru"]}}, "subject.text: Input should be a valid string"),
+        ({"subject": {"text": "Peru", "aliases": "x"}}, "subject.aliases: Input should be a list"),
+        ({"relation": {"id": ["P36"]}}, "relation.id: Input should be a valid string"),
+        ({"source": {"name": {"a": 1}, "licence": "CC0"}}, "source.name: Input should be a valid string"),
+        ({"paraphrases": {"a": 1}}, "paraphrases: Input should be a list"),
+        ({"subject": "  "}, "subject: must not begin or end with white space"),
+        ({"new": {"text": "Oslo", "alias": "x"}}, "new.alias: unknown field"),
+    ],
+)
+def test_a_part_of_the_wrong_type_is_named_by_its_path(tmp_path: Path, change: dict[str, Any], text: str) -> None:
+    good = {"subject": "Chile", "relation": "P36", "prompt": "The capital of {} is", "old": "Santiago", "new": "Oslo"}
+    (path := tmp_path / "f.jsonl").write_text(
+        f"{json.dumps(good)}\n{json.dumps({**good, 'subject': 'Peru'} | change)}\n"
+    )
+    import_result = load(path)
+    assert [(p.kind, p.what) for p in import_result.problems] == [("invalid", text)] and len(import_result.facts) == 1
+
+
+def test_a_part_with_a_fault_of_its_own_is_not_taken_for_the_last_one() -> None:
+    """The id is taken after the text: it is the text that is wrong, so the id is not named."""
+
+    def make(row: Row) -> list[object]:
+        return [Entity(text=row.data["text"], wikidata=row.data["id"])]
+
+    with pytest.raises(ValidationError) as error:
+        make(row := Row("f", {"text": " Oslo", "id": "Q1"}))
+    assert explain_invalid(error.value, row, make) == "text: must not begin or end with white space"
