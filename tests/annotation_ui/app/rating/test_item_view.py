@@ -100,8 +100,9 @@ def test_a_disk_that_is_full_is_said_and_the_form_stays_filled(small_disk: Path,
             wait_until(page, ["3", "7", "5"])
             page.get_by_label("Comment (optional)").fill("a thought " * 300)  # more than is left of the last page
             page.keyboard.press("Control+Enter")
-            page.get_by_text("the disk is full").first.wait_for()
-            page.get_by_text("Make room on the disk").wait_for()
+            error = page.get_by_test_id("stAlertContentError")  # the draft says the same in a line of its own
+            error.get_by_text("the disk is full").wait_for()
+            error.get_by_text("Make room on the disk").wait_for()
             listening(page)
             wait_until(page, ["3", "7", "5"])
             assert len(db.history("pilot")) == 1
