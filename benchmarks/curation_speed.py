@@ -220,8 +220,8 @@ def records_of(store: Path) -> str:
 
 def verdicts_of(store: Path) -> str:
     """A hash of what a search of duplicates said of each item."""
-    said = "count(*), bit_xor(hash(key, json_extract(body, ['label', 'value', 'related'])))"
-    return _hash_of(store, f"SELECT {said} FROM records WHERE kind = 'verdict' AND body LIKE '%\"near_duplicate@%'")
+    columns = "count(*), bit_xor(hash(key, json_extract(body, ['label', 'value', 'related'])))"
+    return _hash_of(store, f"SELECT {columns} FROM records WHERE kind = 'verdict' AND body LIKE '%\"near_duplicate@%'")
 
 
 def _hash_of(store: Path, sql: str) -> str:

@@ -180,11 +180,11 @@ def _texts(*estimates: Estimate) -> list[str]:
 def _bars(judgements: Sequence[Judgement], task: RatingTask, aspect: str) -> str:
     """How often each answer was given."""
     counts = Counter(m.value for m in judgements if not m.rater.is_judge)
-    most = max(counts.values(), default=0)
+    largest = max(counts.values(), default=0)
     rows = []
     for value in task.form.field(aspect).allowed:
         n = counts.get(value, 0)
-        width = 100 * n / most if most else 0
+        width = 100 * n / largest if largest else 0
         rows.append(
             f"<tr><td>{_escape(value)}</td>"
             f'<td style="width:60%"><div class="bar" style="width:{width:.1f}%"></div></td>'

@@ -143,22 +143,22 @@ def _level(
     """Move assignments of batches that have not begun, the last first, from who has most to who has least."""
     taken: list[Assignment] = []
     moves: list[tuple[str, str]] = []
-    gone = [a for a in movable if a.person not in people]
+    removed_people_assignments = [a for a in movable if a.person not in people]
     left = sorted((a for a in movable if a.person in people), key=lambda a: (a.batch, a.position))
-    taken += gone
+    taken += removed_people_assignments
     moved = True
     while moved:
         moved = False
-        least = min(people, key=lambda p: (load[p], p))
+        least_busy = min(people, key=lambda p: (load[p], p))
         for a in reversed(left):
-            if load[a.person] - load[least] >= 2 and least not in held[a.item]:
+            if load[a.person] - load[least_busy] >= 2 and least_busy not in held[a.item]:
                 left.remove(a)
                 taken.append(a)
-                moves.append((least, a.item))
+                moves.append((least_busy, a.item))
                 held[a.item].discard(a.person)
-                held[a.item].add(least)
+                held[a.item].add(least_busy)
                 load[a.person] -= 1
-                load[least] += 1
+                load[least_busy] += 1
                 moved = True
                 break
     return taken, moves

@@ -44,9 +44,9 @@ def settled_answers(
         assigned: To whom they were given.
         decisions: The lead's, by item.
     """
-    given: dict[str, dict[str, tuple[Answers, str]]] = defaultdict(dict)
+    answers_by_item: dict[str, dict[str, tuple[Answers, str]]] = defaultdict(dict)
     for r in current:
-        given[r.item][r.person] = (r.answers or {} if r.form == task.form.label else {}, r.saved_at)
+        answers_by_item[r.item][r.person] = (r.answers or {} if r.form == task.form.label else {}, r.saved_at)
     people: dict[str, set[str]] = defaultdict(set)
     for a in assigned:
         people[a.item].add(a.person)
@@ -59,7 +59,7 @@ def settled_answers(
             if not task.faults(item, decision.answers):
                 out.append(SettledItem(item, {decision.lead: decision.answers}, decision.saved_at, lead=True))
             continue
-        answers = given[key]
+        answers = answers_by_item[key]
         if not answers or people[key] - set(answers) or any(task.faults(item, one) for one, _ in answers.values()):
             continue
         last = max(at for _, at in answers.values())

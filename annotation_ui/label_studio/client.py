@@ -257,7 +257,7 @@ class LabelStudioSite:
             raise UserError(f"'{name}' was never pushed", where=self.url, fix="run: scedit annotate label-studio push")
         accounts = {remote: person for person, remote in db.remote_names(self.url, "person").items()}
         raw_annotations: list[RawAnnotation] = []
-        gone: list[str] = []
+        unusable: list[str] = []
         unchecked: list[str] = []
         readable: dict[str, set[str]] = {}
         for owner, number in projects.items():
@@ -266,19 +266,19 @@ class LabelStudioSite:
                 tasks, lost = read_tasks(self.sdk._client_wrapper.httpx_client, int(number), pushed)
                 config = getattr(self.sdk.projects.get(int(number)), "label_config", None)
             except ApiError as error:
-                gone.append(f"project {number} cannot be read (HTTP {error.status_code})")
+                unusable.append(f"project {number} cannot be read (HTTP {error.status_code})")
                 continue
             digests = digests_of_project(db, self.url, name, owner, config)
             project_annotations = [a for t in tasks for a in annotations_of_task(t, accounts, pushed, digests)]
             if words := digests.unchecked({a.item for a in project_annotations if a.item is not None}):
                 unchecked.append(f"project {number}: {words}")
             raw_annotations += project_annotations
-            gone += [f"task {t} of item {pushed[t]} cannot be read: {BROKEN_TASK}" for t in lost]
+            unusable += [f"task {t} of item {pushed[t]} cannot be read: {BROKEN_TASK}" for t in lost]
             seen = {str(t.get("id")) for t in tasks if isinstance(t, Mapping)} | set(lost)
-            gone += [f"task {t} of item {i} was deleted" for t, i in pushed.items() if t not in seen]
+            unusable += [f"task {t} of item {i} was deleted" for t, i in pushed.items() if t not in seen]
             readable[owner] = {i for t, i in pushed.items() if t in seen and t not in lost}
-        gone += deleted_annotations(db, name, self.url, readable, {a.unique for a in raw_annotations})
-        return validate_annotations(db, name, raw_annotations, gone, site=self.url, unchecked=unchecked)
+        unusable += deleted_annotations(db, name, self.url, readable, {a.unique for a in raw_annotations})
+        return validate_annotations(db, name, raw_annotations, unusable, site=self.url, unchecked=unchecked)
 
     def _pages(self, project: int) -> Iterator[dict[str, Any]]:
         """All tasks of a project with their annotations."""

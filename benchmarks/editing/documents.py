@@ -76,8 +76,8 @@ def cases(count: int) -> list[DocumentCase]:
 def plain_score(lm: LM, probe: ScoreProbe) -> tuple[float, bool]:
     """One probe alone: logits of every position, as published code does."""
     text = lm.encode(instructed(probe, None), probe.targets[0], separator=probe.separator)
-    found = lm.model(input_ids=torch.tensor([text.ids])).logits[0].float().log_softmax(-1)
-    rows = found[text.first - 1 : len(text.ids) - 1]
+    log_probs = lm.model(input_ids=torch.tensor([text.ids])).logits[0].float().log_softmax(-1)
+    rows = log_probs[text.first - 1 : len(text.ids) - 1]
     goals = torch.tensor(text.target)
     return float(rows.gather(1, goals[:, None]).sum()), bool((rows.argmax(-1) == goals).all())
 
@@ -149,7 +149,7 @@ def shared(lm: LM, *, count: int = QUESTIONS) -> dict[str, Any]:
 def statements(case: DocumentCase, count: int = FACTS) -> StatedDocument:
     """A document with so many statements: its own probes as questions, which name its subject."""
     name = case.document.entity or ""
-    asked = [p for p in case.probes if p.query.count(name) == 1 and p.blanks == 0][:count]
+    probes = [p for p in case.probes if p.query.count(name) == 1 and p.blanks == 0][:count]
     facts = [
         SimplifiedFact(
             key=f"{case.document.key}/{n}",
@@ -159,7 +159,7 @@ def statements(case: DocumentCase, count: int = FACTS) -> StatedDocument:
             prompt=f"Question: {p.query.replace(name, '{}')}\nAnswer:",
             target=p.answer,
         )
-        for n, p in enumerate(asked)
+        for n, p in enumerate(probes)
         if name
     ]
     return StatedDocument(case.document, tuple(facts))

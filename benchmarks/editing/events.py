@@ -94,13 +94,13 @@ def lookup() -> dict[str, Any]:
     draw = random.Random(0)
     words = [f"word{n}" for n in range(6000)]
     texts = [" ".join(draw.choice(words) for _ in range(18)).capitalize() + "." for _ in range(EVENTS)]
-    asked = [f"How may the {draw.choice(words)} of {draw.choice(words).title()} change?" for _ in range(200)]
+    questions = [f"How may the {draw.choice(words)} of {draw.choice(words).title()} change?" for _ in range(200)]
     vectors = Drawn()
-    vectors.of(asked)
+    vectors.of(questions)
     router = HeadRouter(ScopeHead(384, 64).eval(), texts, vectors, shortlist=32, threshold=0.5)
-    router.route(asked[0])
-    each = [timed(lambda q=question: router.route(q)) for question in asked]  # type: ignore[misc]
-    return {"events": EVENTS, "questions": len(asked), "milliseconds_a_question": round(1000 * median(each), 2)}
+    router.route(questions[0])
+    each = [timed(lambda q=question: router.route(q)) for question in questions]  # type: ignore[misc]
+    return {"events": EVENTS, "questions": len(questions), "milliseconds_a_question": round(1000 * median(each), 2)}
 
 
 def router() -> dict[str, Any]:
@@ -125,12 +125,12 @@ def router() -> dict[str, Any]:
         assert isinstance(used, Serac)
         used.prepare([])
         cases: list[Any] = list(test.all_cases)
-        left, asked = QUESTIONS, list[list[str]]()
+        left, chunks = QUESTIONS, list[list[str]]()
         for case in cases:
-            asked.append([q.text for q in questions_of(case)][:left])
-            left -= len(asked[-1])
+            chunks.append([q.text for q in questions_of(case)][:left])
+            left -= len(chunks[-1])
         routes = used.router([case.event.text for case in cases])
-        routing = timed(lambda: _route_all(routes, asked))
+        routing = timed(lambda: _route_all(routes, chunks))
         found = routings_by("serac", cases, lambda question, kind: routes.route(question).item)
     return {
         "train_events": len(support.cases),
@@ -139,7 +139,7 @@ def router() -> dict[str, Any]:
         "seconds_encoding": round(encoding, 1),
         "seconds_training": round(training, 1),
         "seconds_routing_with_encoding": round(routing, 1),
-        "questions_routed_in_that_time": sum(map(len, asked)),
+        "questions_routed_in_that_time": sum(map(len, chunks)),
         "peak_gib": round(peak.read() / 2**30, 2),
         **_accuracies(found),
     }

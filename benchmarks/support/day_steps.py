@@ -194,9 +194,9 @@ class ModelSteps:
 
     def generation(self) -> dict[str, Any]:
         """Tokens a second of many rows."""
-        rows, most = (4, 4) if self.small else (256, 64)
+        rows, longest = (4, 4) if self.small else (256, 64)
         prompts = [PromptToContinue(self.facts[n % len(self.facts)].fact_prompt, seed=n) for n in range(rows)]
-        seconds, texts = timed(lambda: generate(self.lm, prompts, sampling=Sampling(most)))
+        seconds, texts = timed(lambda: generate(self.lm, prompts, sampling=Sampling(longest)))
         tokens = sum(len(text.ids) for text in texts)
         return {"rows": rows, "tokens": tokens, "tokens_a_second": round(tokens / seconds, 1), **self._memory()}
 

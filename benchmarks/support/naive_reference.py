@@ -130,9 +130,9 @@ def value(
             optimiser.step()
             steps += 1
             with torch.no_grad():
-                most = settings.clamp * start[0].norm()
-                if delta.norm() > most:
-                    delta.mul_(most / delta.norm())
+                limit = settings.clamp * start[0].norm()
+                if delta.norm() > limit:
+                    delta.mul_(limit / delta.norm())
     return PlainValue((start[0] + delta).detach(), steps, float(nll.detach()))
 
 

@@ -61,14 +61,14 @@ def read_documents(path: Path, *, cut: int | None = None, licence: str = "not st
         if cut is None:
             raise DataError("a plain text is no list of documents", where=str(path), fix="have it cut: --cut 2")
         source = Source(name=path.name, licence=licence)
-        made: Iterable[Document] = _cut(read_text(path), cut, path, source)
+        documents: Iterable[Document] = _cut(read_text(path), cut, path, source)
     else:
-        made = _records(path, licence)
+        documents = _records(path, licence)
         if cut is not None:
-            made = (part for document in made for part in _parts(document, cut))
+            documents = (part for document in documents for part in _parts(document, cut))
     by_text: dict[str, Document] = {}
     count = 0
-    for document in made:
+    for document in documents:
         count += 1
         by_text.setdefault(document.text, document)
     if not by_text:
@@ -122,15 +122,15 @@ def _own_records(path: Path, licence: str) -> Iterator[Document]:
         text = row.data.get("text")
         if not isinstance(text, str) or not text.strip():
             raise DataError("the document is empty", where=row.where, fix="every document needs a text")
-        told = {name: value for name, value in row.data.items() if value not in (None, "")}
-        source = {"name": told.pop("source", path.name), "licence": told.pop("licence", licence)}
+        fields = {name: value for name, value in row.data.items() if value not in (None, "")}
+        source = {"name": fields.pop("source", path.name), "licence": fields.pop("licence", licence)}
         try:
             yield Document.model_validate(
                 {
-                    **{name: value for name, value in told.items() if name != "date"},
-                    "key": told.get("key", _key(path, text.strip())),
+                    **{name: value for name, value in fields.items() if name != "date"},
+                    "key": fields.get("key", _key(path, text.strip())),
                     "text": text.strip(),
-                    "source": {**source, "date": told.get("date")},
+                    "source": {**source, "date": fields.get("date")},
                 }
             )
         except ValidationError as error:

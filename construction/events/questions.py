@@ -57,8 +57,10 @@ def ask_facts(
             missing["already so before the event"] += 1
         else:
             question = _question(triplet, answer, filled, lists, scope="in")
-            asked = _background_questions(triplet, question, filled, lists, table)
-            questions.append(question.model_copy(update={"background_questions": asked}) if asked else question)
+            background = _background_questions(triplet, question, filled, lists, table)
+            questions.append(
+                question.model_copy(update={"background_questions": background}) if background else question
+            )
     texts = {q.text.casefold() for q in questions}
     for untouched_relation, answer in _drawn(filled, table, missing, untouched):
         question = _question(untouched_relation, answer, filled, lists, scope="out")

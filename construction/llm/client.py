@@ -296,17 +296,17 @@ class Client:
                 fix="leave --max-cost and --max-tokens out",
             )
         body = body_of(self.endpoint.model, request, form, longest=self._reply_limit(request))
-        most = upper_bound(body, self._price) if self.budget.limited else Amount()
-        await self.budget.set_aside(key, most, waiting=self._wire.waiting(key))
+        upper_limit = upper_bound(body, self._price) if self.budget.limited else Amount()
+        await self.budget.set_aside(key, upper_limit, waiting=self._wire.waiting(key))
         outcome = await self._wire.send(key, body)
         if isinstance(outcome, CallError):
             self.budget.settle(key, Amount(), lost=outcome.lost)
             return outcome
         if outcome.cost is None:
-            outcome = cost_of(outcome, most, self._price)
+            outcome = cost_of(outcome, upper_limit, self._price)
         if self._cache.get(key) is None:
             self._cache.put(key, outcome)
-        self.budget.settle(key, used_by(outcome, most))
+        self.budget.settle(key, used_by(outcome, upper_limit))
         return outcome
 
     def _final_failure(self, key: str, request: Request, fault: CallError) -> StoredOutcome:

@@ -109,11 +109,11 @@ def _written_items(
 ) -> dict[str, list[tuple[Record, Lineage]]]:
     """Items that a model wrote with their lines, by the key of their parent; those that were replaced are left out."""
     items = {item.id: item for item in store.of_parents(kind, set(parents))}
-    gone = {v.item_id for v in store.verdicts(items) if is_replaced(v)} if items else set()
+    replaced_ids = {v.item_id for v in store.verdicts(items) if is_replaced(v)} if items else set()
     written: dict[str, list[tuple[Record, Lineage]]] = defaultdict(list)
     for line in store.lineages(stage=stage) if items else ():
         item = items.get(line.item_id)
-        if item is not None and line.request and line.item_id not in gone:
+        if item is not None and line.request and line.item_id not in replaced_ids:
             written[item.fact if isinstance(item, ScriptQuestion) else item.question].append((item, line))
     return written
 

@@ -144,12 +144,12 @@ def _table1(table: Iterable[Table1]) -> Iterator[str]:
 
 def _steps(funnel: StoreYield) -> Iterator[str]:
     whole = sum(funnel.steps.values())
-    most = max(funnel.steps.values(), default=0)
+    largest = max(funnel.steps.values(), default=0)
     for step in range(1, max(funnel.steps, default=0) + 1):
         count = funnel.steps.get(step, 0)
         share = 100.0 * count / whole if whole else 0.0
         kind = "unsure" if step == 1 else "keep"
-        yield _bar(f"step {step}", f"{count:,} prompts, {share:.1f} %", [(kind, count)], most)
+        yield _bar(f"step {step}", f"{count:,} prompts, {share:.1f} %", [(kind, count)], largest)
     yield (
         f"<p>{funnel.early_percent:.2f} % of {whole:,} prompts are cut in step 1, before anything was filtered; in the "
         f"paper {PAPER_EARLY} % of the data (Appendix B.2.1, ScEdit-CF and ScEdit-T together, before filtering by "

@@ -75,8 +75,8 @@ def object_last(old: str, leading: tuple[str, ...] = ()) -> type[ObjectLast]:
     """
     room = MAX_WORDS - 1 - len(old.split())  # words between the verb and the object
     way = ""
-    if leading and room >= (most := max(len(words.split()) for words in leading)):
-        way, room = f" ({'|'.join(leading)})", room - most
+    if leading and room >= (longest_leading := max(len(words.split()) for words in leading)):
+        way, room = f" ({'|'.join(leading)})", room - longest_leading
     between = f"( {_WORD}){{{min(1, max(0, room))},{max(0, room) + SPARE}}}"
     pattern = f"^[A-Z][a-z]{{1,15}}{between}{way} {_ESCAPED.sub(lambda m: chr(92) + m.group(), old)}$"
     step = Annotated[str, StringConstraints(pattern=pattern)]

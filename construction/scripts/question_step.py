@@ -127,8 +127,8 @@ class QuestionStep(PromptFileStep[QuestionAsk, ScriptQuestion, WriterPrompt]):
         """As of every step; where many questions are asked for, the limit on the reply grows with them."""
         request = super().sample(item, *names, attempt=attempt)
         if self.wording.shape == "why_list" and item.count > LIMITED and "max_tokens" in request.parameters:
-            most = request.parameters["max_tokens"] * ceil(item.count / LIMITED)
-            request = request._replace(parameters={**request.parameters, "max_tokens": most})
+            token_limit = request.parameters["max_tokens"] * ceil(item.count / LIMITED)
+            request = request._replace(parameters={**request.parameters, "max_tokens": token_limit})
         return request
 
     def prompt(self, item: QuestionAsk) -> list[Message]:

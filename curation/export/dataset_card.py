@@ -133,8 +133,8 @@ def _counts(summary: SplitSummary) -> Iterator[str]:
     rows += [(f"neighbours, {link.replace('_', ' ')}", n) for link, n in summary.neighbours.items()]
     rows += [("neighbour script prompts", summary.neighbour_prompts)]
     yield from _table(("what", "number"), ((what, f"{n:,}") for what, n in rows))
-    most = ", ".join(f"{_cell(name)} {n:,}" for name, n in list(summary.relations.items())[:8])
-    yield from ("", f"Most frequent relations: {most}.")
+    relation_counts = ", ".join(f"{_cell(name)} {n:,}" for name, n in list(summary.relations.items())[:8])
+    yield from ("", f"Most frequent relations: {relation_counts}.")
     steps = ", ".join(f"{'not known' if step is None else step}: {n:,}" for step, n in summary.steps.items())
     if steps:
         yield f"Script prompts by the step that was cut: {steps}."
@@ -261,8 +261,8 @@ def _limits(split: Split, summary: SplitSummary) -> Iterator[str]:
     half = 100 * 1.96 * math.sqrt(0.25 / cases)
     near = f"a success rate near one half has a 95 % interval of ±{half:.1f} points over cases."
     yield f"- With {counted(cases, 'case')}, {near}"
-    top, most = next(iter(summary.relations.items()))
-    yield f"- The most frequent relation ({top}) makes up {100 * most / cases:.0f} % of the cases."
+    top, largest_count = next(iter(summary.relations.items()))
+    yield f"- The most frequent relation ({top}) makes up {100 * largest_count / cases:.0f} % of the cases."
     if summary.lonely:
         yield f"- Cases without a neighbour's script prompt (locality is not measured on them): {summary.lonely:,}."
     if summary.repeated:

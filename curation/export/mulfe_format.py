@@ -54,13 +54,13 @@ def simplification_rows(
         facts: Statements of one strategy.
         extras: As for ``evaluation_rows``; also what the source gave as the filled prompt where it differs.
     """
-    told: defaultdict[str, list[SimplifiedFact]] = defaultdict(list)
+    statements_of: defaultdict[str, list[SimplifiedFact]] = defaultdict(list)
     for fact in facts:
-        told[fact.document].append(fact)
+        statements_of[fact.document].append(fact)
     inputs = {extra.subject_key: extra.value.get("input") for extra in extras if "input" in extra.value}
     kept = list(cases)
     for case, row in zip(kept, evaluation_rows(kept, extras), strict=True):
-        statements = sorted(told[case.document.key], key=lambda fact: _natural(fact.key))
+        statements = sorted(statements_of[case.document.key], key=lambda fact: _natural(fact.key))
         yield row | {
             "simplification": [
                 {
@@ -74,9 +74,9 @@ def simplification_rows(
         }
 
 
-def specificity_rows(made: SpecificitySet) -> Iterator[dict[str, Any]]:
+def specificity_rows(questions_set: SpecificitySet) -> Iterator[dict[str, Any]]:
     """Records of the specificity shape: a question each; a file of it says its model by its name only."""
-    for question in made.questions:
+    for question in questions_set.questions:
         row: dict[str, Any] = {"query": question.query, "answer": question.answer, "id": question.item}
         yield row | {"metrics": {"nll": question.nll, "ppl": question.ppl}}
 
@@ -105,11 +105,11 @@ def _natural(key: str) -> list[tuple[int, str]]:
 
 def _more(case: DocumentCase, extras: Extras) -> defaultdict[str, dict[str, Any]]:
     """The fields of the source's records that ours do not carry, by the keys of ours."""
-    found: defaultdict[str, dict[str, Any]] = defaultdict(dict)
+    fields: defaultdict[str, dict[str, Any]] = defaultdict(dict)
     for extra in extras.of(list(record_keys(case))):
         if extra.name == "fields":
-            found[extra.subject_key] |= extra.value
-    return found
+            fields[extra.subject_key] |= extra.value
+    return fields
 
 
 def write_evaluation(split: Split, path: Path) -> int:
@@ -122,9 +122,9 @@ def write_development(split: Split, path: Path) -> int:
     return write_array(development_rows(_cases(split), split.extras), path)
 
 
-def write_specificity(made: SpecificitySet, path: Path) -> int:
+def write_specificity(questions_set: SpecificitySet, path: Path) -> int:
     """The specificity shape; returns the number of questions written."""
-    return write_array(specificity_rows(made), path)
+    return write_array(specificity_rows(questions_set), path)
 
 
 def _cases(split: Split) -> Iterator[DocumentCase]:

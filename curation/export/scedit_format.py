@@ -79,8 +79,8 @@ def _in_file_order(cases: Sequence[Case], change: str, format: str, extras: Extr
 
 def _file_orders(extras: Extras, keys: Sequence[str]) -> dict[str, int]:
     """How often the ids of its file descended before a record, by the fact's key; absent where they never did."""
-    found = {e.subject_key: e.value for e in extras.of(keys) if e.name == FILE_ORDER} if keys else {}
-    return {key: value for key, value in found.items() if type(value) is int and value > 0}
+    file_orders = {e.subject_key: e.value for e in extras.of(keys) if e.name == FILE_ORDER} if keys else {}
+    return {key: value for key, value in file_orders.items() if type(value) is int and value > 0}
 
 
 def _id_order(text: str) -> tuple[bool, int, str]:

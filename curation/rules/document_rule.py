@@ -26,7 +26,9 @@ class DocumentRule(SplitRule):
 
     @model_validator(mode="after")
     def _no_scripts(self) -> DocumentRule:
-        given = [n for n in _OF_FACTS if getattr(self, n) != SplitRule.model_fields[n].default]
-        if given:
-            raise ValueError(f"'{given[0]}' is about facts and script prompts, which a split of documents has not")
+        set_options = [n for n in _OF_FACTS if getattr(self, n) != SplitRule.model_fields[n].default]
+        if set_options:
+            raise ValueError(
+                f"'{set_options[0]}' is about facts and script prompts, which a split of documents has not"
+            )
         return self

@@ -71,8 +71,8 @@ def documents_from_facts(facts: Iterable[Fact], wordings: Mapping[str, Any] | No
         by_subject[fact.subject.text.casefold()].append(fact)
     pairs, rest = list[tuple[Fact, Fact]](), list[Fact]()
     for group in by_subject.values():
-        made, left = _paired(group)
-        pairs += made
+        group_pairs, left = _paired(group)
+        pairs += group_pairs
         rest += left
     pairs += _paired(sorted(rest, key=lambda f: (seed("fact-documents", f.key), f.key)))[0]
     return tuple(_case(pair, questions) for pair in sorted(pairs, key=lambda pair: pair[0].key))
@@ -107,18 +107,18 @@ def _case(pair: tuple[Fact, Fact], questions: Mapping[str, RelationQuestions]) -
     source = Source(name=f"{one.source.name}, as documents", licence=one.source.licence)
     text = " ".join(f"{fact.fact_prompt} {fact.new_object.text}." for fact in pair)
     document = Document(key=key, text=text, entity=one.subject.text, source=source)
-    asked = list[tuple[Level, str, Fact, str, tuple[Tag, ...]]]()
+    probe_parts = list[tuple[Level, str, Fact, str, tuple[Tag, ...]]]()
     for fact in pair:
-        asked.append((1, f"{fact.fact_prompt} {BLANK}.", fact, "object", ()))
-        asked.append((2, questions[fact.relation.id].forward(fact), fact, "object", ()))
-        asked += [(2, f"{text} {BLANK}.", fact, "object", ()) for text in fact.paraphrases[-1:]]
-        asked.append((3, questions[fact.relation.id].backward(fact), fact, "subject", ("reverse",)))
+        probe_parts.append((1, f"{fact.fact_prompt} {BLANK}.", fact, "object", ()))
+        probe_parts.append((2, questions[fact.relation.id].forward(fact), fact, "object", ()))
+        probe_parts += [(2, f"{text} {BLANK}.", fact, "object", ()) for text in fact.paraphrases[-1:]]
+        probe_parts.append((3, questions[fact.relation.id].backward(fact), fact, "subject", ("reverse",)))
     if one.subject.text.casefold() == other.subject.text.casefold():
         for fact, known in ((one, other), (other, one)):
             question = questions[fact.relation.id].forward(fact, questions[known.relation.id].called(known))
-            asked.append((3, question, fact, "object", ("multi_hop",)))
+            probe_parts.append((3, question, fact, "object", ("multi_hop",)))
     probes = list[DocumentProbe]()
-    for level, query, fact, side, tags in asked:
+    for level, query, fact, side, tags in probe_parts:
         answer = fact.new_object if side == "object" else fact.subject
         if contains_words(query, answer.text):
             continue

@@ -95,10 +95,10 @@ class _Maker:
         fact, wording = self.fact, self.wording
         texts = {"subject": subject_in_sentence(fact), "old": fact.old.text, "new": fact.new_object.text}
         text = self._drawn(wording.events, "event", 1)[0].format(**texts)
-        asked = self._drawn(wording.ask, "ask", 2)
+        question_wordings = self._drawn(wording.ask, "ask", 2)
         back = self._drawn(wording.back, "back", 2)
         twins = [*self.others, *self.others][:2]
-        for n, words in enumerate(asked):
+        for n, words in enumerate(question_wordings):
             self._ask(words.format(subject=subject_in_sentence(fact)), fact.subject, fact.new_object, "in")
             for other in twins[n : n + 1]:
                 self._ask(words.format(subject=subject_in_sentence(other)), other.subject, other.new_object, "out")

@@ -118,13 +118,13 @@ def withdraw_errata(
     Raises:
         UserError: nothing on the item stands, or it was taken back before with the same words.
     """
-    own = read_errata(path).entries if path.exists() else ()
-    known = merge_errata(header, own)
+    file_entries = read_errata(path).entries if path.exists() else ()
+    known = merge_errata(header, file_entries)
     if not (standing := known.standing(item)):
         raise UserError(f"no erratum on '{item}' stands", where=str(path), fix="see them: scedit split errata list")
     entry = validate(Erratum, {"item": item, "what": why, "action": "withdraw", "date": date}, where=item)
     _refuse_repeated(entry, known, path)
-    write_errata((*own, entry), path)
+    write_errata((*file_entries, entry), path)
     return standing
 
 

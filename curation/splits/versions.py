@@ -177,12 +177,12 @@ def _withdrawn_on(case: AnyCase, errata: Errata) -> str:
 def _compare(old: AnyCase, new: AnyCase) -> tuple[Level, tuple[str, ...]]:
     before, after = visible_texts(old), visible_texts(new)
     details = []
-    gone, more = [k for k in before if k not in after], [k for k in after if k not in before]
+    dropped, more = [k for k in before if k not in after], [k for k in after if k not in before]
     other = [k for k in before if k in after and before[k] != after[k]]
-    for verb, keys in (("changed", other), ("dropped", gone), ("added", more)):
+    for verb, keys in (("changed", other), ("dropped", dropped), ("added", more)):
         details += [f"{what} {verb}" + (f": {before[what, key]} now {after[what, key]}" if what == "target" else "")
                     for what, key in keys]  # fmt: skip
-    if gone or other:
+    if dropped or other:
         return "major", tuple(details)
     return (
         ("minor", tuple(details)) if more else ("patch", ("only what nobody is asked or shown: sources, labels, ids",))
@@ -195,8 +195,8 @@ def check_version(diff: Diff, version: str) -> None:
     Raises:
         UserError: it is not after the old one, or smaller than the rules ask for.
     """
-    wanted, least = Version.parse(version), Version.parse(diff.suggested)
-    if wanted.order < least.order or (diff.level != "none" and wanted.suffix and wanted[:3] < least[:3]):
+    wanted, smallest = Version.parse(version), Version.parse(diff.suggested)
+    if wanted.order < smallest.order or (diff.level != "none" and wanted.suffix and wanted[:3] < smallest[:3]):
         counts = ", ".join(f"{len(diff.of(w))} {w}" for w in ("added", "dropped", "changed"))
         raise UserError(
             f"{diff.new.name} {version} after {diff.old.version} hides a {diff.level} change ({counts})",

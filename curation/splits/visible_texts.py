@@ -44,14 +44,14 @@ def visible_texts(case: AnyCase) -> Texts:
 
 
 def _of_document_case(case: DocumentCase) -> Texts:
-    asked = {
+    texts = {
         ("document", case.document.key): case.document.text,
         ("entity", case.document.key): str(case.document.entity),
     }
     for probe in case.probes:
-        asked |= {("probe", probe.key): probe.query, ("answer", probe.key): str(probe.answers)}
-        asked |= {("level and tags", probe.key): f"{probe.level} {probe.tags}"}
-    return asked
+        texts |= {("probe", probe.key): probe.query, ("answer", probe.key): str(probe.answers)}
+        texts |= {("level and tags", probe.key): f"{probe.level} {probe.tags}"}
+    return texts
 
 
 def _of_event_case(case: EventCase) -> Texts:
@@ -63,8 +63,8 @@ def _of_event_case(case: EventCase) -> Texts:
         texts |= {("question", q.key): q.text, ("answer", q.key): answer_text}
         texts["relation", q.key] = f"{q.relation.id} {q.relation.label}"
         texts["subject", q.key] = str(q.subject.names if q.subject is not None else ())
-        asked = [f"{b.text} {b.answer.names}" for b in q.background_questions]
-        texts |= {("background question", f"{q.key} {text}"): text for text in asked}
+        background = [f"{b.text} {b.answer.names}" for b in q.background_questions]
+        texts |= {("background question", f"{q.key} {text}"): text for text in background}
     for t in case.tendencies:
         texts |= {("question", t.key): t.text, ("answer", t.key): f"{t.scope} {t.options} {t.answer}"}
     return texts

@@ -115,8 +115,8 @@ def beta_ends(spread: Spread, scale: Scale = SHARE, *, tail: float = _TAIL, unse
         return None
     share = min(max((spread.mean - scale[0]) / wide, 0.0), 1.0)
     share = float(round(share)) if abs(share - round(share)) < _ROUNDING else share
-    most = share * (1 - share)
-    raw = spread.variance / wide**2 * units / most if most > 0 and varies(spread.variance, spread.mean) else 1.0
+    largest = share * (1 - share)
+    raw = spread.variance / wide**2 * units / largest if largest > 0 and varies(spread.variance, spread.mean) else 1.0
     ratio = ((units - 1) * raw + _PRIOR) / (units - 1 + _PRIOR)
     worth = units / ratio * (float(ndtri(tail)) / float(stdtrit(units - 1, tail))) ** 2
     worth = max(worth, units / max(ratio, 1.0) if spread.crossed else units)

@@ -153,8 +153,10 @@ class ApiScriptStep(PromptStep[ApiRequest, GeneratedScript]):
 
     def sampled(self, item: ApiRequest, sample: int = 0) -> Request:
         """The request for a text."""
-        most = STEP_TOKENS if item.goes_on else SCRIPT_TOKENS
-        return self.request(item, parameters={"temperature": self.temperature, "max_tokens": most}, sample=sample)
+        token_limit = STEP_TOKENS if item.goes_on else SCRIPT_TOKENS
+        return self.request(
+            item, parameters={"temperature": self.temperature, "max_tokens": token_limit}, sample=sample
+        )
 
     def parse(self, item: ApiRequest, reply: BaseModel) -> list[GeneratedScript]:
         """The script as a record."""

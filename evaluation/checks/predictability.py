@@ -95,8 +95,8 @@ def odds(answer: Answer) -> float:
         1.0
     """
     old, *others = [t.logprob for t in answer.targets]
-    most = max(others)
-    return (old - most - log(sum(exp(o - most) for o in others))) / log(2)
+    largest = max(others)
+    return (old - largest - log(sum(exp(o - largest) for o in others))) / log(2)
 
 
 def measure(

@@ -59,7 +59,7 @@ def specificity(options: SpecificityCommandOptions, *, as_json: bool) -> None:
 
     pool = open_pool(options.pool, licence=options.licence)
     names = tuple(dict.fromkeys(options.models))
-    found, built = _built(pool, names, options, quiet=as_json)
+    candidates, built = _built(pool, names, options, quiet=as_json)
     paths = [options.out] if len(names) == 1 else [options.out / f"{_file_of(name)}.json" for name in names]
     _write([one.set.model_dump_json() for one in built], paths)
     if options.store is not None:
@@ -67,11 +67,11 @@ def specificity(options: SpecificityCommandOptions, *, as_json: bool) -> None:
 
         with Store.open(options.store, write=True, create=True) as store:
             store.put([one.set for one in built])
-    rows = [_row(*one, pool) for one in zip(found, built, paths, strict=True)]
+    rows = [_row(*one, pool) for one in zip(candidates, built, paths, strict=True)]
     if as_json:
         click.echo(json.dumps(rows))
     else:
-        _tell(rows, found)
+        _tell(rows, candidates)
 
 
 def _built(

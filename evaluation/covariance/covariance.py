@@ -106,8 +106,8 @@ def key_covariances(
 
 
 def _identity_of_pass(lm: LM, corpus: TextSource, cap: int | None) -> dict[str, Any]:
-    own = {"model": lm.revision, "dtype": str(lm.dtype), "corpus": corpus.digest, "cap": _cap(lm, cap)}
-    return own | lm.other_numerics
+    identity = {"model": lm.revision, "dtype": str(lm.dtype), "corpus": corpus.digest, "cap": _cap(lm, cap)}
+    return identity | lm.other_numerics
 
 
 def _kept(

@@ -99,11 +99,11 @@ def multiplies_wide(device: torch.device, dtype: torch.dtype) -> bool:
 def layers_a_pass(lm: LM, layers: Sequence[int]) -> Iterator[list[int]]:
     """The layers in lists that one pass sums: as many as the memory of device and host holds."""
     entries = lm.layout.inner**2
-    most = HOST_BYTES // (8 * entries)
+    layer_limit = HOST_BYTES // (8 * entries)
     if lm.device.type == "cuda":
-        most = min(most, int(DEVICE_SHARE * least_free_bytes(lm.devices)) // (4 * entries))
-    most = max(1, most)
-    if most < len(layers):
-        log.warning("the sums of %d layers do not fit into memory together: passes of %d", len(layers), most)
-    for start in range(0, len(layers), most):
-        yield list(layers[start : start + most])
+        layer_limit = min(layer_limit, int(DEVICE_SHARE * least_free_bytes(lm.devices)) // (4 * entries))
+    layer_limit = max(1, layer_limit)
+    if layer_limit < len(layers):
+        log.warning("the sums of %d layers do not fit into memory together: passes of %d", len(layers), layer_limit)
+    for start in range(0, len(layers), layer_limit):
+        yield list(layers[start : start + layer_limit])

@@ -207,15 +207,15 @@ class _GenerationBatch:
     def _begin_routed(self, open_: list[int], texts: list[list[int]]) -> tuple[Prefix, Tensor]:
         """Read whole rows in one pass, prompts and all: a gate decides on all tokens of a prompt."""
         lm, last = self.lm, [len(text) - 1 for text in texts]
-        asked = PromptRows.of([len(self.rows[n]) for n in open_], lm.device)
+        open_rows = PromptRows.of([len(self.rows[n]) for n in open_], lm.device)
         ids, mask = lm.pad(texts)
-        with tell_prompts_if(lm.model, asked):
+        with tell_prompts_if(lm.model, open_rows):
             if not self.cached:
                 return Prefix(None, mask, mask.sum(1)), logits_at(lm, ids, mask, range(len(texts)), last)
             places = torch.arange(ids.shape[1], device=ids.device).expand(ids.shape)
             run = lm.module(lm.layout.base) if lm.layout.plain_head else lm.model
             out = run(input_ids=ids, attention_mask=mask, position_ids=places, use_cache=True)
-        self.asked = asked.after()
+        self.asked = open_rows.after()
         all_states = out.last_hidden_state if lm.layout.plain_head else out.logits
         states = all_states[send(list(range(len(texts))), all_states.device), send(last, all_states.device)]
         logits = lm.module(lm.layout.head)(states) if lm.layout.plain_head else states

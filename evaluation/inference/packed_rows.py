@@ -76,7 +76,7 @@ def pack_rows(lm: LM, texts: Sequence[Tokens], *, room: int = ROW) -> PackedRows
     if len(texts) > 1 and not lm.layout.window and _can_pack(lm):
         rows = distribute([len(text) for text in texts], room)
     packed = to_tensors(lm, [_row([texts[n] for n in row]) for row in rows])
-    longest, most = packed.ids.shape[1], max(map(len, texts))
+    longest, longest_text = packed.ids.shape[1], max(map(len, texts))
     begins: dict[int, tuple[int, int]] = {}
     for r, row in enumerate(rows):
         place = 0
@@ -84,7 +84,7 @@ def pack_rows(lm: LM, texts: Sequence[Tokens], *, room: int = ROW) -> PackedRows
             begins[n] = (r, place)
             place += len(texts[n])
     places = [begins[n][0] * longest + begins[n][1] + i for n, text in enumerate(texts) for i in range(len(text))]
-    tokens = [n * most + i for n, text in enumerate(texts) for i in range(len(text))]
+    tokens = [n * longest_text + i for n, text in enumerate(texts) for i in range(len(text))]
     arguments: dict[str, Any] = packed.arguments
     return PackedRows(
         packed.ids,
@@ -93,7 +93,7 @@ def pack_rows(lm: LM, texts: Sequence[Tokens], *, room: int = ROW) -> PackedRows
         torch.tensor(places, device=lm.device),
         torch.tensor(tokens, device=lm.device),
         [begins[n] for n in range(len(texts))],
-        (len(texts), most),
+        (len(texts), longest_text),
     )
 
 
@@ -108,9 +108,9 @@ def distribute(lengths: Sequence[int], room: int) -> list[list[int]]:
     rows: list[list[int]] = [[] for _ in range(-(-sum(lengths) // room))]
     filled = [0] * len(rows)
     for n in sorted(range(len(lengths)), key=lambda n: -lengths[n]):
-        least = filled.index(min(filled))
-        rows[least].append(n)
-        filled[least] += lengths[n]
+        emptiest = filled.index(min(filled))
+        rows[emptiest].append(n)
+        filled[emptiest] += lengths[n]
     return rows
 
 

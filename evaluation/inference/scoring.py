@@ -344,7 +344,7 @@ def _top_blocks(logprobs: Tensor, at: Tensor, wanted: Sequence[TokenRead]) -> li
     """The most probable tokens of the reads that ask for some; ``logprobs`` [places, vocabulary], ``at`` [reads]."""
     blocks = []
     for many in sorted({read.top for read in wanted if read.top}):
-        asked = [n for n, read in enumerate(wanted) if read.top == many]
-        best = logprobs[at[send(asked, at.device)]].topk(min(many, logprobs.shape[-1]))
-        blocks.append(TopBlock([wanted[n].slot for n in asked], best.indices, best.values))
+        places = [n for n, read in enumerate(wanted) if read.top == many]
+        best = logprobs[at[send(places, at.device)]].topk(min(many, logprobs.shape[-1]))
+        blocks.append(TopBlock([wanted[n].slot for n in places], best.indices, best.values))
     return blocks

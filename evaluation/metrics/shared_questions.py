@@ -56,15 +56,15 @@ class SharedQuestions:
 
     def description(self) -> dict[str, Any]:
         """What ``run.json`` keeps, so that a report needs no other file."""
-        own = {} if self.instruction is None else {"instruction": self.instruction}
-        return {"set": self.set.payload(), "number": self.number, "seed": self.seed, **own}
+        instruction = {} if self.instruction is None else {"instruction": self.instruction}
+        return {"set": self.set.payload(), "number": self.number, "seed": self.seed, **instruction}
 
     @classmethod
     def from_description(cls, description: Mapping[str, Any], choice: DocumentChoice) -> SharedQuestions:
         """As a finished run's ``run.json`` says."""
         questions = SpecificitySet.model_validate(description["set"])
-        number, seed, own = description["number"], description["seed"], description.get("instruction")
-        return cls(questions, choice, number=number, seed=seed, instruction=own)
+        number, seed, instruction = description["number"], description["seed"], description.get("instruction")
+        return cls(questions, choice, number=number, seed=seed, instruction=instruction)
 
 
 def specificity_probe(question: SpecificityQuestion, choice: DocumentChoice) -> ScoreProbe:

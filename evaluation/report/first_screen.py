@@ -102,9 +102,9 @@ def _findings(part: ReportSection, answers: Sequence[AnsweredQuestion]) -> list[
     table, metrics, out = part.tables[0], part.metrics, []
     efficacy = metric_of(metrics, "script_efficacy") or metric_of(metrics, "efficacy")
     locality = metric_of(metrics, "script_locality") or metric_of(metrics, "locality")
-    asked = [("Did the edit take?", efficacy), ("What else moved?", locality)]
-    asked += [(title, metric_of(metrics, role)) for title, role in _EVENT_FINDINGS]
-    for title, metric in asked:
+    topics = [("Did the edit take?", efficacy), ("What else moved?", locality)]
+    topics += [(title, metric_of(metrics, role)) for title, role in _EVENT_FINDINGS]
+    for title, metric in topics:
         if metric is not None and (text := _by_method(table, metric)):
             out.append(HeadlineFinding(title, text))
     if text := _text_finding(part, answers):

@@ -194,10 +194,10 @@ def _intervals(table: Comparison) -> list[str]:
     out = []
     pairs = [both for r in table.rows for both in r.two_way.values()]
     if any(both.recurring for both in pairs):
-        most = max(both.recurring for both in pairs)
+        recurrences = max(both.recurring for both in pairs)
         out.append(
-            f"Up to {most} neighbour facts serve in several cases: where they do, intervals are two-way (by case and "
-            "neighbour), and so are the tests."
+            f"Up to {recurrences} neighbour facts serve in several cases: where they do, intervals are two-way (by "
+            "case and neighbour), and so are the tests."
         )
     elif pairs:
         out.append("No neighbour fact recurs in a second case, so intervals by case stand for S-NS and S-BO too.")

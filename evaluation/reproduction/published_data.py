@@ -72,8 +72,8 @@ def published_data(names: Iterable[str], folder: Path) -> dict[str, PublishedDat
 def _contents_of_file(path: Path, format: str) -> list[str]:
     loaded = load(path, format)
     if loaded.events:
-        asked = [r for r in loaded.records if isinstance(r, FactQuestion | TendencyQuestion)]
-        by_event = {e.key: [q for q in asked if q.event == e.key] for e in loaded.events}
+        questions = [r for r in loaded.records if isinstance(r, FactQuestion | TendencyQuestion)]
+        by_event = {e.key: [q for q in questions if q.event == e.key] for e in loaded.events}
         return [_content_of_event(e, by_event[e.key]) for e in loaded.events if by_event[e.key]]
     if loaded.documents:
         probes = [r for r in loaded.records if isinstance(r, DocumentProbe)]
@@ -108,8 +108,8 @@ def _content(fact: Fact, prompts: Iterable[ScriptPrompt], near: Iterable[ScriptP
 
 
 def _content_of_event(event: Event, questions: Iterable[FactQuestion | TendencyQuestion]) -> str:
-    asked = sorted(canonical_json([q.scope, q.text, *_right(q)]) for q in questions)
-    return digest([canonical_json([event.text, asked])])
+    question_texts = sorted(canonical_json([q.scope, q.text, *_right(q)]) for q in questions)
+    return digest([canonical_json([event.text, question_texts])])
 
 
 def _content_of_document(document: Document, probes: Iterable[DocumentProbe]) -> str:

@@ -119,8 +119,8 @@ class SimplifiedEditor(EditorLike):
     def edit_each(self, requests: Sequence[Document]) -> list[Any]:
         """Independent edits, a document each; the method makes them together where it can."""
         groups = [self._requests([document]) for document in requests]
-        made = iter(self.method.edit_groups([group for group in groups if group]))
-        return [_noted(next(made), len(group)) if group else NoEdit({NOTE: 0}) for group in groups]
+        edits = iter(self.method.edit_groups([group for group in groups if group]))
+        return [_noted(next(edits), len(group)) if group else NoEdit({NOTE: 0}) for group in groups]
 
     def edit_after(self, requests: Sequence[Document], earlier: Sequence[Any]) -> Any:
         """One edit on a model that carries earlier ones."""

@@ -100,8 +100,8 @@ class QuestionPairStep(PromptStep[Document, QuestionStatement]):
     def parse(self, item: Document, reply: BaseModel) -> list[QuestionStatement]:
         """The statements; a pair whose subject does not stand in its question is lost."""
         assert isinstance(reply, PairsReply)
-        found = (statement_of(pair) for pair in reply.pairs[: self.most])
-        return [one for one in found if one is not None]
+        statements = (statement_of(pair) for pair in reply.pairs[: self.most])
+        return [one for one in statements if one is not None]
 
 
 def statement_of(pair: WrittenPair) -> QuestionStatement | None:

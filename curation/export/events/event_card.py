@@ -41,8 +41,8 @@ def count_rows(summary: EventSummary) -> list[tuple[str, int]]:
 
 def count_lines(summary: EventSummary) -> Iterator[str]:
     """What stands below the counts."""
-    most = ", ".join(f"{name} {n:,}" for name, n in list(summary.types.items())[:8])
-    yield f"Most frequent types and topics: {most}."
+    type_counts = ", ".join(f"{name} {n:,}" for name, n in list(summary.types.items())[:8])
+    yield f"Most frequent types and topics: {type_counts}."
     for scope, words in _SCOPES.items():
         counts = [f"{letter} {n:,}" for (of, letter), n in summary.letters.items() if of == scope]
         if counts:

@@ -74,8 +74,8 @@ def _facts(case: EventCase) -> Iterator[tuple[Any, ...]]:
 
 
 def _background(question: FactQuestion) -> tuple[list[str], list[str]]:
-    asked = question.background_questions
-    return [b.text for b in asked], [b.answer.text for b in asked]
+    questions = question.background_questions
+    return [b.text for b in questions], [b.answer.text for b in questions]
 
 
 def _tendencies(case: EventCase) -> Iterator[tuple[Any, ...]]:

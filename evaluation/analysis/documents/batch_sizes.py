@@ -33,15 +33,15 @@ class BatchSizeRow(NamedTuple):
 def batch_sizes(run: Run, table: Comparison) -> tuple[BatchSizeRow, ...]:
     """Rows of every method that was run with several sizes, 1 for ``single``, ascending; empty where none was."""
     regimes = {e.label: e.manifest.regime for e in run.editors}
-    found: dict[str, dict[int, BatchSizeRow]] = {}
+    rows_of: dict[str, dict[int, BatchSizeRow]] = {}
     for row in table.rows:
         size = size_of(regimes[row.label])
         if size is None or row.baseline:
             continue
         name = row.label.removesuffix(f" ({regime_title(regimes[row.label])})")
         values = {m: row.summaries[m].interval for m in METRICS if m in row.summaries}
-        found.setdefault(name, {})[size] = BatchSizeRow(name, row.editor, size, values)
-    return tuple(rows[size] for rows in found.values() if len(rows) > 1 for size in sorted(rows))
+        rows_of.setdefault(name, {})[size] = BatchSizeRow(name, row.editor, size, values)
+    return tuple(rows[size] for rows in rows_of.values() if len(rows) > 1 for size in sorted(rows))
 
 
 def size_curves(rows: Sequence[BatchSizeRow]) -> list[ForgettingSeries]:

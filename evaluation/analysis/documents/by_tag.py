@@ -86,14 +86,14 @@ def constant_hits(asked: Asked) -> list[tuple[str, float]]:
     a tag with one probe would score 100 %. Of equally frequent answers the first in the alphabet is taken.
     """
     everywhere = Counter(plain_words(probe.answer) for _, probe in asked)
-    own: dict[str, Counter[str]] = defaultdict(Counter)
+    answers_of_case: dict[str, Counter[str]] = defaultdict(Counter)
     for key, probe in asked:
-        own[key][plain_words(probe.answer)] += 1
+        answers_of_case[key][plain_words(probe.answer)] += 1
     hits = []
     for key, probe in asked:
-        elsewhere = everywhere - own[key]
-        most = min(elsewhere, key=lambda answer: (-elsewhere[answer], answer), default=None)
-        hits.append((key, float(most is not None and most in {plain_words(a) for a in probe.answers})))
+        elsewhere = everywhere - answers_of_case[key]
+        constant = min(elsewhere, key=lambda answer: (-elsewhere[answer], answer), default=None)
+        hits.append((key, float(constant is not None and constant in {plain_words(a) for a in probe.answers})))
     return hits
 
 

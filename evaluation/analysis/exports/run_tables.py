@@ -171,15 +171,15 @@ def _answers(unit: _Unit) -> Iterator[tuple[Any, ...]]:
 
 def _answer_cells(answer: Answer, probe: Probe | None) -> tuple[Any, ...]:
     """One answer's cells, from its probe on."""
-    asked: tuple[str | None, ...] = (None,) * 5
+    probe_columns: tuple[str | None, ...] = (None,) * 5
     if probe is not None:
-        asked = (probe.purpose, probe.item, probe.cluster, probe.prompt, probe.separator)
+        probe_columns = (probe.purpose, probe.item, probe.cluster, probe.prompt, probe.separator)
     targets, written, following = answer.targets, answer.written, answer.next_tokens
     greedy = [t.greedy for t in targets] if any(t.greedy is not None for t in targets) else None
     matched = [t.matched for t in targets] if any(t.matched is not None for t in targets) else None
     return (
         answer.probe or None,
-        *asked,
+        *probe_columns,
         *([t.text for t in targets], [t.logprob for t in targets], [t.tokens for t in targets], greedy, matched),
         *((None, None) if following is None else (list(following.ids), list(following.logprobs))),
         *((None, None, None) if written is None else (written.text, written.ended, written.tokens)),
@@ -192,8 +192,8 @@ def _probes(unit: _Unit) -> dict[str, Probe]:
     assert unit.editor is not None
     metrics = load_metrics(unit.run.about["metrics"], generation_of(unit.run))
     case = asked_case(unit.case, unit.editor.manifest.components)
-    asked: list[Probe] = [p for m in metrics for p in m.probes(case)]
-    return {p.id: p for p in reversed(asked)}
+    probes: list[Probe] = [p for m in metrics for p in m.probes(case)]
+    return {p.id: p for p in reversed(probes)}
 
 
 def _scores(unit: _Unit) -> Iterator[tuple[Any, ...]]:

@@ -101,10 +101,10 @@ def _columns(run: Run, scores: Scores, metrics: Sequence[Metric]) -> list[_Colum
             regime = editor.manifest.regime
             name = editor.label.removesuffix(f" ({regime_title(regime)})")
             sizes.setdefault(regime, {})[name] = editor.label
-    most = max((len(labels) for labels in sizes.values()), default=0)
+    methods_at_most = max((len(labels) for labels in sizes.values()), default=0)
     columns = []
     for regime, labels in sizes.items():
-        for metric in metrics if len(labels) == most else ():
+        for metric in metrics if len(labels) == methods_at_most else ():
             values = {name: scores.means(label, metric.name) for name, label in labels.items()}
             if all(values.values()):
                 title = metric.title if len(sizes) == 1 else f"{metric.title}, {regime_title(regime)}"

@@ -56,8 +56,8 @@ def prompt_readings(
     for key, case in cases_by_key(run).items():
         result = editor.results.get(key)
         if result is not None and result.error is None:
-            asked = asked_case(case, editor.manifest.components)
-            out += _readings(asked, place, generation, answers_by_probe(result.answers), normalisation)
+            prompted_case = asked_case(case, editor.manifest.components)
+            out += _readings(prompted_case, place, generation, answers_by_probe(result.answers), normalisation)
     return out
 
 

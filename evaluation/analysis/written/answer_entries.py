@@ -81,8 +81,8 @@ def _of_editor(
     for key, result in editor.results.items():
         case = asked_case(cases[key], editor.manifest.components)
         answers = answers_by_probe(result.answers)
-        asked = {p.id: p for m in metrics for p in m.probes(case) if isinstance(p, GenerateProbe)}
-        for probe in asked.values():
+        text_probes = {p.id: p for m in metrics for p in m.probes(case) if isinstance(p, GenerateProbe)}
+        for probe in text_probes.values():
             answer = answers.get(probe.id)
             if answer is not None and answer.written is not None:
                 rated = ratings.get((editor.label, key, probe.item, probe.sample), ())

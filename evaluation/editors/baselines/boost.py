@@ -123,10 +123,10 @@ class Boost(Editor):
     def _texts(self) -> list[list[int]]:
         """Documents as tokens, cut to a length, until there are enough; tokenised once."""
         if self._rows is None:
-            tok, most = self.lm.tokenizer, min(LONGEST, self.lm.limit or LONGEST)
+            tok, token_limit = self.lm.tokenizer, min(LONGEST, self.lm.limit or LONGEST)
             rows: list[list[int]] = []
             for text in islice(self._corpus().stream(), self.params.read):
-                ids = tok(text)["input_ids"][:most]
+                ids = tok(text)["input_ids"][:token_limit]
                 if len(ids) > 1:
                     rows.append(ids)
                 if sum(map(len, rows)) >= self.params.read:

@@ -224,9 +224,9 @@ class TrainingBatch(NamedTuple):
         index = torch.tensor(rows_left, device=lm.device)
         texts = [self.texts[n] for n in rows_left]
         rows = pack_rows(lm, texts)
-        most = rows.shape[1]
-        hidden = rows.by_row(self.rows.by_text(self.layer_input.hidden)[index, :most])
-        keys = None if self.keys is None else self.keys[index, :most]
+        longest = rows.shape[1]
+        hidden = rows.by_row(self.rows.by_text(self.layer_input.hidden)[index, :longest])
+        keys = None if self.keys is None else self.keys[index, :longest]
         places, goals = [self.places[n] for n in rows_left], [self.goals[n] for n in rows_left]
         return TrainingBatch(self.size, texts, rows, places, goals, self.layer_input._replace(hidden=hidden), keys)
 

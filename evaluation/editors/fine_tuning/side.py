@@ -194,14 +194,14 @@ def _losses(
         tokens = sum(len(row.goals) for row in rows)
         for chunk in _chunks(rows, p.batch):
             with torch.enable_grad():
-                found = _log_probs(lm, chunk)
-                goals = torch.tensor([g for row in chunk for g in row.goals], device=found.device)
-                nll = -found.gather(1, goals[:, None]).sum() / tokens
+                log_probs = _log_probs(lm, chunk)
+                goals = torch.tensor([g for row in chunk for g in row.goals], device=log_probs.device)
+                nll = -log_probs.gather(1, goals[:, None]).sum() / tokens
                 loss = (p.text_weight if of_text else p.hard_weight) * nll
                 teachers = [row.teacher for row in chunk if row.teacher is not None]
                 if teachers:
                     teacher = torch.cat(teachers)
-                    soft = (teacher.exp() * (teacher - found)).sum() / tokens
+                    soft = (teacher.exp() * (teacher - log_probs)).sum() / tokens
                     loss = loss + p.soft_weight * soft
                     sums["soft"] += float(soft.detach())
                 torch.autograd.backward(loss)

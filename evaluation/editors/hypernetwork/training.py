@@ -207,11 +207,11 @@ class Trainer:
         for e, i in enumerate(chosen):
             lesson = self.train[i]
             texts = lesson.paraphrases
-            asked = texts if p.equal == "all" else [texts[pick(len(texts))] for _ in range(p.equal)]
-            follow += [(e, one) for one in asked]
+            paraphrases = texts if p.equal == "all" else [texts[pick(len(texts))] for _ in range(p.equal)]
+            follow += [(e, one) for one in paraphrases]
             for n in range(p.kept):  # its own neighbours and, where they serve all, those of others by turns
-                own = lesson.locality and (n % 2 == 0 or not self._task.shared)
-                prompts = lesson.locality if own else self._pool
+                own_neighbours = lesson.locality and (n % 2 == 0 or not self._task.shared)
+                prompts = lesson.locality if own_neighbours else self._pool
                 stay.append((e, prompts[pick(len(prompts))]))
         with torch.enable_grad():
             a, b = self._losses([pairs[i] for i in chosen], follow, stay)

@@ -103,7 +103,7 @@ def document_training_cases(lm: LM, cases: Sequence[DocumentCase], choice: Docum
     """
     read = [(case, document_line(lm, case.document), _probe_lines(lm, case, choice)) for case in cases]
     usable = [(case, edit, probes) for case, edit, probes in read if edit is not None and probes]
-    found = []
+    training_cases = []
     for case, edit, probes in usable:
         draw = random.Random(seed(case.document.key, "mend", "unrelated"))
         names = set(case.document.names)
@@ -114,17 +114,17 @@ def document_training_cases(lm: LM, cases: Sequence[DocumentCase], choice: Docum
                 locality.append(draw.choice(others))
             if len(locality) == UNRELATED:
                 break
-        found.append(TrainingCase(edit, probes, tuple(locality)))
-    if len(found) < 2 or not all(one.locality for one in found):
+        training_cases.append(TrainingCase(edit, probes, tuple(locality)))
+    if len(training_cases) < 2 or not all(one.locality for one in training_cases):
         raise UserError(
-            f"{counted(len(found), 'document')} with probes that the model can read: too few to train on",
+            f"{counted(len(training_cases), 'document')} with probes that the model can read: too few to train on",
             fix="give more documents, about different things: questions about others are what an edit must not move",
         )
-    return found
+    return training_cases
 
 
 def _probe_lines(lm: LM, case: DocumentCase, choice: DocumentChoice) -> tuple[GradientLine, ...]:
     """The probes as they are asked in a run, each with its answer; those with several blanks are left out."""
-    asked = [answer_probe(probe, choice) for probe in case.probes if probe.blanks < 2]
-    lines = [line(lm, instructed(one, None), one.targets[0], separator=one.separator) for one in asked]
+    probes = [answer_probe(probe, choice) for probe in case.probes if probe.blanks < 2]
+    lines = [line(lm, instructed(one, None), one.targets[0], separator=one.separator) for one in probes]
     return tuple(one for one in lines if one is not None)

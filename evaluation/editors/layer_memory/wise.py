@@ -160,8 +160,8 @@ class Wise(LayerMemoryEditor):
             training = SideTraining(self.lm, p.layer, self.module, fact, self._templates(), other, settings)
             begun = shards.current
             change, outcome = training.run(None if begun is None else begun.change, self._part(shards.edits))
-            least = outcome.inside if begun is None else min(begun.least, outcome.inside)
-            shards = self._after(shards, _Memory(change, least))
+            smallest_inside = outcome.inside if begun is None else min(begun.least, outcome.inside)
+            shards = self._after(shards, _Memory(change, smallest_inside))
             notes = {**outcome._asdict(), "loss": max(outcome.loss, notes.get("loss", outcome.loss))}
         return self._made(shards, notes)
 

@@ -123,8 +123,8 @@ class AnyEdit(Memit):
     ) -> Tensor | None:
         """Keys of the targets' tokens inside windows, and those of earlier edits."""
         inside = [place for one in facts for place in one.inside]
-        own = [self._read(layer, inside, edits)] if inside else []
-        kept = [*([] if earlier is None else [earlier]), *own]
+        inside_keys = [self._read(layer, inside, edits)] if inside else []
+        kept = [*([] if earlier is None else [earlier]), *inside_keys]
         return torch.cat(kept) if kept else None
 
     def _read(self, layer: int, places: Sequence[TokenPosition], edits: Sequence[Sequence[WeightDelta]]) -> Tensor:

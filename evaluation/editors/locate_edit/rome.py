@@ -114,8 +114,8 @@ class Rome(StabilisedEditor):
 
     def edit_each(self, requests: Sequence[Fact]) -> list[Edit]:
         """Independent edits, made together: keys in one pass, values in one search."""
-        made = self._deltas_of(check_requests(requests)) if requests else []
-        finished = [(*self.finish([delta], ()), note) for delta, note in made]
+        changes = self._deltas_of(check_requests(requests)) if requests else []
+        finished = [(*self.finish([delta], ()), note) for delta, note in changes]
         return [StabilisedEdit(deltas, note, damping) for deltas, damping, note in finished]
 
     def _search(self, facts: Sequence[Fact]) -> list[value_search.SearchedValue]:

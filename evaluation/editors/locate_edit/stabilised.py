@@ -127,7 +127,7 @@ class StabilisedEditor(Editor):
 
         What damped the earlier changes alone is taken away by one change and replaced by another.
         """
-        out, found = list(deltas), dict[str, LowRankDelta]()
+        out, dampings = list(deltas), dict[str, LowRankDelta]()
         for layer in self.edited_layers if "prune" in self.params.stabilise else ():
             name = self.lm.layout.weight(layer)
             before = _damping_of(earlier).get(name)
@@ -136,9 +136,9 @@ class StabilisedEditor(Editor):
             everything += [*undone, *(d for d in deltas if d.weight == name)]
             now = stabilisers.damping(everything, self._weight(layer, earlier, with_them=False))
             if now is not None:
-                found[name] = now
+                dampings[name] = now
             out += [*undone, *([] if now is None else [now])]
-        return tuple(out), found
+        return tuple(out), dampings
 
     def _weight(self, layer: int, earlier: Sequence[Edit], *, with_them: bool) -> Tensor:
         """A layer's weight [out, in], float32, with or without the earlier edits, which the model carries."""

@@ -80,8 +80,8 @@ def stack_questions(pairs: Sequence[Pairs], rows: Tensor) -> PairTensors:
     events = nn.utils.rnn.pad_sequence([torch.from_numpy(one.events) for one in pairs], batch_first=True)
     measures = nn.utils.rnn.pad_sequence([torch.from_numpy(one.measures) for one in pairs], batch_first=True)
     questions = torch.stack([torch.from_numpy(one.question) for one in pairs])
-    said = [torch.from_numpy(one.words) for one in pairs]
-    words = nn.utils.rnn.pad_sequence(said, batch_first=True, padding_value=BUCKETS)
+    word_ids = [torch.from_numpy(one.words) for one in pairs]
+    words = nn.utils.rnn.pad_sequence(word_ids, batch_first=True, padding_value=BUCKETS)
     return PairTensors(
         questions.to(rows),
         rows[events.to(rows.device)],

@@ -119,13 +119,13 @@ def write_head(
         data: What it was trained on.
         questions: Digests of the questions' texts.
     """
-    told = {
+    description = {
         "dimensions": trained.network.dimensions,
         "hidden": trained.network.hidden,
         "identity": identity,
         "held_out": {**trained.held_out._asdict(), "step": trained.step},
     }
-    write_trained(path, trained.network.half().state_dict(), told, data, questions)
+    write_trained(path, trained.network.half().state_dict(), description, data, questions)
 
 
 def write_trained(
@@ -159,9 +159,9 @@ def trained_on(path: Path) -> TrainingData:
     """
     _, manifest = read_tensors(path)
     try:
-        told = manifest["trained"]
+        training = manifest["trained"]
         names = (frozenset(manifest[name]) for name in ("keys", "subjects", "events"))
         keys, subjects, texts = names
-        return TrainingData(told["name"], told["digest"], keys, subjects, texts)
+        return TrainingData(training["name"], training["digest"], keys, subjects, texts)
     except (KeyError, TypeError) as error:
         raise DataError(f"no trained head of serac: {error} is missing", where=str(path)) from None

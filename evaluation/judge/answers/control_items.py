@@ -36,9 +36,9 @@ class AnswerControl(Options):
     def _on_the_scale(self) -> AnswerControl:
         rubric = RUBRICS[self.rubric]
         low, high = rubric.points
-        for aspect, (least, most) in self.accepted.items():
-            if aspect not in rubric.aspects or not low <= least <= most <= high:
-                raise ValueError(f"{self.name}: {aspect} is accepted from {least} to {most}, off the rubric's scale")
+        for aspect, (lowest, most) in self.accepted.items():
+            if aspect not in rubric.aspects or not low <= lowest <= most <= high:
+                raise ValueError(f"{self.name}: {aspect} is accepted from {lowest} to {most}, off the rubric's scale")
         if rubric.rates_pairs != bool(self.before):
             raise ValueError(f"{self.name}: a pair, and nothing else, has a text before the edit")
         return self

@@ -36,5 +36,5 @@ def distribution_probes(case: Case, region: Region) -> list[ScoreProbe]:
         fact = case.fact
         old, prompt = fact.old.text, fact.fact_prompt
         return [ScoreProbe(purpose=region, item=fact.key, prompt=prompt, targets=(old,), top=TOP)]
-    asked = NS().probes(case) if region == "neighbour" else SNS().probes(case)
-    return [ScoreProbe.model_validate({**p.model_dump(), "targets": p.targets[1:], "top": TOP}) for p in asked]
+    probes = NS().probes(case) if region == "neighbour" else SNS().probes(case)
+    return [ScoreProbe.model_validate({**p.model_dump(), "targets": p.targets[1:], "top": TOP}) for p in probes]

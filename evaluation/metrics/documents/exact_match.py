@@ -27,13 +27,13 @@ class ExactMatch(DocumentMetric, PooledMean):
 
     def value(self, probe: DocumentProbe, after: Answers, before: Answers) -> ItemScore | None:
         """1 where all tokens of the answer are the most probable ones, else 0."""
-        asked = answer_probe(probe, self.choice)
-        read, why = read_answer(asked, after)
+        score_probe = answer_probe(probe, self.choice)
+        read, why = read_answer(score_probe, after)
         greedy = None if read is None else read.greedy
         if read is not None and greedy is None:
             why = "the answer does not say which tokens are the most probable ones"
         value = None if greedy is None else float(greedy)
-        return ItemScore(probe=asked.id, item=probe.key, value=value, reason=why)
+        return ItemScore(probe=score_probe.id, item=probe.key, value=value, reason=why)
 
 
 class ExactMatchLevel1(ExactMatch):

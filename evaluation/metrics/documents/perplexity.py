@@ -70,11 +70,11 @@ class DocumentPerplexity(DocumentMetric, PooledPerplexity):
 
     def probes(self, case: DocumentCase) -> list[Probe]:
         """The document; nothing where it has one word."""
-        asked = text_probe(case.document)
-        return [] if asked is None else [asked]
+        text = text_probe(case.document)
+        return [] if text is None else [text]
 
     def score(self, case: DocumentCase, after: Answers, before: Answers, normalisation: Normalisation) -> CaseScores:
         """One item: negative log-probability per token, weighted with the document's tokens."""
-        asked = text_probe(case.document)
-        items = () if asked is None else (_item(asked, case.document.key, after),)
+        text = text_probe(case.document)
+        items = () if text is None else (_item(text, case.document.key, after),)
         return CaseScores(case=case.key, metric=self.name, items=items)

@@ -55,13 +55,15 @@ class WrittenMatch(DocumentMetric, PooledMean):
 
     def value(self, probe: DocumentProbe, after: Answers, before: Answers) -> ItemScore | None:
         """The written answer against all accepted ones: the best counts."""
-        asked = written_probe(probe, self.choice)
-        answer = after.get(asked.id)
+        text_probe = written_probe(probe, self.choice)
+        answer = after.get(text_probe.id)
         if answer is None or answer.written is None:
             why = "no answer" if answer is None else answer.error or "no text"
-            return ItemScore(probe=asked.id, item=probe.key, value=None, reason=why)
-        said = answer.written.text.partition("\n")[0]
-        return ItemScore(probe=asked.id, item=probe.key, value=max(self.likeness(said, a) for a in probe.answers))
+            return ItemScore(probe=text_probe.id, item=probe.key, value=None, reason=why)
+        first_line = answer.written.text.partition("\n")[0]
+        return ItemScore(
+            probe=text_probe.id, item=probe.key, value=max(self.likeness(first_line, a) for a in probe.answers)
+        )
 
     def likeness(self, said: str, right: str) -> float:
         """1 where the words are the same, else 0."""

@@ -101,9 +101,9 @@ class EventRecall(QuestionMetric):
     def questions(self, case: EventCase) -> Sequence[FactQuestion]:
         """The background questions of the questions in scope; one that several of them need is asked once."""
         different = {
-            asked.text.casefold(): _background_record(question, number, asked)
+            background.text.casefold(): _background_record(question, number, background)
             for question in reversed(in_scope(case))
-            for number, asked in enumerate(question.background_questions, start=1)
+            for number, background in enumerate(question.background_questions, start=1)
         }
         return [*reversed(different.values())]
 

@@ -105,10 +105,10 @@ def _letters(probe: ScoreProbe, answer: Answer | None) -> tuple[float, ...] | st
 
 def _shares(values: Sequence[float]) -> list[float]:
     """Probabilities among the three, from log-probabilities however small."""
-    most = max(values)
-    if most == -math.inf:
+    largest = max(values)
+    if largest == -math.inf:
         return [1 / len(values)] * len(values)
-    raw = [math.exp(v - most) for v in values]
+    raw = [math.exp(v - largest) for v in values]
     return [r / math.fsum(raw) for r in raw]
 
 
@@ -116,6 +116,6 @@ _ROUNDING = 1e-12
 
 
 def _largest(shares: Sequence[float]) -> str | None:
-    most = max(shares)
-    letters = [letter for letter, share in zip(LETTERS, shares, strict=True) if most - share <= _ROUNDING]
+    largest = max(shares)
+    letters = [letter for letter, share in zip(LETTERS, shares, strict=True) if largest - share <= _ROUNDING]
     return letters[0] if len(letters) == 1 else None

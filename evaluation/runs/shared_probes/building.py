@@ -148,12 +148,12 @@ def _greedy(
 
 def pool_probe(question: PoolQuestion, prompt: ZeroShotPrompt, answers: Sequence[str]) -> ScoreProbe:
     """A question with some of its answers, a cloze with its beginning as that of the answer."""
-    asked = prompt_of(question.query, DocumentChoice(), labels=(prompt.question, prompt.answer))
+    prompted = prompt_of(question.query, DocumentChoice(), labels=(prompt.question, prompt.answer))
     return ScoreProbe(
         purpose=PURPOSE,
         item=question.item,
-        prompt=asked.text,
-        separator=asked.separator,
+        prompt=prompted.text,
+        separator=prompted.separator,
         targets=tuple(answers),
         instruction=prompt.instruction,
         greedy=True,

@@ -55,35 +55,35 @@ class Mulfe(FormatReader):
             source=self.upstream.source(name, date=data.get("created")),
         )
         yield document
-        for asked in data["probes"] if "probes" in data else data["generated_probes"]:
-            yield from self._probe(document, name, asked, row)
-        for place, told in enumerate(data.get("simplification") or ()):
-            yield from self._statement(document, place, told, row)
+        for probe_fields in data["probes"] if "probes" in data else data["generated_probes"]:
+            yield from self._probe(document, name, probe_fields, row)
+        for place, statement_fields in enumerate(data.get("simplification") or ()):
+            yield from self._statement(document, place, statement_fields, row)
         yield from rest(document.key, data, (*_DOCUMENT, *(("meta",) if set(meta) <= {"entity"} else ())))
 
-    def _probe(self, document: Document, name: str, asked: dict[str, Any], row: Row) -> Iterator[RowItem]:
-        key = probe_key(name, text_of(asked, "id"))
-        query, level = text_of(asked, "query"), asked.get("level")
+    def _probe(self, document: Document, name: str, fields: dict[str, Any], row: Row) -> Iterator[RowItem]:
+        key = probe_key(name, text_of(fields, "id"))
+        query, level = text_of(fields, "query"), fields.get("level")
         if level is not None and str(level) not in LEVELS:
             raise FieldValueError("level", f"must be 1, 2 or 3, it is {level!r}")
-        read = read_tags(strings(asked.get("tags" if "tags" in asked else "tag")))
+        read = read_tags(strings(fields.get("tags" if "tags" in fields else "tag")))
         probe = DocumentProbe(
             key=key,
             document=document.key,
             query=query,
-            answer=text_of(asked, "answer"),
+            answer=text_of(fields, "answer"),
             level=None if level is None else LEVELS[str(level)],
             tags=read.tags,
         )
         yield probe
-        if query != asked["query"]:
+        if query != fields["query"]:
             self._probes.add("white space at an end", row)
         if isinstance(level, str):
             self._probes.add("its level is text", row)
         if read.unknown:
             self._probes.add("a tag is none of the closed list", row)
         self._notes_of_probe(probe, document, row)
-        yield from rest(key, asked, ("query", "answer", "level", "id"))
+        yield from rest(key, fields, ("query", "answer", "level", "id"))
 
     def _notes_of_probe(self, probe: DocumentProbe, document: Document, row: Row) -> None:
         if probe.level is None:
@@ -99,16 +99,16 @@ class Mulfe(FormatReader):
         if holds_answer(probe):
             self._probes.add("the query holds its answer", row)
 
-    def _statement(self, document: Document, place: int, told: dict[str, Any], row: Row) -> Iterator[RowItem]:
-        target = told["target"]
+    def _statement(self, document: Document, place: int, fields: dict[str, Any], row: Row) -> Iterator[RowItem]:
+        target = fields["target"]
         if not isinstance(target, str):
             raise FieldValueError("target", f"must be a text, it is {kind_of(target)}")
         fact = SimplifiedFact(
             key=f"{document.key}/{self._strategy}/{place}",
             document=document.key,
             strategy=self._strategy,
-            subject=text_of(told, "subject"),
-            prompt=text_of(told, "prompt"),
+            subject=text_of(fields, "subject"),
+            prompt=text_of(fields, "prompt"),
             target=target.strip(),
         )
         yield fact
@@ -117,11 +117,11 @@ class Mulfe(FormatReader):
         elif target != fact.target:
             self._statements.add("its target begins with a space", row)
         carried = {"subject", "prompt", "target"}
-        if told.get("input") in (None, fact.filled_prompt):
+        if fields.get("input") in (None, fact.filled_prompt):
             carried.add("input")
         else:
             self._statements.add("its prompt, filled in, is not its input", row)
-        yield from rest(fact.key, told, carried)
+        yield from rest(fact.key, fields, carried)
 
     @property
     def _strategy(self) -> str:

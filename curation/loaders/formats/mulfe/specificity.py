@@ -58,8 +58,10 @@ class SpecificityLoader:
         model = model_of(named or path)
         content = digest(canonical_json(question.model_dump(mode="json")) for question in questions)[:10]
         key = f"specificity/{model}/{content}"
-        made = SpecificitySet(key=key, model=model, questions=tuple(questions), source=MULFE_SPECIFICITY.source())
-        yield LocatedRecord(str(path), made, main=True)
+        questions_set = SpecificitySet(
+            key=key, model=model, questions=tuple(questions), source=MULFE_SPECIFICITY.source()
+        )
+        yield LocatedRecord(str(path), questions_set, main=True)
 
 
 def model_of(path: Path) -> str:

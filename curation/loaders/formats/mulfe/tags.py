@@ -142,8 +142,8 @@ def read_tags(spellings: Iterable[str]) -> ReadTags:
     meant: set[str] = set()
     unknown = []
     for spelling in spellings:
-        if said := _meaning(spelling):
-            meant |= said
+        if meaning := _meaning(spelling):
+            meant |= meaning
         else:
             unknown.append(spelling)
     return ReadTags(tuple(tag for tag in TAGS if tag in meant), tuple(unknown))

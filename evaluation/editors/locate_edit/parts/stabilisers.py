@@ -111,13 +111,13 @@ def damping(changes: Sequence[WeightDelta], original: Tensor, *, base: float = P
         original: W₀, [out, in].
         base: Of the logarithm.
     """
-    most = torch.linalg.matrix_norm(original.double(), 2)
+    spectral_norm = torch.linalg.matrix_norm(original.double(), 2)
     u, sizes, v = _singular([on(change, original.device) for change in changes])  # read from a file they lie elsewhere
-    large = sizes > most
+    large = sizes > spectral_norm
     if not bool(large.any()):
         return None
     sizes = sizes[large]
-    damped = (sizes / most).log() / torch.tensor(base).log() + most
+    damped = (sizes / spectral_norm).log() / torch.tensor(base).log() + spectral_norm
     left = u[:, large] * (damped - sizes)
     return LowRankDelta(changes[0].weight, left.float().contiguous(), v[:, large].float().contiguous())
 

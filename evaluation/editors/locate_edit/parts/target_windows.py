@@ -93,17 +93,17 @@ def search_windows(
         windows: All windows of the request, in order.
         settings: Options; ``kl_weight`` has no part in it.
     """
-    found: list[tuple[int, Tensor]] = []
+    earlier: list[tuple[int, Tensor]] = []
     values = []
     for window in windows:
-        value = _search(lm, layer, window, found, settings)
-        found.append((window.first - 1, value.target - value.initial))
+        value = _search(lm, layer, window, earlier, settings)
+        earlier.append((window.first - 1, value.target - value.initial))
         values.append(value)
     return values
 
 
 def _search(
-    lm: LM, layer: int, window: TargetWindow, found: Sequence[tuple[int, Tensor]], settings: SearchSettings
+    lm: LM, layer: int, window: TargetWindow, earlier: Sequence[tuple[int, Tensor]], settings: SearchSettings
 ) -> SearchedValue:
     ids, mask = lm.pad([window.ids[:-1]])
     at = window.first - 1
@@ -117,11 +117,11 @@ def _search(
     optimiser = torch.optim.Adam([delta], lr=settings.lr)
     places = list(range(at, len(window.ids) - 1))
     goals = send(list(window.ids[window.first :]), lm.device)
-    rows = send([0] * (len(found) + 1), lm.device)
-    columns = send([*(place for place, _ in found), at], lm.device)
+    rows = send([0] * (len(earlier) + 1), lm.device)
+    columns = send([*(place for place, _ in earlier), at], lm.device)
 
     def add(_: Tensor, out: Tensor) -> Tensor:
-        added = torch.stack([*(other for _, other in found), delta])
+        added = torch.stack([*(other for _, other in earlier), delta])
         return out.index_put((rows, columns), added.to(out.dtype), accumulate=True)
 
     for step in range(settings.steps):

@@ -192,8 +192,8 @@ class _ValueSearch:
             delta.grad = (slope + pull) * open_[:, None]
             optimiser.step()
             with torch.no_grad():
-                norms, most = delta.norm(dim=1), settings.clamp * sizes
-                delta.mul_(torch.where(norms > most, most / norms, 1.0)[:, None])
+                norms, limits = delta.norm(dim=1), settings.clamp * sizes
+                delta.mul_(torch.where(norms > limits, limits / norms, 1.0)[:, None])
         return by_request
 
     def _evaluate(self, delta: Tensor, *, gradients: bool) -> tuple[Tensor, Tensor, Tensor]:
