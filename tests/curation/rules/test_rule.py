@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import random
 import tomllib
 
@@ -162,7 +163,10 @@ def made_verdict(rng: random.Random) -> Verdict:
     return said(left_id, "pair@1", "drop", right_id)
 
 
-@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(n, marks=pytest.mark.slow) for n in range(2, 150))])
+SEEDS = 150 if os.environ.get("SCEDIT_EVERY_FACT") else 50
+
+
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(n, marks=pytest.mark.slow) for n in range(2, SEEDS))])
 def test_explain_agrees_with_choose_on_made_verdicts(store: Store, seed: int) -> None:
     rng = random.Random(seed)
     store.put({v.key: v for v in (made_verdict(rng) for _ in range(rng.randint(1, 9)))}.values())
