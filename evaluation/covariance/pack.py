@@ -41,6 +41,7 @@ class Manifest(BaseModel):
         corpus_digest: What tells it from others.
         cap: The most tokens of one document. ``documents``, ``tokens``: read in all.
         sha256: Of the safetensors file.
+        attention: How attention was computed, where that is not the model's usual way; else empty, and not written.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -57,6 +58,7 @@ class Manifest(BaseModel):
     documents: int | None
     tokens: int
     sha256: str
+    attention: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,9 +101,11 @@ def write_pack(
         documents=facts.get("documents", corpus.count),
         tokens=moments[layers[0]].tokens,
         sha256=hashlib.sha256(data).hexdigest(),
+        **lm.other_numerics,
     )
+    unset = None if manifest.attention else {"attention"}
     write_bytes(path, data, "the pack")
-    write_bytes(manifest_path(path), manifest.model_dump_json(indent=1).encode(), "the pack")
+    write_bytes(manifest_path(path), manifest.model_dump_json(indent=1, exclude=unset).encode(), "the pack")
     return manifest
 
 
@@ -204,6 +208,7 @@ def keep_pack(pack: Pack, cache: Cache) -> None:
             "layer": layer,
             "corpus": m.corpus_digest,
             "cap": m.cap,
+            **({"attention": m.attention} if m.attention else {}),
         }
         tensors = {"second": moments.second, "tokens": torch.tensor(moments.tokens)}
         cache.save_tensors(KIND, layer_identity, tensors, facts=facts)

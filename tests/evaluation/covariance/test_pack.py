@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save_file
 from curation.files.artifact_cache import Cache
 from evaluation.cli.covariance import parse_layers
 from evaluation.covariance.covariance import Corpus, cached_covariance, key_covariances
-from evaluation.covariance.pack import keep_pack, load_covariance, manifest_path, read_pack
+from evaluation.covariance.pack import keep_pack, load_covariance, manifest_path, read_pack, write_pack
 from schemas.core.errors import DataError, UserError
 from tests.support.editors import packs
 from tests.support.tiny import make
@@ -102,6 +102,21 @@ def test_a_manifest_that_is_no_json_is_named(pack: Path, text: bytes) -> None:
     with pytest.raises(DataError) as error:
         read_pack(pack)
     assert str(error.value.where).removesuffix(", line 1") == str(manifest_path(pack)) and "\n" not in str(error.value)
+
+
+def test_a_pack_of_another_attention_serves_that_attention_alone(corpus: Corpus, tmp_path: Path) -> None:
+    """Its keys differ by more than rounding in bfloat16; the usual attention's packs are written as ever."""
+    usual, eager, cache = make("llama"), make("llama"), Cache(tmp_path / "measured")
+    eager.other_attention = "eager"
+    for lm, name in ((usual, "usual.safetensors"), (eager, "eager.safetensors")):
+        covariances = key_covariances(lm, [0], corpus, cache=cache, cap=20)
+        write_pack(tmp_path / name, lm, covariances, corpus, cache=cache, cap=20)
+    written = [json.loads(manifest_path(tmp_path / f"{n}.safetensors").read_text()) for n in ("usual", "eager")]
+    assert "attention" not in written[0] and written[1]["attention"] == "eager"
+    there = Cache(tmp_path / "there")
+    keep_pack(read_pack(tmp_path / "eager.safetensors", lm=eager), there)
+    assert cached_covariance(usual, 0, corpus, cache=there, cap=20) is None
+    assert cached_covariance(eager, 0, corpus, cache=there, cap=20) is not None
 
 
 def test_another_model_is_refused(pack: Path) -> None:
