@@ -106,7 +106,9 @@ def _case(pair: tuple[Fact, Fact], questions: Mapping[str, RelationQuestions]) -
     one, other = pair
     source = Source(name=f"{one.source.name}, as documents", licence=one.source.licence)
     text = " ".join(f"{fact.fact_prompt} {fact.new_object.text}." for fact in pair)
-    document = Document(key=key, text=text, entity=one.subject.text, source=source)
+    names = dict.fromkeys((*one.subject.names, *other.subject.names))
+    further = tuple(name for name in names if name != one.subject.text)
+    document = Document(key=key, text=text, entity=one.subject.text, further_names=further, source=source)
     probe_parts = list[tuple[Level, str, Fact, str, tuple[Tag, ...]]]()
     for fact in pair:
         probe_parts.append((1, f"{fact.fact_prompt} {BLANK}.", fact, "object", ()))

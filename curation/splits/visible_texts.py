@@ -46,7 +46,7 @@ def visible_texts(case: AnyCase) -> Texts:
 def _of_document_case(case: DocumentCase) -> Texts:
     texts = {
         ("document", case.document.key): case.document.text,
-        ("entity", case.document.key): str(case.document.entity),
+        ("entity", case.document.key): " / ".join((str(case.document.entity), *case.document.further_names)),
     }
     for probe in case.probes:
         texts |= {("probe", probe.key): probe.query, ("answer", probe.key): str(probe.answers)}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-from pydantic import field_validator
+from pydantic import SerializerFunctionWrapHandler, field_validator, model_serializer
 
 from schemas.core.records import Key, Record, Text
 from schemas.documents.tags import Tag
@@ -28,6 +28,8 @@ class Document(Record):
     Attributes:
         text: The document.
         entity: What it is about, where the source says so.
+        further_names: Other names of what it is about: of a second thing, or of the same; nothing is stored where there
+            are none.
         title: Title of the page that it was taken from.
         source: Where it comes from; ``date`` is that of the page.
     """
@@ -35,8 +37,14 @@ class Document(Record):
     kind: ClassVar[str] = "document"
     text: Text
     entity: Text | None = None
+    further_names: tuple[Text, ...] = ()
     title: Text | None = None
     source: Source
+
+    @model_serializer(mode="wrap")
+    def _as_before(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        stored: dict[str, Any] = serialize(self)
+        return stored if self.further_names else {name: x for name, x in stored.items() if name != "further_names"}
 
     @property
     def statement(self) -> str:
@@ -46,7 +54,7 @@ class Document(Record):
     @property
     def names(self) -> tuple[str, ...]:
         """Names of what it is said to be about."""
-        return () if self.entity is None else (self.entity,)
+        return (*(() if self.entity is None else (self.entity,)), *self.further_names)
 
 
 class DocumentProbe(Record):

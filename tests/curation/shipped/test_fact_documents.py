@@ -32,6 +32,13 @@ def test_every_document_has_probes_of_three_levels_that_are_what_they_say() -> N
     assert 200 < sum("multi_hop" in probe.tags for _, probe in PROBES) < 300
 
 
+def test_a_document_goes_by_the_names_of_both_its_subjects() -> None:
+    for case in CASES:
+        about = [f for f in FACTS if f"{f.fact_prompt} {f.new_object.text}." in case.document.text]
+        names = {name for fact in about for name in fact.subject.names}
+        assert names <= set(case.document.names) and len(case.document.names) == len(set(case.document.names))
+
+
 def test_the_same_facts_in_another_order_make_the_same_documents() -> None:
     assert documents_from_facts(reversed(FACTS)) == CASES
 

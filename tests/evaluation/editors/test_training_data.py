@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from curation.loaders import load
+from curation.shipped.fact_documents import documents_from_facts
 from evaluation.editors.training_data import TrainingData
-from schemas.cases import EventCase
+from schemas.cases import DocumentCase, EventCase
 from tests.support.arithmetic import make_case
+from tests.support.documents.records import make_document, make_probe
 from tests.support.events import event_case, make_event, make_fact_question
 
 
@@ -43,3 +46,14 @@ def test_events_share_their_keys_the_entities_of_their_template_and_what_is_aske
     variant = other.model_copy(update={"facts": (question.model_copy(update={"scope": "out"}),)})
     assert training_data.shares(variant) is None
     assert TrainingData.of("facts", [make_case("Land01")]).shares(case) is None
+
+
+def test_documents_share_all_their_names_those_of_a_second_thing_too() -> None:
+    """A network that learnt from two facts has seen both subjects, by every name that the facts know."""
+    made = next(c for c in documents_from_facts(load("shipped").require()) if len(c.document.further_names) > 1)
+    training_data = TrainingData.of("theirs", [made])
+    for name in made.document.names:
+        document = make_document("d/other", "Something else is said here.", entity=name.upper())
+        probe = make_probe("What is ___?", "said", document="d/other")
+        other = DocumentCase(key="case/other", document=document, probes=(probe,))
+        assert training_data.shares(other) == f"the subject '{name.upper()}'"

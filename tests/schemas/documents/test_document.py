@@ -3,6 +3,8 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
+from schemas.cases import DocumentCase
+from schemas.core.json_text import stored_text
 from schemas.documents.document import contains_words, holds_answer, is_literal, plain_words
 from tests.support.documents.records import make_document, make_probe
 
@@ -65,3 +67,16 @@ def test_all_answers_and_names() -> None:
     assert make_probe(accepted=("'31",)).answers == ("1931", "'31")
     assert make_document().names == ("Orla Bridge",) and make_document(entity=None).names == ()
     assert make_document().statement == make_document().text
+
+
+def test_further_names_are_names_and_leave_no_trace_where_there_are_none() -> None:
+    """Documents without them keep the id that they had before the field was there."""
+    plain, named = make_document(), make_document(further_names=("Ada Brun", "A. Brun"))
+    assert named.names == ("Orla Bridge", "Ada Brun", "A. Brun")
+    assert make_document(entity=None, further_names=("Ada Brun",)).names == ("Ada Brun",)
+    assert plain.id == "07d4818897a1c2344a97" != named.id and "further_names" not in plain.payload()
+    case = DocumentCase(key="case/1", document=named, probes=(make_probe(),))
+    assert DocumentCase.model_validate_json(stored_text(case)) == case
+    assert DocumentCase.model_validate(case.payload()).document.id == named.id
+    with pytest.raises(ValidationError, match="must not be empty"):
+        make_document(further_names=("",))
