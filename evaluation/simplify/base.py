@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from schemas.core.config import Options
 from schemas.core.ids import content_id
@@ -13,6 +13,17 @@ from schemas.documents.simplified import SimplifiedFact
 
 if TYPE_CHECKING:
     from construction.llm.cost.estimates import CallEstimate
+
+PROMPT = "Question: {question}\nAnswer:"
+"""The form of the published files."""
+
+
+class QuestionStatement(NamedTuple):
+    """A pair as a statement: the question with a gap for its subject, and the answer."""
+
+    subject: str
+    prompt: str
+    target: str
 
 
 class Simplifier(ABC):

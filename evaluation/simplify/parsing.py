@@ -49,7 +49,11 @@ class Sentence(NamedTuple):
 
     def text(self, start: int = 0, end: int | None = None) -> str:
         """The words from ``start`` to ``end`` as they stand there, without white space at the ends."""
-        return "".join(w.text + (" " if w.space else "") for w in self.words[start:end]).strip()
+        return self.raw(start, end).strip()
+
+    def raw(self, start: int = 0, end: int | None = None) -> str:
+        """The same with the white space that follows."""
+        return "".join(w.text + (" " if w.space else "") for w in self.words[start:end])
 
     def children(self, place: int) -> list[int]:
         """Places of the words whose head is the word at ``place``."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, model_validator
 
 from construction.llm.prompt_file import ProfilePrompt, PromptFolder
 from construction.llm.prompt_text import fence_text, line_up_to, refuse_unknown_places, require_places
 from construction.llm.step import Message, PromptStep, Request
-from evaluation.simplify.ner_qg import PROMPT
+from evaluation.simplify.base import PROMPT, QuestionStatement
 from schemas.documents.document import Document
 
 TASK = "write_questions"
@@ -66,14 +66,6 @@ class PairsReply(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
     pairs: list[WrittenPair]
-
-
-class QuestionStatement(NamedTuple):
-    """A pair as a statement: the question with a gap for its subject, and the answer."""
-
-    subject: str
-    prompt: str
-    target: str
 
 
 class QuestionPairStep(PromptStep[Document, QuestionStatement]):
