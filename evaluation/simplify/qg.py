@@ -176,5 +176,5 @@ class ModelQuestions(Simplifier):
     def _written(self, document: Document, writer: QuestionWriter) -> list[QuestionStatement]:
         reply = writer.write(document.text, tokens=PAIR_TOKENS * self.params.most)
         pairs = islice(written_pairs(reply), self.params.most)
-        found = (statement_about(question, answer, self.params.parser) for question, answer in pairs)
-        return [one for one in found if one is not None]
+        statements = (statement_about(question, answer, self.params.parser) for question, answer in pairs)
+        return [one for one in statements if one is not None]

@@ -88,8 +88,8 @@ def written_pairs(reply: str) -> Iterator[tuple[str, str]]:
         [('Who runs it?', 'Ada')]
     """
     for part in reply.split("|"):
-        question, found, answer = part.strip().removeprefix("question:").partition(", answer:")
-        if found and question.strip() and answer.strip() and ", answer:" not in answer:
+        question, comma, answer = part.strip().removeprefix("question:").partition(", answer:")
+        if comma and question.strip() and answer.strip() and ", answer:" not in answer:
             yield question.strip(), answer.strip()
 
 
