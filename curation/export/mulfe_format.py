@@ -131,7 +131,11 @@ def _cases(split: Split) -> Iterator[DocumentCase]:
     return (case for case in split.all_cases if isinstance(case, DocumentCase))
 
 
-_LOSSES = ("keys, sources and licences", "accepted answers beside the first", "further names of what a document is about")
+_LOSSES = (
+    "keys, sources and licences",
+    "accepted answers beside the first",
+    "further names of what a document is about",
+)
 EVALUATION = Exporter(
     write_evaluation,
     "{name}.mulfe.json",
