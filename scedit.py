@@ -132,6 +132,9 @@ COMMANDS: dict[str, Command | Group] = {
     "results table": Command(
         "evaluation.cli.results.table:table", "Write all answers, scores and figures as Parquet tables."
     ),
+    "results inspect-log": Command(
+        "evaluation.cli.results.inspect_log:inspect_log", "Write runs as eval logs that Inspect reads."
+    ),
     "results view": Command("evaluation.cli.results.view:view", "Write one page to look through all written answers."),
     "results reproduce": Command("evaluation.cli.reproduce:reproduce", "Compare runs with published tables."),
     "model": Group("Inspect models and editing methods, and prepare them.", "model doctor embedded"),

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from curation.export.columns import Column, text_column
 from curation.export.parquet import write_tables
 from evaluation.analysis.comparison import compare, score_run
-from evaluation.metrics.base import Metric, Normalisation
-from evaluation.runs.generated_scripts import generation_of
-from evaluation.runs.plan import load_metrics
-from evaluation.runs.results import EditorRun, Run, all_cases_by_key
-from evaluation.runs.validity_variants import asked_case
+from evaluation.analysis.exports.run_units import RunUnit, asked_probes, run_units
+from evaluation.metrics.base import Normalisation
+from evaluation.runs.results import EditorRun, Run
 from schemas.answers import Answer
-from schemas.cases import AnyCase, Case
+from schemas.cases import Case
 from schemas.core.errors import UserError
 from schemas.probes import Probe
 
@@ -89,16 +87,6 @@ TABLES: Mapping[str, tuple[Column, ...]] = {
 """Columns of every table, in order."""
 
 
-class _Unit(NamedTuple):
-    """One result of one method, or (``case`` None) a whole run with its figures."""
-
-    run: Run
-    normalisation: Normalisation
-    metrics: Sequence[Metric]
-    editor: EditorRun | None = None
-    case: AnyCase | None = None
-
-
 def write_run_tables(
     runs: Sequence[Run], folder: Path, *, metrics: Sequence[str] = (), normalisation: Normalisation | None = None
 ) -> dict[str, int]:
@@ -110,7 +98,7 @@ def write_run_tables(
         metrics: Only these metrics in scores and figures; all of each run where none is given.
         normalisation: If not that of the run.
     """
-    units = (unit for run in runs for unit in _units(run, metrics, normalisation))
+    units = (unit for run in runs for unit in run_units(run, metrics, normalisation))
     return write_tables(units, folder, tables=TABLES, rows=_ROWS)
 
 
@@ -130,36 +118,21 @@ def run_frames(
         ) from None
     rows: dict[str, list[tuple[Any, ...]]] = {name: [] for name in TABLES}
     for run in runs:
-        for unit in _units(run, metrics, normalisation):
+        for unit in run_units(run, metrics, normalisation):
             for name, make in _ROWS.items():
                 rows[name] += make(unit)
     return {name: DataFrame(rows[name], columns=[c.name for c in columns]) for name, columns in TABLES.items()}
-
-
-def _units(run: Run, names: Sequence[str], normalisation: Normalisation | None) -> Iterator[_Unit]:
-    """Every result of a run, then the run itself."""
-    if unknown := [name for name in names if name not in run.about["metrics"]]:
-        raise UserError(
-            f"the run has no metric '{unknown[0]}'", where=str(run.folder), allowed=", ".join(run.about["metrics"])
-        )
-    metrics = load_metrics(names or run.about["metrics"], generation_of(run))
-    averaging: Normalisation = normalisation or run.about["normalisation"]
-    cases = all_cases_by_key(run)
-    for editor in run.editors:
-        for key in editor.results:
-            yield _Unit(run, averaging, metrics, editor, cases[key])
-    yield _Unit(run, averaging, metrics)
 
 
 def _where(run: Run, editor: EditorRun) -> tuple[str, str, str, str]:
     return run.folder.resolve().name, editor.label, editor.manifest.editor, editor.manifest.regime
 
 
-def _answers(unit: _Unit) -> Iterator[tuple[Any, ...]]:
+def _answers(unit: RunUnit) -> Iterator[tuple[Any, ...]]:
     if unit.editor is None or unit.case is None:
         return
     result, case = unit.editor.results[unit.case.key], unit.case
-    probes = _probes(unit)
+    probes = asked_probes(unit)
     edit: tuple[str | None, ...] = (None,) * 4
     if isinstance(case, Case):
         fact = case.fact
@@ -187,16 +160,7 @@ def _answer_cells(answer: Answer, probe: Probe | None) -> tuple[Any, ...]:
     )
 
 
-def _probes(unit: _Unit) -> dict[str, Probe]:
-    """What the run's metrics ask of a case by id; the first metric's wording where several ask the same."""
-    assert unit.editor is not None
-    metrics = load_metrics(unit.run.about["metrics"], generation_of(unit.run))
-    case = asked_case(unit.case, unit.editor.manifest.components)
-    probes: list[Probe] = [p for m in metrics for p in m.probes(case)]
-    return {p.id: p for p in reversed(probes)}
-
-
-def _scores(unit: _Unit) -> Iterator[tuple[Any, ...]]:
+def _scores(unit: RunUnit) -> Iterator[tuple[Any, ...]]:
     if unit.case is not None:
         return
     scores = score_run(unit.run, unit.metrics, unit.normalisation)
@@ -208,7 +172,7 @@ def _scores(unit: _Unit) -> Iterator[tuple[Any, ...]]:
                     yield (*head, i.value, i.weight, i.tie, i.reason or None)
 
 
-def _figures(unit: _Unit) -> Iterator[tuple[Any, ...]]:
+def _figures(unit: RunUnit) -> Iterator[tuple[Any, ...]]:
     if unit.case is not None:
         return
     by_label = {e.label: e for e in unit.run.editors}

@@ -1,0 +1,263 @@
+"""Runs as logs of Inspect: one JSON file a method, in the published format of eval logs (inspect_ai, version 2).
+
+A sample is one probe of one case; its scores are those of the metrics that read it. What belongs to a case and to no
+probe (whole events, results that failed) is a sample of its own, named by the case. An unscored value is no score in
+Inspect's sense: it stands in the sample's metadata with its reason. Figures are those of our tables (means of case
+means with their intervals), not recomputed from samples.
+
+Format: inspect_ai 0.3, ``inspect_ai.log.EvalLog``; https://inspect.aisi.org.uk/reference/inspect_ai.log.html
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from curation.files.atomic import atomic_path
+from evaluation.analysis.comparison import MethodRow, Scores, compare, score_run
+from evaluation.analysis.exports.run_units import RunUnit, asked_probes, results_of, whole_run
+from evaluation.engines.base import prompt_as_read
+from evaluation.metrics.base import Normalisation
+from evaluation.runs.results import EditorRun, Run
+from schemas.answers import Answer, ItemScore
+from schemas.cases import Case
+from schemas.core.errors import UserError
+from schemas.core.ids import content_id, slug
+from schemas.probes import Probe, instructed
+from schemas.runs import CaseResult
+
+FORMAT = 2
+STOP_REASONS = {"eos": "stop", "stop": "stop", "length": "max_tokens"}
+"""How a text ended, in Inspect's words."""
+
+
+class WrittenLog(NamedTuple):
+    """A log that was written: its file, the method's label, its samples."""
+
+    path: Path
+    label: str
+    samples: int
+
+
+def write_inspect_logs(
+    runs: Sequence[Run], folder: Path, *, metrics: Sequence[str] = (), normalisation: Normalisation | None = None
+) -> list[WrittenLog]:
+    """Write one log for each method of each run.
+
+    Args:
+        runs: Run folders read back.
+        folder: Where to.
+        metrics: Only the scores of these metrics; all of each run where none is given.
+        normalisation: If not that of the run.
+
+    Raises:
+        UserError: a run has no such metric, or two of the runs hold the same method's results.
+    """
+    written: list[WrittenLog] = []
+    for run in runs:
+        whole = whole_run(run, metrics, normalisation)
+        scores = score_run(run, whole.metrics, whole.normalisation)
+        rows = {row.label: row for row in compare(run, scores, whole.metrics)[0].rows}
+        for editor in run.editors:
+            log = _log(whole, editor, scores, rows.get(editor.label))
+            path = folder / _file_name(log["eval"])
+            if path.exists():
+                raise UserError(f"two runs hold the same results of '{editor.label}'", fix="name each run once")
+            with atomic_path(path, "the log", fsync=False) as partial, open(partial, "w", encoding="utf-8") as file:
+                json.dump(log, file, allow_nan=False)
+            written.append(WrittenLog(path, editor.label, len(log["samples"])))
+    return written
+
+
+def _file_name(spec: Mapping[str, Any]) -> str:
+    """The name by which Inspect finds logs in a folder: time, task, id."""
+    time = spec["created"].replace(":", "-")
+    return f"{time}_{slug(spec['task_display_name'])[:80]}_{spec['eval_id']}.json"
+
+
+def _log(whole: RunUnit, editor: EditorRun, scores: Scores, row: MethodRow | None) -> dict[str, Any]:
+    """The log of one method: its specification, its figures, its samples."""
+    samples = [s for unit in results_of(whole, editor) for s in _samples(unit, scores)]
+    finished = len(editor.results) == len(whole.run.cases)
+    spec = _spec(whole, editor, len(samples))
+    return {
+        "version": FORMAT,
+        "status": "success" if finished else "started",
+        "eval": spec,
+        "plan": {"name": "plan", "steps": [{"solver": spec["solver"], "params": spec["solver_args"]}]},
+        "results": {
+            "total_samples": len(samples),
+            "completed_samples": sum(s.get("error") is None for s in samples),
+            "scores": [] if row is None else _figures(whole, row),
+        },
+        "stats": {"started_at": spec["created"], "completed_at": ""},
+        "samples": samples,
+    }
+
+
+def _spec(whole: RunUnit, editor: EditorRun, samples: int) -> dict[str, Any]:
+    manifest, description = editor.manifest, whole.run.about
+    split = f"{whole.run.split.name}@{whole.run.split.version}"
+    environment = editor.environment
+    settings = {
+        "method": editor.label,
+        "method_version": manifest.editor_version,
+        "regime": manifest.regime,
+        "model_revision": manifest.model_revision,
+        "dtype": manifest.dtype,
+        "split_digest": manifest.split_digest,
+        "normalisation": whole.normalisation,
+        "components": manifest.components,
+        "generation": description.get("config", {}).get("generation"),
+        "device": environment.get("device"),
+    }
+    return {
+        "run_id": content_id("inspect run", [description["split_digest"], list(whole.run.cases), manifest.model]),
+        "eval_id": content_id("inspect eval", [manifest.key, list(whole.run.cases), whole.run.folder.resolve().name]),
+        "created": str(environment["at"]).replace("Z", "+00:00"),
+        "task": f"scedit/{whole.run.split.name}",
+        "task_id": content_id("inspect task", [description["split_digest"], manifest.key]),
+        "task_version": str(whole.run.split.version),
+        "task_display_name": f"{whole.run.split.name}: {editor.label}",
+        "solver": manifest.editor,
+        "solver_args": manifest.params,
+        "tags": list(dict.fromkeys([editor.label, manifest.regime])),
+        "dataset": {"name": split, "samples": samples, "shuffled": False},
+        "model": manifest.model,
+        "config": {},
+        "packages": {name: number for name, number in environment.get("packages", {}).items() if number},
+        "scorers": [
+            {
+                "name": m.name,
+                "options": {"version": m.version},
+                "metadata": {"title": m.title, "better": m.better, "unit": m.unit},
+            }
+            for m in whole.metrics
+        ],
+        "metadata": settings,
+    }
+
+
+def _figures(whole: RunUnit, row: MethodRow) -> list[dict[str, Any]]:
+    """Every metric with its mean, interval and gain over no edit; what is undefined is left out."""
+    out = []
+    for metric in whole.metrics:
+        summary, gain = row.summaries[metric.name], row.gain[metric.name]
+        interval = summary.interval
+        values = {"mean": interval.mean, "low_95": interval.low, "high_95": interval.high}
+        values |= {"gain": gain.mean, "gain_low_95": gain.low, "gain_high_95": gain.high}
+        out.append(
+            {
+                "name": metric.name,
+                "scorer": metric.name,
+                "scored_samples": summary.items - summary.unscored,
+                "unscored_samples": summary.unscored,
+                "metrics": {
+                    name: {"name": name, "value": value}
+                    for name, value in values.items()
+                    if value is not None and math.isfinite(value)
+                },
+                "metadata": {"cases": summary.cases, "interval": interval.kind, "better": metric.better},
+            }
+        )
+    return out
+
+
+def _samples(unit: RunUnit, scores: Scores) -> Iterator[dict[str, Any]]:
+    """The samples of one case: one for each answer, then one for what no answer holds."""
+    assert unit.editor is not None and unit.case is not None
+    key, probes = unit.case.key, asked_probes(unit)
+    result = unit.editor.results[key]
+    items: dict[str, dict[str, list[ItemScore]]] = defaultdict(dict)
+    for metric in unit.metrics:
+        case_scores = scores.by_editor[unit.editor.label][metric.name].get(key)
+        for item in () if case_scores is None else case_scores.items:
+            items[item.probe].setdefault(metric.name, []).append(item)
+    for answer in result.answers:
+        yield _sample(unit, answer, probes.get(answer.probe), items.pop(answer.probe, {}))
+    if items or not result.answers:
+        of_case: dict[str, list[ItemScore]] = defaultdict(list)
+        for by_metric in items.values():
+            for name, scored in by_metric.items():
+                of_case[name] += scored
+        empty = Answer(probe="", error=result.error if result.answers else result.error or "no answer")
+        yield _sample(unit, empty, None, of_case)
+
+
+def _sample(
+    unit: RunUnit, answer: Answer, probe: Probe | None, items: Mapping[str, Sequence[ItemScore]]
+) -> dict[str, Any]:
+    assert unit.editor is not None and unit.case is not None
+    result = unit.editor.results[unit.case.key]
+    text = unit.case.key if probe is None else instructed(probe, lambda _: prompt_as_read(probe, result.notes))
+    likeliest = _likeliest(answer, unit.normalisation)
+    sample: dict[str, Any] = {
+        "id": f"{unit.case.key}/{answer.probe}" if answer.probe else unit.case.key,
+        "epoch": 1,
+        "input": text,
+        "target": [target.text for target in answer.targets],
+        "output": {"model": unit.editor.manifest.model, "choices": []},
+        "scores": {name: score for name, some in items.items() if (score := _score(some, likeliest)) is not None},
+        "metadata": _metadata(unit, result, answer, probe, items),
+        "total_time": result.seconds_edit + result.seconds_score if not answer.probe else None,
+    }
+    if (written := answer.written) is not None:
+        message = {"role": "assistant", "content": written.text, "source": "generate"}
+        sample["messages"] = [{"role": "user", "content": text, "source": "input"}, message]
+        usage = {"input_tokens": 0, "output_tokens": written.tokens, "total_tokens": written.tokens}
+        sample["output"] |= {
+            "choices": [{"message": message, "stop_reason": STOP_REASONS[written.ended]}],
+            "completion": written.text,
+            "usage": usage,
+        }
+    if answer.error is not None:
+        sample["error"] = {"message": answer.error, "traceback": "", "traceback_ansi": ""}
+    return sample
+
+
+def _likeliest(answer: Answer, normalisation: Normalisation) -> str | None:
+    """The target that the model finds likeliest, where there are several to choose from."""
+    if len(answer.targets) < 2:
+        return None
+    return max(answer.targets, key=lambda target: target.value(normalisation)).text
+
+
+def _score(items: Sequence[ItemScore], likeliest: str | None) -> dict[str, Any] | None:
+    """The score of one metric: the weighted mean where it scores a probe several times; None where it is unscored."""
+    scored = [(item.value, item.weight) for item in items if item.value is not None and math.isfinite(item.value)]
+    total = sum(weight for _, weight in scored)
+    if not total:
+        return None
+    score: dict[str, Any] = {"value": sum(value * weight for value, weight in scored) / total}
+    score |= {} if likeliest is None else {"answer": likeliest}
+    notes = [item.reason for item in items if item.reason] + ["tie" for item in items if item.tie]
+    return score | ({"explanation": "; ".join(dict.fromkeys(notes))} if notes else {})
+
+
+def _metadata(
+    unit: RunUnit, result: CaseResult, answer: Answer, probe: Probe | None, items: Mapping[str, Sequence[ItemScore]]
+) -> dict[str, Any]:
+    """What Inspect has no field for; absent values are left out."""
+    case = unit.case
+    assert case is not None
+    data: dict[str, Any] = {"case": case.key, "kind": case.group, "edits": result.after}
+    if isinstance(case, Case):
+        fact = case.fact
+        data |= {"subject": fact.subject.text, "relation": fact.relation.id, "old": fact.old.text}
+        data |= {"new": fact.new.text if fact.new else None}
+    if probe is not None:
+        data |= {"purpose": probe.purpose, "item": probe.item, "neighbour": probe.cluster}
+    if answer.targets:
+        data["logprobs"] = [t.logprob if math.isfinite(t.logprob) else None for t in answer.targets]
+        data["target_tokens"] = [t.tokens for t in answer.targets]
+    if answer.next_tokens is not None:
+        data["next_ids"] = list(answer.next_tokens.ids)
+        data["next_logprobs"] = [v if math.isfinite(v) else None for v in answer.next_tokens.logprobs]
+    unscored = {name: some[0].reason for name, some in items.items() if all(i.value is None for i in some)}
+    data |= {"unscored": unscored or None, "truncated": answer.truncated or None}
+    data |= {"chat": answer.written.chat if answer.written else None}
+    return {name: value for name, value in data.items() if value is not None}
