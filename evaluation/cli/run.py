@@ -16,7 +16,7 @@ from schemas.text.counting import counted
 
 if TYPE_CHECKING:
     from evaluation.runs.config import RunConfig
-    from evaluation.runs.runner import EditorOutcome
+    from evaluation.runs.runner import EditorOutcome, EditorProgress
     from evaluation.runs.session import Size
 
 _FILE = click.Path(path_type=Path)
@@ -37,6 +37,7 @@ _FILE = click.Path(path_type=Path)
 @click.option("--engine", type=click.Choice(["fast", "simple", "ray"]), help="How edits are made and scored.")
 @click.option("--address", help="Ray: the cluster, such as ray://head:10001; without it, processes on this machine.")
 @click.option("--workers", type=click.IntRange(min=1), help="Ray: number of processes.")
+@click.option("--tracker", "trackers", multiple=True, metavar="NAME", help="Also log to wandb, mlflow or trackio.")
 @shared_option("--retry-failed", is_flag=True, also="Cases that ended in an error.")
 @shared_option("--dry-run", is_flag=True, also="Load no model.")
 @json_options
@@ -53,6 +54,7 @@ def run(
     engine: str | None,
     address: str | None,
     workers: int | None,
+    trackers: tuple[str, ...],
     retry_failed: bool,
     dry_run: bool,
     as_json: bool,
@@ -62,7 +64,7 @@ def run(
     Finished cases are kept in the run's folder, and an interrupted run resumes with the same command.
     """
     from evaluation.runs.config import load_config, unused_settings, with_variants
-    from evaluation.runs.session import execute, select_editors, size
+    from evaluation.runs.session import select_editors, size
 
     base: dict[str, Any] = {"limit": limit, "out": None if out is None else str(out)}
     base |= {"engine": engine, "address": address, "workers": workers}
@@ -75,9 +77,7 @@ def run(
     if dry_run:
         _tell_size(size(wanted), wanted, as_json=as_json)
         return
-    from evaluation.runs.progress import Progress
-
-    outcomes = execute(wanted, on_event=Progress(), retry_failed=retry_failed)
+    outcomes = _execute(wanted, trackers, retry_failed=retry_failed)
     _tell_outcomes(outcomes, wanted, as_json=as_json)
     if stopped := [o for o in outcomes if o.stopped]:
         names = "; ".join(f"{o.label}: {o.stopped}" for o in stopped)
@@ -85,6 +85,25 @@ def run(
             f"stopped early ({names})",
             fix="see the errors in the report, mend their cause, then run again with --retry-failed",
         )
+
+
+def _execute(config: RunConfig, trackers: tuple[str, ...], *, retry_failed: bool) -> list[EditorOutcome]:
+    """The run itself; its progress goes to standard error, and to the trackers that are named."""
+    from evaluation.runs.progress import Progress
+    from evaluation.runs.session import execute
+
+    progress = Progress()
+    if not trackers:
+        return execute(config, on_event=progress, retry_failed=retry_failed)
+    from evaluation.trackers.tracked_run import tracked
+
+    with tracked(config, trackers) as tracking:
+
+        def tell(event: EditorProgress) -> None:
+            progress(event)
+            tracking(event)
+
+        return execute(config, on_event=tell, retry_failed=retry_failed)
 
 
 def _split_base(config: Path, *, store: Path | None, name: str | None, file: Path | None) -> dict[str, Any]:

@@ -23,13 +23,14 @@ from evaluation.editors import EDITORS
 from evaluation.metrics import METRICS
 from evaluation.runs.validity_variants import VARIANTS
 from evaluation.simplify import SIMPLIFIERS
+from evaluation.trackers import TRACKERS
 from schemas.core.errors import UserError
 from schemas.core.registry import Registry
 from tests.support import ROOT
 from tests.support.imports import PACKAGES, parsed, source_files
 
 OURS = (CHECKS, EVENT_CHECKS, PROBE_CHECKS, STORE_CHECKS, EDITORS, EXPORTERS, LOADERS, METRICS, SIMPLIFIERS, TASKS)
-OURS += (VARIANTS,)
+OURS += (TRACKERS, VARIANTS)
 REGISTRIES = {r.kind: r for r in OURS}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from curation.store.store import Store
 from evaluation.cli import run as commands
 from evaluation.metrics import METRICS
 from evaluation.models import language_model as lm
+from evaluation.trackers import tracked_run
+from evaluation.trackers.base import Tracker
 from schemas.core.errors import UserError
 from tests.support.arithmetic import make_cases
 from tests.support.commands import command
@@ -232,3 +235,38 @@ def test_dry_run_says_what_a_simplification_will_ask(tmp_path, monkeypatch):
     assert "simplification of documents: at most 3 calls, about" in told
     data = json.loads(call(commands.run, tmp_path / "run.toml", "--dry-run", "--limit", 3, "--jsonl").stdout)
     assert data["statement_calls"]["calls"] == 3 and data["calls"] is None
+
+
+def test_a_tracker_is_told_settings_progress_and_figures(place, monkeypatch):
+    told = []
+
+    class Book(Tracker):
+        package, module = "json", "json"
+
+        def begin(self, title, settings):
+            told.append((title, settings["model"]))
+
+        def log(self, values, *, step):
+            told.append(values)
+
+        def finish(self, figures, *, failed):
+            told.append((figures, failed))
+
+    monkeypatch.setattr(tracked_run, "open_trackers", lambda names: [Book() for _ in names])
+    plain = call(commands.run, place / "run.toml", "--out", place / "plain", "--editors", "none")
+    result = call(commands.run, place / "run.toml", "--editors", "none", "--tracker", "book")
+    assert result.stdout.splitlines()[0] == plain.stdout.splitlines()[0] and told[0] == ("run", "tiny")
+    assert told[1]["none/done"] == 0 and told[-2]["none/done"] == 4
+    assert "none/es/mean" in told[-1][0] and told[-1][1] is False
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("mlflow", "pip install mlflow"), ("mlfow", "did you mean 'mlflow'")],
+)
+def test_a_tracker_that_is_not_there_is_refused_before_a_model_is_loaded(place, monkeypatch, name, words):
+    monkeypatch.setitem(sys.modules, "mlflow", None)
+    monkeypatch.setattr(lm.LM, "load", lambda *a, **k: pytest.fail("loaded"))
+    with pytest.raises(UserError) as caught:
+        call(commands.run, place / "run.toml", "--tracker", name)
+    assert words in str(caught.value) and not (place / "run").exists()
