@@ -3,8 +3,8 @@
     python -m benchmarks.editing.documents --write               all, into results/documents.json
     python -m benchmarks.editing.documents scoring shared        some, printed
 
-scoring    EM and PPL of documents' probes from packed passes (engine `fast`) and batched ones (`simple`) against one
-           probe at a time over the whole vocabulary
+scoring    EM and PPL of documents' probes from packed passes (engine `fast`) against one probe at a time over the whole
+           vocabulary, without an edit and with the document in context
 shared     400 shared questions under an edit of layer 21 from what the unedited model left below it, against full
            passes under the same edit; bytes of the journal's line
 training   whole-model `side` and `ft_lm` of the embedded model: seconds an edit, peak memory, weights back bit for bit
@@ -44,7 +44,7 @@ from evaluation.editors.presets import make_editor
 from evaluation.engines.peak_memory import PeakMemory
 from evaluation.inference.batched_scoring import EditScorer
 from evaluation.inference.request import EditedProbes
-from evaluation.inference.scoring import score
+from evaluation.inference.scoring import Rewrite, score
 from evaluation.metrics.document_choice import DocumentChoice
 from evaluation.metrics.document_prompts import prompt_of
 from evaluation.metrics.documents.probes import answer_probe
@@ -73,32 +73,42 @@ def cases(count: int) -> list[DocumentCase]:
 
 
 @torch.no_grad()
-def plain_score(lm: LM, probe: ScoreProbe) -> tuple[float, bool]:
-    """One probe alone: logits of every position, as published code does."""
-    text = lm.encode(instructed(probe, None), probe.targets[0], separator=probe.separator)
-    log_probs = lm.model(input_ids=torch.tensor([text.ids])).logits[0].float().log_softmax(-1)
-    rows = log_probs[text.first - 1 : len(text.ids) - 1]
+def plain_score(lm: LM, probe: ScoreProbe, rewrite: Rewrite | None = None) -> tuple[float, bool, int]:
+    """One probe alone: log-probability and exact match from the logits of every position; its tokens."""
+    text = lm.encode(instructed(probe, rewrite), probe.targets[0], separator=probe.separator)
+    logits = lm.model(input_ids=torch.tensor([text.ids])).logits[0].float().log_softmax(-1)
+    rows = logits[text.first - 1 : len(text.ids) - 1]
     goals = torch.tensor(text.target)
-    return float(rows.gather(1, goals[:, None]).sum()), bool((rows.argmax(-1) == goals).all())
+    match = bool((rows.argmax(-1) == goals).all())
+    return float(rows.gather(1, goals[:, None]).sum()), match, len(text.ids)
 
 
 def scoring(lm: LM, *, documents: int = 4) -> dict[str, Any]:
-    """EM and PPL of all probes of documents."""
-    probes = [answer_probe(p, CHOICE) for case in cases(documents) for p in case.probes if p.blanks < 2]
-    score(lm, probes[:2])
-    slow, plain = timed(lambda: [plain_score(lm, probe) for probe in probes])
-    batched, _ = timed(lambda: score(lm, probes))
-    fast, (answers,) = timed(lambda: EditScorer(lm).score([EditedProbes((), None, probes)]))
-    gaps = [abs(a.targets[0].logprob - p[0]) for a, p in zip(answers, plain, strict=True)]
+    """EM and PPL of all probes of documents, of the unedited model and with each document in context."""
+    groups = [[answer_probe(p, CHOICE) for p in case.probes if p.blanks < 2] for case in cases(documents)]
+    score(lm, groups[0][:2])
+    ice = [make_editor("ice", lm, Cache(cache_dir())).edit([case.document]).rewrite for case in cases(documents)]
+    unedited = [EditedProbes((), None, [probe for group in groups for probe in group])]
+    in_context = [EditedProbes((), rewrite, group) for rewrite, group in zip(ice, groups, strict=True)]
+    plain = {"unedited": packed_or_alone(lm, unedited), "in_context": packed_or_alone(lm, in_context)}
+    return {"documents": documents, "probes": len(unedited[0].probes), **plain}
+
+
+def packed_or_alone(lm: LM, edited: Sequence[EditedProbes]) -> dict[str, Any]:
+    """Packed passes against a pass a probe, which gives both metrics, and against a pass a probe and metric."""
+    asked = [(probe, one.rewrite) for one in edited for probe in one.probes if isinstance(probe, ScoreProbe)]
+    slow, plain = timed(lambda: [plain_score(lm, *probe) for probe in asked])
+    fast, answers = timed(lambda: EditScorer(lm).score(edited))
+    scores = [answer.targets[0] for group in answers for answer in group]
+    gaps = [abs(one.logprob - alone[0]) for one, alone in zip(scores, plain, strict=True)]
     return {
-        "documents": documents,
-        "probes": len(probes),
+        "tokens_one_at_a_time": sum(alone[2] for alone in plain),
         "seconds_packed": round(fast, 2),
-        "seconds_batched": round(batched, 2),
         "seconds_one_at_a_time": round(slow, 2),
         "ratio": round(slow / fast, 2),
+        "ratio_to_a_pass_for_each_of_em_and_ppl": round(2 * slow / fast, 2),
         "largest_difference_of_log_probability": float(f"{max(gaps):.2g}"),
-        "other_exact_matches": sum(a.targets[0].greedy != p[1] for a, p in zip(answers, plain, strict=True)),
+        "other_exact_matches": sum(one.greedy != alone[1] for one, alone in zip(scores, plain, strict=True)),
     }
 
 

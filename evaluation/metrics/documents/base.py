@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar, Literal
 
 from evaluation.metrics.base import TRUNCATED, Answers, CaseMean, Normalisation, target_values
@@ -65,6 +65,23 @@ class DocumentMetric(CaseMean):
     def value(self, probe: DocumentProbe, after: Answers, before: Answers) -> ItemScore | None:
         """The score of one probe, or None where it does not count; defined by the metric."""
         raise NotImplementedError
+
+
+def unless_known(then: ItemScore | None, value: Callable[[], ItemScore | None]) -> ItemScore | None:
+    """The value of a probe that the unedited model does not answer.
+
+    Args:
+        then: Its value before the edit; 1 where the model answers it.
+        value: The value after the edit.
+
+    Returns:
+        None of a probe that was answered before; unscored where that is not known.
+    """
+    if then is None or then.value == 1.0:
+        return None
+    if then.value is None:
+        return then.model_copy(update={"reason": f"before the edit: {then.reason}"})
+    return value()
 
 
 def read_answer(asked: ScoreProbe, answers: Answers) -> tuple[TargetScore | None, str]:

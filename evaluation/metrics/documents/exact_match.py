@@ -6,14 +6,27 @@ the published figures were computed. ``em_text`` reads what the model writes ins
 
 from __future__ import annotations
 
+from functools import partial
 from typing import ClassVar
 
 from evaluation.metrics.base import Answers, Role
-from evaluation.metrics.documents.base import Better, DocumentMetric, read_answer
+from evaluation.metrics.document_choice import DocumentChoice
+from evaluation.metrics.documents.base import Better, DocumentMetric, read_answer, unless_known
 from evaluation.metrics.documents.probes import answer_probe
 from evaluation.metrics.pooled import PooledMean
 from schemas.answers import ItemScore
 from schemas.documents.document import DocumentProbe, Level
+
+
+def exact_match(probe: DocumentProbe, choice: DocumentChoice, answers: Answers) -> ItemScore:
+    """1 where all tokens of a probe's answer are the most probable ones, else 0."""
+    score_probe = answer_probe(probe, choice)
+    read, why = read_answer(score_probe, answers)
+    greedy = None if read is None else read.greedy
+    if read is not None and greedy is None:
+        why = "the answer does not say which tokens are the most probable ones"
+    value = None if greedy is None else float(greedy)
+    return ItemScore(probe=score_probe.id, item=probe.key, value=value, reason=why)
 
 
 class ExactMatch(DocumentMetric, PooledMean):
@@ -27,13 +40,7 @@ class ExactMatch(DocumentMetric, PooledMean):
 
     def value(self, probe: DocumentProbe, after: Answers, before: Answers) -> ItemScore | None:
         """1 where all tokens of the answer are the most probable ones, else 0."""
-        score_probe = answer_probe(probe, self.choice)
-        read, why = read_answer(score_probe, after)
-        greedy = None if read is None else read.greedy
-        if read is not None and greedy is None:
-            why = "the answer does not say which tokens are the most probable ones"
-        value = None if greedy is None else float(greedy)
-        return ItemScore(probe=score_probe.id, item=probe.key, value=value, reason=why)
+        return exact_match(probe, self.choice, after)
 
 
 class ExactMatchLevel1(ExactMatch):
@@ -86,8 +93,4 @@ class ExactMatchNew(ExactMatch):
     def value(self, probe: DocumentProbe, after: Answers, before: Answers) -> ItemScore | None:
         """As for all probes; None where the unedited model answers it, unscored where that is not known."""
         then = super().value(probe, before, before)
-        if then is None or then.value == 1.0:
-            return None
-        if then.value is None:
-            return then.model_copy(update={"reason": f"before the edit: {then.reason}"})
-        return super().value(probe, after, before)
+        return unless_known(then, partial(super().value, probe, after, before))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import ClassVar
 
 from evaluation.metrics.base import Answers, Normalisation
-from evaluation.metrics.documents.base import DocumentMetric, read_answer
+from evaluation.metrics.documents.base import DocumentMetric, read_answer, unless_known
+from evaluation.metrics.documents.exact_match import exact_match
 from evaluation.metrics.documents.probes import answer_probe, text_probe
 from evaluation.metrics.pooled import PooledPerplexity
 from schemas.answers import CaseScores, ItemScore
@@ -59,6 +61,28 @@ class AnswerPerplexityLevel3(AnswerPerplexity):
     title: ClassVar[str] = "PPL, level 3"
     about: ClassVar[str] = "Perplexity of the answers of level-3 probes (MULFE Table 2)"
     level: ClassVar[Level | None] = 3
+
+
+class AnswerPerplexityLiteral(AnswerPerplexityLevel1):
+    """The same of level 1, where it is literal as its definition says."""
+
+    name: ClassVar[str] = "ppl_1_literal"
+    title: ClassVar[str] = "PPL, level 1, literal"
+    about: ClassVar[str] = "Perplexity of the answers of level-1 probes that stand in their document word for word"
+    literal: ClassVar[bool] = True
+
+
+class AnswerPerplexityNew(AnswerPerplexity):
+    """The same of what the unedited model does not answer (as ``em_new``)."""
+
+    name: ClassVar[str] = "ppl_new"
+    title: ClassVar[str] = "PPL, not known before"
+    about: ClassVar[str] = "Perplexity of the answers of probes that the unedited model does not answer"
+
+    def value(self, probe: DocumentProbe, after: Answers, before: Answers) -> ItemScore | None:
+        """As for all probes; None where the unedited model answers it, unscored where that is not known."""
+        then = exact_match(probe, self.choice, before)
+        return unless_known(then, partial(super().value, probe, after, before))
 
 
 class DocumentPerplexity(DocumentMetric, PooledPerplexity):

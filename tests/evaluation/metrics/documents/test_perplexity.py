@@ -4,7 +4,13 @@ import math
 
 import pytest
 
-from evaluation.metrics.documents.perplexity import AnswerPerplexity, AnswerPerplexityLevel1, DocumentPerplexity
+from evaluation.metrics.documents.perplexity import (
+    AnswerPerplexity,
+    AnswerPerplexityLevel1,
+    AnswerPerplexityLiteral,
+    AnswerPerplexityNew,
+    DocumentPerplexity,
+)
 from evaluation.metrics.documents.probes import text_probe
 from schemas.answers import Answer, TargetScore
 from tests.support.documents.answers import answered
@@ -25,6 +31,20 @@ def test_per_token_over_all_probes_of_all_documents() -> None:
     assert summary.ends is not None and summary.ends[0] < summary.mean < summary.ends[1]
     one = AnswerPerplexityLevel1()
     assert one.summarise([one.score(c, AFTER, {}, "sum") for c in (ONE, TWO)]).mean == pytest.approx(math.exp(4 / 5))
+
+
+def test_literal_probes_and_those_that_the_model_did_not_know_alone() -> None:
+    loose = make_probe("The bridge was opened in ___.", "1931", document=ONE.document.key)
+    case = document_case(probes=(*ONE.probes, loose))
+    after = answered(case, TOLD)
+    literal = [p.key for p in case.probes if p.level == 1 and p is not loose]
+    assert [i.item for i in AnswerPerplexityLiteral().score(case, after, {}, "mean").items] == literal
+    before = answered(case, {OPENED: (-2.0, 4, True)})
+    metric = AnswerPerplexityNew()
+    scores = metric.score(ONE, answered(ONE, TOLD), before, "mean")
+    assert metric.summarise([scores]).mean == pytest.approx(math.exp(8 / 5)), "the first probe does not count"
+    (first, *_) = metric.score(ONE, AFTER, {}, "mean").items
+    assert first.value is None and first.reason == "before the edit: no answer"
 
 
 def test_a_document_is_one_item_and_one_of_one_word_is_none() -> None:

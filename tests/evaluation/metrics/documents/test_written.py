@@ -2,7 +2,16 @@ from __future__ import annotations
 
 import pytest
 
-from evaluation.metrics.documents.written import WrittenMatch, WrittenOverlap, answer_words, overlap
+from evaluation.metrics.documents.written import (
+    WrittenMatch,
+    WrittenMatchLiteral,
+    WrittenMatchNew,
+    WrittenOverlap,
+    WrittenOverlapLiteral,
+    WrittenOverlapNew,
+    answer_words,
+    overlap,
+)
 from schemas.answers import Answer
 from tests.support.documents.answers import wrote
 from tests.support.documents.records import document_case
@@ -30,6 +39,19 @@ def test_the_first_line_counts_and_the_best_accepted_answer() -> None:
 
 def test_overlap_counts_words_as_often_as_they_stand_there() -> None:
     assert overlap("no no no", "no") == pytest.approx(2 * 1 / 4) and overlap("", "no") == 0.0
+
+
+def test_literal_probes_and_those_that_the_model_did_not_write_alone() -> None:
+    answers, before = wrote(CASE, SAID), wrote(CASE, {**SAID, YEAR: " 1931", WHO: " Bo"})
+    exact = [(i.item, i.value) for i in WrittenMatchNew().score(CASE, answers, before, "mean").items]
+    assert exact == [(CASE.probes[2].key, 1.0), (CASE.probes[3].key, 0.0)]
+    shared = [i.value for i in WrittenOverlapNew().score(CASE, answers, before, "mean").items]
+    assert shared == pytest.approx([1.0, 2 / 3])
+    (first, *_) = WrittenOverlapNew().score(CASE, answers, {}, "mean").items
+    assert first.value is None and first.reason == "before the edit: no answer"
+    literal = [p.key for p in CASE.probes if p.level == 1]
+    for metric in (WrittenMatchLiteral(), WrittenOverlapLiteral()):
+        assert [i.item for i in metric.score(CASE, answers, {}, "mean").items] == literal
 
 
 def test_no_text_is_unscored() -> None:
