@@ -68,15 +68,13 @@ metrics = [
   "em_1", "em_2", "em_3", "em", "em_new", "ppl_1", "ppl_2", "ppl_3", "ppl", "ppl_edit", "em_spec", "ppl_spec",
 ]
 specificity = {{ file = "{out}/known.json", number = 20 }}
-support = {{ name = "documents_from_facts", limit = {trained} }}   # what mend_doc learns from
 out = "{out}/run"
 
 [editors.swapped]             # null method: another document before each question
 [editors.ice]                 # the document itself before each question
 [editors.lora]                # adapters trained on the document's text, at the published rate: raise it and watch both
 params = {{ rank = 16, alpha = 16.0, steps = 25, lr = 1e-4 }}
-[editors.mend_doc]            # trained here on {trained} documents for a few steps: shows that it runs, no more
-params = {{ maps = ["output"], rank = 16, steps = 12, report_every = 6, held_out = 4, edits = 2, equal = 2, kept = 2 }}
+[editors.mend_doc]            # a network that learnt from documents made of shipped facts comes with the program
 """
 DOCUMENT_MEMIT = """[editors.memit]               # a method for facts, on statements of the document: a short search
 simplify = "ner_qg"
@@ -91,8 +89,6 @@ Next: all 24 documents (take 'limit' out of {out}/run.toml, then scedit run {out
 (scedit data construct-documents --help), another model (scedit data specificity --help, then --set model=...)."""
 DOCUMENTS = 2
 """Shipped documents that the model writes probes about."""
-TRAINED = 24
-"""Documents made of facts that the demo trains a network on."""
 POOL_STEP = 5
 """Every so many questions of the shipped pool are asked for the demo's specificity set; 30 of those known are drawn."""
 
@@ -242,7 +238,7 @@ def _write_document_inputs(out: str, limit: int) -> int:
     inputs = {
         "documents.jsonl": "".join(json.dumps(text, ensure_ascii=False) + "\n" for text in texts),
         "pool.jsonl": "".join(json.dumps(question, ensure_ascii=False) + "\n" for question in pool),
-        "run.toml": DOCUMENT_RUN.format(out=out, limit=limit, trained=TRAINED) + (DOCUMENT_MEMIT if parser else ""),
+        "run.toml": DOCUMENT_RUN.format(out=out, limit=limit) + (DOCUMENT_MEMIT if parser else ""),
     }
     for name, text in inputs.items():
         if not (Path(out) / name).exists():

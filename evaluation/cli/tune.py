@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from evaluation.tuning.search import SearchResult
 
 _FILE = click.Path(path_type=Path)
+_SUBJECT_TO = "Metric that settings must reach, such as em_spec=0.9; repeatable."
 _DEVELOPMENT = "a split file, open:dev, mini, shipped, or a name with --store"
 
 
@@ -39,6 +40,8 @@ class TuneCommandOptions:
     heldout: tuple[str, ...]
     budget: int
     objective: str
+    subject_to: tuple[str, ...]
+    specificity: Path | None
     seed: int
     first: int
     space: Path | None
@@ -64,6 +67,8 @@ class TuneCommandOptions:
 @heldout_option(multiple=True)
 @click.option("--budget", type=click.IntRange(min=2), default=60, show_default=True, help="Edits for each method.")
 @click.option("--objective", default="es,ps,ns", show_default=True, help="Metrics; their harmonic mean is maximised.")
+@click.option("--subject-to", multiple=True, metavar="NAME=SHARE", help=_SUBJECT_TO)
+@click.option("--specificity", type=_FILE, help="Specificity set that em_spec asks (documents), as in a run.")
 @seed_option(also="Another one draws other settings.")
 @click.option("--first", type=click.IntRange(min=1), default=4, show_default=True, help="Cases of the first round.")
 @click.option("--space", type=_FILE, help="TOML file of ranges: one table per method, one range per option.")
@@ -97,10 +102,11 @@ def tune(options: TuneCommandOptions, *, as_json: bool) -> None:
     split = (
         _shipped_cases(evaluated) if dev == "shipped" else open_named_split(dev, options.store, allowed=_DEVELOPMENT)
     )
-    refuse_reserved(split.cases, where=f"--split {dev}")
+    refuse_reserved(split.all_cases, where=f"--split {dev}")
     refuse_evaluated(split, evaluated)
     names = tuple(name.strip() for name in options.objective.split(",") if name.strip())
-    config = _config(options, names, split)
+    least = _subject_to(options.subject_to)
+    config = _config(options, (*names, *least), split)
     lm = LM.load(options.model, device=options.device, dtype=options.dtype)
     for method in options.editors:
         result = search(
@@ -110,13 +116,16 @@ def tune(options: TuneCommandOptions, *, as_json: bool) -> None:
             config,
             budget=options.budget,
             objective=names,
+            subject_to=least,
             number=options.seed,
             first=options.first,
             space=options.space,
             constants=settings,
             on_event=Progress(),
         )
-        preset = snippet(result, model=options.model, split=split, number=options.seed, objective=names)
+        preset = snippet(
+            result, model=options.model, split=split, number=options.seed, objective=names, subject_to=least
+        )
         _print_result(result, preset, names, as_json=as_json)
     if not evaluated and not as_json:
         click.echo("No evaluation split was named (--heldout): nothing was checked for shared facts.")
@@ -131,11 +140,32 @@ def _config(options: TuneCommandOptions, metrics: tuple[str, ...], split: Split)
         "device": options.device,
         "dtype": options.dtype,
         "editors": list(options.editors),
-        "metrics": metrics,
+        "metrics": tuple(dict.fromkeys(metrics)),
+        **({} if options.specificity is None else {"specificity": {"file": str(options.specificity)}}),
         "split": {"file": str(_save_split(split, options.out))},
         "out": str(options.out),
     }
     return validate(RunConfig, data, where="tune")
+
+
+def _subject_to(words: tuple[str, ...]) -> dict[str, float]:
+    """Shares that metrics must reach, by name.
+
+    Raises:
+        UserError: what is written is no metric with a share.
+    """
+    from schemas.core.errors import UserError
+
+    least = {}
+    for word in words:
+        name, _, share = word.partition("=")
+        try:
+            least[name.strip()] = float(share)
+        except ValueError:
+            least[name.strip()] = -1.0
+        if not 0 <= least[name.strip()] <= 1:
+            raise UserError(f"'{word}' names no share that a metric must reach", where="--subject-to", allowed="0 to 1")
+    return least
 
 
 def _shipped_cases(evaluated: list[Split]) -> Split:
@@ -169,7 +199,8 @@ def _print_result(result: SearchResult, preset: str, objective: tuple[str, ...],
     used = f"{result.used:,} of {counted(result.budget, 'edit')}"
     click.echo(f"{result.method}: {words}; {used}, the preset's among them")
     for one in result.tried[:8]:
-        values = "  ".join(f"{name} {100 * one.metrics[name]:.1f}" for name in objective)
+        values = "  ".join(f"{name} {100 * value:.1f}" for name, value in one.metrics.items())
         failed = f"  {one.failed} failed" if one.failed else ""
+        failed += "  not enough" if one.shortfall else ""
         click.echo(f"  {one.label:<7} {one.cases:>3} cases  {one.objective:.3f}  {values}{failed}  {one.params}")
     click.echo(f"\n{preset}" if result.best.label != "preset" else "  The preset is the best.\n")

@@ -8,7 +8,7 @@ goes on with the next one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,9 +18,10 @@ from curation.stats.estimates import harmonic_mean
 from evaluation.analysis.comparison import score_run
 from evaluation.editors.presets import options
 from evaluation.editors.training_data import TrainingData
+from evaluation.metrics.base import Metric, Summary
 from evaluation.models.language_model import LM
 from evaluation.runs.config import EditorChoice, RunConfig
-from evaluation.runs.plan import choose, load_metrics
+from evaluation.runs.plan import choose, metrics_of
 from evaluation.runs.results import OTHER_OUT, Run, load_run
 from evaluation.runs.runner import EditorProgress
 from evaluation.runs.separation import refuse_overlap
@@ -40,7 +41,10 @@ class Rung(NamedTuple):
 
 
 class ScoredSetting(NamedTuple):
-    """A setting and how it did on the first ``cases`` cases: the objective, and each metric's mean."""
+    """A setting and how it did on the first ``cases`` cases: the objective, and each metric's mean.
+
+    ``shortfall`` is what it lacks of the metrics that must be reached, summed; 0 where all are.
+    """
 
     label: str
     params: dict[str, Any]
@@ -48,6 +52,12 @@ class ScoredSetting(NamedTuple):
     objective: float
     metrics: dict[str, float]
     failed: int
+    shortfall: float = 0.0
+
+    @property
+    def merit(self) -> tuple[float, float]:
+        """What settings are ordered by: those that lack nothing first, by the objective."""
+        return -self.shortfall, self.objective
 
 
 class SearchResult(NamedTuple):
@@ -124,6 +134,7 @@ def search(
     *,
     budget: int,
     objective: Sequence[str],
+    subject_to: Mapping[str, float] | None = None,
     number: int = 0,
     first: int = 4,
     space: Path | None = None,
@@ -139,6 +150,8 @@ def search(
         config: What a run on them is like; its editors, metrics and limit are set here, its folder holds the journals.
         budget: Evaluations of one setting on one edit.
         objective: Metrics whose harmonic mean is maximised.
+        subject_to: Shares that further metrics must reach (specificity at least 0.9); where no setting reaches them,
+            the one that lacks least is the best.
         number: Of the search: another one draws other settings.
         first: Cases of the first rung.
         space: File of ranges; None: those that come with the program.
@@ -152,15 +165,16 @@ def search(
     ranges, purpose = SearchSpace.of(method, space), f"tune/{method}/{split.digest}/{number}"
     settings = _settings(method, lm, ranges, rungs[0].settings, purpose=purpose, constants=dict(constants or {}))
     tried: dict[str, ScoredSetting] = {}
+    least = dict(subject_to or {})
     alive = [label for label in settings if label != PRESET]
     for rung in rungs:
         alive = alive[: rung.settings]
         wanted = {label: settings[label] for label in (PRESET, *alive)}
-        run = _run(method, lm, config, wanted, cases=rung.cases, objective=objective, on_event=on_event)
-        tried |= _score_settings(run, wanted, config, objective)
-        alive.sort(key=lambda label: -tried[label].objective)  # stable: of equals the first drawn
-    best = max((tried[label] for label in (PRESET, *alive)), key=lambda t: t.objective)
-    ranking = sorted(tried.values(), key=lambda t: (-t.cases, -t.objective))
+        run = _run(method, lm, config, wanted, cases=rung.cases, metrics=(*objective, *least), on_event=on_event)
+        tried |= _score_settings(run, wanted, objective, least)
+        alive.sort(key=lambda label: tried[label].merit, reverse=True)  # stable: of equals the first drawn
+    best = max((tried[label] for label in (PRESET, *alive)), key=lambda t: t.merit)
+    ranking = sorted(tried.values(), key=lambda t: (t.cases, *t.merit), reverse=True)
     result = SearchResult(method, best, tried[PRESET], tuple(ranking), rungs, cost(rungs), budget)
     write_json(config.out / f"tune-{method}-{number}.json", plain(result), fix=OTHER_OUT)
     return result
@@ -182,23 +196,29 @@ def _run(
     settings: Mapping[str, dict[str, Any]],
     *,
     cases: int,
-    objective: Sequence[str],
+    metrics: Sequence[str],
     on_event: Callable[[EditorProgress], None] | None,
 ) -> Run:
     out = config.out / method
     editors = {label: EditorChoice(name=method, params=params) for label, params in settings.items()}
     wanted = config.model_copy(
-        update={"editors": editors, "metrics": tuple(objective), "limit": cases, "out": out, "max_failures": 1.0}
+        update={
+            "editors": editors,
+            "metrics": tuple(dict.fromkeys(metrics)),
+            "limit": cases,
+            "out": out,
+            "max_failures": 1.0,
+        }
     )
     execute(wanted, lm=lm, on_event=on_event)
     return load_run(out)
 
 
 def _score_settings(
-    run: Run, settings: Mapping[str, dict[str, Any]], config: RunConfig, objective: Sequence[str]
+    run: Run, settings: Mapping[str, dict[str, Any]], objective: Sequence[str], least: Mapping[str, float]
 ) -> dict[str, ScoredSetting]:
-    metrics = load_metrics(objective)
-    scores = score_run(run, metrics, config.normalisation)
+    metrics = [metric for metric in metrics_of(run.about) if metric.name in {*objective, *least}]
+    scores = score_run(run, metrics, run.about["normalisation"])
     out = {}
     for editor in run.editors:
         if editor.label not in settings:
@@ -207,12 +227,7 @@ def _score_settings(
         means = {}
         for metric in metrics:
             summary = metric.summarise(list(scores.by_editor[editor.label][metric.name].values()))
-            applies = any(metric.probes(case) for case in run.split.cases if case.key in editor.results)
-            if not applies:
-                raise UserError(
-                    f"no case of '{run.split.name}' has anything for the metric '{metric.name}'",
-                    fix="give another --objective, such as es,ps,ns",
-                )
+            _refuse_unfit(metric, summary, run, editor.results)
             done = len(editor.results) - failed
             value = (summary.mean or 0.0) * done / max(1, len(editor.results))  # a failed edit counts as 0
             means[metric.name] = 1 - value if metric.better == "lower" else value
@@ -220,11 +235,20 @@ def _score_settings(
             editor.label,
             dict(settings[editor.label]),
             len(editor.results),
-            harmonic_mean(list(means.values())),
+            harmonic_mean([means[name] for name in objective]),
             means,
             failed,
+            sum(max(0.0, share - means[name]) for name, share in least.items()),
         )
     return out
+
+
+def _refuse_unfit(metric: Metric, summary: Summary, run: Run, results: Collection[str]) -> None:
+    fix = "give another --objective, such as es,ps,ns, or em of documents"
+    if not any(metric.probes(case) for case in run.split.all_cases if case.key in results):
+        raise UserError(f"no case of '{run.split.name}' has anything for the metric '{metric.name}'", fix=fix)
+    if summary.unit == "perplexity":
+        raise UserError(f"'{metric.name}' is a perplexity, and what is maximised or reached is a share", fix=fix)
 
 
 def refuse_evaluated(development: Split, evaluated: Sequence[Split]) -> None:
@@ -233,19 +257,30 @@ def refuse_evaluated(development: Split, evaluated: Sequence[Split]) -> None:
     Raises:
         UserError: it names what is shared.
     """
-    seen = TrainingData.of(development.name, development.cases)
+    seen = TrainingData.of(development.name, development.all_cases)
     for split in evaluated:
         refuse_overlap(seen, split, where=f"--split {development.name}")
 
 
-def snippet(result: SearchResult, *, model: str, split: Split, number: int, objective: Sequence[str]) -> str:
+def snippet(
+    result: SearchResult,
+    *,
+    model: str,
+    split: Split,
+    number: int,
+    objective: Sequence[str],
+    subject_to: Mapping[str, float] | None = None,
+) -> str:
     """The best setting as a preset with its source, as TOML."""
     best, words = result.best, "+".join(objective)
+    reached = ", ".join(f"{name} {best.metrics[name]:.3f}" for name in subject_to or {})
+    wanted = ", ".join(f"{name} at least {share:g}" for name, share in (subject_to or {}).items())
+    limits = f", subject to {wanted} (reached: {reached})" if wanted else ""
     params = ", ".join(f"{name} = {_toml(value)}" for name, value in best.params.items())
     source = (
         f"scedit model tune {result.method} on {split.name}@{split.version} ({split.digest[:12]}), model {model}: "
-        f"budget {result.budget}, seed {number}, harmonic mean of {words} {best.objective:.3f} over {best.cases} cases "
-        f"(preset before: {result.preset.objective:.3f})"
+        f"budget {result.budget}, seed {number}, harmonic mean of {words} {best.objective:.3f} over {best.cases} cases"
+        f"{limits} (preset before: {result.preset.objective:.3f})"
     )
     name = model.rstrip("/").rsplit("/", 1)[-1].lower()
     return f'[[preset]]\nmethod = "{result.method}"\nmatch = ["{name}"]\nparams = {{ {params} }}\nsource = "{source}"\n'
@@ -260,7 +295,12 @@ def _toml(value: Any) -> str:
 def plain(result: SearchResult) -> dict[str, Any]:
     """A search as JSON values."""
     data = result._asdict()
-    data["best"], data["preset"] = result.best._asdict(), result.preset._asdict()
-    data["tried"] = [one._asdict() for one in result.tried]
+    data["best"], data["preset"] = _plain_setting(result.best), _plain_setting(result.preset)
+    data["tried"] = [_plain_setting(one) for one in result.tried]
     data["rungs"] = [rung._asdict() for rung in result.rungs]
     return data
+
+
+def _plain_setting(one: ScoredSetting) -> dict[str, Any]:
+    """A setting as JSON values; what it lacks only where it lacks something."""
+    return {name: value for name, value in one._asdict().items() if value or name != "shortfall"}

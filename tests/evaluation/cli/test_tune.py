@@ -55,6 +55,14 @@ def test_the_command(tmp_path: Path, split: Split, monkeypatch: pytest.MonkeyPat
     assert isinstance(missing.exception, UserError) and "no split file 'nowhere.jsonl'" in str(missing.exception)
 
 
+@pytest.mark.parametrize("word", ["em_spec", "em_spec=", "em_spec=much", "em_spec=90", "em_spec=-0.1"])
+def test_a_limit_is_a_metric_and_a_share(word: str, tmp_path: Path) -> None:
+    words = ["--editors", "ft", "--split", "mini", "--subject-to", word, "--out", str(tmp_path / "out")]
+    outcome = CliRunner().invoke(command, words)
+    assert isinstance(outcome.exception, UserError)
+    assert f"--subject-to: '{word}' names no share that a metric must reach" in str(outcome.exception)
+
+
 def test_what_is_reported_on_is_not_tuned_on(tmp_path: Path) -> None:
     for name in ("open:test", "open"):
         words = ["--editors", "ft", "--split", name, "--out", str(tmp_path / "out")]

@@ -15,9 +15,11 @@ from curation.splits.split_file import Split, make_split, write_split
 from evaluation.models.language_model import LM
 from evaluation.runs.config import RunConfig
 from evaluation.runs.runner import EditorProgress
-from evaluation.tuning.search import cost, plan, refuse_evaluated, search, snippet
+from evaluation.tuning.search import ScoredSetting, cost, plain, plan, refuse_evaluated, search, snippet
 from schemas.core.errors import UserError
 from tests.support.arithmetic import make_case, make_cases
+from tests.support.documents.runs import numbered_case
+from tests.support.documents.shared import write_set
 from tests.support.evaluation import tuning
 from tests.support.evaluation.tuning import SPACE
 from tests.support.tiny import make
@@ -111,6 +113,52 @@ def test_a_metric_that_asks_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     bare = make_split("bare", [case.model_copy(update={"prompts": ()}) for case in make_cases(4, 0).cases])
     with pytest.raises(UserError, match="no case of 'bare' has anything for the metric 's_es'"):
         found_on(tmp_path, bare, make("llama"), objective=["es", "s_es"])
+
+
+def test_what_reaches_the_limits_comes_first_and_then_what_lacks_least() -> None:
+    made = [("good", 0.9, 0.3), ("right", 0.2, 0.0), ("better", 0.4, 0.0), ("near", 0.1, 0.1)]
+    settings = [ScoredSetting(name, {}, 1, value, {}, 0, lacking) for name, value, lacking in made]
+    assert [one.label for one in sorted(settings, key=lambda one: one.merit, reverse=True)] == [
+        "better",
+        "right",
+        "near",
+        "good",
+    ]
+
+
+def test_efficacy_of_documents_subject_to_specificity(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCEDIT_CACHE", str(tmp_path / "cache"))
+    lm = make("llama", max_position_embeddings=256)
+    documents = make_split("documents", [numbered_case(n, {f"Lima {n}": (), "Oslo": ("place",)}) for n in range(3)])
+    known = {"file": str(write_set(tmp_path / "sets", model=lm.name)), "number": 2}
+    (tmp_path / "space.toml").write_text("[ft_lm]\nlr = { log = [1e-4, 1e-1] }\n")
+    base = RunConfig.model_validate(
+        {**config(documents, tmp_path).model_dump(), "specificity": known, "model": lm.name}
+    )
+
+    def searched(folder: str, **more: Any) -> Any:
+        changed = base.model_copy(update={"out": tmp_path / folder})
+        fields = {
+            "budget": 8,
+            "first": 1,
+            "space": tmp_path / "space.toml",
+            "constants": {"scope": "mlps", "epochs": 1},
+        }
+        return search("ft_lm", lm, documents, changed, **{**fields, "objective": ["em"], **more})
+
+    limits = {"em_spec": 0.9}
+    result = searched("one", subject_to=limits)
+    for one in result.tried:
+        assert set(one.metrics) == {"em", "em_spec"} and one.objective == one.metrics["em"]
+        assert one.shortfall == pytest.approx(max(0.0, 0.9 - one.metrics["em_spec"]))
+    at_last = [one for one in result.tried if one.cases == result.best.cases]
+    assert result.best.merit == max(one.merit for one in at_last)
+    text = snippet(result, model="m", split=documents, number=0, objective=["em"], subject_to=limits)
+    assert "subject to em_spec at least 0.9 (reached: " in text and tomllib.loads(text)
+    free = searched("two", subject_to={"em_spec": 0.0})
+    assert not any(one.shortfall for one in free.tried) and "shortfall" not in plain(free)["best"]
+    with pytest.raises(UserError, match="'ppl' is a perplexity, and what is maximised or reached is a share"):
+        searched("three", objective=["ppl"])
 
 
 def test_shared_facts_are_refused(split: Split) -> None:

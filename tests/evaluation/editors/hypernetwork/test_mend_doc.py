@@ -10,15 +10,17 @@ import torch
 from torch.func import functional_call
 
 from curation.files.artifact_cache import Cache
+from curation.shipped import documents_split
 from curation.splits.split_file import make_split, write_split
 from evaluation.editors.hypernetwork.gradients import GradientLine
 from evaluation.editors.hypernetwork.mend import Mend
 from evaluation.editors.hypernetwork.mend_doc import DocumentMend
 from evaluation.editors.hypernetwork.network import AnyEditNetwork, GradientPairs, network_for
 from evaluation.editors.hypernetwork.training import Trainer, TrainingSettings, TrainingStep, read_tensors
-from evaluation.editors.presets import make_editor
+from evaluation.editors.presets import make_editor, preset
 from evaluation.models.hooks import capture
 from evaluation.models.language_model import LM
+from evaluation.runs.separation import refuse_overlap
 from evaluation.runs.session import execute
 from schemas.core.errors import DataError, UserError
 from schemas.core.ids import seed
@@ -262,3 +264,16 @@ def test_the_file_says_what_it_holds(tmp_path: Path) -> None:
     assert manifest["shapes"] == [[32, 48], [32, 48], [48, 32]] * 2 and len(manifest["weights"]) == 6
     assert {name.split(".")[1] for name in tensors} == {"0", "1"}
     assert manifest["trained"] == {"name": "theirs", "digest": manifest["trained"]["digest"], "cases": 8}
+
+
+def test_the_shipped_network_learnt_nothing_of_the_shipped_documents(tmp_path: Path) -> None:
+    checkpoint = preset("mend_doc", "embedded")["checkpoint"]
+    assert DocumentMend.checkpoint_path(checkpoint).stat().st_size < 5_000_000
+    data = DocumentMend.training_data({"checkpoint": checkpoint})
+    assert data is not None and data.name == "documents_from_facts" and len(data.texts) == 413
+    refuse_overlap(data, documents_split(), where="mend_doc")  # no refusal
+    case = document_case(document=make_document(entity=sorted(data.subjects)[0]))
+    with pytest.raises(UserError, match="it learnt from documents_from_facts, which shares the subject"):
+        refuse_overlap(data, make_split("other", [case]), where="mend_doc")
+    with pytest.raises(UserError, match="trained for another model"):
+        make_editor("mend_doc", make("llama"), Cache(tmp_path), {"checkpoint": checkpoint}).edit([make_document()])
