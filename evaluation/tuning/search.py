@@ -8,7 +8,7 @@ goes on with the next one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -150,8 +150,7 @@ def search(
         config: What a run on them is like; its editors, metrics and limit are set here, its folder holds the journals.
         budget: Evaluations of one setting on one edit.
         objective: Metrics whose harmonic mean is maximised.
-        subject_to: Shares that further metrics must reach (specificity at least 0.9); where no setting reaches them,
-            the one that lacks least is the best.
+        subject_to: Shares that further metrics must reach; where no setting does, the one that lacks least is best.
         number: Of the search: another one draws other settings.
         first: Cases of the first rung.
         space: File of ranges; None: those that come with the program.
@@ -164,8 +163,7 @@ def search(
     rungs = plan(budget, len(choose(split, kinds=config.kinds)), first=first)
     ranges, purpose = SearchSpace.of(method, space), f"tune/{method}/{split.digest}/{number}"
     settings = _settings(method, lm, ranges, rungs[0].settings, purpose=purpose, constants=dict(constants or {}))
-    tried: dict[str, ScoredSetting] = {}
-    least = dict(subject_to or {})
+    tried, least = dict[str, ScoredSetting](), dict(subject_to or {})
     alive = [label for label in settings if label != PRESET]
     for rung in rungs:
         alive = alive[: rung.settings]
@@ -174,10 +172,14 @@ def search(
         tried |= _score_settings(run, wanted, objective, least)
         alive.sort(key=lambda label: tried[label].merit, reverse=True)  # stable: of equals the first drawn
     best = max((tried[label] for label in (PRESET, *alive)), key=lambda t: t.merit)
-    ranking = sorted(tried.values(), key=lambda t: (t.cases, *t.merit), reverse=True)
-    result = SearchResult(method, best, tried[PRESET], tuple(ranking), rungs, cost(rungs), budget)
+    result = SearchResult(method, best, tried[PRESET], _ranked(tried.values()), rungs, cost(rungs), budget)
     write_json(config.out / f"tune-{method}-{number}.json", plain(result), fix=OTHER_OUT)
     return result
+
+
+def _ranked(tried: Iterable[ScoredSetting]) -> tuple[ScoredSetting, ...]:
+    """Settings that were tried on most cases first, then the best."""
+    return tuple(sorted(tried, key=lambda t: (t.cases, *t.merit), reverse=True))
 
 
 def _settings(
