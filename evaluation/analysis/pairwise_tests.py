@@ -41,6 +41,7 @@ Verdict = Literal["first", "second", "undecided", "equal", "undefined"]
 Test = Literal[
     "sign-flip", "sign-flip and studentised", "sign-flip and interval", "two-way t", "two-way t and interval"
 ]
+FamilyKind = Literal["among", "against", "null"]
 ItemPairs = Callable[[str, str], Sequence[PairedItem]]
 
 
@@ -97,14 +98,16 @@ class PairwiseTest(NamedTuple):
 
 
 class ComparisonFamily(NamedTuple):
-    """Comparisons that are corrected together: one metric, ``among`` the methods or each ``against no edit``.
+    """Comparisons that are corrected together, one question about one metric.
+
+    ``kind``: ``among`` the methods, each method ``against`` no edit, or each ``null`` method against no edit.
 
     ``share``: values are fractions from 0 to 1, shown in percentage points. ``ratio``: differences are factors
     (``as_ratios``).
     """
 
     metric: str
-    kind: Literal["among", "against"]
+    kind: FamilyKind
     higher: bool
     contests: tuple[PairwiseTest, ...]
     draws: int
@@ -163,7 +166,7 @@ def comparison_families(
     null_methods: Collection[str] = (),
     against: str | None = None,
 ) -> tuple[ComparisonFamily, ...]:
-    """All pairs of methods as one family, and every method against no edit as another.
+    """All pairs of methods as one family, every method against no edit as another; null methods are a family apart.
 
     Args:
         metric: Title for the tables.
@@ -173,9 +176,11 @@ def comparison_families(
         seed: Of the bootstrap and of the drawn sign patterns.
         scale: Lowest and highest possible value of a case; None where there is none.
         items: Prompts of two methods with their neighbour facts; None where no prompt has one.
-        null_methods: Labels of methods that are no competitors: they are compared with no edit only.
-        against: The question is about this method alone: it is compared with every other, and no other pair is. The
-            family is then as large as the number of the others; a label that is not among them changes nothing.
+        null_methods: Labels of methods that are no competitors: they are compared with no edit only, in a family of
+            their own, so that a control makes no question about a method harder to decide.
+        against: The question is about this method alone: it is compared with every other and with no edit, and no
+            other pair is. The family is then as large as the number of the others; a label that is not among them
+            changes nothing.
 
     Returns:
         Families with at least one comparison.
@@ -187,19 +192,20 @@ def comparison_families(
     """
     methods = [label for label in values if label != baseline]
     rivals = [m for m in methods if m not in null_methods]
-    pairs = {"among": list(itertools.combinations(rivals, 2)), "against": []}
+    asked = [against] if against in rivals else rivals
+    pairs: dict[FamilyKind, list[tuple[str, str]]] = {"among": list(itertools.combinations(rivals, 2))}
     if against in rivals:
         pairs["among"] = [(against, m) for m in rivals if m != against]
     if baseline is not None and baseline in values:
-        pairs["against"] = [(label, baseline) for label in methods]
+        pairs["against"] = [(label, baseline) for label in asked]
+        pairs["null"] = [(label, baseline) for label in methods if label not in rivals]
     out = []
     for kind, wanted in pairs.items():
         if wanted:
             resampling = Resampling(max(2000, _DRAWS_A_TEST * len(wanted)), seed=seed)
             differences = {pair: _differences(values, pair, scale, items, resampling) for pair in wanted}
-            contests = _family(metric, differences, higher=higher)
-            name: Literal["among", "against"] = "among" if kind == "among" else "against"
-            out.append(ComparisonFamily(metric, name, higher, contests, resampling.resamples, scale == SHARE))
+            contests = _family(metric, differences, higher=higher, scale=scale)
+            out.append(ComparisonFamily(metric, kind, higher, contests, resampling.resamples, scale == SHARE))
     return tuple(out)
 
 
@@ -265,7 +271,7 @@ def _two_way(rows: Sequence[PairedItem], mean: float) -> tuple[float, float, int
 
 
 def _family(
-    metric: str, differences: Mapping[tuple[str, str], _Differences], *, higher: bool
+    metric: str, differences: Mapping[tuple[str, str], _Differences], *, higher: bool, scale: Scale | None
 ) -> tuple[PairwiseTest, ...]:
     tests = max(1, sum(one.deciding is not None for one in differences.values()))
     corrected = holm({str(n): one.deciding for n, one in enumerate(differences.values())})
@@ -273,8 +279,8 @@ def _family(
     for n, ((first, second), one) in enumerate(differences.items()):
         up, down = int((one.gaps > 0).sum()), int((one.gaps < 0).sum())
         better, worse = (up, down) if higher else (down, up)
-        never = not one.test.startswith("two-way") and one.units > 0 and smallest_p(one.units) * tests >= LEVEL
-        seen = None if never else _detectable(one, tests)
+        never = one.units > 0 and _least_p(one, scale) * tests >= LEVEL
+        seen = None if never else _detectable(one, tests, scale)
         out.append(
             PairwiseTest(
                 *(metric, first, second, one.interval.mean, one.interval.low, one.interval.high),
@@ -297,13 +303,24 @@ def _family(
     return tuple(out)
 
 
-def _detectable(one: _Differences, tests: int) -> float | None:
+def _least_p(one: _Differences, scale: Scale | None) -> float:
+    """The smallest p that the deciding tests can have with these units, whatever comes out."""
+    if not one.test.startswith("two-way"):
+        return smallest_p(one.units)
+    if scale is None or one.units < 2:
+        return 0.0 if one.units > 1 else 1.0
+    highest, lowest = (dict.fromkeys(map(str, range(one.units)), end) for end in reversed(scale))
+    return difference_p(highest, lowest, scale=scale) or 0.0
+
+
+def _detectable(one: _Differences, tests: int, scale: Scale | None) -> float | None:
     """Smallest true difference that the tests of a family find with the power wanted; None where nothing varies.
 
     That of a t test of normal differences, and more where other tests decide: signs that decide only where all are
     alike must all be so in ``POWER`` of the samples; with the studentised bootstrap beside them that of two cases fewer
     (normal differences of 6 to 40 cases are then found in 80 % and more, simulated); on a scale at least the interval's
     reach at the corrected level and the spread of the mean beyond (found in 67 to 85 %: least where the scale is wide).
+    No case differs by more than the whole scale, and all that do so decide, so there is nothing beyond it to detect.
     """
     from scipy import stats
 
@@ -315,7 +332,8 @@ def _detectable(one: _Differences, tests: int) -> float | None:
         seen = max(seen, one.sd * float(stats.norm.ppf(POWER ** (1 / one.units))))
     reach = one.reach(LEVEL / tests)
     beyond = float(stats.norm.ppf(POWER)) * one.sd / math.sqrt(one.units)
-    return seen if reach is None else max(seen, reach + beyond)
+    seen = seen if reach is None else max(seen, reach + beyond)
+    return seen if scale is None else min(seen, scale[1] - scale[0])
 
 
 def _verdict(gap: float | None, p: float | None, differing: int, *, higher: bool) -> Verdict:

@@ -50,11 +50,15 @@ class CalibrationRow(NamedTuple):
     needed: LabelBudget | None
 
 
+DifferenceFamily = Literal["among", "against", "null"]
+
+
 class CalibratedDifference(NamedTuple):
     """Two methods on one aspect: first less second.
 
-    ``p`` is corrected by Holm over the family: the pairs of methods of the aspect (``among``), or every method less the
-    unedited model (``against``). A null method (``none``, ``boost``) is no rival: it is in no pair of methods.
+    ``p`` is corrected by Holm over the family: the pairs of methods of the aspect (``among``), every method less the
+    unedited model (``against``), or every null method less it (``null``). A null method (``boost``) is no rival: it is
+    in no pair of methods, and it makes no question about a method harder to decide.
     """
 
     first: Method
@@ -62,7 +66,7 @@ class CalibratedDifference(NamedTuple):
     aspect: Aspect
     estimate: Estimate
     p: float | None
-    family: Literal["among", "against"] = "among"
+    family: DifferenceFamily = "among"
 
 
 class Calibration(NamedTuple):
@@ -262,12 +266,13 @@ def _gaps(
 
 def _families(
     methods: Collection[Method], against: str | None, unranked: Collection[str]
-) -> dict[Literal["among", "against"], list[tuple[Method, Method]]]:
-    """Pairs of rivals, and every method with the unedited model; with ``against`` only the pairs of that method."""
+) -> dict[DifferenceFamily, list[tuple[Method, Method]]]:
+    """Pairs of rivals, methods and null methods with the unedited model; with ``against`` only that method's pairs."""
     pairs = [(a, b) for a, b in combinations(sorted(methods), 2) if a.writer == b.writer]
     among = [(a, b) for a, b in pairs if a.editor not in unranked and b.editor not in unranked]
     plain = [(b, a) if a.editor == UNEDITED else (a, b) for a, b in pairs if UNEDITED in (a.editor, b.editor)]
     if against is not None:
         among = [(b, a) if a.editor == against else (a, b) for a, b in among if against in (a.editor, b.editor)]
         plain = [(a, b) for a, b in plain if against in (a.editor, b.editor)]
-    return {"among": among, "against": plain}
+    controls = [(a, b) for a, b in plain if a.editor in unranked]
+    return {"among": among, "against": [pair for pair in plain if pair not in controls], "null": controls}

@@ -12,7 +12,11 @@ from evaluation.judge.reliability.calibration import Calibration
 from schemas.ratings import RUBRICS
 from schemas.text.counting import counted
 
-FAMILIES = {"among": "Differences between methods", "against": "Methods less no edit"}
+FAMILIES = {
+    "among": "Differences between methods",
+    "against": "Methods less no edit",
+    "null": "Null methods less no edit",
+}
 
 
 def as_data(calibration: Calibration) -> dict[str, Any]:

@@ -212,9 +212,43 @@ def test_recurring_neighbours_decide_two_way() -> None:
 
 def test_null_methods_are_compared_with_no_edit_only() -> None:
     values = drawn(np.random.default_rng(3), 12, {"none": 0.0, "boost": 1.0, "a": 0.0, "b": 0.0})
-    among, against = comparison_families("x", values, baseline="none", null_methods=["none", "boost"])
+    among, against, control = comparison_families("x", values, baseline="none", null_methods=["none", "boost"])
     assert [(c.first, c.second) for c in among.contests] == [("a", "b")]
-    assert [c.first for c in against.contests] == ["boost", "a", "b"]
+    assert [c.first for c in against.contests] == ["a", "b"] and [c.first for c in control.contests] == ["boost"]
+    assert [f.kind for f in (among, against, control)] == ["among", "against", "null"]
+
+
+def test_a_null_method_makes_no_question_about_a_method_harder_to_decide() -> None:
+    """Seven wins of seven have p 1/64: below 0.05 for three methods, not for three and a control."""
+    values = {label: {f"c{k}": float(label != "none") for k in range(7)} for label in ("none", "boost", "a", "b", "c")}
+    families = comparison_families("x", values, baseline="none", scale=SHARE, null_methods=["none", "boost"])
+    against = next(f for f in families if f.kind == "against")
+    assert {c.verdict for c in against.contests} == {"first"} and not any(c.never for c in against.contests)
+    together = next(f for f in comparison_families("x", values, baseline="none", scale=SHARE) if f.kind == "against")
+    assert {c.verdict for c in together.contests} == {"undecided"} and all(c.never for c in together.contests)
+
+
+@pytest.mark.parametrize(("neighbours", "never"), [(2, True), (3, True), (4, False), (6, False)])
+def test_few_neighbours_that_recur_could_never_decide_however_many_cases(neighbours: int, never: bool) -> None:
+    """The interval allows for neighbours that were not drawn: two or three of them never exclude 0."""
+    rng = np.random.default_rng(5)
+    items = [PairedItem(f"c{k}", f"n{k % neighbours}", 1.0 - 0.1 * rng.random(), 0.0) for k in range(20)]
+    first = {i.case: i.first for i in items}
+    values = {"a": first, "b": dict.fromkeys(first, 0.0)}
+    (contest,) = comparison_families("S-NS", values, baseline=None, scale=SHARE, items=lambda *_: items)[0].contests
+    assert contest.test == "two-way t and interval" and contest.never is never
+    assert (contest.verdict == "undecided") is never and (contest.detectable is None) is never
+
+
+def test_no_more_than_the_whole_scale_is_called_detectable() -> None:
+    """Six cases of yes or no: "detectable: 135 percentage points" is more than any two methods can differ."""
+    rng = np.random.default_rng(1)
+    for n, width in ((6, 1.0), (8, 1.0), (7, 6.0)):
+        for _ in range(20):
+            values = {m: {str(k): width * float(rng.random() < 0.5) for k in range(n)} for m in "ab"}
+            (family,) = comparison_families("x", values, baseline=None, scale=(0.0, width))
+            (contest,) = family.contests
+            assert contest.detectable is None or 0 < contest.detectable <= width
 
 
 def test_a_question_about_one_method_is_a_family_of_the_others_only() -> None:
@@ -224,7 +258,8 @@ def test_a_question_about_one_method_is_a_family_of_the_others_only() -> None:
     family = comparison_families("x", values, baseline="none")[0]
     one, against = comparison_families("x", values, baseline="none", against="c")
     assert [(c.first, c.second) for c in one.contests] == [("c", "a"), ("c", "b"), ("c", "d")]
-    assert len(family.contests) == 6 and len(against.contests) == 4
+    assert len(family.contests) == 6
+    assert [(c.first, c.second) for c in against.contests] == [("c", "none")]
     pair = next(c for c in family.contests if (c.first, c.second) == ("a", "c"))
     contest = one.contests[0]
     assert (contest.difference, contest.p) == (-pair.difference, pair.p) and contest.p_holm < pair.p_holm

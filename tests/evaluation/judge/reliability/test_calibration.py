@@ -153,13 +153,13 @@ def test_a_null_method_under_another_label_is_no_rival_where_its_method_is_on_re
     assert "Known by their labels only: lift, push." in call(store).stdout
     _methods(store, {"none": "none", "lift": "boost", "push": "rome"})
     informed = data(call(store, "--json"))
-    assert {g["family"] for g in informed["gaps"]} == {"against"} and informed["known_by_label_only"] == []
+    assert {g["family"] for g in informed["gaps"]} == {"against", "null"} and informed["known_by_label_only"] == []
     assert "Known by their labels only" not in call(store).stdout
 
 
 def test_an_editor_that_only_bears_the_name_of_a_null_method_is_a_rival(tmp_path):
     store = tmp_path / "s.duckdb"
     study(store, facts=12, editors=("none", "boost", "push"))
-    assert {g["family"] for g in data(call(store, "--json"))["gaps"]} == {"against"}
+    assert {g["family"] for g in data(call(store, "--json"))["gaps"]} == {"against", "null"}
     _methods(store, {"none": "none", "boost": "memit", "push": "rome"})
     assert "among" in {g["family"] for g in data(call(store, "--json"))["gaps"]}
