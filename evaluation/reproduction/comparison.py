@@ -60,6 +60,9 @@ def compare_figures(what: PublishedTable, ours: OurResults) -> list[FigureCompar
             basis = f"{best.basis}; {'; '.join(best.differs)}"
             out.append(FigureComparison(entry, best.value, best.half, basis, None, "not comparable"))
         else:
+            others = sum(not figure.differs for figure in candidates[1:])
+            note = f"; {others} more of ours may be compared" if others else ""
+            best = best._replace(basis=best.basis + note)
             out.append(_compared(entry, best, same_cases="cases" not in what.data))
     return out
 

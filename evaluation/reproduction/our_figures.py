@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from evaluation.analysis.comparison import Comparison, MethodRow
-from evaluation.analysis.text_ratings import PEOPLE, PROGRAMS, SHORT, RatingSource
+from evaluation.analysis.text_ratings import PEOPLE, PROGRAMS, SHORT, RatingCell, RatingSource
 from evaluation.metrics.base import Role, Summary, metric_of
 from evaluation.metrics.events.open_answers import RatedAnswer
 from evaluation.metrics.pooled import PERPLEXITY
@@ -22,6 +23,8 @@ from schemas.text.counting import counted
 _ROLES: dict[str, Role] = {"ES": "efficacy", "S-ES": "script_efficacy", "S-NS": "script_locality", "S-BO": "bleed_over"}
 _GROUPS = {"ScEdit-CF": "counterfactual", "ScEdit-T": "temporal"}
 _RATED = frozenset(SHORT.values())
+_DATE = re.compile(r"-(20\d\d-?\d\d-?\d\d|latest)$")
+"""What closed models' names end in: ``-2024-08-06``, ``-20241022``."""
 
 
 class OurFigure(NamedTuple):
@@ -61,19 +64,39 @@ def our_figures(what: PublishedTable, entry: PrintedFigure, ours: OurResults) ->
     return sorted(_KINDS[what.kind](what, entry, ours), key=lambda o: len(o.differs))
 
 
+def is_published_model(what: PublishedTable, printed: str, model: str) -> bool:
+    """Whether a model is the one that a table names, by the last part of its name.
+
+    The dates of closed models are not printed, so any dated version of the same name is.
+
+    Example:
+        >>> from evaluation.reproduction.published import published_table
+        >>> table = published_table("scedit-table8")
+        >>> [is_published_model(table, "GPT-4o", m) for m in ("gpt-4o", "gpt-4o-2024-08-06", "gpt-4o-mini")]
+        [True, True, False]
+    """
+    known = what.data["models"].get(printed, ())
+    names = [_last_part(name) for name in ([known] if isinstance(known, str) else known)]
+    mine = _last_part(model)
+    return mine in names or (bool(what.data.get("endpoint")) and _DATE.sub("", mine) in names)
+
+
+def _last_part(name: str) -> str:
+    return name.rstrip("/").rsplit("/", 1)[-1].casefold()
+
+
 def _model_and_cases(
     what: PublishedTable, entry: PrintedFigure, model: str, cases: Iterable[AnyCase], ours: OurResults
 ) -> Iterator[str]:
-    """In what model (by the last part of its name) and cases are not the published ones."""
-    hub = what.data["models"].get(entry.model, "")
-    mine, theirs = (x.rstrip("/").rsplit("/", 1)[-1].casefold() for x in (model, hub))
-    if mine != theirs:
+    """In what model and cases are not the published ones."""
+    same = is_published_model(what, entry.model, model)
+    if not same:
         yield f"another model than {entry.model}"
     listed, part = list(cases), "cases" in what.data
     count = what.data.get("cases", CASES.get(entry.split, len(listed)))  # of events: see the data
     if len(listed) != count:
         yield f"{len(listed):,} cases, not {count:,}"
-    if mine == theirs and len(listed) == count and (why := data_difference(entry.split, listed, ours.data, part=part)):
+    if same and len(listed) == count and (why := data_difference(entry.split, listed, ours.data, part=part)):
         yield why
 
 
@@ -105,6 +128,7 @@ def _token(what: PublishedTable, entry: PrintedFigure, ours: OurResults) -> list
             if part.normalisation != "mean":
                 differs.append(f"normalisation {part.normalisation}, published is mean")
             basis = f"{model}, {part.run.split.name} ({part.run.split.digest[:12]}), {s.cases} cases, {row.label}"
+            basis += f", {counted(s.unscored, 'prompt')} unscored" if s.unscored else ""
             out.append(OurFigure(100 * s.mean, None if s.half is None else 100 * s.half, tuple(differs), basis))
     return out
 
@@ -221,11 +245,21 @@ def _judge_differs(what: PublishedTable, source: RatingSource) -> Iterator[str]:
         yield "rated by others too"
 
 
+def _not_rated(known: _Texts, label: str, cell: RatingCell) -> Iterator[str]:
+    """What of a method's scripts is not there or not rated: the printed means are over all cases and scripts."""
+    scripts = [s for s in known.text.texts.scripts if s.editor == label]
+    cases, asked = len({s.case for s in scripts}), cell.scripts + cell.unscored
+    if cases < len(known.cases):
+        yield f"scripts of {cases:,} of {counted(len(known.cases), 'case')}"
+    if asked < len(scripts):
+        yield f"{asked:,} of {counted(len(scripts), 'script')} rated"
+
+
 def _text(what: PublishedTable, entry: PrintedFigure, ours: OurResults) -> list[OurFigure]:
     out = []
     for known in _known_texts(ours):
         sources = known.text.sources
-        source = next((s for s in sources if what.data.get("judge") in s.raters), main_source(sources))
+        source = main_source([s for s in sources if what.data.get("judge") in s.raters]) or main_source(sources)
         for label, row in () if source is None else source.cells.items():
             if known.methods.get(label, label) != what.data["methods"][entry.method] or entry.metric not in row:
                 continue
@@ -234,10 +268,12 @@ def _text(what: PublishedTable, entry: PrintedFigure, ours: OurResults) -> list[
                 continue
             model = known.text.model.partition("@")[0]
             differs = [*_model_and_cases(what, entry, model, known.cases, ours), *_judge_differs(what, source)]
+            differs += _not_rated(known, label, cell)
             if known.part is not None:
                 table_row = next(r for r in known.part.tables[0].rows if r.label == label)
                 differs += _set_up(known.part, table_row)
             basis = f"{known.text.model}, {label}, {cell.scripts} scripts, rated by {source.title}"
+            basis += f", {cell.unscored} unscored" if cell.unscored else ""
             out.append(OurFigure(cell.by_script.mean, cell.by_script.half, tuple(differs), basis))
     return out
 
@@ -264,7 +300,10 @@ def _correlation(what: PublishedTable, entry: PrintedFigure, ours: OurResults) -
             if view.view != "pooled" or pair is None or pair.correlation.value is None:
                 continue
             e, model = pair.correlation, str(part.run.about["model"])
-            differs = [*_model_and_cases(what, entry, model, cases_by_key(part.run).values(), ours)]
+            cases = cases_by_key(part.run)
+            differs = [*_model_and_cases(what, entry, model, cases.values(), ours)]
+            if (e.cases or 0) < len(cases):
+                differs.append(f"{e.cases} of {counted(len(cases), 'case')} with both values under every method")
             for row in part.tables[0].rows:
                 differs += [] if row.null else _set_up(part, row)
             editors = {r.editor for r in part.tables[0].rows if not r.null}
@@ -275,6 +314,7 @@ def _correlation(what: PublishedTable, entry: PrintedFigure, ours: OurResults) -
                 differs += _judge_differs(what, source)
             p = "–" if e.p is None else f"{e.p:.2g}"
             basis = f"{model}, {e.cases} cases, {view.methods} methods, p {p}"
+            basis += "; passes the printed filter" if pair.kept else "; does not pass the printed filter"
             out.append(OurFigure(e.value or 0.0, _half(e.low, e.high), tuple(differs), basis))
     return out
 

@@ -104,3 +104,17 @@ def test_table_8_has_cases_of_its_own_and_the_published_judge_is_compared(folder
         assert base and all("gpt-4o-2024-11-20" in r.told for r in base)
         assert {r.verdict for r in base} <= ({"within", "outside"} if kind == "same" else {"not comparable"})
         assert all(("only ours counts" in r.told) == (kind == "same") for r in base)
+
+
+def test_a_second_run_that_may_be_compared_is_not_passed_over_in_silence(folder, files, monkeypatch):
+    """Of two runs (two seeds) the first was shown, and nobody could know of the other."""
+    monkeypatch.setitem(CASES, "ScEdit-CF", 6)
+    parts, _ = make_sections([load_run(folder)], None, None)
+    table = published_table("scedit-table2")
+
+    def told(*sections):
+        rows = compare_figures(table, OurResults(sections, data=files))
+        return next(r for r in rows if r.verdict in ("within", "undecided", "outside")).told
+
+    assert "more of ours" not in told(parts[0])
+    assert "; 1 more of ours may be compared" in told(parts[0], parts[0])
