@@ -18,6 +18,15 @@ from curation.stats.bounded import (
 from curation.stats.intervals import STUDENT, mean_interval
 
 Draw = Callable[[Rng, int], Array]
+_TOO_NARROW = (
+    "1.96·sd/√n takes the spread seen for the true one, and is no interval at all where all cases agree; only "
+    "`report --intervals published` prints it, marked by ±"
+)
+_ONE_WAY = "what a neighbour brings counts in every case that it serves in, as if each were another; no table has it"
+_TAIL = (
+    "few cases show too little of a long tail, and without a scale nothing says how far it reaches; the end on its "
+    "side is moved out by the skewness, and tables mark such intervals"
+)
 
 
 def rates(share: float, each: int, icc: float) -> Draw:
@@ -86,7 +95,7 @@ def _published_row(share: float) -> Row:
         interval = mean_interval(rates(share, 1, 0.0)(rng, n).tolist())
         return covers((interval.low, interval.high), share)
 
-    return Row("means", f"rate {share}, 1 prompt a case", "published", once, None)
+    return Row("means", f"rate {share}, 1 prompt a case", "published", once, None, why=_TOO_NARROW)
 
 
 def rare_losses(rng: Rng, n: int) -> Array:
@@ -149,9 +158,17 @@ def mean_rows() -> list[Row]:
         Row("means", recur, "two-way, default", _neighbours(True), 0.93),
         Row("means", recur, "difference, two-way", _crossed_difference, 0.93),
         Row("means", "judge less people, two scripts a case", "Student's t", _severity, 0.93),
-        Row("means", recur, "by case only", _neighbours(False), None),
+        Row("means", recur, "by case only", _neighbours(False), None, why=_ONE_WAY),
         _published_row(0.9),
         _published_row(0.97),
-        Row("means", "skewed values without a scale (exponential)", "Student's t", _exponential, None, STUDENT),
-        Row("means", "strongly skewed values without a scale (log-normal)", "Student's t", _lognormal, None, STUDENT),
+        Row("means", "skewed values without a scale (exponential)", "Student's t", _exponential, None, STUDENT, _TAIL),
+        Row(
+            "means",
+            "strongly skewed values without a scale (log-normal)",
+            "Student's t",
+            _lognormal,
+            None,
+            STUDENT,
+            _TAIL,
+        ),
     ]

@@ -12,6 +12,7 @@ import numpy as np
 
 from benchmarks.coverage.agreement_designs import agreement_rows
 from benchmarks.coverage.calibration_designs import calibration_rows
+from benchmarks.coverage.figure_designs import figure_rows
 from benchmarks.coverage.mean_designs import mean_rows
 from benchmarks.coverage.null_designs import null_rows
 from benchmarks.coverage.rows import PROMISED_FROM, SEED, SIZES, Cell, Part, Row, cell, keeps_promise
@@ -19,7 +20,10 @@ from schemas.core.ids import digest
 
 RUNS = 300
 _ROOT = Path(__file__).parents[2]
-_SIMULATED = ("benchmarks/coverage/*.py", "curation/stats/*.py", "evaluation/analysis/pairwise_tests.py")
+_SIMULATED = (
+    *("benchmarks/coverage/*.py", "curation/stats/*.py", "evaluation/analysis/pairwise_tests.py"),
+    *("evaluation/analysis/correlations.py", "evaluation/metrics/pooled.py"),
+)
 _HEADS: dict[Part, tuple[str, str, str]] = {
     "means": ("Means, gains and differences: share of 95 % intervals that hold the truth", "interval", "promised"),
     "agreement": ("Agreement and correlation: the same", "statistic", "promised"),
@@ -58,7 +62,7 @@ def made_by() -> str:
 
 def all_rows() -> list[Row]:
     """Every row of the page."""
-    return [*mean_rows(), *agreement_rows(), *calibration_rows(), *null_rows()]
+    return [*mean_rows(), *agreement_rows(), *calibration_rows(), *null_rows(), *figure_rows()]
 
 
 def _row_cells(named: tuple[str, str], *, runs: int, sizes: Sequence[int]) -> list[Cell]:
@@ -86,6 +90,9 @@ def page(rows: Sequence[Row], *, runs: int = RUNS, sizes: Sequence[int] = SIZES,
             lines += ["", f"## {title}", "", f"| design | {what} | {head} | {promise} |"]
             lines.append("| --- | --- |" + " ---: |" * (len(sizes) + 1))
             lines += [_line(row, of_row[row.name]) for row in some]
+            unpromised = [row for row in some if row.promise is None]
+            lines += ["", "Rows without a promise:", ""] if unpromised else []
+            lines += [f"- {row.name}: {row.why}." for row in unpromised]
     return "\n".join([*lines, _READING])
 
 

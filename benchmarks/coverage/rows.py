@@ -33,6 +33,7 @@ class Row(NamedTuple):
         once: One run with n cases: whether the interval holds the truth (or the test rejects); None: it is refused.
         promise: Least coverage of the intervals that are given (or most rejections); None: a warning, no promise.
         printed: Of a row without a promise: what tables print beside such an interval; empty where no table has it.
+        why: Of a row without a promise: why it holds less, and what stands in its place.
     """
 
     part: Part
@@ -41,6 +42,7 @@ class Row(NamedTuple):
     once: Callable[[Rng, int], Outcome]
     promise: float | None
     printed: str = ""
+    why: str = ""
 
     @property
     def name(self) -> str:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from curation.stats.estimates import Estimate, Floats, Groups, Ints, number_groups, sums_by, undefined
-from curation.stats.intervals import Z95, Interval
+from curation.stats.intervals import NO_SPREAD, Z95, Interval, varies
 
 _CHUNK = 4_000_000  # numbers held at once: 32 MB
 _MOST_UNDEFINED = 0.05  # share of undefined resamples above which an interval would describe the defined ones only
@@ -99,9 +99,11 @@ def ends(draws: Floats, resampling: Resampling, *, cases: int, most_undefined: f
 
 
 def ends_of_spread(draws: Floats, resampling: Resampling, *, cases: int) -> IntervalEnds:
-    """Like :func:`ends`, with none where every resample gives the same value: an interval of no width says too much."""
+    """Like :func:`ends`; none where resamples differ by rounding at most: an interval of no width says too much."""
     interval = ends(draws, resampling, cases=cases)
-    return interval._replace(low=None, high=None) if interval.low == interval.high else interval
+    if interval.low is None or interval.high is None or varies((interval.high - interval.low) ** 2, interval.high):
+        return interval
+    return interval._replace(low=None, high=None, note=interval.note or NO_SPREAD)
 
 
 class Transform(NamedTuple):

@@ -9,6 +9,7 @@ cases could be exchanged under every method; between, that methods could be. Non
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
@@ -142,7 +143,8 @@ def _pooled_view(rows: Sequence[MetricPairRow], resampling: Resampling) -> Estim
         return undefined("spearman", _FEW, n=len(rows))
     x, y = whole.x.T.ravel().tolist(), whole.y.T.ravel().tolist()
     cases = [c for c in whole.cases for _ in range(len(whole.x))]
-    return spearman(x, y, cases, resampling=_fewer_resamples(resampling, len(x)), null="zero")
+    names = ("values of one metric", "values of one metric")
+    return spearman(x, y, cases, resampling=_fewer_resamples(resampling, len(x)), null="zero", names=names)
 
 
 def _within_view(rows: Sequence[MetricPairRow], resampling: Resampling) -> Estimate:
@@ -229,9 +231,10 @@ def _between_view(rows: Sequence[MetricPairRow], resampling: Resampling) -> Esti
         rng = np.random.default_rng([resampling.seed, 6])
         draws = np.array([u @ v[rng.permutation(len(methods))] for _ in range(resampling.resamples)])
         p = float((1 + (np.abs(draws) >= abs(value) - 1e-9).sum()) / (1 + len(draws)))
-    return Estimate(
-        name, value, None, None, len(methods), len(methods), "", p, note=f"{len(methods)} means, no interval"
-    )
+    note = f"{len(methods)} means, no interval"
+    if 2 / math.factorial(len(methods)) >= LEVEL:
+        note += f"; could never decide with {len(methods)} methods"
+    return Estimate(name, value, None, None, len(methods), len(methods), "", p, note=note)
 
 
 _VIEWS = {"pooled": _pooled_view, "within": _within_view, "between": _between_view}

@@ -136,6 +136,10 @@ def scored_items(scores: Iterable[CaseScores]) -> tuple[list[float], list[str], 
     return [r[0] for r in rows], [r[1] for r in rows], [r[2] for r in rows]
 
 
+_NEVER_NEGATIVE = ("bits", "nats")
+"""Units of entropies and divergences: no scale bounds them above, and none is below 0."""
+
+
 class CaseMean:
     """The usual summary: every case counts once, whatever its number of prompts.
 
@@ -152,7 +156,10 @@ class CaseMean:
 
     def summarise(self, scores: Sequence[CaseScores]) -> Summary:
         """Mean of case means, its published and its default interval, and the counts."""
-        return self._summary(scores, clustered_interval(*scored_items(scores), scale_of_unit(self.unit)))
+        interval = clustered_interval(*scored_items(scores), scale_of_unit(self.unit))
+        if self.unit in _NEVER_NEGATIVE and interval.ends is not None:
+            interval = interval._replace(ends=(max(0.0, interval.ends[0]), interval.ends[1]))
+        return self._summary(scores, interval)
 
     def _summary(self, scores: Sequence[CaseScores], interval: Interval, **more: Any) -> Summary:
         items = [i for s in scores for i in s.items]

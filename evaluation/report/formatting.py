@@ -56,8 +56,7 @@ def percent(value: float | None, *, signed: bool = False, digits: int = 1) -> st
 def mean_with_interval(interval: Interval, *, signed: bool = False) -> str:
     """Mean with its 95 % interval in percent, with two digits below 1 %.
 
-    The default interval stands as [low, high]; a published one (1.96·sd/√n) marks itself by ±, with a dash where one
-    case gives none.
+    The default interval stands as [low, high]; a published one (1.96·sd/√n) marks itself by ±. One case gives none.
 
     Example:
         >>> mean_with_interval(Interval(0.5, 0.125, 4, (0.3, 0.7), "beta, by case"))
@@ -65,7 +64,7 @@ def mean_with_interval(interval: Interval, *, signed: bool = False) -> str:
         >>> mean_with_interval(Interval(0.5, 0.125, 4))
         '50.0 ± 12.5'
         >>> mean_with_interval(Interval(0.5, None, 1)), mean_with_interval(Interval(None, None, 0))
-        ('50.0 ± –', '–')
+        ('50.0 [1 case]', '–')
         >>> mean_with_interval(Interval(0.85, None, 4, (0.8, 0.9), unit="ratio"))
         '×0.85 [0.80, 0.90]'
         >>> mean_with_interval(Interval(3.5, 0.5, 4, unit="bits"))
@@ -82,6 +81,8 @@ def mean_with_interval(interval: Interval, *, signed: bool = False) -> str:
         return f"{mean} [{low}, {high}]"
     if interval.kind == NO_SPREAD:
         return f"{mean} [all agree]"
+    if interval.half is None and interval.n == 1:
+        return f"{mean} [1 case]"
     return f"{mean} ± {percent(interval.half, digits=digits)}"
 
 
@@ -101,7 +102,9 @@ def _plain_spread(interval: Interval, *, signed: bool) -> str:
         return f"{mean} [{text(interval.ends[0])}, {text(interval.ends[1])}]"
     if interval.kind == NO_SPREAD:
         return f"{mean} [all agree]"
-    return mean if interval.half is None and interval.n > 1 else f"{mean} ± {text(interval.half).lstrip('+')}"
+    if interval.half is None:
+        return f"{mean} [1 case]" if interval.n == 1 else mean
+    return f"{mean} ± {text(interval.half).lstrip('+')}"
 
 
 def with_unit(interval: Interval) -> str:
@@ -109,7 +112,7 @@ def with_unit(interval: Interval) -> str:
 
     Example:
         >>> with_unit(Interval(0.5, None, 1)), with_unit(Interval(3.5, None, 4, (3.0, 4.0), unit="perplexity"))
-        ('50.0 ± – %', '3.50 [3.00, 4.00]')
+        ('50.0 [1 case] %', '3.50 [3.00, 4.00]')
     """
     return f"{mean_with_interval(interval)} %" if interval.unit == "fraction" else mean_with_interval(interval)
 

@@ -49,6 +49,13 @@ def test_what_is_printed_as_95_percent_is_promised_to_93_or_says_what_it_is() ->
     ).kind == STUDENT  # fmt: skip
 
 
+def test_a_row_that_promises_nothing_says_why_and_what_stands_in_its_place() -> None:
+    text = STORED.read_text(encoding="utf-8")
+    for row in ROWS.values():
+        assert bool(row.why) == (row.promise is None), row.name
+        assert row.promise is not None or f"- {row.name}: {row.why}." in text
+
+
 def test_the_page_has_no_row_that_the_program_has_not() -> None:
     lines = [line for line in STORED.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
     fields = {tuple(line.strip("| ").split(" | ")[:2]) for line in lines if not line.startswith(("| design", "| ---"))}

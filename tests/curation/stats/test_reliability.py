@@ -72,3 +72,12 @@ def test_two_people_who_say_the_opposite_have_no_ceiling_and_break_nothing() -> 
     assert spearman_brown(-1.0, 2) == -math.inf
     estimate = ceiling(table([[1, 2, 3, 4, 5], [5, 4, 3, 2, 1]]), resampling=Resampling(20))
     assert estimate.value is None and "not above 0" in estimate.reason
+
+
+def test_raters_who_agree_up_to_rounding_leave_no_interval_without_width() -> None:
+    """Resamples at 1 and at 1 - 2e-16 made "1.00 [1.00, 1.00]"."""
+    rng = np.random.default_rng(2)
+    ratings = [float(v) for v in rng.integers(1, 8, 16)]
+    estimate = ceiling(table([ratings, ratings]), resampling=Resampling(300))
+    assert estimate.value == pytest.approx(1.0) and (estimate.low, estimate.high) == (None, None)
+    assert estimate.note

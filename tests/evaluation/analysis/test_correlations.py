@@ -49,6 +49,7 @@ def test_methods_that_differ_make_metrics_correlate_only_when_pooled():
     between = correlate(data, "between", resampling=HOW).between("A", "B").correlation
     assert pooled.value < -0.7 and abs(correlation.value) < 0.25 and between.value == pytest.approx(-1.0)
     assert between.p == pytest.approx(2 / 6), "all orders of three methods: two of six are as extreme"
+    assert between.note == "3 means, no interval; could never decide with 3 methods"
 
 
 def test_no_association_is_seldom_kept():

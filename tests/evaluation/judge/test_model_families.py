@@ -18,3 +18,9 @@ def test_a_derived_model_is_of_the_family_it_comes_from():
     assert families_of("ft:gpt-4o-mini-2024-07-18:acme::abc") == {"OpenAI"}
     assert families_of("codellama-7b") == {"Meta"} == families_of("TinyLlama-1.1B-Chat-v1.0")
     assert families_of("gpt-j-6B") == {"EleutherAI"} and families_of("our-own-7b") == set()
+
+
+def test_the_embedded_model_is_of_its_own_family() -> None:
+    """As a writer it is called "embedded", as a judge by its whole name: nothing was flagged."""
+    (conflict,) = family_conflicts("SmolLM2-135M-Instruct-embedded-Q4_1+embedded", writers=["embedded@90cedc8d"])
+    assert "both of Hugging Face" in conflict

@@ -47,7 +47,7 @@ MINUS = "\N{MINUS SIGN}"
         (percent(NAN), "nan"),
         (mean_with_interval(Interval(0.009, 0.0004, 5)), "0.90 ± 0.04"),
         (mean_with_interval(Interval(0.01, 0.0004, 5)), "1.0 ± 0.0"),
-        (mean_with_interval(Interval(-0.002, None, 1), signed=True), f"{MINUS}0.20 ± –"),
+        (mean_with_interval(Interval(-0.002, None, 1), signed=True), f"{MINUS}0.20 [1 case]"),
         (mean_with_interval(Interval(0.0, 0.0, 9)), "0.0 ± 0.0"),
         (mean_with_interval(Interval(1.0, 0.0, 6, (0.541, 1.0), BY_CASE)), "100.0 [54.1, 100.0]"),
         (mean_with_interval(Interval(0.1, 0.9, 6, (-0.02, 0.4), BY_CASE), signed=True), f"+10.0 [{MINUS}2.0, +40.0]"),

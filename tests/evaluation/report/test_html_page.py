@@ -114,7 +114,7 @@ def test_construction_is_shown_and_called_what_it_is(tmp_path):
 
 def test_one_case_has_no_interval(tmp_path):
     html, reader = read(write_report([finished(tmp_path, split=make_cases(1, 0))]).files[0])
-    assert "± –" in html and reader.stack == []
+    assert "[1 case]" in html and "± –" not in html and reader.stack == []
 
 
 @pytest.mark.parametrize(
@@ -195,3 +195,14 @@ def test_what_is_missing_depends_on_whether_a_store_is_named(tmp_path: Path) -> 
     with_store, _ = read(write_report([out], store=tmp_path / "my.duckdb").files[0])
     assert html_page.NO_TEXTS in unescape(plain_report) and html_page.NO_TEXTS not in unescape(with_store)
     assert html_page.NO_TEXTS_THERE in unescape(with_store)
+
+
+def test_a_null_method_beats_nobody_and_what_could_never_be_decided_is_counted(tmp_path: Path) -> None:
+    """ "PS: boost beats none" stood first among what was decided, in bold."""
+    editors = ["none", {"name": "push", "label": "rome"}, "boost"]
+    html, _ = read(write_report([finished(tmp_path, split=make_cases(6, 0), editors=editors)]).files[0])
+    part = html.split('-paired">Pairwise')[1].split("All comparisons")[0]
+    assert "boost</strong>" not in part and "boost beats" not in part and "beats boost" not in part
+    html, _ = read(write_report([finished(tmp_path / "few", split=make_cases(3, 0), editors=editors)]).files[0])
+    part = html.split('-paired">Pairwise')[1].split("All comparisons")[0]
+    assert "could never have been decided with so few cases" in part and "differs from none" not in part

@@ -124,3 +124,21 @@ def test_a_null_method_of_another_label_is_no_rival_among_calibrated_methods(tmp
     assert rivals(plain) == [("lift", "push")] and rivals(informed) == []
     html = write_report([out], store=out / "s.duckdb").files[0].read_text()
     assert "Methods less no edit, calibrated" in html and "Differences between methods, calibrated" not in html
+
+
+def test_figures_that_are_refused_are_a_sentence_and_no_table_of_dashes(tmp_path: Path) -> None:
+    """Two rated cases a method: 16 rows of five dashes, and three boxes of differences without one."""
+    run = load_run(finished(tmp_path / "run"))
+    store = tmp_path / "s.duckdb"
+    scripts = rated_store(store, run, ("judge:x",))
+    with Store.open(store, write=True) as db:
+        few = [s for s in scripts if s.case in sorted({s.case for s in scripts})[:2]]
+        db.put([Lineage(item_id=s.id, stage="sample", made_at="t", detail={"probability": 0.25}) for s in few])
+        db.put([rating(s.id, "completeness", 4 + n % 2, "person:ann") for n, s in enumerate(few)])
+    (calibration,) = calibrations([store])
+    html = write_report([tmp_path / "run"], out=tmp_path / "r.html", store=store).files[0].read_text()
+    part = html.split('id="calibrated"')[1].split("</section>")[0]
+    if calibration.calibration is None:
+        pytest.fail(calibration.why)
+    assert "Without a calibrated figure" in part and "fewer than 5" in part
+    assert 'aria-label="Calibration of' not in part and "Differences between methods, calibrated" not in part
