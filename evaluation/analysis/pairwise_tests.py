@@ -176,11 +176,9 @@ def comparison_families(
         seed: Of the bootstrap and of the drawn sign patterns.
         scale: Lowest and highest possible value of a case; None where there is none.
         items: Prompts of two methods with their neighbour facts; None where no prompt has one.
-        null_methods: Labels of methods that are no competitors: they are compared with no edit only, in a family of
-            their own, so that a control makes no question about a method harder to decide.
+        null_methods: Labels of controls: compared with no edit only, in a family of their own.
         against: The question is about this method alone: it is compared with every other and with no edit, and no
-            other pair is. The family is then as large as the number of the others; a label that is not among them
-            changes nothing.
+            other pair is; a label that is not among them changes nothing.
 
     Returns:
         Families with at least one comparison.
@@ -190,23 +188,29 @@ def comparison_families(
         >>> [(f.kind, len(f.contests)) for f in comparison_families("ES", scores, baseline="none")]
         [('among', 1), ('against', 2)]
     """
-    methods = [label for label in values if label != baseline]
-    rivals = [m for m in methods if m not in null_methods]
-    asked = [against] if against in rivals else rivals
-    pairs: dict[FamilyKind, list[tuple[str, str]]] = {"among": list(itertools.combinations(rivals, 2))}
-    if against in rivals:
-        pairs["among"] = [(against, m) for m in rivals if m != against]
-    if baseline is not None and baseline in values:
-        pairs["against"] = [(label, baseline) for label in asked]
-        pairs["null"] = [(label, baseline) for label in methods if label not in rivals]
     out = []
-    for kind, wanted in pairs.items():
+    for kind, wanted in _family_pairs(list(values), baseline, null_methods, against).items():
         if wanted:
             resampling = Resampling(max(2000, _DRAWS_A_TEST * len(wanted)), seed=seed)
             differences = {pair: _differences(values, pair, scale, items, resampling) for pair in wanted}
             contests = _family(metric, differences, higher=higher, scale=scale)
             out.append(ComparisonFamily(metric, kind, higher, contests, resampling.resamples, scale == SHARE))
     return tuple(out)
+
+
+def _family_pairs(
+    labels: Sequence[str], baseline: str | None, null_methods: Collection[str], against: str | None
+) -> dict[FamilyKind, list[tuple[str, str]]]:
+    methods = [label for label in labels if label != baseline]
+    rivals = [m for m in methods if m not in null_methods]
+    asked = [against] if against in rivals else rivals
+    pairs: dict[FamilyKind, list[tuple[str, str]]] = {"among": list(itertools.combinations(rivals, 2))}
+    if against in rivals:
+        pairs["among"] = [(against, m) for m in rivals if m != against]
+    if baseline is not None and baseline in labels:
+        pairs["against"] = [(label, baseline) for label in asked]
+        pairs["null"] = [(label, baseline) for label in methods if label not in rivals]
+    return pairs
 
 
 def _differences(

@@ -316,8 +316,8 @@ def _time_text(stamp: str) -> str:
 
 
 def _glue(text: str) -> str:
-    """Keep an interval, and a number with its percent sign, on one line."""
-    whole = text.replace(" ± ", "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}").replace(" %", "\N{NO-BREAK SPACE}%")
+    """Keep an interval on one line."""
+    whole = text.replace(" ± ", "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}")
     return re.sub(r"\[([^\[\], ]+), ([^\[\], ]+)\]", "[\\1,\N{NO-BREAK SPACE}\\2]", whole)
 
 

@@ -128,7 +128,7 @@ def test_store_and_run_come_together_in_one_file(run, tmp_path):
         "Rated by m (judge@1)",
         "Synthetic raters",
         "Consistency with the rubric",
-        "Judges compared with people",
+        "Judges compared with simulated raters",
     ):
         assert phrase in text
     assert '<mark class="new"' in html and '<mark class="old"' in html

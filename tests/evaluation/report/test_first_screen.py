@@ -94,4 +94,4 @@ def test_scripts_of_null_methods_are_counted_apart(tmp_path: Path) -> None:
     count = sum(len(q.answers) for q in answers) // len(rows)
     last = first_screen(part._replace(tables=[table._replace(rows=rows), *others]), answers).findings[-1].text
     assert f"{count} of {count} scripts (100 %) were cut off at 256 tokens, {count} of which in a loop" in last
-    assert f"; of the scripts of push (null), {has_edit * count} of {has_edit * count} were: read" in last
+    assert f"; of the scripts of push (null), {has_edit * count} of {has_edit * count} were cut off: read" in last

@@ -132,9 +132,12 @@ def test_figures_that_are_refused_are_a_sentence_and_no_table_of_dashes(tmp_path
     store = tmp_path / "s.duckdb"
     scripts = rated_store(store, run, ("judge:x",))
     with Store.open(store, write=True) as db:
-        few = [s for s in scripts if s.case in sorted({s.case for s in scripts})[:2]]
-        db.put([Lineage(item_id=s.id, stage="sample", made_at="t", detail={"probability": 0.25}) for s in few])
-        db.put([rating(s.id, "completeness", 4 + n % 2, "person:ann") for n, s in enumerate(few)])
+        cases = sorted({s.case for s in scripts})[:2]
+        ratings = [
+            rating(s.id, "completeness", 4 + n % 2, "person:ann") for n, s in enumerate(scripts) if s.case in cases
+        ]
+        chance = {"probability": 0.25}
+        db.put(ratings, [Lineage(item_id=r.id, stage="annotation", made_at="t", detail=chance) for r in ratings])
     (calibration,) = calibrations([store])
     html = write_report([tmp_path / "run"], out=tmp_path / "r.html", store=store).files[0].read_text()
     part = html.split('id="calibrated"')[1].split("</section>")[0]

@@ -26,5 +26,5 @@ def test_an_entropy_is_never_below_nothing() -> None:
         CaseScores(case=f"c{k}", metric="n_gram_entropy", items=(ItemScore(probe="p", item="p", value=v),))
         for k, v in enumerate(values)
     ]
-    summary = METRICS.create("n_gram_entropy").summarise(scores)
+    summary = METRICS.get("n_gram_entropy")().summarise(scores)
     assert summary.ends is not None and summary.ends[0] == 0.0 < summary.mean < summary.ends[1]
