@@ -154,7 +154,8 @@ def _text_finding(part: ReportSection, answers: Sequence[AnsweredQuestion]) -> s
             stops = ", ".join(repr(str(stop)) for stop in settings.get("stop", ()))
             note += f"; {held:,} wrote more steps than were asked for and were stopped there (at {stops})"
         if (lost := cut_off(every)[0] - cut) > 0:
-            note += f"; of the scripts of {' and '.join(nulls)} (null), {lost:,} of {cut_off(every)[1] - count:,} were cut off"
+            beside = f"{lost:,} of {cut_off(every)[1] - count:,}"
+            note += f"; of the scripts of {' and '.join(nulls)} (null), {beside} were cut off"
         text = (
             f"{text} {note}{': read their ratings with that in mind' if cut or count_stopped(answers) else ''}.".strip()
         )
