@@ -39,7 +39,7 @@ def test_every_preset_has_a_source_and_fits_its_method() -> None:
         validate(EDITORS.get(entry["method"]).Params, entry["params"], where=str(entry["match"]))
     for method, entry in table["scaled"].items():
         assert entry["source"]
-        where = {"layers": [0, 1]} if "span" in entry else {"layer": 0}
+        where = {"layers": list(range(entry["span"]))} if "span" in entry else {"layer": 0}
         validate(EDITORS.get(method).Params, {**where, **entry["params"]}, where=method)
 
 
