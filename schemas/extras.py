@@ -12,6 +12,8 @@ from schemas.core.records import Key, Record, Text
 
 FILE_ORDER = "file_order"
 """Name of an extra of ours: how often the ids of a ScEdit file had descended when this record came."""
+CASE_ID = "case_id"
+"""Name of an extra of ours: the case id of a ScEdit record, where the key of its fact does not tell it."""
 
 
 class Extra(Record):

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from curation.files.json_files import write_array
+from curation.splits.case_ids import id_of, number_of
 from curation.splits.split_extras import NONE, Extras
 from curation.splits.split_file import Split
 from schemas.cases import Case
-from schemas.extras import FILE_ORDER
-
-_NUMBER = re.compile(r"0|[1-9]\d{0,17}")
-_TAKEN = re.compile(r"\d+-of-file")  # the loader's word for an id that another record of the file has
+from schemas.core.ids import canonical_json
+from schemas.extras import CASE_ID, FILE_ORDER
 
 
 def scedit_cf(cases: Sequence[Case]) -> list[dict[str, Any]]:
@@ -53,42 +52,56 @@ def t_rows(cases: Sequence[Case], extras: Extras = NONE) -> Iterator[dict[str, A
         yield _temporal_record(case_id, case)
 
 
-def _in_file_order(cases: Sequence[Case], change: str, format: str, extras: Extras) -> Iterator[tuple[int | str, Case]]:
+def _in_file_order(cases: Sequence[Case], change: str, format: str, extras: Extras) -> Iterator[tuple[Any, Case]]:
     """Cases with their ``case_id``: those of a ScEdit file first, with its ids and in its order.
 
-    An id that two files, or two records of one, have goes to the first. Other cases follow as they come with the lowest
-    free numbers, and are not held in memory.
+    An id that two files, or two records of one, have goes to the first; null, which is none, to all. Other cases follow
+    as they come with the lowest free numbers, and are not held in memory.
     """
-    pattern = re.compile(rf"(?:.*/)?{format}/([^/]+)", re.DOTALL)
-    wanted = [(c.fact.key, m[1]) for c in cases if c.fact.change == change and (m := pattern.fullmatch(c.fact.key))]
-    orders = _file_orders(extras, [key for key, _ in wanted])
-    wanted.sort(key=lambda p: (orders.get(p[0], 0), *_id_order(p[1]), p[0]))
-    ids: dict[str, int | str | None] = {}
-    taken = set[int | str]()
-    for key, text in wanted:
-        case_id = int(text) if _NUMBER.fullmatch(text) else text
-        free = case_id not in taken and not _TAKEN.fullmatch(text)
-        ids[key] = case_id if free else None
-        taken |= {case_id} if free else set()
-    numbers = (n for n in itertools.count() if n not in taken)
-    held = {c.fact.key: c for c in cases if c.fact.key in ids} if ids else {}
+    pattern = re.compile(rf"(?:.*/)?{format}/(.+)", re.DOTALL)
+    parts = {c.fact.key: m[1] for c in cases if c.fact.change == change and (m := pattern.fullmatch(c.fact.key))}
+    ids, descents = _told_by_extras(extras, parts.keys())
+    parts = {key: text for key, text in parts.items() if "/" not in text or key in ids}
+    ordered = sorted(parts, key=lambda key: (descents.get(key, 0), *_id_order(parts[key]), key))
+    numbered, taken = _each_once({key: ids[key] if key in ids else id_of(parts[key]) for key in ordered}, null=ids)
+    numbers = (n for n in itertools.count() if taken.isdisjoint((f"{n}", f"{n}.0", f'"{n}"')))
+    held = {c.fact.key: c for c in cases if c.fact.key in parts} if parts else {}
+    for key in ordered:
+        yield numbered[key] if key in numbered else next(numbers), held[key]
+    yield from ((next(numbers), c) for c in cases if c.fact.change == change and c.fact.key not in parts)
+
+
+def _told_by_extras(extras: Extras, keys: Collection[str]) -> tuple[dict[str, Any], dict[str, int]]:
+    """By the fact's key: the case ids that keys do not tell; how often the ids of a file descended before a record.
+
+    The second is absent where they never did.
+    """
+    ids, descents = dict[str, Any](), dict[str, int]()
+    for extra in extras.of(keys) if keys else ():
+        if extra.name == CASE_ID:
+            ids[extra.subject_key] = extra.value
+        elif extra.name == FILE_ORDER and type(extra.value) is int and extra.value > 0:
+            descents[extra.subject_key] = extra.value
+    return ids, descents
+
+
+def _each_once(ids: dict[str, Any], null: Collection[str]) -> tuple[dict[str, Any], set[str]]:
+    """The ids that no earlier key has, and their JSON texts; a null counts for the keys of which an extra says it."""
+    numbered, taken = dict[str, Any](), set[str]()
     for key, case_id in ids.items():
-        yield next(numbers) if case_id is None else case_id, held[key]
-    yield from ((next(numbers), c) for c in cases if c.fact.change == change and c.fact.key not in ids)
-
-
-def _file_orders(extras: Extras, keys: Sequence[str]) -> dict[str, int]:
-    """How often the ids of its file descended before a record, by the fact's key; absent where they never did."""
-    file_orders = {e.subject_key: e.value for e in extras.of(keys) if e.name == FILE_ORDER} if keys else {}
-    return {key: value for key, value in file_orders.items() if type(value) is int and value > 0}
+        text = canonical_json(case_id)
+        if (case_id is None and key in null) or (case_id is not None and text not in taken):
+            numbered[key] = case_id
+            taken.add(text)
+    return numbered, taken
 
 
 def _id_order(text: str) -> tuple[bool, int, str]:
-    number = _NUMBER.fullmatch(text)
-    return not number, int(text) if number else 0, text
+    number = number_of(text)
+    return number is None, number or 0, text
 
 
-def _cf(case_id: int | str, case: Case) -> dict[str, Any]:
+def _cf(case_id: Any, case: Case) -> dict[str, Any]:
     fact = case.fact
     return {
         "case_id": case_id,
@@ -106,7 +119,7 @@ def _cf(case_id: int | str, case: Case) -> dict[str, Any]:
     }
 
 
-def _temporal_record(case_id: int | str, case: Case) -> dict[str, Any]:
+def _temporal_record(case_id: Any, case: Case) -> dict[str, Any]:
     fact = case.fact
     return {
         "case_id": case_id,

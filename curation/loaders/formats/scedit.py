@@ -16,6 +16,7 @@ from curation.loaders.fields import relation_of, rest, strings, template, text_o
 from curation.loaders.file_notes import FileNotes
 from curation.loaders.formats.native import slug_id
 from curation.loaders.sources import SCEDIT_CF, SCEDIT_T
+from curation.splits.case_ids import case_id_extra, fallback, number_of
 from schemas.core.records import Record
 from schemas.extras import FILE_ORDER, Extra
 from schemas.facts import Entity, Fact, Neighbour, Object, Relation
@@ -25,17 +26,6 @@ from schemas.text.counting import counted
 # A straight quotation mark right after a letter closes a quotation: it belongs to the text.
 _STEP = re.compile(r"\bStep\s*(\d+)\s*[:.)-]", re.IGNORECASE)
 _TAIL = re.compile(r"(?:\s*[(\[{<“‘„‚«‹「『《〈]+[\"']?\s*|\s+[\"']\s*|\s+)\Z")
-_NUMBER = re.compile(r"(?:.*/)?scedit-(?:cf|t)/(0|[1-9]\d{0,17})", re.DOTALL)
-
-
-def number_of(key: str) -> int | None:
-    """The case id in the key of a ScEdit fact; None where it is no number.
-
-    Example:
-        >>> number_of("scedit-cf/12"), number_of("second/scedit-t/0"), number_of("scedit-cf/3-of-file")
-        (12, 0, None)
-    """
-    return int(m[1]) if (m := _NUMBER.fullmatch(key)) else None
 
 
 class _Counted(FormatReader):
@@ -50,22 +40,31 @@ class _Counted(FormatReader):
         self._descents = 0
         self.edits = self.near = 0
 
-    def key(self, row: Row) -> tuple[str, list[Problem]]:
-        """The fact's key: the stored case id; the record's number where that is absent or taken."""
-        name = self.upstream.name.lower()
-        stored = str(row.data.get("case_id", row.number - 1))
-        if stored not in self._ids and not re.search(r"\s", stored) and stored:
-            self._ids.add(stored)
-            return f"{name}/{stored}", []
-        key = f"{name}/{row.number - 1}-of-file"
-        return key, [row.problem("suspect", f"the case_id {stored!r} cannot be used twice; its key is '{key}'")]
+    def key(self, row: Row) -> tuple[str, list[RowItem]]:
+        """The fact's key, and what is to be said of it.
 
-    def file_order(self, key: str) -> Iterator[Extra]:
+        The key ends in the stored case id; in the record's number where that is absent or taken, or cannot be in a key.
+        """
+        name, place = self.upstream.name.lower(), row.number - 1
+        stored = str(row.data.get("case_id", place))
+        items: list[RowItem] = []
+        text, taken = stored, stored in self._ids
+        if taken or not stored or re.search(r"\s", stored):
+            text = fallback(place, self._ids)
+            what = "cannot be used twice" if taken else "cannot stand in a key"
+            items.append(row.problem("suspect", f"the case_id {stored!r} {what}; its key is '{name}/{text}'"))
+        self._ids.add(text)
+        key = f"{name}/{text}"
+        if "case_id" in row.data and (extra := case_id_extra(key, text, row.data["case_id"])):
+            items.append(extra)
+        return key, [*items, *self._file_order(key, text)]
+
+    def _file_order(self, key: str, text: str) -> Iterator[Extra]:
         """An extra that says how often the ids descended before a record; none before they first did.
 
         An id that is no number descends, and so does what follows it.
         """
-        number = number_of(key)
+        number = number_of(text)
         if number is None or self._last is None or number <= self._last:
             self._descents += 1
         self._last = number
@@ -114,7 +113,7 @@ class ScEditCF(_Counted):
     def make(self, row: Row) -> Iterator[RowItem]:
         """The fact, its questions and prompts, its neighbours, and an extra with what else there is."""
         data, subject = row.data, text_of(row.data, "subject")
-        key, problems = self.key(row)
+        key, about_key = self.key(row)
         prompt = _template(text_of(data, "prompt"), subject)
         relation, known = _relation(data.get("property"), prompt)
         fact = Fact(
@@ -127,8 +126,7 @@ class ScEditCF(_Counted):
             source=self.upstream.source(data.get("case_id", row.number - 1)),
         )
         yield fact
-        yield from problems
-        yield from self.file_order(key)
+        yield from about_key
         texts = _texts(data.get("rephrase_prompts", data.get("rephrase_prompt")))
         self.edits += len(texts)
         steps, understood = _steps(data.get("interrupt_step"), len(texts))
@@ -168,7 +166,7 @@ class ScEditT(_Counted):
     def make(self, row: Row) -> Iterator[RowItem]:
         """The fact, its questions and prompts, its neighbours, and an extra with what else there is."""
         data, subject = row.data, text_of(row.data, "subject")
-        key, problems = self.key(row)
+        key, about_key = self.key(row)
         prompt = _template(text_of(data, "prompt"), subject)
         relation, known = _relation(data.get("relation"), prompt)
         fact = Fact(
@@ -182,8 +180,7 @@ class ScEditT(_Counted):
             source=self.upstream.source(data.get("case_id", row.number - 1)),
         )
         yield fact
-        yield from problems
-        yield from self.file_order(key)
+        yield from about_key
         texts = _texts(data.get("sliced_question", data.get("question")))
         self.edits += len(texts)
         yield from _prompts(key, texts, [None] * len(texts), _targets(fact))
@@ -196,7 +193,8 @@ class ScEditT(_Counted):
             self.near += 1
             yield from _neighbour_with_object(fact, value, number)
         if odd:
-            yield row.problem("suspect", f"{len(odd)} neighbours are no object with object, prompt and question")
+            number = counted(len(odd), "neighbour is", "neighbours are")
+            yield row.problem("suspect", f"{number} no object with object, prompt and question")
         drop = [] if known else ["relation"]
         fields = {**data, "neighborhood_not_understood": odd}
         yield from rest(key, fields, [c for c in self._CARRIED if c not in drop])

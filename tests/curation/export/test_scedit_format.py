@@ -154,3 +154,29 @@ def test_prefixed_cases_keep_their_numbers_where_they_are_free(kind: str, change
 def test_an_extra_that_is_no_place_is_none(number: Any) -> None:
     cases = with_keys("counterfactual", "scedit-cf/2", "scedit-cf/5")
     assert [row["case_id"] for row in cf_rows(cases, Extras([order(number, "scedit-cf/2")]))] == [2, 5]
+
+
+def told_id(value: Any, fact: str) -> Extra:
+    return Extra.holding(f"{fact}/extra/case-id", value, subject_key=fact, name="case_id")
+
+
+@pytest.mark.parametrize(("kind", "change", "rows"), KINDS)
+def test_an_id_that_the_key_does_not_tell_comes_from_its_extra(kind: str, change: str, rows: Any) -> None:
+    ids = {"-4": -4, "None": None, "1-of-file": "17", "a/b": "a/b", "3-of-file": None}
+    cases = with_keys(change, *(f"scedit-{kind}/{part}" for part in ids), f"scedit-{kind}/17", f"scedit-{kind}/x/y")
+    extras = Extras(told_id(value, f"scedit-{kind}/{part}") for part, value in ids.items())
+    subjects = {row["subject"]: row["case_id"] for row in rows(cases, extras)}
+    assert [subjects[c.fact.subject.text] for c in cases] == [-4, None, "17", "a/b", None, 17, 0]
+    assert [row["case_id"] for row in rows(cases[:1], extras)] == [-4], "without the extra's record it stays so"
+
+
+@pytest.mark.parametrize("taken", ["0", 0, 0.0])
+def test_a_free_number_is_no_other_writing_of_an_id(taken: Any) -> None:
+    cases = with_keys("counterfactual", "scedit-cf/0", "other/1")
+    rows = list(cf_rows(cases, Extras([told_id(taken, "scedit-cf/0")])))
+    assert [repr(row["case_id"]) for row in rows] == [repr(taken), "1"]
+
+
+def test_an_extra_of_another_origin_is_no_case_id() -> None:
+    cases = with_keys("counterfactual", "counterfact/3")
+    assert [row["case_id"] for row in cf_rows(cases, Extras([told_id(9, "counterfact/3")]))] == [0]

@@ -86,8 +86,30 @@ def test_an_order_that_ids_do_not_tell_is_kept_beside(
     import_result = one(tmp_path, *({k: v for k, v in d.items() if v is not None} for d in data))
     name = import_result.format
     extras = of(import_result, Extra)
-    assert {e.subject_key.removeprefix(f"{name}/"): e.value for e in extras} == runs
-    assert {e.name for e in extras} <= {"file_order"}
+    orders = {e.subject_key.removeprefix(f"{name}/"): e.value for e in extras if e.name == "file_order"}
+    assert orders == runs and {e.name for e in extras} <= {"file_order", "case_id"}
+
+
+IDS: dict[str, tuple[list[Any], dict[str, Any]]] = {
+    "numbers and names": ([0, 9, "b", "007", "b-2"], {}),
+    "other values": ([-4, 2.5, None, True], {"-4": -4, "2.5": 2.5, "None": None, "True": True}),
+    "a number and its text": ([17, "17"], {"1-of-file": "17"}),
+    "the text first": (["17", 17], {"17": "17", "1-of-file": 17}),
+    "no part of a key": (["a b", "", "a/b"], {"0-of-file": "a b", "1-of-file": "", "a/b": "a/b"}),
+    "another's fallback": (["1-of-file", "x y"], {"1-of-file": "1-of-file", "1-of-file-of-file": "x y"}),
+    "twice": ([4, 4], {"1-of-file": 4}),
+}
+
+
+@pytest.mark.parametrize(("ids", "told"), IDS.values(), ids=IDS)
+@pytest.mark.parametrize("record", [CF, T], ids=["cf", "t"])
+def test_an_id_that_the_key_does_not_tell_is_kept_beside(
+    tmp_path: Path, record: dict[str, Any], ids: list[Any], told: dict[str, Any]
+) -> None:
+    import_result = one(tmp_path, *({**record, "case_id": n} for n in ids))
+    extras = [e for e in of(import_result, Extra) if e.name == "case_id"]
+    values = {e.subject_key.removeprefix(f"{import_result.format}/"): e.value for e in extras}
+    assert repr(values) == repr(told) and len(import_result.facts) == len(ids)
 
 
 def test_scedit_t(tmp_path: Path) -> None:
