@@ -17,6 +17,7 @@ from schemas.core.errors import DataError, UserError
 from schemas.core.ids import digest, slug
 from schemas.core.records import Record
 from schemas.facts import Entity, Fact, Object, Relation, Source
+from schemas.text.counting import counted
 from schemas.text.spreadsheet_cells import check_divider
 
 COLUMNS: tuple[str, ...] = (
@@ -108,7 +109,7 @@ def csv_rows(path: Path, *, limit: int = LIMIT) -> Iterator[Row | Problem]:
 
     Raises:
         UserError: absent or unreadable.
-        DataError: empty, packed or UTF-16.
+        DataError: empty, packed, in UTF-16 or UTF-32.
     """
     try:
         with open(path, "rb") as binary:
@@ -152,7 +153,7 @@ def _table(text: Iterator[str], path: Path, *, limit: int) -> Iterator[Row | Pro
 
 def _cells(header: list[str], values: list[str], row: Row) -> Row | Problem:
     if len(values) != len(header):
-        return row.problem("malformed", f"{len(values)} cells under {len(header)} columns")
+        return row.problem("malformed", f"{counted(len(values), 'cell')} under {counted(len(header), 'column')}")
     try:
         "".join(values).encode("utf-8")
     except UnicodeEncodeError:
@@ -185,7 +186,7 @@ def csv_header(path: Path) -> list[str]:
 
     Raises:
         UserError: absent or unreadable.
-        DataError: packed or UTF-16.
+        DataError: packed, in UTF-16 or UTF-32.
     """
     try:
         with open(path, "rb") as binary:

@@ -22,6 +22,7 @@ from curation.loaders.reading.raw_records import (
     size_of,
     unclean,
 )
+from schemas.text.counting import counted
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 
@@ -153,7 +154,8 @@ def array(
 
 def _rest(kind: str, number: int) -> str:
     if kind == "truncated":
-        return f"; the file is cut off in the middle of record {number}, {number - 1} whole records stand before it"
+        before = counted(number - 1, "whole record stands", "whole records stand")
+        return f"; the file is cut off in the middle of record {number}, {before} before it"
     return "; the rest of the file cannot be read"
 
 

@@ -24,6 +24,7 @@ from curation.loaders.reading.raw_records import (
     row_of,
     size_of,
 )
+from schemas.core.decoding import wide_encoding
 from schemas.core.errors import DataError, UserError
 
 _FOREIGN = ((b"\x1f\x8b", "a gzip file"), (b"PK\x03\x04", "a zip file"), (b"PAR1", "a Parquet file"))
@@ -38,7 +39,7 @@ def rows(path: Path, *, limit: int = LIMIT) -> Iterator[Row | Problem]:
 
     Raises:
         UserError: absent or unreadable.
-        DataError: empty, packed, or UTF-16: not a text file of ours at all.
+        DataError: empty, packed, or in UTF-16 or UTF-32: not a text file of ours at all.
     """
     try:
         with open(path, "rb") as file:
@@ -57,16 +58,17 @@ def start(file: BinaryIO, path: Path) -> None:
     """Step over a byte-order mark; refuse what is no UTF-8 text file.
 
     Raises:
-        DataError: a packed file, or UTF-16.
+        DataError: a packed file, one in UTF-16 or UTF-32, or no text.
     """
     head = file.read(4)
     file.seek(3 if head.startswith(codecs.BOM_UTF8) else 0)
-    unmarked = len(head) == 4 and b"\0\0" in (head[::2], head[1::2])  # every other byte of plain letters
-    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or unmarked:
-        raise DataError("not UTF-8 text but UTF-16", where=str(path), fix="save it as UTF-8")
+    if encoding := wide_encoding(head):
+        raise DataError(f"not UTF-8 text but {encoding}", where=str(path), fix="save it as UTF-8")
     for magic, name in _FOREIGN:
         if head.startswith(magic):
             raise DataError(f"{name}, not text", where=str(path), fix="unpack or convert it first")
+    if b"\0" in head:
+        raise DataError("not a text file", where=str(path), fix="see the formats: scedit data formats")
 
 
 def _first_byte(file: BinaryIO, path: Path) -> bytes:

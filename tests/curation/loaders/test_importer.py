@@ -324,7 +324,7 @@ def test_a_second_placeholder_is_refused(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize(
     ("encoding", "message"),
-    [(name, "not UTF-8 text but UTF-16") for name in ("utf-16", "utf-16-be")]
+    [(name, f"not UTF-8 text but {name[:6].upper()};") for name in ("utf-16", "utf-16-be", "utf-32", "utf-32-le")]
     + [("latin-1", "line 2: .*not UTF-8 text")],
 )
 def test_a_table_in_another_encoding(tmp_path: Path, encoding: str, message: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import tracemalloc
 from pathlib import Path
@@ -83,6 +84,10 @@ def test_faults_are_named_by_place(
         ('{"a": 1}'.encode("utf-16"), "UTF-16"),
         ('{"a": 1}'.encode("utf-16-le"), "UTF-16"),
         ('{"a": 1}'.encode("utf-16-be"), "UTF-16"),
+        *[('{"a": 1}'.encode(name), "but UTF-32") for name in ("utf-32", "utf-32-le", "utf-32-be")],
+        (codecs.BOM_UTF32_BE + "[]".encode("utf-32-be"), "but UTF-32"),
+        (bytes(20), "not a text file"),
+        (b"\x1f\x8b\x08\x00", "a gzip file"),
         (b" \n ", "empty"),
     ],
 )
