@@ -24,6 +24,7 @@ from schemas.core.errors import UserError
 from schemas.core.records import Frozen, Key, Text
 from schemas.facts import Entity, Fact, Object, Relation, Source
 from schemas.scripts import ScriptPrompt, ScriptQuestion
+from schemas.text.counting import counted
 from schemas.verdicts import Span
 
 Half = Literal["dev", "test"]
@@ -170,7 +171,9 @@ def study(
     prompts = leak_prompts() if prompts is None else prompts
     missing = [p.key for p in prompts if p.key not in values]
     if missing:
-        raise UserError(f"'{name}' says nothing of {len(missing)} labelled prompts, the first being '{missing[0]}'")
+        raise UserError(
+            f"'{name}' says nothing of {counted(len(missing), 'labelled prompt')}, the first being '{missing[0]}'"
+        )
     dev = [p for p in prompts if p.half == "dev"]
     if threshold is None and {v for v in values.values() if v is not None} == {0.0, 1.0}:
         threshold = 0.5

@@ -17,6 +17,7 @@ from schemas.cases import EventCase
 from schemas.core.errors import UserError
 from schemas.core.ids import seed
 from schemas.events.questions import LETTERS, FactQuestion, TendencyQuestion
+from schemas.text.counting import counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -76,7 +77,7 @@ def scope_readable(
     """
     if train is None and len(cases) < folds:
         raise UserError(
-            f"{len(cases)} events are too few for {folds} folds over events",
+            f"{counted(len(cases), 'event is', 'events are')} too few for {folds} folds over events",
             fix="name fewer folds (--folds), or a split to learn on (--train)",
         )
     measurements: list[Readable] = []

@@ -10,6 +10,7 @@ import click
 
 from curation.cli.options import json_option, json_options, limit_option, store_option
 from schemas.lineage import quality_name
+from schemas.text.counting import counted
 from schemas.text.escaping import escape
 
 
@@ -102,7 +103,8 @@ def stats(store_path: Path, as_json: bool) -> None:
         click.echo(json.dumps(counts, ensure_ascii=False))
         return
     for kind, n in counts["records"].items():
-        older = f" (and {n['versions'] - n['current']} earlier versions)" if n["versions"] > n["current"] else ""
+        earlier = n["versions"] - n["current"]
+        older = f" (and {counted(earlier, 'earlier version')})" if earlier else ""
         click.echo(f"{n['current']:>9}  {kind}{older}")
     click.echo(f"{counts['lineage']:>9}  lineage\n{counts['results']:>9}  results of runs")
     for v in counts["verdicts"]:

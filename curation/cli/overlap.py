@@ -184,9 +184,9 @@ def overlap(a: str, b: str, threshold: float, examples: int, fail_on: tuple[str,
         _tell_overlap(report)
         if any(unnamed):
             click.echo(
-                f"\nWithout a property id: {unnamed[0]:,} relations of A, {unnamed[1]:,} of B. They are compared by\n"
-                "wording, and are the same where subject and old object are equal; in other words and with another\n"
-                "old object, one relation is missed in same_subject_relation."
+                f"\nWithout a property id: {counted(unnamed[0], 'relation')} of A, {unnamed[1]:,} of B. "
+                "They are compared by\nwording, and are the same where subject and old object are equal; "
+                "in other words and with another\nold object, one relation is missed in same_subject_relation."
             )
     if shared := [level for level in levels if level.pairs]:
         names = ", ".join(f"{level.name} ({level.a} of {report.owners_a})" for level in shared)

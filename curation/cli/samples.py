@@ -108,7 +108,7 @@ def import_(sheets: tuple[Path, ...], store_path: Path, partial: bool, as_json: 
             click.echo(json.dumps({**counts, "repeated_items": f.repeated}, ensure_ascii=False))
         else:
             click.echo(
-                f"{path}: {counts['items']} items by {f.person}, {counts['dropped']} not accepted, "
+                f"{path}: {counted(counts['items'], 'item')} by {f.person}, {counts['dropped']} not accepted, "
                 f"{counts['repeated']} answered again (the last answer holds), {counts['missing']} missing"
             )
 

@@ -115,9 +115,8 @@ class Duplicates(NamedTuple):
     def verdicts(self) -> Iterator[Verdict]:
         """One verdict an item: the measured similarity, or ``keep`` where nothing reaches the threshold."""
         method_note = " by MinHash, which can miss some" if self.method == "minhash" else ""
-        alone = (
-            f"nothing preferred to it reaches {self.unit} {self.threshold:g} among {len(self.items)} items{method_note}"
-        )
+        number = "1 item" if len(self.items) == 1 else f"{len(self.items)} items"  # words of stored verdicts
+        alone = f"nothing preferred to it reaches {self.unit} {self.threshold:g} among {number}{method_note}"
         for item, best, partner in zip(self.items, self.best.tolist(), self.partner.tolist(), strict=True):
             key = verdict_key(item_id=item.id, by=self.by, model=self.model)  # without the partner: one verdict an item
             if partner < 0:

@@ -22,6 +22,7 @@ from schemas.core.ids import content_id, seed
 from schemas.facts import Fact
 from schemas.lineage import Lineage
 from schemas.scripts import ScriptPrompt
+from schemas.text.counting import counted
 
 STAGE = "quality_sample"
 Unit = Literal["prompt", "case"]
@@ -230,7 +231,9 @@ def sheet(sample: Sample, cases: Iterable[Case], person: str) -> list[dict[str, 
                 rows.append({"sample": sample.name, "person": person, "item": record.id, **_shown_fields(case, record)})
     if wanted:
         raise UserError(
-            f"{len(wanted)} sampled items are not in these cases", where=sample.split, fix="give the sampled split"
+            f"{counted(len(wanted), 'sampled item is', 'sampled items are')} not in these cases",
+            where=sample.split,
+            fix="give the sampled split",
         )
     random.Random(seed(sample.name, person, "order")).shuffle(rows)
     blank = {c.name + end: "" for c in CRITERIA for end in ("", "_reason")}

@@ -21,6 +21,7 @@ from schemas.events.event import Event
 from schemas.events.questions import FactQuestion, TendencyQuestion
 from schemas.facts import Fact, Neighbour
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
+from schemas.text.counting import counted
 from schemas.verdicts import Verdict
 
 
@@ -252,15 +253,17 @@ class _RecordChain:
         if prompts_left < rule.min_prompts:
             also = f" ({lost_prompts[0].why})" if lost_prompts else ""
             held = bool(lost_prompts) and all(s.status == "held" for s in lost_prompts)
-            why = f"'{fact.key}' has {prompts_left} script prompts, the rule wants {rule.min_prompts}{also}"
+            why = f"'{fact.key}' has {counted(prompts_left, 'script prompt')}, the rule wants {rule.min_prompts}{also}"
             return Standing("held" if held else "out", why)
         near = sum(self._has_prompt(n) for n in self._links.get(fact.key, ()))
         if near < rule.min_neighbours:
-            why = f"'{fact.key}' has {near} neighbours with a prompt, the rule wants {rule.min_neighbours}"
+            neighbours = counted(near, "neighbour with a prompt", "neighbours with a prompt")
+            why = f"'{fact.key}' has {neighbours}, the rule wants {rule.min_neighbours}"
             return Standing("out", why)
         if lost := self._whole_case(fact):
             return lost
-        return Standing("in", f"in 'case/{fact.key}', which has {prompts_left} script prompts and {near} neighbours")
+        parts = f"{counted(prompts_left, 'script prompt')} and {counted(near, 'neighbour')}"
+        return Standing("in", f"in 'case/{fact.key}', which has {parts}")
 
     def _whole_case(self, fact: Fact) -> Standing | None:
         """Why people drop or hold the case as a whole; what they judged must be what the case would hold now."""

@@ -11,6 +11,7 @@ from curation.store.store import Store
 from schemas.core.errors import UserError
 from schemas.core.records import Record
 from schemas.documents.document import Document, DocumentProbe
+from schemas.text.counting import counted
 
 
 def explain_document(
@@ -45,5 +46,6 @@ def _standing(
             return lost
     kept = sum(ruling.decide(probe).outcome == "keep" for probe in probes)
     if kept < rule.min_probes:
-        return Standing("out", f"'{document.key}' has {kept} probes that are kept, the rule wants {rule.min_probes}")
-    return Standing("in", f"in 'case/{document.key}', which has {kept} probes")
+        probes_kept = f"{counted(kept, 'kept probe')}, the rule wants {rule.min_probes}"
+        return Standing("out", f"'{document.key}' has {probes_kept}")
+    return Standing("in", f"in 'case/{document.key}', which has {counted(kept, 'probe')}")

@@ -12,6 +12,7 @@ from schemas.core.errors import UserError
 from schemas.core.records import Record
 from schemas.events.event import Event
 from schemas.events.questions import FactQuestion, TendencyQuestion
+from schemas.text.counting import counted
 
 AnyQuestion = FactQuestion | TendencyQuestion
 
@@ -49,6 +50,6 @@ def _standing(ruling: RequestRuling[EventRule], record: Record, event: Event, qu
     questions_left = sum(ruling.decide(q).outcome == "keep" for q in questions)
     if questions_left < rule.min_questions:
         return Standing(
-            "out", f"'{event.key}' has {questions_left} questions that are kept, the rule wants {rule.min_questions}"
+            "out", f"'{event.key}' has {counted(questions_left, 'kept question')}, the rule wants {rule.min_questions}"
         )
-    return Standing("in", f"in 'case/{event.key}', which has {questions_left} questions")
+    return Standing("in", f"in 'case/{event.key}', which has {counted(questions_left, 'question')}")

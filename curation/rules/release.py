@@ -23,6 +23,7 @@ from curation.store.store import Store
 from schemas.core.clock import now, today
 from schemas.core.errors import StoreError, UserError
 from schemas.lineage import Lineage
+from schemas.text.counting import counted
 
 log = logging.getLogger(__name__)
 
@@ -108,7 +109,7 @@ def _greedy(choice: AnySelection, rule: SplitRule) -> Iterator[str]:
         lost = sum(choice.counts.get(f"prompt: {verb} by {name}", 0) for verb in ("dropped", "held"))
         if choice.prompts and lost > FIFTH * choice.prompts:
             yield (
-                f"the threshold on '{name}' takes out {lost:,} of {choice.prompts:,} prompts "
+                f"the threshold on '{name}' takes out {lost:,} of {counted(choice.prompts, 'prompt')} "
                 f"({lost / choice.prompts:.0%}): is it meant for texts of this length?"
             )
 
@@ -279,4 +280,5 @@ def _predecessor(store: Store, candidate: Split) -> Split | None:
 
 def _first_entry(split: Split, date: str) -> str:
     lines = [f"## {split.name} {split.version} ({date})", ""]
-    return "\n".join([*lines, f"{len(split.all_cases)} cases, digest {split.digest[:12]}. First release."]) + "\n"
+    number = counted(len(split.all_cases), "case")
+    return "\n".join([*lines, f"{number}, digest {split.digest[:12]}. First release."]) + "\n"

@@ -17,6 +17,7 @@ from curation.splits.split_file import Split
 from curation.splits.visible_texts import record_keys, visible_texts
 from schemas.cases import AnyCase
 from schemas.core.errors import UserError
+from schemas.text.counting import counted
 
 Level = Literal["major", "minor", "patch", "none"]
 _VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)(?:-([0-9A-Za-z.-]+))?")
@@ -215,11 +216,12 @@ def changelog(diff: Diff, *, date: str, limit: int = 50) -> str:
     """
     old, new = diff.old, diff.new
     lines = [f"## {new.name} {new.version} ({date})", ""]
+    number = counted(len(new.all_cases), "case")
     lines.append(
-        f"{len(new.all_cases)} cases, digest {new.digest[:12]}; {old.version} had {len(old.all_cases)}, digest "
+        f"{number}, digest {new.digest[:12]}; {old.version} had {len(old.all_cases)}, digest "
         f"{old.digest[:12]}. This is a {diff.level} change."
         if diff.changes
-        else f"The same {len(new.all_cases)} cases as {old.version} (digest {new.digest[:12]})."
+        else f"The same {number} as {old.version} (digest {new.digest[:12]})."
     )
     for what in ("dropped", "changed", "added"):
         changes = diff.of(what)

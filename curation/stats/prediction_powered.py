@@ -153,7 +153,7 @@ def difference(
     sides = [[u for u in side if u.case in both] for side in (first, second)]
     few = min(len({u.case for u in side if u.human is not None}) for side in sides)
     if few < LEAST:
-        return undefined(name, f"people rated {few} common cases of one side, fewer than {LEAST}", cases=len(both))
+        return undefined(name, f"people rated fewer than {LEAST} common cases of one side: {few}", cases=len(both))
     a, b = (contributions(side) for side in sides)
     order = {case: n for n, case in enumerate(b.cases)}
     gap = a.influence - b.influence[[order[case] for case in a.cases]]

@@ -136,7 +136,7 @@ ODD = {next(p.key for p in HALVES["dev"] if p.label == label) for label in ("lea
 
 
 def test_a_missing_prompt_is_an_error() -> None:
-    with pytest.raises(UserError, match=r"says nothing of 1 labelled prompts.*leaks/"):
+    with pytest.raises(UserError, match=r"says nothing of 1 labelled prompt,.*leaks/"):
         study("partial", {p.key: 0.0 for p in PROMPTS[1:]})
 
 

@@ -32,7 +32,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 CASES = [
-    ("prompt in", [], P0.key, {}, "in", "in 'case/f/peru', which has 2 script prompts and 1 neighbours"),
+    ("prompt in", [], P0.key, {}, "in", "in 'case/f/peru', which has 2 script prompts and 1 neighbour"),
     ("case", [], "case/f/peru", {}, "in", "2 script prompts"),
     ("question", [said(Q0.id, "leak@1", "drop")], Q0.key, {}, "out", "leak drops the question 'f/peru/q0': because"),
     ("prompt of that question", [said(Q0.id, "leak@1", "drop")], P0.key, {}, "out", "leak drops the question"),
@@ -41,7 +41,7 @@ CASES = [
     ("question of a held prompt", [said(P0.id, "early@1", "unsure")], Q0.key, {}, "held", "early holds the prompt"),
     ("a tie", [ann(P0.id, "keep"), ann(P0.id, "drop", "bob")], P0.key, {"people": "majority"}, "held", "a tie"),
     ("too few", [said(P0.id, "leak@1", "drop")], EDIT.key, {"min_prompts": 2}, "out",
-     "has 1 script prompts, the rule wants 2 (leak drops the prompt"),
+     "has 1 script prompt, the rule wants 2 (leak drops the prompt"),
     ("too few as prompts wait", [said(P0.id, "e@1", "unsure")], EDIT.key, {"min_prompts": 2}, "held", "wants 2"),
     ("few neighbours", [said(LINK.id, "x@1", "drop")], EDIT.key, {"min_neighbours": 1}, "out", "has 0 neighbours"),
     ("neighbour", [], LINK.key, {}, "in", "as a neighbour in 'case/f/peru'"),

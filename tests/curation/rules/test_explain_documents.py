@@ -26,7 +26,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
     ("key", "rule", "status", "reason"),
     [
         (BRIDGE, {}, "in", "in 'case/d/bridge', which has 4 probes"),
-        (TRAM, {"min_probes": 2}, "out", "has 1 probes that are kept, the rule wants 2"),
+        (TRAM, {"min_probes": 2}, "out", "has 1 kept probe, the rule wants 2"),
         (TRAM, {"prefix": "x"}, "out", "does not begin with 'x'"),
         (f"{TRAM}/Line-9-runs-to-___.", {"min_people": 2}, "held", "fewer than 2 people judged it"),
     ],

@@ -50,7 +50,7 @@ def test_what_is_explained_is_what_the_freeze_does(
         (WHO, {}, "out", "stands_alone drops the fact_question"),
         (MOVE, {"types": ["merger"]}, "out", "its type is 'headquarters', the rule takes merger"),
         (MOVE, {"prefix": "x"}, "out", "does not begin with 'x'"),
-        (MOVE, {"min_questions": 2}, "out", "has 1 questions that are kept, the rule wants 2"),
+        (MOVE, {"min_questions": 2}, "out", "has 1 kept question, the rule wants 2"),
         (f"{MOVE}/fact/Where-is-Corvo-Foods?", {"min_people": 2}, "held", "fewer than 2 people judged it"),
     ],
 )
