@@ -4,7 +4,7 @@ Two texts that share at least ``a`` words share at least ``k`` words among the `
 filter of set-similarity joins; its extension to ``k``). How many words a pair must share follows from its two lengths:
 texts are taken length by length, and only those meet that have a combination of ``k`` prefix words in common. ``k`` is
 chosen for each two lengths by what it saves; whatever it is, no pair at or above the threshold is missed, and every
-pair that meets is measured.
+pair that meets is measured. Where nearly all meet (low thresholds), shared words are counted for all pairs instead.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.similarity.rouge import EPSILON, SimilarPairs, TokenRows, check_threshold, require, score_pairs
+from curation.similarity.shared_words import CELLS, SharedWords
 
 if TYPE_CHECKING:
     from curation.similarity.vocabulary import Ints
@@ -26,6 +27,7 @@ GROUP = 40_000
 _DEEPEST = 3  # words of a combination
 _KEYS = 3_000_000  # combinations of the two sides at the most
 _WORTH = 4  # meetings that one more combination must save
+_COUNTED = 8  # counting for this many pairs costs as much as one meeting
 
 
 class _Group(NamedTuple):
@@ -45,7 +47,7 @@ def similar_pairs(
         rows: From ``curation.similarity.rouge.encode``.
         threshold: Above 0, at most 1.
         between: Compare only rows before this number with rows from it on (two collections, encoded together).
-        work: Meetings per block; bounds the memory.
+        work: Meetings, or pairs that are counted, per block; bounds the memory.
 
     Example:
         >>> from curation.similarity.rouge import encode
@@ -54,7 +56,7 @@ def similar_pairs(
         [([0], [2], [0.75])]
     """
     check_threshold(threshold)
-    groups = _groups(rows, between)
+    groups, counts = _groups(rows, between), SharedWords(rows)
     for n, left in enumerate(groups):
         for right in groups[n:]:
             if between is not None and left.second == right.second:
@@ -62,8 +64,7 @@ def similar_pairs(
             needed = _words_to_share(left.length, right.length, threshold)
             if needed > left.length:  # and so are all longer ones
                 break
-            for first, second in _meetings(rows, left, right, needed, work):
-                pairs = score_pairs(rows, first, second, threshold=threshold)
+            for pairs in _alike(counts, rows, left, right, needed, threshold, work):
                 if len(pairs.first):
                     yield pairs
 
@@ -85,13 +86,38 @@ def _words_to_share(left: int, right: int, threshold: float) -> int:
     return max(1, math.ceil((threshold - EPSILON) * (left + right) / 2 - EPSILON))
 
 
-def _meetings(rows: TokenRows, left: _Group, right: _Group, needed: int, work: int) -> Iterator[tuple[Ints, Ints]]:
-    """Row pairs (first < second) of two groups that meet, each once; all that share ``needed`` words are among them."""
+def _alike(
+    counts: SharedWords, rows: TokenRows, left: _Group, right: _Group, needed: int, threshold: float, work: int
+) -> Iterator[SimilarPairs]:
+    """The pairs of two groups at or above the threshold, by the way that is cheaper."""
     np, _ = require()
     here, there, posted = _combinations(rows, left, right, needed)
     cost = here @ posted
+    if int(cost.sum()) * _COUNTED > len(left.rows) * len(right.rows):
+        yield from _counted(counts, left, right, needed, threshold, work)
+        return
+    for first, second in _meetings(left, right, here, there, np.cumsum(cost), work):
+        yield score_pairs(rows, first, second, threshold=threshold)
+
+
+def _counted(
+    counts: SharedWords, left: _Group, right: _Group, needed: int, threshold: float, work: int
+) -> Iterator[SimilarPairs]:
+    """The same with the shared words of every pair counted."""
+    np, _ = require()
+    for a, b, shared in counts.pairs(left.rows, right.rows, needed, cells=min(work, CELLS)):
+        value = 2 * shared / (left.length + right.length)
+        alike = value >= threshold - EPSILON
+        yield SimilarPairs(np.minimum(a, b)[alike], np.maximum(a, b)[alike], value[alike])
+
+
+def _meetings(
+    left: _Group, right: _Group, here: Any, there: Any, costs: Ints, work: int
+) -> Iterator[tuple[Ints, Ints]]:
+    """Row pairs (first < second) of two groups that meet, each once; all that share enough words are among them."""
+    np, _ = require()
     postings = there.T.tocsr()
-    for start, stop in row_blocks(np.cumsum(cost), work):
+    for start, stop in row_blocks(costs, work):
         met = (here[start:stop] @ postings).tocoo()
         a, b = left.rows[met.row + start], right.rows[met.col]
         if left is right:
@@ -106,12 +132,8 @@ def _combinations(rows: TokenRows, left: _Group, right: _Group, needed: int) -> 
     np, _ = require()
     for depth in range(1, _DEEPEST + 1):
         keys_by_side = [_keys(rows, group, group.length - needed + depth, depth) for group in (left, right)]
-        known, place = np.unique(np.concatenate([keys.ravel() for keys in keys_by_side]), return_inverse=True)
-        places = (
-            place[: keys_by_side[0].size].reshape(keys_by_side[0].shape),
-            place[keys_by_side[0].size :].reshape(keys_by_side[1].shape),
-        )
-        often = [np.bincount(p.ravel(), minlength=len(known)) for p in places]
+        places, number_of_keys = _numbered(keys_by_side, rows.matrix.shape[1] if depth == 1 else None)
+        often = [np.bincount(p.ravel(), minlength=number_of_keys) for p in places]
         meetings = int(often[0] @ often[1])
         deeper = sum(len(g.rows) * math.comb(g.length - needed + depth + 1, depth + 1) for g in (left, right))
         if depth in (needed, _DEEPEST) or deeper > _KEYS or meetings <= _WORTH * deeper:
@@ -134,6 +156,23 @@ def _keys(rows: TokenRows, group: _Group, prefix: int, depth: int) -> Any:
             key = key * np.uint64(0x9E3779B97F4A7C15) + words[:, place]
         keys[:, n] = key
     return keys
+
+
+def _numbered(keys_by_side: list[Any], columns: int | None) -> tuple[list[Any], int]:
+    """The keys of both sides as numbers from 0 on, and how many numbers there are.
+
+    Args:
+        keys_by_side: Two arrays.
+        columns: Where the keys are columns, how many there are: they stay as they are unless most would stand nowhere.
+    """
+    np, _ = require()
+    size = sum(keys.size for keys in keys_by_side)
+    if columns is not None and columns <= 2 * size:
+        return [keys.astype(np.int64) for keys in keys_by_side], columns
+    known, place = np.unique(np.concatenate([keys.ravel() for keys in keys_by_side]), return_inverse=True)
+    cut = keys_by_side[0].size
+    parts = (place[:cut], place[cut:])
+    return [part.reshape(keys.shape) for part, keys in zip(parts, keys_by_side, strict=True)], len(known)
 
 
 def _matrix(places: Any, use: Any, number: Ints) -> Any:

@@ -33,6 +33,7 @@ from schemas.core.decoding import why_not_utf8
 from schemas.core.errors import DataError, UserError
 from schemas.core.ids import canonical_json, digest
 from schemas.extras import Extra
+from schemas.text.counting import counted
 
 FORMAT = 1
 WITH_EXTRAS = 2
@@ -80,9 +81,10 @@ class Split(NamedTuple):
         if len(set(keys)) != len(keys):
             twice = next(k for k in keys if keys.count(k) > 1)
             raise DataError(f"the case '{twice}' is there twice", where=where)
-        if header.get("cases") != len(cases):
+        if (stated := header.get("cases")) != len(cases):
+            there = counted(len(cases), "is there", "are there")
             raise DataError(
-                f"the header says {header.get('cases')} cases, {len(cases)} are there: cut off or edited",
+                f"the header says {stated} {'case' if stated == 1 else 'cases'}, {there}: cut off or edited",
                 where=where,
                 fix="get a whole copy",
             )

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
+from collections import Counter
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 import scedit
+from curation.loaders import load
 from curation.loaders.importer import import_split
 from curation.shipped import mini_split
 from curation.splits.split_file import make_split
 from schemas.core.errors import UserError
 from tests.docs.pages import DOCS, blocks
+from tests.support import ROOT
 from tests.support.scripted_server import ScriptedServer
 
 pytestmark = pytest.mark.slow
+CHANGES = ("counterfactual", "temporal")
 
 PEER = {"subject": "Peru", "relation": "P36", "prompt": "The capital of {} is", "old": "Lima", "new": "Oslo"}
 
@@ -93,14 +99,47 @@ def test_defects(outside: Path, content: object) -> None:
         assert ("contradictory" in run(line)) == (len(rows) > 1)
 
 
+def test_data(outside: Path) -> None:
+    """The page on shipped data: its command, the table of relations, and the files that it names."""
+    page = (DOCS / "data.md").read_text(encoding="utf-8")
+    for line in re.findall(r"`(scedit [^`]+)`", page):
+        assert "835" in run(line) and (outside / "my.duckdb").exists()
+    facts = load("shipped").facts
+    numbers = Counter((f.relation.id, f.change) for f in facts) + Counter(("all", f.change) for f in facts)
+    rows = re.findall(r"^\| \**(\w+)[^|]*\| \**(\d*)\** \| \**(\d*)\** \|$", page, re.MULTILINE)
+    shown = {(name, change): int(n) for name, *both in rows for n, change in zip(both, CHANGES, strict=True) if n}
+    assert shown == dict(numbers)
+    for name in re.findall(r"`((?:mini|open)/[\w.-]+)`", page):
+        assert (ROOT / "curation" / "shipped" / name).is_file(), name
+
+
+def test_releasing() -> None:
+    """The checklist names commands, files and modules that are there; the commands themselves take an hour."""
+    page = (DOCS / "releasing.md").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    assert set(re.findall(r"`make ([\w-]+)`", page)) <= targets
+    for module in re.findall(r"`python -m ([\w.]+)", page):
+        assert find_spec(module), module
+    for name in re.findall(r"`([\w./-]+\.(?:py|toml|cff|html|png))`|`\.(ci/run)`", page):
+        assert (ROOT / (name[0] or f".{name[1]}")).exists() or name[0] == "report.html", name
+    for name in re.findall(r"\]\(([\w/-]+\.md)\)", page):
+        assert (DOCS / name).is_file(), name
+    for line in re.findall(r"`(scedit [^`]+)`", page):
+        words = shlex.split(line)[1:]
+        assert run(shlex.join(["scedit", *(words if "--help" in words else [*words[:1], "--help"])]))
+
+
 @pytest.mark.model
 def test_leakage(outside: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The commands but the last two, whose weights (gpt2) are to be fetched."""
+    """Every command; the embedded model stands in for those whose weights are to be fetched."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     import_split(make_split("mini", mini_split().cases[:2]), outside / "my.duckdb", origin="tests")
-    verify, ask, predict, *_ = lines("leakage.md")
+    verify, ask, predict, known, boundary = lines("leakage.md")
     assert "calls" in (text := run(verify)) and "verify_depends" in text
     with ScriptedServer(lambda _: json.dumps({"why": "nothing", "quotes": []})) as server:
         text = run(ask.replace("http://127.0.0.1:8000/v1", server.url))
     assert "verify_leak@1" in text and "keep" in text and server.requests
     assert "14 prompts, 14 measured" in run(predict)
+    text = run(known.replace("gpt2-xl", "embedded"))
+    assert "known_before@1" in text and "known_in_script@1" in text and "14 measured" in text
+    assert "token_boundary@1" in (text := run(boundary.replace("gpt2 --model meta-llama/Llama-3.2-1B", "embedded")))

@@ -1,4 +1,4 @@
-"""The join of similar texts against the double loop, at every depth of its combinations."""
+"""The join of similar texts against the double loop, at every depth of its combinations and with all pairs counted."""
 
 from __future__ import annotations
 
@@ -19,11 +19,21 @@ from tests.support.curation.near_texts import made, slow_pairs
 FOLLOWING = "How can I {} the {} of {} by {} with {} and {} before {} comes"
 
 
-@pytest.fixture(params=[(4, 40_000), (0, 40_000), (0, 7)], ids=["as it is", "deepest", "deepest in small groups"])
+WAYS = {
+    "as it is": (4, 40_000, 8),
+    "met": (4, 40_000, 0),
+    "deepest": (0, 40_000, 0),
+    "deepest in small groups": (0, 7, 0),
+    "counted": (4, 40_000, 10**9),
+    "counted in small groups": (4, 7, 10**9),
+}
+
+
+@pytest.fixture(params=WAYS.values(), ids=WAYS)
 def depth(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Combinations of as many words as pay, or always of as many as there can be; groups of few texts."""
-    monkeypatch.setattr(prefix_join, "_WORTH", request.param[0])
-    monkeypatch.setattr(prefix_join, "GROUP", request.param[1])
+    """Combinations of as many words as pay, or of as many as there can be, or none; groups of few texts."""
+    for name, value in zip(("_WORTH", "GROUP", "_COUNTED"), request.param, strict=True):
+        monkeypatch.setattr(prefix_join, name, value)
 
 
 @pytest.mark.usefixtures("depth")
@@ -69,7 +79,8 @@ def test_two_collections_of_long_texts(threshold: float) -> None:
         assert set(duplicates) == across
 
 
-def test_the_same_pairs_and_values_as_the_former_join() -> None:
+@pytest.mark.parametrize("threshold", [0.4, 0.7])
+def test_the_same_pairs_and_values_as_the_former_join(threshold: float) -> None:
     rng = random.Random(3)
     names = [f"name{n}" for n in range(40)]
     texts = [
@@ -77,7 +88,7 @@ def test_the_same_pairs_and_values_as_the_former_join() -> None:
     ]
     both = []
     for join in (former_pairs, similar_pairs):
-        blocks = list(join(encode(texts), threshold=0.7))
+        blocks = list(join(encode(texts), threshold=threshold))
         pairs = np.concatenate([b.first * len(texts) + b.second for b in blocks])
         order = np.argsort(pairs)
         both.append((pairs[order].tolist(), np.concatenate([b.value for b in blocks])[order].tolist()))
