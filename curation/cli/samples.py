@@ -96,10 +96,11 @@ def import_(sheets: tuple[Path, ...], store_path: Path, partial: bool, as_json: 
     with Store.open(store_path, write=True) as store:
         filled = import_sheets(store, sheets, partial=partial)
     for path, f in zip(sheets, filled, strict=True):
+        items = sum(v.label is not None for v in f.verdicts)
         counts = {
             "sheet": str(path),
             "person": f.person,
-            "items": sum(v.label is not None for v in f.verdicts),
+            "items": items,
             "dropped": sum(v.label == "drop" for v in f.verdicts),
             "repeated": len(f.repeated),
             "missing": len(f.missing),
@@ -108,7 +109,7 @@ def import_(sheets: tuple[Path, ...], store_path: Path, partial: bool, as_json: 
             click.echo(json.dumps({**counts, "repeated_items": f.repeated}, ensure_ascii=False))
         else:
             click.echo(
-                f"{path}: {counted(counts['items'], 'item')} by {f.person}, {counts['dropped']} not accepted, "
+                f"{path}: {counted(items, 'item')} by {f.person}, {counts['dropped']} not accepted, "
                 f"{counts['repeated']} answered again (the last answer holds), {counts['missing']} missing"
             )
 

@@ -193,8 +193,8 @@ class ScEditT(_Counted):
             self.near += 1
             yield from _neighbour_with_object(fact, value, number)
         if odd:
-            number = counted(len(odd), "neighbour is", "neighbours are")
-            yield row.problem("suspect", f"{number} no object with object, prompt and question")
+            neighbours = counted(len(odd), "neighbour is", "neighbours are")
+            yield row.problem("suspect", f"{neighbours} no object with object, prompt and question")
         drop = [] if known else ["relation"]
         fields = {**data, "neighborhood_not_understood": odd}
         yield from rest(key, fields, [c for c in self._CARRIED if c not in drop])
