@@ -66,7 +66,7 @@ def publish(
             raise UserError("only the format easyedit has lists of KnowEdit", fix="add easyedit to --formats")
         chosen["easyedit"] = chosen_exporter("easyedit", knowedit_lists=True)
     if replace and folder.is_dir() and any(folder.iterdir()):
-        _check_release(folder)
+        release_files(folder)
     summary, cases = survey(split, store), {}
     with atomic_folder(folder, replace=replace) as partial:
         parts = []
@@ -85,8 +85,10 @@ def publish(
     return PublishResult(folder, files, cases, skipped)
 
 
-def _check_release(folder: Path) -> None:
-    """Refuse to replace a folder that is no release, or that holds anything else (a repository's ``.git``, notes).
+def release_files(folder: Path) -> dict[str, str | None]:
+    """The files of a release with their checksums; None for the list of checksums itself.
+
+    Refuses a folder that is no release, or that holds anything else (a repository's ``.git``, notes).
 
     Raises:
         UserError: it is not a release and nothing but that.
@@ -97,16 +99,17 @@ def _check_release(folder: Path) -> None:
             where=str(folder),
             fix="name a new folder",
         )
-    lines = read_text(folder / _CHECKSUMS).splitlines()
-    own_files = {_CHECKSUMS, *(line.partition("  ")[2] for line in lines)}
+    sums = [line.partition("  ") for line in read_text(folder / _CHECKSUMS).splitlines()]
+    own_files: dict[str, str | None] = {_CHECKSUMS: None, **{name: digest for digest, _, name in sums}}
     own_folders = {f"{parent}/" for name in own_files for parent in PurePosixPath(name).parents}
-    if others := sorted(set(_paths_below(folder)) - own_files - own_folders):
+    if others := sorted(set(_paths_below(folder)) - own_files.keys() - own_folders):
         more = f" and {len(others) - 3} more" if len(others) > 3 else ""
         raise UserError(
             f"the folder also holds what is no part of the release: {', '.join(others[:3])}{more}",
             where=str(folder),
             fix="nothing was replaced; move that away or name a new folder",
         )
+    return own_files
 
 
 def _paths_below(folder: Path) -> Iterator[str]:

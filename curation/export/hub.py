@@ -1,0 +1,113 @@
+"""A release on a hub: exactly the files that its checksums name, in one commit, or a list of them and nothing sent.
+
+The access token is that of ``huggingface_hub`` (``hf auth login``, or ``HF_TOKEN``): it is never read, passed or logged
+here. A repository is private unless it is asked to be public.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from curation.export.publish import release_files
+from curation.files.checksums import sha256
+from schemas.core.errors import UserError
+
+CARD = "README.md"
+_REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", re.ASCII)
+_TOKEN = re.compile(r"hf_\w+|(?<=Bearer )\S+")
+
+
+class HubFile(NamedTuple):
+    """A file that is sent: its name in the repository, its size in bytes."""
+
+    name: str
+    size: int
+
+
+def files_to_push(folder: Path) -> list[HubFile]:
+    """What of a release goes to a hub: all of it, card and checksums included.
+
+    Args:
+        folder: As ``scedit split publish`` wrote it.
+
+    Raises:
+        UserError: it is no release, holds anything else, lacks a file, or a file is not what it was when it was written.
+    """
+    files = []
+    for name, digest in release_files(folder).items():
+        path = folder / name
+        if path.is_symlink() or not path.is_file():
+            raise UserError(
+                f"the release lacks its file '{name}'", where=str(folder), fix="write it again: scedit split publish"
+            )
+        if digest is not None and sha256(path) != digest:
+            raise UserError(
+                f"'{name}' is not the file that was released (its checksum is another)",
+                where=str(folder),
+                fix="write the release again: scedit split publish",
+            )
+        files.append(HubFile(name, path.stat().st_size))
+    if CARD not in {file.name for file in files}:
+        raise UserError(
+            "the release has no card, which states its licence",
+            where=str(folder),
+            fix="write it again: scedit split publish",
+        )
+    return sorted(files)
+
+
+def check_repository(name: str) -> None:
+    """Refuse what is no name of a repository.
+
+    Raises:
+        UserError: it is not OWNER/NAME.
+
+    Example:
+        >>> check_repository("me/mini-split")
+    """
+    if not _REPOSITORY.fullmatch(name) or ".." in name or "--" in name:
+        raise UserError(f"'{name}' is no name of a repository", allowed="OWNER/NAME, such as me/mini-split")
+
+
+def push_release(
+    folder: Path,
+    repository: str,
+    *,
+    public: bool = False,
+    message: str = "Release",
+    api: Callable[[], Any] | None = None,
+) -> str:
+    """Send a release to a dataset repository, made where it is not there; returns the address of the commit.
+
+    Args:
+        folder: The release; it is checked first.
+        repository: OWNER/NAME.
+        public: Whether a repository that is made is public.
+        message: Of the commit.
+        api: Makes the client; that of ``huggingface_hub`` where None.
+
+    Raises:
+        UserError: as ``files_to_push`` and ``check_repository``, or the hub cannot be had or refuses.
+    """
+    check_repository(repository)
+    files = files_to_push(folder)
+    try:
+        from huggingface_hub import CommitOperationAdd, HfApi
+    except ImportError:
+        raise UserError(
+            "this needs huggingface_hub, which is not installed", fix="pip install huggingface_hub"
+        ) from None
+    operations = [CommitOperationAdd(path_in_repo=f.name, path_or_fileobj=folder / f.name) for f in files]
+    try:
+        client = (api or HfApi)()
+        client.create_repo(repository, repo_type="dataset", private=not public, exist_ok=True)
+        commit = client.create_commit(repository, operations, commit_message=message, repo_type="dataset")
+    except Exception as error:  # noqa: BLE001 - the client raises errors of its own, of HTTP and of the operating system
+        reason = _TOKEN.sub("[token]", " ".join(str(error).split()))[:300] or type(error).__name__
+        raise UserError(
+            f"the hub did not take it: {reason}", fix="check the name and that you are logged in: hf auth login"
+        ) from None
+    return str(commit.commit_url)
