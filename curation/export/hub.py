@@ -34,7 +34,8 @@ def files_to_push(folder: Path) -> list[HubFile]:
         folder: As ``scedit split publish`` wrote it.
 
     Raises:
-        UserError: it is no release, holds anything else, lacks a file, or a file is not what it was when it was written.
+        UserError: it is no release, holds anything else, lacks a file, or a file is not what was
+            released.
     """
     files = []
     for name, digest in release_files(folder).items():

@@ -22,6 +22,9 @@ class FakeApi:
         self.asked: list[tuple[str, Any]] = []
         self.error = error
 
+    def itself(self) -> FakeApi:
+        return self
+
     def create_repo(self, name: str, **options: Any) -> None:
         self.asked.append(("repo", (name, options)))
 
@@ -42,7 +45,7 @@ def release(tmp_path: Path) -> Path:
 def test_the_whole_release_in_one_commit_private_unless_asked(release: Path) -> None:
     for public in (False, True):
         api = FakeApi()
-        assert push_release(release, "me/two", public=public, message="m", api=lambda: api) == "https://hub/commit/1"
+        assert push_release(release, "me/two", public=public, message="m", api=api.itself) == "https://hub/commit/1"
         (made, (name, options)), (sent, (repo, contents, more)) = api.asked
         assert (made, name, options["private"], options["exist_ok"]) == ("repo", "me/two", not public, True)
         assert (sent, repo, more["commit_message"], more["repo_type"]) == ("commit", "me/two", "m", "dataset")
@@ -63,7 +66,7 @@ def test_a_folder_with_other_files_is_refused(release: Path, name: str) -> None:
     (release / name).write_text("mine")
     api = FakeApi()
     with pytest.raises(UserError, match="also holds what is no part of the release"):
-        push_release(release, "me/two", api=lambda: api)
+        push_release(release, "me/two", api=api.itself)
     assert api.asked == []
 
 
@@ -103,7 +106,7 @@ def test_names_that_are_none(name: str) -> None:
 def test_what_the_hub_says_is_one_sentence_without_a_token(release: Path) -> None:
     api = FakeApi(RuntimeError("401 for hf_abcDEF123\nAuthorization: Bearer s3cr3t"))
     with pytest.raises(UserError) as caught:
-        push_release(release, "me/two", api=lambda: api)
+        push_release(release, "me/two", api=api.itself)
     text = str(caught.value)
     assert "401" in text and "\n" not in text and "hf_abc" not in text and "s3cr3t" not in text
     assert caught.value.__cause__ is None
