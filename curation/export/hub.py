@@ -20,14 +20,14 @@ _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", re.
 _TOKEN = re.compile(r"hf_\w+|(?<=Bearer )\S+")
 
 
-class HubFile(NamedTuple):
+class ReleaseFile(NamedTuple):
     """A file that is sent: its name in the repository, its size in bytes."""
 
     name: str
     size: int
 
 
-def files_to_push(folder: Path) -> list[HubFile]:
+def files_to_push(folder: Path) -> list[ReleaseFile]:
     """What of a release goes to a hub: all of it, card and checksums included.
 
     Args:
@@ -50,7 +50,7 @@ def files_to_push(folder: Path) -> list[HubFile]:
                 where=str(folder),
                 fix="write the release again: scedit split publish",
             )
-        files.append(HubFile(name, path.stat().st_size))
+        files.append(ReleaseFile(name, path.stat().st_size))
     if CARD not in {file.name for file in files}:
         raise UserError(
             "the release has no card, which states its licence",
