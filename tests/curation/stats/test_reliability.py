@@ -7,9 +7,17 @@ import math
 import numpy as np
 import pytest
 
-from curation.stats.bootstrap import Resampling
+from curation.stats.bootstrap import Resampling, draw_counts
 from curation.stats.estimates import Estimate
-from curation.stats.reliability import ceiling, mean_correlation, spearman_brown, width_with_more
+from curation.stats.rating_table import RatingTable
+from curation.stats.reliability import (
+    FEW_DIFFER,
+    _resampled_correlations,
+    ceiling,
+    mean_correlation,
+    spearman_brown,
+    width_with_more,
+)
 from tests.support.stats.rating_tables import NAMES, NONE, table
 
 GAP = math.nan
@@ -81,3 +89,44 @@ def test_raters_who_agree_up_to_rounding_leave_no_interval_without_width() -> No
     estimate = ceiling(table([ratings, ratings]), resampling=Resampling(300))
     assert estimate.value == pytest.approx(1.0) and (estimate.low, estimate.high) == (None, None)
     assert estimate.note
+
+
+def plain_ceilings(ratings: RatingTable, resampling: Resampling) -> list[float]:
+    """Resample by resample, with numpy's correlation."""
+    values, groups = ratings.values, ratings.case_groups
+    members = [np.flatnonzero(groups.of == g) for g in range(len(groups.names))]
+    out = []
+    for counts in draw_counts(len(members), resampling):
+        for row in counts:
+            units = np.concatenate([np.repeat(members[g], int(times)) for g, times in enumerate(row) if times])
+            out.append(mean_correlation(values[units]))
+    return out
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.4])
+@pytest.mark.parametrize("equal", [0.3, 0.9])
+def test_resamples_are_those_of_the_plain_loop(missing: float, equal: float) -> None:
+    rng = np.random.default_rng(5)
+    columns = [
+        [None if rng.random() < missing else 7 if rng.random() < equal else int(rng.integers(1, 8)) for _ in range(14)]
+        for _ in range(3)
+    ]
+    ratings, plan = table(columns), Resampling(200)
+    plain = plain_ceilings(ratings, plan)
+    counts = np.concatenate(list(draw_counts(len(ratings.case_groups.names), plan)))
+    fast = _resampled_correlations(ratings.values, counts[:, ratings.case_groups.of])
+    assert fast == pytest.approx(plain, nan_ok=True, abs=1e-9) and (missing or not np.isnan(fast).all())
+
+
+def test_the_interval_stays_on_the_scale_and_holds_the_value() -> None:
+    rng = np.random.default_rng(6)
+    quality = rng.normal(size=12)
+    ratings = table([np.clip(np.round(4 + quality + rng.normal(size=12)), 1, 7).tolist() for _ in range(3)])
+    estimate = ceiling(ratings, resampling=Resampling(300))
+    assert 0 <= estimate.low < estimate.value < estimate.high <= 1 and "mean correlation" in estimate.note
+
+
+def test_where_most_ratings_are_equal_the_note_says_so() -> None:
+    column = [7.0] * 14 + [1, 2, 3, 4, 5, 6]
+    other = [7.0] * 14 + [2, 1, 4, 3, 6, 5]
+    assert ceiling(table([column, other]), resampling=Resampling(300)).note == FEW_DIFFER
