@@ -7,6 +7,7 @@ the groups counts the others, which few pairs share.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from curation.similarity.rouge import TokenRows, require
@@ -33,13 +34,21 @@ class SharedWords:
     """
 
     def __init__(self, rows: TokenRows) -> None:
-        """Choose the words that become bits: columns go from the rarest word to the commonest."""
+        """Take the texts; nothing is counted before the first pairs are asked for."""
+        self._rows = rows
+
+    @cached_property
+    def _numbers(self) -> int:
+        """How many numbers of bits a text has, for its commonest words: the last columns."""
         np, _ = require()
-        self._rows, columns = rows, rows.matrix.shape[1]
-        share = np.bincount(rows.matrix.indices, minlength=columns) / max(len(rows.size), 1)
+        share = np.bincount(self._rows.matrix.indices, minlength=self._rows.matrix.shape[1]) / len(self._rows.size)
         rarer = np.cumsum(share**2)  # meetings of a pair in a word and all that stand before it, on average
-        number = min(_MOST, -(-int((rarer > 1 / _FEW).sum()) // _BITS))
-        self._numbers, self._first_bit = number, columns - number * _BITS
+        return min(_MOST, -(-int((rarer > 1 / _FEW).sum()) // _BITS))
+
+    @property
+    def _first_bit(self) -> int:
+        """The first column that is a bit."""
+        return int(self._rows.matrix.shape[1]) - self._numbers * _BITS
 
     def pairs(self, left: Ints, right: Ints, least: int, *, cells: int = CELLS) -> Iterator[tuple[Ints, Ints, Ints]]:
         """The pairs that share at least so many words, with the number, in blocks: three arrays of one length.
