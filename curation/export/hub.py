@@ -17,6 +17,7 @@ from schemas.core.errors import UserError
 
 CARD = "README.md"
 _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", re.ASCII)
+_WHOLE = "nothing was sent; name a folder that holds what scedit split publish wrote, and nothing else"
 _TOKEN = re.compile(r"hf_\w+|(?<=Bearer )\S+")
 
 
@@ -38,7 +39,7 @@ def files_to_push(folder: Path) -> list[ReleaseFile]:
             released.
     """
     files = []
-    for name, digest in release_files(folder).items():
+    for name, digest in release_files(folder, fix=_WHOLE).items():
         path = folder / name
         if path.is_symlink() or not path.is_file():
             raise UserError(

@@ -85,10 +85,14 @@ def publish(
     return PublishResult(folder, files, cases, skipped)
 
 
-def release_files(folder: Path) -> dict[str, str | None]:
+def release_files(folder: Path, *, fix: str = "") -> dict[str, str | None]:
     """The files of a release with their checksums; None for the list of checksums itself.
 
     Refuses a folder that is no release, or that holds anything else (a repository's ``.git``, notes).
+
+    Args:
+        folder: As ``publish`` wrote it.
+        fix: What to do where it is not that; the advice of who would replace it where left out.
 
     Raises:
         UserError: it is not a release and nothing but that.
@@ -97,7 +101,7 @@ def release_files(folder: Path) -> dict[str, str | None]:
         raise UserError(
             f"this folder is no release (it has no {_CHECKSUMS}) and was left as it is",
             where=str(folder),
-            fix="name a new folder",
+            fix=fix or "name a new folder",
         )
     sums = [line.partition("  ") for line in read_text(folder / _CHECKSUMS).splitlines()]
     own_files: dict[str, str | None] = {_CHECKSUMS: None, **{name: digest for digest, _, name in sums}}
@@ -107,7 +111,7 @@ def release_files(folder: Path) -> dict[str, str | None]:
         raise UserError(
             f"the folder also holds what is no part of the release: {', '.join(others[:3])}{more}",
             where=str(folder),
-            fix="nothing was replaced; move that away or name a new folder",
+            fix=fix or "nothing was replaced; move that away or name a new folder",
         )
     return own_files
 

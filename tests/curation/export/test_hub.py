@@ -65,9 +65,9 @@ def test_a_folder_with_other_files_is_refused(release: Path, name: str) -> None:
     (release / name).parent.mkdir(parents=True, exist_ok=True)
     (release / name).write_text("mine")
     api = FakeApi()
-    with pytest.raises(UserError, match="also holds what is no part of the release"):
+    with pytest.raises(UserError, match="also holds what is no part of the release") as error:
         push_release(release, "me/two", api=api.itself)
-    assert api.asked == []
+    assert api.asked == [] and "nothing was sent" in str(error.value) and "replaced" not in str(error.value)
 
 
 def test_changed_missing_linked_and_no_release(release: Path, tmp_path: Path) -> None:
