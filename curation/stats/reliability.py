@@ -14,7 +14,6 @@ from curation.stats.rating_table import RatingTable
 MOSTLY_EQUAL = 0.7
 """Share of equal ratings from which on a ceiling's interval says that it holds the truth too seldom."""
 FEW_DIFFER = "most ratings are equal: such intervals held the truth in 87 % and more of simulated studies"
-_LEAST_COMMON = 1e-12
 _CONSTANT = 1e-9  # variance, of that of all ratings of a rater, below which the resampled ones are all equal
 
 
@@ -73,12 +72,12 @@ def ceiling(table: RatingTable, *, k: int | None = None, resampling: Resampling 
     if r <= 0:
         return undefined(name, f"the mean correlation between raters is {r:.3f}, not above 0", n=n, cases=cases)
     blocks = draw_counts(cases, resampling, width=2 * n)
-    draws = np.array([one for counts in blocks for one in _resampled_correlations(values, counts[:, groups.of])])
-    ceilings = np.sqrt(np.maximum(0.0, k * draws / np.maximum(1 + (k - 1) * draws, _LEAST_COMMON)))
-    value = math.sqrt(spearman_brown(r, k))
-    low, high, note = ends_of_spread(ceilings, resampling, cases=cases)
+    draws = [one for counts in blocks for one in np.maximum(_resampled_correlations(values, counts[:, groups.of]), 0.0)]
+    value, *ceilings = (math.sqrt(spearman_brown(float(one), k)) for one in (r, *draws))
+    low, high, note = ends_of_spread(np.array(ceilings), resampling, cases=cases)
     if low is not None:
-        low, high, note = student_ends_of_draws(value, ceilings, FISHER._replace(lowest=0.0), resampling, cases=cases)
+        scale = FISHER._replace(lowest=0.0)
+        low, high, note = student_ends_of_draws(value, np.array(ceilings), scale, resampling, cases=cases)
     seldom = FEW_DIFFER if low is not None and _share_of_commonest(values) >= MOSTLY_EQUAL else ""
     return Estimate(
         name,
