@@ -166,7 +166,7 @@ def cross() -> dict[str, Any]:
     thread, so neither all pairs of an epoch nor all questions of the test part are read.
     """
     from curation.files.artifact_cache import Cache
-    from evaluation.analysis.events.routing import routings_by
+    from benchmarks.support.routing_counts import routings_by
     from evaluation.editors.presets import make_without_model
     from evaluation.editors.routed.serac import Serac
 
