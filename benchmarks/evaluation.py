@@ -110,7 +110,7 @@ def memit(lm: LM, cache: Cache, *, count: int, edits: int = EDITS) -> dict[str, 
         wanted,
         count,
         editor.edit_each,
-        lambda fact: plain.memit(lm, p.layers, fact, texts, seconds, p.lam, search_of(p)),
+        lambda fact: plain.memit(lm, p.layers, [fact], texts, seconds, p.lam, search_of(p)),
     )
     return {"what": f"MEMIT, {len(texts)} templates, layers {list(p.layers)}, λ 100", "facts": which, **result}
 

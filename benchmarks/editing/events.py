@@ -165,8 +165,8 @@ def cross() -> dict[str, Any]:
     All events of the test part are in memory. A pass of the encoder over a pair of texts takes some 30 ms of one
     thread, so neither all pairs of an epoch nor all questions of the test part are read.
     """
-    from curation.files.artifact_cache import Cache
     from benchmarks.support.routing_counts import routings_by
+    from curation.files.artifact_cache import Cache
     from evaluation.editors.presets import make_without_model
     from evaluation.editors.routed.serac import Serac
 

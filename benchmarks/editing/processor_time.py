@@ -98,7 +98,7 @@ class Method:
         if self.name == "rome":
             return plain.rome(lm, p.layer, fact, texts, self.inverse, search_of(p))
         seconds_of = {n: m.second for n, m in moments.items()}
-        return plain.memit(lm, p.layers, fact, texts, seconds_of, p.lam, search_of(p))
+        return plain.memit(lm, p.layers, [fact], texts, seconds_of, p.lam, search_of(p))
 
     def tokens(self, fact: Fact) -> int:
         """Tokens of a pass of the plain way, padding included."""

@@ -122,7 +122,7 @@ class Bench:
             return [plain.rome(self.lm, p.layer, fact, p.templates, self.identity, search_of(p))[0]]
         if name == "memit":
             seconds = dict.fromkeys(p.layers, self.identity)
-            return list(plain.memit(self.lm, p.layers, fact, p.templates, seconds, p.lam, search_of(p))[0])
+            return list(plain.memit(self.lm, p.layers, [fact], p.templates, seconds, p.lam, search_of(p))[0])
         return [plain.ft(self.lm, p.layer, fact, steps=p.steps, lr=p.lr, stop_below=p.stop_below)[0]]
 
     def slowly(self, name: str, editor: Any) -> dict[str, Any]:

@@ -181,7 +181,7 @@ class ModelSteps:
                 return [plain.rome(self.lm, p.layer, fact, p.templates, second, search_of(p))[0]]
             if name == "memit":
                 moments = dict.fromkeys(layers, second)
-                return list(plain.memit(self.lm, layers, fact, p.templates, moments, p.lam, search_of(p))[0])
+                return list(plain.memit(self.lm, layers, [fact], p.templates, moments, p.lam, search_of(p))[0])
             return [plain.ft(self.lm, p.layer, fact, steps=p.steps, lr=p.lr, stop_below=p.stop_below)[0]]
 
         def work() -> None:

@@ -165,24 +165,25 @@ def rome(
 def memit(
     lm: LM,
     layers: Sequence[int],
-    fact: Fact,
+    facts: Sequence[Fact],
     templates: Sequence[str],
     seconds: dict[int, Tensor],
     lam: float,
     settings: SearchSettings,
 ) -> tuple[list[Delta], int]:
-    """One MEMIT edit: a system of the keys' full size is solved for every layer, in float64."""
+    """One MEMIT edit of facts searched one by one: a system of the keys' full size for every layer, in float64."""
     last = lm.block(layers[-1])
-    search = value(lm, layers[-1], fact, templates, settings, module=last)
+    searches = [value(lm, layers[-1], fact, templates, settings, module=last) for fact in facts]
     deltas: list[Delta] = []
     copies = {n: lm.projection(n).weight.detach().clone() for n in layers}
     try:
         for i, layer in enumerate(layers):
-            read = representations(lm, lm.projection(layer), fact, templates)[0]
-            key = ((read[0] + read[1:].mean(0)) / 2).double()[:, None]
-            missing = search.target - representations(lm, last, fact, ["{}"])[1][0]
-            solved = torch.linalg.solve(lam * seconds[layer].double() + key @ key.T, key)
-            change = ((missing.double() / (len(layers) - i))[:, None] @ solved.T).float()
+            reads = [representations(lm, lm.projection(layer), fact, templates)[0] for fact in facts]
+            keys = torch.stack([(read[0] + read[1:].mean(0)) / 2 for read in reads], dim=1).double()
+            now = [representations(lm, last, fact, ["{}"])[1][0] for fact in facts]
+            missing = torch.stack([s.target - state for s, state in zip(searches, now, strict=True)], dim=1)
+            solved = torch.linalg.solve(lam * seconds[layer].double() + keys @ keys.T, keys)
+            change = (missing.double() / (len(layers) - i) @ solved.T).float()
             with torch.no_grad():
                 lm.projection(layer).weight.add_(turned(lm.projection(layer), change))
             deltas.append(DenseDelta(lm.layout.weight(layer), change))
@@ -190,7 +191,7 @@ def memit(
         with torch.no_grad():
             for n, copy in copies.items():
                 lm.projection(n).weight.copy_(copy)
-    return deltas, search.steps
+    return deltas, sum(search.steps for search in searches)
 
 
 def ft(lm: LM, layer: int, fact: Fact, *, steps: int, lr: float, stop_below: float) -> tuple[Delta, int]:

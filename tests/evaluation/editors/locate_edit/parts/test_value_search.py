@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -105,7 +106,7 @@ def test_memory_running_out_in_the_middle_changes_nothing(
         assert a.updates == b.updates and torch.allclose(a.target, b.target, atol=2e-3)
 
 
-def plainly(name: str, lm: LM, editor: Any, request: Fact, folder: Path) -> list[Delta]:
+def plainly(name: str, lm: LM, editor: Any, request: Fact, folder: Path, more: Sequence[Fact] = ()) -> list[Delta]:
     p = editor.params
     if name == "ft":
         return [plain.ft(lm, p.layer, request, steps=p.steps, lr=p.lr, stop_below=p.stop_below)[0]]
@@ -118,7 +119,7 @@ def plainly(name: str, lm: LM, editor: Any, request: Fact, folder: Path) -> list
         return [
             plain.rome(lm, p.layer, request, CONTEXTS, torch.linalg.inv(second[p.layer].double()).float(), settings)[0]
         ]
-    return list(plain.memit(lm, layers, request, CONTEXTS, second, p.lam, settings)[0])
+    return list(plain.memit(lm, layers, more or [request], CONTEXTS, second, p.lam, settings)[0])
 
 
 GIVEN: dict[str, dict[str, Any]] = {
@@ -146,6 +147,21 @@ def test_edits_made_together_decide_as_those_made_alone_the_plain_way(name: str,
     assert lm.weights_digest() == digest
     assert max(gaps) < WITHIN and differing == []
     assert sum(m > 0.5 for m in moves) >= 2, "the edits write something"
+
+
+@pytest.mark.parametrize("kind", ["llama", "gpt2"])
+def test_facts_of_one_memit_edit_are_searched_together_as_they_are_one_by_one(kind: str, tmp_path: Path) -> None:
+    (tmp_path / "corpus.txt").write_text("\n\n".join(shuffled(8)), encoding="utf-8")
+    lm, some = make(kind), requests()[:3]
+    editor = make_editor(
+        "memit", lm, Cache(tmp_path / "cache"), {**GIVEN["memit"], "corpus": str(tmp_path / "corpus.txt")}
+    )
+    ours = list(editor.edit(some).deltas or ())
+    theirs = plainly("memit", lm, editor, some[0], tmp_path, some)
+    alone = plainly("memit", lm, editor, some[0], tmp_path)
+    for a, b, c in zip(ours, theirs, alone, strict=True):
+        assert (a.matrix() - b.matrix()).norm() < 2e-2 * b.matrix().norm()
+        assert (a.matrix() - c.matrix()).norm() > 0.2 * b.matrix().norm(), "the other facts change the edit"
 
 
 def test_half_precision_weights_are_edited_in_float32(tmp_path: Path) -> None:
