@@ -2,8 +2,9 @@
 
 ``python -m benchmarks.open_methods RUN --pack benchmarks/results/open_runs`` writes the folder of each finished method
 of the run to an archive; ``--unpack`` puts such archives back into RUN, so that ``scedit run configs/open.toml`` goes
-on with the methods that are left, on any machine, and asks nothing again. ``--page docs/open-split.md`` writes the
-table, the paired tests and the item analysis of the finished methods between the page's markers.
+on with the methods that are left, on any machine, and asks nothing again; ``--unfinished`` keeps the answers of a
+method that was stopped, too. ``--page docs/open-split.md`` writes the table, the paired tests and the item analysis of
+the finished methods between the page's markers.
 """
 
 from __future__ import annotations
@@ -38,11 +39,11 @@ def finished(run: Run) -> Run:
     return run._replace(editors=whole)
 
 
-def pack(run: Run, folder: Path) -> list[Path]:
-    """Each finished method's folder as an archive (xz), the same bytes for the same answers."""
+def pack(run: Run, folder: Path, *, unfinished: bool = False) -> list[Path]:
+    """Each finished method's folder as an archive (xz), the same bytes for the same answers; or each one's so far."""
     folder.mkdir(parents=True, exist_ok=True)
     archives = []
-    for editor in finished(run).editors:
+    for editor in (run if unfinished else finished(run)).editors:
         assert editor.folder is not None
         archive = folder / f"{editor.folder.path.name}.tar.xz"
         with tarfile.open(archive, "w:xz", preset=9) as file:
@@ -128,6 +129,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="benchmarks.open_methods", description=__doc__)
     parser.add_argument("run", type=Path, help="folder of the run (its out)")
     parser.add_argument("--pack", type=Path, help="folder for the archives of finished methods")
+    parser.add_argument("--unfinished", action="store_true", help="archive the others' answers so far, too")
     parser.add_argument("--unpack", type=Path, help="folder whose archives go into the run")
     parser.add_argument("--page", type=Path, help="the page that gets the figures")
     options = parser.parse_args(arguments)
@@ -139,7 +141,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     run = load_run(options.run)
     if options.pack is not None:
-        for archive in pack(run, options.pack):
+        for archive in pack(run, options.pack, unfinished=options.unfinished):
             sys.stdout.write(f"{archive}\n")
     if options.page is not None:
         text = "\n\n".join(_parts(finished(run)))

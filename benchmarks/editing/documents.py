@@ -235,7 +235,7 @@ def searched_one_by_one(lm: LM, editor: Any, facts: Sequence[Fact]) -> Sequence[
 
 def memit(lm: LM, *, documents: int = 24, plain: int = 3) -> dict[str, Any]:
     """Documents with five statements each: `edit_groups` against `edit` of each, and against published code's way."""
-    editor: Any = make_editor("memit", lm, Cache(cache_dir()))
+    editor: Any = make_editor("memit", lm, Cache(cache_dir()), {"lam": 100.0})
     groups = groups_of(documents)
     editor.edit(groups[0][:1])
     published, one_by_one = timed(lambda: [searched_one_by_one(lm, editor, f) for f in fact_groups(plain)])

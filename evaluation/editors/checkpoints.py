@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from curation.files.checksums import remembered_sha256
 from evaluation.editors.base import Editor
 from evaluation.editors.training_data import TrainingData
+from schemas.core.errors import UserError
 
 SHIPPED = "shipped:"
 
@@ -47,10 +48,23 @@ class CheckpointEditor(Editor):
 
     @classmethod
     def checkpoint_path(cls, name: str) -> Path:
-        """Where a named checkpoint lies."""
-        if name.startswith(SHIPPED):
-            return Path(str(files(cls.shipped_in) / name.removeprefix(SHIPPED)))
-        return Path(name).expanduser()
+        """Where a named checkpoint lies.
+
+        Raises:
+            UserError: no such file comes with the program.
+        """
+        if not name.startswith(SHIPPED):
+            return Path(name).expanduser()
+        folder = files(cls.shipped_in)
+        known = sorted(SHIPPED + file.name for file in folder.iterdir() if file.name.endswith(".safetensors"))
+        if name not in known:
+            raise UserError(
+                f"no trained file '{name}' of this method comes with the program",
+                where="params.checkpoint",
+                allowed=", ".join(known),
+                fix="take one of these, or name a file of your own",
+            )
+        return Path(str(folder / name.removeprefix(SHIPPED)))
 
     @property
     def components(self) -> Mapping[str, str]:

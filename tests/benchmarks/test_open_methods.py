@@ -36,6 +36,17 @@ def test_archives_bring_the_same_answers_back(folder: Path, tmp_path: Path) -> N
     assert benchmark.unpack(tmp_path / "a", empty) == [], "what stands there is left alone"
 
 
+def test_answers_of_a_stopped_method_are_kept_where_that_is_asked_for(folder: Path, tmp_path: Path) -> None:
+    run = load_run(folder)
+    first = run.editors[1]
+    half = first._replace(results=dict(list(first.results.items())[:3]))
+    stopped = run._replace(editors=(run.editors[0], half))
+    assert [p.name for p in benchmark.pack(stopped, tmp_path / "a")] == [
+        f"{stopped.editors[0].folder.path.name}.tar.xz"
+    ]  # type: ignore[union-attr]
+    assert len(benchmark.pack(stopped, tmp_path / "b", unfinished=True)) == 2
+
+
 def test_the_page_shows_finished_methods_alone(folder: Path, tmp_path: Path) -> None:
     run = load_run(folder)
     first = run.editors[1]

@@ -61,11 +61,16 @@ class Elken(FormatReader):
             roles=(EventRole(role="subject", entity=_entity(subject)),) if subject else (),
             source=self.upstream.source(data.get("edit_id")),
         )
+        scopes: dict[tuple[str, str], Scope] = {}
         for part, scope in SCOPE_LISTS.items():
-            for question in data["fact"][part]:
-                yield from self._fact(key, question, scope, row)
-            for question in data["tendency"][part]:
-                yield from self._tendency(key, question, scope, row)
+            for kind, read in (("fact", self._fact), ("tendency", self._tendency)):
+                for question in data[kind][part]:
+                    text = text_of(question, "question")
+                    if (before := scopes.setdefault((kind, text), scope)) == scope:
+                        yield from read(key, question, scope, row)
+                        continue
+                    what = f"the {kind} question {text!r} is both in and out of scope of its event"
+                    yield Problem(row.where, "contradictory", f"{what}; the first counts: {before}", key)
         yield from rest(key, data, self._CARRIED)
 
     def _fact(self, event: str, question: dict[str, Any], scope: Scope, row: Row) -> Iterator[RowItem]:

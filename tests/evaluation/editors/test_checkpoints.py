@@ -23,8 +23,11 @@ def test_support_is_wanted_only_without_a_checkpoint(kind: type[CheckpointEditor
 
 @pytest.mark.parametrize("kind", [Mend, Serac])
 def test_a_name_means_a_file_or_one_of_the_package(kind: type[CheckpointEditor]) -> None:
-    shipped = kind.checkpoint_path("shipped:x.safetensors")
-    assert shipped.name == "x.safetensors" and shipped.parent.joinpath("__init__.py").is_file()
+    with pytest.raises(UserError, match="no trained file 'shipped:x.safetensors' of this method") as error:
+        kind.checkpoint_path("shipped:x.safetensors")
+    name = str(error.value.allowed).split(", ")[0]
+    shipped = kind.checkpoint_path(name)
+    assert name == f"shipped:{shipped.name}" and shipped.is_file() and shipped.parent.joinpath("__init__.py").is_file()
     assert kind.__module__.startswith(kind.shipped_in + ".")
     assert kind.checkpoint_path("~/x") == Path.home() / "x"
 

@@ -30,6 +30,21 @@ EVENT: dict[str, Any] = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize("kind", ["fact", "tendency"])
+def test_a_question_in_both_scopes_is_named_and_counts_as_in_scope(kind: str, tmp_path: Path) -> None:
+    row = copy.deepcopy(EVENT)
+    row[kind]["local_qas"].append({**row[kind]["qas"][0]})
+    result = one(tmp_path, row)
+    (problem,) = result.problems
+    text = row[kind]["qas"][0]["question"]
+    assert problem.kind == "contradictory"
+    assert f"the {kind} question {text!r} is both in and out of scope of its event; the first counts: in" in str(
+        problem
+    )
+    kept = [q for q in of(result, FactQuestion if kind == "fact" else TendencyQuestion) if q.text == text]
+    assert [q.scope for q in kept] == ["in"]
+
+
 def with_fact(**changes: Any) -> dict[str, Any]:
     row = copy.deepcopy(EVENT)
     row["fact"]["qas"][0] |= changes
