@@ -83,6 +83,7 @@ def test_restored_whatever_happens(tiny: LM, error: type[BaseException]) -> None
 def test_ctrl_c_while_weights_are_restored(tiny: LM, stays: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     digest, real, calls = tiny.weights_digest(), torch.Tensor.copy_, 0
     deltas = [low_rank(tiny, 0), dense(tiny, 1), low_rank(tiny, 2)]
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores Ctrl-C
 
     def copy(weight: torch.Tensor, kept: torch.Tensor) -> torch.Tensor:
         nonlocal calls
@@ -91,13 +92,16 @@ def test_ctrl_c_while_weights_are_restored(tiny: LM, stays: bool, monkeypatch: p
             signal.raise_signal(signal.SIGINT)
         return real(weight, kept)
 
-    with pytest.raises(KeyboardInterrupt), ExitStack() as stack:
-        if stays:
-            stack.enter_context(DeltaStack(tiny.model)).add(deltas)
-        else:
-            stack.enter_context(applied(tiny.model, deltas))
-        assert tiny.weights_digest() != digest
-        monkeypatch.setattr(torch.Tensor, "copy_", copy)
+    try:
+        with pytest.raises(KeyboardInterrupt), ExitStack() as stack:
+            if stays:
+                stack.enter_context(DeltaStack(tiny.model)).add(deltas)
+            else:
+                stack.enter_context(applied(tiny.model, deltas))
+            assert tiny.weights_digest() != digest
+            monkeypatch.setattr(torch.Tensor, "copy_", copy)
+    finally:
+        signal.signal(signal.SIGINT, before)
     monkeypatch.undo()
     assert calls == 5, "three weights, two of them in two goes"
     assert tiny.weights_digest() == digest and torch.is_grad_enabled()
