@@ -182,7 +182,7 @@ def memit(
             keys = torch.stack([(read[0] + read[1:].mean(0)) / 2 for read in reads], dim=1).double()
             now = [representations(lm, last, fact, ["{}"])[1][0] for fact in facts]
             missing = torch.stack([s.target - state for s, state in zip(searches, now, strict=True)], dim=1)
-            solved = torch.linalg.solve(lam * seconds[layer].double() + keys @ keys.T, keys)
+            solved = torch.linalg.solve(lam * seconds[layer].to(keys) + keys @ keys.T, keys)
             change = (missing.double() / (len(layers) - i) @ solved.T).float()
             with torch.no_grad():
                 lm.projection(layer).weight.add_(turned(lm.projection(layer), change))
