@@ -37,6 +37,13 @@ LOADERS = Registry(
         "elken",
         "mulfe",
         "mulfe-specificity",
+        "mquake-hops",
+        "ripple-probes",
+        "knowedit-probes",
+        "qaedit",
+        "wikibigedit",
+        "ultraeditbench",
+        "uniedit",
     ),
 )
 
@@ -67,6 +74,10 @@ _SIGNS: tuple[tuple[str, frozenset[str]], ...] = (
     ("knowedit", frozenset({"subject", "prompt", "target_new", "locality"})),
     ("knowedit", frozenset({"text", "labels", "concept"})),
     ("counterfact-flat", frozenset({"ground_truth", "target_new", "prompt"})),
+    ("qaedit", frozenset({"subject", "prompt", "target", "locality"})),
+    ("wikibigedit", frozenset({"subject", "update", "ans"})),
+    ("ultraeditbench", frozenset({"subject", "prompt", "ans", "rephrase_prompt"})),
+    ("uniedit", frozenset({"edit", "generality", "locality"})),
     ("elken", frozenset({"event", "event_type", "fact", "tendency"})),
     ("mulfe", frozenset({"doc", "probes"})),
     ("mulfe", frozenset({"doc", "generated_probes"})),
@@ -112,8 +123,9 @@ def _shape(data: dict[str, Any]) -> str | None:
     if shape := next((name for name, fields in _SIGNS if fields <= data.keys()), None):
         return shape
     tasks = [value for value in data.values() if isinstance(value, dict)]
-    if tasks and len(tasks) == len(data) and all(_shape(value) == "knowedit" for value in tasks):
-        return "knowedit"
+    if tasks and len(tasks) == len(data):
+        inside = {_shape(value) for value in tasks}
+        return next((name for name in ("knowedit", "uniedit") if inside == {name}), None)
     return None
 
 

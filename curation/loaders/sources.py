@@ -93,6 +93,11 @@ MULFE = Upstream(
     },
 )
 MULFE_SPECIFICITY = Upstream("MULFE (questions of TriviaQA)", "Apache-2.0", "https://github.com/wchrepo/mulfe")
+_UNSTATED = "not stated here: see the data set's card"
+QAEDIT = Upstream("QAEdit", _UNSTATED, "https://huggingface.co/datasets/WenDingY/QAEdit")
+WIKIBIGEDIT = Upstream("WikiBigEdit", _UNSTATED, "https://huggingface.co/datasets/lukasthede/WikiBigEdit")
+ULTRAEDITBENCH = Upstream("UltraEditBench", _UNSTATED, "https://huggingface.co/datasets/XiaojieGu/UltraEditBench")
+UNIEDIT = Upstream("UniEdit", _UNSTATED, "https://github.com/qizhou000/UniEdit")
 OWN = Upstream("your own file", "not stated")
 
 UPSTREAM: dict[str, Upstream] = {
@@ -115,6 +120,13 @@ UPSTREAM: dict[str, Upstream] = {
     "elken": ELKEN,
     "mulfe": MULFE,
     "mulfe-specificity": MULFE_SPECIFICITY,
+    "mquake-hops": MQUAKE,
+    "ripple-probes": RIPPLE,
+    "knowedit-probes": KNOWEDIT,
+    "qaedit": QAEDIT,
+    "wikibigedit": WIKIBIGEDIT,
+    "ultraeditbench": ULTRAEDITBENCH,
+    "uniedit": UNIEDIT,
 }
 """The source of each format's records."""
 

@@ -48,9 +48,15 @@ def _of_document_case(case: DocumentCase) -> Texts:
         ("document", case.document.key): case.document.text,
         ("entity", case.document.key): " / ".join((str(case.document.entity), *case.document.further_names)),
     }
+    if case.document.statements:
+        texts["statements", case.document.key] = str(
+            [(s.subject, s.prompt, s.target) for s in case.document.statements]
+        )
     for probe in case.probes:
         texts |= {("probe", probe.key): probe.query, ("answer", probe.key): str(probe.answers)}
         texts |= {("level and tags", probe.key): f"{probe.level} {probe.tags}"}
+        asked = [probe.group, probe.old_answer, *((p.query, p.answers) for p in probe.premises)]
+        texts |= {("group, old answer, premises", probe.key): str(asked)} if any(asked) else {}
     return texts
 
 

@@ -41,15 +41,17 @@ def cloze_hint(query: str) -> ClozeHint:
     return ClozeHint(before.rstrip(), " " if before != before.rstrip() else "")
 
 
-def cloze_probe(purpose: str, item: str, query: str, answer: str, choice: DocumentChoice) -> ScoreProbe:
-    """Ask how probable the answer to a query is, and whether greedy writing would begin with it."""
+def cloze_probe(
+    purpose: str, item: str, query: str, answer: str | tuple[str, ...], choice: DocumentChoice
+) -> ScoreProbe:
+    """Ask how probable an answer to a query is, or each of several, and whether greedy writing would begin with it."""
     prompt = prompt_of(query, choice)
     return ScoreProbe(
         purpose=purpose,
         item=item,
         prompt=prompt.text,
         separator=prompt.separator,
-        targets=(answer,),
+        targets=(answer,) if isinstance(answer, str) else answer,
         instruction=choice.instruction,
         greedy=True,
     )

@@ -2,5 +2,5 @@
 
 from schemas.core.registry import Registry
 
-SIMPLIFIERS = Registry("simplifier", shipped=("file", "ner_qg", "openie", "qg"))
+SIMPLIFIERS = Registry("simplifier", shipped=("file", "ner_qg", "openie", "qg", "stated"))
 """Strategies by name; others add theirs through the entry-point group ``scedit.simplifier``."""

@@ -161,7 +161,8 @@ def kept_statements(simplifier: Simplifier, document: Document, cache: Cache) ->
 
 
 def _cache_key(identity: str, document: Document) -> dict[str, str]:
-    return {"document": document.text, "strategy": identity}
+    given = [f"{s.subject}\n{s.prompt}\n{s.target}" for s in document.statements]
+    return {"document": document.text, "strategy": identity, **({"statements": "\n\n".join(given)} if given else {})}
 
 
 def with_simplification(method: Any, simplifier: Simplifier, documents: Sequence[Any]) -> SimplifiedEditor:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import SerializerFunctionWrapHandler, field_validator, model_serializer
 
 from schemas.core.records import Key, Record, Text
+from schemas.documents.statement import Group, Premise, Statement
 from schemas.documents.tags import Tag
 from schemas.facts import Source
 from schemas.text.folding import fold
@@ -22,6 +23,11 @@ _BLANK = re.compile("_{3,}")
 _NO_WORD = re.compile(r"[\W_]+")
 
 
+def _without_empty(stored: dict[str, Any], *names: str) -> dict[str, Any]:
+    """A record's fields without some that hold nothing: records keep the id that they had before the fields were."""
+    return {name: value for name, value in stored.items() if name not in names or value not in (None, (), [])}
+
+
 class Document(Record):
     """An edit in free text: about two sentences that a model shall know.
 
@@ -30,6 +36,8 @@ class Document(Record):
         entity: What it is about, where the source says so.
         further_names: Other names of what it is about: of a second thing, or of the same; nothing is stored where there
             are none.
+        statements: What it states, where its source says so (benchmarks of single facts); nothing is stored where there
+            are none. ``simplify = "stated"`` hands them to methods for facts.
         title: Title of the page that it was taken from.
         source: Where it comes from; ``date`` is that of the page.
     """
@@ -38,13 +46,13 @@ class Document(Record):
     text: Text
     entity: Text | None = None
     further_names: tuple[Text, ...] = ()
+    statements: tuple[Statement, ...] = ()
     title: Text | None = None
     source: Source
 
     @model_serializer(mode="wrap")
     def _as_before(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        stored: dict[str, Any] = serialize(self)
-        return stored if self.further_names else {name: x for name, x in stored.items() if name != "further_names"}
+        return _without_empty(serialize(self), "further_names", "statements")
 
     @property
     def statement(self) -> str:
@@ -67,6 +75,10 @@ class DocumentProbe(Record):
         accepted: Other answers that are right, too.
         level: 1 (literal), 2 (paraphrase) or 3 (reasoning); None where the source does not say.
         tags: What is asked for, by which inference, which hard case.
+        group: Which consequence of the edit it asks for, in benchmarks that say so.
+        old_answer: The answer that was right before the edit.
+        premises: What a model has to know already, or the answer says nothing about the edit: the other steps of a hop.
+            Nothing is stored where there is no group, old answer or premise.
     """
 
     kind: ClassVar[str] = "document_probe"
@@ -76,6 +88,13 @@ class DocumentProbe(Record):
     accepted: tuple[Text, ...] = ()
     level: Level | None
     tags: tuple[Tag, ...] = ()
+    group: Group | None = None
+    old_answer: Text | None = None
+    premises: tuple[Premise, ...] = ()
+
+    @model_serializer(mode="wrap")
+    def _as_before(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return _without_empty(serialize(self), "group", "old_answer", "premises")
 
     @field_validator("tags")
     @classmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from curation.loaders.base import FormatReader, Loader, Row, RowItem
 from curation.loaders.fields import rest, template, text_of, wikidata
@@ -36,10 +36,8 @@ class RippleEdits(FormatReader):
     def make(self, row: Row) -> Iterator[RowItem]:
         """The fact, the edit as published, and an extra for each group of queries that is not empty."""
         data, edit = row.data, row.data["edit"]
-        sentence, before = text_of(edit, "prompt"), edit.get("original_fact") or None
-        cloze, new = _split_sentence(sentence, text_of(before, "prompt") if before else None)
-        subject = _subject(cloze, edit, data)
-        old = None if before is None else _split_sentence(text_of(before, "prompt"), sentence)[1]
+        before = edit.get("original_fact") or None
+        subject, cloze, new, old = split_edit(data)
         if old is None:
             self._tally.add("no old object: kept as a fact that is not to be edited", row)
         target = Object(text=new, wikidata=wikidata(edit.get("target_id")))
@@ -61,6 +59,28 @@ class RippleEdits(FormatReader):
         for spelling, name in groups.items():
             if data.get(spelling):
                 yield Extra.holding(f"{key}/extra/{slug(name)}", data[spelling], subject_key=key, name=name)
+
+
+class EditWords(NamedTuple):
+    """An edit's sentence taken apart; ``old`` is None where the record names no earlier fact."""
+
+    subject: str
+    cloze: str
+    new: str
+    old: str | None
+
+
+def split_edit(data: dict[str, Any]) -> EditWords:
+    """The edit of a record, read out of its sentences.
+
+    Raises:
+        ValueError: subject or object cannot be told from them.
+    """
+    edit = data["edit"]
+    sentence, before = text_of(edit, "prompt"), edit.get("original_fact") or None
+    cloze, new = _split_sentence(sentence, text_of(before, "prompt") if before else None)
+    old = None if before is None else _split_sentence(text_of(before, "prompt"), sentence)[1]
+    return EditWords(_subject(cloze, edit, data), cloze, new, old)
 
 
 def _split_sentence(sentence: str, other: str | None) -> tuple[str, str]:

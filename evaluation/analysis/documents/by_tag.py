@@ -13,6 +13,7 @@ from evaluation.metrics.pooled import pooled_interval
 from evaluation.runs.results import Run
 from schemas.cases import DocumentCase
 from schemas.documents.document import DocumentProbe, plain_words
+from schemas.documents.statement import KEPT
 from schemas.documents.tags import TAGS
 
 FEWEST = 15
@@ -53,10 +54,10 @@ def by_tag(run: Run, scores: Scores, *, fewest: int = FEWEST) -> tuple[TagRow, .
 
 
 def asked_probes(run: Run) -> list[tuple[str, DocumentProbe]]:
-    """The probes of a run's cases that can be scored (one blank at the most), with the keys of these."""
+    """The probes of a run's cases that EM scores, with the keys of these: of one blank at the most, and not kept."""
     wanted = set(run.cases)
     cases = [case for case in run.split.all_cases if isinstance(case, DocumentCase) and case.key in wanted]
-    return [(case.key, probe) for case in cases for probe in case.probes if probe.blanks < 2]
+    return [(c.key, probe) for c in cases for probe in c.probes if probe.blanks < 2 and probe.group not in KEPT]
 
 
 def _row(tag: str, asked: Asked, run: Run, scores: Scores) -> TagRow:

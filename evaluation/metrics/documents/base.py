@@ -11,6 +11,7 @@ from evaluation.metrics.generation import Generation
 from schemas.answers import CaseScores, ItemScore, TargetScore
 from schemas.cases import DocumentCase
 from schemas.documents.document import DocumentProbe, Level, is_literal
+from schemas.documents.statement import KEPT, Group
 from schemas.probes import Probe, ScoreProbe
 
 SEVERAL_BLANKS = "the query has several blanks and one answer"
@@ -22,6 +23,7 @@ class DocumentMetric(CaseMean):
     Attributes:
         level: Only probes of this level; None for all, those without a level among them.
         literal: Only probes that stand in their document word for word (the definition of level 1).
+        group: Only probes of this group; None for all but those whose answers an edit should leave alone.
 
     Args:
         generation: How probes are asked: its ``documents``.
@@ -32,6 +34,7 @@ class DocumentMetric(CaseMean):
     asks_for_texts: ClassVar[bool] = True
     level: ClassVar[Level | None] = None
     literal: ClassVar[bool] = False
+    group: ClassVar[Group | None] = None
 
     def __init__(self, generation: Generation = Generation()) -> None:  # noqa: B008 - a value
         self.choice = generation.documents
@@ -41,7 +44,9 @@ class DocumentMetric(CaseMean):
         return [
             probe
             for probe in case.probes
-            if self.level in (None, probe.level) and (not self.literal or is_literal(probe, case.document))
+            if self.level in (None, probe.level)
+            and (probe.group == self.group if self.group is not None else probe.group not in KEPT)
+            and (not self.literal or is_literal(probe, case.document))
         ]
 
     def probe_of(self, probe: DocumentProbe) -> Probe:
@@ -92,6 +97,16 @@ def read_answer(asked: ScoreProbe, answers: Answers) -> tuple[TargetScore | None
         return None, values
     assert answer is not None
     return answer.targets[0], TRUNCATED if answer.truncated else ""
+
+
+def read_answers(asked: ScoreProbe, answers: Answers) -> tuple[tuple[TargetScore, ...], str]:
+    """The scores of all targets of a probe; or none, and why. The reason is also that of a truncated prompt."""
+    answer = answers.get(asked.id)
+    values = target_values(asked, answer, "sum")
+    if isinstance(values, str):
+        return (), values
+    assert answer is not None
+    return answer.targets, TRUNCATED if answer.truncated else ""
 
 
 Better = Literal["higher", "lower"]
