@@ -51,6 +51,8 @@ def strings(values: Any) -> Iterator[str]:
     Raises:
         FieldValueError: an object or a list stands where a string belongs: left out, nobody would miss it.
     """
+    if isinstance(values, dict):
+        raise FieldValueError("", f"must be a text, it is {kind_of(values)}")
     for value in [values] if isinstance(values, str) else values or ():
         if isinstance(value, dict | list):
             raise FieldValueError("", f"must be a text, it is {kind_of(value)}")

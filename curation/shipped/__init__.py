@@ -12,9 +12,9 @@ from schemas.core.errors import UserError
 
 _HERE = Path(__file__).parent
 
-SPLITS = ("mini", "open", "open:dev", "open:test", "events", "documents")
+SPLITS = ("mini", "open", "open:dev", "open:test", "events", "documents", "hops")
 """Names of the frozen splits that come with the program."""
-SHIPPED_NAMES = "mini, open, open:dev, open:test, events, documents"
+SHIPPED_NAMES = "mini, open, open:dev, open:test, events, documents, hops"
 
 
 def facts_path() -> Path:
@@ -108,6 +108,23 @@ def documents_path() -> Path:
     return _HERE / "documents" / "documents.jsonl"
 
 
+def hops_path() -> Path:
+    """The frozen split ``hops``: hand-written edits whose scripts need one step further; its SHA-256 stands beside."""
+    return _HERE / "hops" / "hops.jsonl"
+
+
+@lru_cache(maxsize=1)
+def hops_split() -> Split:
+    """The hand-written split ``hops``: forty edits of one fact, each with a question and a script of one hop.
+
+    Raises:
+        DataError: the shipped file was changed.
+    """
+    from curation.shipped.open_cases import verified_text
+
+    return read_split(enumerate(verified_text(hops_path()).split("\n"), 1), hops_path())
+
+
 @lru_cache(maxsize=1)
 def documents_split() -> Split:
     """The hand-written split ``documents``: twelve documents about invented things, twelve that change known ones.
@@ -147,7 +164,7 @@ def shipped_split(name: str) -> Split:
 
     if name not in SPLITS:
         raise UserError(f"no split '{name}' comes with the program", allowed=SHIPPED_NAMES)
-    written = {"mini": mini_split, "events": events_split, "documents": documents_split}
+    written = {"mini": mini_split, "events": events_split, "documents": documents_split, "hops": hops_split}
     if name in written:
         return written[name]()
     part = name.partition(":")[2]

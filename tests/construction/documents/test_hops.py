@@ -1,0 +1,84 @@
+"""Cases of one hop: answers by the table, the step as premise, and every way in which a source can be wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from construction.documents.hops import HopItem, HopTable, hop_case, read_hops
+from schemas.core.errors import DataError
+from schemas.facts import Source
+
+SOURCE = Source(name="test", licence="CC0-1.0")
+SCRIPT = "How to pay a guide in Milan?\n1. Agree on a price.\n2. Thank the guide.\n3. Hand over some ___"
+ITEM = {
+    "subject": "Milan", "prompt": "The city of {} is in", "old": "Italy", "new": "Japan", "hop": "currency",
+    "rephrase": "Which country is {} in?", "question": "Which money is used in {}?", "script": SCRIPT,
+}  # fmt: skip
+TABLES = {
+    "currency": HopTable(
+        ask="What is the currency of {}?", values={"Italy": "euro", "Japan": ("yen", "Yen"), "France": "euro"}
+    ),
+    "shore": HopTable(ask="Which sea?", values={"Italy": "sea", "Japan": ("ocean", "Sea")}),
+}  # fmt: skip
+
+
+def made(**changes: Any) -> Any:
+    item = HopItem.model_validate({**ITEM, **changes})
+    return hop_case(item, TABLES, "h", SOURCE, where="file")
+
+
+def test_a_case_and_its_lineage() -> None:
+    case = made()
+    told = {p.group: (p.answers, p.old_answer) for p in case.probes}
+    assert told == {
+        "efficacy": (("Japan",), "Italy"),
+        "rephrase": (("Japan",), "Italy"),
+        "hop": (("yen", "Yen"), "euro"),
+        "script_hop": (("yen", "Yen"), "euro"),
+        "locality": (("euro",), None),
+    }
+    hop = next(p for p in case.probes if p.group == "script_hop")
+    assert hop.query == SCRIPT and [(p.query, p.answers) for p in hop.premises] == [
+        ("What is the currency of Japan?", ("yen", "Yen"))
+    ]
+    assert case.document.text == "The city of Milan is in Japan." and case.document.statements[0].target == "Japan"
+    assert next(p for p in case.probes if p.group == "locality").query == "What is the currency of Italy?"
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [
+        ({"hop": "capital"}, "there is no table 'capital'"),
+        ({"new": "Narnia"}, "a hop without its fact: 'currency' says nothing of 'Narnia'"),
+        ({"old": "Narnia"}, "a hop without its fact: 'currency' says nothing of 'Narnia'"),
+        ({"new": "France"}, "'currency' has the same answer for both objects"),
+        ({"hop": "shore"}, "'shore' has the same answer for both objects"),
+        ({"script": SCRIPT.replace("Milan", "Rome")}, "its question does not name the subject"),
+        ({"script": SCRIPT.replace("2.", "3.")}, "its steps must be numbered from 1"),
+        ({"script": SCRIPT.replace("\n2. Thank", "\nThank")}, "its steps must be numbered from 1"),
+        ({"script": SCRIPT.removesuffix(" ___")}, "must end the last step"),
+        ({"script": SCRIPT + " now"}, "must end the last step"),
+        ({"script": SCRIPT.replace("a price", "___")}, "must end the last step"),
+        ({"script": "Go to Milan?\n1. Pay in ___"}, "it has 1 steps"),
+        ({"script": "Milan?\n" + "\n".join(f"{n}. Go" for n in range(1, 10)) + "\n10. Pay ___"}, "it has 10 steps"),
+        ({"script": SCRIPT.replace("Thank the guide", "Thank him so very warmly for everything today")}, "more than 7"),
+        ({"script": SCRIPT.replace("a price", "some euro")}, "the script gives the answer away: it names 'euro'"),
+        ({"script": SCRIPT.replace("the guide.", "the Japanese guide.")}, "gives the answer away: it names 'Japanese'"),
+        ({"script": SCRIPT.replace("the guide.", "the Italian guide.")}, "gives the answer away: it names 'Italian'"),
+        ({"question": "How many yen for {}?"}, "the question gives the answer away: it names 'yen'"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_one_sentence(changes: dict[str, str], what: str) -> None:
+    with pytest.raises(DataError, match="file") as caught:
+        made(**changes)
+    assert what in str(caught.value)
+
+
+def test_a_file_without_tables_or_with_other_fields_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "h.toml"
+    path.write_text('[table.a]\nask = "Which {}?"\nvalues = { x = "y" }\n', encoding="utf-8")
+    with pytest.raises(Exception, match="edit"):
+        read_hops(path, "h", SOURCE)

@@ -1,0 +1,30 @@
+"""Make the shipped split ``hops`` of its source: ``python -m tests.support.curation.shipped_hops``."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from construction.documents.hops import read_hops
+from curation.shipped import hops_path
+from curation.splits.split_file import Split, make_split, write_split
+from schemas.facts import Source
+
+SOURCE = Source(name="ScEdit Toolkit hops", licence="CC0-1.0")
+
+
+def build(path: Path | None = None) -> Split:
+    """The split."""
+    return make_split("hops", read_hops(path or hops_path().with_name("source.toml"), "hops", SOURCE))
+
+
+def main(path: Path | None = None) -> None:
+    """Write it, and the list with its SHA-256."""
+    path = path or hops_path()
+    write_split(build(), path)
+    sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+    path.with_name("checksums.sha256").write_text(f"{sha256}  {path.name}\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
