@@ -30,6 +30,10 @@ COMMANDS: dict[str, Command | Group] = {
         "construction.cli.construct_documents:construct_documents",
         "Have a model write probes of three levels about documents.",
     ),
+    "data construct-hops": Command(
+        "construction.cli.construct_hops:construct_hops",
+        "Build edits whose scripts need one step further, from tables.",
+    ),
     "data specificity": Command(
         "evaluation.cli.specificity:specificity",
         "Draw questions that a model answers before any edit.",

@@ -14,7 +14,7 @@ from curation.splits.split_file import Split
 from schemas.cases import DocumentCase
 from schemas.core.config import read_toml, validate
 from schemas.core.errors import DataError
-from tests.support.curation.shipped_hops import build, main
+from tests.support.documents.shipped_hops import build, main
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Make the shipped split ``hops`` of its source: ``python -m tests.support.curation.shipped_hops``."""
+"""Make the shipped split ``hops`` of its source: ``python -m tests.support.documents.shipped_hops``."""
 
 from __future__ import annotations
 
