@@ -63,8 +63,8 @@ def test_a_split_that_a_command_line_names(tmp_path: Path, monkeypatch: pytest.M
         open_named_split("mini", tmp_path / "s.duckdb")  # of the store, which has none
     with pytest.raises(
         UserError,
-        match="there is no split file 'none.jsonl'; allowed: mini, open, open:dev, open:test, events, documents, hops, or a "
-        "split file",
+        match="there is no split file 'none.jsonl'; allowed: mini, open, open:dev, open:test, events, documents, hops, "
+        "or a split file",
     ):
         open_named_split("none.jsonl")
     with pytest.raises(UserError, match="allowed: that"):

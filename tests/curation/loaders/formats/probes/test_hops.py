@@ -39,7 +39,7 @@ KNOWEDIT: dict[str, Any] = {
     "subject": "Ada", "prompt": "The mother of Ada is", "target_new": "Una", "ground_truth": [["Ina", "Ina B."]],
     "portability": {"Reasoning": [{"prompt": "The aunt of Ada is", "ground_truth": [["Ola"], ["Ula"]]}],
                     "Surprise": [{"prompt": "Oh", "ground_truth": "ah"}]},
-    "locality": {"Forgetfulness": [{"prompt": "The father of Ada is", "ground_truth": "Udo"}]},
+    "locality": {"Forgetfulness": [{"prompt": "The father of Ada is", "ground_truth": "Uwe"}]},
 }  # fmt: skip
 
 
@@ -88,9 +88,9 @@ def test_lists_of_knowedit_by_name_and_others_as_extras(tmp_path: Path) -> None:
     assert told == [
         ("efficacy", ("Una",), "Ina"),
         ("hop", ("Ola", "Ula"), None),
-        ("forgetfulness", ("Udo",), None),
+        ("forgetfulness", ("Uwe",), None),
     ]
     assert [e.value for e in of(read, Extra)] == [{"Surprise": KNOWEDIT["portability"]["Surprise"]}]
     assert "'Surprise'" in read.problems[0].what
-    passage = one(tmp_path, {"text": "t", "labels": "He studied in Rovo.", "concept": "Udo"}, format="knowedit-probes")
+    passage = one(tmp_path, {"text": "t", "labels": "He studied in Rovo.", "concept": "Uwe"}, format="knowedit-probes")
     assert passage.documents[0].statements == () and passage.documents[0].text == "He studied in Rovo."
