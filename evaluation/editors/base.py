@@ -141,6 +141,14 @@ class Editor(ABC):
         layout = self.lm.layout
         return 2 * 4 * (layout.width + layout.inner) * len(self.edited_layers)
 
+    def facts_in(self, request: Any) -> int:
+        """Facts that one request is to the method: engines make so many fewer edits together. Here: one.
+
+        Args:
+            request: Of a kind that the method takes.
+        """
+        return 1
+
     def prepare(self, support: Sequence[Case]) -> None:  # noqa: B027 - optional, not forgotten
         """Compute what all edits need: statistics, training, demonstrations. Optional; ``edit`` does it when needed.
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from evaluation.edits.edit import own_answers
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 GROUP = {"cpu": 32, "cuda": 256}
-"""Cases whose edits are made together, at most; a killed run loses at most one group's work."""
+"""Cases whose edits are made together, at most; a killed run loses at most one group's work. Where a method reads
+several facts in a request (a document), it is that many facts."""
 
 SHARE_OF_EDITS = 0.25
 """Of a CUDA device's free memory, what the edits of one group may take; the rest is for making and scoring them."""
@@ -58,9 +59,20 @@ class FastEngine:
     def work(self, editor: EditorLike, jobs: Sequence[Job]) -> Iterator[JobResult]:
         """See ``Engine``."""
         self._tell_start(editor)
-        waiting = iter(jobs)
-        while group := list(islice(waiting, self.fitting_group(editor))):
-            yield from self._run_together(editor, group)
+        waiting = deque(jobs)
+        while waiting:
+            yield from self._run_together(editor, self._next_group(editor, waiting))
+
+    def _next_group(self, editor: EditorLike, waiting: deque[Job]) -> list[Job]:
+        """The first of the jobs that wait, taken from them: together not more cases or facts than fit, one at least."""
+        most, facts = self.fitting_group(editor), 0
+        group: list[Job] = []
+        while waiting and len(group) < most:
+            facts += max(1, editor.facts_in(waiting[0].case.request))
+            if group and facts > most:
+                break
+            group.append(waiting.popleft())
+        return group
 
     def _tell_start(self, editor: EditorLike) -> None:
         """Say where scoring cannot begin at the edited layer though it could: the unedited model was not run here."""

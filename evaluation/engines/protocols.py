@@ -112,6 +112,10 @@ class EditorLike(Protocol):
         """Bytes that one edit takes on the device until it is scored. Nothing to speak of, unless the method says."""
         return 0
 
+    def facts_in(self, request: Any) -> int:
+        """Facts that one request is to the method: engines make so many fewer edits together. One, unless it says."""
+        return 1
+
     def wants_support(self, options: Mapping[str, Any]) -> bool:
         """Whether edits with these options depend on the run's support."""
         return False

@@ -74,8 +74,12 @@ class SimplifiedEditor(EditorLike):
 
     @property
     def bytes_an_edit(self) -> int:
-        """That of the method, as if a document were one fact; factors of several facts stand side by side."""
+        """That of the method for one fact; factors of several facts stand side by side (``facts_in``)."""
         return int(self.method.bytes_an_edit)
+
+    def facts_in(self, request: Document) -> int:
+        """The document's statements: groups of as many facts as a method takes together keep pace and memory."""
+        return sum(1 for statement in self.statements(request) if statement.target)
 
     def wants_support(self, options: Mapping[str, Any]) -> bool:
         """As the method."""
@@ -132,6 +136,10 @@ class SimplifiedEditor(EditorLike):
 
 class StatementEditor(SimplifiedEditor):
     """A method that edits documents and reads their statements beside the text (``Editor.wants_statements``)."""
+
+    def facts_in(self, request: Document) -> int:
+        """One: the method edits the text, and reads the statements beside it."""
+        return 1
 
     def _stated(self, documents: Sequence[Document]) -> list[StatedDocument]:
         return [StatedDocument(d, tuple(fact for fact in self.statements(d) if fact.target)) for d in documents]

@@ -32,6 +32,7 @@ def test_every_name_is_found() -> None:
         "mini": ("mini", "1.0.0"),
         "events": ("events", "1.0.0"),
         "documents": ("documents", "1.0.0"),
+        "hops": ("hops", "1.0.0"),
         "open": ("open", "0.9.0"),
         "open:dev": ("open-dev", "0.9.0"),
         "open:test": ("open-test", "0.9.0"),

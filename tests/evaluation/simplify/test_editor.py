@@ -12,6 +12,8 @@ from curation.files.artifact_cache import Cache
 from curation.splits.split_file import make_split
 from evaluation.editors.presets import make_editor
 from evaluation.edits.edit import NoEdit
+from evaluation.engines.base import Job
+from evaluation.engines.fast import FastEngine
 from evaluation.inference.answering import ModelScorer
 from evaluation.runs.results import load_run
 from evaluation.runs.runner import Runner
@@ -75,6 +77,25 @@ def test_together_equals_one_document_at_a_time(name: str, options: dict) -> Non
         for one, two in zip(matrices(alone), matrices(edit), strict=True):
             assert one.abs().max() > 0
             torch.testing.assert_close(one, two, atol=1e-6, rtol=1e-4)
+
+
+def test_a_group_holds_as_many_facts_as_cases_and_never_less_than_one_document() -> None:
+    """Documents have 2, 0, 1 and 2 facts; one without any counts as one."""
+    made = around("ft", {"layer": 1, "steps": 1})
+    assert [made.facts_in(document) for document in DOCUMENTS] == [2, 0, 1, 2]
+    sizes: list[list[str]] = []
+    cases = [document_case(f"case/{d.key}", document=d, probes=(make_probe(document=d.key),)) for d in DOCUMENTS]
+    jobs = [Job(case.document.key, case, ()) for case in cases]
+
+    def each(requests: list) -> list[NoEdit]:
+        sizes.append([request.key for request in requests])
+        return [NoEdit() for _ in requests]
+
+    made.edit_each = each  # type: ignore[method-assign]
+    for most, expected in ((1, [1, 1, 1, 1]), (2, [1, 2, 1]), (3, [2, 2]), (4, [3, 1]), (9, [4])):
+        sizes.clear()
+        done = list(FastEngine(made.method.lm, group=most).work(made, jobs))
+        assert [len(keys) for keys in sizes] == expected and [d.job for d in done] == jobs
 
 
 def test_several_documents_are_one_edit_of_all_their_facts() -> None:
