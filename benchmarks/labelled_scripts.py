@@ -7,13 +7,14 @@ Run: python -m benchmarks.labelled_scripts
      python -m benchmarks.labelled_scripts --wrong
      python -m benchmarks.labelled_scripts --check verify_leak --model gpt-4.1
      python -m benchmarks.labelled_scripts --check predictability --model embedded --threshold 2.03
+     python -m benchmarks.labelled_scripts --check verify_cut --model local --half test --kinds good,wrong_cut --draw 40
      python -m benchmarks.labelled_scripts --write docs/leakage.md
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, get_args
 
@@ -24,6 +25,7 @@ from curation.checks.script_benchmark import (
     LabelledScript,
     Outcome,
     ScriptDecision,
+    ScriptKind,
     confusion,
     labelled_scripts,
     outcome,
@@ -31,6 +33,7 @@ from curation.checks.script_benchmark import (
 )
 from curation.stats.proportions import wilson_interval
 from schemas.core.errors import UserError
+from schemas.core.ids import seed
 
 BEGIN = "<!-- written by python -m benchmarks.labelled_scripts --write docs/leakage.md -->"
 END = "<!-- end of labelled scripts -->"
@@ -68,14 +71,14 @@ SHARES = (
 
 
 def aims_table(scripts: Sequence[LabelledScript], decisions: Decisions) -> str:
-    """Four shares that matter, with Wilson intervals, as a Markdown table; one column a half."""
+    """The shares that matter, with Wilson intervals, as a Markdown table; one column a half ("-": no item)."""
     lines = ["| share | aim | tuning | test |", "| --- | --- | --- | --- |"]
     for share in SHARES:
         cells = []
         for half in ("tuning", "test"):
             group = [s for s in scripts if share.of(s) and s.half == half]
             hits = sum(share.hit(s, decisions[s.key]) for s in group)
-            cells.append(f"{hits} of {len(group)}: {wilson_interval(hits, len(group)).text(2)}")
+            cells.append(f"{hits} of {len(group)}: {wilson_interval(hits, len(group)).text(2)}" if group else "-")
         lines.append(f"| {share.name} | {share.aim} | {cells[0]} | {cells[1]} |")
     return "\n".join(lines)
 
@@ -93,9 +96,48 @@ def confusion_table(scripts: Sequence[LabelledScript], decisions: Decisions, hal
     return "\n".join(lines)
 
 
+def draw(
+    scripts: Sequence[LabelledScript],
+    *,
+    half: Half | None = None,
+    kinds: Collection[str] = (),
+    most: int | None = None,
+    seed_number: int = 13,
+) -> list[LabelledScript]:
+    """Scripts of one half and of some kinds, at most so many of each kind and half, drawn by a seed.
+
+    Args:
+        scripts: Labelled scripts.
+        half: ``tuning`` or ``test``; None for both.
+        kinds: Which kinds; none for all.
+        most: The most of each kind in each half; None for all.
+        seed_number: Changes the draw.
+
+    Returns:
+        The scripts in their own order, so that a draw of more holds every draw of fewer.
+
+    Raises:
+        UserError: there is no such kind.
+    """
+    if unknown := set(kinds) - set(get_args(ScriptKind)):
+        raise UserError(f"no kind '{min(unknown)}'", allowed=", ".join(get_args(ScriptKind)))
+    groups: dict[tuple[str, str], list[LabelledScript]] = {}
+    for script in scripts:
+        if half in (None, script.half) and (not kinds or script.kind in kinds):
+            groups.setdefault((script.kind, script.half), []).append(script)
+    drawn = {
+        script.key
+        for group in groups.values()
+        for script in sorted(group, key=lambda s: seed("labelled scripts", str(seed_number), s.key))[:most]
+    }
+    return [script for script in scripts if script.key in drawn]
+
+
 def tables(scripts: Sequence[LabelledScript], decisions: Decisions) -> str:
-    """All tables as Markdown."""
-    parts = [aims_table(scripts, decisions), *(confusion_table(scripts, decisions, h) for h in ("test", "tuning"))]
+    """All tables as Markdown; of a half without scripts there is none."""
+    order: tuple[Half, ...] = ("test", "tuning")
+    halves = [half for half in order if any(s.half == half for s in scripts)]
+    parts = [aims_table(scripts, decisions), *(confusion_table(scripts, decisions, half) for half in halves)]
     return "\n\n".join(parts)
 
 
@@ -134,15 +176,24 @@ def main() -> None:
     add_check_options(parser)
     parser.add_argument("--threshold", type=float, help="For a check that measures: drop from here on.")
     parser.add_argument("--below", type=float, help="For a check that measures: drop under this value.")
+    parser.add_argument("--half", choices=get_args(Half), help="Only this half.")
+    parser.add_argument("--kinds", default="", help="Only these kinds, with commas between them.")
+    parser.add_argument("--draw", type=int, metavar="N", help="At most N of each kind in each half, drawn by a seed.")
+    parser.add_argument("--seed", type=int, default=13, help="Seed of the draw (13).")
     parser.add_argument("--wrong", action="store_true", help="Also list the mistakes on the tuning half.")
     parser.add_argument("--write", type=Path, metavar="PAGE", help="Write the rules' tables into this page.")
     options = parser.parse_args()
-    scripts = labelled_scripts()
+    kinds = [kind.strip() for kind in options.kinds.split(",") if kind.strip()]
+    whole = labelled_scripts()
+    scripts = draw(whole, half=options.half, kinds=kinds, most=options.draw, seed_number=options.seed)
+    if options.write and len(scripts) < len(whole):
+        parser.error("the page takes the tables of all scripts: leave --half, --kinds and --draw out")
     if options.check is None:
         decisions = decisions_by_rules(scripts)
     else:
+        bounds = {"threshold": options.threshold, "below": options.below}
         with chosen_check(options) as (check, folder):
-            decisions = decisions_with(scripts, check, folder, threshold=options.threshold, below=options.below)
+            decisions = decisions_with(whole, check, folder, judged={s.key for s in scripts}, **bounds)
     text = tables(scripts, decisions)
     if options.write:
         write_tables(options.write, text)

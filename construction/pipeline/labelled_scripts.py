@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from construction.checks import CheckInputs, judge
@@ -14,6 +14,7 @@ from curation.checks.script_benchmark import LabelledScript, ScriptDecision
 from curation.checks.store_checks import StoreCheck, run_check
 from curation.store.store import Store
 from schemas.core.records import Record
+from schemas.facts import Fact
 from schemas.scripts import ScriptQuestion
 from schemas.verdicts import Label, Verdict
 
@@ -32,6 +33,7 @@ def decisions_with(
     *,
     threshold: float | None = None,
     below: float | None = None,
+    judged: Collection[str] | None = None,
 ) -> dict[str, ScriptDecision]:
     """What the rules and one store check decide together: the sterner of the two verdicts counts.
 
@@ -44,13 +46,16 @@ def decisions_with(
         folder: For the store.
         threshold: For a check that measures: values from here on count as ``drop``.
         below: For a check that measures: values under this count as ``drop``.
+        judged: Keys of the scripts that the check reads; None for all. Of the others only the facts stand in the store,
+            so that a draw is measured with the same rivals as the whole, and the rules alone decide on them.
     """
     records: dict[str, Record] = {}
     ways: dict[str, tuple[list[Record], list[Verdict], str | None]] = {}
     for script in scripts:
         way = ways[script.key] = _run_rules(script)
         if _decide(*way[1:]).label != "drop":
-            records |= {r.key: r for r in way[0]}
+            read = judged is None or script.key in judged
+            records |= {r.key: r for r in way[0] if read or isinstance(r, Fact)}
     folder.mkdir(parents=True, exist_ok=True)
     with Store.open(folder / "labelled_scripts.duckdb", create=True) as store:
         store.put(records.values())

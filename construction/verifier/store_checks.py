@@ -29,6 +29,8 @@ class VerifyParams(Options):
         key_name: Environment variable with the key.
         concurrency: Calls at once; None for 8, or 1 with the embedded model.
         max_cost: US dollars at most for the whole journal.
+        context: Tokens of prompt and reply together that a model on this machine has room for; None for the default.
+        threads: Processor threads of a model on this machine at most; None for 2.
         profile: Wording; None for ``embedded`` with the embedded model, else ``paper``.
         journal: Replies on record; None for ``STORE.llm.jsonl``.
     """
@@ -37,6 +39,8 @@ class VerifyParams(Options):
     key_name: str = "OPENAI_API_KEY"
     concurrency: int | None = None
     max_cost: float | None = None
+    context: int | None = None
+    threads: int | None = None
     profile: str | None = None
     journal: Path | None = None
 
@@ -65,6 +69,8 @@ class VerifyCheck(StoreCheck):
             key_name=p.key_name,
             concurrency=p.concurrency,
             max_cost=p.max_cost,
+            context=p.context,
+            threads=p.threads,
         )
 
     @cached_property

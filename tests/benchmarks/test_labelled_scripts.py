@@ -58,6 +58,28 @@ def test_mistakes_are_named_with_the_cut_and_the_reason() -> None:
     assert benchmark.mistakes([script], {script.key: ScriptDecision("keep", script.cut.prompt)}) == ""
 
 
+def test_a_draw_takes_no_more_of_each_kind_and_holds_every_smaller_draw() -> None:
+    few, more = (benchmark.draw(SCRIPTS, half="test", kinds=("good", "homonym"), most=n) for n in (3, 7))
+    assert {s.key for s in few} < {s.key for s in more} and {s.half for s in more} == {"test"}
+    assert [sum(s.kind == kind for s in more) for kind in ("good", "homonym", "cut")] == [7, 7, 0]
+    other = benchmark.draw(SCRIPTS, half="test", kinds=("good", "homonym"), most=3, seed_number=14)
+    assert {s.key for s in other} != {s.key for s in few} and len(other) == len(few)
+    assert benchmark.draw(SCRIPTS) == list(SCRIPTS)
+    with pytest.raises(UserError) as error:
+        benchmark.draw(SCRIPTS, kinds=("good", "god"))
+    assert "no kind 'god'" in str(error.value) and "good" in (error.value.allowed or "")
+
+
+def test_tables_of_one_half_leave_the_other_out() -> None:
+    chosen = benchmark.draw(SCRIPTS, half="test", kinds=("good",))
+    truth = {s.key: ScriptDecision(s.verdict, s.cut.prompt if s.cut else None) for s in chosen}
+    text = benchmark.tables(chosen, truth)
+    assert "| kind (test) |" in text and "| kind (tuning) |" not in text
+    rows = _rows(benchmark.aims_table(chosen, truth))
+    assert rows["good items kept, cut in the right place"][1:] == ["-", "60 of 60: 1.00 [0.94, 1.00]"]
+    assert rows["wrong cuts kept"][1:] == ["-", "-"]
+
+
 def test_the_documentation_holds_the_tables_of_today() -> None:
     text = PAGE.read_text(encoding="utf-8").partition(benchmark.BEGIN)[2].partition(benchmark.END)[0].strip()
     tables = benchmark.tables(SCRIPTS, decisions_by_rules(SCRIPTS))

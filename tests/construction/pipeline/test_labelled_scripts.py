@@ -99,3 +99,30 @@ def test_a_check_on_top_makes_verdicts_sterner_and_never_milder(tmp_path: Path) 
     below = decisions_with(scripts, check, tmp_path, below=threshold)
     assert {k for k in below if below[k].label == "drop"} == shorter | keys and not shorter & longer
     assert len(_Strict.seen) == len(set(_Strict.seen)), "a second call asks nothing again"
+
+
+def test_a_check_reads_only_the_drawn_scripts_beside_all_facts(tmp_path: Path) -> None:
+    scripts = [s for s in SCRIPTS if s.kind == "good"][:6]
+    judged = {s.key for s in scripts[:2]}
+    check, rules = _Facts(), decisions_by_rules(scripts)
+    _Facts.seen.clear()
+    both = decisions_with(scripts, check, tmp_path, judged=judged)
+    assert {fact for fact, _ in _Facts.seen} == judged
+    assert all(len(facts) == len(scripts) for _, facts in _Facts.seen), "the rivals are those of the whole"
+    assert {k for k in both if both[k].label == "drop" != rules[k].label} == judged
+
+
+class _Facts(StoreCheck):
+    """Drops every prompt, and notes which facts stand around it."""
+
+    name: ClassVar[str] = "facts_around"
+    version: ClassVar[int] = 1
+    on: ClassVar[str] = "prompt"
+    about: ClassVar[str] = "a check of this test"
+    seen: ClassVar[list[tuple[str, frozenset[str]]]] = []
+
+    def judge(self, items: Sequence[Record], around: CheckContext) -> Iterator[Verdict]:
+        for item in items:
+            assert isinstance(item, ScriptPrompt)
+            self.seen.append((item.fact, frozenset(around.facts)))
+            yield self.verdict(item, "drop", "all")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from click.testing import CliRunner
 
 from curation.checks.leak_benchmark import leak_prompts
@@ -69,3 +70,17 @@ def test_dates_are_checked_over_a_store(tmp_path):
         outcome = run_check(store, STORE_CHECKS.get("fact_dates")())
         assert outcome.labels == {"keep": 2, "unsure": 1} and outcome.left == 0
         assert run_check(store, STORE_CHECKS.get("fact_dates")()).due == 0
+
+
+def test_a_verifier_on_this_machine_takes_room_and_threads(tmp_path):
+    """``--set verify_cut.threads=1`` reaches the server of a model file, and is refused for one behind an endpoint."""
+    from curation.checks.store_checks import make_checks
+    from schemas.core.errors import UserError
+
+    settings = {"verify_cut": {"context": 1024, "threads": 1}}
+    (check,) = make_checks(["verify_cut"], models=["embedded"], options=settings)
+    assert (check.access.context, check.access.threads) == (1024, 1)
+    (remote,) = make_checks(["verify_cut"], models=["gpt-x"], options=settings)
+    with pytest.raises(UserError) as error:
+        remote.access.check()
+    assert "--context" in str(error.value) or "--threads" in str(error.value)
