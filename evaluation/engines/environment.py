@@ -43,6 +43,7 @@ def environment(device: str = "cpu", *, weights: Any = None) -> dict[str, Any]:
         "threads": torch.get_num_threads(),
         "accelerator": _accelerator(device) if cuda else None,
         "attention": weights.config._attn_implementation if isinstance(weights, PreTrainedModel) else None,
+        "deterministic": torch.are_deterministic_algorithms_enabled(),
         "peak_memory": "allocated on the device" if cuda else "resident memory of the process",
         "packages": packages,
         "git": _git(Path(__file__).parents[2]),

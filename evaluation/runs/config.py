@@ -96,6 +96,8 @@ class RunConfig(Options):
         dtype: ``float32``, ``bfloat16``, ``float16``, or ``tf32``: float32 whose products a CUDA device rounds.
         attention: ``eager`` or ``sdpa``; as transformers chooses where it is not given. Another one than that is part
             of a run's identity, because figures differ.
+        deterministic: Have a CUDA device add in a fixed order, so that the same command repeats its results there, at a
+            cost in time; an operation that cannot is named by a warning.
         editors: Methods by label, the name the tables show. In TOML a list of names or of tables also serves.
         metrics: Names of metrics; a metric may be added to a finished run, only what it asks anew is computed.
         generation: How texts are written, for metrics that ask for them.
@@ -127,6 +129,7 @@ class RunConfig(Options):
     device: str = "auto"
     dtype: Literal["float32", "tf32", "bfloat16", "float16"] = "float32"
     attention: Literal["eager", "sdpa"] | None = None
+    deterministic: bool = False
     editors: dict[str, EditorChoice]
     metrics: tuple[str, ...] = DEFAULT_METRICS
     generation: GenerationChoice = GenerationChoice()

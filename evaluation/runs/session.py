@@ -16,6 +16,7 @@ from evaluation.api_models.endpoint import EndpointChoice, is_endpoint
 from evaluation.editors import EDITORS
 from evaluation.inference.answering import ModelScorer, scored_probes, written_probes
 from evaluation.metrics.generation import Generation
+from evaluation.models.determinism import fixed_order
 from evaluation.models.loading import check_device_name
 from evaluation.runs.baseline_answers import BaselineAnswers
 from evaluation.runs.config import RunConfig, SplitChoice
@@ -102,7 +103,8 @@ def execute(
     check_metrics(config.metrics, split)
     open_questions(config.specificity, config.documents, model=config.model, metrics=config.metrics)
     cases = choose(split, kinds=config.kinds, limit=config.limit)
-    with _endpoint_parts(config, split, cases) if endpoint else _model_parts(config, support, lm) as parts:
+    opened = _endpoint_parts(config, split, cases) if endpoint else _model_parts(config, support, lm)
+    with fixed_order(config.deterministic), opened as parts:
         outcomes = Runner(
             config,
             split,
@@ -285,7 +287,7 @@ def size(config: RunConfig) -> Size:
         finished=finished,
         seconds=seconds,
         texts=len(written_probes(probes)),
-        text_tokens=sum(p.most for p in written_probes(probes)),
+        text_tokens=sum(p.longest for p in written_probes(probes)),
         support=f"{support.name} {support.digest[:12]}".strip(),
         support_cases=len(support.cases),
         support_left_out=support.left_out,

@@ -12,6 +12,7 @@ from evaluation.engines.base import Job, JobResult
 from evaluation.engines.environment import environment
 from evaluation.engines.fast import FastEngine
 from evaluation.engines.protocols import EditorLike
+from evaluation.models.determinism import fix_order
 from evaluation.runs.config import RunConfig
 from evaluation.runs.distributed.remote_model import ModelDescription
 from evaluation.runs.plan import plain_params
@@ -81,6 +82,8 @@ class Worker:
         from curation.files.model_packages import cache_dir
 
         self.config, self.support, self.shard = config, support, shard
+        if config.deterministic:
+            fix_order()
         self.lm, self.cache = load(config), Cache(cache_dir())
         self.engine = FastEngine(self.lm, group=config.group)
         self._editors: dict[str, Any] = {}

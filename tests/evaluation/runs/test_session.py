@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from curation.splits.split_file import make_split, write_split
 from curation.store.store import Store
@@ -46,6 +47,24 @@ def config(folder: Path, **changes: Any) -> RunConfig:
     record = {"split": {"file": str(split_file(folder))}, "metrics": ["es", "s_es"], "model": "tiny"}
     out = changes.pop("out", folder / "run")
     return make_config(out, **{"editors": ["none", "prompt"], "engine": "simple", **record, **changes})
+
+
+def test_a_fixed_order_is_asked_for_put_on_record_and_ends_with_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[bool] = []
+
+    def note(event: EditorProgress) -> None:
+        seen.append(torch.are_deterministic_algorithms_enabled())
+
+    for wanted in (True, False):
+        out = tmp_path / str(wanted)
+        execute(config(tmp_path, out=out, deterministic=wanted), lm=make("gpt2", n_positions=512), on_event=note)
+        assert set(seen) == {wanted} and not torch.are_deterministic_algorithms_enabled()
+        assert {e.environment["deterministic"] for e in load_run(out).editors} == {wanted}
+        seen.clear()
+    keys = [[e.manifest.key for e in load_run(tmp_path / str(wanted)).editors] for wanted in (True, False)]
+    assert keys[0] == keys[1], "the results are those of the same run"
 
 
 # --- the split --------------------------------------------------------------------------------------------------------
