@@ -142,7 +142,7 @@ def _decide(context: PageContext, name: str, task: RatingTask, d: ItemDisagreeme
     if not saved:
         return False
     answers = {k: v for k, v in values.items() if v not in (None, "", [])}
-    faults = task.form.faults(answers)
+    faults = task.faults(context.db.item(name, d.item).item, answers)
     widgets.show_faults(messages, task.form, faults)
     if faults:
         return False

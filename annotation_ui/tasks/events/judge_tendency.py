@@ -117,6 +117,13 @@ class JudgeTendency(RatingTask):
         reasons = list(dict.fromkeys(SUGGESTED[check] for check in raised if check in SUGGESTED))
         return {"label": UNSURE, "reasons": reasons} if reasons else {}
 
+    def faults(self, item: TaskItem, answers: Answers) -> list[str]:
+        """Those of the form, and a question about an impossible event that is not unsure."""
+        faults, label = super().faults(item, answers), answers.get("label")
+        if faults or label == UNSURE or IMPOSSIBLE not in (answers.get("reasons") or ()):
+            return faults
+        return [f"'label' is {label} though the event is impossible: then the question is {UNSURE}"]
+
     def records(self, item: TaskItem, answers: Answers, *, person: str) -> list[Record]:
         """``keep``, ``drop`` or ``unsure`` with the reasons, and the number that ELKEN gives the label.
 

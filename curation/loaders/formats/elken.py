@@ -61,12 +61,12 @@ class Elken(FormatReader):
             roles=(EventRole(role="subject", entity=_entity(subject)),) if subject else (),
             source=self.upstream.source(data.get("edit_id")),
         )
-        scopes: dict[tuple[str, str], Scope] = {}
+        scopes: dict[str, Scope] = {}
         for part, scope in SCOPE_LISTS.items():
             for kind, read in (("fact", self._fact), ("tendency", self._tendency)):
                 for question in data[kind][part]:
                     text = text_of(question, "question")
-                    if (before := scopes.setdefault((kind, text), scope)) == scope:
+                    if (before := scopes.setdefault(text.casefold(), scope)) == scope:
                         yield from read(key, question, scope, row)
                         continue
                     what = f"the {kind} question {text!r} is both in and out of scope of its event"

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from curation.store.store import Store
 from schemas.core.errors import UserError
 from schemas.verdicts import Verdict
 from tests.support.curation.verdicts import make_verdict
-from tests.support.events import MERGER, MOVE, event_case, event_records
+from tests.support.events import MERGER, MOVE, event_case, event_records, make_tendency
 
 WHOLE = event_case()
 RECORDS = {r.key: r for r in event_records()}
@@ -101,3 +102,13 @@ def test_a_frozen_split_of_events_comes_back_and_says_what_was_lost(store: Store
 def test_a_split_without_a_case_says_why(store: Store) -> None:
     with pytest.raises(UserError, match="would have no case .*event: too few questions: 2"):
         freeze_with_report(store, "mine", EventRule(min_questions=9))
+
+
+def test_a_question_in_both_scopes_is_named_until_one_of_the_two_is_taken_out(store: Store) -> None:
+    """Two records that are sound by themselves: a factual question, and a tendency that asks the same elsewhere."""
+    again = make_tendency("WHO leads Brenta Rail?", "C", event=MERGER, scope="out", key=f"{MERGER}/t-again")
+    store.put([again])
+    with pytest.raises(UserError, match=rf"in and out of scope: 'WHO leads Brenta Rail\?' \('{re.escape(WHO)}' and"):
+        asked(store)
+    wrong = {"what": "asked twice", "date": "2026-11-25"}
+    assert asked(store, Erratum(item=again.key, **wrong)) == {MERGER: 5, MOVE: 1}

@@ -11,6 +11,8 @@ from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
 from curation.store.store import Store
 from tests.annotation_ui.app.conftest import Open, button, pilot, texts
+from tests.support.events import event_case
+from tests.support.open_answer_records import open_answers
 
 TASK = "rate_executability"
 DECIDE = "Save decision"
@@ -79,6 +81,25 @@ def test_an_incomplete_decision_is_refused_in_words(db: RatingsDB, items: list[s
     button(page, DECIDE).click().run()
     assert db.adjudications("pilot") == {}
     assert page.error[0].value.startswith("Please answer: Executability")
+
+
+def test_what_a_task_refuses_is_refused_of_the_lead_too(db: RatingsDB, store: Store, open_page: Open) -> None:
+    """Accuracy of 3 or less leaves no overall of 5; before, it was saved and then left out of every import."""
+    store.put([event_case(), *open_answers()])
+    pilot(db, store, "ann", "bob", task="rate_answer")
+    item = min(a.item for a in db.assignments("pilot"))
+    for person, value in (("ann", 1), ("bob", 5)):
+        answers = {"accuracy": value, "coherence": value, "comprehensiveness": value, "overall": value}
+        db.save("pilot", person, item, answers, form="rate_answer@1")
+    page = open_page("lead.adjudicate.show", "lea")
+    for radio, value in zip(page.radio, (3, 5, 5, 5), strict=True):
+        radio.set_value(value)
+    button(page, DECIDE).click().run()
+    assert db.adjudications("pilot") == {}
+    assert "where accuracy is 3 or less, overall is 3 or less" in page.error[0].value
+    page.radio[3].set_value(3)
+    button(page, DECIDE).click().run()
+    assert db.adjudications("pilot")[item].answers["overall"] == 3
 
 
 def test_comments_stand_beside_answers_and_withdrawn_or_replaced_ones_do_not(

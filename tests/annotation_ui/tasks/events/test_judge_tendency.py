@@ -71,6 +71,8 @@ def test_an_impossible_event_leaves_its_other_questions_unsure(events: Store) ->
         ({"label": 2}, "'label' is 2; allowed: right, wrong, unsure"),
         ({"label": ["right"]}, "allowed: right, wrong, unsure"),
         ({}, "'label' has no answer"),
+        ({"label": "right", "reasons": ["impossible_event"]}, "'label' is right though the event is impossible"),
+        ({"label": "wrong", "reasons": ["wording", "impossible_event"]}, "then the question is unsure"),
     ],
 )
 def test_what_cannot_be_kept_is_refused(events: Store, answers: dict[str, Any], fault: str) -> None:

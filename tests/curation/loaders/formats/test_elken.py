@@ -45,6 +45,20 @@ def test_a_question_in_both_scopes_is_named_and_counts_as_in_scope(kind: str, tm
     assert [q.scope for q in kept] == ["in"]
 
 
+def test_a_question_of_one_scope_is_none_of_the_other_in_another_case_or_of_another_kind(tmp_path: Path) -> None:
+    """As an event case compares questions; a store with both could not be frozen."""
+    row = copy.deepcopy(EVENT)
+    row["fact"]["local_qas"].append({**OUT, "question": "who COACHES alba?"})
+    row["tendency"]["local_qas"].append({**LIKELY, "question": FACT["question"], "answer": "C"})
+    result = one(tmp_path, row)
+    assert [(p.kind, p.what.partition(" is both in and out of scope")[0]) for p in result.problems] == [
+        ("contradictory", "the fact question 'who COACHES alba?'"),
+        ("contradictory", "the tendency question 'Who coaches Alba?'"),
+    ]
+    assert [q.text for q in of(result, FactQuestion)] == ["Who coaches Alba?", "Where is Alba?"]
+    assert [q.text for q in of(result, TendencyQuestion)] == ["How may fans react?", "How may tides change?"]
+
+
 def with_fact(**changes: Any) -> dict[str, Any]:
     row = copy.deepcopy(EVENT)
     row["fact"]["qas"][0] |= changes
