@@ -2,7 +2,9 @@
 
 ``python -m benchmarks.open_split FOLDER --page docs/open-split.md`` puts the split into ``FOLDER/open.duckdb``, lets
 the checks judge what has no verdict yet (it resumes), and writes the tables between the page's
-markers. ``--as-it-stands`` runs no check: the tables then say how many items were judged.
+markers. ``--as-it-stands`` runs no check: the tables then say how many items were judged. ``--larger`` also asks the
+larger model of ``scedit model fetch`` what it knows, in bfloat16. ``--unedited RUN`` is the run of ``none`` on the
+split that log-odds by relation are read from.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import argparse
 import json
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from curation.checks.store_checks import CheckContext, make_checks, run_check
@@ -22,18 +24,26 @@ from curation.overlap.near_duplicates import near_duplicates, store_items
 from curation.shipped import corpus_path, demonstrations_split, shipped_split
 from curation.shipped.open_cases import FOLDER
 from curation.splits.split_file import Split
+from curation.stats.bounded import bounded_interval
 from curation.stats.proportions import wilson_interval
 from curation.store.store import Store
+from evaluation.checks.base import model_label
 from evaluation.editors.hypernetwork.mend import Mend
 from evaluation.editors.training_data import TrainingData
+from evaluation.metrics import METRICS
+from evaluation.runs.results import Run, load_run
+from schemas.answers import Answer
 from schemas.cases import Case
 from schemas.facts import Fact
+from schemas.runs import CaseResult
 from schemas.scripts import ScriptPrompt
 from schemas.text.mentions import find
 from schemas.verdicts import Verdict
 
 CHECKS = ("token_boundary", "known_before", "predictability")
-MODEL = "embedded"
+LARGER_CHECKS = ("token_boundary", "known_before")
+MODEL, LARGER = "embedded", "local"
+NAMES = {MODEL: "SmolLM2-135M", LARGER: "Qwen2.5-Coder-1.5B"}
 MARKS = ("<!-- figures -->", "<!-- end of the figures -->")
 MEND = "shipped:mend-smollm2-135m.safetensors"
 DUPLICATES = (("question", "rouge1", 0.7), ("prompt", "rouge1", 0.6), ("question", "embedding", 0.9))
@@ -61,35 +71,89 @@ def fill_store(path: Path, split: Split) -> None:
         import_split(split, path, origin=split.name)
 
 
-def run_checks(store: Store, tell: Callable[[str], object]) -> None:
-    """Let the checks judge what they have not judged yet."""
+def run_checks(store: Store, tell: Callable[[str], object], *, larger: bool = False) -> None:
+    """Let the checks judge what they have not judged yet; what the larger model is asked is asked in bfloat16."""
     around = CheckContext(store)
-    for one in make_checks(CHECKS, models=[MODEL]):
-        done = run_check(store, one, around=around)
-        tell(f"{one.by}: {done.due} judged now\n")
+    checks = make_checks(CHECKS, models=[MODEL])
+    if larger:
+        checks += make_checks(LARGER_CHECKS, models=[LARGER], options={"known_before": {"dtype": "bfloat16"}})
+
+    def progress(n: int, of: int) -> None:
+        tell(f"\r{n} of {of}")
+
+    for one in checks:
+        done = run_check(store, one, around=around, on_progress=progress)
+        tell(f"\r{one.by}: {done.due} judged now\n")
 
 
-def verdicts_by_check(store: Store) -> dict[str, dict[str, Verdict]]:
-    """Verdicts by check and by the content id of the item."""
+def verdicts_by_check(store: Store, *, model: str = MODEL) -> dict[str, dict[str, Verdict]]:
+    """A model's verdicts by check and by the content id of the item."""
     by_check: dict[str, dict[str, Verdict]] = defaultdict(dict)
     for verdict in store.verdicts():
-        by_check[verdict.by.split("@")[0]][verdict.item_id] = verdict
+        if verdict.model == model_label(model):
+            by_check[verdict.by.split("@")[0]][verdict.item_id] = verdict
     return by_check
 
 
-def relations_table(split: Split, known: dict[str, Verdict], dev: set[str]) -> str:
-    """Cases by relation and part, and how many of their facts the unedited model knows."""
+def relations_table(split: Split, known: dict[str, dict[str, Verdict]], dev: set[str]) -> str:
+    """Cases by relation and part, and how many of their facts each of the unedited models knows."""
+    rows = []
+    for (kind, label), cases in by_relation(split).items():
+        part = "dev" if cases[0].key in dev else "test"
+        facts = [case.fact for case in cases]
+        rows.append([label, kind, part, len(cases), *(x for one in known.values() for x in known_cells(facts, one))])
+    for kind in ("counterfactual", "temporal"):
+        of_kind = [case.fact for case in split.cases if case.fact.change == kind]
+        cells = [x for one in known.values() for x in known_cells(of_kind, one)]
+        rows.append([f"**all {kind}**", "", "", len(of_kind), *cells])
+    heads = [h for model in known for h in (f"{model}: fact prompt", "any of three prompts")]
+    return table(["relation", "kind", "part", "cases", *heads], rows)
+
+
+def by_relation(split: Split) -> dict[tuple[str, str], list[Case]]:
+    """Cases by kind and label of their relation, in that order."""
     groups: dict[tuple[str, str], list[Case]] = defaultdict(list)
     for case in split.cases:
         groups[case.fact.change, case.fact.relation.label or ""].append(case)
+    return dict(sorted(groups.items()))
+
+
+def log_odds_table(run: Run) -> str:
+    """How much the unedited model prefers the old object to the new one, by relation; intervals over cases."""
     rows = []
-    for (kind, label), cases in sorted(groups.items()):
-        part = "dev" if cases[0].key in dev else "test"
-        rows.append([label, kind, part, len(cases), *known_cells([case.fact for case in cases], known)])
-    for kind in ("counterfactual", "temporal"):
-        of_kind = [case.fact for case in split.cases if case.fact.change == kind]
-        rows.append([f"**all {kind}**", "", "", len(of_kind), *known_cells(of_kind, known)])
-    return table(["relation", "kind", "part", "cases", "fact prompt: old object first", "any of three prompts"], rows)
+    for (kind, label), cases in by_relation(run.split).items():
+        rows.append([label, kind, len(cases), *log_odds_cells(cases, run.baseline.results)])
+    rows.append(["**all**", "", len(run.split.cases), *log_odds_cells(run.split.cases, run.baseline.results)])
+    return table(
+        ["relation", "kind", "cases", "fact prompts", "script prompts", "old object preferred in scripts"], rows
+    )
+
+
+def log_odds_cells(cases: Sequence[Case], results: Mapping[str, CaseResult]) -> tuple[str, str, str]:
+    """Mean log-odds of the old object against the new one, under fact and script prompts, and a share of prompts."""
+    means: list[list[float]] = []
+    script_odds: list[float] = []
+    for metric in (METRICS.get("es")(), METRICS.get("s_es")()):
+        means.append([])
+        for case in cases:
+            answers = {answer.probe: answer for answer in results[case.key].answers}
+            odds = [old_against_new(answers[probe.id]) for probe in metric.probes(case)]
+            means[-1].append(sum(odds) / len(odds))
+            script_odds += odds if metric.name == "s_es" else []
+    return _mean_cell(means[0]), _mean_cell(means[1]), share(sum(x > 0 for x in script_odds), len(script_odds))
+
+
+def old_against_new(answer: Answer) -> float:
+    """Log-odds in nats a token; the first target is the new object, the second the old one."""
+    new, old = answer.targets[:2]
+    return old.value("mean") - new.value("mean")
+
+
+def _mean_cell(values: Sequence[float]) -> str:
+    interval = bounded_interval(values, None)
+    assert interval.mean is not None
+    ends = "" if interval.low is None else f" [{interval.low:+.2f}, {interval.high:+.2f}]"
+    return f"{interval.mean:+.2f}{ends}"
 
 
 def known_cells(facts: Sequence[Fact], known: dict[str, Verdict]) -> tuple[str, str]:
@@ -181,28 +245,30 @@ def sharing_table(split: Split) -> str:
     for name, side in sides.items():
         edited = sum(side.contains(case.fact) for case in split.cases)
         any_ = sum(side.shares(case) is not None for case in split.cases)
-        rows.append([name, edited, any_])
+        rows.append([name, str(edited), str(any_)])
     text = corpus_path().read_text(encoding="utf-8")
     sharing = [c for c in split.cases if find(text, c.fact.subject)]
-    rows.append(["the statistics corpus (the subject is named)", len(sharing), ""])
+    rows.append(["the statistics corpus (the subject is named)", str(len(sharing)), ""])
     counterfact = (FOLDER / "counterfact_subjects.txt").read_text(encoding="utf-8").splitlines()
-    rows.append(["CounterFact's subjects (`counterfact_subjects.txt`)", len(counterfact), ""])
+    rows.append(["CounterFact's subjects (`counterfact_subjects.txt`)", str(len(counterfact)), ""])
     return table(["beside", "cases whose edited subject is there", "or a neighbour's"], rows)
 
 
-def prompts_table(split: Split, by_check: dict[str, dict[str, Verdict]]) -> str:
-    """Token boundaries and predictability of script prompts and neighbours' prompts."""
+def prompts_table(split: Split, by_check: dict[str, dict[str, Verdict]], boundaries: dict[str, Verdict]) -> str:
+    """Token boundaries, of both tokenizers, and predictability of script prompts and neighbours' prompts."""
     groups: dict[str, list[ScriptPrompt]] = {
         "script prompts": [p for case in split.cases for p in case.prompts],
         "neighbours' prompts": [p for case in split.cases for n in case.neighbours for p in n.prompts],
     }
     rows = []
     for name, prompts in groups.items():
-        cut = [by_check["token_boundary"][p.id] for p in prompts if p.id in by_check["token_boundary"]]
+        cuts = [[one[p.id] for p in prompts if p.id in one] for one in (by_check["token_boundary"], boundaries)]
         bits = [v.value for p in prompts if (v := by_check["predictability"].get(p.id)) and v.value is not None]
         middle = f"{sorted(bits)[len(bits) // 2]:.1f}" if bits else "-"
-        rows.append([name, share(sum(v.label != "keep" for v in cut), len(cut)), middle, share(high(bits), len(bits))])
-    heads = ["", "fault at the object's token boundary", "predictability, median (bits)", f"{HIGH:g} bits or more"]
+        faults = [share(sum(v.label != "keep" for v in cut), len(cut)) for cut in cuts]
+        rows.append([name, *faults, middle, share(high(bits), len(bits))])
+    heads = ["", *(f"fault at the object's token boundary, {name}" for name in NAMES.values())]
+    heads += ["predictability, median (bits)", f"{HIGH:g} bits or more"]
     return table(heads, rows)
 
 
@@ -211,12 +277,16 @@ def high(bits: Iterable[float]) -> int:
     return sum(value >= HIGH for value in bits)
 
 
-def figures(store: Store, split: Split) -> str:
+def figures(store: Store, split: Split, unedited: Run | None) -> str:
     """All tables, with their headings."""
-    by_check, dev = verdicts_by_check(store), set(split.header["parts"]["dev"])
+    by_check, larger = verdicts_by_check(store), verdicts_by_check(store, model=LARGER)
+    known = {name: one["known_before"] for name, one in zip(NAMES.values(), (by_check, larger), strict=True)}
+    dev = set(split.header["parts"]["dev"])
+    log_odds = "Not measured." if unedited is None else log_odds_table(unedited)
     parts = {
-        "Relations, and what SmolLM2-135M knows before the edit": relations_table(split, by_check["known_before"], dev),
-        "Token boundaries and predictability": prompts_table(split, by_check),
+        "Relations, and what is known before the edit": relations_table(split, known, dev),
+        f"Log-odds of the old object, {NAMES[MODEL]}": log_odds,
+        "Token boundaries and predictability": prompts_table(split, by_check, larger["token_boundary"]),
         "Where scripts are cut": cuts_table(split),
         "The funnel": funnel_table(FOLDER / "funnel.jsonl"),
         "Near-duplicates across the whole split": duplicates_table(store),
@@ -243,14 +313,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("folder", type=Path, help="where the store stands")
     parser.add_argument("--page", type=Path, help="the page that gets the tables; printed where left out")
     parser.add_argument("--as-it-stands", action="store_true", help="run no check")
+    parser.add_argument("--larger", action="store_true", help="also ask the larger model what it knows")
+    parser.add_argument("--unedited", type=Path, metavar="RUN", help="the run of 'none' on the whole split")
     options = parser.parse_args(arguments)
     split, path = shipped_split("open"), options.folder / "open.duckdb"
     fill_store(path, split)
     if not options.as_it_stands:
         with Store.open(path, write=True) as store:
-            run_checks(store, sys.stderr.write)
+            run_checks(store, sys.stderr.write, larger=options.larger)
     with Store.open(path) as store:
-        text = figures(store, split)
+        text = figures(store, split, load_run(options.unedited) if options.unedited else None)
     if options.page is None:
         sys.stdout.write(text + "\n")
     else:

@@ -8,7 +8,10 @@ import pytest
 
 from curation.shipped import shipped_split
 from curation.shipped.open_cases import FOLDER
+from evaluation.metrics import METRICS
+from schemas.answers import Answer, TargetScore
 from schemas.facts import Fact
+from schemas.runs import CaseResult
 from schemas.verdicts import Verdict, verdict_key
 from tests.support.facts import peru_fact
 
@@ -46,3 +49,27 @@ def test_the_page_holds_what_the_sources_say() -> None:
         and "The funnel" in page
         and "The funnel" not in page_text
     )
+
+
+def test_log_odds_by_hand() -> None:
+    """Two targets a probe, the new object first: log-probabilities of -2 over two tokens and of -1.5 over one."""
+    case = shipped_split("open:dev").cases[0]
+    results = {}
+    for key, old in (("a", -1.5), ("b", -0.5)):
+        one = case.model_copy(update={"key": key})
+        answers = tuple(
+            Answer(
+                probe=probe.id,
+                targets=(
+                    TargetScore(text=probe.targets[0], logprob=-2.0, tokens=2),
+                    TargetScore(text=probe.targets[1], logprob=old, tokens=1),
+                ),
+            )
+            for metric in (METRICS.get("es")(), METRICS.get("s_es")())
+            for probe in metric.probes(one)
+        )
+        results[key] = CaseResult(run="r", case=key, answers=answers, seconds_edit=0, seconds_score=0)
+    cases = [case.model_copy(update={"key": key}) for key in ("a", "b")]
+    facts, scripts, preferred = benchmark.log_odds_cells(cases, results)
+    assert facts == scripts and facts.startswith("+0.00 [-6.35, +6.35]"), "means of -0.5 and 0.5; Student's t of one"
+    assert preferred.startswith("4 of 8: 0.50 [")
