@@ -19,7 +19,8 @@ from curation.shipped import mini_split
 from evaluation.covariance.covariance import Corpus, KeyCovariance, key_covariances
 from evaluation.editors.locate_edit.parts.cholesky import factor
 from evaluation.editors.presets import make_editor
-from evaluation.edits.weight_deltas import Delta, DeltaStack
+from evaluation.edits.delta_stack import DeltaStack
+from evaluation.edits.weight_deltas import Delta
 from evaluation.engines.base import Job
 from evaluation.engines.fast import FastEngine
 from evaluation.inference.generation import PromptToContinue, Sampling, generate

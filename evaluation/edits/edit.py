@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 from evaluation.edits.weight_deltas import Delta, applied
 from schemas.answers import Answer, GeneratedText, TargetScore
@@ -150,6 +150,14 @@ class WeightEdit(PlainPrompts):
         with applied(lm.model, self.deltas):
             yield lm
 
+    def in_force(self) -> Self:
+        """The edit while its changes stand in the weights: without its copy of them, which would fill the memory."""
+        return replace(self, deltas=())
+
+    def followed(self) -> Self:
+        """The same once another edit followed: without what only the newest needs."""
+        return self
+
 
 @dataclass(frozen=True)
 class CarryingEdit(WeightEdit):
@@ -160,6 +168,10 @@ class CarryingEdit(WeightEdit):
     """
 
     carried: Any = None
+
+    def followed(self) -> Self:
+        """Without what was carried: the next edit has it."""
+        return replace(self, carried=None)
 
 
 def carried_by(earlier: Sequence[Edit]) -> Any:

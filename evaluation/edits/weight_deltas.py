@@ -116,71 +116,6 @@ def applied(model: nn.Module, deltas: Sequence[Delta]) -> Iterator[None]:
             restore(saved)
 
 
-class DeltaStack:
-    """Deltas that come into force one after the other and stay, all undone at the block's end.
-
-    Every changed weight is copied once, however many deltas it gets. Beside a narrow weight, which is not changed, its
-    deltas are kept as one: factors side by side while these are smaller than the weight, else their sum. Of routed
-    changes of one module the newest holds.
-
-    Example:
-        >>> model = nn.Sequential(nn.Linear(2, 2, bias=False))
-        >>> before = model[0].weight.clone()
-        >>> with DeltaStack(model) as weights:
-        ...     weights.add([DenseDelta("0.weight", torch.ones(2, 2))])
-        ...     weights.add([DenseDelta("0.weight", torch.ones(2, 2))])
-        ...     bool(torch.allclose(model[0].weight, before + 2))
-        True
-        >>> torch.equal(model[0].weight, before)
-        True
-    """
-
-    def __init__(self, model: nn.Module) -> None:
-        self._model, self._hooks = model, ExitStack()
-        self._saved: dict[nn.Module, Tensor] = {}
-        self._beside: dict[nn.Module, WeightDelta] = {}
-        self._routed: dict[nn.Module, list[RoutedDelta]] = {}
-
-    def __enter__(self) -> DeltaStack:
-        return self
-
-    def add(self, deltas: Sequence[Delta]) -> None:
-        """Put further deltas on the model.
-
-        Raises:
-            UserError: a delta names no linear module's weight, or is of another shape; then none is put on.
-        """
-        for delta, module in [(delta, owner(self._model, delta)) for delta in deltas]:
-            if isinstance(delta, RoutedDelta):
-                self._route(delta, module)
-            elif not _is_narrow(module):
-                apply_delta(delta, module, model=self._model, saved=self._saved, hooks=self._hooks)
-            elif module in self._beside:
-                self._beside[module] = joint(self._beside[module], on(delta, home_of(module)))
-            else:
-                self._beside[module] = on(delta, home_of(module))
-                self._hooks.enter_context(replace_output(module, self._adding(module)))
-
-    def _route(self, delta: RoutedDelta, module: nn.Module) -> None:
-        """Put a routed change in the place of the module's earlier one."""
-        if module in self._routed:
-            self._routed[module][0] = on(delta, home_of(module))
-        else:
-            self._routed[module] = [on(delta, home_of(module))]
-            self._hooks.enter_context(apply_routed(self._model, module, self._routed[module]))
-
-    def _adding(self, module: nn.Module) -> Callable[[Tensor, Tensor], Tensor]:
-        return lambda keys, out: _adder(self._beside[module])(keys, out)
-
-    def __exit__(self, *error: object) -> None:
-        try:
-            self._hooks.close()
-        finally:
-            self._beside.clear()
-            self._routed.clear()
-            restore(self._saved)
-
-
 def apply_delta(
     delta: Delta, module: nn.Module, *, model: nn.Module, saved: dict[nn.Module, Tensor], hooks: ExitStack
 ) -> None:
@@ -190,8 +125,8 @@ def apply_delta(
         return
     weight = module.weight
     assert isinstance(weight, Tensor)
-    if _is_narrow(module):
-        hooks.enter_context(replace_output(module, _adder(on(delta, home_of(module)))))
+    if is_narrow(module):
+        hooks.enter_context(replace_output(module, adder(on(delta, home_of(module)))))
         return
     if module not in saved:
         saved[module] = weight.detach().clone()
@@ -200,7 +135,7 @@ def apply_delta(
         weight.add_(change.T if is_transposed(module) else change)
 
 
-def _is_narrow(module: nn.Module) -> bool:
+def is_narrow(module: nn.Module) -> bool:
     """Whether a change of the weight would be rounded away in it."""
     return module.weight.dtype not in (torch.float32, torch.float64)
 
@@ -231,7 +166,7 @@ def restore(saved: dict[nn.Module, Tensor]) -> None:
         raise interrupt
 
 
-def _adder(delta: WeightDelta) -> Callable[[Tensor, Tensor], Tensor]:
+def adder(delta: WeightDelta) -> Callable[[Tensor, Tensor], Tensor]:
     """The change of a module's output that stands for a delta of its weight."""
 
     def change(keys: Tensor, out: Tensor) -> Tensor:
@@ -261,14 +196,24 @@ def owner(model: nn.Module, delta: Delta) -> nn.Module:
     Raises:
         UserError: there is none, or it is of another shape.
     """
-    name, _, last = delta.weight.rpartition(".")
+    module = owner_of(model, delta.weight)
+    shape = linear_shape(module)
+    if shape != delta.shape:
+        raise UserError(f"the change is {delta.shape}, the weight {shape}", where=delta.weight)
+    return module
+
+
+def owner_of(model: nn.Module, weight: str) -> nn.Module:
+    """The linear module that has this weight.
+
+    Raises:
+        UserError: there is none.
+    """
+    name, _, last = weight.rpartition(".")
     try:
         module = model.get_submodule(name)
     except AttributeError:
-        raise UserError(f"the model has no weight '{delta.weight}'") from None
-    shape = linear_shape(module)
-    if last != "weight" or shape is None:
-        raise UserError(f"'{delta.weight}' is no weight of a linear module")
-    if shape != delta.shape:
-        raise UserError(f"the change is {delta.shape}, the weight {shape}", where=delta.weight)
+        raise UserError(f"the model has no weight '{weight}'") from None
+    if last != "weight" or linear_shape(module) is None:
+        raise UserError(f"'{weight}' is no weight of a linear module")
     return module

@@ -242,8 +242,10 @@ class ResidualEditor(StabilisedEditor):
             note["nas_skipped"] = note.get("nas_skipped", 0) + 1
         finished = [self.finish(deltas, after) for deltas in edits]
         return [
-            SpreadEdit(deltas, edit_notes[g], damping, {layer: rows[g] for layer, rows in written_at.items()})
-            for g, (deltas, damping) in enumerate(finished)
+            SpreadEdit(
+                one.deltas, edit_notes[g], one.damping, one.total, {n: rows[g] for n, rows in written_at.items()}
+            )
+            for g, one in enumerate(finished)
         ]
 
     def share(self, index: int) -> float:

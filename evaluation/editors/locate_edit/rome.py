@@ -109,14 +109,14 @@ class Rome(StabilisedEditor):
             deltas.append(delta)
             notes.append(note)
         note = notes[0] if len(notes) == 1 else {"requests": notes, **_worst_note(notes)}
-        finished, damping = self.finish(deltas, earlier)
-        return StabilisedEdit(finished, note, damping)
+        finished = self.finish(deltas, earlier)
+        return StabilisedEdit(finished.deltas, note, finished.damping, finished.total)
 
     def edit_each(self, requests: Sequence[Fact]) -> list[Edit]:
         """Independent edits, made together: keys in one pass, values in one search."""
         changes = self._deltas_of(check_requests(requests)) if requests else []
-        finished = [(*self.finish([delta], ()), note) for delta, note in changes]
-        return [StabilisedEdit(deltas, note, damping) for deltas, damping, note in finished]
+        finished = [(self.finish([delta], ()), note) for delta, note in changes]
+        return [StabilisedEdit(one.deltas, note, one.damping, one.total) for one, note in finished]
 
     def _search(self, facts: Sequence[Fact]) -> list[value_search.SearchedValue]:
         (contexts, _), settings = self._material(), value_search.SearchSettings.of(self.params)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import torch
 from pydantic import field_validator
@@ -15,7 +16,7 @@ from evaluation.editors.base import Editor
 from evaluation.editors.locate_edit.parts import stabilisers
 from evaluation.edits.edit import Edit, WeightEdit
 from evaluation.edits.routed_deltas import RoutedDelta
-from evaluation.edits.weight_deltas import LowRankDelta, WeightDelta
+from evaluation.edits.weight_deltas import LowRankDelta, WeightDelta, is_narrow, joint
 from schemas.cases import Case
 from schemas.core.config import LaterOptions
 from schemas.core.errors import UserError
@@ -57,9 +58,27 @@ class StabiliserParams(LaterOptions):
 
 @dataclass(frozen=True)
 class StabilisedEdit(WeightEdit):
-    """A weight edit that knows by weight what damps the sum of its own and all earlier changes (``prune``)."""
+    """A weight edit that knows what stabilisers ask of its own and all earlier changes; only the newest one is asked.
+
+    Attributes:
+        damping: By weight what damps the sum of all changes (``prune``).
+        total: By weight this sum, undamped; None where no stabiliser asks for it.
+    """
 
     damping: Mapping[str, LowRankDelta] = field(default_factory=dict)
+    total: Mapping[str, WeightDelta] | None = None
+
+    def followed(self) -> Self:
+        """Without damping and sum, which the next edit carries."""
+        return replace(self, damping={}, total=None)
+
+
+class FinishedChanges(NamedTuple):
+    """An edit's changes with those that damp, and what later edits ask: see ``StabilisedEdit``."""
+
+    deltas: tuple[WeightDelta, ...]
+    damping: dict[str, LowRankDelta]
+    total: dict[str, WeightDelta] | None
 
 
 class StabilisedEditor(Editor):
@@ -120,25 +139,45 @@ class StabilisedEditor(Editor):
             out = [stabilisers.rectified(change, weight) for change in out]
         return out
 
-    def finish(
-        self, deltas: Sequence[WeightDelta], earlier: Sequence[Edit]
-    ) -> tuple[tuple[WeightDelta, ...], dict[str, LowRankDelta]]:
-        """An edit's changes, with ``prune`` among them what damps all changes; and this damping by weight.
+    def finish(self, deltas: Sequence[WeightDelta], earlier: Sequence[Edit]) -> FinishedChanges:
+        """An edit's changes, with ``prune`` among them what damps all changes; this damping and their sum by weight.
 
         What damped the earlier changes alone is taken away by one change and replaced by another.
         """
-        out, dampings = list(deltas), dict[str, LowRankDelta]()
-        for layer in self.edited_layers if "prune" in self.params.stabilise else ():
+        out, dampings, totals = list(deltas), dict[str, LowRankDelta](), dict[str, WeightDelta]()
+        for layer in self.edited_layers if self._sums else ():
             name = self.lm.layout.weight(layer)
+            everything = [*self._undamped(earlier, name), *(d for d in deltas if d.weight == name)]
+            if everything:
+                totals[name] = reduce(joint, everything)
+            if "prune" not in self.params.stabilise:
+                continue
             before = _damping_of(earlier).get(name)
             undone = [] if before is None else [LowRankDelta(name, -before.left, before.right)]
-            everything = self._changes(earlier, name)
-            everything += [*undone, *(d for d in deltas if d.weight == name)]
             now = stabilisers.damping(everything, self._weight(layer, earlier, with_them=False))
             if now is not None:
                 dampings[name] = now
             out += [*undone, *([] if now is None else [now])]
-        return tuple(out), dampings
+        return FinishedChanges(tuple(out), dampings, totals if self._sums else None)
+
+    @property
+    def _sums(self) -> bool:
+        """Whether a stabiliser asks for the sum of all changes: beside narrow weights none can be read from these."""
+        chosen = self.params.stabilise
+        if "prune" in chosen:
+            return True
+        reshaping = "sphere" in chosen or "rect" in chosen
+        return reshaping and any(is_narrow(self.lm.projection(layer)) for layer in self.edited_layers)
+
+    def _undamped(self, earlier: Sequence[Edit], name: str) -> list[WeightDelta]:
+        """Changes whose sum is that of all earlier edits without what damps it."""
+        if (total := _total_of(earlier)) is not None:
+            return [total[name]] if name in total else []
+        before = _damping_of(earlier).get(name)
+        return [
+            *self._changes(earlier, name),
+            *([] if before is None else [LowRankDelta(name, -before.left, before.right)]),
+        ]
 
     def _weight(self, layer: int, earlier: Sequence[Edit], *, with_them: bool) -> Tensor:
         """A layer's weight [out, in], float32, with or without the earlier edits, which the model carries."""
@@ -153,9 +192,22 @@ class StabilisedEditor(Editor):
 
     def _changes(self, earlier: Sequence[Edit], name: str) -> list[WeightDelta]:
         """What earlier edits changed of one weight."""
-        return [d for e in earlier for d in e.deltas or () if d.weight == name and not isinstance(d, RoutedDelta)]
+        newest = next((n for n in reversed(range(len(earlier))) if _total_of(earlier[: n + 1]) is not None), None)
+        changes = [d for e in earlier[0 if newest is None else newest + 1 :] for d in e.deltas or ()]
+        known = [] if newest is None else _sums_of(earlier[: newest + 1])
+        return [d for d in [*known, *changes] if d.weight == name and not isinstance(d, RoutedDelta)]
 
 
 def _damping_of(earlier: Sequence[Edit]) -> Mapping[str, LowRankDelta]:
     """What damps the earlier edits as they stand."""
     return earlier[-1].damping if earlier and isinstance(earlier[-1], StabilisedEdit) else {}
+
+
+def _sums_of(earlier: Sequence[Edit]) -> list[WeightDelta]:
+    """The sums of the earlier edits' changes that the newest knows, and what damps them."""
+    return [*(_total_of(earlier) or {}).values(), *_damping_of(earlier).values()]
+
+
+def _total_of(earlier: Sequence[Edit]) -> Mapping[str, WeightDelta] | None:
+    """The undamped sum of the earlier edits' changes by weight, where the newest knows it."""
+    return earlier[-1].total if earlier and isinstance(earlier[-1], StabilisedEdit) else None

@@ -14,11 +14,12 @@ from benchmarks.support.naive_reference import with_target
 from curation.files.artifact_cache import Cache
 from evaluation.editors.presets import make_editor
 from evaluation.edits.codebook import Codebook
+from evaluation.edits.delta_stack import DeltaStack
 from evaluation.edits.edit import WeightEdit
 from evaluation.edits.per_row import PerRow
 from evaluation.edits.routed_deltas import PromptRows, RoutedDelta, is_routed, tell_prompts
 from evaluation.edits.side_memory import SideMemories
-from evaluation.edits.weight_deltas import DeltaStack, DenseDelta, LowRankDelta, applied
+from evaluation.edits.weight_deltas import DenseDelta, LowRankDelta, applied
 from evaluation.engines.base import Job
 from evaluation.engines.fast import FastEngine
 from evaluation.engines.simple import SimpleEngine

@@ -8,7 +8,8 @@ from contextlib import ExitStack
 import pytest
 import torch
 
-from evaluation.edits.weight_deltas import Delta, DeltaStack, DenseDelta, LowRankDelta, applied
+from evaluation.edits.delta_stack import DeltaStack
+from evaluation.edits.weight_deltas import Delta, DenseDelta, LowRankDelta, applied
 from evaluation.models.language_model import LM
 from schemas.core.errors import UserError
 from tests.support.pretended_device import pretended

@@ -11,8 +11,8 @@ import torch
 from curation.files.artifact_cache import Cache
 from evaluation.editors.presets import make_editor, preset
 from evaluation.edits.codebook import Codebook
+from evaluation.edits.delta_stack import DeltaStack
 from evaluation.edits.routed_deltas import is_routed
-from evaluation.edits.weight_deltas import DeltaStack
 from evaluation.inference.scoring import score
 from evaluation.models.hooks import capture
 from evaluation.models.language_model import LM

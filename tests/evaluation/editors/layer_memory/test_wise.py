@@ -10,8 +10,8 @@ import torch
 from curation.files.artifact_cache import Cache
 from evaluation.editors.layer_memory.wise import Wise
 from evaluation.editors.presets import make_editor, preset
+from evaluation.edits.delta_stack import DeltaStack
 from evaluation.edits.side_memory import SideMemories, ties
-from evaluation.edits.weight_deltas import DeltaStack
 from evaluation.inference.scoring import score
 from evaluation.models.language_model import LM
 from schemas.cases import Case

@@ -15,7 +15,8 @@ from evaluation.covariance.covariance import Corpus, key_covariances
 from evaluation.editors.locate_edit.parts.target_windows import search_windows, windows_of
 from evaluation.editors.locate_edit.parts.value_search import SearchSettings
 from evaluation.editors.presets import make_editor, preset
-from evaluation.edits.weight_deltas import DeltaStack, DenseDelta
+from evaluation.edits.delta_stack import DeltaStack
+from evaluation.edits.weight_deltas import DenseDelta
 from evaluation.inference.scoring import score
 from evaluation.models.language_model import LM
 from schemas.core.errors import DataError, ModelError

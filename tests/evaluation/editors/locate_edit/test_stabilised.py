@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,12 @@ from evaluation.editors.locate_edit.parts import keys, stabilisers
 from evaluation.editors.locate_edit.residual_editor import SpreadEdit
 from evaluation.editors.locate_edit.stabilised import ORDER, StabilisedEdit
 from evaluation.editors.presets import check_options, make_editor
+from evaluation.edits.delta_stack import DeltaStack
 from evaluation.edits.weight_deltas import DenseDelta, LowRankDelta
 from evaluation.engines.fast import FastEngine
 from evaluation.inference.answering import ModelScorer
 from evaluation.models.language_model import LM
+from evaluation.regimes.edit_chain import EditChain
 from evaluation.runs.results import load_run
 from evaluation.runs.runner import Runner
 from evaluation.runs.support import Support, cases_from_facts
@@ -136,9 +139,9 @@ def test_a_sequence_is_pruned_as_the_sum_of_its_changes_is(tiny: LM, cache: Cach
     assert not edits[0].damping and edits[3].damping, "the first was small, the last is damped"
 
 
-def _swap(finished: tuple[Any, Any]) -> tuple[Any, Any, Any]:
-    deltas, damping = finished
-    return deltas, {}, damping
+def _swap(finished: Any) -> tuple[Any, ...]:
+    deltas, damping, *more = finished
+    return deltas, {}, damping, *more
 
 
 def test_the_original_weight_is_known_beside_narrow_weights_too(cache: Cache, corpus: str) -> None:
@@ -192,3 +195,42 @@ def test_what_cannot_be_is_refused_in_one_sentence(tiny: LM, cache: Cache, corpu
         made.edit([PERU])
     with pytest.raises(UserError, match="measures the length of values on other facts"):
         made.prepare([])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("stabilise", [["prune"], ["sphere", "rect"]])
+def test_a_chain_stabilises_as_if_it_kept_every_change(
+    stabilise: list[str], dtype: torch.dtype, cache: Cache, corpus: str
+) -> None:
+    """A chain keeps no copy of what stands in the weights: what stabilisers ask of earlier changes is carried on."""
+    lm = make("llama", dtype=dtype)
+    made, facts = method("memit", lm, cache, corpus, stabilise=stabilise), [PERU, NORWAY, PERU]
+    made.searched_values = made._search = None  # type: ignore[assignment]  # changes are given below
+    draw, weights = torch.Generator().manual_seed(2), [lm.layout.weight(layer) for layer in made.params.layers]
+    out, inner = stabilisers.weight_matrix(lm.projection(0)).shape
+    raws = [
+        [LowRankDelta(w, *(size * torch.randn(n, 2, generator=draw) for n in (out, inner))) for w in weights]
+        for size in (4.0, 3.0, 5.0)
+    ]
+
+    def edited(earlier: list[Any], number: int) -> StabilisedEdit:
+        changes = [
+            made.reshaped(layer, [raw], earlier)[0] for layer, raw in zip(made.params.layers, raws[number], strict=True)
+        ]
+        return StabilisedEdit(*_swap(made.finish(changes, earlier)))
+
+    whole: list[StabilisedEdit] = []
+    with ExitStack() as on:
+        stack = on.enter_context(DeltaStack(lm.model))
+        for number in range(3):
+            whole.append(edited([replace(edit, total=None) for edit in whole], number))
+            stack.add(whole[-1].deltas)
+    made.edit_after = lambda requests, earlier: edited(list(earlier), len(earlier))  # type: ignore[method-assign]
+    with ExitStack() as on:
+        chain = EditChain(ModelScorer(lm), on)
+        ours = [chain.add(made, fact) for fact in facts]
+    assert all(edit.deltas == () for edit in chain.edits)
+    for mine, theirs in zip(ours, whole, strict=True):
+        for weight in weights:
+            want = total([theirs], weight)
+            assert (total([mine], weight) - want).norm() < 2e-3 * want.norm()
