@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,6 +24,7 @@ from construction.pipeline.session import WritingJob, run_job, tick_display
 from curation.loaders import load
 from curation.store.store import Store
 from schemas.core.errors import UserError
+from schemas.core.ids import slug
 from schemas.facts import Fact, Source
 
 _REPLY_TOKENS = {"paraphrase": 90, "topic_events": 350, "tendency_questions": 700}
@@ -103,6 +104,7 @@ def prepare_events(job: EventJob) -> PreparedEvents:
     plan = job.plan
     if job.templates is None and not plan.topics:
         raise UserError("there is nothing to construct", fix="name a file of templates, or topics: --topic Energy")
+    _refuse_topics(plan.topics)
     if plan.asks(templates=job.templates is not None):
         job.access.check()
     prompts = load_event_prompts(job.profile or profile_of(job.access, "paper"), job.prompts_path)
@@ -110,6 +112,16 @@ def prepare_events(job: EventJob) -> PreparedEvents:
     if job.templates is not None:
         drawn = list(_draw(job, job.templates, tally))
     return PreparedEvents(job, plan, prompts, tuple(drawn), tally)
+
+
+def _refuse_topics(topics: Sequence[str]) -> None:
+    """A topic without a name, and two whose events would have the keys of one."""
+    for place, topic in enumerate(topics):
+        if topic != topic.strip() or not topic:
+            raise UserError(f"the topic {topic!r} is empty or has white space at an end", fix="--topic Energy")
+        if before := next((t for t in topics[:place] if slug(t) == slug(topic)), None):
+            named = f"'{topic}'" if before == topic else f"'{before}' and '{topic}'"
+            raise UserError(f"a topic is named twice: {named}", fix="name it once; for more of it: --events-per-topic")
 
 
 def _draw(job: EventJob, path: Path, tally: EventTally) -> Iterable[DrawnEvent]:

@@ -36,7 +36,8 @@ def ask_facts(
     """The questions about an event.
 
     In scope is every triplet that changes for certain and whose new object is known (a role, the end of a path) or
-    unknown. Out of scope are up to ``untouched`` relations, drawn from those of which the table has one object.
+    unknown. Out of scope are up to ``untouched`` relations, drawn from those of which the table has one object. Of two
+    questions that are worded alike the first is asked.
 
     Args:
         filled: The event.
@@ -45,7 +46,7 @@ def ask_facts(
         untouched: Out-of-scope questions at most.
     """
     missing: Counter[str] = Counter()
-    questions: list[FactQuestion] = []
+    questions: dict[str, FactQuestion] = {}
     for triplet in filled.template.impacted:
         if not triplet.definite:
             missing["does not change for certain"] += 1
@@ -57,18 +58,19 @@ def ask_facts(
             missing["already so before the event"] += 1
         else:
             question = _question(triplet, answer, filled, lists, scope="in")
+            if question.text.casefold() in questions:
+                missing["worded as another question"] += 1
+                continue
             background = _background_questions(triplet, question, filled, lists, table)
-            questions.append(
+            questions[question.text.casefold()] = (
                 question.model_copy(update={"background_questions": background}) if background else question
             )
-    texts = {q.text.casefold() for q in questions}
     for untouched_relation, answer in _drawn(filled, table, missing, untouched):
         question = _question(untouched_relation, answer, filled, lists, scope="out")
-        if question.text.casefold() in texts:
-            missing["asked in scope, too"] += 1
-            continue
-        questions.append(question)
-    return AskedFacts(tuple(questions), dict(sorted(missing.items())))
+        earlier = questions.setdefault(question.text.casefold(), question)
+        if earlier is not question:
+            missing["asked in scope, too" if earlier.scope == "in" else "worded as another question"] += 1
+    return AskedFacts(tuple(questions.values()), dict(sorted(missing.items())))
 
 
 def _new_object(triplet: ImpactedTriplet, filled: FilledTemplate, table: FactTable) -> Object | None:

@@ -83,9 +83,9 @@ class FeasibilityRule(Frozen):
     """What has to hold of the entities, or the event cannot happen.
 
     Attributes:
-        rule: ``absent``: the role has no such relation (a living person has no date of death). ``differ``: it has it,
-            but not with the entity of ``other`` (it is not already so). ``same``: both roles have an equal object (the
-            same sport).
+        rule: ``absent``: the role has no such relation (a living person has no date of death). ``differ``: no fact says
+            that it has it with the entity of ``other`` already. ``same``: both roles have an equal object (the same
+            sport).
         role: Whose relation.
         relation: Wikidata property, or a name.
         other: The second role, of ``differ`` and ``same``.
@@ -190,6 +190,11 @@ class EventTemplate(Frozen):
                     f"the relation '{relation_out.relation}' of '{relation_out.role}' is impacted and untouched: "
                     f"its question would be in and out of scope"
                 )
+        certain = [(t.role, t.relation) for t in self.impacted if t.definite]
+        if twice := next((one for one in certain if certain.count(one) > 1), None):
+            raise ValueError(
+                f"the relation '{twice[1]}' of '{twice[0]}' is impacted twice: its question would have two answers"
+            )
         if not self.impacted:
             raise ValueError(f"the template '{self.name}' changes nothing: list what is impacted")
         return self

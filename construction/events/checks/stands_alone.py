@@ -15,7 +15,7 @@ _HAPPENING = (
 _POINTS = re.compile(
     rf"\b(?:(?:this|these|those|such(?: an?)?|that) (?:new |recent |sudden |latest )?(?:{_HAPPENING})s?"
     rf"|the (?:event|incident|region|announcement|merger|acquisition|decision|situation|deal)"
-    rf"|(?:mentioned|described|reported) (?:above|event|here))\b(?! (?:of|between|with|in) [A-Z])",
+    rf"|(?:mentioned|described|reported) (?:above|event|here))\b(?! (?:of|between|with|in) (?-i:[A-Z]))",
     re.IGNORECASE,
 )
 
@@ -24,7 +24,7 @@ class StandsAlone(EventCheck):
     """Drop questions that point at an event which they do not name ("this event", "the merger")."""
 
     name: ClassVar[str] = "stands_alone"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     about: ClassVar[str] = "does the question stand alone, without 'this event' or 'the merger'?"
 
     def judge_one(self, inputs: EventInputs) -> Verdict:

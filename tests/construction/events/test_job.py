@@ -75,6 +75,10 @@ def test_a_budget_stops_and_the_same_job_goes_on(job: Any) -> None:
     ("changes", "message"),
     [
         ({"templates": None}, "nothing to construct; name a file of templates, or topics"),
+        ({"topics": ("Energy", "")}, "the topic '' is empty or has white space at an end"),
+        ({"topics": (" Law",)}, "the topic ' Law' is empty or has white space at an end"),
+        ({"topics": ("Law", "Energy", "Law")}, "a topic is named twice: 'Law'; name it once"),
+        ({"topics": ("Law", "law")}, "a topic is named twice: 'Law' and 'law'"),
         ({"facts": ()}, "has no fact: the table knows no"),
         ({"profile": "none"}, "no profile 'none'"),
         ({"access": {"max_cost": 1.0}}, "--max-cost needs a price"),

@@ -2,11 +2,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from construction.events.draw import FilledTemplate
 from construction.events.questions import AskedFacts, ask_facts
 from schemas.cases import EventCase
 from schemas.facts import Entity, Source
-from tests.support.construction.event_templates import table, templates
+from tests.support.construction.event_templates import TRANSFER, table, templates
 
 
 def asked(*more: tuple[str, str, str], untouched: int = 5, without: Any = None, **changes: Any) -> AskedFacts:
@@ -98,6 +100,28 @@ def test_untouched_relations_are_drawn_up_to_the_number() -> None:
     assert sum(q.scope == "out" for q in asked(untouched=1).questions) == 1
     assert not [q for q in asked(untouched=0).questions if q.scope == "out"]
     assert asked(untouched=1) == asked(untouched=1)
+
+
+@pytest.mark.parametrize(
+    ("id", "worded_like", "lost", "left"),
+    [("P118", "P1618", ("P1618", "in"), ("P118", "in")), ("P118", "P27", ("P118", "out"), ("P27", "out"))],
+)
+def test_of_two_questions_that_are_worded_alike_one_is_asked(
+    id: str, worded_like: str, lost: tuple[str, str], left: tuple[str, str]
+) -> None:
+    """They had one key, so that one took the other's place in the store and both were counted."""
+    untouched = [{"role": "A", "relation": "P27"}, {"role": "A", "relation": "P118"}]
+    changes = {"untouched": untouched, "impacted": [TRANSFER["impacted"][2]]} if lost[1] == "out" else {}
+    lists, known = templates(**changes), table(("Ana Roe", "P118", "First League"))
+    wording = {r.id: r.questions for r in lists.relation}
+    relation = [r.model_copy(update={"questions": wording[worded_like]}) if r.id == id else r for r in lists.relation]
+    same = lists.model_copy(update={"relation": tuple(relation)})
+    roles = {"A": Entity(text="Ana Roe"), "B": Entity(text="Brenta"), "C": Entity(text="Alba")}
+    facts = ask_facts(FilledTemplate(same.template[0], roles), same, known)
+    assert facts.missing["worded as another question"] == 1
+    assert len({q.key for q in facts.questions}) == len(facts.questions)
+    asked = {(q.relation.id, q.scope) for q in facts.questions}
+    assert len(asked & {lost, left}) == 1
 
 
 def test_no_question_is_in_and_out_of_scope() -> None:

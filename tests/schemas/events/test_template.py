@@ -33,6 +33,10 @@ def test_roles_paths_and_what_roles_are_called() -> None:
         ({"impacted": [{"role": "X", "relation": "P54", "object": "B"}]}, r"no role 'X' \(there are A, B, C\)"),
         ({"impacted": [{"role": "A", "relation": "P54", "object": "X.P118"}]}, "no role 'X'"),
         ({"untouched": [{"role": "A", "relation": "P54"}]}, "would be in and out of scope"),
+        (
+            {"impacted": [{"role": "A", "relation": "P54", "object": o} for o in ("B", "unknown")]},
+            "the relation 'P54' of 'A' is impacted twice",
+        ),
         ({"feasible": [{"rule": "differ", "role": "A", "relation": "P54", "other": "Y"}]}, "no role 'Y'"),
         ({"feasible": [{"rule": "differ", "role": "A", "relation": "P54"}]}, "needs a second role"),
         ({"feasible": [{"rule": "absent", "role": "A", "relation": "P54", "other": "B"}]}, "takes no second role"),

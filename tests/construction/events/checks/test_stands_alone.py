@@ -18,6 +18,8 @@ from tests.support.events import make_event, make_tendency
         ("How may tourism in the region of Tuscany change?", ""),
         ("How may the merger of Alba and Brenta be seen?", ""),
         ("How may The Merger be seen?", "The Merger"),
+        ("How may the merger of the two firms be seen?", "the merger"),  # none of them is named
+        ("How may prices follow this change in ownership?", "this change"),
         ("Will people say that fares are too high?", ""),
         ("How may such a ban be seen?", "such a ban"),
         ("How may the eventual winner feel?", ""),
