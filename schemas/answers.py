@@ -44,16 +44,27 @@ class GeneratedText(Frozen):
     """A text as the model wrote it.
 
     Attributes:
-        text: The raw text, from the answer's given start to the stop, which is cut off.
-        tokens: New tokens.
+        text: The raw text, from the answer's given start to the stop, which is cut off; of a model that thinks first
+            the answer alone.
+        tokens: New tokens, those of a thought among them.
         ended: By an end token, a stop text, or the most tokens allowed.
         chat: Whether a chat template stood around the prompt.
+        thought: What was thought before the answer; None where nothing was, or thoughts were not asked for (and nothing
+            of it is stored).
+        unfinished: The thought has no end, so there is no answer.
     """
 
     text: str
     tokens: int
     ended: Literal["eos", "stop", "length"]
     chat: bool = False
+    thought: str | None = None
+    unfinished: bool = False
+
+    @model_serializer(mode="wrap")
+    def _less_thought(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        stored = _without_absent(serialize(self), "thought")
+        return stored if self.unfinished else {name: value for name, value in stored.items() if name != "unfinished"}
 
 
 class NextTokens(Frozen):

@@ -52,6 +52,20 @@ class ScoreProbe(Frozen):
         return content_id("probe", [self.ask, self.prompt, self.separator, list(self.targets), *more])
 
 
+class ThoughtAsked(Frozen):
+    """That a model may think before it answers, and where its thought ends.
+
+    Attributes:
+        marks: Pairs of opening and closing marks around thoughts.
+        most: The most tokens of thoughts, beside those of the answer.
+        enable: What the chat template is told as ``enable_thinking``; None: nothing.
+    """
+
+    marks: tuple[tuple[str, str], ...]
+    most: Annotated[int, Field(ge=1)] = 1024
+    enable: bool | None = None
+
+
 WRITER = 1  # raised when the same probe would be answered by another text
 
 
@@ -71,12 +85,13 @@ class GenerateProbe(Frozen):
         instruction_in_context: What stands there instead where an edit has put something before the prompt.
         chat: Whether the model's chat template is put around: ``auto`` where it has one.
         start: How the answer begins where there is no chat template; counts as part of it.
-        most: The most new tokens.
+        most: The most new tokens of the answer.
         temperature: 0 for the likeliest token always.
         top_p: Draw among the likeliest of this joint probability.
         seed: Of the draws; 0 where nothing is drawn.
         sample: Number of the sample, from 0.
-        stop: Texts at which the answer ends; they are cut off.
+        stop: Texts at which the answer ends; they are cut off. A thought before it holds any of them.
+        thought: Where the model may think first; None: what it writes is all answer.
     """
 
     ask: Literal["generate"] = "generate"
@@ -95,11 +110,19 @@ class GenerateProbe(Frozen):
     seed: int = 0
     sample: int = 0
     stop: tuple[str, ...] = ()
+    thought: ThoughtAsked | None = None
+
+    @property
+    def longest(self) -> int:
+        """The most new tokens, those of thoughts among them."""
+        return self.most + (0 if self.thought is None else self.thought.most)
 
     @cached_property
     def id(self) -> str:
         """Hash of what is asked and how (not of what for), with the version of the code that writes."""
         description = self.model_dump(mode="json", exclude={"purpose", "item", "cluster"})
+        if self.thought is None:  # as of the other one below
+            del description["thought"]
         if not self.instruction_in_context:  # probes of before have no such field, and keep their ids
             del description["instruction_in_context"]
         return content_id("probe", [WRITER, description])

@@ -53,7 +53,19 @@ def outcome_of_data(data: Any) -> StoredOutcome | CallError:
         tokens_out=_count(usage.get("completion_tokens")),
         at=now(),
         logprobs=_logprobs(choice.get("logprobs")),
+        thought=_thought(message),
     )
+
+
+def _thought(message: dict[str, Any]) -> str | None:
+    """What a model thought first, where the endpoint sends it beside the text: in a field of its own, or as parts."""
+    for field in ("reasoning_content", "reasoning"):
+        if isinstance(value := message.get(field), str) and value.strip():
+            return value.strip()
+    parts = message.get("content")
+    named = [p for p in parts if isinstance(p, dict)] if isinstance(parts, list) else []
+    thoughts = [text for p in named if p.get("type") == "thinking" for text in [_joined(p.get("thinking"))] if text]
+    return "\n".join(thoughts) or None
 
 
 def _joined(content: Any) -> str:
@@ -97,7 +109,7 @@ def read(
     if stored.kind != "reply":
         return stored.kind, None, stored.message or stored.kind
     if issubclass(reply, PlainText):
-        return "ok", reply(text=stored.raw, cut=stored.finish == "length"), ""
+        return "ok", reply(text=stored.raw, cut=stored.finish == "length", thought=stored.thought), ""
     try:
         return "ok", reply.model_validate_json(stored.raw), ""
     except ValidationError as error:

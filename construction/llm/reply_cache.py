@@ -34,6 +34,7 @@ class StoredOutcome(Frozen):
         cost: US dollars by the price table of that day; None where the price is unknown.
         logprobs: Log-probabilities of the reply's tokens, as the endpoint gives them where they were asked for.
         batch: Id of the batch that brought it.
+        thought: What a model that thinks first thought, where the endpoint sends it beside the answer.
     """
 
     kind: Literal["reply", "refused", "permanent"]
@@ -47,6 +48,7 @@ class StoredOutcome(Frozen):
     cost: float | None = None
     logprobs: list[dict[str, Any]] | None = None
     batch: str | None = None
+    thought: str | None = None
 
 
 @lru_cache(maxsize=256)

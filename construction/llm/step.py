@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel
+from pydantic.json_schema import SkipJsonSchema
 
 from schemas.core.records import Frozen
 
@@ -53,6 +54,9 @@ class PlainText(BaseModel):
 
     text: str
     cut: bool = False
+    # What a model that thinks first thought, where the endpoint sends it beside the text. Neither this field nor a word
+    # on it above: the schema, description and all, is part of the key under which replies are on record.
+    thought: SkipJsonSchema[str | None] = None
 
 
 class PromptStep(Generic[R, W]):

@@ -15,6 +15,7 @@ from curation.stats.bounded import SHARE, Scale, clustered_interval, difference_
 from curation.stats.intervals import Interval
 from evaluation.metrics.base import Normalisation, target_values
 from evaluation.metrics.generation import Generation
+from evaluation.metrics.text_level.base import text_of
 from evaluation.metrics.text_level.probes import objects, rest_of_step, scripts_for
 from evaluation.metrics.text_level.script_parser import (
     MentionedObjects,
@@ -196,12 +197,12 @@ def _texts(run: Run, editor: EditorRun, place: Place, generation: Generation) ->
         case = asked_case(case, editor.manifest.components)
         answers = answers_by_probe(result.answers)
         for item, probe, prompt in _written_places(case, place, generation):
-            answer = answers.get(probe)
-            if answer is None or answer.written is None:
+            written = text_of(answers.get(probe))
+            if isinstance(written, str):
                 missing += 1
                 continue
             targets = objects(case, prompt)
-            texts.append(_Text(key, item, answer.written, names(answer.written.text, *targets)))
+            texts.append(_Text(key, item, written, names(written.text, *targets)))
     return texts, missing
 
 

@@ -17,7 +17,7 @@ from construction.llm.call_lineage import lineage_of_call
 from construction.llm.prompt_text import tidy
 from construction.llm.step import Message, PlainText, PromptStep, Request
 from evaluation.editors import EDITORS
-from evaluation.metrics.text_level.probes import objects, questions
+from evaluation.metrics.text_level.probes import GO_ON, objects, questions
 from evaluation.metrics.text_level.script_parser import (
     INSTRUCTION,
     MentionedObjects,
@@ -42,10 +42,6 @@ if TYPE_CHECKING:
 NOT_COMPARABLE = (
     "These are closed models edited by their prompt (as in Table 8): not to be compared with edited open models "
     "(Table 3), which are far smaller and are changed in their weights"
-)
-CONTINUE = (
-    "The text below is a script that was cut off in the middle of a step. Go on exactly where it stops: write the rest "
-    "of that step and nothing else."
 )
 SCRIPT_TOKENS, STEP_TOKENS = 256, 24
 
@@ -149,7 +145,7 @@ class ApiScriptStep(PromptStep[ApiRequest, GeneratedScript]):
 
     def prompt(self, item: ApiRequest) -> list[Message]:
         """Instruction, then the edited question or prompt, as for open models with a chat template."""
-        return [Message(role="user", content=f"{CONTINUE if item.goes_on else INSTRUCTION}\n\n{item.text}")]
+        return [Message(role="user", content=f"{GO_ON if item.goes_on else INSTRUCTION}\n\n{item.text}")]
 
     def sampled(self, item: ApiRequest, sample: int = 0) -> Request:
         """The request for a text."""

@@ -6,21 +6,23 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
 from construction.llm.client import Client, Reply, gather_all
 from construction.llm.connection import Access
 from construction.llm.cost.estimates import CallCounter, CallEstimate
 from construction.llm.session import ModelSession, model_session
 from construction.llm.step import Message, PlainText, Request
-from evaluation.api_models.editing import CONTINUE, require_prompt_edit
+from evaluation.api_models.editing import require_prompt_edit
 from evaluation.edits.edit import Edit, own_answers
 from evaluation.engines.base import Job, JobResult, case_error, plain, rewritten
 from evaluation.engines.protocols import EditorLike
 from evaluation.inference.answering import written_probes
-from evaluation.metrics.text_level.probes import CONTINUED
+from evaluation.metrics.text_level.probes import CONTINUED, GO_ON
 from schemas.answers import Answer, GeneratedText
 from schemas.core.errors import UserError
-from schemas.probes import GenerateProbe, Probe, instructed
+from schemas.probes import GenerateProbe, Probe, ThoughtAsked, instructed
+from schemas.text.thoughts import split_thought
 
 _CHUNK = 20  # cases between two entries in the run's journal; all of them where a batch takes hours
 
@@ -38,10 +40,10 @@ def text_request(probe: GenerateProbe, rewrite: Rewrite = None) -> Request:
         rewrite: The edit's way with the prompt.
     """
     if probe.purpose == CONTINUED:
-        text = f"{CONTINUE}\n\n{rewrite(probe.prompt) if rewrite else probe.prompt}"
+        text = f"{GO_ON}\n\n{rewrite(probe.prompt) if rewrite else probe.prompt}"
     else:
         text = instructed(probe, rewrite) + probe.separator
-    parameters: dict[str, float | int] = {"temperature": probe.temperature, "max_tokens": probe.most}
+    parameters: dict[str, float | int] = {"temperature": probe.temperature, "max_tokens": probe.longest}
     if probe.top_p < 1:
         parameters["top_p"] = probe.top_p
     return Request((Message(role="user", content=text),), PlainText, parameters, probe.sample)
@@ -50,15 +52,29 @@ def text_request(probe: GenerateProbe, rewrite: Rewrite = None) -> Request:
 def read_text(probe: GenerateProbe, reply: Reply) -> Answer:
     """A reply as the answer to a probe; what the endpoint declined with words is their text, no answer is an error."""
     if isinstance(reply.value, PlainText):
-        text, cut = reply.value.text, reply.value.cut
+        text, cut, apart = reply.value.text, reply.value.cut, reply.value.thought
     elif reply.status == "refused" and reply.raw.strip():
-        text, cut = reply.raw, False
+        text, cut, apart = reply.raw, False, None
     else:
         return Answer(probe=probe.id, error=f"{reply.status}: {reply.message or 'no text'}")
+    tokens, thought, unfinished = reply.tokens_out or 0, None, False
+    if probe.thought is not None:
+        thought, text, unfinished = _apart(text, apart, cut, probe.thought)
     body, stopped = _until_stop(text, probe.stop)
-    tokens = reply.tokens_out or 0
-    ended = "stop" if stopped else "length" if cut else "eos"
-    return Answer(probe=probe.id, written=GeneratedText(text=body, tokens=tokens, ended=ended, chat=True))
+    ended: Literal["eos", "stop", "length"] = "stop" if stopped else "length" if cut else "eos"
+    written = GeneratedText(text=body, tokens=tokens, ended=ended, chat=True, thought=thought, unfinished=unfinished)
+    return Answer(probe=probe.id, written=written)
+
+
+def _apart(text: str, apart: str | None, cut: bool, asked: ThoughtAsked) -> tuple[str | None, str, bool]:
+    """Thought, answer, and whether the thought has no end; ``apart``: what the endpoint sends beside the answer.
+
+    A reply that was cut off before any word of the answer ended in its thought.
+    """
+    split = split_thought(text, asked.marks)
+    thoughts = [one for one in (apart, split.thought) if one is not None]
+    unfinished = split.unfinished or (bool(apart) and cut and not split.answer.strip())
+    return ("\n".join(one for one in thoughts if one) if thoughts else None), split.answer, unfinished
 
 
 def _until_stop(text: str, stops: Sequence[str]) -> tuple[str, bool]:
@@ -173,5 +189,5 @@ def estimate_calls(probes: Iterable[Probe], access: Access, *, methods: int) -> 
     """Calls and tokens of a run: every text by every method, replies of full length; without what edits put before."""
     counter = CallCounter()
     for probe in written_probes(list(probes)):
-        counter.add(text_request(probe).messages, reply_tokens=probe.most, times=methods)
+        counter.add(text_request(probe).messages, reply_tokens=probe.longest, times=methods)
     return counter.estimate(access.price())

@@ -7,17 +7,18 @@ edits in shared batches, every row under its own edit; its texts are those of th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from schemas.answers import Answer, GeneratedText
 from schemas.core.errors import UserError
 from schemas.probes import GenerateProbe, Probe, ScoreProbe, instructed
+from schemas.text.thoughts import opening_mark, split_thought
 
 if TYPE_CHECKING:
     from torch import nn
 
     from evaluation.inference.batching import TokenBudget
-    from evaluation.inference.generation import Sampling
+    from evaluation.inference.generation import Continuation, Sampling
     from evaluation.inference.request import EditedProbes
     from evaluation.models.language_model import LM
 
@@ -46,11 +47,16 @@ def model_input(lm: LM, probe: GenerateProbe, rewrite: Rewrite = None) -> ModelI
     has = bool(getattr(lm.tokenizer, "chat_template", None))
     if probe.chat == "always" and not has:
         raise UserError(
-            "the model's tokenizer has no chat template", where=lm.name, fix='set generation.chat = "never" (or "auto")'
+            "the model's tokenizer has no chat template",
+            where=lm.name,
+            fix='set generation.chat = "never" (or "auto"), and leave generation.thought.everywhere out',
         )
     if has and probe.chat != "never":
         message = [{"role": "user", "content": text}]
-        return ModelInput(lm.tokenizer.apply_chat_template(message, tokenize=False, add_generation_prompt=True), True)
+        enable = None if probe.thought is None else probe.thought.enable
+        told = {} if enable is None else {"enable_thinking": enable}
+        ready = lm.tokenizer.apply_chat_template(message, tokenize=False, add_generation_prompt=True, **told)
+        return ModelInput(ready, True)
     return ModelInput(f"{text}\n{probe.start}" if probe.start else text, False)
 
 
@@ -173,7 +179,7 @@ def write(lm: LM, probes: Sequence[GenerateProbe], *, rewrite: Rewrite = None) -
         if (error := _unwritable(lm, ready)) is not None:
             by_id[probe.id] = Answer(probe=probe.id, error=error)
             continue
-        prompt = PromptToContinue(ready.text, seed=probe.seed)
+        prompt = PromptToContinue(ready.text, seed=probe.seed, opened=_opened(probe, ready))
         (got,) = generate(lm, [prompt], sampling=_sampling(probe), special=not ready.chat)
         by_id[probe.id] = _answer(probe, got, ready)
     return [by_id[p.id] for p in probes]
@@ -211,7 +217,12 @@ def write_each(lm: LM, edited: Sequence[EditedProbes], *, budget: TokenBudget | 
             groups.setdefault((_sampling(row.probe), row.input.chat), []).append(row)
     edits = [one.deltas for one in edited]
     for (sampling, chat), rows in groups.items():
-        prompts = [PromptToContinue(r.input.text, r.edit if edits[r.edit] else -1, r.probe.seed) for r in rows]
+        prompts = [
+            PromptToContinue(
+                r.input.text, r.edit if edits[r.edit] else -1, r.probe.seed, opened=_opened(r.probe, r.input)
+            )
+            for r in rows
+        ]
         texts = generate(lm, prompts, edits=edits, sampling=sampling, budget=budget, special=not chat)
         for row, got in zip(rows, texts, strict=True):
             by_id[row.edit][row.probe.id] = _answer(row.probe, got, row.input)
@@ -221,7 +232,12 @@ def write_each(lm: LM, edited: Sequence[EditedProbes], *, budget: TokenBudget | 
 def _sampling(probe: GenerateProbe) -> Sampling:
     from evaluation.inference.generation import Sampling
 
-    return Sampling(probe.most, probe.temperature, probe.top_p, probe.stop)
+    return Sampling(probe.most, probe.temperature, probe.top_p, probe.stop, probe.thought)
+
+
+def _opened(probe: GenerateProbe, ready: ModelInput) -> str:
+    """The opening mark of a thought that the model's input ends with."""
+    return "" if probe.thought is None else opening_mark(ready.text, probe.thought.marks)
 
 
 def _unwritable(lm: LM, ready: ModelInput) -> str | None:
@@ -234,9 +250,20 @@ def _unwritable(lm: LM, ready: ModelInput) -> str | None:
     return None
 
 
-def _answer(probe: GenerateProbe, got: Any, ready: ModelInput) -> Answer:
+def _answer(probe: GenerateProbe, got: Continuation, ready: ModelInput) -> Answer:
     start = "" if ready.chat else probe.start
-    return Answer(
-        probe=probe.id,
-        written=GeneratedText(text=start + got.text, tokens=len(got.ids), ended=got.ended, chat=ready.chat),
+    text, thought, unfinished = got.text, None, False
+    if opened := _opened(probe, ready):  # the text begins with it, and so may the start end
+        start = start.rstrip().removesuffix(opened)
+    if probe.thought is not None:
+        split = split_thought(start + text, probe.thought.marks)
+        start, text, thought, unfinished = "", split.answer, split.thought, split.unfinished
+    written = GeneratedText(
+        text=start + text,
+        tokens=len(got.ids),
+        ended=got.ended,
+        chat=ready.chat,
+        thought=thought,
+        unfinished=unfinished,
     )
+    return Answer(probe=probe.id, written=written)

@@ -20,11 +20,12 @@ from evaluation.edits.weight_deltas import Delta
 from evaluation.inference.batching import SHARE, TokenBudget, in_batches
 from evaluation.inference.passes import logits_at
 from evaluation.inference.prefix_cache import Prefix, can_share, read_prefix
-from evaluation.inference.stopping import StopCheck
+from evaluation.inference.stopping import StopCheck, TextEnding
 from evaluation.inference.token_tree import additive_mask, takes_masks
 from evaluation.models.device_memory import least_free_bytes
 from evaluation.models.transfers import send
 from schemas.core.errors import UserError
+from schemas.probes import ThoughtAsked
 
 if TYPE_CHECKING:
     from evaluation.models.language_model import LM
@@ -41,24 +42,42 @@ class Sampling(NamedTuple):
         temperature: 0 takes the likeliest token.
         top_p: Draw among the likeliest tokens of this joint probability.
         stop: Texts at which a continuation ends; they are cut off.
+        thought: Where the model may think first; ``max_tokens`` and ``stop`` are then those of the answer.
     """
 
     max_tokens: int = 256
     temperature: float = 0.0
     top_p: float = 1.0
     stop: tuple[str, ...] = ()
+    thought: ThoughtAsked | None = None
+
+    @property
+    def longest(self) -> int:
+        """The most new tokens, those of thoughts among them."""
+        return self.max_tokens + (0 if self.thought is None else self.thought.most)
 
 
 class PromptToContinue(NamedTuple):
-    """A text to be continued (special tokens as the tokenizer adds them), the number of its edit (-1: none), a seed."""
+    """A text to be continued.
+
+    Attributes:
+        text: It; special tokens as the tokenizer adds them.
+        edit: Number of its edit; -1 for none.
+        seed: Of its draws.
+        opened: The opening mark of a thought that the text ends with; the continuation's text begins with it.
+    """
 
     text: str
     edit: int = -1
     seed: int = 0
+    opened: str = ""
 
 
 class Continuation(NamedTuple):
-    """A continuation: its text without the stop, its tokens, and why it ended: ``eos``, ``stop`` or ``length``."""
+    """A continuation: its text without the stop, its tokens, and why it ended: ``eos``, ``stop`` or ``length``.
+
+    The marks of thoughts stand in the text.
+    """
 
     text: str
     ids: tuple[int, ...]
@@ -99,7 +118,7 @@ def generate(
     def run(batch: list[tuple[PromptToContinue, tuple[int, ...]]]) -> list[Continuation]:
         return _GenerationBatch(lm, per_row, batch, sampling).run()
 
-    return in_batches(jobs, lambda job: len(job[1]) + sampling.max_tokens, run, budget or writing_budget(lm))
+    return in_batches(jobs, lambda job: len(job[1]) + sampling.longest, run, budget or writing_budget(lm))
 
 
 def writing_budget(lm: LM) -> TokenBudget:
@@ -138,8 +157,9 @@ class _GenerationBatch:
         self.rows = [list(ids) for _, ids in jobs]
         self.new: list[list[int]] = [[] for _ in jobs]
         self.draws = [torch.Generator().manual_seed(p.seed) for p in self.prompts]
-        self.stops = StopCheck(lm, max_tokens=sampling.max_tokens, stop=sampling.stop)
-        longest = max(map(len, self.rows)) + sampling.max_tokens
+        self.stops = StopCheck(lm, max_tokens=sampling.max_tokens, stop=sampling.stop, thought=sampling.thought)
+        self.watches = [self.stops.watch(prompt.opened) for prompt in self.prompts]
+        longest = max(map(len, self.rows)) + sampling.longest
         self.cached = can_share(lm, longest)
         self.routed = edits.is_routed or is_routed(lm.model)
         self.asked: PromptRows | None = None  # what gates decided on the open rows' prompts
@@ -175,12 +195,19 @@ class _GenerationBatch:
         staying = []
         for n, token in zip(open_, tokens, strict=True):
             self.new[n].append(token)
-            ended = self.stops.ended(self.new[n], prompt=len(self.rows[n]))
+            ended = self._ending(n)
             if ended is None:
                 staying.append(n)
             else:
                 done[n] = Continuation(ended.text, tuple(self.new[n]), ended.reason)
         return staying
+
+    def _ending(self, n: int) -> TextEnding | None:
+        """What a row has come to after its newest token."""
+        new, prompt, watch = self.new[n], len(self.rows[n]), self.watches[n]
+        if watch is None:
+            return self.stops.ended(new, prompt=prompt)
+        return self.stops.ended_watched(watch, new, prompt=prompt)
 
     def _on(self, open_: list[int], stack: ExitStack) -> None:
         numbers = [self.prompts[n].edit for n in open_]

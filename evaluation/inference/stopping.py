@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from evaluation.inference.thinking import MarkedDecoder, ThoughtWatch
+from schemas.probes import ThoughtAsked
+
 if TYPE_CHECKING:
     from evaluation.models.language_model import LM
 
@@ -39,15 +42,50 @@ class StopCheck:
         lm: The model: its tokenizer, its end tokens, its room.
         max_tokens: The most new tokens of a row.
         stop: Texts at which a row ends.
+        thought: Where rows may think first; ``max_tokens`` and ``stop`` are then those of the answer.
     """
 
-    def __init__(self, lm: LM, *, max_tokens: int, stop: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, lm: LM, *, max_tokens: int, stop: tuple[str, ...] = (), thought: ThoughtAsked | None = None
+    ) -> None:
         self._tokenizer, self._limit, self._most = lm.tokenizer, lm.limit, max_tokens
         self._stop = stop
         self._ends = end_tokens(lm)
         self._last = {text[-1] for text in stop if text}
         self._window = max((len(text.encode()) for text in stop), default=0) + SPARE
         self._known: dict[int, DecodedToken] = {}
+        self._thought = thought
+        self._decoder = None if thought is None else MarkedDecoder(lm.tokenizer, thought)
+
+    def watch(self, opened: str = "") -> ThoughtWatch | None:
+        """What follows the thought of one row; None where rows do not think.
+
+        Args:
+            opened: The opening mark that the row's prompt ends with.
+        """
+        if self._thought is None or self._decoder is None:
+            return None
+        return ThoughtWatch(self._decoder, self._thought, most=self._most, stop=self._stop, opened=opened)
+
+    def ended_watched(self, watch: ThoughtWatch, ids: Sequence[int], *, prompt: int) -> TextEnding | None:
+        """What a row that may think has come to after its newest token, or None where it goes on.
+
+        Args:
+            watch: The row's own.
+            ids: Its new tokens.
+            prompt: Tokens before them.
+        """
+        if ids[-1] in self._ends:
+            return TextEnding(watch.text(ids[:-1]), "eos")
+        newest = self._token(ids[-1])
+        if watch.may_matter(newest.text, partial=newest.partial) and (ending := watch.read(ids)) is not None:
+            return ending
+        if watch.out_of_room(len(ids)) or self._is_full(ids, prompt):
+            return TextEnding(watch.text(ids), "length")
+        return None
+
+    def _is_full(self, ids: Sequence[int], prompt: int) -> bool:
+        return self._limit is not None and prompt + len(ids) >= self._limit
 
     def ended(self, ids: Sequence[int], *, prompt: int) -> TextEnding | None:
         """What a row has come to after its newest token, or None where it goes on.
@@ -63,8 +101,7 @@ class StopCheck:
             places = [at for stop in self._stop if (at := text.find(stop)) >= 0]
             if places:
                 return TextEnding(text[: min(places)], "stop")
-        room = self._limit is not None and prompt + len(ids) >= self._limit
-        if len(ids) >= self._most or room:
+        if len(ids) >= self._most or self._is_full(ids, prompt):
             return TextEnding(self._decoded(ids), "length")
         return None
 

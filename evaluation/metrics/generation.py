@@ -12,6 +12,44 @@ from evaluation.metrics.event_choice import EventChoice
 from evaluation.metrics.shared_questions import SharedQuestions
 from schemas.core.config import Options
 from schemas.core.ids import seed
+from schemas.probes import ThoughtAsked
+from schemas.text.thoughts import MARKS
+
+Mark = Annotated[str, Field(min_length=1)]
+"""A text at which something begins or ends."""
+
+
+class ThoughtChoice(Options):
+    """That the model thinks first: the table ``[generation.thought]``.
+
+    Attributes:
+        tokens: The most new tokens of thoughts, beside those of the answer.
+        marks: Pairs of opening and closing marks; those that models use most where none are named.
+        enable: What the chat template is told as ``enable_thinking``; left out, it is told nothing.
+        everywhere: Fact prompts and cut steps are put in the chat template, too, with an instruction to go on: most
+            models think nowhere else.
+
+    Example:
+        >>> ThoughtChoice(marks=[["<r>", "</r>"]]).asked.marks
+        (('<r>', '</r>'),)
+    """
+
+    tokens: Annotated[int, Field(ge=1)] = 1024
+    marks: Annotated[tuple[tuple[Mark, Mark], ...], Field(min_length=1)] = MARKS
+    enable: bool | None = None
+    everywhere: bool = False
+
+    @model_validator(mode="after")
+    def _check_marks(self) -> ThoughtChoice:
+        named = [mark for pair in self.marks for mark in pair]
+        if twice := next((mark for mark in named if named.count(mark) > 1), None):
+            raise ValueError(f"the mark {twice!r} stands twice: opening and closing marks must differ")
+        return self
+
+    @property
+    def asked(self) -> ThoughtAsked:
+        """As a probe has it."""
+        return ThoughtAsked(marks=self.marks, most=self.tokens, enable=self.enable)
 
 
 class GenerationChoice(Options):
@@ -27,6 +65,7 @@ class GenerationChoice(Options):
         start: How a script begins where no chat template is used.
         stop: Texts at which a script ends; they are cut off. Models that count on without an end are so held to the
             nine steps that are asked for: ``["Step 10", "\n10."]``. Such a script keeps not to the format.
+        thought: Of a model that thinks first; thoughts are then taken out of the texts. None: all is answer.
 
     Example:
         >>> GenerationChoice(chat="never").max_tokens
@@ -40,7 +79,18 @@ class GenerationChoice(Options):
     samples: Annotated[int, Field(ge=1)] = 1
     chat: Literal["auto", "never", "always"] = "auto"
     start: str = "Step 1:"
-    stop: tuple[Annotated[str, Field(min_length=1)], ...] = ()
+    stop: tuple[Mark, ...] = ()
+    thought: ThoughtChoice | None = None
+
+    @property
+    def thought_asked(self) -> ThoughtAsked | None:
+        """That the model may think first, as a probe has it."""
+        return None if self.thought is None else self.thought.asked
+
+    @property
+    def chat_everywhere(self) -> bool:
+        """Whether prompts that are to be continued are put in the chat template, too."""
+        return self.thought is not None and self.thought.everywhere
 
     @model_validator(mode="after")
     def _check_draws(self) -> GenerationChoice:

@@ -44,12 +44,13 @@ def generation_of(run: Run) -> Generation:
     return Generation.from_description(run.about)
 
 
-def scripts_of_run(run: Run, editors: Sequence[str] = ()) -> list[GeneratedScriptSource]:
+def scripts_of_run(run: Run, editors: Sequence[str] = (), *, unfinished: bool = False) -> list[GeneratedScriptSource]:
     """All scripts of a run, by editor and case in the run's order; cases that failed have none.
 
     Args:
         run: A run folder read back.
         editors: Only these labels; all where none is given.
+        unfinished: Also those of which nothing came but a thought without an end: there is no script to be rated.
 
     Raises:
         UserError: an unknown label, or no script was written in the run.
@@ -70,6 +71,7 @@ def scripts_of_run(run: Run, editors: Sequence[str] = ()) -> list[GeneratedScrip
             asked_case(cases[key], editor.manifest.components),
             {a.probe: a for a in result.answers},
             generation,
+            unfinished=unfinished,
         )
     ]
     if not sources:
@@ -82,11 +84,17 @@ def scripts_of_run(run: Run, editors: Sequence[str] = ()) -> list[GeneratedScrip
 
 
 def _of_case(
-    run: Run, editor: EditorRun, case: Case, answers: Mapping[str, Answer], generation: Generation
+    run: Run,
+    editor: EditorRun,
+    case: Case,
+    answers: Mapping[str, Answer],
+    generation: Generation,
+    *,
+    unfinished: bool,
 ) -> Iterable[GeneratedScriptSource]:
     for probe in scripts_for(case, generation):
         answer = answers.get(probe.id)
-        if answer is None or answer.written is None:
+        if answer is None or answer.written is None or (answer.written.unfinished and not unfinished):
             continue
         text = answer.written.text
         script = GeneratedScript(

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from schemas.answers import Answer, CaseScores, ItemScore, NextTokens, TargetScore
+from schemas.answers import Answer, CaseScores, GeneratedText, ItemScore, NextTokens, TargetScore
 
 
 def test_log_probability_per_token_or_in_all() -> None:
@@ -26,6 +26,14 @@ def test_next_tokens_and_matches_are_stored_only_where_they_were_asked_for() -> 
         next_tokens=NextTokens(ids=(3, 1), logprobs=(-0.5, -2.0)),
     )
     assert Answer.model_validate_json(answer.model_dump_json()) == answer
+
+
+def test_thoughts_are_stored_only_where_there_are_some() -> None:
+    text = '{"text":" Lima","tokens":4,"ended":"eos","chat":false}'
+    assert GeneratedText.model_validate_json(text).model_dump_json() == text
+    for more in ({"thought": ""}, {"thought": "Lima?", "unfinished": True}):
+        written = GeneratedText.model_validate({"text": "", "tokens": 1, "ended": "length", **more})
+        assert GeneratedText.model_validate_json(written.model_dump_json()) == written
 
 
 @pytest.mark.parametrize("greedy", [True, False])

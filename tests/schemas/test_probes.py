@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from schemas.probes import GenerateProbe, Probe, ScoreProbe, instructed
+from schemas.probes import GenerateProbe, Probe, ScoreProbe, ThoughtAsked, instructed
 
 SCORE = ScoreProbe(purpose="fact", item="f/1", prompt="The capital of Peru is", targets=("Lima", "Oslo"))
 
@@ -107,3 +107,11 @@ def test_a_changed_copy_has_an_id_of_its_own(probe: ScoreProbe) -> None:
     changed = probe.model_copy(update={"prompt": "Lima is in"})
     assert changed.id == ScoreProbe(purpose="fact", item="x", prompt="Lima is in", targets=("France",)).id != before
     assert probe.id == before and probe.model_copy().id == before
+
+
+def test_probes_of_before_keep_their_ids_and_a_thought_counts() -> None:
+    told = {"purpose": "script_question", "item": "q", "prompt": "How?", "instruction": "I", "chat": "auto"}
+    probe = GenerateProbe.model_validate({**told, "start": "Step 1:", "most": 9, "stop": ("x",)})
+    assert probe.id == "eaaab057fd29d280c22b", "as the version before thoughts had it"
+    thinks = [probe.model_copy(update={"thought": ThoughtAsked(marks=(("<t>", "</t>"),), most=n)}) for n in (5, 6)]
+    assert len({p.id for p in (probe, *thinks)}) == 3 and [p.longest for p in (probe, *thinks)] == [9, 14, 15]

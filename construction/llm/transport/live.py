@@ -117,7 +117,7 @@ def mask_outcome(outcome: StoredOutcome | CallError, mask: Mask) -> StoredOutcom
         return outcome._replace(message=mask(outcome.message))
     changes = {
         name: mask(value)
-        for name in ("raw", "message", "finish", "served")
+        for name in ("raw", "message", "finish", "served", "thought")
         if isinstance(value := getattr(outcome, name), str) and mask(value) != value
     }
     if outcome.logprobs and mask(str(outcome.logprobs)) != str(outcome.logprobs):

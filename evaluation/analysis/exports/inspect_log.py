@@ -23,7 +23,7 @@ from evaluation.analysis.exports.run_units import RunUnit, asked_probes, results
 from evaluation.engines.base import prompt_as_read
 from evaluation.metrics.base import Normalisation
 from evaluation.runs.results import EditorRun, Run
-from schemas.answers import Answer, ItemScore
+from schemas.answers import Answer, GeneratedText, ItemScore
 from schemas.cases import Case
 from schemas.core.errors import UserError
 from schemas.core.ids import content_id, slug
@@ -206,7 +206,7 @@ def _sample(
         "total_time": result.seconds_edit + result.seconds_score if not answer.probe else None,
     }
     if (written := answer.written) is not None:
-        message = {"role": "assistant", "content": written.text, "source": "generate"}
+        message = {"role": "assistant", "content": _content(written), "source": "generate"}
         sample["messages"] = [{"role": "user", "content": text, "source": "input"}, message]
         usage = {"input_tokens": 0, "output_tokens": written.tokens, "total_tokens": written.tokens}
         sample["output"] |= {
@@ -217,6 +217,13 @@ def _sample(
     if answer.error is not None:
         sample["error"] = {"message": answer.error, "traceback": "", "traceback_ansi": ""}
     return sample
+
+
+def _content(written: GeneratedText) -> str | list[dict[str, str]]:
+    """A text as a message's content; a thought before it is a part of its own."""
+    if written.thought is None:
+        return written.text
+    return [{"type": "reasoning", "reasoning": written.thought}, {"type": "text", "text": written.text}]
 
 
 def _likeliest(answer: Answer, normalisation: Normalisation) -> str | None:

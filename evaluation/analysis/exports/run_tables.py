@@ -51,7 +51,9 @@ TABLES: Mapping[str, tuple[Column, ...]] = {
         Column("next_logprobs", "DOUBLE[]", "their log-probabilities"),
         text_column("text", "the written text, or null"),
         text_column("ended", "how it ended: eos, stop or length"),
-        Column("written_tokens", "INTEGER", "its tokens"),
+        Column("written_tokens", "INTEGER", "its tokens, those of a thought among them"),
+        text_column("thought", "what was thought before the text, or null"),
+        Column("unfinished", "BOOLEAN", "the thought has no end: no answer; null where no text was written"),
         Column("truncated", "BOOLEAN", "the prompt lost its beginning"),
         text_column("error", "why there is no answer, or null"),
     ),
@@ -147,7 +149,7 @@ def _answer_cells(answer: Answer, probe: Probe | None) -> tuple[Any, ...]:
     probe_columns: tuple[str | None, ...] = (None,) * 5
     if probe is not None:
         probe_columns = (probe.purpose, probe.item, probe.cluster, probe.prompt, probe.separator)
-    targets, written, following = answer.targets, answer.written, answer.next_tokens
+    targets, following = answer.targets, answer.next_tokens
     greedy = [t.greedy for t in targets] if any(t.greedy is not None for t in targets) else None
     matched = [t.matched for t in targets] if any(t.matched is not None for t in targets) else None
     return (
@@ -155,9 +157,17 @@ def _answer_cells(answer: Answer, probe: Probe | None) -> tuple[Any, ...]:
         *probe_columns,
         *([t.text for t in targets], [t.logprob for t in targets], [t.tokens for t in targets], greedy, matched),
         *((None, None) if following is None else (list(following.ids), list(following.logprobs))),
-        *((None, None, None) if written is None else (written.text, written.ended, written.tokens)),
+        *_written_cells(answer),
         *(answer.truncated, answer.error),
     )
+
+
+def _written_cells(answer: Answer) -> tuple[Any, ...]:
+    """Text, how it ended, tokens, thought, whether that has no end."""
+    written = answer.written
+    if written is None:
+        return (None,) * 5
+    return written.text, written.ended, written.tokens, written.thought, written.unfinished
 
 
 def _scores(unit: RunUnit) -> Iterator[tuple[Any, ...]]:

@@ -13,6 +13,7 @@ from evaluation.metrics.text_level.script_parser import INSTRUCTION, has_repetit
 from evaluation.runs.generated_scripts import generation_of, scripts_of_run
 from evaluation.runs.results import Run, cases_by_key
 from evaluation.runs.validity_variants import asked_case
+from schemas.answers import GeneratedText
 from schemas.cases import Case
 from schemas.core.errors import UserError
 from schemas.ratings import Rating
@@ -31,7 +32,8 @@ class GivenRating(NamedTuple):
 class RawAnswer(NamedTuple):
     """One text: the method, whether an edit was in force, the raw text, how it ended, its tokens, its ratings.
 
-    ``prompt`` is what the edited model was given where the edit changed the prompt; empty where it did not.
+    ``prompt`` is what the edited model was given where the edit changed the prompt; empty where it did not. ``thought``
+    is what a model that thinks first thought, empty where it did not.
     """
 
     label: str
@@ -41,6 +43,7 @@ class RawAnswer(NamedTuple):
     tokens: int
     ratings: tuple[GivenRating, ...]
     prompt: str = ""
+    thought: str = ""
 
 
 class AnsweredQuestion(NamedTuple):
@@ -63,7 +66,7 @@ _ENDED = {"eos": "ended by the model", "stop": "ended at a stop text", "length":
 def all_answers(run: Run, texts: RatedTexts | None) -> list[AnsweredQuestion]:
     """Every answer of a run, in its order; empty where no script was written."""
     try:
-        sources = scripts_of_run(run)
+        sources = scripts_of_run(run, unfinished=True)
     except UserError:
         return []
     ratings = _by_script(texts)
@@ -80,15 +83,20 @@ def all_answers(run: Run, texts: RatedTexts | None) -> list[AnsweredQuestion]:
                 label,
                 script.edited,
                 raw_text(script.text),
-                "" if written is None else _ENDED[written.ended],
+                "" if written is None else _how_ended(written),
                 0 if written is None else written.tokens,
                 ratings.get(script.id, ()),
                 read.get((script.editor, script.case, script.question, script.sample), ""),
+                "" if written is None else raw_text(written.thought or ""),
             )
         )
     order = {key: n for n, key in enumerate(cases)}
     chosen = sorted(raw_answers.items(), key=lambda x: (order[x[0][0]], x[0][1]))
     return [_question(cases[case], key, answers, (case, key) in chats) for (case, key), answers in chosen]
+
+
+def _how_ended(written: GeneratedText) -> str:
+    return _ENDED[written.ended] + (" within the thought: there is no answer" if written.unfinished else "")
 
 
 def _prompts_read(run: Run) -> dict[tuple[str, str, str, int], str]:
@@ -117,7 +125,7 @@ def without_methods(answers: Sequence[AnsweredQuestion], labels: Collection[str]
 def cut_off(answers: Sequence[AnsweredQuestion]) -> tuple[int, int]:
     """How many texts reached the token limit, of how many."""
     ends = [a.ended for q in answers for a in q.answers]
-    return sum(e == _ENDED["length"] for e in ends), len(ends)
+    return sum(e.startswith(_ENDED["length"]) for e in ends), len(ends)
 
 
 def count_stopped(answers: Sequence[AnsweredQuestion]) -> int:
@@ -127,7 +135,7 @@ def count_stopped(answers: Sequence[AnsweredQuestion]) -> int:
 
 def cut_off_in_a_loop(answers: Sequence[AnsweredQuestion]) -> int:
     """How many of the texts that reached the token limit repeat themselves."""
-    return sum(a.ended == _ENDED["length"] and has_repetition(a.text) for q in answers for a in q.answers)
+    return sum(a.ended.startswith(_ENDED["length"]) and has_repetition(a.text) for q in answers for a in q.answers)
 
 
 def _question(case: Case, key: str, answers: Sequence[RawAnswer], chat: bool) -> AnsweredQuestion:

@@ -10,6 +10,7 @@ from evaluation.analysis.text_ratings import RatedTexts
 from evaluation.metrics.fact_texts.probes import WRITTEN
 from evaluation.metrics.text_level.probes import CONTINUED, QUESTION, objects
 from evaluation.metrics.text_level.script_parser import names
+from evaluation.metrics.text_level.thoughts import ThoughtReading, read_thought
 from evaluation.runs.generated_scripts import generation_of, scripts_of_run
 from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import EditorRun, Run, answers_by_probe, cases_by_key
@@ -45,6 +46,9 @@ class AnswerEntry(NamedTuple):
         tokens: New tokens.
         first: The object that the text names first: ``new``, ``old``, or ``neither``.
         ratings: What raters said: (rater, aspect, value or None).
+        thought: What was thought before the answer; empty where nothing was.
+        reading: What the thought names; None where nothing was thought.
+        unfinished: The thought has no end, so there is no answer.
         disagreement: Greatest distance, over aspects, between the means of people and of judges; None without both.
     """
 
@@ -59,6 +63,9 @@ class AnswerEntry(NamedTuple):
     first: str
     ratings: tuple[tuple[str, str, int | None], ...] = ()
     disagreement: float | None = None
+    thought: str = ""
+    reading: ThoughtReading | None = None
+    unfinished: bool = False
 
 
 def answer_entries(run: Run, texts: RatedTexts | None = None) -> list[AnswerEntry]:
@@ -94,7 +101,7 @@ def _entry(
     case: Case, probe: GenerateProbe, written: GeneratedText, label: str, *, edited: bool, rated: Sequence[Rating]
 ) -> AnswerEntry:
     prompt = next((p for p in case.prompts if p.key == probe.item), None) if probe.purpose == CONTINUED else None
-    rated = rated if probe.purpose == QUESTION else ()
+    rated, pair = rated if probe.purpose == QUESTION else (), objects(case, prompt)
     return AnswerEntry(
         case.key,
         PLACES.get(probe.purpose, probe.purpose),
@@ -104,9 +111,12 @@ def _entry(
         raw_text(written.text),
         written.ended,
         written.tokens,
-        names(written.text, *objects(case, prompt)).first,
+        names(written.text, *pair).first,
         tuple((r.rated_by.name, r.aspect, r.value) for r in rated),
         disagreement(rated),
+        raw_text(written.thought or ""),
+        read_thought(written, pair),
+        written.unfinished,
     )
 
 

@@ -17,6 +17,10 @@ WRITTEN = "_written"
 """Ends the purpose of a probe that asks for a text, so that seeds of different prompts differ."""
 
 
+GO_ON = "The sentence below was cut off. Go on exactly where it stops: write what completes it, in a few words."
+"""What stands before a prompt in a message to a model that thinks in messages only."""
+
+
 class FactPrompt(NamedTuple):
     """One prompt: its text, the record that it comes from, its neighbour fact (None: it has none)."""
 
@@ -61,18 +65,23 @@ def argmax_probe(case: Case, prompt: FactPrompt, place: Place) -> ScoreProbe:
 
 
 def text_probe(case: Case, prompt: FactPrompt, place: Place, generation: Generation) -> GenerateProbe:
-    """What the model writes after a prompt: never in a chat template, as ES, PS and NS are scored without one.
+    """What the model writes after a prompt: not in a chat template, as ES, PS and NS are scored without one.
 
     It stops where the model ends it, at the stop texts of the configuration, or after ``step_tokens`` tokens: not at a
-    line's end, as some models begin with an empty line.
+    line's end, as some models begin with an empty line. Where the model shall think everywhere (``ThoughtChoice``), the
+    template is put around, with an instruction to go on.
     """
     purpose = f"{place}{WRITTEN}"
+    chat = generation.choice.chat_everywhere
     return GenerateProbe(
         purpose=purpose,
         item=prompt.item,
         cluster=prompt.cluster,
         prompt=prompt.text,
+        instruction=GO_ON if chat else "",
+        chat="always" if chat else "never",
         most=generation.choice.step_tokens,
         stop=generation.choice.stop,
+        thought=generation.choice.thought_asked,
         **sampling_of(generation, case.key, purpose, f"{prompt.item}\n{prompt.text}"),
     )

@@ -12,6 +12,9 @@ from schemas.answers import Answer, CaseScores, GeneratedText, ItemScore
 from schemas.cases import Case
 from schemas.probes import GenerateProbe
 
+UNFINISHED = "the thought has no end: there is no answer"
+"""Why a text of a model that thinks first has no value."""
+
 
 class WrittenMetric(CaseMean):
     """One value for every text of a case; by default the scripts that answer its questions.
@@ -55,7 +58,9 @@ def text_of(answer: Answer | None) -> GeneratedText | str:
         return "no answer"
     if answer.error is not None:
         return answer.error
-    return answer.written if answer.written is not None else "the answer holds no text"
+    if answer.written is None:
+        return "the answer holds no text"
+    return UNFINISHED if answer.written.unfinished else answer.written
 
 
 def texts_around(after: Answer | None, before: Answer | None) -> tuple[GeneratedText, GeneratedText] | str:

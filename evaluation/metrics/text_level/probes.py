@@ -14,6 +14,11 @@ from schemas.scripts import ScriptPrompt
 
 QUESTION = "script_question"
 CONTINUED = "script_continued"
+GO_ON = (
+    "The text below is a script that was cut off in the middle of a step. Go on exactly where it stops: write the rest "
+    "of that step and nothing else."
+)
+"""What stands before a cut step in a message to a model that is asked in messages only."""
 
 
 class Objects(NamedTuple):
@@ -74,6 +79,7 @@ def script_for(case: Case, key: str, text: str, generation: Generation, sample: 
         most=choice.max_tokens,
         stop=choice.stop,
         sample=sample,
+        thought=choice.thought_asked,
         **sampling_of(generation, case.key, QUESTION, key, sample),
     )
 
@@ -89,16 +95,21 @@ def scripts_for(case: Case, generation: Generation) -> list[GenerateProbe]:
 
 
 def rest_of_step(case: Case, prompt: ScriptPrompt, generation: Generation) -> GenerateProbe:
-    """Continue a script prompt to the end of the cut step. Never in a chat template, as S-ES is scored without one.
+    """Continue a script prompt to the end of the cut step. Not in a chat template, as S-ES is scored without one.
 
-    Spaces at the end are left to the model, whose tokens begin with them.
+    Spaces at the end are left to the model, whose tokens begin with them. Where the model shall think everywhere
+    (``ThoughtChoice``), the template is put around, with an instruction to go on.
     """
+    chat = generation.choice.chat_everywhere
     return GenerateProbe(
         purpose=CONTINUED,
         item=prompt.key,
         prompt=prompt.text,
         separator=prompt.separator.rstrip(" "),
+        instruction=GO_ON if chat else "",
+        chat="always" if chat else "never",
         most=generation.choice.step_tokens,
         stop=("\n",),
+        thought=generation.choice.thought_asked,
         **sampling_of(generation, case.key, CONTINUED, prompt.key),
     )

@@ -8,6 +8,7 @@ from evaluation.analysis.facts.figures import FactAnalysis
 from evaluation.analysis.facts.method_order import MethodOrder
 from evaluation.analysis.facts.strictness import CRITERIA, REGIONS, StrictnessCurve
 from evaluation.analysis.facts.written_facts import FreeTextGap, WrittenFactRates
+from evaluation.analysis.written.thoughts import ThoughtRates
 from evaluation.metrics.fact_texts.probes import Place
 from evaluation.report.facts.category_plot import CategoryPlot, rank_plot, strictness_plot
 
@@ -41,12 +42,20 @@ class StrictnessTable(NamedTuple):
     picture: CategoryPlot
 
 
+class ThoughtTable(NamedTuple):
+    """Thoughts at one place."""
+
+    title: str
+    rates: tuple[ThoughtRates, ...]
+
+
 class FactSection(NamedTuple):
     """The whole section; ``criteria`` are the columns of the strictness tables."""
 
     places: tuple[PlaceTables, ...]
     orders: tuple[OrderTable, ...]
     strictness: tuple[StrictnessTable, ...]
+    thoughts: tuple[ThoughtTable, ...] = ()
     criteria: tuple[str, ...] = CRITERIA
 
 
@@ -66,4 +75,6 @@ def fact_section(figures: FactAnalysis | None) -> FactSection | None:
         if curves:
             tables.append(StrictnessTable(title, curves, strictness_plot(title, curves)))
     orders = tuple(OrderTable(order, rank_plot(order)) for order in figures.orders)
-    return FactSection(tuple(places), orders, tuple(tables))
+    titles = dict.fromkeys(rates.place for rates in figures.thoughts)
+    thoughts = tuple(ThoughtTable(title, tuple(r for r in figures.thoughts if r.place == title)) for title in titles)
+    return FactSection(tuple(places), orders, tuple(tables), thoughts)

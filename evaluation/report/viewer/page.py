@@ -133,7 +133,15 @@ def _row(
     strings: _Numbering,
     raters: _Numbering,
 ) -> list[Any]:
-    """Part, case, place, prompt, method, edited, text, end, tokens, first object, disagreement, ratings."""
+    """Part, case, place, prompt, method, edited, text, end, tokens, first object, disagreement, ratings, thought.
+
+    The thought is a list: its text, the object that it names last, whether it has no end; empty where nothing was
+    thought.
+    """
+    thought = []
+    if entry.thought or entry.unfinished:
+        last = "" if entry.reading is None else entry.reading.last
+        thought = [strings.of(_shown(entry.thought)), last, int(entry.unfinished)]
     ratings = [[raters.of(_shown(f"{who}, {aspect}")), value] for who, aspect, value in entry.ratings]
     return [
         *(part, cases.of(entry.case), list(PLACES.values()).index(entry.place), asked.of(_shown(entry.asked))),
@@ -144,5 +152,5 @@ def _row(
             entry.ended,
             entry.tokens,
         ),
-        *(entry.first, entry.disagreement, ratings),
+        *(entry.first, entry.disagreement, ratings, thought),
     ]

@@ -14,8 +14,8 @@ from pydantic import BaseModel
 from construction.llm.calls.call_errors import CallError
 from construction.llm.client import Client, Endpoint
 from construction.llm.replies import outcome_of, read
-from construction.llm.reply_cache import ReplyCache, StoredOutcome
-from construction.llm.step import Message, Request
+from construction.llm.reply_cache import ReplyCache, StoredOutcome, request_key
+from construction.llm.step import Message, PlainText, Request
 from curation.files.journal import Journal
 from tests.support.scripted_server import Raw, ScriptedServer, completion
 
@@ -217,3 +217,32 @@ def test_a_reply_in_parts_is_joined_without_its_thoughts(content, text):
     body["choices"][0]["message"]["content"] = content
     outcome = outcome_of(json.dumps(body))
     assert isinstance(outcome, StoredOutcome) and outcome.raw == text
+
+
+@pytest.mark.parametrize(
+    ("message", "thought"),
+    [
+        ({"content": "Oslo", "reasoning_content": " Lima? No. "}, "Lima? No."),
+        ({"content": "Oslo", "reasoning": "Lima? No."}, "Lima? No."),
+        ({"content": "Oslo", "reasoning": None, "reasoning_content": ""}, None),
+        ({"content": "Oslo", "reasoning": {"effort": "low"}}, None),
+        ({"content": [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Oslo"}]}, "hm"),
+        ({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}]}, "hm"),
+        ({"content": [{"type": "thinking"}, "x"]}, None),
+        ({"content": "Oslo"}, None),
+    ],
+    ids=["field", "other name", "empty", "no text", "a part", "a part in parts", "hostile", "none"],
+)
+def test_a_thought_beside_the_text_is_kept(message, thought):
+    body = completion("x")
+    body["choices"][0]["message"] = message
+    outcome = outcome_of(json.dumps(body))
+    assert isinstance(outcome, StoredOutcome) and outcome.thought == thought
+    status, value, _ = read(outcome, PlainText)
+    assert status == "ok" and isinstance(value, PlainText) and value.thought == thought
+
+
+def test_the_key_of_a_plain_reply_is_what_it_was():
+    """Its type's schema is part of the key: a further field there, and every reply on record would be paid for anew."""
+    request = Request((Message(role="user", content="How?"),), PlainText, {"max_tokens": 5}, 0)
+    assert request_key("gpt-x", request) == "llm/8f7bd81d12eddd2a84bc"

@@ -9,7 +9,8 @@ from construction.llm.request_formats import RequestFormat, body_of
 from construction.llm.step import Message, PlainText, Request
 from curation.files.artifact_cache import Cache
 from curation.shipped import mini_split
-from evaluation.api_models.editing import CONTINUE, ApiScriptStep, PromptOnlyModel, api_requests, make_editor
+from evaluation.api_models.editing import ApiScriptStep, PromptOnlyModel, api_requests, make_editor
+from evaluation.metrics.text_level.probes import GO_ON
 from evaluation.metrics.text_level.script_parser import INSTRUCTION
 from schemas.core.errors import DataError, UserError
 
@@ -25,7 +26,7 @@ def test_what_is_sent(tmp_path):
     assert plain == f"{INSTRUCTION}\n\n{question.text}"
     fact = f"{case.fact.fact_prompt} {case.fact.new.text}. "
     assert prompts["prompt", False, question.key] == f"{INSTRUCTION}\n\n{fact}{question.text}"
-    assert prompts["prompt", True, prompt.key] == f"{CONTINUE}\n\n{fact}{prompt.text}"
+    assert prompts["prompt", True, prompt.key] == f"{GO_ON}\n\n{fact}{prompt.text}"
     assert len(prompts) == 2 * (len(case.questions) + len(case.prompts))
     assert len(api_requests([case], editors, goes_on=False)) == 2 * len(case.questions)
 

@@ -22,7 +22,8 @@ from evaluation.runs.plan import metrics_of
 from evaluation.runs.results import load_run
 from evaluation.runs.session import execute, size
 from schemas.core.errors import ModelError
-from schemas.probes import GenerateProbe
+from schemas.probes import GenerateProbe, ThoughtAsked
+from schemas.text.thoughts import MARKS
 from tests.support.evaluation.api_runs import endpoint_config, reader
 from tests.support.scripted_server import Raw, ScriptedServer
 
@@ -48,6 +49,68 @@ def test_a_reply_ends_at_the_first_stop_after_its_empty_lines(text: str, cut: bo
     probe = GenerateProbe(purpose="event_fact", item="q", prompt="Where?", stop=("\n",))
     result = read_text(probe, reply(text, cut=cut)).written
     assert result is not None and (result.text, result.ended, result.tokens, result.chat) == (output, end, 5, True)
+
+
+THINKS = GenerateProbe(
+    purpose="script_question", item="q", prompt="How?", stop=("\n",), thought=ThoughtAsked(marks=MARKS, most=9)
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "apart", "cut", "want"),
+    [
+        ("<think>Lima?\nNo.</think>\n\nOslo\nEnd", None, False, ("Lima?\nNo.", "Oslo", False, "stop")),
+        ("Lima?\nNo.</think>Oslo", None, False, ("Lima?\nNo.", "Oslo", False, "eos")),
+        ("<think>Lima? Or", None, True, ("Lima? Or", "", True, "length")),
+        ("Oslo", "Lima?", False, ("Lima?", "Oslo", False, "eos")),
+        ("", "Lima? Or", True, ("Lima? Or", "", True, "length")),
+        ("", "Lima?", False, ("Lima?", "", False, "eos")),
+        ("Oslo", None, False, (None, "Oslo", False, "eos")),
+        ("<think>b</think>Oslo", "a", False, ("a\nb", "Oslo", False, "eos")),
+    ],
+    ids=["inline", "opened before", "unfinished", "beside", "beside, cut", "says nothing", "no thought", "both"],
+)
+def test_a_reply_is_taken_apart_before_its_stops_count(
+    text: str, apart: str | None, cut: bool, want: tuple[str | None, str, bool, str]
+) -> None:
+    got = reply(text, cut=cut)
+    assert isinstance(got.value, PlainText)
+    written = read_text(THINKS, got._replace(value=got.value.model_copy(update={"thought": apart}))).written
+    assert written is not None
+    assert (written.thought, written.text, written.unfinished, written.ended) == want
+    plain = read_text(THINKS.model_copy(update={"thought": None}), got).written
+    assert plain is not None and plain.thought is None and not plain.unfinished, "nobody asked for a thought"
+
+
+def test_the_thought_has_room_of_its_own() -> None:
+    assert text_request(THINKS).parameters["max_tokens"] == THINKS.most + 9
+
+
+def test_a_run_on_an_endpoint_that_thinks(tmp_path: Path) -> None:
+    """The thought comes beside the answer, or in it; figures of the answer read the answer."""
+
+    def thinks(payload: dict[str, Any]) -> Any:
+        question = payload["messages"][0]["content"]
+        message = {"role": "assistant", "content": "<think>Lima</think>Step 1: Go on"}
+        if "Imagine" in question:
+            message = {"role": "assistant", "content": "Step 1: Go on", "reasoning_content": "Lima again"}
+        return Raw(200, {"id": "c", "object": "chat.completion", "created": 1, "model": "gpt-x",
+                         "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]})  # fmt: skip
+
+    with ScriptedServer(thinks) as server:
+        config = endpoint_config(
+            tmp_path, server.url, split="mini", limit=1, editors={"ice": {"name": "ice"}},
+            metrics=["s_es_gen_question", "es_gen", "thought_old_rate", "repetition_rate"],
+            generation={"thought": {"tokens": 50}},
+        )  # fmt: skip
+        execute(config)
+        assert {r["max_tokens"] for r in server.requests} == {256 + 50, 24 + 50}
+    run = load_run(config.out)
+    written = {a.written for e in run.editors for r in e.results.values() for a in r.answers}
+    assert {(w.text, w.thought) for w in written if w} == {
+        ("Step 1: Go on", "Lima"), ("Step 1: Go on", "Lima again")
+    }  # fmt: skip
+    assert "Thought and answer" in write_report([config.out]).files[0].read_text(encoding="utf-8")
 
 
 def test_a_refusal_in_words_is_a_text_and_no_answer_is_an_error() -> None:

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from curation.shipped import mini_split
 from curation.splits.split_file import make_split, write_split
 from curation.store.store import Store
-from evaluation.api_models.editing import CONTINUE
 from evaluation.cli.api_models import run_api as command
+from evaluation.metrics.text_level.probes import GO_ON
 from evaluation.runs.plan import choose
 from schemas.core.errors import UserError
 from schemas.generated_scripts import GeneratedScript
@@ -42,7 +42,7 @@ def obedient(payload) -> str:
     case = next(c for c in CASES if c.fact.subject.text in text.rsplit("How ", 1)[-1])
     sentence = f"{case.fact.fact_prompt} {case.fact.new.text}" in text
     name = case.fact.new.text if sentence else case.fact.old.text
-    return f"{name} and on" if text.startswith(CONTINUE) else f"Step 1: Pack a bag\nStep 2: Think of {name}"
+    return f"{name} and on" if text.startswith(GO_ON) else f"Step 1: Pack a bag\nStep 2: Think of {name}"
 
 
 def test_the_table_of_four_methods(tmp_path):
@@ -103,7 +103,7 @@ def test_refusals_and_failures_are_counted_apart(tmp_path):
 
     def answer(payload):
         text = of(payload)
-        if text.startswith(CONTINUE):
+        if text.startswith(GO_ON):
             return Raw(400, {"error": {"message": "maximum context length"}})
         if any(c.questions[0].text in text for c in cases):
             return Raw(body=completion(None, refusal="I will not"))

@@ -41,6 +41,20 @@ def test_trees_are_planted_where_they_pay() -> None:
     assert tree([(1, 2), (1, 2, 3)]).chain and not tree([(1, 2), (1, 3)]).chain
 
 
+@pytest.mark.parametrize(("shared", "new", "worth"), [(11, 22, 3072.0), (60, 22, 3072.0), (3, 9, 500.0), (1, 1, 50.0)])
+def test_trees_are_of_the_size_that_costs_least(shared: int, new: int, worth: float) -> None:
+    """Attention over one tree of everything costs more than a few beginnings read again; even sizes need no padding."""
+    many = [(*range(shared), *(1000 + i * new + j for j in range(new))) for i in range(200)]
+
+    def cost(trees: list[TokenTree]) -> float:
+        return sum(worth * len(t.ids) + len(t.ids) ** 2 for t in trees)
+
+    trees = build_trees(many, worth=worth)
+    by_count = {n: cost([tree(many[k : k + n]) for k in range(0, len(many), n)]) for n in range(1, len(many) + 1)}
+    assert cost(trees) <= 1.01 * min(by_count.values())
+    assert [s for t in trees for s in t.sequences] == sorted(many), "each once"
+
+
 def test_a_fault_of_the_device_is_not_taken_for_a_models_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Packing would be off in silence for the whole run, and scoring slower several times."""
     lm = make("llama")

@@ -24,3 +24,17 @@ class _Elsewhere(ArithmeticLM):
         return text.model_copy(
             update={"written": text.written.model_copy(update={"text": text.written.text.replace("Lima", "Bonn")})}
         )
+
+
+class ThinkingLM(ArithmeticLM):
+    """Thinks of Lima before every answer; of one land it never comes to an end, of another it does not think."""
+
+    def _text(self, probe: Any, prompt: str) -> Answer:
+        answer = super()._text(probe, prompt)
+        assert answer.written is not None
+        if "Land01" in prompt or probe.thought is None:
+            return answer
+        changes: dict[str, Any] = {"thought": "Oslo? No, it is Lima.", "tokens": 30}
+        if "Land02" in prompt:
+            changes |= {"text": "", "thought": "Oslo? Oslo?", "unfinished": True, "ended": "length"}
+        return answer.model_copy(update={"written": answer.written.model_copy(update=changes)})

@@ -1,8 +1,10 @@
 "use strict";
-// Rows are [part, case, place, asked, method, edited, text, ended, tokens, first, disagreement, ratings]; see page.py.
+// Rows are [part, case, place, asked, method, edited, text, ended, tokens, first, disagreement, ratings,
+// [thought, last, unfinished]]; see page.py.
 const SHOWN = 25;
 const ENDS = { eos: "ended by the model", stop: "ended at a stop text", length: "cut off at the limit" };
 const NAMES = { new: "new object first", old: "old object first", neither: "neither object" };
+const NAMES_LAST = { new: "new object", old: "old object", neither: "neither object" };
 const by = (id) => document.getElementById(id);
 let data, groups, limit = SHOWN;
 
@@ -33,14 +35,23 @@ function options(id, names, all) {
   by(id).append(new Option(all, ""), ...names.map((name, n) => new Option(name, n)));
 }
 
+function thinks(row, wanted) {
+  const [, last, unfinished] = row[12];
+  if (wanted === "unfinished") return unfinished === 1;
+  if (wanted === "apart") return !unfinished && [last, row[9]].sort().join() === "new,old";
+  return last === wanted;
+}
+
 function passes(row, wanted) {
   if (wanted.first && row[9] !== wanted.first) return false;
+  if (wanted.thought && !thinks(row, wanted.thought)) return false;
   if (wanted.gap !== "" && (row[10] === null || row[10] < Number(wanted.gap))) return false;
-  return !wanted.words || data.texts[row[6]].toLowerCase().includes(wanted.words);
+  return !wanted.words || data.texts[row[6]].toLowerCase().includes(wanted.words) ||
+    (row[12].length && data.texts[row[12][0]].toLowerCase().includes(wanted.words));
 }
 
 function chosen() {
-  const wanted = Object.fromEntries(["case", "method", "place", "first", "gap"].map((id) => [id, by(id).value]));
+  const wanted = Object.fromEntries(["case", "method", "place", "first", "gap", "thought"].map((id) => [id, by(id).value]));
   wanted.words = by("words").value.trim().toLowerCase();
   const matches = [];
   for (const one of groups) {
@@ -53,6 +64,15 @@ function chosen() {
   return matches;
 }
 
+function thoughtOf(row) {
+  const [text, last, unfinished] = row[12];
+  const made = element("details", undefined, "thought");
+  const head = element("summary", "Thought" + (unfinished ? ", without an end " : " "));
+  if (last) head.append(element("span", "last: " + NAMES_LAST[last], "tag " + last));
+  made.append(head, element("pre", data.texts[text] || "(nothing)"));
+  return made;
+}
+
 function card(row, kind) {
   const made = element("section", undefined, "answer " + kind);
   const head = element("p");
@@ -60,7 +80,9 @@ function card(row, kind) {
   head.append(element("strong", data.methods[row[4]]), " ", element("span", NAMES[row[9]], "tag " + row[9]));
   if (row[10] !== null) head.append(" ", element("span", "judge and person " + row[10].toFixed(1) + " apart", "tag apart"));
   head.append(element("br"), element("small", `${row[5] ? "after" : "before"} the edit; ${row[8]} tokens, ${ENDS[row[7]]}`));
-  made.append(head, element("pre", data.texts[row[6]] || "(nothing)"));
+  made.append(head);
+  if (row[12].length) made.append(thoughtOf(row));
+  made.append(element("pre", data.texts[row[6]] || (row[12][2] ? "(no answer: the thought has no end)" : "(nothing)")));
   if (row[11].length) {
     const list = element("ul");
     for (const [rater, value] of row[11]) list.append(element("li", `${data.raters[rater]}: ${value === null ? "unscored" : value}`));
@@ -101,8 +123,9 @@ async function start() {
   options("case", data.cases.map((one) => one[1]), "all");
   options("method", data.methods, "all");
   options("place", data.places, "all");
+  by("thoughts").hidden = !data.rows.some((row) => row[12].length);
   const again = () => { limit = SHOWN; show(); };
-  for (const id of ["case", "method", "place", "first", "gap"]) by(id).addEventListener("change", again);
+  for (const id of ["case", "method", "place", "first", "gap", "thought"]) by(id).addEventListener("change", again);
   by("words").addEventListener("input", again);
   by("filters").addEventListener("submit", (event) => event.preventDefault());
   by("more").addEventListener("click", () => { limit += SHOWN; show(); });

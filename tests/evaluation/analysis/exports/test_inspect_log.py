@@ -20,6 +20,7 @@ from evaluation.runs.results import Run, load_run
 from schemas.answers import Answer
 from schemas.core.errors import UserError
 from tests.support.arithmetic import make_case
+from tests.support.report import texts_run
 from tests.support.report.read_report import finished
 
 METRICS = ["es", "es_gen", "ns", "ns_kl", "collapse", "s_es_gen"]
@@ -44,6 +45,18 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 @pytest.fixture(scope="module")
 def logs(run: Run, tmp_path_factory: pytest.TempPathFactory) -> list[WrittenLog]:
     return write_inspect_logs([run], tmp_path_factory.mktemp("logs"))
+
+
+def test_a_thought_is_a_part_of_the_message(tmp_path: Path) -> None:
+    run = texts_run.finished(tmp_path / "r", ["es_gen"], lm=texts_run.ThinkingLM(), generation={"thought": {}})
+    data = strict(write_inspect_logs([run], tmp_path)[-1].path)
+    outputs = [sample["output"] for sample in data["samples"] if sample["output"]["choices"]]
+    contents = [output["choices"][0]["message"]["content"] for output in outputs]
+    assert any(isinstance(content, str) for content in contents), "without a thought as before"
+    for output, content in zip(outputs, contents, strict=True):
+        if not isinstance(content, str):
+            assert [part["type"] for part in content] == ["reasoning", "text"]
+            assert content[0]["reasoning"].startswith("Oslo?") and content[1]["text"] == output["completion"]
 
 
 def test_one_log_a_method_under_a_name_that_inspect_lists(run: Run, logs: list[WrittenLog]) -> None:

@@ -14,6 +14,7 @@ from evaluation.analysis.exports.run_tables import TABLES, run_frames, write_run
 from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import Run, load_run
 from schemas.core.errors import UserError
+from tests.support.report import texts_run
 from tests.support.report.read_report import finished
 
 METRICS = ["es", "es_argmax", "es_gen", "ns", "ns_kl"]
@@ -47,6 +48,15 @@ def test_every_answer_comes_back(run: Run, tmp_path: Path) -> None:
                 assert row["text"] == (answer.written.text if answer.written else None)
                 assert row["next_ids"] == (list(answer.next_tokens.ids) if answer.next_tokens else None)
                 assert row["purpose"] and row["prompt"] and row["old"] == "Lima"
+
+
+def test_thoughts_have_a_column_of_their_own(tmp_path: Path) -> None:
+    run = texts_run.finished(tmp_path / "r", ["es_gen", "es"], lm=texts_run.ThinkingLM(), generation={"thought": {}})
+    write_run_tables([run], tmp_path)
+    rows = read(tmp_path, "answers")
+    seen = {(r["thought"], r["unfinished"]) for r in rows if r["text"] is not None}
+    assert seen == {("Oslo? No, it is Lima.", False), ("Oslo? Oslo?", True), (None, False)}
+    assert {(r["thought"], r["unfinished"]) for r in rows if r["text"] is None} == {(None, None)}
 
 
 def test_scores_and_figures_are_those_of_the_tables(run: Run, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from schemas.answers import Answer
 from schemas.core.errors import UserError
 from tests.support.arithmetic import ArithmeticLM, make_case, make_cases
 from tests.support.report.read_report import Reader
-from tests.support.report.texts_run import finished
+from tests.support.report.texts_run import ThinkingLM, finished
 
 METRICS = ["es_gen", "s_es_gen", "s_es_gen_question"]
 
@@ -38,11 +38,26 @@ def test_every_text_is_in_it(tmp_path: Path) -> None:
     rows = data["rows"]
     assert len(rows) == len(entries) and data["methods"] == ["none", "push"]
     for row, entry in zip(rows, entries, strict=True):
-        _, case, place, asked, method, edited, text, ended, tokens, first, gap, ratings = row
+        _, case, place, asked, method, edited, text, ended, tokens, first, gap, ratings, thought = row
         assert data["cases"][case][0] == entry.case and data["places"][place] == entry.place
         assert (data["asked"][asked], data["methods"][method], bool(edited)) == (entry.asked, entry.label, entry.edited)
         assert (data["texts"][text], ended, tokens, first) == (entry.text, entry.ended, entry.tokens, entry.first)
-        assert (gap, ratings) == (None, [])
+        assert (gap, ratings, thought) == (None, [], [])
+
+
+def test_thoughts_stand_beside_their_answers(tmp_path: Path) -> None:
+    run = finished(tmp_path, METRICS, lm=ThinkingLM(), generation={"thought": {}})
+    data, entries = data_of(viewer_page([run])), answer_entries(run)
+    kinds = set()
+    for row, entry in zip(data["rows"], entries, strict=True):
+        if not entry.thought:
+            assert row[12] == []
+            continue
+        text, last, unfinished = row[12]
+        assert entry.reading is not None
+        assert (data["texts"][text], last, bool(unfinished)) == (entry.thought, entry.reading.last, entry.unfinished)
+        kinds.add((last, unfinished))
+    assert kinds == {("old", 0), ("new", 1)}
 
 
 class Hostile(ArithmeticLM):
