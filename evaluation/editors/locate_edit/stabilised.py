@@ -16,7 +16,7 @@ from evaluation.editors.base import Editor
 from evaluation.editors.locate_edit.parts import stabilisers
 from evaluation.edits.edit import Edit, WeightEdit
 from evaluation.edits.routed_deltas import RoutedDelta
-from evaluation.edits.weight_deltas import LowRankDelta, WeightDelta, is_narrow, joint
+from evaluation.edits.weight_deltas import LowRankDelta, WeightDelta, is_narrow, joint, on
 from schemas.cases import Case
 from schemas.core.config import LaterOptions
 from schemas.core.errors import UserError
@@ -147,7 +147,8 @@ class StabilisedEditor(Editor):
         out, dampings, totals = list(deltas), dict[str, LowRankDelta](), dict[str, WeightDelta]()
         for layer in self.edited_layers if self._sums else ():
             name = self.lm.layout.weight(layer)
-            everything = [*self._undamped(earlier, name), *(d for d in deltas if d.weight == name)]
+            changes = [*self._undamped(earlier, name), *(d for d in deltas if d.weight == name)]
+            everything = [on(change, self.lm.device) for change in changes]  # read from a file they lie elsewhere
             if everything:
                 totals[name] = reduce(joint, everything)
             if "prune" not in self.params.stabilise:

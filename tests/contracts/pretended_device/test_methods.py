@@ -5,14 +5,19 @@ from __future__ import annotations
 import os
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
 from evaluation.editors import EDITORS
+from evaluation.edits.edit import WeightEdit
+from evaluation.edits.weight_deltas import LowRankDelta
 from schemas.core.errors import UserError
 from tests.contracts.pretended_device.exercise import FLOAT32_ONLY, exercise
+from tests.contracts.test_editors import editor, requests_of
 from tests.support.pretended_device import pretended
+from tests.support.tiny import make
 
 LAYOUTS = ("llama", "gpt2", "gemma2", "mistral", "neo")
 TYPES = (torch.float32, torch.bfloat16)
@@ -42,6 +47,23 @@ def test_nothing_is_refused_in_all_layouts(method: str, kind: str, dtype: torch.
             exercise(method, kind, dtype, tmp_path)
         return
     exercise(method, kind, dtype, tmp_path)
+
+
+def test_changes_that_lie_elsewhere_are_stabilised_on_the_card(tmp_path: Path) -> None:
+    """As those read from a file, which lie in the memory of the host."""
+    draw = torch.Generator().manual_seed(2)
+    with pretended() as machine:
+        lm = make("llama")
+        lm.model.to("cuda")
+        instance = editor("memit", lm, tmp_path, steps=2, stabilise=["sphere", "prune"], layers=[1])
+        weight = lm.layout.weight(1)
+        read = LowRankDelta(weight, 99 * torch.randn(32, 2, generator=draw), torch.randn(48, 2, generator=draw))
+        before = WeightEdit(deltas=(read,), notes={})
+        with before.on(lm):
+            edit: Any = instance.edit_after(requests_of("memit")[:1], [before])
+    assert not machine.counts.refused and list(edit.damping) == [weight], "large enough to be damped"
+    added = edit.total[weight].matrix() - read.matrix()
+    assert 0 < added.norm() < 0.1 * read.matrix().norm(), "what was read and one edit"
 
 
 def test_the_machine_is_left_as_it_was() -> None:

@@ -209,7 +209,10 @@ def test_a_chain_stabilises_as_if_it_kept_every_change(
     draw, weights = torch.Generator().manual_seed(2), [lm.layout.weight(layer) for layer in made.params.layers]
     out, inner = stabilisers.weight_matrix(lm.projection(0)).shape
     raws = [
-        [LowRankDelta(w, *(size * torch.randn(n, 2, generator=draw) for n in (out, inner))) for w in weights]
+        [
+            LowRankDelta(w, *((size * torch.randn(n, 2, generator=draw)).to(lm.device) for n in (out, inner)))
+            for w in weights
+        ]
         for size in (4.0, 3.0, 5.0)
     ]
 
