@@ -7,7 +7,7 @@ import os
 import shutil
 import struct
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -17,6 +17,7 @@ import torch
 from curation.files.checksums import remembered_sha256
 from curation.files.local_models import model_file
 from curation.files.model_packages import EMBEDDED, cache_dir
+from evaluation.models.device_memory import out_of_memory
 from schemas.core.errors import ModelError
 from schemas.core.ids import digest, slug
 
@@ -70,13 +71,15 @@ def load(
     if isinstance(device, torch.device) and device.type == "cuda":
         spread = {"device_map": {"": device}}  # read straight to the card, not through the memory of the host
     tokenizer = load_tokenizer(name, trust_remote_code=trust_remote_code)
+    decoder: Any = AutoModelForCausalLM  # its factories have no types
     try:
         with without_progress_bars():
-            model: Any = AutoModelForCausalLM.from_pretrained(
-                source, dtype=dtype, use_safetensors=True, **kind, **spread
+            model, report = decoder.from_pretrained(
+                source, dtype=dtype, use_safetensors=True, output_loading_info=True, **kind, **spread
             )
-    except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
+    except Exception as error:  # noqa: BLE001 - damaged files end in errors of every kind, also of other libraries
         raise _explain(name, error) from None
+    _refuse_missing(report["missing_keys"], name)
     if device == SPREAD:
         _refuse_offloaded(model, name)
     else:
@@ -107,7 +110,7 @@ def load_tokenizer(name: str, *, trust_remote_code: bool = False) -> Any:
     try:
         with without_progress_bars():
             tokenizer: Any = AutoTokenizer.from_pretrained(source_of(name), trust_remote_code=trust_remote_code)
-    except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
+    except Exception as error:  # noqa: BLE001 - as for weights
         raise _explain(name, error) from None
     if not getattr(tokenizer, "is_fast", False):
         raise ModelError("the tokenizer gives no character offsets", where=name, fix="the model needs a fast tokenizer")
@@ -122,6 +125,17 @@ def source_of(name: str) -> str:
         return str(_converted(file, "smollm2-135m-instruct" if name == EMBEDDED else slug(file.stem)))
     path = Path(name).expanduser()
     return str(path) if path.exists() else name
+
+
+def _refuse_missing(weights: Collection[str], name: str) -> None:
+    """Weights that the files lack are drawn at random by transformers: the model would be another one."""
+    if weights:
+        count = f"{len(weights)} weight{'s' * (len(weights) != 1)}"
+        raise ModelError(
+            f"the files lack {count} of the model ({min(weights)} is the first)",
+            where=name,
+            fix="fetch them again, or name a model that was saved with its language-model head",
+        )
 
 
 def _refuse_offloaded(model: Any, name: str) -> None:
@@ -200,7 +214,10 @@ def exact_products() -> Iterator[None]:
 
 
 def _explain(name: str, error: Exception) -> ModelError:
-    text = " ".join(str(error).split())
+    if out_of_memory(error):
+        fix = "use dtype = 'bfloat16', device = 'map', or a smaller model"
+        return ModelError("the model does not fit into the memory of the device", where=name, fix=fix)
+    text = " ".join(str(error).split()) or type(error).__name__
     if "Unrecognized configuration class" in text or "does not recognize this architecture" in text:
         return ModelError("this is no decoder that transformers knows", where=name, fix="name a causal language model")
     if "trust_remote_code" in text:
@@ -254,9 +271,12 @@ def _converted(gguf: Path, name: str) -> Path:
 def _convert(gguf: Path, target: Path) -> None:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
+    decoder: Any = AutoModelForCausalLM
     try:
         with without_progress_bars():
-            quantised = AutoModelForCausalLM.from_pretrained(str(gguf.parent), gguf_file=gguf.name, dtype=torch.float32)
+            quantised, report = decoder.from_pretrained(
+                str(gguf.parent), gguf_file=gguf.name, dtype=torch.float32, output_loading_info=True
+            )
             tokenizer = AutoTokenizer.from_pretrained(str(gguf.parent), gguf_file=gguf.name)
     except ImportError as error:
         raise ModelError(
@@ -268,6 +288,7 @@ def _convert(gguf: Path, target: Path) -> None:
             where=str(gguf),
             fix="use the model's safetensors folder or hub name",
         ) from None
+    _refuse_missing(report["missing_keys"], str(gguf))
     config = quantised.config
     if hasattr(config, "quantization_config"):
         del config.quantization_config  # the weights are plain float32 now; kept, it would ask for the GGUF again

@@ -54,9 +54,9 @@ def test_weights_that_do_not_fit_are_refused(tmp_path: Path, monkeypatch: pytest
     real = AutoModelForCausalLM.from_pretrained
 
     def half_away(*args: Any, **more: Any) -> Any:
-        model = real(*args, **{k: v for k, v in more.items() if k != "device_map"})
+        model, report = real(*args, **{k: v for k, v in more.items() if k != "device_map"})
         model.model.layers[2].to("meta")
-        return model
+        return model, report
 
     monkeypatch.setattr(AutoModelForCausalLM, "from_pretrained", half_away)
     with pytest.raises(ModelError, match=r"do not fit into the devices at hand \(model.layers.2"):
