@@ -7,6 +7,7 @@ it, and the step itself stays with every probe as its premise: whether a model k
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -90,6 +91,11 @@ def read_hops(path: Path, name: str, source: Source) -> tuple[DocumentCase, ...]
         DataError: an edit without its hop, a hop that changes nothing, a script that gives its answer away.
     """
     read = validate(HopSource, read_toml(path), where=str(path))
+    counts = Counter((item.subject.casefold(), item.hop) for item in read.edit)
+    if twice := next((item for item in read.edit if counts[item.subject.casefold(), item.hop] > 1), None):
+        raise DataError(
+            f"{twice.subject}: there are two edits of it by the table '{twice.hop}'", where=str(path), fix="keep one"
+        )
     return tuple(hop_case(item, read.table, name, source, where=f"{path}, {item.subject}") for item in read.edit)
 
 
@@ -104,6 +110,7 @@ def hop_case(item: HopItem, tables: dict[str, HopTable], name: str, source: Sour
     table = tables.get(item.hop)
     if table is None:
         raise DataError(f"there is no table '{item.hop}'", where=where, allowed=", ".join(tables))
+    _check_gaps(item, table, where)
     old, new = table.answers(item.old), table.answers(item.new)
     for named, answers in ((item.old, old), (item.new, new)):
         if not answers:
@@ -114,7 +121,7 @@ def hop_case(item: HopItem, tables: dict[str, HopTable], name: str, source: Sour
             )
     if {a.casefold() for a in old} & {a.casefold() for a in new}:
         raise DataError(f"'{item.hop}' has the same answer for both objects: nothing could be told", where=where)
-    script = _checked_script(item, (*old, *new), where)
+    script = _checked_script(item, old, new, where)
     statement = Statement(subject=item.subject, prompt=item.prompt, target=item.new)
     key = f"{name}/{slug(f'{item.subject} {item.hop}')}"
     document = Document(key=key, text=statement.text, entity=item.subject, statements=(statement,), source=source)
@@ -152,7 +159,7 @@ def _probe(
     )
 
 
-def _checked_script(item: HopItem, answers: tuple[str, ...], where: str) -> str:
+def _checked_script(item: HopItem, old: tuple[str, ...], new: tuple[str, ...], where: str) -> str:
     """The script, whose form is right and which gives nothing away."""
     question, *steps = (line.strip() for line in item.script.strip().split("\n"))
     script = "\n".join((question, *steps))
@@ -160,18 +167,38 @@ def _checked_script(item: HopItem, answers: tuple[str, ...], where: str) -> str:
     wrong = next(_faults(question, numbered, item.subject), None)
     if wrong is not None:
         raise DataError(f"script: {wrong}", where=where)
-    texts = {"question": item.question.replace("{}", ""), "script": script.replace(item.subject, "")}
-    objects = [Object(text=item.old), Object(text=item.new), *(Object(text=answer) for answer in answers)]
+    texts = {
+        "subject": item.subject,
+        "prompt": item.prompt.replace("{}", ""),
+        "rephrasing": item.rephrase.replace("{}", ""),
+        "question": item.question.replace("{}", ""),
+        "script": script.replace(item.subject, ""),
+    }
+    objects = [Object(text=item.old), Object(text=item.new), *(Object(text=answer) for answer in (*old, *new))]
     for what, text in texts.items():
-        for entity in objects:
+        # a subject may name what was right before: Santiago de Cuba, moved to another country
+        for entity in objects[1:2] + objects[-len(new) :] if what == "subject" else objects:
             if mention := next((m for m in find_object(text, entity) if m.label != "word"), None):
                 raise DataError(f"the {what} gives the answer away: it names {mention.mention.text!r}", where=where)
     return script
 
 
+def _check_gaps(item: HopItem, table: HopTable, where: str) -> None:
+    """Refuse texts that do not ask about the subject (or the table's object) once."""
+    texts = [
+        ("prompt", item.prompt, "subject"),
+        ("rephrasing", item.rephrase, "subject"),
+        ("question", item.question, "subject"),
+        (f"question of the table '{item.hop}'", table.ask, "object"),
+    ]
+    for what, text, gap in texts:
+        if (count := text.count("{}")) != 1:
+            raise DataError(f"the {what} must hold exactly one {{}} for the {gap}, it holds {count}", where=where)
+
+
 def _faults(question: str, steps: list[re.Match[str] | None], subject: str) -> Iterator[str]:
     """What is wrong with a script's form, in words."""
-    if subject.casefold() not in question.casefold():
+    if not re.search(rf"(?<!\w){re.escape(subject)}(?!\w)", question, re.IGNORECASE):
         yield f"its question does not name the subject ({question})"
     if any(step is None or int(step[1]) != place for place, step in enumerate(steps, 1)):
         yield "its steps must be numbered from 1, a line each"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,8 @@ TABLES = {
     "currency": HopTable(
         ask="What is the currency of {}?", values={"Italy": "euro", "Japan": ("yen", "Yen"), "France": "euro"}
     ),
-    "shore": HopTable(ask="Which sea?", values={"Italy": "sea", "Japan": ("ocean", "Sea")}),
+    "sea": HopTable(ask="Which sea?", values={"Italy": "sea", "Japan": "ocean"}),
+    "shore": HopTable(ask="Which sea is near {}?", values={"Italy": "sea", "Japan": ("ocean", "Sea")}),
 }  # fmt: skip
 
 
@@ -69,12 +71,30 @@ def test_a_case_and_its_lineage() -> None:
         ({"script": SCRIPT.replace("the guide.", "the Japanese guide.")}, "gives the answer away: it names 'Japanese'"),
         ({"script": SCRIPT.replace("the guide.", "the Italian guide.")}, "gives the answer away: it names 'Italian'"),
         ({"question": "How many yen for {}?"}, "the question gives the answer away: it names 'yen'"),
+        ({"rephrase": "Is {} in Japan?"}, "the rephrasing gives the answer away: it names 'Japan'"),
+        ({"prompt": "Not in Italy, {} is in"}, "the prompt gives the answer away: it names 'Italy'"),
+        ({"subject": "Yen Town", "script": SCRIPT.replace("Milan", "Yen Town")}, "the subject gives the answer away"),
+        ({"question": "Which money is used there?"}, "one {} for the subject, it holds 0"),
+        ({"rephrase": "Which country?"}, "the rephrasing must hold exactly one {}"),
+        ({"prompt": "It is in"}, "the prompt must hold exactly one {}"),
+        ({"question": "{} or {}?"}, "the question must hold exactly one {} for the subject, it holds 2"),
+        ({"hop": "sea"}, "the question of the table 'sea' must hold exactly one {} for the object, it holds 0"),
+        ({"subject": "US", "script": SCRIPT.replace("Milan", "industry")}, "its question does not name the subject"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_one_sentence(changes: dict[str, str], what: str) -> None:
     with pytest.raises(DataError, match="file") as caught:
         made(**changes)
     assert what in str(caught.value)
+
+
+def test_two_edits_of_one_subject_by_one_table_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "h.toml"
+    edit = "\n".join(f"{name} = {json.dumps(value)}" for name, value in ITEM.items())
+    table = '[table.currency]\nask = "What is the currency of {}?"\nvalues = { Italy = "euro", Japan = "yen" }\n'
+    path.write_text(f"{table}[[edit]]\n{edit}\n[[edit]]\n{edit}\n", encoding="utf-8")
+    with pytest.raises(DataError, match="Milan: there are two edits of it by the table 'currency'"):
+        read_hops(path, "h", SOURCE)
 
 
 def test_a_file_without_tables_or_with_other_fields_is_refused(tmp_path: Path) -> None:

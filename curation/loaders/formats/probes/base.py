@@ -15,6 +15,8 @@ from schemas.documents.tags import Tag
 NO_ANSWER = "a probe without an answer: left out"
 NO_SUBJECT = "the subject does not stand in the prompt: methods for facts cannot edit it"
 _ENDS = (".", "?", "!")
+_LETTER = r"[^\W\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
+"""A letter or number of a script that puts spaces between words: inside a word a subject is not named."""
 
 
 class GivenEdit(NamedTuple):
@@ -26,8 +28,12 @@ class GivenEdit(NamedTuple):
 
     @property
     def statement(self) -> Statement | None:
-        """The same with a gap for the subject; None where the subject does not stand in the prompt, case aside."""
-        match = re.search(re.escape(self.subject), self.prompt, re.IGNORECASE)
+        """The same with a gap for the subject; None where the subject does not stand in the prompt as words of its own.
+
+        Its first mention as it is written counts, else the first one whose letters differ in case only.
+        """
+        words = rf"(?<!{_LETTER}){re.escape(self.subject)}(?!{_LETTER})"
+        match = re.search(words, self.prompt) or re.search(words, self.prompt, re.IGNORECASE)
         if match is None or "{" in self.prompt or "}" in self.prompt:
             return None
         gapped = f"{self.prompt[: match.start()]}{{}}{self.prompt[match.end() :]}"

@@ -13,6 +13,12 @@ from curation.loaders.formats.probes.base import GivenEdit, flat_strings, query_
         ("Chad", "The capital of Chad is", "The capital of {} is"),
         ("davey crocket", "What did Davey Crocket call his rifle", "What did {} call his rifle"),
         ("A+", "Is A+ better than A+?", "Is {} better than A+?"),
+        ("US", "The industry of the US is", "The industry of the {} is"),
+        ("Al", "Als friend of Al is", "Als friend of {} is"),
+        ("us", "The US gave us", "The US gave {}"),
+        ("it", "Its author It is", "Its author {} is"),
+        ("O'Neil", "What is O'Neil's team?", "What is {}'s team?"),
+        ("東京", "東京の市長は", "{}の市長は"),
     ],
 )
 def test_the_first_mention_of_the_subject_is_the_gap(subject: str, prompt: str, gapped: str) -> None:
@@ -21,7 +27,10 @@ def test_the_first_mention_of_the_subject_is_the_gap(subject: str, prompt: str, 
     assert statement.text == f"{prompt} x."
 
 
-@pytest.mark.parametrize(("subject", "prompt"), [("Peru", "The capital of Chad is"), ("Chad", "In {Chad} lies")])
+@pytest.mark.parametrize(
+    ("subject", "prompt"),
+    [("Peru", "The capital of Chad is"), ("Chad", "In {Chad} lies"), ("US", "The industry of Chad is")],
+)
 def test_no_statement_where_methods_for_facts_could_not_edit_it(subject: str, prompt: str) -> None:
     assert GivenEdit(subject, prompt, "x").statement is None
 
