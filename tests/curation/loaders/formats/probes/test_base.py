@@ -14,7 +14,7 @@ from curation.loaders.formats.probes.base import GivenEdit, flat_strings, query_
         ("davey crocket", "What did Davey Crocket call his rifle", "What did {} call his rifle"),
         ("A+", "Is A+ better than A+?", "Is {} better than A+?"),
         ("US", "The industry of the US is", "The industry of the {} is"),
-        ("Al", "Als friend of Al is", "Als friend of {} is"),
+        ("Al", "Alps near Al are", "Alps near {} are"),
         ("us", "The US gave us", "The US gave {}"),
         ("it", "Its author It is", "Its author {} is"),
         ("O'Neil", "What is O'Neil's team?", "What is {}'s team?"),
