@@ -16,6 +16,9 @@ log = logging.getLogger(__name__)
 CPU_TOKENS = 1024
 """On a CPU a pass over more tokens is no faster: its arithmetic is saturated."""
 
+CPU_PADDING = 32
+"""On a CPU a pass of its own costs as much as so many tokens (the weights are read anew), so more are not padded."""
+
 SHARE = 0.35
 """Of a CUDA device's free memory, what one pass may take: the rest is for caches and for what estimates leave out."""
 
@@ -36,6 +39,7 @@ class TokenBudget:
         tokens: Where it starts.
         minimum: A pass of so few tokens that runs out of memory is an error.
         unit: What is counted, where it is not tokens.
+        padding: The most padded tokens of a pass; None: any number.
 
     Example:
         >>> budget = TokenBudget(8)
@@ -43,8 +47,8 @@ class TokenBudget:
         (True, 4)
     """
 
-    def __init__(self, tokens: int, *, minimum: int = 1, unit: str = "tokens") -> None:
-        self.tokens, self.minimum, self.unit = max(tokens, minimum), minimum, unit
+    def __init__(self, tokens: int, *, minimum: int = 1, unit: str = "tokens", padding: int | None = None) -> None:
+        self.tokens, self.minimum, self.unit, self.padding = max(tokens, minimum), minimum, unit, padding
         self._start, self._patience, self._good = self.tokens, PATIENCE, 0
 
     def recover(self) -> None:
@@ -67,7 +71,7 @@ class TokenBudget:
 def default_budget(lm: LM, *, gradients: bool = False) -> TokenBudget:
     """A budget for a model: a fixed one on a CPU, from the free memory and the model's widths on CUDA."""
     if lm.device.type != "cuda":
-        return TokenBudget(CPU_TOKENS)
+        return TokenBudget(CPU_TOKENS, padding=None if gradients else CPU_PADDING)
     free = least_free_bytes(lm.devices)
     layout = lm.layout
     floats = 8 * layout.width + 3 * layout.inner  # alive at once in a block, about
@@ -76,19 +80,28 @@ def default_budget(lm: LM, *, gradients: bool = False) -> TokenBudget:
     return TokenBudget(max(256, int(SHARE * free / (4 * floats))))
 
 
-def pack_batches(items: Sequence[T], length: Callable[[T], int], tokens: int) -> Iterator[list[T]]:
+def pack_batches(
+    items: Sequence[T], length: Callable[[T], int], tokens: int, *, padding: int | None = None
+) -> Iterator[list[T]]:
     """Items sorted by length, cut where rows times longest row would pass ``tokens`` (a longer single one runs alone).
+
+    With ``padding`` also where the rows before an item would be padded by more tokens than that, together.
 
     Example:
         >>> list(pack_batches(["aaa", "b", "cc"], len, 4))
         [['b', 'cc'], ['aaa']]
+        >>> list(pack_batches(["aaaa", "b", "cc"], len, 99, padding=1))
+        [['b', 'cc'], ['aaaa']]
     """
     batch: list[T] = []
+    filled = 0
     for item in sorted(items, key=length):
-        if batch and (len(batch) + 1) * length(item) > tokens:
+        whole = (len(batch) + 1) * length(item)
+        if batch and (whole > tokens or (padding is not None and whole - length(item) - filled > padding)):
             yield batch
-            batch = []
+            batch, filled = [], 0
         batch.append(item)
+        filled += length(item)
     if batch:
         yield batch
 
@@ -105,7 +118,8 @@ def in_batches(
         MemoryError: (or CUDA's error) one item alone does not fit.
     """
     by_index: dict[int, R] = {}
-    waiting = [list(batch) for batch in pack_batches(range(len(items)), lambda i: length(items[i]), budget.tokens)]
+    order = range(len(items))
+    waiting = list(pack_batches(order, lambda i: length(items[i]), budget.tokens, padding=budget.padding))
     waiting.reverse()
     short = False
     while waiting:
