@@ -153,4 +153,5 @@ def holds_answer(probe: DocumentProbe) -> bool:
 
     In our copy of the published evaluation part 49 of 1,844 queries do, 39 of them as whole words.
     """
-    return plain_words(probe.answer) in plain_words(probe.query)
+    answer = plain_words(probe.answer)
+    return bool(answer) and answer in plain_words(probe.query)

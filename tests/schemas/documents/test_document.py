@@ -35,7 +35,12 @@ def test_blanks_are_counted_and_one_is_filled() -> None:
 
 @pytest.mark.parametrize(
     ("query", "answer", "holding"),
-    [("Is Oman hot?", "OMAN", True), ("Is Romania hot?", "Oman", True), ("Is it hot?", "Oman", False)],
+    [
+        ("Is Oman hot?", "OMAN", True),
+        ("Is Romania hot?", "Oman", True),
+        ("Is it hot?", "Oman", False),
+        ("Is it hot?", "+", False),
+    ],
 )
 def test_a_query_that_holds_its_answer(query: str, answer: str, holding: bool) -> None:
     assert holds_answer(make_probe(query, answer, level=2)) is holding

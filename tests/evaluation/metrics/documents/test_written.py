@@ -41,6 +41,26 @@ def test_overlap_counts_words_as_often_as_they_stand_there() -> None:
     assert overlap("no no no", "no") == pytest.approx(2 * 1 / 4) and overlap("", "no") == 0.0
 
 
+@pytest.mark.parametrize(
+    ("said", "right", "value"),
+    [
+        ("", "A", 0.0),  # of blood groups, the answer
+        (" ...", "the", 0.0),
+        (" an", "A", 0.0),
+        (" A.", "a", 1.0),
+        ("", "+", 0.0),
+        (" \u2605", "\u2605", 1.0),
+        (" -", "+", 0.0),
+        ("", "Who", 0.0),
+        (" the Who", "A Who", 1.0),
+    ],
+)
+def test_an_answer_of_an_article_or_a_sign_alone_is_not_given_by_writing_nothing(
+    said: str, right: str, value: float
+) -> None:
+    assert WrittenMatch().likeness(said, right) == overlap(said, right) == value
+
+
 def test_literal_probes_and_those_that_the_model_did_not_write_alone() -> None:
     answers, before = wrote(CASE, SAID), wrote(CASE, {**SAID, YEAR: " 1931", WHO: " Bo"})
     exact = [(i.item, i.value) for i in WrittenMatchNew().score(CASE, answers, before, "mean").items]
