@@ -85,7 +85,9 @@ COMMANDS: dict[str, Command | Group] = {
     "split publish": Command(
         "curation.cli.publish:publish", "Write a release for publication: formats, card, Croissant, checksums."
     ),
-    "split push": Command("curation.cli.push:push", "Send a published release to a hub, or list what would be sent."),
+    "split push": Command(
+        "curation.cli.hub.push:push", "Send a published release to a hub, or list what would be sent."
+    ),
     "annotate": Group(
         "Have people filter and rate: campaigns, answers, agreement.",
         "annotate new pilot --task filter_question --store my.duckdb --ratings r.sqlite",
@@ -140,6 +142,7 @@ COMMANDS: dict[str, Command | Group] = {
     "results inspect-log": Command(
         "evaluation.cli.results.inspect_log:inspect_log", "Write runs as eval logs that Inspect reads."
     ),
+    "results push": Command("evaluation.cli.results.push:push_results", "Send the tables of runs to a hub."),
     "results view": Command("evaluation.cli.results.view:view", "Write one page to look through all written answers."),
     "results reproduce": Command("evaluation.cli.reproduce:reproduce", "Compare runs with published tables."),
     "model": Group("Inspect models and editing methods, and prepare them.", "model doctor embedded"),
@@ -147,6 +150,7 @@ COMMANDS: dict[str, Command | Group] = {
     "model doctor": Command("evaluation.cli.doctor:doctor", "Report what works with a model, and what cannot and why."),
     "model editors": Command("evaluation.cli.run:editors", "List the editing methods and their settings."),
     "model metrics": Command("evaluation.cli.run:metrics", "List the metrics and what each measures."),
+    "model push": Command("evaluation.cli.results.push:push_model", "Send a saved edit or a pack to a hub."),
     "model covariance": Group(
         "Measure, pack, load and show the covariances of keys that locate-and-edit methods need.",
         "model covariance compute --model embedded --layers 4-8",

@@ -1,4 +1,6 @@
-"""A release on a hub: exactly the files that its checksums name, in one commit, or a list of them and nothing sent.
+"""Files on a hub, in one commit; of a release exactly those that its checksums name.
+
+Splits, results, packs and saved edits go the same way (``push_files``); each says by itself which files it is.
 
 The access token is that of ``huggingface_hub`` (``hf auth login``, or ``HF_TOKEN``): it is never read, passed or logged
 here. A repository is private unless it is asked to be public.
@@ -7,9 +9,9 @@ here. A repository is private unless it is asked to be public.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from curation.export.publish import release_files
 from curation.files.checksums import sha256
@@ -21,14 +23,23 @@ _WHOLE = "nothing was sent; name a folder that holds what scedit split publish w
 _TOKEN = re.compile(r"hf_\w+|(?<=Bearer )\S+")
 
 
-class ReleaseFile(NamedTuple):
-    """A file that is sent: its name in the repository, its size in bytes."""
+Kind = Literal["dataset", "model"]
+"""Kinds of repositories."""
+
+
+class HubFile(NamedTuple):
+    """A file that is sent: its name in the repository, and where it is or what it holds."""
 
     name: str
-    size: int
+    content: Path | bytes
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return len(self.content) if isinstance(self.content, bytes) else self.content.stat().st_size
 
 
-def files_to_push(folder: Path) -> list[ReleaseFile]:
+def files_to_push(folder: Path) -> list[HubFile]:
     """What of a release goes to a hub: all of it, card and checksums included.
 
     Args:
@@ -51,14 +62,14 @@ def files_to_push(folder: Path) -> list[ReleaseFile]:
                 where=str(folder),
                 fix="write the release again: scedit split publish",
             )
-        files.append(ReleaseFile(name, path.stat().st_size))
+        files.append(HubFile(name, path))
     if CARD not in {file.name for file in files}:
         raise UserError(
             "the release has no card, which states its licence",
             where=str(folder),
             fix="write it again: scedit split publish",
         )
-    return sorted(files)
+    return sorted(files, key=lambda file: file.name)
 
 
 def check_repository(name: str) -> None:
@@ -95,18 +106,43 @@ def push_release(
         UserError: as ``files_to_push`` and ``check_repository``, or the hub cannot be had or refuses.
     """
     check_repository(repository)
-    files = files_to_push(folder)
+    return push_files(files_to_push(folder), repository, kind="dataset", public=public, message=message, api=api)
+
+
+def push_files(
+    files: Sequence[HubFile],
+    repository: str,
+    *,
+    kind: Kind,
+    public: bool = False,
+    message: str = "Release",
+    api: Callable[[], Any] | None = None,
+) -> str:
+    """Send files in one commit to a repository, made where it is not there; returns the address of the commit.
+
+    Args:
+        files: All of them, checked by whoever names them; one is a card.
+        repository: OWNER/NAME.
+        kind: Of the repository.
+        public: Whether a repository that is made is public.
+        message: Of the commit.
+        api: Makes the client; that of ``huggingface_hub`` where None.
+
+    Raises:
+        UserError: as ``check_repository``, or the hub cannot be had or refuses.
+    """
+    check_repository(repository)
     try:
         from huggingface_hub import CommitOperationAdd, HfApi
     except ImportError:
         raise UserError(
             "this needs huggingface_hub, which is not installed", fix="pip install huggingface_hub"
         ) from None
-    operations = [CommitOperationAdd(path_in_repo=f.name, path_or_fileobj=folder / f.name) for f in files]
+    operations = [CommitOperationAdd(path_in_repo=f.name, path_or_fileobj=f.content) for f in files]
     try:
         client = (api or HfApi)()
-        client.create_repo(repository, repo_type="dataset", private=not public, exist_ok=True)
-        commit = client.create_commit(repository, operations, commit_message=message, repo_type="dataset")
+        client.create_repo(repository, repo_type=kind, private=not public, exist_ok=True)
+        commit = client.create_commit(repository, operations, commit_message=message, repo_type=kind)
     except Exception as error:  # noqa: BLE001 - the client raises errors of its own, of HTTP and of the operating system
         reason = _TOKEN.sub("[token]", " ".join(str(error).split()))[:300] or type(error).__name__
         raise UserError(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from curation.cli.push import push
+from curation.cli.hub.push import push
 from curation.export import hub
 from curation.export.publish import publish
 from curation.shipped import mini_split

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
-from curation.cli.options import json_option, shared_option
-from schemas.text.counting import counted
+from curation.cli.hub.options import hub_options, show_files
 
 
 @click.command(epilog="Example: scedit split push release me/my-split --dry-run")
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.argument("repository")
-@click.option("--public", is_flag=True, help="Make a new repository public; private otherwise.")
-@click.option("--message", default="Release", show_default=True, help="Message of the commit.")
-@shared_option("--dry-run", is_flag=True, also="List the files and their sizes; send nothing.")
-@json_option
+@hub_options
 def push(folder: Path, repository: str, public: bool, message: str, dry_run: bool, as_json: bool) -> None:
     """Send the release in FOLDER, as split publish wrote it, to the dataset REPOSITORY (OWNER/NAME) of a hub.
 
@@ -29,11 +24,4 @@ def push(folder: Path, repository: str, public: bool, message: str, dry_run: boo
     check_repository(repository)
     files = files_to_push(folder)
     url = None if dry_run else push_release(folder, repository, public=public, message=message)
-    if as_json:
-        data = {"repository": repository, "public": public, "sent": not dry_run, "commit": url}
-        click.echo(json.dumps({**data, "files": {f.name: f.size for f in files}}, ensure_ascii=False))
-        return
-    for file in files:
-        click.echo(f"{file.size:>12,}  {file.name}")
-    size = f"{counted(len(files), 'file')}, {sum(f.size for f in files):,} bytes"
-    click.echo(f"{size}: nothing was sent to {repository}" if url is None else f"{size}: {url}")
+    show_files(files, repository, url, public=public, as_json=as_json)

@@ -1,0 +1,1 @@
+"""Commands that send files to a hub."""

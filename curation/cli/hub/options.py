@@ -1,0 +1,43 @@
+"""Options and output of the commands that send files to a hub; those of other packages share them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from curation.cli.options import F, json_option, shared_option
+from schemas.text.counting import counted
+
+if TYPE_CHECKING:
+    from curation.export.hub import HubFile
+
+
+def hub_options(command: F) -> F:
+    """The options of every command that sends files to a hub."""
+    command = json_option(command)
+    command = shared_option("--dry-run", is_flag=True, also="List the files and their sizes; send nothing.")(command)
+    command = click.option("--message", default="Release", show_default=True, help="Message of the commit.")(command)
+    return click.option("--public", is_flag=True, help="Make a new repository public; private otherwise.")(command)
+
+
+def show_files(files: Sequence[HubFile], repository: str, url: str | None, *, public: bool, as_json: bool) -> None:
+    """Say what was sent, or would be.
+
+    Args:
+        files: All of them.
+        repository: Where to.
+        url: Address of the commit; None where nothing was sent.
+        public: Whether a repository that is made is public.
+        as_json: One JSON object, not lines.
+    """
+    if as_json:
+        data = {"repository": repository, "public": public, "sent": url is not None, "commit": url}
+        click.echo(json.dumps({**data, "files": {f.name: f.size for f in files}}, ensure_ascii=False))
+        return
+    for file in files:
+        click.echo(f"{file.size:>12,}  {file.name}")
+    size = f"{counted(len(files), 'file')}, {sum(f.size for f in files):,} bytes"
+    click.echo(f"{size}: nothing was sent to {repository}" if url is None else f"{size}: {url}")

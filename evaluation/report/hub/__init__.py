@@ -1,0 +1,1 @@
+"""Results as they go to a hub."""
