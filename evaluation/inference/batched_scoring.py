@@ -64,7 +64,7 @@ class HiddenStates:
     def __init__(self, layers: Iterable[int], *, room: int) -> None:
         self.layers, self.room, self._taken = frozenset(layers), room, 0
         self._kept: OrderedDict[tuple[int, tuple[Tokens, ...]], Tensor] = OrderedDict()
-        self.tuples: dict[int, bool] = {}
+        self.tuples: dict[int, int] = {}
 
     def put(self, layer: int, tree: TokenTree, hidden: Tensor) -> None:
         """Keep a tree's hidden states, [nodes, width]."""

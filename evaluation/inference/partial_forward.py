@@ -14,18 +14,18 @@ import torch
 from torch import Tensor
 
 from evaluation.inference.prefix_cache import Prefix
-from evaluation.models.hooks import passing_over, stopping_before
+from evaluation.models.hooks import members, passing_over, stopping_before
 
 if TYPE_CHECKING:
     from evaluation.models.language_model import LM
 
 
 class LayerInput(NamedTuple):
-    """What block ``layer`` reads, [rows, positions, width]; ``tuples``: the blocks before it return tuples."""
+    """What block ``layer`` reads, [rows, positions, width]; ``tuples``: members of what blocks return."""
 
     layer: int
     hidden: Tensor
-    tuples: bool
+    tuples: int
 
     def select(self, rows: Tensor) -> LayerInput:
         """Some of the rows, as indices."""
@@ -46,8 +46,8 @@ def run_until(
         after: Beginnings that the rows continue.
         places: Position ids, where they are not simply counted (rows without ``after``).
     """
-    returned: list[Any] = []
-    handle = lm.block(0).register_forward_hook(lambda *a: returned.append(isinstance(a[2], tuple))) if layer else None
+    returned: list[int] = []
+    handle = lm.block(0).register_forward_hook(lambda *a: returned.append(members(a[2]))) if layer else None
     more: dict[str, Any] = {"attention_mask": mask, "use_cache": False}
     if after is not None:
         more = after.arguments(mask, limit=lm.limit)
@@ -59,7 +59,7 @@ def run_until(
     finally:
         if handle is not None:
             handle.remove()
-    return LayerInput(layer, seen.input.detach(), bool(returned and returned[0]))
+    return LayerInput(layer, seen.input.detach(), returned[0] if returned else 0)
 
 
 @contextmanager

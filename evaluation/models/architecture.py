@@ -28,7 +28,7 @@ from evaluation.models.linear_maps import (
 )
 from schemas.core.errors import ModelError
 
-VERSION = 3  # raise it when the same model would come out otherwise
+VERSION = 4  # raise it when the same model would come out otherwise
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ def _mlp(config: Any, blocks: nn.ModuleList, *, width: int, model_class: str) ->
     """Names and sizes of the MLP's projections; none of them in a mixture of experts."""
     sizes = ("intermediate_size", "ffn_dim", "decoder_ffn_dim", "n_inner", "ffn_hidden_size")
     configured_size = next((int(size) for name in sizes if (size := _number(config, name))), None)
-    if any(expert_modules(block) for block in blocks):
+    if any(expert_modules(block, width=width) for block in blocks):
         return {"mlp_out": "", "transposed": False, "inner": configured_size or 4 * width, "experts": True}
     inside = common_projection(blocks, width=width, inner=configured_size, model_class=model_class)
     projection = blocks[0].get_submodule(inside)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from evaluation.models.hooks import capture, first_tensor, replace_output
+from evaluation.models.hooks import capture, first_tensor, replace_output, with_first
 from schemas.core.errors import ModelError
 
 LOUD = 1e3
@@ -207,7 +207,7 @@ def _parallel(base: Any, ids: Tensor, attention: nn.Module, projection: nn.Modul
     def add(_: nn.Module, args: Any, output: Any) -> Any:  # attention is called by keywords: there is no input to see
         out = first_tensor(output)
         changed = out + _shift(out)
-        return changed if isinstance(output, Tensor) else (changed, *output[1:])
+        return with_first(output, changed)
 
     handle = attention.register_forward_hook(add)
     try:

@@ -37,13 +37,25 @@ def _brought(module: nn.Module, tensor: Tensor) -> Tensor:
     return tensor if home is None else tensor.to(home)
 
 
+def with_first(output: Any, new: Tensor) -> Any:
+    """What a module returned with another first member; a tensor alone is replaced."""
+    if isinstance(output, Tensor):
+        return new
+    return [new, *output[1:]] if isinstance(output, list) else (new, *output[1:])
+
+
+def members(output: Any) -> int:
+    """Members of the tuple or list that a module returned; 0 where it returned a tensor."""
+    return len(output) if isinstance(output, (tuple, list)) else 0
+
+
 class ModuleActivations:
     """What a module received and returned in its last forward pass, shape [batch, positions, width]."""
 
     input: Tensor
     output: Tensor
-    tuples: bool
-    """Whether the module returned a tuple, of which ``output`` is the first member."""
+    tuples: int
+    """Members of the tuple that the module returned, of which ``output`` is the first; 0 where it was none."""
 
 
 class _Stop(Exception):
@@ -88,7 +100,7 @@ def capture(module: nn.Module) -> Iterator[ModuleActivations]:
     def hook(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
         hidden = first_tensor(args) if args else kwargs["hidden_states"]
         seen.input, seen.output = _in_rows(module, hidden), _in_rows(module, first_tensor(output))
-        seen.tuples = isinstance(output, tuple)
+        seen.tuples = members(output)
 
     handle = module.register_forward_hook(hook, with_kwargs=True)
     try:
@@ -104,7 +116,7 @@ def replace_output(module: nn.Module, change: Callable[[Tensor, Tensor], Tensor]
     def hook(_: nn.Module, args: tuple[Any, ...], output: Any) -> Any:
         old = first_tensor(output)
         new = change(_in_rows(module, first_tensor(args)), _in_rows(module, old)).to(old.device).reshape(old.shape)
-        return new if isinstance(output, Tensor) else (new, *output[1:])
+        return with_first(output, new)
 
     handle = module.register_forward_hook(hook)
     try:
@@ -148,19 +160,19 @@ def stopping_before(module: nn.Module) -> Iterator[ModuleActivations]:
 
 
 @contextmanager
-def passing_over(blocks: Sequence[nn.Module], then: nn.Module, hidden: Tensor, *, tuples: bool) -> Iterator[None]:
+def passing_over(blocks: Sequence[nn.Module], then: nn.Module, hidden: Tensor, *, tuples: int) -> Iterator[None]:
     """Forward passes do nothing in ``blocks``; the module after them, ``then``, reads ``hidden`` instead.
 
     Args:
         blocks: The decoder's blocks before ``then``.
         then: The block to start at.
         hidden: What it reads, [rows, positions, width]; the pass's own ids must be of that shape.
-        tuples: Whether the blocks return tuples, hidden state first (some classes still do).
+        tuples: Members of the tuple that a block returns, hidden state first (some classes still do); 0 for none.
     """
 
     def idle(*args: Any, **kwargs: Any) -> Any:
         state = args[0] if args else kwargs["hidden_states"]
-        return (state, None) if tuples else state
+        return (state, *[None] * (tuples - 1)) if tuples else state
 
     def hook(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if args:

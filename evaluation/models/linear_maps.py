@@ -26,19 +26,21 @@ def linear_shape(module: nn.Module) -> tuple[int, int] | None:
     return None
 
 
-def expert_modules(block: nn.Module) -> tuple[str, ...]:
+def expert_modules(block: nn.Module, *, width: int) -> tuple[str, ...]:
     """Names, inside a block, of the modules that hold experts; empty where it is no mixture of experts.
 
-    Experts are kept as a list of equal modules with linear maps, or as parameters [experts, out, in]; convolutions,
-    whose weights also have three sizes, are none.
+    Experts are kept as a list of equal modules with linear maps, or as parameters [experts, out, in] of which one size
+    is the residual's width. Other weights with three sizes are none: convolutions, a vector for each position's mixture
+    (RWKV), the blocks of a block-diagonal map (RecurrentGemma).
     """
-    return tuple(name for name, module in block.named_modules() if name and _holds_experts(module))
+    return tuple(name for name, module in block.named_modules() if name and _holds_experts(module, width=width))
 
 
-def _holds_experts(module: nn.Module) -> bool:
+def _holds_experts(module: nn.Module, *, width: int) -> bool:
     if isinstance(module, nn.ModuleList):
         return len(module) > 1 and len({type(m) for m in module}) == 1 and any(map(linear_shape, module.modules()))
-    return not isinstance(module, CONVOLUTIONS) and any(p.ndim == 3 for p in module.parameters(recurse=False))
+    stacked = [p.shape for p in module.parameters(recurse=False) if p.ndim == 3]
+    return not isinstance(module, CONVOLUTIONS) and any(min(shape) > 1 and width in shape[1:] for shape in stacked)
 
 
 def maps_beside_experts(blocks: Sequence[nn.Module], *, width: int) -> list[tuple[str, ...]]:
@@ -46,7 +48,7 @@ def maps_beside_experts(blocks: Sequence[nn.Module], *, width: int) -> list[tupl
 
     Parts of a block that hold experts in any block are left out whole, with their shared experts and routers.
     """
-    parts = {name.partition(".")[0] for block in blocks for name in expert_modules(block)}
+    parts = {name.partition(".")[0] for block in blocks for name in expert_modules(block, width=width)}
     return [
         tuple(
             name

@@ -220,6 +220,8 @@ def _explain(name: str, error: Exception) -> ModelError:
     text = " ".join(str(error).split()) or type(error).__name__
     if "Unrecognized configuration class" in text or "does not recognize this architecture" in text:
         return ModelError("this is no decoder that transformers knows", where=name, fix="name a causal language model")
+    if "Repo id must be" in text:
+        return ModelError("there is no such folder", where=name, fix="name a folder that holds a model, or a hub name")
     if "trust_remote_code" in text:
         return ModelError("the model brings its own code", where=name, fix="read it, then set trust_remote_code = true")
     if "safetensors" in text:

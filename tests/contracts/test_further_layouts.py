@@ -20,6 +20,8 @@ from tests.support.editors.saved_edits import FACTS, cases, editor
 from tests.support.evaluation.further_architectures import DENSE, EXPERTS, make_further
 
 EVERY = [*DENSE, *EXPERTS]
+RECURRENT = ("qwen3_5", "lfm2", "lfm2_moe", "qwen3_next", "rwkv", "recurrent_gemma", "openai-gpt")
+"""Those with a running state, or with no cache at all."""
 IN_CONTEXT = ("prompt", "ice")
 MLP = tuple(name for name in EDITORS.names() if EDITORS.get(name).edits_mlp)
 
@@ -40,7 +42,7 @@ def test_the_layout_and_the_doctor(kind: str) -> None:
     assert lm.layout.experts is (kind in EXPERTS)
     if kind in DENSE:
         assert lm.layout.projection(1) == DENSE[kind][2]
-    assert lm.layout.recurrent is (kind in ("qwen3_5", "lfm2", "lfm2_moe", "qwen3_next"))
+    assert lm.layout.recurrent is (kind in RECURRENT)
     assert lm.layout.flat is (kind == "opt")
     compatibility = examine(lm)
     assert compatibility.works, [f for f in compatibility.findings if f.state == "no"]

@@ -22,7 +22,7 @@ from evaluation.models.language_model import LM
 from evaluation.models.linear_maps import linear_shape, maps_beside_experts
 from evaluation.models.tokenization import EncodedPrompt
 from schemas.core.config import Options
-from schemas.core.errors import MissingPackage, UserError
+from schemas.core.errors import MissingPackage, ModelError, UserError
 from schemas.documents.document import Document
 from schemas.facts import Fact
 
@@ -190,11 +190,24 @@ class Lora(Editor):
             endings = p.modules or defaults[n]
             matches = [m for m in maps if any(m == w or m.endswith(f".{w}") for w in endings)]
             if not matches:
-                raise UserError(
-                    f"block {n} has no linear map named {' or '.join(endings)}", where="lora", allowed=", ".join(maps)
-                )
+                which = f"named {' or '.join(endings)}" if endings else "into the residual beside its experts"
+                raise UserError(f"block {n} has no linear map {which}", where="lora", allowed=", ".join(maps))
             names += [f"{block}.{m}" for m in matches]
         return names
+
+    def _put_in(self, adapted: Any, config: Any) -> None:
+        """Have peft put adapters on the maps.
+
+        Raises:
+            ModelError: peft has none for these maps (Mamba's).
+        """
+        try:
+            adapted(self.lm.model, config, ADAPTER)
+        except ValueError as error:
+            reason = str(error).removeprefix("[PEFT:PeftType.LORA] ").partition(". ")[0]
+            raise ModelError(
+                f"peft puts no adapters on these maps: {reason}", where="lora", fix="name other maps with modules"
+            ) from None
 
     @contextmanager
     def _adapters(self) -> Iterator[dict[str, Any]]:
@@ -215,7 +228,7 @@ class Lora(Editor):
             with torch.random.fork_rng(cards), warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # peft tells users of Conv1D what it does by itself
                 torch.manual_seed(p.seed)
-                LoraModel(model, config, ADAPTER)
+                self._put_in(LoraModel, config)
             model.eval()
             adapters: dict[str, Any] = {name: model.get_submodule(name) for name in names}
             for adapter in adapters.values():

@@ -73,7 +73,7 @@ class LowerLayerStates:
     def __init__(self, lm: LM, layer: int, *, keep: bool = True) -> None:
         self._lm, self._layer, self._keep = lm, layer, keep
         self._known: dict[GradientLine, Tensor] = {}
-        self._tuples = False
+        self._tuples = 0
 
     def layer_input(self, lines: Sequence[GradientLine], ids: Tensor, mask: Tensor) -> LayerInput:
         """The lines' hidden states, padded as ``ids`` and ``mask`` are."""

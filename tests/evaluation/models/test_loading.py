@@ -168,7 +168,11 @@ def test_a_models_own_code_is_refused_unless_asked_for(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("nobody/nothing", "cannot be loaded"), (" ", "no model is named")],
+    [
+        ("nobody/nothing", "cannot be loaded"),
+        ("/no/such/folder", "there is no such folder"),
+        (" ", "no model is named"),
+    ],
 )
 def test_absent_models(name: str, message: str) -> None:
     with pytest.raises(ModelError, match=message):

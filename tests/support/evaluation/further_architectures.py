@@ -45,6 +45,21 @@ DENSE: dict[str, tuple[str, dict[str, Any], str]] = {
     "bloom": ("BloomConfig", {"hidden_size": 32, "n_layer": 3, "n_head": 4}, "transformer.h.1.mlp.dense_4h_to_h"),
     "phi": ("PhiConfig", LLAMA, "model.layers.1.mlp.fc2"),
     "granite": ("GraniteConfig", LLAMA, "model.layers.1.mlp.down_proj"),
+    "openai-gpt": (
+        "OpenAIGPTConfig",
+        {"n_embd": 32, "n_layer": 3, "n_head": 4, "n_positions": 96},
+        "transformer.h.1.mlp.c_proj",
+    ),
+    "rwkv": (
+        "RwkvConfig",
+        {"hidden_size": 32, "num_hidden_layers": 3, "intermediate_size": 48, "context_length": 96},
+        "rwkv.blocks.1.feed_forward.value",
+    ),
+    "recurrent_gemma": (
+        "RecurrentGemmaConfig",
+        {**_HEAD, "lru_width": 32, "attention_window_size": 16},
+        "model.layers.1.mlp_block.down_proj",
+    ),
 }
 """Configuration class, options, and the name of block 1's MLP output projection."""
 

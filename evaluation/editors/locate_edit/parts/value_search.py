@@ -339,7 +339,8 @@ class _ValueSearch:
         """Where passes are to start, and the unedited output that is to be changed: [rows, positions, width]."""
         lm, block = self.lm, self.lm.block(self.layer)
         before = run_until(lm, self.layer, ids, mask, after=prefix)
-        more = {"attention_mask": mask} if prefix is None else prefix.arguments(mask, limit=lm.limit)
+        alone: dict[str, Any] = {"attention_mask": mask, "use_cache": False}
+        more = alone if prefix is None else prefix.arguments(mask, limit=lm.limit)
         with resume_at(lm, before), capture(self.module) as seen, capture(block) as whole, stopping_after(block):
             lm.module(lm.layout.base)(input_ids=ids, **more)
         return (LayerInput(self.layer + 1, whole.output, whole.tuples) if self.after else before), seen.output

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from transformers import AutoModelForCausalLM, MambaConfig
 
 from curation.files.artifact_cache import Cache
 from evaluation.editors.presets import make_editor
@@ -16,7 +17,7 @@ from schemas.core.errors import ModelError, UserError
 from schemas.facts import Fact
 from tests.evaluation.editors.fine_tuning.test_ft_m import NORWAY, loss_of
 from tests.support.facts import peru_fact
-from tests.support.tiny import make, replace_everywhere
+from tests.support.tiny import make, replace_everywhere, tokenizer
 
 
 def state(lm: LM) -> tuple[Any, ...]:
@@ -100,3 +101,15 @@ def test_adapters_half_in_are_taken_out(tiny: LM, cache: Cache, monkeypatch: pyt
     with pytest.raises(RuntimeError, match="no memory"):
         make_editor("lora", tiny, cache).edit([peru_fact()])
     assert len(calls) == 3 and state(tiny) == before
+
+
+def test_maps_that_peft_refuses_are_named_and_nothing_stays_in_the_model(cache: Cache) -> None:
+    """Mamba computes with its output map's weight alone, past any adapter."""
+    torch.manual_seed(0)
+    options = {"hidden_size": 32, "num_hidden_layers": 2, "state_size": 4, "vocab_size": 400}
+    model = AutoModelForCausalLM.from_config(MambaConfig(**options, bos_token_id=0, eos_token_id=1, pad_token_id=1))
+    lm = LM(model, tokenizer(False), name="tiny-mamba", revision="tiny-mamba-1")
+    before = state(lm)
+    with pytest.raises(ModelError, match="peft puts no adapters on these maps: Module 'out_proj' is incompatible"):
+        make_editor("lora", lm, cache, {"steps": 1}).edit([NORWAY])
+    assert state(lm) == before
