@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -100,9 +100,23 @@ def scorer_of(path: Path) -> str:
     Raises:
         DataError: the file does not say it.
     """
+    return _said(path, lambda identity: identity["params"].get("scorer", HEAD))
+
+
+def encoder_of(path: Path) -> str:
+    """Identity of the encoder with which the scorer of a file was trained.
+
+    Raises:
+        DataError: the file does not say it.
+    """
+    return _said(path, lambda identity: identity["encoder"])
+
+
+def _said(path: Path, read: Callable[[dict[str, Any]], object]) -> str:
+    """What a file says of its training."""
     _, manifest = read_tensors(path)
     try:
-        return str(manifest["identity"]["params"].get("scorer", HEAD))
+        return str(read(manifest["identity"]))
     except (KeyError, TypeError, AttributeError) as error:
         raise DataError(f"no trained head of serac: {error} is missing", where=str(path)) from None
 

@@ -21,7 +21,15 @@ from evaluation.editors.routed.base import Router, RoutingEditor
 from evaluation.editors.routed.cross import CrossScorer
 from evaluation.editors.routed.cross_file import CROSS, CrossFile, write_cross
 from evaluation.editors.routed.cross_training import CrossSettings, CrossTrainer, TrainedCross
-from evaluation.editors.routed.head_file import RETRAIN, HeadFile, scorer_of, trained_on, write_head
+from evaluation.editors.routed.head_file import (
+    RETRAIN,
+    HeadFile,
+    check_encoder,
+    encoder_of,
+    scorer_of,
+    trained_on,
+    write_head,
+)
 from evaluation.editors.routed.head_training import HeadSettings, HeadStep, HeadTrainer, TrainedHead, questions_of
 from evaluation.editors.training_data import TrainingData, text_digest
 from schemas.cases import AnyCase, EventCase
@@ -113,6 +121,15 @@ class Serac(CheckpointEditor, RoutingEditor):
     def trained_on(cls, path: Path) -> TrainingData:
         """What the head of a file was trained on."""
         return trained_on(path)
+
+    @classmethod
+    def training_data(cls, options: Mapping[str, Any]) -> TrainingData | None:
+        """What the named checkpoint was trained on; one of another encoder is refused before anything is computed."""
+        data, named = super().training_data(options), options.get("checkpoint")
+        if named is not None:
+            trained, used = encoder_of(cls.checkpoint_path(str(named))), encoder_identity(options.get("encoder"))
+            check_encoder(trained, used, where=str(named))
+        return data
 
     @property
     def components(self) -> Mapping[str, str]:

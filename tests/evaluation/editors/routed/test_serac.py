@@ -80,6 +80,10 @@ def test_a_checkpoint_of_another_encoder_and_one_that_saw_the_split_are_refused(
     (tmp_path / "e5" / "model.safetensors").write_bytes(b"other weights")
     with pytest.raises(UserError, match=r"trained with the encoder all-MiniLM-L6-v2, not with e5@"):
         made(tmp_path, checkpoint=str(out), encoder=str(tmp_path / "e5")).prepare([])
+    with pytest.raises(UserError, match=r"trained with the encoder all-MiniLM-L6-v2, not with e5@"):  # a dry run, too
+        Serac.training_data({"checkpoint": str(out), "encoder": str(tmp_path / "e5")})
+    with pytest.raises(UserError, match="there is no encoder in this folder"):
+        Serac.training_data({"checkpoint": str(out), "encoder": str(tmp_path / "nowhere")})
     choice = {"name": "serac", "params": {"checkpoint": str(out)}}
     editors = RunConfig.model_validate({"split": "events", "editors": [choice], "out": "o"}).editors
     check_editors(editors, split=make_split("e", cases[8:]), support=Support(), model="gpt2-xl")
@@ -120,6 +124,6 @@ def test_the_cross_scorer_is_trained_kept_and_used_through_the_same_options(tmp_
     used.read_split([c.event for c in cases])
     edit = used.edit([cases[0].event])
     assert all(edit.rewrite(prompt).startswith("Event: ") for prompt in questions(FEW[:3])), "all pass 0"
-    assert Serac.training_data({"checkpoint": str(out)}) is not None
+    assert Serac.training_data({"checkpoint": str(out), "encoder": encoder}) is not None
     with pytest.raises(UserError, match=r"trained with the encoder tiny@\w+, not with all-MiniLM-L6-v2"):
         made(tmp_path, checkpoint=str(out)).prepare([])
