@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from evaluation.edits.edit import own_answers
@@ -11,7 +13,7 @@ from evaluation.engines.base import Engine, Job, JobResult
 from evaluation.engines.protocols import EditorLike, Scorer
 from evaluation.regimes.config import RegimeChoice
 from schemas.cases import AnyCase
-from schemas.core.ids import content_id
+from schemas.core.ids import ID_LENGTH, canonical_json, content_id
 from schemas.probes import Probe
 
 Missing = Callable[["WorkUnit"], tuple[Probe, ...]]
@@ -42,12 +44,16 @@ class RegimeContext(NamedTuple):
         editor: The method.
         engine: Makes and asks independent edits.
         scorer: The model.
+        folder: Where a sequence keeps what it says of its edits, and its snapshots; None: nowhere.
+        run: Id of the run, which snapshots are held to.
     """
 
     cases: Sequence[AnyCase]
     editor: EditorLike
     engine: Engine
     scorer: Scorer
+    folder: Path | None = None
+    run: str = ""
 
 
 class Regime(ABC):
@@ -93,3 +99,18 @@ def ask_under(
 def edits_digest(cases: Sequence[AnyCase]) -> str:
     """What names a series of edits: their requests in order."""
     return content_id("edits", [case.request.id for case in cases])
+
+
+def edits_digests(cases: Sequence[AnyCase]) -> list[str]:
+    """``edits_digest`` of no case, of the first, of the first two ... and of all, in one pass.
+
+    A sequence of 10,000 edits would otherwise be written out 10,000 times.
+    """
+    running = hashlib.sha256(b"edits\n[")
+    out = [edits_digest(())]
+    for n, case in enumerate(cases):
+        running.update(f"{',' if n else ''}{canonical_json(case.request.id)}".encode())
+        whole = running.copy()
+        whole.update(b"]")
+        out.append(whole.hexdigest()[:ID_LENGTH])
+    return out

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from schemas.core.config import Options
+from schemas.core.config import LaterOptions
 
 LENGTHS = (1, 10, 100)
+SNAPSHOT_EVERY = 50
+"""Edits after which the newest state of a sequence is kept, where nothing else is said."""
 TITLES = {"revert": "edited and reverted", "reedit": "edited, reverted, edited again"}
 """Regimes whose names are short for what is done."""
 ALONE = ("single", *TITLES)
 """Regimes in which no case shares a model with another."""
 
 
-class RegimeChoice(Options):
+class RegimeChoice(LaterOptions):
     """Which regime.
 
     Attributes:
@@ -24,6 +26,12 @@ class RegimeChoice(Options):
         size: ``batch``: edits at once; several sizes are tried one after the other, each a row of its own.
             ``sequential``: lengths at which all cases so far are scored.
         score: ``sequential``: ``immediate`` (each case right after its edit), ``end`` (at the lengths), or ``both``.
+        sample: ``sequential``: so many cases at most are asked at a length, and only they right after their edits:
+            those with scripts first, then others, drawn by their keys; all where it is not given.
+        order: ``sequential``: ``drawn`` from the split's digest, or ``scripts_first``: in that order, but cases with
+            scripts before all others, so that they are there at every length.
+        snapshot_every: ``sequential``: the edited weights are kept on the disk at every length and after so many edits,
+            so that a stopped sequence goes on from there (of the latter the newest only); 0: not at all.
 
     Example:
         >>> RegimeChoice.model_validate("single").text
@@ -32,9 +40,14 @@ class RegimeChoice(Options):
         ('batch:10', 'batch:2, batch:10')
     """
 
+    later: ClassVar[tuple[str, ...]] = ("sample", "order", "snapshot_every")
+
     name: Literal["single", "batch", "sequential", "revert", "reedit"] = "single"
     size: int | tuple[int, ...] | None = Field(default=None)
     score: Literal["immediate", "end", "both"] = "both"
+    sample: int | None = Field(default=None, ge=1)
+    order: Literal["drawn", "scripts_first"] = "drawn"
+    snapshot_every: int = Field(default=SNAPSHOT_EVERY, ge=0)
 
     @model_validator(mode="before")
     @classmethod
@@ -53,6 +66,9 @@ class RegimeChoice(Options):
             raise ValueError("'batch' takes one size or more, such as size = 10 or size = [1, 2, 5, 10]")
         if self.name != "sequential" and self.score != "both":
             raise ValueError(f"score is for 'sequential'; '{self.name}' is scored once")
+        for name in self.later:
+            if self.name != "sequential" and getattr(self, name) != type(self).model_fields[name].default:
+                raise ValueError(f"{name} is for 'sequential'; '{self.name}' has no sequence")
         if self.name == "sequential" and not self.sizes:
             raise ValueError("'sequential' takes one length or more, such as size = [1, 10]; left out: 1, 10 and 100")
         return self

@@ -5,11 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
-from evaluation.edits.delta_stack import DeltaStack
+from evaluation.edits.delta_stack import ChangeNorm, DeltaStack, StackState
 from evaluation.edits.edit import WeightEdit
 from evaluation.engines.protocols import EditorLike, Scorer
+from evaluation.regimes.state_values import NotStorable
+
+
+class ChainState(NamedTuple):
+    """What stands in a model, to be put on it again.
+
+    Attributes:
+        stack: Changes of its weights.
+        edits: The edits in order as later ones ask them; None stands for one that changes no weight: it is made again
+            from its request, without a pass through the model.
+    """
+
+    stack: StackState
+    edits: tuple[WeightEdit | None, ...]
 
 
 class EditChain:
@@ -41,6 +55,43 @@ class EditChain:
     def rewrite(self) -> Callable[[str], str]:
         """Prompts rewritten by every edit so far, the earliest first, so that the newest stands in front."""
         return _compose([edit.rewrite for edit in self.edits])
+
+    @property
+    def norms(self) -> list[ChangeNorm]:
+        """How far every changed weight is from what it was; none of a model whose weights are not at hand."""
+        return [] if self._weights is None else self._weights.norms()
+
+    def state(self) -> ChainState:
+        """What stands in the model; tensors are the model's own, not copies.
+
+        Raises:
+            NotStorable: an edit keeps its changes to itself, or the model's weights are not at hand.
+        """
+        if self._weights is None or any(not _is_storable(edit) for edit in self.edits):
+            raise NotStorable("an edit keeps its changes to itself")
+        edits = tuple(edit if isinstance(edit, WeightEdit) else None for edit in self.edits)
+        return ChainState(self._weights.state(), edits)
+
+    def load(self, state: ChainState, editor: EditorLike, requests: Sequence[Any]) -> None:
+        """Put a state on a model without edits.
+
+        Args:
+            state: What ``state`` of another chain said.
+            editor: The method that goes on.
+            requests: Those of the state's edits, in order.
+
+        Raises:
+            UserError: a weight is not there or of another shape; then nothing is put on.
+        """
+        assert self._weights is not None and not self.edits
+        self._weights.load(state.stack)
+        for edit, request in zip(state.edits, requests, strict=True):
+            self.edits.append(editor.edit_after([request], self.edits) if edit is None else edit)
+
+
+def _is_storable(edit: Any) -> bool:
+    """Whether an edit is a value, or changes no weight."""
+    return isinstance(edit, WeightEdit) or (edit.deltas is not None and not edit.deltas)
 
 
 def _compose(rewrites: Sequence[Callable[[str], str]]) -> Callable[[str], str]:

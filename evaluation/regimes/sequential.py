@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 
+import torch
+
 from evaluation.engines.base import Job, JobResult, case_error, plain
-from evaluation.regimes.base import Missing, Regime, RegimeContext, WorkUnit, ask_under, edits_digest
+from evaluation.engines.peak_memory import PeakMemory
+from evaluation.regimes.base import Missing, Regime, RegimeContext, WorkUnit, ask_under, edits_digests
 from evaluation.regimes.edit_chain import EditChain
+from evaluation.regimes.sampling import sampled_positions
+from evaluation.regimes.sequence_log import EditEntry, SequenceLog, described_state
+from evaluation.regimes.snapshots import SequenceStep, Snapshots
 from schemas.cases import AnyCase
 
 log = logging.getLogger(__name__)
@@ -19,18 +26,22 @@ class SequentialRegime(Regime):
     """One edit after the other, all staying in the model."""
 
     def units(self, cases: Sequence[AnyCase]) -> list[WorkUnit]:
-        """Where a case is asked right after its edit, and the cases so far at every length that they reach."""
-        lengths = self._lengths(cases)
+        """Where a case is asked right after its edit, and the cases so far at every length that they reach.
+
+        With ``sample`` only cases that are asked at some length are asked right after their edits, too.
+        """
+        lengths, sample = self._lengths(cases), self.choice.sample
         last, now = max(lengths, default=0), self.choice.score in ("immediate", "both")
-        out: dict[str, WorkUnit] = {}
+        at_once = {p for n in lengths for p in sampled_positions(cases, n, sample)} if now else set()
+        digests = edits_digests(cases[:last])
+        out: list[WorkUnit] = []
         for n in range(1, last + 1):
-            digest = edits_digest(cases[:n])
-            first = 0 if n in lengths and self.choice.score in ("end", "both") else n - 1 if now else n
-            for position in range(first + 1, n + 1):
+            at_length = n in lengths and self.choice.score in ("end", "both")
+            positions = set(sampled_positions(cases, n, sample)) if at_length else set()
+            for position in sorted(positions | ({n} & at_once)):
                 case = cases[position - 1]
-                key = f"{case.key}@{digest}"
-                out[key] = WorkUnit(key, case, n, position)
-        return list(out.values())
+                out.append(WorkUnit(f"{case.key}@{digests[n]}", case, n, position))
+        return out
 
     def leaders(self, units: Sequence[WorkUnit], cases: Sequence[AnyCase]) -> dict[str, str]:
         """A unit a length: what all cases share is not asked after every single edit."""
@@ -44,26 +55,108 @@ class SequentialRegime(Regime):
     def run(
         self, units: Sequence[WorkUnit], missing: Missing, context: RegimeContext
     ) -> Iterator[tuple[WorkUnit, JobResult]]:
-        """Edit after edit; edits before a missing unit are made again, since the model they left is needed."""
-        cases, scorer = context.cases, context.scorer
-        last = max((u.after or 0 for u in units), default=0)
+        """Edit after edit, from the newest snapshot before the first missing unit on; without one all are made again.
+
+        The model that earlier edits left is needed, so those after the snapshot are made once more.
+        """
+        todo: dict[int, list[WorkUnit]] = defaultdict(list)
+        for unit in units:
+            todo[unit.after or 0].append(unit)
+        if not todo:
+            return
         with ExitStack() as stack:
-            chain = EditChain(scorer, stack)
-            for n, case in enumerate(cases[:last], 1):
-                todo = [u for u in units if u.after == n]
-                begun = time.perf_counter()
-                try:
-                    noted, error = plain(chain.add(context.editor, case.request).notes), None
-                except Exception as problem:  # noqa: BLE001 - the sequence goes on without this edit, and says so
-                    log.warning("edit %d of the sequence (%s) failed: %s", n, case.key, problem)
-                    noted, error = {}, case_error(problem)
-                spent = time.perf_counter() - begun
-                if not todo:
-                    continue
-                jobs = [Job(u.key, u.case, missing(u)) for u in todo]
-                results = ask_under(chain.edits, context.engine, jobs, chain.rewrite)
-                for unit, done in zip(todo, results, strict=True):
-                    if unit.position == n:
-                        done = done._replace(notes={**noted, **done.notes}, seconds_edit=spent, error=error)
-                        done = done if error is None else done._replace(answers=())
-                    yield unit, done
+            sequence = _Sequence(self, context, stack, last=max(todo))
+            sequence.begin(first=min(todo))
+            for n in range(max(1, sequence.step.after), max(todo) + 1):
+                if n > sequence.step.after:
+                    sequence.make(n)
+                if n in todo:
+                    yield from self._asked(todo[n], missing, sequence)
+
+    def _asked(
+        self, units: Sequence[WorkUnit], missing: Missing, sequence: _Sequence
+    ) -> Iterator[tuple[WorkUnit, JobResult]]:
+        """Units of one number of edits; what is noted of the newest edit goes to its own case."""
+        chain, step = sequence.chain, sequence.step
+        jobs = [Job(u.key, u.case, missing(u)) for u in units]
+        results = ask_under(chain.edits, sequence.context.engine, jobs, chain.rewrite)
+        for unit, done in zip(units, results, strict=True):
+            if unit.position == step.after:
+                done = done._replace(
+                    notes={**step.notes, **done.notes},
+                    seconds_edit=step.seconds,
+                    error=step.error,
+                    peak_bytes=step.peak_bytes,
+                )
+                done = done if step.error is None else done._replace(answers=())
+            yield unit, done
+
+
+class _Sequence:
+    """The edits of a sequence as they are made: chain, log, snapshots, and the newest edit.
+
+    Args:
+        regime: Says the lengths.
+        context: Cases, method, engine, model.
+        stack: Undoes the edits, and closes the log.
+        last: The last edit that is needed.
+    """
+
+    def __init__(self, regime: SequentialRegime, context: RegimeContext, stack: ExitStack, *, last: int) -> None:
+        self.context, self.lengths = context, regime._lengths(context.cases)
+        self.digests = edits_digests(context.cases[:last])
+        self.chain = EditChain(context.scorer, stack)
+        self.step = SequenceStep(0, {}, None, 0.0, None)
+        self._log = stack.enter_context(SequenceLog.in_folder(context.folder))
+        self._snapshots = Snapshots(
+            context.folder,
+            context.run,
+            self.digests,
+            lengths=self.lengths,
+            every=regime.choice.snapshot_every,
+        )
+
+    def begin(self, *, first: int) -> None:
+        """Take up the newest state of at most ``first`` edits; at the very beginning, describe the unedited model."""
+        context = self.context
+        if context.scorer.weights is not None:
+            device = torch.device(context.scorer.device)
+            found = self._snapshots.resume(self.chain, context.editor, context.cases, device, most=first)
+            self.step = found or self.step
+        if not self.step.after or self.step.after in self.lengths:
+            self._describe()
+
+    def make(self, n: int) -> None:
+        """Edit number ``n``: made, put on, logged; at a length described; kept where one is to be kept."""
+        case, digest = self.context.cases[n - 1], self.digests[n]
+        peak, begun, worked = PeakMemory(self.context.scorer.device), time.perf_counter(), time.process_time()
+        try:
+            noted, error = plain(self.chain.add(self.context.editor, case.request).notes), None
+        except Exception as problem:  # noqa: BLE001 - the sequence goes on without this edit, and says so
+            log.warning("edit %d of the sequence (%s) failed: %s", n, case.key, problem)
+            noted, error = {}, case_error(problem)
+            self._snapshots.note_failure(n, error)
+        worked, step = (
+            time.process_time() - worked,
+            SequenceStep(n, noted, error, time.perf_counter() - begun, peak.read()),
+        )
+        entry = EditEntry(
+            after=n,
+            case=case.key,
+            seconds=step.seconds,
+            processor_seconds=worked,
+            peak_bytes=step.peak_bytes,
+            error=error,
+        )
+        self.step = step
+        self._log.add_edit(digest, entry)
+        self._snapshots.keep(self.chain, self.step)
+        if n in self.lengths:
+            self._describe()
+
+    def _describe(self) -> None:
+        """Log what is to be said of the model as it stands, once."""
+        after, chain = self.step.after, self.chain
+        if self._log.lacks_state(self.digests[after]):
+            state = described_state(after, chain.norms, chain.edits, chain.rewrite, self.context)
+            self._log.add_state(self.digests[after], state)

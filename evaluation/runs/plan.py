@@ -11,6 +11,7 @@ from evaluation.engines.protocols import EditorLike, Scorer
 from evaluation.metrics import METRICS
 from evaluation.metrics.base import Metric, Role, metric_of
 from evaluation.metrics.generation import Generation
+from evaluation.regimes.sampling import scripts_first
 from evaluation.runs.validity_variants import COMPONENT, Variant
 from schemas.cases import AnyCase
 from schemas.core.config import Options
@@ -24,11 +25,20 @@ FACT_KINDS = ("counterfactual", "temporal")
 """How an edited fact can change."""
 BASELINE = "none"  # the unedited model: always run, its answers are everyone's "before"
 REGIME = "single"  # each edit alone, then undone: the baseline's regime, and that of a run which names no other
+ORDERS = {
+    "drawn": "drawn from (split digest, case key); a larger limit keeps the cases of a smaller one",
+    "scripts_first": "cases with scripts before all others, each part drawn from (split digest, case key)",
+}
+"""Orders of a run's cases, in words."""
 COMPONENTS = {"scorer": "1", "runner": "1"}  # raised when the same run would give other numbers
 
 
 def choose(
-    split: Split, *, kinds: Iterable[str] = FACT_KINDS, limit: int | Mapping[Any, int] | None = None
+    split: Split,
+    *,
+    kinds: Iterable[str] = FACT_KINDS,
+    limit: int | Mapping[Any, int] | None = None,
+    order: str = "drawn",
 ) -> tuple[AnyCase, ...]:
     """The cases of a run, in an order drawn from (split digest, case): the same for every editor and machine.
 
@@ -37,6 +47,7 @@ def choose(
         kinds: Kinds of edit to take: how facts change, types and topics of events. ``FACT_KINDS`` means all of them in
             a split of any type.
         limit: So many cases, or so many of each kind named (others: none). A larger limit keeps the cases of a smaller.
+        order: A name in ``ORDERS``.
 
     Raises:
         UserError: no case is left, or an edit can be of no such kind.
@@ -46,6 +57,8 @@ def choose(
     _known_kinds(split, by_kind, where="limit")
     cases = [c for c in split.all_cases if c.group in wanted]
     cases.sort(key=lambda c: (seed(split.digest, c.key, "order"), c.key))
+    if order == "scripts_first":
+        cases = scripts_first(cases)
     if isinstance(limit, int):
         cases = cases[:limit]
     elif limit is not None:

@@ -25,7 +25,7 @@ from evaluation.regimes.config import RegimeChoice
 from evaluation.regimes.table import make_regime
 from evaluation.runs.baseline_answers import BaselineAnswers
 from evaluation.runs.config import RunConfig
-from evaluation.runs.plan import BASELINE, ask, ask_shared, choose, load_metrics, make_manifest, plain_params
+from evaluation.runs.plan import BASELINE, ORDERS, ask, ask_shared, choose, load_metrics, make_manifest, plain_params
 from evaluation.runs.results import EditorFolder, write_run
 from evaluation.runs.shared_probes.asking import SharedAsking, of_states, of_unedited
 from evaluation.runs.shared_probes.opening import open_questions, refuse_other_model
@@ -110,7 +110,7 @@ class Runner:
     ) -> None:
         self.config, self.split, self.scorer, self.support = config, split, scorer, support
         self._make, self._on_event, self._retry = make, on_event or (lambda event: None), retry_failed
-        self.cases = choose(split, kinds=config.kinds, limit=config.limit)
+        self.cases = choose(split, kinds=config.kinds, limit=config.limit, order=config.regime.order)
         self._shared = open_questions(config.specificity, config.documents, model=scorer.name, metrics=config.metrics)
         if self._shared is not None:
             refuse_other_model(self._shared.set, model=scorer.name, revision=scorer.revision)
@@ -187,7 +187,7 @@ class Runner:
             "split_digest": self.split.digest,
             "split_cases": len(self.split.all_cases),
             "cases": [c.key for c in self.cases],
-            "order": "drawn from (split digest, case key); a larger limit keeps the cases of a smaller one",
+            "order": ORDERS[self.config.regime.order],
             "metrics": list(self.config.metrics),
             "normalisation": self.config.normalisation,
             "regime": self.config.regime.text,
@@ -209,12 +209,20 @@ class Runner:
         """Asked once for all methods: it starts other programs."""
         return self._given_environment or environment(self.scorer.device, weights=self.scorer.weights)
 
+    @cached_property
+    def _asked_cases(self) -> set[str]:
+        """Keys of the cases that are asked at all: with a sample the unedited model is asked no others."""
+        regime = self.config.regime
+        if regime.sample is None:
+            return {case.key for case in self.cases}
+        return {unit.case.key for unit in make_regime(regime).units(self.cases)}
+
     def _run_editor(self, row: _RunRow, editor: EditorLike, manifest: RunManifest) -> EditorOutcome:
         label, regime = row.label, make_regime(row.regime)
         folder = EditorFolder.of(self.config.out, label=row.name, run=manifest.key)
         variant = self._variants.get(label)
         cases = self.cases if variant is None else cases_as_requested(self.cases, variant)
-        units, stopped = regime.units(cases), None
+        units, stopped = [u for u in regime.units(cases) if u.case.key in self._asked_cases], None
         with (
             Journal(folder.journal, write=True) as journal,
             self._shared_asking(label, regime, units, folder) as asking,
@@ -235,7 +243,7 @@ class Runner:
                 folder.begin(manifest, config=self.config.model_dump(mode="json"), environment=self._environment)
                 editor.prepare(self.support.cases)
             begun, busy = time.perf_counter(), 0.0
-            context = RegimeContext(cases, editor, self._engine, self.scorer)
+            context = RegimeContext(cases, editor, self._engine, self.scorer, folder.path, manifest.key)
             for unit, done in () if stopped else self._work(label, regime, todo, known, context):
                 done = self._asking.put_aside(unit, done, {p.id for p in self._unit_probes[label][unit.case.key]})
                 result = self._result(unit, done, manifest.key, known.get(unit.key))

@@ -14,9 +14,11 @@ from evaluation.editors.presets import check_options, preset
 from evaluation.editors.training_data import TrainingData
 from evaluation.metrics import METRICS
 from evaluation.models.depth import model_depth
+from evaluation.regimes.config import RegimeChoice
 from evaluation.runs.config import EditorChoice
 from evaluation.runs.support import Support
 from schemas.core.errors import UserError
+from schemas.text.counting import counted
 
 SHIPPED_SUPPORT = {FACT: "shipped", "event": "events_from_facts", DOCUMENT: "documents_from_facts"}
 """What comes with the program to learn from, by the type of its cases."""
@@ -129,6 +131,25 @@ def check_support(
             f"'{method}' learns from cases of {' or '.join(taken)}s, those of the support are {support.type}s",
             where=where,
             fix=fix,
+        )
+
+
+def check_sequence(regime: RegimeChoice, cases: int) -> None:
+    """Refuse, before a model is loaded, a sequence that is to be longer than there are cases.
+
+    Args:
+        regime: Its lengths as they were named; the usual ones are taken as far as there are cases.
+        cases: Those of the run.
+
+    Raises:
+        UserError: one sentence.
+    """
+    longest = max(regime.sizes, default=0)
+    if regime.name == "sequential" and regime.size is not None and longest > cases:
+        raise UserError(
+            f"the sequence is to be {counted(longest, 'edit')} long, and the run has {counted(cases, 'case')}",
+            where="regime.size",
+            fix="name shorter lengths, a larger limit or a larger split",
         )
 
 

@@ -23,7 +23,7 @@ from evaluation.runs.config import RunConfig, SplitChoice
 from evaluation.runs.plan import BASELINE, ask, ask_shared, choose, load_metrics
 from evaluation.runs.results import RUN_FILE, load_run
 from evaluation.runs.runner import EditorOutcome, EditorProgress, Runner
-from evaluation.runs.separation import check_editors, check_metrics, check_parameters
+from evaluation.runs.separation import check_editors, check_metrics, check_parameters, check_sequence
 from evaluation.runs.shared_probes.opening import open_questions
 from evaluation.runs.support import Support, open_support
 from evaluation.simplify.estimate import estimate_calls_of
@@ -102,7 +102,8 @@ def execute(
     check_editors(config.editors, split=split, support=support, model=config.model, engine=config.engine)
     check_metrics(config.metrics, split)
     open_questions(config.specificity, config.documents, model=config.model, metrics=config.metrics)
-    cases = choose(split, kinds=config.kinds, limit=config.limit)
+    cases = choose(split, kinds=config.kinds, limit=config.limit, order=config.regime.order)
+    check_sequence(config.regime, len(cases))
     opened = _endpoint_parts(config, split, cases) if endpoint else _model_parts(config, support, lm)
     with fixed_order(config.deterministic), opened as parts:
         outcomes = Runner(
@@ -261,7 +262,8 @@ def size(config: RunConfig) -> Size:
     support = open_support(config.support, split)
     check_editors(config.editors, split=split, support=support, model=config.model, engine=config.engine)
     check_metrics(config.metrics, split)
-    cases = choose(split, kinds=config.kinds, limit=config.limit)
+    cases = choose(split, kinds=config.kinds, limit=config.limit, order=config.regime.order)
+    check_sequence(config.regime, len(cases))
     shared = open_questions(config.specificity, config.documents, model=config.model, metrics=config.metrics)
     metrics = load_metrics(
         config.metrics, Generation(config.generation, split.digest, config.events, config.documents, shared)

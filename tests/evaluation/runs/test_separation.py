@@ -6,8 +6,9 @@ import pytest
 
 from curation.splits.split_file import Split, make_split
 from evaluation.editors.training_data import TrainingData
+from evaluation.regimes.config import RegimeChoice
 from evaluation.runs.config import RunConfig
-from evaluation.runs.separation import check_editors, check_metrics, check_support, refuse_overlap
+from evaluation.runs.separation import check_editors, check_metrics, check_sequence, check_support, refuse_overlap
 from evaluation.runs.support import Support
 from schemas.core.errors import UserError
 from tests.support.arithmetic import make_case
@@ -97,3 +98,12 @@ def test_support_of_another_type_is_refused_with_one_that_fits(
     support = Support((other,), "digest", "theirs")
     with pytest.raises(UserError, match=f"those of the support are {support.type}s; {fix}"):
         check_support("m", taken, support, where="here", option=option)
+
+
+def test_a_sequence_longer_than_the_split_is_refused() -> None:
+    choice = RegimeChoice(name="sequential", size=(1, 1000))
+    with pytest.raises(UserError, match="is to be 1,000 edits long, and the run has 58 cases.*a larger split"):
+        check_sequence(choice, 58)
+    check_sequence(choice, 1000)
+    check_sequence(RegimeChoice(name="sequential"), 58)  # the usual lengths, as far as there are cases
+    check_sequence(RegimeChoice(name="batch", size=100), 58)

@@ -1,0 +1,40 @@
+"""Which cases of a sequence are asked at a length, and in which order the cases of a run come."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from schemas.cases import AnyCase, Case
+from schemas.core.ids import seed
+
+
+def has_scripts(case: AnyCase) -> bool:
+    """Whether a case has script prompts or script questions."""
+    return isinstance(case, Case) and bool(case.prompts or case.questions)
+
+
+def scripts_first(cases: Sequence[AnyCase]) -> list[AnyCase]:
+    """Cases with scripts before all others, each part in its order."""
+    return sorted(cases, key=lambda case: not has_scripts(case))
+
+
+def sampled_positions(cases: Sequence[AnyCase], length: int, sample: int | None) -> list[int]:
+    """Positions, from 1, of the cases that are asked when ``length`` edits stand in the model.
+
+    Cases with scripts come first, others by a draw from their keys: what is asked at one length is asked at longer ones
+    too, as far as there is room.
+
+    Args:
+        cases: All cases of the sequence, in order.
+        length: Edits in the model.
+        sample: Most cases; None: all.
+    """
+    positions = list(range(1, length + 1))
+    if sample is None or length <= sample:
+        return positions
+    ranked = sorted(positions, key=lambda n: _rank(cases[n - 1]))
+    return sorted(ranked[:sample])
+
+
+def _rank(case: AnyCase) -> tuple[bool, int, str]:
+    return not has_scripts(case), seed(case.key, "asked"), case.key

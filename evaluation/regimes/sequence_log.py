@@ -1,0 +1,161 @@
+"""What a sequence says of every edit and of the model at its lengths, in a journal beside that of the answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from curation.files.journal import Journal
+from evaluation.edits.delta_stack import ChangeNorm
+from evaluation.edits.edit import own_answers
+from evaluation.engines.base import Job
+from evaluation.engines.protocols import EditLike
+from evaluation.regimes.base import RegimeContext
+from evaluation.regimes.general_texts import general_probes
+from evaluation.regimes.state_values import tensors_in
+from schemas.core.config import validate
+from schemas.core.records import Frozen
+from schemas.probes import ScoreProbe
+
+FILE = "sequence.jsonl"
+_STATE = "/state"
+
+
+class EditEntry(Frozen):
+    """One edit of a sequence.
+
+    Attributes:
+        after: Its number, from 1.
+        case: Key of its case.
+        seconds: What it took on the clock, without asking.
+        processor_seconds: The same of the processor, all threads together.
+        peak_bytes: The most memory held while it was made: of the process, or of the device.
+        error: Why it failed; the sequence then goes on without it.
+    """
+
+    after: int
+    case: str
+    seconds: float
+    processor_seconds: float
+    peak_bytes: int | None = None
+    error: str | None = None
+
+
+class WeightNorm(Frozen):
+    """How far a weight is from what it was: see ``ChangeNorm``."""
+
+    weight: str
+    norm: float
+    ratio: float
+    routed: bool
+
+
+class TextScore(Frozen):
+    """One general text: log-probability of its tokens (nats, a sum), and how many there are."""
+
+    item: str
+    logprob: float
+    tokens: int
+
+
+class StateEntry(Frozen):
+    """The model at a length.
+
+    Attributes:
+        after: Edits in it; 0: the unedited model.
+        norms: Of every changed weight.
+        texts: General texts under these edits; empty where an edit answers itself.
+        held_bytes: Bytes of what the edits hold for later ones; changed weights and their copies are left out.
+    """
+
+    after: int
+    norms: tuple[WeightNorm, ...] = ()
+    texts: tuple[TextScore, ...] = ()
+    held_bytes: int = 0
+
+
+class SequenceLog:
+    """The journal of one sequence; entries are named by the digest of the edits in the model.
+
+    Args:
+        journal: Open for writing; None: nothing is kept.
+    """
+
+    def __init__(self, journal: Journal | None) -> None:
+        self._journal = journal
+
+    @classmethod
+    @contextmanager
+    def in_folder(cls, folder: Path | None) -> Iterator[SequenceLog]:
+        """That of a method's folder."""
+        if folder is None:
+            yield cls(None)
+            return
+        with Journal(folder / FILE, write=True) as journal:
+            yield cls(journal)
+
+    def add_edit(self, digest: str, entry: EditEntry) -> None:
+        """Keep an edit's entry; of an edit that is made again the first stays."""
+        if self._journal is not None and digest not in self._journal:
+            self._journal.append(digest, entry.model_dump(mode="json"))
+
+    def lacks_state(self, digest: str) -> bool:
+        """Whether the model at this length has not been described yet."""
+        return self._journal is not None and digest + _STATE not in self._journal
+
+    def add_state(self, digest: str, entry: StateEntry) -> None:
+        """Keep what is said of the model at a length."""
+        if self._journal is not None:
+            self._journal.append(digest + _STATE, entry.model_dump(mode="json"))
+
+
+class SequenceEntries:
+    """A finished or running sequence's journal, read back.
+
+    Args:
+        folder: The method's folder.
+        digests: Digests of no edit, one edit, two ...: entries of other sequences are left out.
+    """
+
+    def __init__(self, folder: Path, digests: Sequence[str]) -> None:
+        self.edits: list[EditEntry] = []
+        self.states: dict[int, StateEntry] = {}
+        path = folder / FILE
+        if not path.exists():
+            return
+        with Journal(path) as journal:
+            for n, digest in enumerate(digests):
+                where = f"{path}, edit {n}"
+                if n and (entry := journal.get(digest)) is not None:
+                    self.edits.append(validate(EditEntry, entry, where=where))
+                if (state := journal.get(digest + _STATE)) is not None:
+                    self.states[n] = validate(StateEntry, state, where=where)
+
+
+def described_state(
+    after: int,
+    norms: Sequence[ChangeNorm],
+    edits: Sequence[EditLike],
+    rewrite: Callable[[str], str],
+    context: RegimeContext,
+) -> StateEntry:
+    """What is to be said of the model as it stands.
+
+    Args:
+        after: Edits in it.
+        norms: Of its changed weights.
+        edits: The edits, the newest last.
+        rewrite: What they make of prompts.
+        context: Asks the general texts.
+    """
+    probes, texts = list(general_probes()), list[TextScore]()
+    if own_answers(edits, probes[:1]) is None and context.cases:
+        job = Job("general", context.cases[0], tuple(probes))
+        (result,) = context.engine.ask([job], rewrite=rewrite)
+        for probe, answer in zip(probes, result.answers, strict=True):
+            assert isinstance(probe, ScoreProbe)
+            texts += [TextScore(item=probe.item, logprob=t.logprob, tokens=t.tokens) for t in answer.targets[:1]]
+    weights = tuple(WeightNorm(**norm._asdict()) for norm in norms)
+    held = sum(tensor.numel() * tensor.element_size() for tensor in tensors_in(list(edits)))
+    return StateEntry(after=after, norms=weights, texts=tuple(texts), held_bytes=held)

@@ -1,0 +1,61 @@
+"""Every edit has an entry, every length a state; the first entry of an edit stays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from evaluation.inference.scoring import score
+from evaluation.regimes.base import edits_digest, edits_digests
+from evaluation.regimes.general_texts import general_probes
+from evaluation.regimes.sequence_log import FILE, EditEntry, SequenceEntries, SequenceLog
+from tests.evaluation.regimes.test_sequential import CASES
+from tests.evaluation.regimes.test_snapshots import folder_of, go
+from tests.support.tiny import make
+
+DIGESTS = edits_digests(CASES)
+
+
+def test_digests_of_all_beginnings_are_those_of_each() -> None:
+    assert [edits_digest(CASES[:n]) for n in range(len(CASES) + 1)] == DIGESTS
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("log")
+    go(out, stop=4)
+    go(out, fail="Quito")
+    return folder_of(out)
+
+
+def test_edits_and_states_are_there(folder: Path) -> None:
+    entries = SequenceEntries(folder, DIGESTS)
+    assert [(e.after, e.case) for e in entries.edits] == [(n, c.key) for n, c in enumerate(CASES, 1)]
+    assert all(e.seconds > 0 and e.processor_seconds > 0 and e.peak_bytes for e in entries.edits)
+    assert sorted(entries.states) == [0, 2, 5] and entries.states[0].norms == ()
+    (norm,) = entries.states[2].norms
+    assert norm.norm > 0 and 0 < norm.ratio < 1 and not norm.routed
+    assert entries.states[2].held_bytes == 0, "ft carries nothing on"
+    assert sum(b"state" in line for line in (folder / FILE).read_bytes().splitlines()) == 3, "each said once"
+
+
+def test_texts_of_the_unedited_model_are_as_it_answers(folder: Path) -> None:
+    answers = score(make("llama"), list(general_probes()))
+    texts = SequenceEntries(folder, DIGESTS).states[0].texts
+    for text, answer in zip(texts, answers, strict=True):
+        assert text.logprob == pytest.approx(answer.targets[0].logprob, abs=1e-3)
+        assert text.tokens == answer.targets[0].tokens
+
+
+def test_other_sequences_are_left_out(folder: Path) -> None:
+    entries = SequenceEntries(folder, edits_digests(CASES[::-1]))
+    assert entries.edits == [] and sorted(entries.states) == [0]
+
+
+def test_the_first_entry_of_an_edit_stays(tmp_path: Path) -> None:
+    for seconds in (1.0, 2.0):
+        with SequenceLog.in_folder(tmp_path) as log:
+            log.add_edit(DIGESTS[1], EditEntry(after=1, case="c", seconds=seconds, processor_seconds=0.5))
+    (entry,) = SequenceEntries(tmp_path, DIGESTS).edits
+    assert entry.seconds == 1.0
