@@ -27,7 +27,7 @@ Kind = Literal["dataset", "model"]
 """Kinds of repositories."""
 
 
-class HubFile(NamedTuple):
+class HubUpload(NamedTuple):
     """A file that is sent: its name in the repository, and where it is or what it holds."""
 
     name: str
@@ -39,7 +39,7 @@ class HubFile(NamedTuple):
         return len(self.content) if isinstance(self.content, bytes) else self.content.stat().st_size
 
 
-def files_to_push(folder: Path) -> list[HubFile]:
+def files_to_push(folder: Path) -> list[HubUpload]:
     """What of a release goes to a hub: all of it, card and checksums included.
 
     Args:
@@ -62,7 +62,7 @@ def files_to_push(folder: Path) -> list[HubFile]:
                 where=str(folder),
                 fix="write the release again: scedit split publish",
             )
-        files.append(HubFile(name, path))
+        files.append(HubUpload(name, path))
     if CARD not in {file.name for file in files}:
         raise UserError(
             "the release has no card, which states its licence",
@@ -110,7 +110,7 @@ def push_release(
 
 
 def push_files(
-    files: Sequence[HubFile],
+    files: Sequence[HubUpload],
     repository: str,
     *,
     kind: Kind,

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from curation.export.hub import CARD, HubFile
+from curation.export.hub import CARD, HubUpload
 from evaluation.covariance.pack import Manifest, manifest_path, read_pack
 from schemas.core.errors import UserError
 from schemas.text.escaping import escape_line
 
 
-def pack_files(path: Path) -> list[HubFile]:
+def pack_files(path: Path) -> list[HubUpload]:
     """A pack, verified, with its manifest and a card.
 
     Args:
@@ -29,8 +29,8 @@ def pack_files(path: Path) -> list[HubFile]:
             fix="load the model by its name on the hub and write the pack again",
         )
     beside = manifest_path(path)
-    files = [HubFile(CARD, pack_card(manifest, path.name).encode()), HubFile(beside.name, beside)]
-    return [*files, HubFile(path.name, path)]
+    files = [HubUpload(CARD, pack_card(manifest, path.name).encode()), HubUpload(beside.name, beside)]
+    return [*files, HubUpload(path.name, path)]
 
 
 def pack_card(manifest: Manifest, name: str) -> str:

@@ -78,8 +78,8 @@ class StopCheck:
         if ids[-1] in self._ends:
             return TextEnding(watch.text(ids[:-1]), "eos")
         newest = self._token(ids[-1])
-        if watch.may_matter(newest.text, partial=newest.partial) and (ending := watch.read(ids)) is not None:
-            return ending
+        if watch.may_matter(newest.text, partial=newest.partial) and (text := watch.read(ids)) is not None:
+            return TextEnding(text, "stop")
         if watch.out_of_room(len(ids)) or self._is_full(ids, prompt):
             return TextEnding(watch.text(ids), "length")
         return None

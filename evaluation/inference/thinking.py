@@ -7,13 +7,10 @@ counts.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from schemas.probes import ThoughtAsked
 from schemas.text.thoughts import ThinkingText, split_thought
-
-if TYPE_CHECKING:
-    from evaluation.inference.stopping import TextEnding
 
 
 class MarkedDecoder:
@@ -92,10 +89,8 @@ class ThoughtWatch:
             return True
         return not self._state.thinking and (self._always or any(letter in newest for letter in self._stops_end))
 
-    def read(self, ids: Sequence[int]) -> TextEnding | None:
-        """Decode the whole row; its ending where the answer has come to a stop."""
-        from evaluation.inference.stopping import TextEnding
-
+    def read(self, ids: Sequence[int]) -> str | None:
+        """Decode the whole row; its text up to the stop that the answer has come to, None where there is none."""
         text = self.text(ids)
         split = split_thought(text, self._asked.marks)
         self._note(split, len(ids))
@@ -105,7 +100,7 @@ class ThoughtWatch:
         if split.thought is not None:
             begin += len(text[begin:]) - len(text[begin:].lstrip())
         places = [at for stop in self._stop if (at := text.find(stop, begin)) >= 0]
-        return TextEnding(text[: min(places)], "stop") if places else None
+        return text[: min(places)] if places else None
 
     def out_of_room(self, count: int) -> bool:
         """Whether a row of so many tokens has used up what its thought or its answer may take."""

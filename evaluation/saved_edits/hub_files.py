@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from curation.export.hub import CARD, HubFile
+from curation.export.hub import CARD, HubUpload
 from curation.files.checksums import sha256
 from curation.files.json_files import read_json, read_text
 from evaluation.saved_edits.save import ABOUT
@@ -20,7 +20,7 @@ _CODE = (".py", ".pkl", ".bin", ".pt", ".pth")
 """Files that a loader may run; what we save holds none of them."""
 
 
-def saved_edit_files(folder: Path) -> list[HubFile]:
+def saved_edit_files(folder: Path) -> list[HubUpload]:
     """All files of a saved edit: model, adapter or changes, with card and ``edit.json``.
 
     Args:
@@ -48,7 +48,7 @@ def saved_edit_files(folder: Path) -> list[HubFile]:
     if CARD not in {path.name for path in paths}:
         raise UserError("the saved edit has no card", where=str(folder), fix=_AGAIN)
     _check_paths(folder)
-    return [HubFile(path.name, path) for path in paths]
+    return [HubUpload(path.name, path) for path in paths]
 
 
 def _check_paths(folder: Path) -> None:

@@ -12,7 +12,7 @@ from curation.cli.options import F, json_option, shared_option
 from schemas.text.counting import counted
 
 if TYPE_CHECKING:
-    from curation.export.hub import HubFile
+    from curation.export.hub import HubUpload
 
 
 def hub_options(command: F) -> F:
@@ -23,7 +23,7 @@ def hub_options(command: F) -> F:
     return click.option("--public", is_flag=True, help="Make a new repository public; private otherwise.")(command)
 
 
-def show_files(files: Sequence[HubFile], repository: str, url: str | None, *, public: bool, as_json: bool) -> None:
+def show_files(files: Sequence[HubUpload], repository: str, url: str | None, *, public: bool, as_json: bool) -> None:
     """Say what was sent, or would be.
 
     Args:

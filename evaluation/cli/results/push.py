@@ -11,7 +11,7 @@ import click
 from curation.cli.hub.options import hub_options, show_files
 
 if TYPE_CHECKING:
-    from curation.export.hub import HubFile
+    from curation.export.hub import HubUpload
 
 
 @click.command("push", epilog="Example: scedit results push runs/mine runs/other me/my-results --dry-run")
@@ -58,7 +58,7 @@ def push_model(path: Path, repository: str, public: bool, message: str, dry_run:
     show_files(files, repository, url, public=public, as_json=as_json)
 
 
-def _files(path: Path) -> list[HubFile]:
+def _files(path: Path) -> list[HubUpload]:
     from evaluation.covariance.hub_files import pack_files
     from evaluation.saved_edits.hub_files import saved_edit_files
     from schemas.core.errors import UserError

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from curation.export.dataset_card import hub_licence
-from curation.export.hub import CARD, HubFile
+from curation.export.hub import CARD, HubUpload
 from evaluation.analysis.comparison import compare, score_run
 from evaluation.analysis.exports.run_tables import TABLES, write_run_tables
 from evaluation.report.formatting import mean_with_interval
@@ -18,7 +18,7 @@ from schemas.text.counting import counted
 from schemas.text.escaping import escape_line
 
 
-def results_files(runs: Sequence[Run], folder: Path) -> list[HubFile]:
+def results_files(runs: Sequence[Run], folder: Path) -> list[HubUpload]:
     """Write the tables of runs and a card into a folder; what goes to a hub.
 
     Args:
@@ -28,7 +28,7 @@ def results_files(runs: Sequence[Run], folder: Path) -> list[HubFile]:
     write_run_tables(runs, folder)
     card = folder / CARD
     card.write_text(results_card(runs), encoding="utf-8")
-    return [HubFile(path.name, path) for path in [card, *(folder / f"{name}.parquet" for name in TABLES)]]
+    return [HubUpload(path.name, path) for path in [card, *(folder / f"{name}.parquet" for name in TABLES)]]
 
 
 def results_card(runs: Sequence[Run]) -> str:
