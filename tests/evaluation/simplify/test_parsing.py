@@ -72,6 +72,13 @@ def test_the_real_parser_reads_a_document() -> None:
     assert two.words[2].text == "designed" and two.words[2].head == 2
 
 
+@pytest.mark.skipif(not parsing.parser_is_there(), reason="spaCy's small English model is not installed")
+@pytest.mark.parametrize("gap", ["\n", "\r\n", "\t", "  ", " \n\n "])
+def test_a_line_break_within_a_sentence_is_a_space(gap: str) -> None:
+    """It was a word of its own, or none: statements said 'signedwith', questions stood on two lines."""
+    assert parsing.parse(f"The Orla Bridge opened{gap}in 1931.") == parsing.parse("The Orla Bridge opened in 1931.")
+
+
 def test_sentences_are_read_with_places_inside_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """The second of two sentences, whose words are counted through the document."""
     tokens = [
