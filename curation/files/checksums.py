@@ -22,18 +22,18 @@ def sha256(path: Path) -> str:
 
 
 def remembered_sha256(path: Path) -> str:
-    """As ``sha256``, read again only where the path, the size or the time of change is another one.
+    """As ``sha256``, read again only where the path, the size or a time of change is another one.
 
-    The memory is a file in the cache folder; where that cannot be written, it lasts as long as the process.
+    Archives and copies may set a file's time (``mtime``) to that of another; the file system's own (``ctime``) they
+    cannot. The memory is a file in the cache folder; where that cannot be written, it lasts as long as the process.
 
     Raises:
         UserError: the file cannot be read.
     """
     try:
         stat = path.stat()
-        return _remembered_digest(
-            cache_dir() / "digests.json", f"{path.resolve()}|{stat.st_size}|{stat.st_mtime_ns}", path
-        )
+        key = f"{path.resolve()}|{stat.st_size}|{stat.st_mtime_ns}|{stat.st_ctime_ns}"
+        return _remembered_digest(cache_dir() / "digests.json", key, path)
     except OSError as error:
         raise UserError(f"the file cannot be read: {error.strerror}", where=str(path)) from None
 

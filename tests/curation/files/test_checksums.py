@@ -45,6 +45,15 @@ def test_a_known_file_is_not_read_again_not_even_by_another_process(
     assert remembered_sha256(path) == expected(b"weights")
 
 
+def test_another_file_of_the_same_size_and_time_is_read(tmp_path: Path) -> None:
+    """As archives unpack them whose files all have one time."""
+    path = tmp_path / "x"
+    for data in (b"AAAA", b"BBBB"):
+        path.write_bytes(data)
+        os.utime(path, ns=(10**18, 10**18))
+        assert remembered_sha256(path) == expected(data)
+
+
 def test_another_size_or_time_or_place_is_another_file(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_bytes(b"AAAA")
