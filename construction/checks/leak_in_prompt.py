@@ -6,7 +6,8 @@ import re
 from typing import ClassVar
 
 from construction.checks.base import CheckInputs, LeakCheck, Stage
-from schemas.verdicts import Verdict
+from construction.mentions.telling_article import telling_article
+from schemas.verdicts import Span, Verdict
 
 _LABEL = re.compile(r"^Step \d+:", re.MULTILINE)
 
@@ -24,11 +25,12 @@ def blank_step_labels(text: str) -> str:
 class LeakInPrompt(LeakCheck):
     """Drop a prompt that names the new object, or the old one before the place where it was cut.
 
-    As in the question, an object inside the subject's own name, or inside a longer name, is ``unsure``.
+    As in the question, an object inside the subject's own name, or inside a longer name, is ``unsure``. So is an
+    article right before the cut that the new object cannot follow.
     """
 
     name: ClassVar[str] = "leak_in_prompt"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     on: ClassVar[Stage] = "prompt"
     about: ClassVar[str] = "does the prompt name the new object, or the old one before the cut?"
     text_name: ClassVar[str] = "prompt"
@@ -36,5 +38,17 @@ class LeakInPrompt(LeakCheck):
 
     def judge_one(self, inputs: CheckInputs) -> Verdict:
         """The verdict on the prompt."""
-        assert inputs.prompt is not None
-        return self.leak_verdict(inputs.prompt, blank_step_labels(inputs.prompt.text), inputs.fact)
+        prompt, fact = inputs.prompt, inputs.fact
+        assert prompt is not None
+        verdict = self.leak_verdict(prompt, blank_step_labels(prompt.text), fact)
+        if self.params.rules < 4 or verdict.label != "keep" or fact.new is None:
+            return verdict
+        article = telling_article(prompt.text, fact.new.text)
+        if article is None:
+            return verdict
+        start = len(prompt.text.rstrip()) - len(article)
+        place = Span(start=start, end=start + len(article), text=article, what="telling word")
+        reason = (
+            f"'{article}' before the cut does not fit the new object ('{fact.new.text}') and gives the old one away"
+        )
+        return self.verdict(prompt, "unsure", reason, spans=[place])

@@ -21,8 +21,8 @@ class QuestionForm(MentionCheck):
     """Drop what is not one "How ..." question for a guide, or asks about an impact (Figure 6)."""
 
     name: ClassVar[str] = "question_form"
-    version: ClassVar[int] = 2
-    versions: ClassVar[Mapping[Rules, int]] = {1: 1, 2: 2, 3: 2}
+    version: ClassVar[int] = 3
+    versions: ClassVar[Mapping[Rules, int]] = {1: 1, 2: 2, 3: 2, 4: 3}
     on: ClassVar[Stage] = "question"
     about: ClassVar[str] = "is it one 'How ...' question that does not ask about an impact?"
 

@@ -26,8 +26,8 @@ class SubjectInQuestion(MentionCheck):
     """
 
     name: ClassVar[str] = "subject_in_question"
-    version: ClassVar[int] = 2
-    versions: ClassVar[Mapping[Rules, int]] = {1: 1, 2: 2, 3: 2}
+    version: ClassVar[int] = 3
+    versions: ClassVar[Mapping[Rules, int]] = {1: 1, 2: 2, 3: 2, 4: 3}
     on: ClassVar[Stage] = "question"
     about: ClassVar[str] = "does the question name the subject?"
 

@@ -10,6 +10,8 @@ import re
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
+from construction.mentions.more_spellings import coded_spellings, more_spellings
+from construction.mentions.rules import RULES, Rules
 from curation.shipped import name_forms_path
 from schemas.facts import Entity, Relation
 from schemas.text.folding import fold
@@ -68,19 +70,20 @@ _PARTICLES = word_set("van von der den de da di del della du dos le la el al bin
 _SUFFIXES = frozenset(["jr", "sr", "ii", "iii", "iv", "junior", "senior"])
 
 
-def name_forms(entity: Entity, relation: Relation | None = None) -> tuple[NameForm, ...]:
+def name_forms(entity: Entity, relation: Relation | None = None, *, rules: Rules = RULES) -> tuple[NameForm, ...]:
     """Other forms of an entity's names, none of which is one of its names; the first kind where one is found twice.
 
     Args:
         entity: Whose names.
         relation: The relation it is the object of, which may say that it is a person.
+        rules: Version of the rules; the fourth know more spellings.
 
     Example:
         >>> from schemas.facts import Object
         >>> [(f.text, f.kind) for f in name_forms(Object(text="Sweden"))]
         [('Sverige', 'byname'), ('Swedish', 'derived'), ('Swede', 'derived'), ('Swedes', 'derived')]
     """
-    return _forms(entity.names, is_of_person(relation))
+    return _forms(entity.names, is_of_person(relation), rules > 3)
 
 
 def is_of_person(relation: Relation | None) -> bool:
@@ -99,8 +102,9 @@ def _of_a_person(relation: str, label: str) -> bool:
 
 
 @lru_cache(maxsize=16384)
-def _forms(names: tuple[str, ...], person: bool) -> tuple[NameForm, ...]:
+def _forms(names: tuple[str, ...], person: bool, more: bool) -> tuple[NameForm, ...]:
     plain = [form for name in names for form in _plain_forms(name)]
+    plain += [NameForm(text, "name", name) for name in names for text in (more_spellings(name) if more else ())]
     forms = list(plain)
     for name in dict.fromkeys([*names, *(form.text for form in plain if form.kind == "name")]):
         forms += _of_table(name)
@@ -108,9 +112,8 @@ def _forms(names: tuple[str, ...], person: bool) -> tuple[NameForm, ...]:
         if person:
             forms += _of_name(name)
     for name in dict.fromkeys([*names, *(f.text for f in forms if f.kind == "name")]):
-        if not name.isascii():
-            code = "".join(c if c.isascii() else f"\\u{ord(c):04x}" for c in name)
-            forms.append(NameForm(code, "escaped", name))
+        codes = coded_spellings(name)
+        forms += [NameForm(code, "escaped", name) for code in (codes if more else codes[:1])]
     seen = set(names)
     unique = []
     for form in sorted(forms, key=lambda f: f.kind != "name"):

@@ -65,17 +65,17 @@ def find_object(
     """
     if rules == 1:
         return tuple(ObjectMention(m, "name") for m in find(text, entity, beside=beside))
-    forms = {form.text: form for form in name_forms(entity, relation)}
+    forms = {form.text: form for form in name_forms(entity, relation, rules=rules)}
     names = (*entity.names, *(f.text for f in forms.values() if f.kind in ("name", "byname", "surname", "given")))
     whole = entity.model_copy(update={"aliases": (*entity.aliases, *forms)})
-    others = [_with_names(other) for other in beside if other is not None]
+    others = [_with_names(other, rules) for other in beside if other is not None]
     around = (*names, *near)
     return tuple(_read(text, m, forms.get(m.name), around) for m in _find(text, whole, others))
 
 
-def _with_names(entity: Entity) -> Entity:
+def _with_names(entity: Entity, rules: Rules) -> Entity:
     """The entity with the further names that stand for it."""
-    more = tuple(form.text for form in name_forms(entity) if form.kind in ("name", "byname"))
+    more = tuple(form.text for form in name_forms(entity, rules=rules) if form.kind in ("name", "byname"))
     return entity.model_copy(update={"aliases": (*entity.aliases, *more)}) if more else entity
 
 

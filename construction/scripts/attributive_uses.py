@@ -73,7 +73,7 @@ def attributive_use(relation: str, after: str, *, before: str = "", person: bool
     sign = _HYPHEN.match(after) or (None if person else _COMPANION.match(after))
     if sign is not None:
         return sign.group("word")
-    kind = next((name for name, relations in _KINDS if relation in relations), None)
+    kind = noun_kind(relation)
     match = _NEXT.match(after)
     if kind is None or person or match is None or _CLAUSE.search(before):
         return None
@@ -81,6 +81,16 @@ def attributive_use(relation: str, after: str, *, before: str = "", person: bool
         return None
     word = match.group("word")
     return None if any(one in allowed for one in _singular(word) for allowed in _allowed(kind)) else word
+
+
+def noun_kind(relation: str) -> str | None:
+    """What the objects of a relation are, as the shipped tables of words call it; None where they say nothing of them.
+
+    Example:
+        >>> noun_kind("P36"), noun_kind("P641"), noun_kind("P50")
+        ('place', 'sport', None)
+    """
+    return next((name for name, relations in _KINDS if relation in relations), None)
 
 
 def _allowed(kind: str) -> Iterator[frozenset[str]]:

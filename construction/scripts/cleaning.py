@@ -6,6 +6,8 @@ import html
 import re
 from collections.abc import Iterable, Sequence
 
+from construction.mentions.rules import RULES, Rules
+from construction.scripts.rare_labels import HIDDEN, plain_label
 from schemas.scripts import strip_label
 
 _PAIRED = re.compile(r"(?<![\w\\])(\*{1,3}|_{1,3}|`{1,3}|~~|==)(?=\S)(.+?)(?<=\S)\1(?!\w)")
@@ -42,7 +44,7 @@ _NUMBER = re.compile(
 _DASH = re.compile(r"^[–—:-]\s+")
 
 
-def clean_steps(steps: Sequence[str], *, names: Iterable[str] = ()) -> tuple[str, ...]:
+def clean_steps(steps: Sequence[str], *, names: Iterable[str] = (), rules: Rules = RULES) -> tuple[str, ...]:
     """Steps without "4. ", "1) ", "- ", "**Step 1:** ", and without markdown marks around words.
 
     A number at the front is a label where it counts the steps, or where several steps have one; not where it begins one
@@ -51,6 +53,7 @@ def clean_steps(steps: Sequence[str], *, names: Iterable[str] = ()) -> tuple[str
     Args:
         steps: The steps, each on one line.
         names: Names of the object, which stay whole.
+        rules: Version of the rules; rare labels and hidden characters go since the fourth.
 
     Example:
         >>> clean_steps(["**Step 1:** Pack", "2) Fly to **Rome**", "- See [it](https://example.org)"])
@@ -59,9 +62,17 @@ def clean_steps(steps: Sequence[str], *, names: Iterable[str] = ()) -> tuple[str
         ('4 boxes are enough', 'Write 1984')
     """
     folded_names = tuple(name.casefold() for name in names)
-    plain = [_DASH.sub("", _strip_label(_without_marks(step))) for step in steps]
+    plain = [_DASH.sub("", _strip_label(_bare(step, folded_names, rules))) for step in steps]
     listed = sum(_label(step) is not None for step in plain) > 1
     return tuple(_without_label(step, n, folded_names, listed=listed) for n, step in enumerate(plain, 1))
+
+
+def _bare(step: str, names: tuple[str, ...], rules: Rules) -> str:
+    """The step without marks; since the fourth rules also without hidden characters, a rare label as a common one."""
+    if rules < 4:
+        return _without_marks(step)
+    bare = _without_marks(HIDDEN.sub("", step))
+    return bare if bare.casefold().startswith(names) else plain_label(bare)
 
 
 def _strip_label(step: str) -> str:

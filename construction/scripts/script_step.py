@@ -143,5 +143,5 @@ class ScriptStep(PromptFileStep[ScriptAsk, Draft, WriterPrompt]):
         if self.rules == 1:
             steps = [strip_label(s) for s in tidied]
         else:
-            steps = list(clean_steps(tidied, names=item.old.names))
+            steps = list(clean_steps(tidied, names=item.old.names, rules=self.rules))
         return [Draft(s for s in steps if s)]

@@ -9,6 +9,7 @@ from construction.mentions.name_forms import is_of_person
 from construction.mentions.object_mentions import ObjectMention, find_object
 from construction.mentions.rules import RULES, Rules
 from construction.scripts.attributive_uses import attributive_use
+from construction.scripts.leading_words import lead_fault
 from construction.scripts.open_places import open_place
 from construction.scripts.other_roles import other_role
 from construction.scripts.passing_mentions import passing_mention
@@ -113,7 +114,9 @@ def _nothing_leads(before: str, after: str, sought: SoughtObject) -> str:
     words = next((one for one in word_families if one is not None), None)
     if words is None:
         noun = attributive_use(relation, after, before=before, person=person) if sought.rules > 2 else None
-        return f"the object only describes '{noun}'" if noun is not None else ""
+        if noun is not None:
+            return f"the object only describes '{noun}'"
+        return lead_fault(before, relation, after=after, person=person) if sought.rules > 3 else ""
     where = "before" if after.lstrip(" \u00a0-,\"'”’)").startswith(words) else "after"
     return f"nothing leads to the object {where} '{words}'"
 

@@ -58,6 +58,11 @@ def labelled_scripts_path() -> Path:
     return _HERE / "labelled_scripts.jsonl"
 
 
+def later_scripts_path() -> Path:
+    """Labelled scripts that were written after the rules they measure, in two halves of their own."""
+    return _HERE / "later_scripts.jsonl"
+
+
 def tuning_scripts_path() -> Path:
     """Further labelled scripts, all for setting rules: wrong cuts of many kinds, and good ones that look like them."""
     return _HERE / "tuning_scripts.jsonl"
@@ -76,6 +81,11 @@ def name_forms_path() -> Path:
 def nouns_after_path() -> Path:
     """Nouns that may stand right after an object ("a Bilbao train"), by what the objects are, one kind a line."""
     return _HERE / "names" / "nouns_after.txt"
+
+
+def words_before_path() -> Path:
+    """Words that may stand right before an object ("fly to"), by what the objects are, one kind a line."""
+    return _HERE / "names" / "words_before.txt"
 
 
 def set_phrases_path() -> Path:

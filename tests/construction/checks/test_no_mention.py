@@ -31,7 +31,7 @@ def verdict(old, steps, rules=RULES):
 )
 def test_it_says_why_nothing_or_something_doubtful_is_cut(old, steps, label, reason):
     result = verdict(old, steps)
-    assert (result.label, result.by) == (label, "no_mention@4")
+    assert (result.label, result.by) == (label, "no_mention@5")
     assert reason in result.reason
 
 
@@ -39,6 +39,29 @@ def test_it_says_why_nothing_or_something_doubtful_is_cut(old, steps, label, rea
 def test_what_the_third_rules_find_is_kept_under_the_second(rules, by, label):
     result = verdict("Lima", ["Pack", "If in Lima, call us"], rules=rules)
     assert (result.by, result.label) == (by, label)
+
+
+@pytest.mark.parametrize("rules", [3, 4])
+@pytest.mark.parametrize(
+    ("steps", "reason"),
+    [
+        (["Pack", "Shout hooray over Lima"], None),
+        (["Pack", "Bake Lima"], "after 'Bake'"),
+        (["Pack", "Order a Lima"], "after 'a'"),
+        (["Pack", "Lima"], "nothing but the object"),
+        (["Pack", "Fly to Quito/Lima"], "glued to 'Quito/'"),
+        (["Pack", "Take the pre-Lima train"], "glued to 'pre-'"),
+        (["Pack", "Take the Quito-Lima train"], None),
+        (["Pack", 'Read "Lima: A Guide"'], "begins a title"),
+        (["Pack", "Fly to Lima's north"], None),
+        (["Pack", 'Ask for "Lima"'], None),
+    ],
+)
+def test_what_the_fourth_rules_find_is_kept_under_the_third(rules, steps, reason):
+    result = verdict("Lima", steps, rules=rules)
+    expected = "unsure" if rules == 4 and reason else "keep"
+    assert (result.by, result.label) == (f"no_mention@{rules + 1}", expected)
+    assert expected == "keep" or (reason or "") in result.reason
 
 
 def test_under_the_first_rules_its_verdict_is_that_of_version_2():

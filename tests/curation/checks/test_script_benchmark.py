@@ -17,6 +17,7 @@ from curation.checks.script_benchmark import (
     ScriptKind,
     confusion,
     labelled_scripts,
+    later_scripts,
     outcome,
     right,
     tuning_scripts,
@@ -30,6 +31,7 @@ from tests.support.curation.script_halves import halves_of
 
 SCRIPTS = labelled_scripts()
 FURTHER = tuning_scripts()
+LATER = later_scripts()
 GOOD = next(s for s in SCRIPTS if s.kind == "good")
 LEAK = next(s for s in SCRIPTS if s.kind == "related_knowledge")
 LABELS = next(s for s in SCRIPTS if s.clean_steps is not None)
@@ -78,7 +80,20 @@ def test_further_scripts_are_for_tuning_and_share_nothing_with_the_test_half() -
     assert max(Counter((s.subject.text, s.relation.id) for s in (*FURTHER, *SCRIPTS)).values()) == 1
 
 
-@pytest.mark.parametrize("script", (*SCRIPTS, *FURTHER), ids=lambda s: s.key)
+def test_later_scripts_have_halves_of_their_own_that_share_nothing_with_the_other_half_of_the_rest() -> None:
+    assert len(LATER) >= 60 and len({s.key for s in (*SCRIPTS, *FURTHER, *LATER)}) == len((*SCRIPTS, *FURTHER, *LATER))
+    tuning, test = later_scripts("tuning"), later_scripts("test")
+    for names in (lambda s: s.subject.text.casefold(), lambda s: s.old.text.casefold()):
+        assert not set(map(names, tuning)) & set(map(names, (*test, *labelled_scripts("test"))))
+        assert not set(map(names, test)) & set(map(names, (*tuning, *labelled_scripts("tuning"), *FURTHER)))
+    many = [Counter((s.kind, s.verdict) for s in group) for group in (tuning, test)]
+    assert all(abs(many[0][k] - many[1][k]) <= 2 for k in many[0] | many[1])
+    assert {k for k, _ in many[0]} == {"wrong_cut", "homonym", "good"}
+    assert max(Counter(s.why for s in (*SCRIPTS, *FURTHER, *LATER)).values()) == 1
+    assert max(Counter((s.subject.text, s.relation.id) for s in (*SCRIPTS, *FURTHER, *LATER)).values()) == 1
+
+
+@pytest.mark.parametrize("script", (*SCRIPTS, *FURTHER, *LATER), ids=lambda s: s.key)
 def test_the_truth_of_a_script_holds_together(script: LabelledScript) -> None:
     assert script.key.startswith(f"scripts/{script.kind}/")
     assert script.question.startswith("How ") and script.question.endswith("?")
