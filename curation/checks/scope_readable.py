@@ -73,8 +73,14 @@ def scope_readable(
         folds: Parts of the benchmark's events; each is predicted by what was learnt on the others.
 
     Raises:
-        UserError: fewer events than folds.
+        UserError: fewer events than folds, or an event that is learnt on and asked about.
     """
+    if shared := sorted({c.key for c in cases} & {c.key for c in train or ()}):
+        raise UserError(
+            f"{counted(len(shared), 'event of the split is', 'events of the split are')} learnt on, too (the first is "
+            f"'{shared[0]}'), so the figures would be those of questions that were seen",
+            fix="name another split (--train), or none: then it is cross-validated",
+        )
     if train is None and len(cases) < folds:
         raise UserError(
             f"{counted(len(cases), 'event is', 'events are')} too few for {folds} folds over events",

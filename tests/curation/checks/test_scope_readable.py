@@ -57,6 +57,12 @@ def test_learnt_on_other_events() -> None:
     assert abs((other["facts", "scope", "wording"] or 0) - 0.5) < 0.25  # the words that tell were not learnt
 
 
+def test_what_is_learnt_on_is_not_what_is_asked_about() -> None:
+    some = cases(message=False, number=12)
+    with pytest.raises(UserError, match=r"2 events of the split are learnt on, too \(the first is 'case/e/10'\)"):
+        scope_readable(some, train=[*cases(message=True)[10:]])
+
+
 def test_one_class_is_no_measurement_and_few_events_are_refused() -> None:
     few = [c.model_copy(update={"facts": c.facts[:2], "tendencies": ()}) for c in cases(message=True, number=6)]
     rows = {(r.told, r.part): r for r in scope_readable(few)}

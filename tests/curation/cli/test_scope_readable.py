@@ -18,13 +18,16 @@ def invoke(*args: object) -> str:
 
 
 def test_the_command_tells_each_part(tmp_path: Path) -> None:
-    path = tmp_path / "x.jsonl"
-    write_split(make_split("x", cases(message=True, number=10)), path)
+    path, other = tmp_path / "x.jsonl", tmp_path / "y.jsonl"
+    some = cases(message=True, number=15)
+    write_split(make_split("x", some[:10]), path)
+    write_split(make_split("y", some[10:]), other)
     result = invoke("split", "scope-readable", path, "--folds", 2)
     assert "facts      scope   from wording              AUC " in result and "n=40, 10 events" in result
     rows = [
-        json.loads(line) for line in invoke("split", "scope-readable", path, "--train", path, "--jsonl").splitlines()
+        json.loads(line) for line in invoke("split", "scope-readable", path, "--train", other, "--jsonl").splitlines()
     ]
+    assert {row["events"] for row in rows} == {10}
     assert {row["part"] for row in rows} == {"wording", "options", "key", "relation", "wording and options"}
 
 

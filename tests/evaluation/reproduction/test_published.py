@@ -59,6 +59,11 @@ def test_shares_that_the_data_cannot_give_are_marked():
     assert overall["GPT-J"] == "50.8 by the shares of the released data" and all(overall.values())
 
 
+def test_recalled_background_facts_stand_in_their_table():
+    recall = {p.model: p.value for p in printed_figures(published_table("elken-table4")) if p.metric == "ev_recall"}
+    assert (len(recall), recall["GPT-J"], recall["GPT-4"]) == (6, 43.5, 95.7)
+
+
 def test_unknown_names_are_refused_with_a_near_one():
     with pytest.raises(UserError, match="did you mean 'scedit-table2'"):
         published_table("scedit-table22")
