@@ -28,7 +28,7 @@ def test_counts_of_the_tables():
         48,
         260,
         18,
-        12,
+        18,
         81,
         319,
         40,
