@@ -51,7 +51,7 @@ def is_same(question: FactQuestion, one: str, other: str, choice: EventChoice) -
 
 
 def _names(question: FactQuestion) -> set[str]:
-    return {fold_answer(name) for name in question.answer.names}
+    return {fold_answer(name) for name in question.answer.names} - {""}
 
 
 def short_answer(answer: Answer | None) -> tuple[str | None, str]:

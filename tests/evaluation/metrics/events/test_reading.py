@@ -55,6 +55,12 @@ def test_answers_that_say_the_same(one: str, other: str, same: bool) -> None:
     assert is_same(QUESTION, one, other, LEADING) is same
 
 
+def test_a_name_that_is_only_a_full_stop_is_no_empty_answer() -> None:
+    dots = QUESTION.model_copy(update={"answer": Object(text="Alba", aliases=("...", "."))})
+    assert not is_right(dots, fold_answer(""), LEADING) and is_right(dots, "alba", LEADING)
+    assert not is_same(dots, "", "alba", LEADING) and is_same(dots, "", "", LEADING)
+
+
 def test_an_option_keeps_its_probability_wherever_it_stands() -> None:
     option = chosen_option(make_tendency(), prefers(make_tendency(), "B"), LEADING)
     assert not isinstance(option, str)
