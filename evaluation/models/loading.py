@@ -29,6 +29,12 @@ SPREAD = "map"
 TF32 = "tf32"
 """The precision that means: weights in float32, products of a CUDA device rounded to 10 bits of mantissa."""
 DTYPES = {"float32": torch.float32, TF32: torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+_PARTS = ("config.json", "tokenizer.json")
+_SETTINGS = (
+    *("generation_config.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"),
+    *("chat_template.json", "vocab.json", "vocab.txt", "merges.txt"),
+)
+"""Further files of a model's folder that say how texts become tokens, and where they end."""
 Attention = Literal["eager", "sdpa"]
 """How attention is computed: matrix products one after the other, or PyTorch's fused kernels."""
 
@@ -301,10 +307,18 @@ def _convert(gguf: Path, target: Path) -> None:
 
 
 def folder_revision(folder: Path) -> str:
-    """Digest of configuration, weights and tokenizer in a folder."""
+    """Digest of all files in a folder that a model's answers depend on: weights, configuration, tokenizer, own code.
+
+    Of a folder that this program converted from a GGUF file it is the digest of the first three alone.
+    """
+    converted = folder.resolve().parent == (cache_dir() / "models").resolve()
     parts = [
         f"{path.name} {remembered_sha256(path)}"
         for path in sorted(folder.iterdir())
-        if path.name in ("config.json", "tokenizer.json") or path.suffix == ".safetensors"
+        if path.name in _PARTS or path.suffix == ".safetensors" or (not converted and _is_setting(path))
     ]
     return digest(parts)[:20]
+
+
+def _is_setting(path: Path) -> bool:
+    return path.name in _SETTINGS or path.suffix in (".jinja", ".model", ".py", ".tiktoken")

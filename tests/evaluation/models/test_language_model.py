@@ -52,7 +52,7 @@ def test_refused_loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(ModelError, match="no readable model"):
         LM.load(str(tmp_path / "empty"), device="cpu")
-    with pytest.raises(ModelError, match="cannot be loaded"):
+    with pytest.raises(ModelError, match="there is no such folder"):
         LM.load(str(tmp_path / "nowhere"), device="cpu")
     with pytest.raises(ModelError, match="unknown dtype 'int8'"):
         LM.load("embedded", dtype="int8")

@@ -214,6 +214,28 @@ def test_tf32_is_said_refused_on_a_cpu_and_does_not_stay(tmp_path: Path) -> None
         assert environment("cuda:0")["accelerator"]["tf32"] is False
 
 
+@pytest.mark.parametrize(
+    ("file", "change"),
+    [
+        ("tokenizer_config.json", {"model_max_length": 6}),
+        ("tokenizer_config.json", {"chat_template": "{{ messages[0]['content'] }}"}),
+        ("generation_config.json", {"eos_token_id": 5}),
+        ("chat_template.jinja", None),
+        ("code.py", None),
+    ],
+)
+def test_another_models_settings_are_another_revision(file: str, change: dict[str, Any] | None, tmp_path: Path) -> None:
+    """The same weights that read or end texts in another way: answers of the one are none of the other's."""
+    _, folder = saved("llama", tmp_path)
+    first = LM.load(str(folder), device="cpu").revision
+    (folder / "notes.txt").write_text("says nothing about answers", encoding="utf-8")
+    assert LM.load(str(folder), device="cpu").revision == first
+    path = folder / file
+    told = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    path.write_text(json.dumps(told | change) if change else "# nothing", encoding="utf-8")
+    assert LM.load(str(folder), device="cpu").revision != first
+
+
 @pytest.mark.parametrize("attention", ["eager", "sdpa"])
 def test_attention_is_chosen_and_on_record(attention: Any, tmp_path: Path) -> None:
     lm, folder = saved("llama", tmp_path)
