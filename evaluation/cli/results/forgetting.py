@@ -25,14 +25,18 @@ def forgetting(folder: Path, metrics: tuple[str, ...], normalisation: Any, as_js
 
     For every number of edits in the model: the mean over all cases edited so far, the same cases right after their own
     edits, and the difference, paired by case.
+
+    Of a run in the regime 'batch' with several sizes: for every number of edits made together, the mean over the cases
+    that every size has, the same cases with the fewest edits, and the difference.
     """
+    from evaluation.analysis.facts.batch_size_curve import batch_size_curve, is_in_batches
     from evaluation.analysis.forgetting_curve import forgetting_curve as curve
     from evaluation.runs.generated_scripts import generation_of
     from evaluation.runs.plan import load_metrics
     from evaluation.runs.results import load_run
 
     run = load_run(folder)
-    points = curve(
+    points = (batch_size_curve if is_in_batches(run) else curve)(
         run,
         load_metrics(metrics or run.about["metrics"], generation_of(run)),
         normalisation or run.about["normalisation"],
@@ -41,7 +45,7 @@ def forgetting(folder: Path, metrics: tuple[str, ...], normalisation: Any, as_js
         for point in points:
             click.echo(json.dumps(_plain_point(point), ensure_ascii=False))
         return
-    _print_points(points)
+    _print_points(points, together=is_in_batches(run))
 
 
 def _plain_point(point: ForgettingPoint) -> dict[str, Any]:
@@ -53,17 +57,21 @@ def _plain_point(point: ForgettingPoint) -> dict[str, Any]:
     return data
 
 
-def _print_points(points: list[ForgettingPoint]) -> None:
+def _print_points(points: list[ForgettingPoint], *, together: bool) -> None:
     from evaluation.report.formatting import mean_with_interval, percent
 
     wide = max([len(p.label) for p in points] + [6]) + 2
     heads = ("metric", "edits", "all so far", "after own edit", "difference", "last edit")
-    widths = (8, 7, 22, 22, 24, 11)
+    if together:
+        heads = ("metric", "edits", "made together", "with the fewest", "difference", "")
+    widths = (12, 7, 22, 22, 24, 11)
     click.echo("method".ljust(wide) + "".join(h.rjust(w) for h, w in zip(heads, widths, strict=True)))
     for p in points:
+        last = "" if together else percent(p.latest)
         cells = (
             *(p.metric, str(p.edits), mean_with_interval(p.all), mean_with_interval(p.new)),
-            *(mean_with_interval(p.lost, signed=True), percent(p.latest)),
+            *(mean_with_interval(p.lost, signed=True), last),
         )
         click.echo(p.label.ljust(wide) + "".join(c.rjust(w) for c, w in zip(cells, widths, strict=True)))
-    click.echo("Percent [95 % interval] over the cases edited so far; differences are paired by case.")
+    over = "the cases that every size has" if together else "the cases edited so far"
+    click.echo(f"Percent [95 % interval] over {over}; differences are paired by case.")

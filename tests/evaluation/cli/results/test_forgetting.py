@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from evaluation.cli.results.forgetting import forgetting as command
+from tests.support.arithmetic import go
 from tests.support.report.fading import run
 
 
@@ -33,3 +34,13 @@ def test_metrics_over_written_texts_are_read_as_they_were_asked(tmp_path: Path) 
     lines = [json.loads(line) for line in result.stdout.splitlines()]
     assert {line["metric"] for line in lines} == {"es", "s_es_gen"}
     assert all(line["all"]["mean"] is not None for line in lines)
+
+
+def test_a_run_of_several_batch_sizes(tmp_path: Path) -> None:
+    go(tmp_path, metrics=["es"], regime={"name": "batch", "size": [1, 3]})
+    result = CliRunner().invoke(command, [str(tmp_path)], catch_exceptions=False)
+    head, *rows, last = result.stdout.splitlines()
+    assert "made together" in head and "with the fewest" in head and "every size has" in last
+    assert [row.split()[:3] for row in rows] == [["push", "es", "1"], ["push", "es", "3"]]
+    outcome = CliRunner().invoke(command, [str(tmp_path), "--jsonl"], catch_exceptions=False)
+    assert [json.loads(line)["edits"] for line in outcome.stdout.splitlines()] == [1, 3]
