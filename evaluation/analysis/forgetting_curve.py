@@ -9,6 +9,8 @@ from curation.stats.bounded import clustered_interval
 from curation.stats.intervals import Interval
 from evaluation.analysis.two_way_intervals import score_difference
 from evaluation.metrics.base import Metric, Normalisation, scale_of, scored_items
+from evaluation.regimes.config import RegimeChoice
+from evaluation.regimes.sampling import sampled_positions
 from evaluation.runs.results import Run, all_cases_by_key, answers_by_probe
 from schemas.answers import Answer, CaseScores
 from schemas.cases import AnyCase
@@ -45,37 +47,66 @@ def forgetting_curve(run: Run, metrics: Sequence[Metric], normalisation: Normali
     Raises:
         UserError: the run was of another regime.
     """
+    refuse_other_regime(run)
+    return forgetting_points(run, metrics, normalisation)
+
+
+def refuse_other_regime(run: Run) -> None:
+    """Refuse a run without sequences.
+
+    Raises:
+        UserError: one sentence.
+    """
     if "sequential" not in run.regimes:
         raise UserError(
             f"the run's regime is '{run.about['regime']}': edits are forgotten only where they follow each other",
             where=str(run.folder),
             fix='run with regime = { name = "sequential", size = [1, 10, 100] }',
         )
-    return forgetting_points(run, metrics, normalisation)
 
 
 def forgetting_points(run: Run, metrics: Sequence[Metric], normalisation: Normalisation) -> list[ForgettingPoint]:
     """The points of all methods whose edits follow each other; of others there is none."""
     out: list[ForgettingPoint] = []
-    cases = all_cases_by_key(run)
+    cases, choice = all_cases_by_key(run), sequence_choice(run)
     before = {k: answers_by_probe(r.answers) for k, r in run.baseline.results.items() if r.error is None}
     for editor in run.editors[1:]:
         if editor.manifest.regime != "sequential":
             continue
         results = editor.folder.units().values() if editor.folder is not None else ()
-        units = [u for u in results if u.case in cases]
-        whole = _complete_lengths(units)
+        units = sequence_units(results, list(cases.values())) if len(run.regimes) == 1 else list(results)
+        units = [u for u in units if u.case in cases]
+        whole = _complete_lengths(units, list(cases.values()), choice)
         for metric in metrics:
             values = _values(cases, before, units, metric, normalisation)
             out += _curve(editor.label, metric, whole, values)
     return out
 
 
-def _complete_lengths(units: Iterable[CaseResult]) -> list[int]:
-    """Numbers of edits at which every case edited so far was asked, whether or not it could be scored."""
+def sequence_choice(run: Run) -> RegimeChoice:
+    """How the run's sequences were asked; of runs of several regimes, one without a sample."""
+    stored = run.about.get("config", {}).get("regime", {})
+    name = stored.get("name") if isinstance(stored, dict) else stored
+    return RegimeChoice.model_validate(stored if name == "sequential" else "sequential")
+
+
+def sequence_units(units: Iterable[CaseResult], cases: Sequence[AnyCase]) -> list[CaseResult]:
+    """Units of the run's own order of cases: a run of another order leaves others in the same folder."""
+    positions = {case.key: n for n, case in enumerate(cases, 1)}
+    return [u for u in units if u.position is not None and positions.get(u.case) == u.position]
+
+
+def _complete_lengths(units: Iterable[CaseResult], cases: Sequence[AnyCase], choice: RegimeChoice) -> list[int]:
+    """Numbers of edits at which every case edited so far was asked, or every one of the sample.
+
+    It does not matter whether all could be scored.
+    """
     reached = {(u.position, u.after) for u in units if u.position is not None and u.after is not None}
     positions = {position for position, _ in reached}
-    return [n for n in sorted(positions) if all((p, n) in reached for p in positions if p <= n)]
+    if choice.sample is None:
+        return [n for n in sorted(positions) if all((p, n) in reached for p in positions if p <= n)]
+    lengths = sorted({after for _, after in reached if after in choice.sizes or after == len(cases)})
+    return [n for n in lengths if all((p, n) in reached for p in sampled_positions(cases, n, choice.sample))]
 
 
 Values = dict[tuple[int, int], CaseScores]

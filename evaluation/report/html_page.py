@@ -44,6 +44,7 @@ from evaluation.report.formatting import (
 from evaluation.report.harmonic_score import harmonic_scores
 from evaluation.report.judge_calibration import JudgeCalibration
 from evaluation.report.sections import ReportSection, TextSection, why_not_comparable
+from evaluation.report.sequences.state_rows import state_table
 from evaluation.report.tradeoff_plot import tradeoff_plot
 from evaluation.report.viewer.answer_list import answer_list
 from evaluation.runs.results import Run
@@ -226,6 +227,7 @@ def _template_values(part: ReportSection, store: Path | None = None) -> dict[str
         "titles": {m.name: m for m in part.metrics},
         "breakdowns": part.breakdowns,
         "curves": [forgetting_plot(f) for f in part.forgetting],
+        "states": state_table(run),
         "text": part.text,
         "writing": part.writing,
         "by_text": [m for m in part.metrics if run.split.type == FACT and m.asks_for_texts],

@@ -9,22 +9,26 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from curation.cli.options import json_options
+from curation.stats.intervals import Interval
 from evaluation.cli.results.options import metrics_option, normalisation_option
 
 if TYPE_CHECKING:
     from evaluation.analysis.forgetting_curve import ForgettingPoint
+    from evaluation.analysis.sequences.states import SequenceState
 
 
 @click.command(epilog="Example: scedit results forgetting runs/sequence")
 @click.argument("folder", type=click.Path(path_type=Path))
 @metrics_option
 @normalisation_option
+@click.option("--states", is_flag=True, help="Show the model itself: perplexity, norms, seconds and memory an edit.")
 @json_options
-def forgetting(folder: Path, metrics: tuple[str, ...], normalisation: Any, as_json: bool) -> None:
+def forgetting(folder: Path, metrics: tuple[str, ...], normalisation: Any, states: bool, as_json: bool) -> None:
     """Show the forgetting curve of the run in FOLDER, which was in the regime 'sequential'.
 
     For every number of edits in the model: the mean over all cases edited so far, the same cases right after their own
-    edits, and the difference, paired by case.
+    edits, and the difference, paired by case. With --states: perplexity of 24 plain texts, how far the weights are
+    from what they were, seconds and memory an edit.
 
     Of a run in the regime 'batch' with several sizes: for every number of edits made together, the mean over the cases
     that every size has, the same cases with the fewest edits, and the difference.
@@ -36,6 +40,11 @@ def forgetting(folder: Path, metrics: tuple[str, ...], normalisation: Any, as_js
     from evaluation.runs.results import load_run
 
     run = load_run(folder)
+    if states:
+        from evaluation.analysis.sequences.states import sequence_states
+
+        _print_states(sequence_states(run), as_json=as_json)
+        return
     points = (batch_size_curve if is_in_batches(run) else curve)(
         run,
         load_metrics(metrics or run.about["metrics"], generation_of(run)),
@@ -49,12 +58,32 @@ def forgetting(folder: Path, metrics: tuple[str, ...], normalisation: Any, as_js
 
 
 def _plain_point(point: ForgettingPoint) -> dict[str, Any]:
-    data = point._asdict()
-    for name in ("all", "new", "lost"):
-        interval = data[name]
-        data[name] = {"mean": interval.mean, "half_width_95": interval.half, "cases": interval.n}
-        data[name] |= {"low_95": interval.low, "high_95": interval.high}
-    return data
+    return {name: _plain(value) for name, value in point._asdict().items()}
+
+
+def _plain(value: Any) -> Any:
+    """An interval as JSON, what else it is as it is."""
+    if not isinstance(value, Interval):
+        return value
+    data = {"mean": value.mean, "half_width_95": value.half, "cases": value.n}
+    return data | {"low_95": value.low, "high_95": value.high}
+
+
+def _print_states(states: list[SequenceState], *, as_json: bool) -> None:
+    from evaluation.report.sequences.state_rows import HEADS, state_cells
+
+    if as_json:
+        for state in states:
+            data = {name: _plain(value) for name, value in state._asdict().items()}
+            norms = [norm.model_dump(mode="json") for norm in state.norms]
+            click.echo(json.dumps({**data, "norms": norms}, ensure_ascii=False))
+        return
+    rows = [HEADS, *(state_cells(state) for state in states)]
+    widths = [max(len(row[n]) for row in rows) + 2 for n in range(len(HEADS))]
+    for row in rows:
+        cells = [cell.rjust(width) for cell, width in zip(row, widths, strict=True)]
+        click.echo("".join([row[0].ljust(widths[0]), *cells[1:]]))
+    click.echo("Means with 95 % intervals: of perplexities by text, of seconds over the edits since the length before.")
 
 
 def _print_points(points: list[ForgettingPoint], *, together: bool) -> None:

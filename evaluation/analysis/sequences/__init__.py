@@ -1,0 +1,1 @@
+"""Sequences of edits: the model itself along the way."""
