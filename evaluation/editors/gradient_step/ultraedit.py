@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import torch
 from pydantic import Field, field_validator
@@ -29,9 +29,19 @@ Features = dict[int, tuple[Tensor, Tensor]]
 
 @dataclass(frozen=True)
 class NormalisedEdit(WeightEdit):
-    """A weight edit that knows the statistics of its own features, by layer: later edits go on from them."""
+    """A weight edit that knows statistics of features by layer: later edits go on from them.
+
+    Attributes:
+        features: Of its own features; None of an edit that another followed in a sequence.
+        known: Of the support's, all earlier edits' and its own; only the newest is asked for them.
+    """
 
     features: Mapping[int, FeatureStatistics] | None = None
+    known: Mapping[int, FeatureStatistics] | None = None
+
+    def followed(self) -> Self:
+        """Without statistics: the next edit's hold them."""
+        return replace(self, features=None, known=None)
 
 
 class UltraEdit(Editor):
@@ -153,17 +163,20 @@ class UltraEdit(Editor):
     def _before(self, earlier: Sequence[Edit]) -> dict[int, list[FeatureStatistics]]:
         if self._support is None:
             raise UserError("ultraedit was not prepared", fix="call prepare(support) first")
-        parts = [e.features for e in earlier if isinstance(e, NormalisedEdit) and e.features is not None]
+        mine = [e for e in earlier if isinstance(e, NormalisedEdit)]
+        if mine and mine[-1].known is not None and any(e.features is None for e in mine):
+            return {n: [mine[-1].known[n]] for n in self.params.layers}
+        parts = [e.features for e in mine if e.features is not None]
         return {n: [self._support[n], *(part[n] for part in parts)] for n in self.params.layers}
 
     def _edit_of(
         self, features: Features, before: Mapping[int, Sequence[FeatureStatistics]], norms: Mapping[int, float]
     ) -> Edit:
-        deltas, mine = [], {}
+        deltas, mine, totals = [], {}, {}
         for n, (keys, slopes) in features.items():
             mine[n] = _statistics((keys, slopes))
-            known = FeatureStatistics.total([*before[n], mine[n]])
-            left, right = solve(keys, slopes, known, lr=self.params.lr)
+            totals[n] = FeatureStatistics.total([*before[n], mine[n]])
+            left, right = solve(keys, slopes, totals[n], lr=self.params.lr)
             deltas.append(LowRankDelta(self.lm.layout.weight(n), left.float(), right.float()))
         ratio = max(d.norm() / norms[n] for d, n in zip(deltas, features, strict=True))
         notes = {
@@ -171,7 +184,7 @@ class UltraEdit(Editor):
             "blow_up": not ratio <= DIVERGENCE_RATIO,
             "tokens": len(next(iter(features.values()))[0]),
         }
-        return NormalisedEdit(tuple(deltas), notes, mine)
+        return NormalisedEdit(tuple(deltas), notes, mine, totals)
 
 
 def solve(keys: Tensor, slopes: Tensor, known: FeatureStatistics, *, lr: float) -> tuple[Tensor, Tensor]:

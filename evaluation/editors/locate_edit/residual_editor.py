@@ -43,7 +43,7 @@ STARTS = ("The", "Therefore", "Because", "I", "You")
 
 @dataclass(frozen=True)
 class SpreadEdit(StabilisedEdit):
-    """A weight edit that knows the keys it wrote at, by layer [facts, inner]: a later edit can spare them."""
+    """A weight edit that knows the keys it wrote at, by layer [facts, inner], where later edits are to spare them."""
 
     keys: Mapping[int, Tensor] | None = None
 
@@ -169,9 +169,14 @@ class ResidualEditor(StabilisedEditor):
         """
         return self._write([list(check_requests(requests))], earlier)[0]
 
+    @property
+    def _holds_keys(self) -> bool:
+        """Whether later edits ask at which keys earlier ones wrote; if not, edits do not carry them."""
+        return self.keeps_earlier or "accumulate" in self.params.stabilise
+
     def _held(self, earlier: Sequence[Edit]) -> dict[int, Tensor] | None:
         """Keys whose values are to stay, by layer [earlier facts, inner]; None without any."""
-        if not self.keeps_earlier and "accumulate" not in self.params.stabilise:
+        if not self._holds_keys:
             return None
         by_edit = [edit.keys for edit in earlier if isinstance(edit, SpreadEdit) and edit.keys is not None]
         layers = self.params.layers if by_edit else ()
@@ -241,11 +246,9 @@ class ResidualEditor(StabilisedEditor):
             note = edit_notes[n // shape[1]]
             note["nas_skipped"] = note.get("nas_skipped", 0) + 1
         finished = [self.finish(deltas, after) for deltas in edits]
+        held = [{n: r[g] for n, r in written_at.items()} if self._holds_keys else None for g in range(len(groups))]
         return [
-            SpreadEdit(
-                one.deltas, edit_notes[g], one.damping, one.total, {n: rows[g] for n, rows in written_at.items()}
-            )
-            for g, one in enumerate(finished)
+            SpreadEdit(one.deltas, edit_notes[g], one.damping, one.total, held[g]) for g, one in enumerate(finished)
         ]
 
     def share(self, index: int) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -11,7 +12,10 @@ from curation.files.artifact_cache import Cache
 from curation.loaders import load
 from evaluation.editors.gradient_step.ultraedit import NormalisedEdit
 from evaluation.editors.presets import make_editor
+from evaluation.inference.answering import ModelScorer
 from evaluation.models.language_model import LM
+from evaluation.regimes.edit_chain import EditChain
+from evaluation.regimes.state_values import tensors_in
 from evaluation.runs.one_case import log_probs
 from evaluation.runs.support import cases_from_facts
 from schemas.core.errors import UserError
@@ -121,3 +125,17 @@ def test_layers_are_named_once(tiny: LM, cache: Cache) -> None:
     for layers in ([], [1, 1], [-1]):
         with pytest.raises(UserError):
             make_editor("ultraedit", tiny, cache, {"layers": layers})
+
+
+def test_a_chain_carries_sums_and_goes_on_as_if_it_kept_every_statistic(tiny: LM, cache: Cache) -> None:
+    made, facts, whole = editor(tiny, cache), [PERU, NORWAY, PERU, NORWAY], list[Any]()
+    with ExitStack() as stack:
+        chain = EditChain(ModelScorer(tiny), stack)
+        for fact in facts:
+            want = made.edit_after([fact], whole)
+            ours = chain.add(made, fact)
+            whole.append(ours)
+            for mine, theirs in zip(ours.deltas, want.deltas, strict=True):
+                assert torch.equal(mine.left, theirs.left) and torch.equal(mine.right, theirs.right)
+        held = sum(tensor.numel() for tensor in tensors_in(chain.edits[:-1]))
+    assert held == 0 and len(chain.edits) == 4, "of followed edits nothing is held"
