@@ -84,9 +84,11 @@ class EditChain:
             UserError: a weight is not there or of another shape; then nothing is put on.
         """
         assert self._weights is not None and not self.edits
-        self._weights.load(state.stack)
+        edits: list[Any] = []
         for edit, request in zip(state.edits, requests, strict=True):
-            self.edits.append(editor.edit_after([request], self.edits) if edit is None else edit)
+            edits.append(editor.edit_after([request], edits) if edit is None else edit)
+        self._weights.load(state.stack)
+        self.edits = edits
 
 
 def _is_storable(edit: Any) -> bool:

@@ -122,6 +122,8 @@ class Snapshots:
                 continue
             try:
                 state, step, failed = self._read(path, after, device)
+                if step.error is not None:  # tried again, not taken up as failed
+                    continue
                 requests = [case.request for n, case in enumerate(cases[:after], 1) if n not in failed]
                 if len(requests) != len(state.edits):
                     raise ValueError("it holds another number of edits than it says")
