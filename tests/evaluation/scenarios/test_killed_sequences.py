@@ -1,0 +1,124 @@
+"""SIGKILL at random moments of sequences with snapshots: all is as in an undisturbed run, down to the last bit."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from safetensors import safe_open
+
+from curation.files.artifact_cache import Cache
+from curation.splits.split_file import make_split
+from evaluation.editors.presets import make_editor
+from evaluation.engines.simple import SimpleEngine
+from evaluation.inference.answering import ModelScorer
+from evaluation.regimes.sequence_log import FILE
+from evaluation.runs.runner import Runner
+from evaluation.runs.support import Support
+from schemas.cases import Case
+from tests.contracts.test_editors import SUPPORT
+from tests.evaluation.scenarios.test_killed import lines, numbers
+from tests.support import forked_programs as programs
+from tests.support.arithmetic import make_config
+from tests.support.facts import peru_fact
+from tests.support.tiny import make
+
+METHODS: dict[str, dict[str, Any]] = {
+    "prompt": {},
+    "ft": {"layer": 1, "steps": 2},
+    "rome": {"layer": 1, "steps": 2, "covariance": False, "templates": ["{}"]},
+    "ultraedit": {"layers": [1]},
+    "grace": {"layer": 1, "steps": 2},
+}
+EDITS = 12
+
+
+def run(out: Path, methods: list[str], edits: int) -> None:
+    """A sequence of every method on a tiny model; a snapshot every three edits and at the lengths."""
+    lm, cache = make("llama"), Cache(out / "cache")
+    editors = [{"name": name, "params": METHODS[name]} for name in methods]
+    regime = {"name": "sequential", "size": [1, 10, edits], "sample": 4, "snapshot_every": max(3, edits // 20)}
+    config = make_config(out, editors=editors, regime=regime, metrics=["es"])
+    cases = [Case(key=f"c/{n:04}", fact=peru_fact(f"f/{n:04}")) for n in range(edits)]
+    Runner(
+        config,
+        make_split("many", cases),
+        scorer=ModelScorer(lm),
+        make=lambda name, params: make_editor(name, lm, cache, params),
+        engine=SimpleEngine(ModelScorer(lm)),
+        support=Support(cases=tuple(SUPPORT), digest="s"),
+    ).run()
+
+
+PROGRAM = """
+import sys
+from pathlib import Path
+import torch
+torch.set_num_threads(1)
+from tests.evaluation.scenarios.test_killed_sequences import run
+run(Path(sys.argv[1]), sys.argv[2].split(","), int(sys.argv[3]))
+"""
+
+
+def last_states(out: Path) -> dict[str, Any]:
+    """By method the newest snapshot: all tensors as bytes, and its text without times and memory."""
+    states = {}
+    for folder in sorted(out.glob("*/snapshots")):
+        newest = max(folder.iterdir())
+        with safe_open(newest, framework="np") as file:
+            tensors = {name: file.get_tensor(name).tobytes() for name in file.keys()}  # noqa: SIM118 - no mapping
+            state = json.loads(file.metadata()["state"])
+        for name in ("seconds", "peak_bytes"):
+            del state["step"]["fields"][name]
+        states[folder.parent.name] = (newest.name[:12], tensors, state)
+    return states
+
+
+def edits_made(out: Path) -> int:
+    """Lines of the logs of edits."""
+    return sum(path.read_bytes().count(b"\n") for path in out.glob(f"*/{FILE}"))
+
+
+def killed(kills: int, folder: Path, methods: list[str], edits: int, seed: int) -> None:
+    """Kill at random numbers of edits, and a random moment later; compare with an undisturbed run."""
+
+    def begin(out: Path) -> programs.Program:
+        return programs.start(PROGRAM, out, ",".join(methods), str(edits), modules=(__name__,))
+
+    assert begin(folder / "whole").wait() == 0
+    want, total, out, shots = lines(folder / "whole"), edits_made(folder / "whole"), folder / "killed", 0
+    draw = random.Random(seed)
+    while True:
+        child, aim = begin(out), edits_made(out) + draw.randint(0, 2 * total // (kills + 1))
+        while shots < kills and edits_made(out) < min(aim, total - 2):
+            time.sleep(0.002)
+        if shots < kills:
+            time.sleep(draw.uniform(0, 0.05))
+            child.kill()
+        status = child.wait()
+        assert status in (0, -signal.SIGKILL), child.stderr
+        shots += status == -signal.SIGKILL
+        if status == 0:
+            break
+    assert shots == kills, "it ended before all shots were fired: draw others"
+    got = lines(out)
+    assert {k: numbers(v) for k, v in got.items()} == {k: numbers(v) for k, v in want.items()}
+    mine, theirs = last_states(out), last_states(folder / "whole")
+    assert mine.keys() == theirs.keys() and len(mine) == len(methods)
+    for method, state in theirs.items():
+        assert mine[method] == state, method
+
+
+def test_killed_three_times(tmp_path: Path) -> None:
+    killed(3, tmp_path, ["prompt", "ft", "ultraedit", "grace"], EDITS, seed=4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["ft", "rome", "ultraedit", "grace"])
+def test_a_thousand_edits_killed_five_times(method: str, tmp_path: Path) -> None:
+    killed(5, tmp_path, [method], 1000, seed=5)
