@@ -304,7 +304,8 @@ def main(names: list[str]) -> dict[str, Any]:
     out: dict[str, Any] = {"threads": 1}
     for name in names:
         load = os.getloadavg()[0]
-        out[name] = SECTIONS[name]() | {"load": [round(load, 1), round(os.getloadavg()[0], 1)]}
+        result, day = SECTIONS[name](), time.strftime("%Y-%m-%d", time.gmtime())
+        out[name] = result | {"load": [round(load, 1), round(os.getloadavg()[0], 1)], "measured": day}
         print(f"{name}: {json.dumps(out[name])}", file=sys.stderr, flush=True)
     return out
 

@@ -203,11 +203,14 @@ def _fold(number: str, folds: int) -> int:
 
 
 def _learn(train: Sequence[_Item], test: Sequence[_Item]) -> Floats:
-    """Probabilities by a logistic regression over TF-IDF of words and word pairs; equal shares where one class is."""
+    """Probabilities by a logistic regression over TF-IDF of words and word pairs.
+
+    Equal shares where there is one class, or no word, to learn from.
+    """
     import numpy as np
 
     labels = np.array([item.label for item in train])
-    if not len(labels) or labels.min() == labels.max():
+    if not len(labels) or labels.min() == labels.max() or not any(words(item.shown) for item in train):
         return np.full(len(test), 0.5)
     model = wording_classifier()
     model.fit([item.shown for item in train], labels)

@@ -110,12 +110,17 @@ class Tfidf(Index):
             sublinear_tf=True,
             stop_words=stop_words,
         )
-        self._rows = self._vectoriser.fit_transform(texts)
+        words = self._vectoriser.build_analyzer()
+        self._size, self._rows = len(texts), None
+        if any(words(text) for text in texts):  # stop words alone are no vocabulary
+            self._rows = self._vectoriser.fit_transform(texts)
 
     def scores(self, query: str) -> NDArray[np.float64]:
         """Cosines, 0 to 1."""
         import numpy as np
 
+        if self._rows is None:
+            return np.zeros(self._size)
         return np.asarray((self._rows @ self._vectoriser.transform([query]).T).todense()).ravel()
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from curation.checks.scope_readable import wording_classifier
+from curation.similarity.rouge import words
 from evaluation.editors.in_context.retrieval import Tfidf
 from evaluation.editors.routed.base import Router, RoutingEditor
 from evaluation.edits.routing import Route
@@ -73,7 +74,7 @@ class ScopeByWording:
         both = self._learnt([*facts, *tendencies])
         if both is None:
             raise UserError(
-                "scope by wording is learnt from questions in and out of scope, and there are none of one scope",
+                "scope by wording is learnt from worded questions in and out of scope, and there are none of one scope",
                 where="wording",
                 fix='add support = "events_from_facts" to the run, or a split of events of your own',
             )
@@ -82,7 +83,9 @@ class ScopeByWording:
     @staticmethod
     def _learnt(questions: Sequence[FactQuestion | TendencyQuestion]) -> Any:
         scopes = [int(q.scope == "in") for q in questions]
-        return wording_classifier().fit([q.text for q in questions], scopes) if len(set(scopes)) > 1 else None
+        if len(set(scopes)) < 2 or not any(words(q.text) for q in questions):
+            return None
+        return wording_classifier().fit([q.text for q in questions], scopes)
 
     def probability(self, question: str, *, tendency: bool) -> float:
         """That the question is in scope."""

@@ -73,6 +73,21 @@ def test_one_class_is_no_measurement_and_few_events_are_refused() -> None:
         scope_readable(few[:4])
 
 
+def test_questions_without_a_word_tell_nothing() -> None:
+    silent = [
+        EventCase(
+            key=f"case/e/{n}",
+            event=make_event(f"e/{n}"),
+            facts=tuple(
+                make_fact_question("?" * (place + 2 * n + 1), event=f"e/{n}", scope=scope)
+                for place, scope in enumerate(("in", "out"))
+            ),
+        )
+        for n in range(6)
+    ]
+    assert by_name(scope_readable(silent))["facts", "scope", "wording"] == 0.5
+
+
 def test_it_does_not_hang_on_the_order_of_cases() -> None:
     some = cases(message=False, number=12)
     assert by_name(scope_readable(some)) == pytest.approx(by_name(scope_readable(some[::-1])))

@@ -10,7 +10,7 @@ import pytest
 
 from curation.files.artifact_cache import Cache
 from evaluation.editors.in_context import retrieval
-from evaluation.editors.in_context.retrieval import Bm25, encoder_device, fill_memory, nearest
+from evaluation.editors.in_context.retrieval import Bm25, Tfidf, encoder_device, fill_memory, nearest
 from evaluation.models.language_model import LM
 from schemas.cases import Case
 from schemas.core.errors import UserError
@@ -28,6 +28,12 @@ def test_nearest_in_order_and_above() -> None:
     scores = np.array([0.0, 2.0, 1.0, 2.0])
     assert nearest(scores, 3) == [1, 3, 2]
     assert nearest(scores, 4, above=0.0) == [1, 3, 2] and nearest(scores, 4, above=5.0) == []
+
+
+@pytest.mark.parametrize("texts", [["It is."], ["???", "..."]])
+def test_a_memory_without_a_word_to_look_for_is_near_to_nothing(texts: list[str]) -> None:
+    for index in (Bm25(texts), Tfidf(texts, stop_words="english")):
+        assert index.scores("how is it?").tolist() == [0.0] * len(texts)
 
 
 def test_a_memory_is_filled_from_the_support(support: list[Case]) -> None:

@@ -69,6 +69,12 @@ def test_one_kind_of_questions_is_learnt_from_both_where_it_stands_alone() -> No
     assert scopes.probability("Who leads Elva?", tendency=True) > 0.5
 
 
+def test_questions_without_a_word_teach_nothing() -> None:
+    silent = [make_fact_question("?" * n, key=f"e/merger/{n}", scope="in" if n % 2 else "out") for n in range(1, 5)]
+    with pytest.raises(UserError, match="worded questions in and out of scope"):
+        ScopeByWording([event_case(facts=tuple(silent), tendencies=())])
+
+
 def test_support_of_one_scope_teaches_nothing() -> None:
     inner_questions = [c.model_copy(update={"facts": c.facts[:1], "tendencies": c.tendencies[:1]}) for c in support()]
     with pytest.raises(UserError, match="there are none of one scope"):
