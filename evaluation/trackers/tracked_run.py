@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import Any
 
 from evaluation.analysis.comparison import compare, score_run
@@ -50,7 +50,7 @@ class TrackedRun:
         Raises:
             UserError: one of them cannot.
         """
-        settings = config.model_dump(mode="json", exclude=PRIVATE)
+        settings = without_folders(config.model_dump(mode="json", exclude=PRIVATE))
         settings["split"] = {"name": config.split.name or (config.split.file.stem if config.split.file else None)}
         begun: list[Tracker] = []
         for tracker in self._trackers:
@@ -93,6 +93,22 @@ class TrackedRun:
             except Exception as error:  # noqa: BLE001 - no tracker may cost a run
                 self._trackers.remove(tracker)
                 _log.warning("the tracker of '%s' is told nothing more: %s", tracker.package, error)
+
+
+def without_folders(value: Any) -> Any:
+    """Settings with the last part of every path that begins at a root or a home, and not the folders before it.
+
+    Example:
+        >>> without_folders({"model": "/home/ann/llama", "layers": [4], "name": "meta/llama"})
+        {'model': 'llama', 'layers': [4], 'name': 'meta/llama'}
+    """
+    if isinstance(value, dict):
+        return {name: without_folders(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [without_folders(one) for one in value]
+    if isinstance(value, str) and (value.startswith(("/", "~")) or PureWindowsPath(value).drive):
+        return PureWindowsPath(value).name
+    return value
 
 
 @contextmanager

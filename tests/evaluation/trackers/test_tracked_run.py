@@ -77,6 +77,23 @@ def test_settings_progress_and_the_figures_of_the_table(tmp_path: Path, notebook
             assert figures[f"{row.label}/{name}/cases"] == summary.cases
 
 
+def test_no_path_of_this_machine_is_told() -> None:
+    book = Notebook()
+    secret = "/home/ann/secret-place"
+    config = make_config(
+        Path(secret) / "runs" / "mine",
+        model=f"{secret}/llama",
+        editors=["none", {"name": "mend", "params": {"checkpoint": f"{secret}/mend.safetensors", "layers": [1]}}],
+        support={"file": f"{secret}/train.jsonl"},
+    )
+    TrackedRun([book]).begin(config)
+    ((_, title, settings),) = book.told
+    assert title == "mine" and "secret-place" not in str(settings) and "ann" not in str(settings)
+    assert settings["model"] == "llama" and settings["support"]["file"] == "train.jsonl"
+    params = next(e for e in settings["editors"].values() if e["name"] == "mend")["params"]
+    assert params == {"checkpoint": "mend.safetensors", "layers": [1]}
+
+
 def test_what_is_stored_is_the_same_with_and_without(tmp_path: Path, notebook: Notebook) -> None:
     for name, trackers in (("with", ("book",)), ("without", ())):
         execute(tmp_path / name / "run", trackers)
