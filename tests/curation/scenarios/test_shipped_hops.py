@@ -9,6 +9,12 @@ from pathlib import Path
 import pytest
 
 import curation.shipped as shipped
+from construction.documents.checks.answer_in_query import AnswerInQuery
+from construction.documents.checks.answer_short import AnswerShort
+from construction.documents.checks.base import ProbeInputs
+from construction.documents.checks.one_blank import OneBlank
+from construction.documents.checks.probe_stands_alone import ProbeStandsAlone
+from construction.documents.checks.tag_known import TagKnown
 from construction.documents.hops import HopSource
 from curation.splits.split_file import Split
 from schemas.cases import DocumentCase
@@ -58,3 +64,18 @@ def test_a_changed_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     with pytest.raises(DataError, match="the shipped split was changed: its SHA-256 is"):
         shipped.hops_split()
     shipped.hops_split.cache_clear()
+
+
+def test_the_checks_of_probes_say_what_the_page_tells(split: Split) -> None:
+    """A leak in one question about what must stay, and two scripts whose "text" is a translation; nothing else."""
+    cases = [case for case in split.all_cases if isinstance(case, DocumentCase)]
+    dropped: dict[str, list[str]] = {}
+    for check in (AnswerInQuery(), AnswerShort(), OneBlank(), ProbeStandsAlone(), TagKnown()):
+        for case in cases:
+            for probe in case.probes:
+                if check.judge_one(ProbeInputs(document=case.document, probe=probe)).label == "drop":
+                    dropped.setdefault(check.name, []).append(probe.query)
+    assert dropped.keys() == {"answer_in_query", "probe_stands_alone"}
+    assert dropped["answer_in_query"] == ["What do people get from honey bees?"]
+    assert len(dropped["probe_stands_alone"]) == 2
+    assert all("translat" in query for query in dropped["probe_stands_alone"])
