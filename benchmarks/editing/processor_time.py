@@ -8,7 +8,8 @@ same alone, and makes a whole group together. Edits differ in length, so the rat
 seconds for the round's edits to the group's mean by the tokens that it reads. Processor seconds bear other load better
 than the clock does; every figure is the median over rounds, with its range. Floating-point operations are counted, not
 timed: their ratio is what an engine of equal efficiency would reach. They are counted over two and four steps and
-carried on in a straight line to the most steps there may be.
+carried on in a straight line to the most steps there may be. The floor of ours is the time of its products with
+weights alone, each made again with other numbers, one after the other: what an engine would take that did nothing else.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
+from unittest.mock import patch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
@@ -39,10 +41,11 @@ from evaluation.editors.presets import make_editor
 from evaluation.edits.weight_deltas import LowRankDelta
 from evaluation.inference.batched_scoring import EditScorer
 from evaluation.inference.request import EditedProbes
+from evaluation.models import tiled_weights
 from evaluation.models.language_model import LM
 from schemas.facts import Fact
 
-EDITS = 24
+EDITS, CASES = 24, 8
 METHODS = ("rome", "memit", "ft", "scripts")
 PLAIN = {"ft": 6}  # edits of a round that are made the plain way, where it is not one
 
@@ -56,9 +59,30 @@ def seconds(run: Callable[[], Any]) -> float:
 
 def operations(run: Callable[[], Any]) -> float:
     """Billions of floating-point operations of a call, matrix products and attention."""
-    with FlopCounterMode(display=False) as counter:
+    with patch.object(tiled_weights, "can_tile", lambda _: False), FlopCounterMode(display=False) as counter:
         run()
     return float(counter.get_total_flops()) / 1e9
+
+
+def floor_seconds(run: Callable[[], Any]) -> float | None:
+    """Processor seconds of a call's products by tiles alone; None where this machine has none."""
+    products: list[tuple[tiled_weights.Tiles, tuple[int, ...], tuple[Any, ...], bool]] = []
+    own = tiled_weights.Tiles.product
+
+    def note(tiles: Any, states: torch.Tensor, weight: Any, bias: Any = None, *, back: bool = False) -> torch.Tensor:
+        products.append((tiles, tuple(states.shape), (weight, bias), back))
+        return own(tiles, states, weight, bias, back=back)
+
+    with patch.object(tiled_weights.Tiles, "product", note):
+        run()
+    states = {shape: torch.randn(shape) for _, shape, _, _ in products}
+
+    def replay() -> None:
+        with torch.no_grad():
+            for tiles, shape, matrices, back in products:
+                tiles.product(states[shape], *matrices, back=back)
+
+    return seconds(replay) if products else None
 
 
 def spread(values: Sequence[float]) -> dict[str, float]:
@@ -115,10 +139,12 @@ def counted(lm: LM, name: str, cache: Cache, run: Callable[[Method], Any], *, st
     return two + (four - two) / 2 * (steps - 2)
 
 
-def method(lm: LM, name: str, cache: Cache, rounds: int, edits: int) -> dict[str, Any]:
-    """One method: rounds of the plain way, alone, and together."""
+def method(
+    lm: LM, name: str, cache: Cache, rounds: int, edits: int, *, most: int | None = None, count: bool = True
+) -> dict[str, Any]:
+    """One method: rounds of the plain way, alone, and together; ``most`` steps, operations counted or not."""
     wanted, which = facts(edits)
-    both = Method(lm, name, cache)
+    both = Method(lm, name, cache, steps=most)
     mean_tokens = sum(map(both.tokens, wanted)) / len(wanted)
     both.editor.edit_each(wanted[:1])  # factors are made, kernels warm
     seconds_by_way: dict[str, list[float]] = {
@@ -135,24 +161,36 @@ def method(lm: LM, name: str, cache: Cache, rounds: int, edits: int) -> dict[str
             seconds_by_way[key].append(value)
         print(f"{name} {n}: {slow:.2f} {alone:.2f} {group:.2f}", file=sys.stderr, flush=True)
     fact, steps = wanted[2], both.params.steps
+    floors = {"alone": [fact], "group": wanted}
+    out = {
+        "facts": which,
+        "rounds": rounds,
+        "steps": steps,
+        "processor_seconds_an_edit": {key: spread(seconds_by_way[key]) for key in ("plain", "alone", "group")},
+        "ratio_alone": spread(seconds_by_way["ratio_alone"]),
+        "ratio_group": spread(seconds_by_way["ratio_group"]),
+        "floor_seconds_an_edit": {
+            key: floor and round(floor / len(some), 3)
+            for key, some in floors.items()
+            for floor in [floor_seconds(partial(both.editor.edit_each, some))]
+        },
+    }
+    if not count:
+        return out
     much = counted(lm, name, cache, lambda m: m.plainly(fact), steps=steps)
     little = counted(lm, name, cache, lambda m: m.editor.edit_each([fact]), steps=steps)
     together = counted(lm, name, cache, lambda m: m.editor.edit_each(wanted), steps=steps) / len(wanted)
     return {
-        "facts": which,
-        "rounds": rounds,
-        "processor_seconds_an_edit": {key: spread(seconds_by_way[key]) for key in ("plain", "alone", "group")},
-        "ratio_alone": spread(seconds_by_way["ratio_alone"]),
-        "ratio_group": spread(seconds_by_way["ratio_group"]),
+        **out,
         "giga_operations_an_edit": {"plain": round(much), "alone": round(little), "group": round(together)},
         "ratio_of_operations_alone": round(much / little, 2),
         "ratio_of_operations_group": round(much * mean_tokens / both.tokens(fact) / together, 2),
     }
 
 
-def scripts(lm: LM, cache: Cache, rounds: int) -> dict[str, Any]:
+def scripts(lm: LM, cache: Cache, rounds: int, *, count: bool = True) -> dict[str, Any]:
     """Script prompts, twelve a case, two targets each, a rank-one edit a case; the plain way on one case a round."""
-    cases, layer = script_cases(lm, 8), make_editor("rome", lm, cache).params.layer
+    cases, layer = script_cases(lm, CASES), make_editor("rome", lm, cache).params.layer
     draw = torch.Generator().manual_seed(0)
     deltas = []
     for _ in cases:
@@ -181,23 +219,41 @@ def scripts(lm: LM, cache: Cache, rounds: int) -> dict[str, Any]:
         for key, value in zip(seconds_by_way, (slow, fast, slow * mean_width / width(n) / fast), strict=True):
             seconds_by_way[key].append(value)
         print(f"scripts {n}: {slow:.2f} {fast:.2f}", file=sys.stderr, flush=True)
-    much, little = operations(partial(theirs, 0)) * mean_width / width(0), operations(ours) / len(cases)
-    return {
+    floor = floor_seconds(ours)
+    out = {
+        "cases": len(cases),
         "rounds": rounds,
         "processor_seconds_a_case": {key: spread(seconds_by_way[key]) for key in ("plain", "group")},
         "ratio_group": spread(seconds_by_way["ratio_group"]),
+        "floor_seconds_a_case": floor and round(floor / len(cases), 3),
+    }
+    if not count:
+        return out
+    much, little = operations(partial(theirs, 0)) * mean_width / width(0), operations(ours) / len(cases)
+    return {
+        **out,
         "giga_operations_a_case": {"plain": round(much), "group": round(little)},
         "ratio_of_operations_group": round(much / little, 2),
     }
 
 
-def main(methods: Sequence[str] = METHODS, *, rounds: int = 3, edits: int = EDITS) -> dict[str, Any]:
+def main(
+    methods: Sequence[str] = METHODS,
+    *,
+    rounds: int = 3,
+    edits: int = EDITS,
+    steps: int | None = None,
+    count: bool = True,
+) -> dict[str, Any]:
     """Run it on one thread."""
     torch.set_num_threads(1)
     lm, cache = LM.load("embedded", device="cpu"), Cache(cache_dir())
     out: dict[str, Any] = {"model": "SmolLM2-135M-Instruct (embedded), float32, cpu", "threads": 1}
     for name in methods:
-        out[name] = scripts(lm, cache, rounds) if name == "scripts" else method(lm, name, cache, rounds, edits)
+        if name == "scripts":
+            out[name] = scripts(lm, cache, rounds, count=count)
+        else:
+            out[name] = method(lm, name, cache, rounds, edits, most=steps, count=count)
         out[name]["load_average"] = round(os.getloadavg()[0], 1)
         print(f"{name}: {json.dumps(out[name])}", file=sys.stderr, flush=True)
     return out
@@ -208,9 +264,17 @@ if __name__ == "__main__":
     parser.add_argument("methods", nargs="*", default=list(METHODS), help=f"of {', '.join(METHODS)}")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--edits", type=int, default=EDITS, help="in a group")
+    parser.add_argument("--steps", type=int, help="the most of an edit, instead of the method's own number")
+    parser.add_argument("--no-operations", action="store_true", help="time only; counting takes as long again")
     parser.add_argument("--write", action="store_true", help="keep the result in results/processor_time.json")
     options = parser.parse_args()
-    results = main(options.methods, rounds=options.rounds, edits=options.edits)
+    results = main(
+        options.methods,
+        rounds=options.rounds,
+        edits=options.edits,
+        steps=options.steps,
+        count=not options.no_operations,
+    )
     if options.write:
         write("processor_time", results)
     else:

@@ -35,6 +35,7 @@ from evaluation.inference.scoring import (
 from evaluation.inference.token_tree import Tokens, TokenTree, build_trees, can_pack, to_tensors, token_cost
 from evaluation.models.device_memory import least_free_bytes
 from evaluation.models.hooks import capture
+from evaluation.models.tiled_weights import tiled_products
 from evaluation.models.tokenization import EncodedPrompt
 from schemas.answers import Answer
 from schemas.probes import ScoreProbe
@@ -158,7 +159,8 @@ class EditScorer:
             for prompt, by_text in reads.items():
                 rows += self._rows(n, one.deltas, by_text, prompt)
         sums = TokenSums.of(counts)
-        self._run(rows, edited, sums)
+        with tiled_products(self.lm):
+            self._run(rows, edited, sums)
         out: list[list[Answer]] = []
         for n, one in enumerate(edited):
             out.append([])

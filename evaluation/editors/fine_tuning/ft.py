@@ -25,6 +25,7 @@ from evaluation.inference.passes import last_mlp, logits_at, only_at
 from evaluation.models.device_memory import least_free_bytes
 from evaluation.models.hooks import capture, replace_output
 from evaluation.models.language_model import LM
+from evaluation.models.tiled_weights import tiled_products
 from schemas.core.config import Options
 from schemas.facts import Fact
 
@@ -115,6 +116,10 @@ class FineTuning(Editor):
 
     def _train(self, groups: list[list[Fact]]) -> list[Edit]:
         """One edit a group; groups are of one size."""
+        with tiled_products(self.lm):
+            return self._train_side_by_side(groups)
+
+    def _train_side_by_side(self, groups: list[list[Fact]]) -> list[Edit]:
         p, bound = self.params, self.bound()
         batch = TrainingBatch.read(self.lm, groups, self.edited_layers, shifted=self.shifted)
         training = DeltaTraining(self.lm, batch, self.edited_layers, lr=p.lr)

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+import torch
+from torch import Tensor
+
 from evaluation.editors.locate_edit.parts.context_templates import fill
 from evaluation.editors.locate_edit.parts.keys import subject_place
 from evaluation.inference.batching import TokenBudget
 from evaluation.models.language_model import LM
 from evaluation.models.tokenization import encode_at
+from evaluation.models.transfers import send
 from schemas.facts import Fact
 
 ESSENCE = "{} is a"  # prompt at whose subject the model's next-token distribution is held (ROME Eq. 4, second term)
@@ -62,3 +66,8 @@ def groups(rows: list[list[SearchRow]], budget: TokenBudget) -> Iterator[list[Se
 def cost_of(row: SearchRow) -> int:
     """Tokens that a row runs through the blocks, and half a token for every read of the vocabulary."""
     return len(row.ids) - row.subject + (len(row.goals) + 1) // 2
+
+
+def essence_reads(rows: Sequence[SearchRow], read_rows: Sequence[int], device: torch.device) -> Tensor:
+    """Which reads, given by their rows, are of rows without goals."""
+    return send([n for n, row in enumerate(read_rows) if not rows[row].goals], device)

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from evaluation.editors.locate_edit.parts.search_passes import Stems, alike, price
-from evaluation.editors.locate_edit.parts.search_rows import SearchRow, cost_of, groups, rows_of
+from evaluation.editors.locate_edit.parts.search_rows import SearchRow, cost_of, essence_reads, groups, rows_of
 from evaluation.inference.batching import TokenBudget, default_budget, in_batches
 from evaluation.inference.partial_forward import LayerInput, resume_at, run_until
 from evaluation.inference.passes import last_mlp, logits_at, only_at
@@ -25,6 +25,7 @@ from evaluation.inference.prefix_cache import Prefix, can_share
 from evaluation.models.device_memory import free_memory, out_of_memory
 from evaluation.models.hooks import capture, replace_output, stopping_after
 from evaluation.models.language_model import LM
+from evaluation.models.tiled_weights import tiled_products
 from evaluation.models.transfers import send
 from schemas.facts import Fact
 
@@ -136,8 +137,9 @@ def search_values(
     """
     budget = budget or default_budget(lm, gradients=True)
     by_request: dict[int, SearchedValue] = {}
-    for group in groups([rows_of(lm, i, fact, templates) for i, fact in enumerate(requests)], budget):
-        by_request.update(_ValueSearch(lm, layer, group, settings=settings, place=place, budget=budget).run())
+    with tiled_products(lm):
+        for group in groups([rows_of(lm, i, fact, templates) for i, fact in enumerate(requests)], budget):
+            by_request.update(_ValueSearch(lm, layer, group, settings=settings, place=place, budget=budget).run())
     return [by_request[i] for i in range(len(requests))]
 
 
@@ -290,7 +292,7 @@ class _ValueSearch:
             send(list(zip(*reads, strict=True)), device),
             reads,
             lengths,
-            _essence_reads(some, reads[0], device),
+            essence_reads(some, reads[0], device),
             batch.goals[reads_left],
             batch.shares[reads_left],
             held,
@@ -328,7 +330,7 @@ class _ValueSearch:
             torch.tensor(at, device=lm.device),
             (tuple(r for r, _ in at), tuple(place for _, place in at)),
             tuple(len(row.ids) - begin for row, begin in pairs),
-            _essence_reads(rows, [r for r, _ in at], lm.device),
+            essence_reads(rows, [r for r, _ in at], lm.device),
             torch.tensor(goals, device=lm.device),
             torch.tensor(shares, device=lm.device),
             None,
@@ -344,8 +346,3 @@ class _ValueSearch:
         with resume_at(lm, before), capture(self.module) as seen, capture(block) as whole, stopping_after(block):
             lm.module(lm.layout.base)(input_ids=ids, **more)
         return (LayerInput(self.layer + 1, whole.output, whole.tuples) if self.after else before), seen.output
-
-
-def _essence_reads(rows: Sequence[SearchRow], read_rows: Sequence[int], device: torch.device) -> Tensor:
-    """Which reads, given by their rows, are of rows without goals."""
-    return send([n for n, row in enumerate(read_rows) if not rows[row].goals], device)
