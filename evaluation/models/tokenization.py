@@ -96,18 +96,29 @@ def encode_targets(tokenizer: Any, wanted: Sequence[PromptTarget]) -> list[Encod
     out = tokenizer(
         [one.text for one in wanted],
         add_special_tokens=True,
-        return_offsets_mapping=True,
-        return_special_tokens_mask=True,
+        return_attention_mask=False,
+        return_token_type_ids=False,
     )
-    parts = zip(out["input_ids"], out["offset_mapping"], out["special_tokens_mask"], strict=True)
-    return [_find_target(one, _without_end(*tokens)) for one, tokens in zip(wanted, parts, strict=True)]
+    return [_look_up_target(one, encoding) for one, encoding in zip(wanted, out.encodings, strict=True)]
+
+
+def _look_up_target(one: PromptTarget, encoding: Any) -> EncodedPrompt | None:
+    """As ``_find_target``: the tokenizer itself says which token holds the target's first character, where one does."""
+    special, start = encoding.special_tokens_mask, one.start
+    if special and not special[0] and not special[-1]:
+        first = encoding.char_to_token(start)
+        if first is not None and (not first or encoding.token_to_chars(first - 1)[1] <= start):
+            begin = encoding.token_to_chars(first)[0]
+            return EncodedPrompt(tuple(encoding.ids), first, 0, bool(one.text[begin:start].strip()))
+    return _find_target(one, _without_end(encoding.ids, encoding.offsets, special))
 
 
 def _find_target(one: PromptTarget, tokens: _Tokens) -> EncodedPrompt | None:
+    start = one.start
     for i in range(tokens.specials, len(tokens.ids)):
         begin, end = tokens.spans[i]
-        if end > one.start:
-            straddles = bool(one.text[begin : one.start].strip())
+        if end > start:
+            straddles = bool(one.text[begin:start].strip())
             return EncodedPrompt(tuple(tokens.ids), i, tokens.specials, straddles)
     return None
 
