@@ -60,8 +60,8 @@ def share(hits: int, n: int) -> str:
     """Hits, share and Wilson's interval in a cell."""
     if not n:
         return "not judged"
-    interval = wilson_interval(hits, n)
-    return f"{hits} of {n}: {interval.value:.2f} [{interval.low:.2f}, {interval.high:.2f}]"
+    interval, form = wilson_interval(hits, n), ".2f" if n < 1000 else ".3f"
+    return f"{hits} of {n}: {interval.value:{form}} [{interval.low:{form}}, {interval.high:{form}}]"
 
 
 def fill_store(path: Path, split: Split) -> None:
@@ -264,6 +264,7 @@ def prompts_table(split: Split, by_check: dict[str, dict[str, Verdict]], boundar
     for name, prompts in groups.items():
         cuts = [[one[p.id] for p in prompts if p.id in one] for one in (by_check["token_boundary"], boundaries)]
         bits = [v.value for p in prompts if (v := by_check["predictability"].get(p.id)) and v.value is not None]
+        bits = bits if len(bits) == len(prompts) else []  # the first by key are no sample
         middle = f"{sorted(bits)[len(bits) // 2]:.1f}" if bits else "-"
         faults = [share(sum(v.label != "keep" for v in cut), len(cut)) for cut in cuts]
         rows.append([name, *faults, middle, share(high(bits), len(bits))])
@@ -280,7 +281,9 @@ def high(bits: Iterable[float]) -> int:
 def figures(store: Store, split: Split, unedited: Run | None) -> str:
     """All tables, with their headings."""
     by_check, larger = verdicts_by_check(store), verdicts_by_check(store, model=LARGER)
-    known = {name: one["known_before"] for name, one in zip(NAMES.values(), (by_check, larger), strict=True)}
+    known = {NAMES[MODEL]: by_check["known_before"], NAMES[LARGER]: larger["known_before"]}
+    if not larger["known_before"]:
+        del known[NAMES[LARGER]]
     dev = set(split.header["parts"]["dev"])
     log_odds = "Not measured." if unedited is None else log_odds_table(unedited)
     parts = {
