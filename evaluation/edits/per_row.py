@@ -134,16 +134,9 @@ def _low_rank(stack: _LowRank, index: Tensor) -> Change:
 def _dense(values: dict[int, Tensor], rows: list[int]) -> Change:
     """Rows of one edit side by side, so that its matrix is read once and never copied for a row."""
     groups = {n: [r for r, edit_rows in enumerate(rows) if edit_rows == n] for n in dict.fromkeys(rows) if n in values}
-    single = all(len(edit_rows) == 1 for edit_rows in groups.values())
 
     def product(keys: Tensor) -> Tensor:
         out = keys.new_zeros(*keys.shape[:2], next(iter(values.values())).shape[0])
-        if not groups:
-            return out
-        if single and not keys.is_cuda:  # on a device, where matrices are the memory, each is read where it lies
-            places = [edit_rows[0] for edit_rows in groups.values()]
-            out[places] = torch.bmm(keys[places], torch.stack([values[n].T for n in groups]))
-            return out
         for n, edit_rows in groups.items():
             out[edit_rows] = keys[edit_rows] @ values[n].T
         return out

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from evaluation.edits.per_row import PerRow
 from evaluation.edits.weight_deltas import Delta, DenseDelta, LowRankDelta, applied
@@ -110,3 +114,28 @@ def test_wrong_deltas_are_refused_before_any_pass() -> None:
     for message, delta in wrong.items():
         with pytest.raises(UserError, match=message):
             PerRow(lm.model, [[good], [good, delta]])
+
+
+class _Largest(TorchDispatchMode):
+    """Numbers in the largest tensor that an operation gave."""
+
+    numbers = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        out = func(*args, **(kwargs or {}))
+        self.numbers = max(self.numbers, *(t.numel() for t in tree_leaves(out) if isinstance(t, torch.Tensor)), 0)
+        return out
+
+
+@torch.no_grad()
+def test_no_matrix_is_copied_for_a_row() -> None:
+    lm = make("llama")
+    shape, draw = (lm.layout.width, lm.layout.inner), torch.Generator().manual_seed(1)
+    edits = [[DenseDelta(lm.layout.weight(1), torch.randn(shape, generator=draw).to(lm.device))] for _ in range(8)]
+    keys = torch.randn(8, 3, lm.layout.inner, generator=draw).to(lm.device)
+    per_row = PerRow(lm.model, edits)
+    with per_row.on(range(8)), _Largest() as largest:
+        ours = lm.projection(1)(keys)
+    assert largest.numbers == max(keys.numel(), edits[0][0].value.numel()), "the keys, or one matrix"
+    want = torch.stack([lm.projection(1)(k) + k @ edit[0].value.T for k, edit in zip(keys, edits, strict=True)])
+    assert torch.allclose(ours, want, atol=1e-4)
