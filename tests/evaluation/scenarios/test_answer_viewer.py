@@ -9,7 +9,7 @@ import pytest
 from curation.files.atomic import write_text
 from evaluation.report.viewer.page import viewer_page
 from tests.support.app import served_app as served
-from tests.support.report.texts_run import finished
+from tests.support.report.texts_run import ThinkingLM, finished
 
 METRICS = ["es_gen", "ns_gen", "s_es_gen", "s_es_gen_question"]
 _TOO_WIDE = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
@@ -51,3 +51,30 @@ def test_filters_and_widths(tmp_path: Path) -> None:
             page.locator("article").first.wait_for()
             assert page.evaluate(_TOO_WIDE) <= 0, width
         assert not failures
+
+
+@pytest.mark.slow
+def test_thoughts_open_and_filter(tmp_path: Path) -> None:
+    pytest.importorskip("playwright", reason="playwright is not installed")
+    if served.CHROMIUM is None:
+        pytest.skip("no Chromium")
+    path = tmp_path / "answers.html"
+    run = finished(tmp_path / "run", METRICS, lm=ThinkingLM(), generation={"thought": {}})
+    write_text(path, viewer_page([run]), "the page")
+    with served.browser() as browser:
+        page = browser.new_page(viewport={"width": 390, "height": 900})
+        failures: list[str] = []
+        page.on("pageerror", lambda error: failures.append(str(error)))
+        page.goto(path.as_uri(), timeout=served.PATIENCE * 1000)
+        page.locator("article").first.wait_for()
+        page.get_by_label("Thought").select_option("apart")
+        assert page.locator(".after .thought").count() > 0
+        summary = page.locator(".after .thought summary").first
+        assert "last: old object" in summary.inner_text()
+        summary.click()
+        assert "No, it is Lima." in page.locator(".after .thought").first.inner_text()
+        page.get_by_label("Thought").select_option("unfinished")
+        assert "the thought has no end" in page.locator(".after pre").last.inner_text()
+        page.get_by_label("Thought").select_option("new")
+        assert page.locator(".after").count() > 0, "Oslo? Oslo?: unfinished, and new at last"
+        assert page.evaluate(_TOO_WIDE) <= 0 and not failures
