@@ -48,7 +48,8 @@ from evaluation.edits.weight_deltas import Delta
 from evaluation.engines.peak_memory import PeakMemory
 from evaluation.inference.batched_scoring import EditScorer
 from evaluation.inference.request import EditedProbes
-from evaluation.inference.scoring import Rewrite, score
+from evaluation.inference.scoring import Rewrite
+from evaluation.inference.token_tree import tree
 from evaluation.metrics.document_choice import DocumentChoice
 from evaluation.metrics.document_prompts import prompt_of
 from evaluation.metrics.documents.probes import answer_probe
@@ -78,25 +79,53 @@ def cases(count: int) -> list[DocumentCase]:
 
 
 @torch.no_grad()
-def plain_score(lm: LM, probe: ScoreProbe, rewrite: Rewrite | None = None) -> tuple[float, bool, int]:
-    """One probe alone: log-probability and exact match from the logits of every position; its tokens."""
+def plain_score(lm: LM, probe: ScoreProbe, rewrite: Rewrite | None = None) -> tuple[float, bool]:
+    """One probe alone: log-probability and exact match from the logits of every position."""
     text = lm.encode(instructed(probe, rewrite), probe.targets[0], separator=probe.separator)
-    logits = lm.model(input_ids=torch.tensor([text.ids])).logits[0].float().log_softmax(-1)
+    logits = lm.model(input_ids=torch.tensor([text.ids]), use_cache=False).logits[0].float().log_softmax(-1)
     rows = logits[text.first - 1 : len(text.ids) - 1]
     goals = torch.tensor(text.target)
     match = bool((rows.argmax(-1) == goals).all())
-    return float(rows.gather(1, goals[:, None]).sum()), match, len(text.ids)
+    return float(rows.gather(1, goals[:, None]).sum()), match
 
 
-def scoring(lm: LM, *, documents: int = 4) -> dict[str, Any]:
+def scoring(lm: LM, *, documents: int = 24) -> dict[str, Any]:
     """EM and PPL of all probes of documents, of the unedited model and with each document in context."""
     groups = [[answer_probe(p, CHOICE) for p in case.probes if p.blanks < 2] for case in cases(documents)]
-    score(lm, groups[0][:2])
+    EditScorer(lm).score([EditedProbes((), None, groups[0][:2])])
+    plain_score(lm, groups[0][0])
     ice = [make_editor("ice", lm, Cache(cache_dir())).edit([case.document]).rewrite for case in cases(documents)]
     unedited = [EditedProbes((), None, [probe for group in groups for probe in group])]
     in_context = [EditedProbes((), rewrite, group) for rewrite, group in zip(ice, groups, strict=True)]
     plain = {"unedited": packed_or_alone(lm, unedited), "in_context": packed_or_alone(lm, in_context)}
     return {"documents": documents, "probes": len(unedited[0].probes), **plain}
+
+
+def multiplications(lm: LM, edited: Sequence[EditedProbes]) -> dict[str, float]:
+    """Tokens of a pass a probe, the least that any packing reads, and the ratio of products of weights that follows.
+
+    A probe alone takes the maps of the blocks and the head at every token; the least is each beginning once (of the
+    questions of one prompt) and the head where an answer's tokens are predicted.
+    """
+    blocks = lm.layout.depth * sum(p.numel() for p in lm.block(0).parameters() if p.ndim == 2)
+    head = lm.module(lm.layout.head).weight.numel()
+    alone = least = reads = 0
+    for one in edited:
+        texts = [
+            lm.encode(instructed(probe, one.rewrite), probe.targets[0], separator=probe.separator)
+            for probe in one.probes
+            if isinstance(probe, ScoreProbe)
+        ]
+        alone += sum(len(text.ids) for text in texts)
+        least += len(tree([text.ids[:-1] for text in texts]).ids)
+        reads += sum(len(text.ids) - text.first for text in texts)
+    ratio = alone * (blocks + head) / (least * blocks + reads * head)
+    return {
+        "tokens_one_at_a_time": alone,
+        "tokens_at_least": least,
+        "predicted_tokens": reads,
+        "ratio_of_multiplications": round(ratio, 2),
+    }
 
 
 def packed_or_alone(lm: LM, edited: Sequence[EditedProbes]) -> dict[str, Any]:
@@ -107,7 +136,7 @@ def packed_or_alone(lm: LM, edited: Sequence[EditedProbes]) -> dict[str, Any]:
     scores = [answer.targets[0] for group in answers for answer in group]
     gaps = [abs(one.logprob - alone[0]) for one, alone in zip(scores, plain, strict=True)]
     return {
-        "tokens_one_at_a_time": sum(alone[2] for alone in plain),
+        **multiplications(lm, edited),
         "seconds_packed": round(fast, 2),
         "seconds_one_at_a_time": round(slow, 2),
         "ratio": round(slow / fast, 2),
