@@ -114,6 +114,7 @@ ALLOWED: dict[str, tuple[Callable[[], Any], Any]] = {
         (CARD, torch.bfloat16),
     ),
     "like a tensor": (lambda: torch.ones(2).to(on_card(1, card=1)).device, OTHER),
+    "packed for the CPU": (lambda: torch.ones(2, 2).to_mkldnn().to_dense().device, HOST),
     "numpy after a copy": (lambda: on_card(2).cpu().numpy().tolist(), [1.0, 1.0]),
     "drawn on the CPU, then moved": (lambda: torch.rand(3, generator=torch.Generator()).to("cuda").device, CARD),
 }

@@ -27,12 +27,11 @@ from tests.contracts.test_editors import editor, requests_of, support_of
 from tests.support.pretended_device import pretended
 from tests.support.tiny import make
 
-METHODS = [
-    name for name in EDITORS.names() if name not in ("serac", "wording")
-]  # these read events only, and no weights
+METHODS = EDITORS.names()
+LAYOUTS = ("llama", "gpt2", "mistral", "neo")
 QUICK = ("none", "ft", "lora", "rome", "memit", "mend", "mend_doc", "boost")
-EVERY = list(product(METHODS, ("llama", "gpt2", "mistral", "neo")))
-WIDE = EVERY if os.environ.get("SCEDIT_EVERY_LAYOUT") else EVERY[::5]
+ONCE = [(method, LAYOUTS[n % len(LAYOUTS)]) for n, method in enumerate(METHODS)]
+WIDE = list(product(METHODS, LAYOUTS)) if os.environ.get("SCEDIT_EVERY_LAYOUT") else ONCE
 
 
 def spread(lm: LM) -> LM:

@@ -79,6 +79,10 @@ EXPERTS: dict[str, tuple[str, dict[str, Any]]] = {
         "Lfm2MoeConfig",
         {**_CONVOLUTIONS, **_TOP, "num_experts": 4, "moe_intermediate_size": 24, "num_dense_layers": 1},
     ),
+    "llama4": (
+        "Llama4TextConfig",
+        {**_HEAD, "num_experts_per_tok": 1, "num_local_experts": 4, "intermediate_size_mlp": 48},
+    ),
     "granite_moe": ("GraniteMoeConfig", {**LLAMA, **_TOP, "num_local_experts": 4}),
 }
 
