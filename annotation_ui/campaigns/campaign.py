@@ -215,7 +215,7 @@ def _choose_items(store: Store, task: RatingTask, only: str) -> list[TaskItem]:
 
 
 def _what_next(task: RatingTask) -> str:
-    if task.level == "ordinal":
+    if task.level == "ordinal" and task.source_hint == RatingTask.source_hint:
         return "generate scripts first, or add them with: scedit annotate add-scripts"
     return task.source_hint
 

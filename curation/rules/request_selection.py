@@ -78,7 +78,7 @@ class RequestSelectionStream(Generic[C, Rule]):
         self._store, self._size = store, block
         self._rule: Rule = rule
         self._ruling: RequestRuling[Rule] = RequestRuling(store, rule, errata)
-        self._counts: Counter[str] = Counter()
+        self._counts: Counter[str] = Counter({f"{self.edit}s": 0})
         self.unprompted: Counter[str] = Counter()
         self.prompts = 0
 

@@ -15,12 +15,16 @@ def no_case(name: str, counts: Mapping[str, int] | None = None) -> UserError:
 
     Args:
         name: The split's name.
-        counts: Facts looked at (``facts``), and how many items were left out for which reason, where that is known.
+        counts: Edits looked at (``facts``, ``events`` or ``documents``), and how many items were left out for which reason,
+            where that is known.
     """
     what = f"the split '{name}' would have no case"
     if counts is not None:
-        reasons = sorted(((n, why) for why, n in counts.items() if n and why not in ("cases", "facts")), reverse=True)
+        kind = next((one for one in ("event", "document") if f"{one}s" in counts), "fact")
+        reasons = sorted(
+            ((n, why) for why, n in counts.items() if n and why not in ("cases", f"{kind}s")), reverse=True
+        )
         reason_text = "; ".join(f"{why}: {n:,}" for n, why in reasons[:_REASONS])
-        facts = f"{counted(counts.get('facts', 0), 'fact')} to edit in the rule's scope"
-        what += f" ({facts}{f'; {reason_text}' if reason_text else ''})"
+        edits = f"{counted(counts.get(f'{kind}s', 0), kind)}{' to edit' if kind == 'fact' else ''} in the rule's scope"
+        what += f" ({edits}{f'; {reason_text}' if reason_text else ''})"
     return UserError(what, fix="loosen its rule, or see why: scedit store stats")

@@ -144,6 +144,8 @@ def test_a_sampled_campaign_records_its_probabilities(db: RatingsDB, store: Stor
 def test_refusals(db: RatingsDB, store: Store) -> None:
     with pytest.raises(UserError, match="the store has nothing for 'verify_leak'"):
         create_campaign(db, store, "x", make_task("verify_leak"), CampaignOptions())
+    with pytest.raises(UserError, match="nothing for 'rate_answer'; put a run's open answers into a store first"):
+        create_campaign(db, store, "x", make_task("rate_answer"), CampaignOptions())
     create_campaign(db, store, "y", make_task(TASK), CampaignOptions())
     with pytest.raises(UserError, match="needs as many people, there are 0"):
         assign_items(db, "y")

@@ -104,6 +104,11 @@ def test_a_split_without_a_case_says_why(store: Store) -> None:
         freeze_with_report(store, "mine", EventRule(min_questions=9))
 
 
+def test_a_rule_that_fits_no_event_counts_events(store: Store) -> None:
+    with pytest.raises(UserError, match=r"no case \(0 events in the rule's scope; fact question"):
+        freeze(store, "x", EventRule(types=("nope",), min_people=1))
+
+
 def test_a_question_in_both_scopes_is_named_until_one_of_the_two_is_taken_out(store: Store) -> None:
     """Two records that are sound by themselves: a factual question, and a tendency that asks the same elsewhere."""
     again = make_tendency("WHO leads Brenta Rail?", "C", event=MERGER, scope="out", key=f"{MERGER}/t-again")

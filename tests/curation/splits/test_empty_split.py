@@ -25,6 +25,11 @@ COUNTS = {
         "prompt: dropped by b: 4,100; fact: too few prompts: 1,200; question: dropped by a: 3)",
     ),
     "many": ({"facts": 1, **{f"reason {n}": n for n in range(1, 30)}}, "reason 29: 29; reason 28: 28;"),
+    "events": (
+        {"cases": 0, "events": 24, "event: too few questions": 24},
+        "(24 events in the rule's scope; event: too",
+    ),
+    "a document": ({"cases": 0, "documents": 1}, "(1 document in the rule's scope)"),
     "not known": (None, "no case; loosen"),
 }
 
