@@ -64,11 +64,7 @@ class UniEditRecord(ProbeBenchmark):
     ) -> Iterator[RowItem]:
         steps, paths = _steps(asked), _paths(asked)
         prompt = text_of(asked, "prompt") + (YES_OR_NO if _compares(asked) else "")
-        premises = [
-            Premise(query=query_of(text_of(step, "prompt")), answers=(text_of(step, "target"),))
-            for step in steps
-            if step.get("path") != EDIT
-        ]
+        premises = [_premise(step) for step in steps if step.get("path") != EDIT]
         of_edit = name.startswith("generality")
         group = _generality(asked, steps, paths) if of_edit else _locality(steps, edit)
         tags: list[Tag] = ["multi_hop"] if _is_chain(asked) else []
@@ -84,6 +80,13 @@ class UniEditRecord(ProbeBenchmark):
             premises=premises if of_edit else (),
             tags=tuple(tags),
         )
+
+
+def _premise(step: dict[str, Any]) -> Premise:
+    """A step in the direction in which the chain walks it: backward where the source says so and how it is asked."""
+    backward = step.get("reversed") if step.get("reverse_in_multi_hop") else None
+    asked = backward if isinstance(backward, dict) else step
+    return Premise(query=query_of(text_of(asked, "prompt")), answers=(text_of(asked, "target"),))
 
 
 def _compares(asked: dict[str, Any]) -> bool:

@@ -60,6 +60,18 @@ def test_generality_by_its_paths(asked: dict[str, Any], group: str, tags: tuple[
     assert [p.answers for p in probe.premises] == ([("Sorne",)] if group == "hop" else [])
 
 
+def test_a_step_that_is_walked_backward_is_a_premise_in_that_direction(tmp_path: Path) -> None:
+    """A chain that goes from a country to its towns needs to know these, not the country of a town."""
+    back = {"reverse_in_multi_hop": True, "reversed": {"prompt": "A town in Sorne is", "target": "Rovo"}}
+    for more, query, answer in (
+        (back, "A town in Sorne is ___", "Rovo"),
+        ({**back, "reverse_in_multi_hop": False}, "Rovo lies in ___", "Sorne"),
+        ({"reverse_in_multi_hop": True}, "Rovo lies in ___", "Sorne"),
+    ):
+        probe = read_one(tmp_path, "generality", chain([STEP, {**OTHER, **more}], [FORWARD, NEXT]))
+        assert [(p.query, p.answers) for p in probe.premises] == [(query, (answer,))]
+
+
 def test_two_chains_are_compared_by_yes_or_no(tmp_path: Path) -> None:
     asked = {"prompt": "Same?", "target": "Yes", "path_type": "double",
              "single_path1": {"one_hops": [STEP], "paths": [FORWARD]},
