@@ -44,3 +44,18 @@ def test_a_run_of_several_batch_sizes(tmp_path: Path) -> None:
     assert [row.split()[:3] for row in rows] == [["push", "es", "1"], ["push", "es", "3"]]
     outcome = CliRunner().invoke(command, [str(tmp_path), "--jsonl"], catch_exceptions=False)
     assert [json.loads(line)["edits"] for line in outcome.stdout.splitlines()] == [1, 3]
+
+
+def test_the_model_itself_along_a_sequence(tmp_path: Path) -> None:
+    run(tmp_path)
+    shown = CliRunner().invoke(command, [str(tmp_path), "--states"], catch_exceptions=False).stdout.splitlines()
+    assert shown[0].split()[:3] == ["method", "edits", "perplexity"] and [line.split()[1] for line in shown[1:4]] == [
+        "1",
+        "2",
+        "4",
+    ]
+    assert shown[-1].startswith("Means with 95 % intervals")
+    outcome = CliRunner().invoke(command, [str(tmp_path), "--states", "--jsonl"], catch_exceptions=False)
+    states = [json.loads(line) for line in outcome.stdout.splitlines()]
+    assert [(s["edits"], s["made"], s["perplexity"]["cases"]) for s in states] == [(1, 1, 24), (2, 1, 24), (4, 2, 24)]
+    assert states[2]["seconds"]["mean"] > 0 and states[2]["norms"] == []

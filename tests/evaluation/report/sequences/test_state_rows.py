@@ -8,6 +8,7 @@ from curation.stats.intervals import Interval
 from evaluation.analysis.sequences.states import SequenceState
 from evaluation.regimes.sequence_log import WeightNorm
 from evaluation.report.sequences.state_rows import HEADS, state_cells, state_table
+from evaluation.report.write import write_report
 from evaluation.runs.results import load_run
 from tests.support.report.fading import run
 
@@ -43,3 +44,10 @@ def test_tables_of_runs(tmp_path: Path) -> None:
     table = state_table(load_run(run(tmp_path / "a")))
     assert table[0] == HEADS and [row[1] for row in table[1:]] == ["1", "2", "4"]
     assert state_table(load_run(run(tmp_path / "b", regime="single"))) == []
+
+
+def test_the_report_shows_them(tmp_path: Path) -> None:
+    page = write_report([run(tmp_path)], out=tmp_path / "r").files[0].read_text("utf-8")
+    assert "<h3>The model itself</h3>" in page and "over unedited" in page
+    single = write_report([run(tmp_path / "b", regime="single")], out=tmp_path / "s").files[0].read_text("utf-8")
+    assert "The model itself" not in single
