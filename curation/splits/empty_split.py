@@ -15,8 +15,8 @@ def no_case(name: str, counts: Mapping[str, int] | None = None) -> UserError:
 
     Args:
         name: The split's name.
-        counts: Edits looked at (``facts``, ``events`` or ``documents``), and how many items were left out for which reason,
-            where that is known.
+        counts: Edits looked at (``facts``, ``events`` or ``documents``), and how many items were left out for which
+            reason, where that is known.
     """
     what = f"the split '{name}' would have no case"
     if counts is not None:
