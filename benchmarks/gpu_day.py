@@ -9,7 +9,7 @@
 
 Weights are random and of the real shapes. Every step's result is written to DIR/SECTION.json as soon as it is there;
 the same command again does the steps that are missing. A step that fails is one of the results. No step is begun after
-``--minutes``. Only torch, transformers and this program's own base packages are needed.
+``--minutes``. torch, transformers, numpy, safetensors and pydantic are enough; without peft the steps of lora say so.
 """
 
 from __future__ import annotations
@@ -53,6 +53,12 @@ class Day(NamedTuple):
         return "cuda" if torch.cuda.is_available() else "cpu"
 
 
+def _card(about: dict[str, Any]) -> str:
+    """What a section's results were measured on."""
+    environment = about["environment"]
+    return str((environment["accelerator"] or {}).get("name") or environment["device"])
+
+
 class Record:
     """A section's results in one file, written after every step."""
 
@@ -62,6 +68,8 @@ class Record:
             stored = json.loads(path.read_text(encoding="utf-8"))
             if stored["about"]["asked"] != setting["asked"]:
                 raise SystemExit(f"{path} holds another measurement ({stored['about']['asked']}): name another --out")
+            if (first := _card(stored["about"])) != _card(setting):
+                raise SystemExit(f"{path} was begun on another device ({first}): name another --out")
             self.data = stored
 
     def run(self, steps: dict[str, Step], minutes: float) -> dict[str, Any]:
@@ -171,13 +179,22 @@ def correctness(day: Day) -> dict[str, Step]:
                             shape, lm, Cache(Path(folder)), small=True, cases=2, plain=1, pack=day.pack
                         )
                         answers.append(model_steps.answers_of_all())
-                return {
-                    name: {"largest_gap_nats": round(max(map(lambda a, b: abs(a - b), here, answers[1][name])), 6)}
-                    for name, here in answers[0].items()
-                }
+                return _gaps(*answers)
 
             steps[f"{shape} {precision}"] = compare
     return steps
+
+
+def _gaps(here: dict[str, list[float] | str], there: dict[str, list[float] | str]) -> dict[str, Any]:
+    """The largest gap of every method; a method that failed on either device is named, and the step is done again."""
+    out: dict[str, Any] = {}
+    for name, one in here.items():
+        other = there[name]
+        if isinstance(one, str) or isinstance(other, str):
+            out["error"] = f"{name}: {one if isinstance(one, str) else other}"
+        else:
+            out[name] = {"largest_gap_nats": round(max(abs(a - b) for a, b in zip(one, other, strict=True)), 6)}
+    return out
 
 
 def pack(out: Path, *, tokenizer: str, count: int = 1024) -> int:

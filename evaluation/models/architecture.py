@@ -167,9 +167,11 @@ def _mlp(config: Any, blocks: nn.ModuleList, *, width: int, model_class: str) ->
 
 def _base_and_head(model: Any) -> tuple[nn.Module, nn.Module]:
     """The module that turns ids into hidden states, and the one that turns those into logits."""
-    base = getattr(model, "base_model", None)
+    base: Any = getattr(model, "base_model", None)
     head = model.get_output_embeddings() if hasattr(model, "get_output_embeddings") else None
-    if base is model and head is not None:  # its class names its base otherwise than it calls it (Llama 4)
+    if (
+        base is not None and base is model and head is not None
+    ):  # its class names its base otherwise than it calls it (Llama 4)
         embedding = model.get_input_embeddings()
         base = next((child for child in model.children() if embedding in set(child.modules())), None)
     if base is None or base is model or head is None:

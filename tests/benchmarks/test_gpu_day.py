@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,25 @@ def test_a_section_on_the_cpu_is_written_as_it_goes_and_resumed(pack: Path, tmp_
     assert repeat["generation"]["tokens"] and "error" not in repeat["factors"]
     with pytest.raises(SystemExit, match="holds another measurement"):
         measure("gpt2-xl", out, pack, "--cases", "3")
+
+
+def test_without_peft_lora_alone_is_missing_and_is_done_again(
+    pack: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gpu_day, "SHAPES", {"gpt2-xl": gpu_day.SHAPES["gpt2-xl"]})
+    monkeypatch.setitem(sys.modules, "peft", None)
+    step = measure("correctness", tmp_path, pack)["gpt2-xl float32"]
+    assert "lora: the package 'peft' is not installed" in step["error"].replace("MissingPackage: ", "")
+    assert {"rome", "memit", "alphaedit", "ft"} < set(step) and step["ft"]["largest_gap_nats"] == 0
+    monkeypatch.delitem(sys.modules, "peft")
+    step = measure("correctness", tmp_path, pack)["gpt2-xl float32"]
+    assert "error" not in step and step["lora"]["largest_gap_nats"] == 0
+
+
+def test_another_card_has_a_file_of_its_own(pack: Path, tmp_path: Path) -> None:
+    measure("ceilings", tmp_path, pack)
+    with pretended(), pytest.raises(SystemExit, match=r"was begun on another device \(cpu\): name another --out"):
+        measure("ceilings", tmp_path, pack)
 
 
 @pytest.mark.slow

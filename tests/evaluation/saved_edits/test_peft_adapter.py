@@ -17,10 +17,15 @@ from evaluation.inference.generation import PromptToContinue, Sampling, generate
 from evaluation.models.language_model import LM
 from evaluation.saved_edits.peft_adapter import adapter_factors, vllm_rank, write_adapter
 from schemas.core.errors import UserError
+from tests.contracts.test_editors import editor as any_editor
+from tests.contracts.test_editors import every, requests_of
 from tests.support.editors.saved_edits import FACTS, editor
 from tests.support.tiny import make
 
 peft = pytest.importorskip("peft")
+EXACT = {"rome", "r_rome", "memit", "emmet", "alphaedit", "anyedit", "lora", "boost", "mend", "mend_doc", "ultraedit"}
+"""Methods with low-rank edits, as the page on saved edits lists them."""
+
 LOW_RANK = ("rome", "memit", "lora", "emmet", "alphaedit")
 TEXTS = [f.fact_prompt for f in FACTS] + ["Peru is a country. Step 1: Fly to", "The headquarters are in"]
 
@@ -145,3 +150,30 @@ def test_weights_of_both_orientations_need_two_adapters() -> None:
 
 def test_the_rank_that_vllm_is_told() -> None:
     assert [vllm_rank(r) for r in (1, 2, 8, 9, 64, 257, 321, 512, 513)] == [1, 8, 8, 16, 64, 320, 512, 512, None]
+
+
+@every
+def test_every_methods_edit_is_equal_in_peft_or_refused(method: str, tmp_path: Path) -> None:
+    lm = make("llama", max_position_embeddings=512)
+    (tmp_path / "method").mkdir()
+    edit = any_editor(method, lm, tmp_path / "method").edit(requests_of(method)[:2])
+    low = bool(edit.deltas) and all(isinstance(delta, LowRankDelta) for delta in edit.deltas or ())
+    assert low is (method in EXACT)
+    if not low:
+        with pytest.raises(
+            UserError, match="no low-rank adapter can hold|switched on prompt by prompt|changes no weight"
+        ):
+            write_adapter(lm, edit.deltas or (), tmp_path)
+        return
+    write_adapter(lm, edit.deltas or (), tmp_path)
+    other, plain = loaded(lm, tmp_path), logits(lm.model, lm)
+    with edit.on(lm):
+        ours = logits(lm.model, lm)
+    assert (ours - plain).abs().max() > 1e-5, "the edit is felt"
+    assert (logits(other, lm) - ours).abs().max() < 1e-4
+    texts = generate(lm, [PromptToContinue(t, 0) for t in TEXTS], edits=[edit.deltas or ()], sampling=Sampling(8))
+    for text, value in zip(TEXTS, texts, strict=True):
+        ids = lm.tokenizer(text, return_tensors="pt")["input_ids"]
+        options = {"max_new_tokens": 8, "do_sample": False, "eos_token_id": lm.tokenizer.eos_token_id}
+        written = other.generate(input_ids=ids, attention_mask=torch.ones_like(ids), pad_token_id=1, **options)
+        assert written[0, ids.shape[1] :].tolist()[: len(value.ids)] == list(value.ids)

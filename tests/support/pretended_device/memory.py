@@ -58,7 +58,7 @@ class Memory:
         self._blocks: dict[int, _Block] = {}
 
     def device_of(self, tensor: Tensor) -> torch.device:
-        """Where a tensor lies; those of no storage of their own (meta) say it themselves, packed ones lie on the CPU."""
+        """Where a tensor lies; those without a storage (meta) say it themselves, packed ones lie on the CPU."""
         if tensor.layout is torch._mkldnn:  # type: ignore[attr-defined]
             return CPU
         block = self._blocks.get(tensor.untyped_storage()._cdata)
