@@ -6,6 +6,8 @@ On a GPU the host prepares passes and launches them; what it needs for that boun
 decoder, its head and the softmax are replaced by ready zeros, and each case has its own 12 script prompts with two
 targets and its own rank-one edit. ``each_anew`` tokenises every prompt with every target by itself, as a run of one
 method would without a memory; ``first_method`` fills the memory in batches; ``further_method`` finds all of it there.
+``tokenizer_alone`` is the tokenizer's own work on each prompt with each target, in one batch and with nothing read of
+it: the floor of what comes on top of ``further_method`` where prompts are new.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ def main(cases: int = CASES) -> dict[str, Any]:
     from evaluation.inference.batching import TokenBudget
     from evaluation.models.encoding_memory import EncodingMemory
     from evaluation.models.language_model import LM
+    from schemas.probes import ScoreProbe
 
     lm = LM.load("embedded", device="cpu")
     work = _work(lm, cases)
@@ -45,6 +48,11 @@ def main(cases: int = CASES) -> dict[str, Any]:
             seconds["first_method"].append(_spent(lambda: scorer.score(work)))
             seconds["further_method"].append(_spent(lambda: scorer.score(work)))
     fastest = {name: round(1e3 * min(values) / cases, 2) for name, values in seconds.items()}
+    texts = [
+        p.prompt + p.separator + t for one in work for p in one.probes if isinstance(p, ScoreProbe) for t in p.targets
+    ]
+    batch = lm.tokenizer.backend_tokenizer.encode_batch
+    fastest["tokenizer_alone"] = round(1e3 * min(_spent(lambda: batch(texts)) for _ in range(ROUNDS)) / cases, 2)
     lengths = [len(lm.tokenizer(probe.prompt)["input_ids"]) for one in work for probe in one.probes]
     return {
         "what": f"{cases} cases of 12 script prompts with two targets, a rank-one edit each; passes cost nothing",

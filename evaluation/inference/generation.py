@@ -23,6 +23,7 @@ from evaluation.inference.prefix_cache import Prefix, can_share, read_prefix
 from evaluation.inference.stopping import StopCheck, TextEnding
 from evaluation.inference.token_tree import additive_mask, takes_masks
 from evaluation.models.device_memory import least_free_bytes
+from evaluation.models.tiled_weights import tiled_products
 from evaluation.models.transfers import send
 from schemas.core.errors import UserError
 from schemas.probes import ThoughtAsked
@@ -118,7 +119,8 @@ def generate(
     def run(batch: list[tuple[PromptToContinue, tuple[int, ...]]]) -> list[Continuation]:
         return _GenerationBatch(lm, per_row, batch, sampling).run()
 
-    return in_batches(jobs, lambda job: len(job[1]) + sampling.longest, run, budget or writing_budget(lm))
+    with tiled_products(lm):
+        return in_batches(jobs, lambda job: len(job[1]) + sampling.longest, run, budget or writing_budget(lm))
 
 
 def writing_budget(lm: LM) -> TokenBudget:
