@@ -94,7 +94,8 @@ def killed(kills: int, folder: Path, methods: list[str], edits: int, seed: int) 
     want, total, out, shots = lines(folder / "whole"), edits_made(folder / "whole"), folder / "killed", 0
     draw = random.Random(seed)
     while True:
-        child, aim = begin(out), edits_made(out) + draw.randint(0, 2 * total // (kills + 1))
+        made = edits_made(out)
+        child, aim = begin(out), made + draw.randint(0, max(1, (total - made) // (kills - shots + 1)))
         while shots < kills and edits_made(out) < min(aim, total - 2):
             time.sleep(0.002)
         if shots < kills:

@@ -49,5 +49,3 @@ def test_tables_of_runs(tmp_path: Path) -> None:
 def test_the_report_shows_them(tmp_path: Path) -> None:
     page = write_report([run(tmp_path)], out=tmp_path / "r").files[0].read_text("utf-8")
     assert "<h3>The model itself</h3>" in page and "over unedited" in page
-    single = write_report([run(tmp_path / "b", regime="single")], out=tmp_path / "s").files[0].read_text("utf-8")
-    assert "The model itself" not in single
