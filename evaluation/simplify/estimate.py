@@ -35,13 +35,14 @@ def estimate_calls_of(
         None where no strategy asks a model. Its ``cost`` is None where a price is not known.
 
     Raises:
-        UserError: what a model needs is missing.
+        UserError: what a model needs is missing, or a strategy cannot simplify these documents.
     """
     strategies = {one.identity: one for method in methods if method.simplify for one in [method.simplify.made()]}
     documents = [case.document for case in cases if isinstance(case, DocumentCase)]
     store = cache or Cache(cache_dir())
     estimates = []
     for strategy in strategies.values():
+        strategy.check(documents)
         missing = [document for document in documents if kept_statements(strategy, document, store) is None]
         if (estimate := strategy.estimate(missing)) is not None:
             estimates.append(estimate)

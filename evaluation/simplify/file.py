@@ -65,7 +65,7 @@ class FileStatements(Simplifier):
         return self._read.texts.get(plain_words(document.text))
 
     def check(self, documents: Sequence[Document]) -> None:
-        """Refuse a file of other documents: those would be left unedited without a word."""
+        """Refuse a file of other documents, or of none's statements: all would be left unedited without a word."""
         lost = [document.key for document in documents if self._key(document) is None]
         if lost:
             raise UserError(
@@ -73,6 +73,12 @@ class FileStatements(Simplifier):
                 f"such as '{lost[0]}'",
                 where=str(self.params.file),
                 fix="name the file that was made of these documents",
+            )
+        if documents and not self._read.by_document:
+            raise UserError(
+                "the simplification file holds no statement",
+                where=str(self.params.file),
+                fix="name one that was made of the documents, such as mulfe_test.json.lmqg_ner",
             )
 
     def simplify(self, document: Document) -> Iterable[SimplifiedFact]:

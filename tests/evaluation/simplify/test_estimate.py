@@ -55,6 +55,12 @@ def test_no_model_is_asked_by_rules(tmp_path: Path) -> None:
     assert estimate_calls_of([rules], CASES, Cache(tmp_path)) is None
 
 
+def test_what_a_run_would_refuse_is_refused_before_it(tmp_path: Path) -> None:
+    rules = SimpleNamespace(simplify=SimplifyChoice.model_validate("stated"))
+    with pytest.raises(UserError, match="none of the 6 documents says what it states"):
+        estimate_calls_of([rules], CASES, Cache(tmp_path))
+
+
 def test_kept_statements_are_not_asked_for_again(tmp_path: Path) -> None:
     cache = Cache(tmp_path / "cache")
     with ScriptedServer(lambda payload: '{"pairs": []}') as server:

@@ -56,6 +56,16 @@ def test_a_file_of_other_documents_and_none_at_all_are_refused(path: Path) -> No
         _ = reader(path.with_name("none")).identity
 
 
+def test_a_file_of_the_documents_without_statements_is_refused(path: Path) -> None:
+    """The published documents themselves, named instead of one of their simplifications: nothing would be edited."""
+    rows = json.loads(path.read_text(encoding="utf-8"))
+    del rows[0]["simplification"]
+    bare = path.with_name("documents.json")
+    bare.write_text(json.dumps(rows), encoding="utf-8")
+    with pytest.raises(UserError, match="the simplification file holds no statement"):
+        reader(bare).check([BRIDGE])
+
+
 def test_another_file_is_another_identity(path: Path) -> None:
     first = reader(path).identity
     path.write_text(path.read_text(encoding="utf-8").replace("1931", "1932"), encoding="utf-8")
