@@ -40,7 +40,7 @@ class Tiles:
 
     def __init__(self, *, turned: bool, kept: bool) -> None:
         self.turned, self.kept = turned, kept
-        self._source: _Source | None = None
+        self._source: _TiledWeight | None = None
         self._copies: dict[bool, Tensor] = {}
 
     def product(self, states: Tensor, weight: Tensor, bias: Tensor | None = None, *, back: bool = False) -> Tensor:
@@ -63,10 +63,10 @@ class Tiles:
         if not self.kept or (self._source is not None and self._source.is_still(weight, thorough=thorough)):
             return
         self._copies = {}
-        self._source = _Source(weight, weight.detach(), weight._version, float(weight.detach().sum()))
+        self._source = _TiledWeight(weight, weight.detach(), weight._version, float(weight.detach().sum()))
 
 
-class _Source(NamedTuple):
+class _TiledWeight(NamedTuple):
     """What copies were made of: a weight, the memory that it had, its version and the sum of its entries."""
 
     weight: Tensor
