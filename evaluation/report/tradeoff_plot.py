@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from evaluation.analysis.comparison import Comparison
-from evaluation.metrics.base import Metric, Role, metric_of
+from evaluation.metrics.base import Metric, Role
 from evaluation.report.formatting import mean_with_interval
 
 WIDTH, HEIGHT = 560, 420
@@ -53,10 +53,14 @@ class TradeoffPlot(NamedTuple):
 
 def tradeoff_plot(table: Comparison, metrics: Sequence[Metric]) -> TradeoffPlot | None:
     """The plane of S-ES over S-NS (else ES over NS, or EM over specificity); None where no editor has both."""
-    for locality, efficacy in _PAIRS:
-        right, up = metric_of(metrics, locality), metric_of(metrics, efficacy)
-        if right is None or up is None:
-            continue
+    pairs = [
+        (right, up)
+        for locality, efficacy in _PAIRS
+        for right in metrics
+        for up in metrics
+        if right.role == locality and up.role == efficacy
+    ]
+    for right, up in pairs:
         both = (right.name, up.name)
         rows = [r for r in table.rows if all(r.summaries[name].mean is not None for name in both)]
         if rows:
