@@ -10,7 +10,7 @@ split      1,000 cases: the first 10 counterfactual cases of `mini` in the order
            990 facts of CounterFact (flat files; none of their texts is committed), drawn by a seed, one a subject,
            without subjects of the ten
 figures    of every method at every length: ES, PS, NS, S-ES, S-NS, S-ES-gen, perplexity of general texts, norms,
-           seconds and memory an edit; edits a second, and where time or memory grows; into results/editing/sequences.json
+           seconds and memory an edit; edits a second, and where time or memory grows (results/editing/sequences.json)
 
 The order is `scripts_first`: the ten cases with scripts are edits 1 to 10, and are asked at every length. Of longer
 lengths a sample of 40 is asked: these ten and 30 drawn from the others. Processor seconds bear other load better than
