@@ -69,9 +69,12 @@ class Snapshots:
     def keep(self, chain: EditChain, step: SequenceStep) -> None:
         """Write one, where this number of edits is one to be kept; older ones that need not stay are deleted.
 
-        A full disk does not end the run: it is said, and the sequence goes on without.
+        None is written where the newest edit failed: it is tried again when the sequence goes on. A full disk does not
+        end the run: it is said, and the sequence goes on without.
         """
-        if self._folder is None or not self._every or (step.after not in self._lengths and step.after % self._every):
+        if self._folder is None or not self._every or step.error is not None:
+            return
+        if step.after not in self._lengths and step.after % self._every:
             return
         tensors: dict[str, Tensor] = {}
         try:
