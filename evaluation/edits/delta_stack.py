@@ -64,6 +64,7 @@ class DeltaStack:
     changes of one module the newest holds.
 
     Example:
+        >>> from evaluation.edits.weight_deltas import DenseDelta
         >>> model = nn.Sequential(nn.Linear(2, 2, bias=False))
         >>> before = model[0].weight.clone()
         >>> with DeltaStack(model) as weights:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from curation.export.dataset_card import hub_licence
 from curation.export.hub import CARD, HubUpload
+from curation.files.atomic import write_text
 from evaluation.analysis.comparison import compare, score_run
 from evaluation.analysis.exports.run_tables import TABLES, write_run_tables
 from evaluation.report.formatting import mean_with_interval
@@ -27,7 +28,7 @@ def results_files(runs: Sequence[Run], folder: Path) -> list[HubUpload]:
     """
     write_run_tables(runs, folder)
     card = folder / CARD
-    card.write_text(results_card(runs), encoding="utf-8")
+    write_text(card, results_card(runs), "the card")
     return [HubUpload(path.name, path) for path in [card, *(folder / f"{name}.parquet" for name in TABLES)]]
 
 
