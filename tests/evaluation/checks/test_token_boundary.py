@@ -135,5 +135,8 @@ def test_refusals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "empty").mkdir()
     for name in ("empty", "absent"):
         check = TokenBoundary(model=str(tmp_path / name))
-        with filled(tmp_path / f"{name}.duckdb") as store, pytest.raises(ModelError, match=r"cannot be|no readable"):
+        with (
+            filled(tmp_path / f"{name}.duckdb") as store,
+            pytest.raises(ModelError, match="cannot be|no readable|no such folder"),
+        ):
             run_check(store, check)

@@ -202,11 +202,13 @@ def test_what_the_unedited_model_computes_below_an_edit_is_kept(tmp_path: Path) 
     assert engine.scorer.kept.layers == {1}
     passes: list[int] = []
     hook = lm.projection(0).register_forward_hook(lambda *a: passes.append(1))  # a block passed over does not run it
-    run(lm, tmp_path / "again", names=["none", "ft"], engine=engine)
+    run(lm, tmp_path / "again", names=["none"], engine=engine)
+    unedited = len(passes)
+    run(lm, tmp_path / "both", names=["none", "ft"], engine=engine)
     hook.remove()
-    reads = len(passes)
+    reads = len(passes) - unedited
     assert engine.scorer.kept.get(1, next(iter_trees(engine))) is not None
-    assert reads == 2, "the baseline's pass and the training's one; scoring of the edits starts at layer 1"
+    assert unedited and reads == unedited + 1, "the baseline's and the training's one; edits are scored from layer 1 on"
 
 
 def iter_trees(engine: FastEngine) -> Any:
