@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from curation.stats.bootstrap import Resampling
 from curation.stats.bounded import PairedItem
 from curation.stats.intervals import Interval, mean_interval
+from evaluation.analysis.sequences.asked import asked_cases
 from evaluation.analysis.two_way_intervals import TwoWayInterval, paired_items, score_difference, two_way_intervals
 from evaluation.editors.baselines import NULL_METHODS
 from evaluation.metrics import METRICS
@@ -144,9 +145,10 @@ def compare(
 ) -> list[Comparison]:
     """Tables over all cases and, where there are several kinds of edit, over each kind.
 
-    With ``resampling``, rows also have the two-way clustered intervals.
+    With ``resampling``, rows also have the two-way clustered intervals. Cases that are edited and never asked are in
+    no table.
     """
-    cases = all_cases_by_key(run)
+    cases = asked_cases(run)
     kinds = list(dict.fromkeys(c.group for c in cases.values()))
     groups: dict[str, list[str]] = {ALL: list(cases)}
     if len(kinds) > 1:

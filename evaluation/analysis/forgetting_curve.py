@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from curation.stats.bounded import clustered_interval
 from curation.stats.intervals import Interval
+from evaluation.analysis.sequences.asked import sequence_choice
 from evaluation.analysis.two_way_intervals import score_difference
 from evaluation.metrics.base import Metric, Normalisation, scale_of, scored_items
 from evaluation.regimes.config import RegimeChoice
@@ -81,13 +82,6 @@ def forgetting_points(run: Run, metrics: Sequence[Metric], normalisation: Normal
             values = _values(cases, before, units, metric, normalisation)
             out += _curve(editor.label, metric, whole, values)
     return out
-
-
-def sequence_choice(run: Run) -> RegimeChoice:
-    """How the run's sequences were asked; of runs of several regimes, one without a sample."""
-    stored = run.about.get("config", {}).get("regime", {})
-    name = stored.get("name") if isinstance(stored, dict) else stored
-    return RegimeChoice.model_validate(stored if name == "sequential" else "sequential")
 
 
 def sequence_units(units: Iterable[CaseResult], cases: Sequence[AnyCase]) -> list[CaseResult]:

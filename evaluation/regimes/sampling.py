@@ -36,5 +36,15 @@ def sampled_positions(cases: Sequence[AnyCase], length: int, sample: int | None)
     return sorted(ranked[:sample])
 
 
+def lengths_reached(cases: Sequence[object], sizes: Sequence[int]) -> set[int]:
+    """Lengths that there are cases for; all cases, where there are fewer than the smallest length."""
+    return {n for n in sizes if n <= len(cases)} or {len(cases)}
+
+
+def asked_positions(cases: Sequence[AnyCase], sizes: Sequence[int], sample: int | None) -> set[int]:
+    """Positions, from 1, of the cases that are asked at one length or more."""
+    return {p for n in lengths_reached(cases, sizes) for p in sampled_positions(cases, n, sample)}
+
+
 def _rank(case: AnyCase) -> tuple[bool, int, str]:
     return not has_scripts(case), seed(case.key, "asked"), case.key

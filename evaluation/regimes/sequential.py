@@ -14,7 +14,7 @@ from evaluation.engines.base import Job, JobResult, case_error, plain
 from evaluation.engines.peak_memory import PeakMemory
 from evaluation.regimes.base import Missing, Regime, RegimeContext, WorkUnit, ask_under, edits_digests
 from evaluation.regimes.edit_chain import EditChain
-from evaluation.regimes.sampling import sampled_positions
+from evaluation.regimes.sampling import asked_positions, lengths_reached, sampled_positions
 from evaluation.regimes.sequence_log import EditEntry, SequenceLog, described_state
 from evaluation.regimes.snapshots import SequenceStep, Snapshots
 from schemas.cases import AnyCase
@@ -32,7 +32,7 @@ class SequentialRegime(Regime):
         """
         lengths, sample = self._lengths(cases), self.choice.sample
         last, now = max(lengths, default=0), self.choice.score in ("immediate", "both")
-        at_once = {p for n in lengths for p in sampled_positions(cases, n, sample)} if now else set()
+        at_once = asked_positions(cases, self.choice.sizes, sample) if now else set()
         digests = edits_digests(cases[:last])
         out: list[WorkUnit] = []
         for n in range(1, last + 1):
@@ -49,8 +49,7 @@ class SequentialRegime(Regime):
         return super().leaders([unit for unit in units if unit.after in lengths], cases)
 
     def _lengths(self, cases: Sequence[AnyCase]) -> set[int]:
-        """Lengths that there are cases for; all cases, where there are fewer than the smallest length."""
-        return {n for n in self.choice.sizes if n <= len(cases)} or {len(cases)}
+        return lengths_reached(cases, self.choice.sizes)
 
     def run(
         self, units: Sequence[WorkUnit], missing: Missing, context: RegimeContext

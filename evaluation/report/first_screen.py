@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from evaluation.analysis.comparison import Comparison
+from evaluation.analysis.sequences.asked import edits_made
 from evaluation.analysis.text_ratings import ranked_aspects
 from evaluation.analysis.written.all_answers import (
     AnsweredQuestion,
@@ -70,10 +71,12 @@ def first_screen(part: ReportSection, answers: Sequence[AnsweredQuestion]) -> Fi
     methods = [r.label for r in table.rows if not r.baseline]
     names = ", ".join(methods) or "no method"
     model, split = narrative.model_name(str(run.about["model"])), run.about["split"]
+    made = edits_made(run)
+    asked = f"; {table.cases:,} of them were asked" if table.cases < made else ""
     edited = (
-        f"{counted(table.cases, run.split.type)}{f' ({kinds})' if kinds else ''} of the split {split} "
-        f"{'was' if table.cases == 1 else 'were'} edited in {model} with {names}; "
-        f"{_regimes(run)}. \u201c{run.baseline.label}\u201d is the "
+        f"{counted(made, run.split.type)}{f' ({kinds})' if kinds and not asked else ''} of the split {split} "
+        f"{'was' if made == 1 else 'were'} edited in {model} with {names}; "
+        f"{_regimes(run)}{asked}. \u201c{run.baseline.label}\u201d is the "
         "model without an edit."
     )
     return FirstScreen(edited, _example(part), tuple(_findings(part, answers)))

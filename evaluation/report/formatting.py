@@ -284,10 +284,10 @@ def holds_many_edits(table: Comparison) -> bool:
 def group_title(table: Comparison) -> str:
     """A table's heading."""
     if table.group == "all":
-        return f"All cases ({table.cases})"
+        return f"All cases ({table.cases:,})"
     if table.kind == "fact":
-        return f"{table.group.capitalize()} changes ({table.cases})"
-    return f"{table.kind.capitalize()}s: {table.group} ({table.cases})"
+        return f"{table.group.capitalize()} changes ({table.cases:,})"
+    return f"{table.kind.capitalize()}s: {table.group} ({table.cases:,})"
 
 
 def by_case(scores: Scores) -> list[dict[str, Any]]:

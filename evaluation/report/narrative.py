@@ -12,6 +12,7 @@ from curation.stats.bounded import difference_interval
 from curation.stats.intervals import Interval, not_excluded
 from evaluation.analysis.comparison import Comparison, Ranking, Scores, mean_before_and_after
 from evaluation.analysis.pairwise_tests import PairwiseTest
+from evaluation.analysis.sequences.asked import edits_made
 from evaluation.judge.model_families import family_conflicts
 from evaluation.metrics.base import NORMALISATIONS, Metric, metric_of
 from evaluation.regimes.config import ALONE, regime_title
@@ -251,9 +252,15 @@ def _describe_run(run: Run, table: Comparison) -> list[str]:
             )
     if not run.about.get("finished"):
         out.append("The run is not finished: these are the figures so far.")
-    if table.cases < run.about["split_cases"]:
+    made = edits_made(run)
+    if table.cases < made:
         out.append(
-            f"{table.cases:,} of the split's {counted(run.about['split_cases'], 'case')} were used, in an "
+            f"{counted(made, 'edit')} were made; {table.cases:,} of their cases were asked, those that the "
+            "lengths and the sample of the sequence name."
+        )
+    if made < run.about["split_cases"]:
+        out.append(
+            f"{made:,} of the split's {counted(run.about['split_cases'], 'case')} were used, in an "
             "order drawn from the "
             "split's digest."
         )

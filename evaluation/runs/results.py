@@ -59,13 +59,19 @@ class EditorFolder(NamedTuple):
         return validate(RunManifest, read_json(path), where=str(path))
 
     def results(self) -> dict[str, CaseResult]:
-        """Finished cases so far; of a case asked at several numbers of edits the one with most edits in the model."""
+        """Finished cases so far; of a case asked at several numbers of edits the one with most edits in the model.
+
+        What is known of the edit itself stands where the case was asked right after it, and is taken from there.
+        """
         by_case: dict[str, CaseResult] = {}
+        own: dict[str, CaseResult] = {}
         for result in self.units().values():
             before = by_case.get(result.case)
             if before is None or (result.after or 0) >= (before.after or 0):
                 by_case[result.case] = result
-        return by_case
+            if result.position is not None and result.position == result.after:
+                own[result.case] = result
+        return {case: _with_own_edit(result, own.get(case)) for case, result in by_case.items()}
 
     def units(self) -> dict[str, CaseResult]:
         """Finished units of work so far; readable while the run goes on."""
@@ -73,6 +79,14 @@ class EditorFolder(NamedTuple):
             return {}
         with Journal(self.journal) as journal:
             return {k: validate(CaseResult, v, where=f"{self.journal}, case {k}") for k, v in journal.items()}
+
+
+def _with_own_edit(result: CaseResult, own: CaseResult | None) -> CaseResult:
+    """A case asked again in a sequence, with the seconds of its edit and whether that diverged."""
+    if own is None or own.position != result.position or result.position == result.after:
+        return result
+    diverged = {"blow_up": own.notes["blow_up"]} if "blow_up" in own.notes else {}
+    return result.model_copy(update={"seconds_edit": own.seconds_edit, "notes": {**result.notes, **diverged}})
 
 
 class EditorRun(NamedTuple):

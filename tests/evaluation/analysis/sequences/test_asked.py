@@ -1,0 +1,55 @@
+"""A sequence that asks fewer cases than it edits: nothing is left to run, and the edit's own seconds are kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaluation.analysis.comparison import compare, score_run
+from evaluation.analysis.sequences.asked import asked_cases, edits_made
+from evaluation.report.first_screen import first_screen
+from evaluation.report.narrative import _describe_run
+from evaluation.report.sections import make_section
+from evaluation.runs.plan import load_metrics
+from evaluation.runs.results import Run, load_run
+from tests.support.report.fading import run
+
+SAMPLED = {"name": "sequential", "size": [1, 4], "sample": 2}
+SHORT = {"name": "sequential", "size": [1, 2]}
+
+
+def _table(found: Run) -> Any:
+    metrics = load_metrics(["es"])
+    return compare(found, score_run(found, metrics, "mean"), metrics)[0]
+
+
+@pytest.mark.parametrize(
+    ("regime", "asked", "made"),
+    [(SAMPLED, 3, 4), (SHORT, 2, 2), ({**SAMPLED, "size": 4}, 2, 4), ("single", 4, 4)],
+)
+def test_what_is_never_asked_is_not_waited_for(tmp_path: Path, regime: Any, asked: int, made: int) -> None:
+    found = load_run(run(tmp_path, regime=regime))
+    table = _table(found)
+    assert len(asked_cases(found)) == table.cases == asked
+    assert edits_made(found) == made
+    assert [row.pending for row in table.rows] == [0, 0]
+    text = " ".join(_describe_run(found, table))
+    assert "not yet run" not in text and (f"{made} edits were made; {table.cases}" in text) == (table.cases < made)
+    edited = first_screen(make_section(found, None, None), ()).edited
+    assert edited.startswith(f"{made} facts of the split")
+    assert (f"{table.cases} of them were asked" in edited) == (table.cases < made)
+
+
+def test_seconds_of_an_edit_come_from_where_it_was_made(tmp_path: Path) -> None:
+    found = load_run(run(tmp_path))
+    assert found.editors[1].folder is not None
+    units = found.editors[1].folder.units().values()
+    own = {u.case: u for u in units if u.position == u.after}
+    again = {u.case: u for u in units if u.after == 4 and u.position != 4}
+    assert len(again) == 3 and all(u.seconds_edit == 0 for u in again.values())
+    assert all(own[case].seconds_edit > 0 for case in again)
+    for case, result in found.editors[1].results.items():
+        assert result.seconds_edit == own[case].seconds_edit and result.after == 4
+        assert result.answers == (again.get(case) or own[case]).answers, "only what belongs to the edit is taken over"
