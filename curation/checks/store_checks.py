@@ -7,7 +7,7 @@ here stands only in which order those that are shipped run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -221,6 +221,7 @@ def run_check(
     around: CheckContext | None = None,
     again: bool = False,
     limit: int | None = None,
+    among: Collection[str] | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> CheckOutcome:
     """Judge what is due, batch by batch; each batch's verdicts are in the store before the next one begins.
@@ -231,10 +232,11 @@ def run_check(
         around: Shared by several checks of one run, so that facts are read once.
         again: Also judge what has a verdict; the new one replaces it.
         limit: Only so many items.
+        among: Only items with these ids.
         on_progress: Called with (done, due) after every batch.
     """
     around = around or CheckContext(store)
-    ids = due(store, check, again=again)[:limit]
+    ids = [item for item in due(store, check, again=again) if among is None or item in among][:limit]
     labels: dict[str, int] = {}
     left = done = 0
     for start in range(0, len(ids), check.batch):

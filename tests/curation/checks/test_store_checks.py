@@ -69,6 +69,14 @@ def test_limit(store: Store) -> None:
     assert run_check(store, Length(), limit=3).due == 3 and len(due(store, Length())) == 2
 
 
+def test_only_among_the_items_that_are_named(store: Store) -> None:
+    wanted = {peru_fact("f/3").id, peru_fact("f/1").id, "not in this store"}
+    assert run_check(store, Length(), among=wanted).due == 2
+    assert {verdict.item_id for verdict in store.verdicts()} == wanted - {"not in this store"}
+    assert run_check(store, Length(), among=wanted).due == 0 and run_check(store, Length(), among=set()).due == 0
+    assert run_check(store, Length()).due == 3, "the others stay due"
+
+
 def test_objects_of_a_relation_once_each(store: Store) -> None:
     store.put([peru_fact("f/x", old=Object(text="LIMA"), new=Object(text="Quito"))])
     assert [o.text for o in CheckContext(store).objects["P36"]] == ["Lima", "Oslo", "Quito"]
