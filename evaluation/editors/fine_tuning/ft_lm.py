@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
@@ -58,7 +58,9 @@ class LanguageModelFineTuning(WeightTraining):
 
     def training(self, requests: Sequence[EditRequest]) -> Training:
         """Training on the requests' texts."""
-        return partial(_train, texts=tuple(map(statement, requests)), params=self.params)
+        texts = tuple(map(statement, requests))
+        cut = self._cut.note(texts) if self.params.pack is None else {}
+        return partial(_train, texts=texts, params=self.params, cut=cut)
 
 
 def _train(
@@ -67,6 +69,7 @@ def _train(
     *,
     texts: Sequence[str],
     params: LanguageModelFineTuning.Params,
+    cut: Mapping[str, int],
 ) -> dict[str, Any]:
     """Train in place; what is told of it."""
     rows = token_rows(lm, texts, pack=params.pack)
@@ -90,7 +93,7 @@ def _train(
         loss = sum(losses) / len(losses)
         if losses[-1] < params.stop_below:
             break
-    return {"loss": loss, "steps": steps, "rows": len(rows), "tokens": sum(map(len, rows))}
+    return {"loss": loss, "steps": steps, "rows": len(rows), "tokens": sum(map(len, rows)), **cut}
 
 
 def token_rows(lm: LM, texts: Sequence[str], *, pack: int | None = None) -> list[tuple[int, ...]]:

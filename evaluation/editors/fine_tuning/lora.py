@@ -5,14 +5,17 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import torch
 from pydantic import Field, field_validator
 from torch import Tensor, nn
 
+from curation.files.artifact_cache import Cache
 from evaluation.editors.base import Editor, check_requests
 from evaluation.editors.fine_tuning.adapter_training import AdapterStart, AdapterTraining, TrainedAdapters
+from evaluation.editors.fine_tuning.long_texts import CutTexts
 from evaluation.edits.edit import Edit, WeightEdit
 from evaluation.edits.weight_deltas import LowRankDelta
 from evaluation.inference.batching import TokenBudget, default_budget, in_batches
@@ -88,6 +91,10 @@ class Lora(Editor):
 
     params: Params
 
+    def __init__(self, params: Any, lm: LM, cache: Cache) -> None:
+        super().__init__(params, lm, cache)
+        self._cut = CutTexts(self.name, lm)
+
     @classmethod
     def layers_of(cls, params: Params) -> tuple[int, ...]:
         """The layers of its options."""
@@ -124,7 +131,8 @@ class Lora(Editor):
             deltas = tuple(_delta(name, adapter, lm.device) for name, adapter in adapters.items())
         sizes = self._norms([lm.model.get_parameter(d.weight) for d in deltas])
         ratio = max(d.norm() / size for d, size in zip(deltas, sizes, strict=True))
-        return WeightEdit(deltas, _notes(float(loss.detach()), steps, ratio))
+        cut = self._cut.note(_documents(requests))
+        return WeightEdit(deltas, {**_notes(float(loss.detach()), steps, ratio), **cut})
 
     def edit_each(self, requests: Sequence[Fact | Document]) -> list[Edit]:
         """Independent edits that train side by side, as many as memory holds; equal to one at a time."""
@@ -136,12 +144,14 @@ class Lora(Editor):
             start = {name: _start(adapter) for name, adapter in adapters.items()}
         sizes = self._norms([self.lm.model.get_parameter(f"{name}.weight") for name in names])
 
-        def train(some: list[EncodedPrompt]) -> list[Edit]:
+        def train(some: list[EncodedPrompt]) -> list[WeightEdit]:
             p = self.params
             training = AdapterTraining(self.lm, some, start, lr=p.lr, weight_decay=p.weight_decay)
             return self._edits(training.run(steps=p.steps, stop_below=p.stop_below), sizes)
 
-        return in_batches(texts, lambda text: len(text.ids), train, self._budget())
+        edits = in_batches(texts, lambda text: len(text.ids), train, self._budget())
+        cuts = [self._cut.note(_documents([request])) for request in requests]
+        return [replace(edit, notes={**edit.notes, **cut}) for edit, cut in zip(edits, cuts, strict=True)]
 
     def _budget(self) -> TokenBudget:
         """Tokens of prompts that train side by side: room for factors with averages, and for what a pass keeps."""
@@ -151,7 +161,7 @@ class Lora(Editor):
         edits = max(1, room // (COPIES * self.bytes_an_edit))
         return TokenBudget(min(passes.tokens, edits * SHORT), minimum=1)
 
-    def _edits(self, adapters: Sequence[TrainedAdapters], sizes: Sequence[float]) -> list[Edit]:
+    def _edits(self, adapters: Sequence[TrainedAdapters], sizes: Sequence[float]) -> list[WeightEdit]:
         """Edits with their notes; norms of all are fetched at once."""
         deltas = [
             tuple(LowRankDelta(f"{name}.weight", *pair) for name, pair in adapter.factors.items())
@@ -163,7 +173,7 @@ class Lora(Editor):
             .reshape(len(deltas), -1)
             .tolist()
         )
-        edits: list[Edit] = []
+        edits: list[WeightEdit] = []
         for adapter, edit_deltas, edit_norms in zip(adapters, deltas, norms, strict=True):
             ratio = max(norm / size for norm, size in zip(edit_norms, sizes, strict=True))
             edits.append(WeightEdit(edit_deltas, _notes(adapter.loss, adapter.steps, ratio)))
@@ -256,6 +266,11 @@ def _encoded(lm: LM, request: Fact | Document) -> EncodedPrompt:
         raise UserError("a document of one token leaves nothing to learn", where=request.key)
     tokens = tuple(ids[: lm.limit] if lm.limit else ids)
     return EncodedPrompt(tokens, 1, 0, False)
+
+
+def _documents(requests: Sequence[Fact | Document]) -> list[str]:
+    """Texts of the requests that are documents."""
+    return [one.text for one in requests if isinstance(one, Document)]
 
 
 def _notes(loss: float, steps: int, ratio: float) -> dict[str, Any]:

@@ -90,7 +90,8 @@ class InContextDistillation(WeightTraining):
                 fix='set simplify = "ner_qg" for it, or soft_weight and hard_weight to 0',
             )
         documents = [one.document if isinstance(one, StatedDocument) else one for one in requests]
-        return partial(_train, documents=documents, stated=[one for one in stated if one], params=self.params)
+        cut = self._cut.note([one.text for one in documents]) if self.params.text_weight else {}
+        return partial(_train, documents=documents, stated=[one for one in stated if one], params=self.params, cut=cut)
 
 
 class _TaughtRow(NamedTuple):
@@ -127,6 +128,7 @@ def _train(
     documents: Sequence[Document],
     stated: Sequence[StatedDocument],
     params: InContextDistillation.Params,
+    cut: Mapping[str, int],
 ) -> dict[str, Any]:
     """Train in place; what is told of it."""
     p = params
@@ -148,7 +150,7 @@ def _train(
         if steps == p.steps:
             break
     counts = {"questions": len(answers), "questions_left_out": questions.left_out}
-    return {**losses, "steps": steps, "tokens": sum(len(row.ids) for row in (*texts, *answers)), **counts}
+    return {**losses, "steps": steps, "tokens": sum(len(row.ids) for row in (*texts, *answers)), **counts, **cut}
 
 
 def _text_rows(lm: LM, documents: Sequence[Document]) -> list[_TaughtRow]:

@@ -19,6 +19,7 @@ from torch import Tensor
 
 from curation.files.artifact_cache import Cache
 from evaluation.editors.base import DIVERGENCE_RATIO, Editor, check_requests
+from evaluation.editors.fine_tuning.long_texts import CutTexts
 from evaluation.edits.edit import Edit, PlainPrompts
 from evaluation.models.device_memory import available_bytes
 from evaluation.models.language_model import LM
@@ -65,6 +66,7 @@ class WeightTraining(Editor):
                 fix='set scope = "blocks" or "mlps"',
             )
         refuse_too_little_memory(self.name, params.weights(lm))
+        self._cut = CutTexts(self.name, lm)
 
     @classmethod
     def layers_of(cls, params: Any) -> tuple[int, ...]:
