@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from curation.loaders import load
 from curation.loaders.base import Problem, Row, read_text
+from curation.loaders.fields import kind_of
 from curation.loaders.formats.native import csv_rows
 from curation.loaders.reading.json_reader import rows
 from schemas.core.config import explain
@@ -120,7 +121,10 @@ def _own_records(path: Path, licence: str) -> Iterator[Document]:
         if unknown := sorted(set(row.data) - set(COLUMNS)):
             raise DataError(f"unknown field '{unknown[0]}'", where=row.where, allowed=", ".join(COLUMNS))
         text = row.data.get("text")
-        if not isinstance(text, str) or not text.strip():
+        if text is not None and not isinstance(text, str):
+            what = f"the field 'text' must be a text, it is {kind_of(text)}"
+            raise DataError(what, where=row.where, fix="write it in quotation marks")
+        if text is None or not text.strip():
             raise DataError("the document is empty", where=row.where, fix="every document needs a text")
         fields = {name: value for name, value in row.data.items() if value not in (None, "")}
         source = {"name": fields.pop("source", path.name), "licence": fields.pop("licence", licence)}
