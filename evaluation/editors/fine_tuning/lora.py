@@ -94,6 +94,7 @@ class Lora(Editor):
     def __init__(self, params: Any, lm: LM, cache: Cache) -> None:
         super().__init__(params, lm, cache)
         self._cut = CutTexts(self.name, lm)
+        self._names()  # maps and layers that there are not are refused before any edit
 
     @classmethod
     def layers_of(cls, params: Params) -> tuple[int, ...]:

@@ -14,10 +14,14 @@ from evaluation.edits.weight_deltas import LowRankDelta
 from evaluation.inference.passes import logits_at
 from evaluation.models.language_model import LM
 from schemas.core.errors import ModelError, UserError
+from schemas.documents.document import Document
 from schemas.facts import Fact
 from tests.evaluation.editors.fine_tuning.test_ft_m import NORWAY, loss_of
+from tests.support.documents.records import make_document
 from tests.support.facts import peru_fact
 from tests.support.tiny import make, replace_everywhere, tokenizer
+
+TRAM = make_document("d/tram", "Line 9 runs to Rovo.", entity=None)
 
 
 def state(lm: LM) -> tuple[Any, ...]:
@@ -57,14 +61,55 @@ def test_layers_modules_and_scaling(cache: Cache) -> None:
     assert not torch.equal(other.deltas[0].matrix(), edit.deltas[0].matrix())  # type: ignore[index]
 
 
-def test_refusals(cache: Cache) -> None:
+def test_maps_and_layers_that_there_are_not_are_refused_before_any_edit(cache: Cache) -> None:
     lm = make("llama")
     with pytest.raises(UserError, match=r"lora: block 0 has no linear map named nothing; allowed: self_attn.q_proj"):
-        make_editor("lora", lm, cache, {"modules": ("nothing",)}).edit([peru_fact()])
+        make_editor("lora", lm, cache, {"modules": ("nothing",)})
     with pytest.raises(ModelError, match="no layer 9"):
-        make_editor("lora", lm, cache, {"layers": (9,)}).edit([peru_fact()])
+        make_editor("lora", lm, cache, {"layers": (9,)})
     with pytest.raises(UserError, match="layers: name at least one layer"):
         make_editor("lora", lm, cache, {"layers": ()})
+
+
+def plain_loss(lm: LM, document: Document) -> torch.Tensor:
+    """Of a document as a language model: every token after the first, from those before it."""
+    ids = torch.tensor([lm.tokenizer(document.text)["input_ids"]])
+    loss: torch.Tensor = lm.model(input_ids=ids, labels=ids).loss
+    return loss
+
+
+def test_a_document_is_trained_on_as_by_a_plain_loop_all_its_tokens_but_the_first(tiny: LM, cache: Cache) -> None:
+    options = {"rank": 2, "steps": 3, "lr": 1e-2, "stop_below": 0.0}
+    edit = make_editor("lora", tiny, cache, options).edit([TRAM])
+    start = make_editor("lora", tiny, cache, {**options, "stop_below": 1e6}).edit([TRAM])
+    assert start.notes["steps"] == 0 and start.notes["loss"] == pytest.approx(float(plain_loss(tiny, TRAM)), rel=1e-5)
+    twin: Any = make(tiny.name.removeprefix("tiny-"))
+    editor: Any = make_editor("lora", twin, cache, options)
+    with editor._adapters() as adapters, torch.enable_grad():
+        factors = [w for a in adapters.values() for w in (a.lora_A["edit"].weight, a.lora_B["edit"].weight)]
+        optimiser = torch.optim.AdamW(factors, lr=1e-2, weight_decay=0.0)
+        for _ in range(3):
+            optimiser.zero_grad()
+            plain_loss(twin, TRAM).backward()
+            optimiser.step()
+        with torch.no_grad():
+            loss = float(plain_loss(twin, TRAM))
+    assert edit.notes["steps"] == 3 and edit.notes["loss"] == pytest.approx(loss, rel=1e-3)
+    with torch.no_grad(), edit.on(tiny):
+        assert float(plain_loss(tiny, TRAM)) == pytest.approx(loss, rel=1e-3)
+
+
+def test_documents_side_by_side_and_one_without_anything_to_predict(cache: Cache) -> None:
+    lm = make("llama")
+    editor = make_editor("lora", lm, cache, {"rank": 2, "steps": 4, "lr": 1e-2})
+    other = make_document("d/other", "São Tomé is in Peru.", entity=None)
+    for together, document in zip(editor.edit_each([TRAM, other]), (TRAM, other), strict=True):
+        for a, b in zip(together.deltas or (), editor.edit([document]).deltas or (), strict=True):
+            assert (a.matrix() - b.matrix()).norm() < 0.02 * b.matrix().norm(), "AdamW makes whole steps of rounding"
+    other_lm = make("gpt2")
+    one = next(t for t in other_lm.tokenizer.get_vocab() if t.strip() and len(other_lm.encodings.texts([t])[0]) == 1)
+    with pytest.raises(UserError, match="d/one: a document of one token leaves nothing to learn"):
+        make_editor("lora", other_lm, cache).edit([make_document("d/one", one, entity=None)])
 
 
 @pytest.mark.parametrize("when", [0, 2])
