@@ -59,6 +59,13 @@ def restricted(run: Run, like: Run) -> Run:
 def order_in_both(first: ReportSection, second: ReportSection, metric: Metric) -> OrderInBoth:
     """The orders of the methods, null methods aside, over the cases that all methods of both have a value for."""
     labels = [row.label for row in first.tables[0].rows if not row.null]
+    if len(labels) < 2:
+        raise UserError(
+            f"the run has {len(labels)} finished methods to order",
+            where=str(first.run.folder),
+            allowed="two or more, null methods aside",
+            fix="run more methods",
+        )
     means = [[s.scores.means(label, metric.name) for label in labels] for s in (first, second)]
     keys = [k for k in first.run.cases if all(k in by_case for side in means for by_case in side)]
     values = np.array([[[by_case[k] for k in keys] for by_case in side] for side in means])  # (model, method, case)

@@ -52,3 +52,9 @@ def test_a_run_without_a_case_or_a_method_is_refused(tmp_path: Path) -> None:
         benchmark.restricted(second, first)
     with pytest.raises(UserError, match="the run has no case"):
         benchmark.restricted(_run(tmp_path / "c", (0.1, 0.8, 3.0), cases=6), first)
+
+
+def test_one_method_is_no_order(tmp_path: Path) -> None:
+    run = _run(tmp_path / "a", (0.1,))
+    with pytest.raises(UserError, match="the run has 1 finished methods to order"):
+        list(benchmark.parts(run, run))
