@@ -9,6 +9,7 @@ from typing import ClassVar, NamedTuple
 
 from curation.files.checksums import remembered_sha256
 from curation.loaders import load
+from curation.loaders.base import Problem
 from evaluation.simplify.base import Simplifier
 from schemas.core.config import Options
 from schemas.core.errors import UserError
@@ -17,10 +18,11 @@ from schemas.documents.simplified import SimplifiedFact
 
 
 class _Statements(NamedTuple):
-    """Statements by document, and the keys of the file's documents by their words."""
+    """Statements by document, the keys of the file's documents by their words, and its first record of no use."""
 
     by_document: Mapping[str, tuple[SimplifiedFact, ...]]
     texts: Mapping[str, str]
+    unusable: Problem | None
 
 
 class FileStatements(Simplifier):
@@ -58,6 +60,7 @@ class FileStatements(Simplifier):
         return _Statements(
             {key: tuple(some) for key, some in by_document.items()},
             {plain_words(document.text): document.key for document in loaded.documents},
+            next((problem for problem in loaded.problems if problem.lost), None),
         )
 
     def _key(self, document: Document) -> str | None:
@@ -65,8 +68,14 @@ class FileStatements(Simplifier):
         return self._read.texts.get(plain_words(document.text))
 
     def check(self, documents: Sequence[Document]) -> None:
-        """Refuse a file of other documents, or of none's statements: all would be left unedited without a word."""
+        """Refuse a file of other documents, or of none's statements: all would be left unedited without a word.
+
+        Raises:
+            UserError: says which, or which record of the file could not be used where documents are missing.
+        """
         lost = [document.key for document in documents if self._key(document) is None]
+        if lost and (bad := self._read.unusable) is not None:
+            raise UserError(f"a record cannot be used: {bad.what}", where=bad.where, fix="mend it")
         if lost:
             raise UserError(
                 f"the simplification file does not hold {len(lost)} of {len(documents)} documents of the run, "

@@ -56,6 +56,20 @@ def test_a_file_of_other_documents_and_none_at_all_are_refused(path: Path) -> No
         _ = reader(path.with_name("none")).identity
 
 
+@pytest.mark.parametrize("prompt", ["The Orla Bridge opened in", "{} opened {} in"])
+def test_a_prompt_without_exactly_one_gap_is_said_where_it_stands(path: Path, prompt: str) -> None:
+    """Not that the document is missing, though the record that holds it cannot be used."""
+    (row,) = json.loads(path.read_text(encoding="utf-8"))
+    bad = {**row, "simplification": [{**row["simplification"][0], "prompt": prompt}]}
+    other = {**row, "id": "other", "doc": "Line 9 runs to Rovo."}
+    mixed = path.with_name("mixed.json.lmqg_ner")
+    mixed.write_text(json.dumps([other, bad]), encoding="utf-8")
+    with pytest.raises(UserError, match=r"mixed.*: a record cannot be used: .*exactly one \{\}.*; mend it") as error:
+        reader(mixed).check([BRIDGE])
+    assert "does not hold" not in str(error.value) and "\n" not in str(error.value)
+    reader(mixed).check([make_document(TRAM, "Line 9 runs to Rovo.")])  # no document of the run is lost
+
+
 def test_a_file_of_the_documents_without_statements_is_refused(path: Path) -> None:
     """The published documents themselves, named instead of one of their simplifications: nothing would be edited."""
     rows = json.loads(path.read_text(encoding="utf-8"))
