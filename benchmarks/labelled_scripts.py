@@ -5,6 +5,7 @@ half ``test`` gives the figures. With --write the tables replace those between t
 
 Run: python -m benchmarks.labelled_scripts
      python -m benchmarks.labelled_scripts --wrong
+     python -m benchmarks.labelled_scripts --later --half test
      python -m benchmarks.labelled_scripts --check verify_leak --model gpt-4.1
      python -m benchmarks.labelled_scripts --check predictability --model embedded --threshold 2.03
      python -m benchmarks.labelled_scripts --check verify_cut --model local --half test --kinds good,wrong_cut --draw 40
@@ -28,6 +29,7 @@ from curation.checks.script_benchmark import (
     ScriptKind,
     confusion,
     labelled_scripts,
+    later_scripts,
     outcome,
     right,
 )
@@ -176,6 +178,7 @@ def main() -> None:
     add_check_options(parser)
     parser.add_argument("--threshold", type=float, help="For a check that measures: drop from here on.")
     parser.add_argument("--below", type=float, help="For a check that measures: drop under this value.")
+    parser.add_argument("--later", action="store_true", help="The later scripts instead of the labelled ones.")
     parser.add_argument("--half", choices=get_args(Half), help="Only this half.")
     parser.add_argument("--kinds", default="", help="Only these kinds, with commas between them.")
     parser.add_argument("--draw", type=int, metavar="N", help="At most N of each kind in each half, drawn by a seed.")
@@ -184,10 +187,10 @@ def main() -> None:
     parser.add_argument("--write", type=Path, metavar="PAGE", help="Write the rules' tables into this page.")
     options = parser.parse_args()
     kinds = [kind.strip() for kind in options.kinds.split(",") if kind.strip()]
-    whole = labelled_scripts()
+    whole = later_scripts() if options.later else labelled_scripts()
     scripts = draw(whole, half=options.half, kinds=kinds, most=options.draw, seed_number=options.seed)
-    if options.write and len(scripts) < len(whole):
-        parser.error("the page takes the tables of all scripts: leave --half, --kinds and --draw out")
+    if options.write and (options.later or len(scripts) < len(whole)):
+        parser.error("the page takes the tables of all labelled scripts: leave --later, --half, --kinds and --draw out")
     if options.check is None:
         decisions = decisions_by_rules(scripts)
     else:

@@ -60,7 +60,7 @@ class MentionCheck(RuleCheck):
         versions: Version of the check under each version of the rules.
     """
 
-    versions: ClassVar[Mapping[Rules, int]] = {1: 2, 2: 3, 3: 3, 4: 4}
+    versions: ClassVar[Mapping[Rules, int]] = {1: 2, 2: 3, 3: 3, 4: 4, 5: 5}
 
     class Params(Options):
         """Settings.

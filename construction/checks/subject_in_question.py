@@ -27,7 +27,7 @@ class SubjectInQuestion(MentionCheck):
 
     name: ClassVar[str] = "subject_in_question"
     version: ClassVar[int] = 3
-    versions: ClassVar[Mapping[Rules, int]] = {1: 1, 2: 2, 3: 2, 4: 3}
+    versions: ClassVar[Mapping[Rules, int]] = {1: 1, 2: 2, 3: 2, 4: 3, 5: 3}
     on: ClassVar[Stage] = "question"
     about: ClassVar[str] = "does the question name the subject?"
 

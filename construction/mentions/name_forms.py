@@ -10,15 +10,16 @@ import re
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
+from construction.mentions.disguised_names import bynames, cases, plain_letters
 from construction.mentions.more_spellings import coded_spellings, more_spellings
 from construction.mentions.rules import RULES, Rules
 from curation.shipped import name_forms_path
 from schemas.facts import Entity, Relation
 from schemas.text.folding import fold
 
-FormKind = Literal["name", "byname", "surname", "given", "derived", "kindred", "escaped"]
+FormKind = Literal["name", "byname", "surname", "given", "derived", "kindred", "escaped", "inflected"]
 """``byname``: another name altogether ("Nippon"). ``kindred``: what has the object's root and is no name ("pianist" for
-piano). ``escaped``: a name in escape codes."""
+piano). ``escaped``: a name in escape codes. ``inflected``: in another case of its language."""
 
 
 class NameForm(NamedTuple):
@@ -76,14 +77,14 @@ def name_forms(entity: Entity, relation: Relation | None = None, *, rules: Rules
     Args:
         entity: Whose names.
         relation: The relation it is the object of, which may say that it is a person.
-        rules: Version of the rules; the fourth know more spellings.
+        rules: Version of the rules; the fourth know more spellings, the fifth look-alike letters and cases.
 
     Example:
         >>> from schemas.facts import Object
         >>> [(f.text, f.kind) for f in name_forms(Object(text="Sweden"))]
         [('Sverige', 'byname'), ('Swedish', 'derived'), ('Swede', 'derived'), ('Swedes', 'derived')]
     """
-    return _forms(entity.names, is_of_person(relation), rules > 3)
+    return _forms(entity.names, is_of_person(relation), rules)
 
 
 def is_of_person(relation: Relation | None) -> bool:
@@ -102,18 +103,24 @@ def _of_a_person(relation: str, label: str) -> bool:
 
 
 @lru_cache(maxsize=16384)
-def _forms(names: tuple[str, ...], person: bool, more: bool) -> tuple[NameForm, ...]:
+def _forms(names: tuple[str, ...], person: bool, rules: Rules) -> tuple[NameForm, ...]:
     plain = [form for name in names for form in _plain_forms(name)]
-    plain += [NameForm(text, "name", name) for name in names for text in (more_spellings(name) if more else ())]
+    plain += [NameForm(text, "name", name) for name in names for text in (more_spellings(name) if rules > 3 else ())]
+    plain += [NameForm(plain_letters(name), "name", name) for name in names if rules > 4]
     forms = list(plain)
     for name in dict.fromkeys([*names, *(form.text for form in plain if form.kind == "name")]):
         forms += _of_table(name)
         forms += _of_place(name)
         if person:
             forms += _of_name(name)
+        if rules > 4:
+            forms += [NameForm(text, "byname", name) for text in bynames(name)]
     for name in dict.fromkeys([*names, *(f.text for f in forms if f.kind == "name")]):
         codes = coded_spellings(name)
-        forms += [NameForm(code, "escaped", name) for code in (codes if more else codes[:1])]
+        forms += [NameForm(code, "escaped", name) for code in (codes if rules > 3 else codes[:1])]
+    if rules > 4:
+        whole_names = [*names, *(form.text for form in forms if form.kind in ("name", "surname"))]
+        forms += [NameForm(text, "inflected", name) for name in whole_names for text in cases(name)]
     seen = set(names)
     unique = []
     for form in sorted(forms, key=lambda f: f.kind != "name"):

@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
+from construction.mentions.disguised_names import plain_letters
 from construction.mentions.longer_names import longer_name, set_phrase
 from construction.mentions.name_forms import FormKind, NameForm, name_forms
+from construction.mentions.namesakes import namesake
 from construction.mentions.rules import RULES, Rules
 from construction.mentions.spelling import Reading, read_spelling
 from schemas.facts import Entity, Relation
@@ -70,7 +72,16 @@ def find_object(
     whole = entity.model_copy(update={"aliases": (*entity.aliases, *forms)})
     others = [_with_names(other, rules) for other in beside if other is not None]
     around = (*names, *near)
-    return tuple(_read(text, m, forms.get(m.name), around) for m in _find(text, whole, others))
+    mentions = _find(text, whole, others)
+    if rules > 4 and (plain := plain_letters(text)) != text:
+        mentions = _with_look_alikes(mentions, _find(plain, whole, others), text)
+    return tuple(_read(text, m, forms.get(m.name), around, rules) for m in mentions)
+
+
+def _with_look_alikes(mentions: list[Mention], plain: list[Mention], text: str) -> list[Mention]:
+    """The mentions, and those that are seen only where look-alike letters are read as Latin ones."""
+    more = [m for m in plain if not any(m.start < one.end and one.start < m.end for one in mentions)]
+    return sorted([*mentions, *(m._replace(text=text[m.start : m.end]) for m in more)])
 
 
 def _with_names(entity: Entity, rules: Rules) -> Entity:
@@ -93,7 +104,7 @@ def _find(text: str, entity: Entity, beside: list[Entity]) -> list[Mention]:
     return sorted(mentions)
 
 
-def _read(text: str, mention: Mention, form: NameForm | None, names: tuple[str, ...]) -> ObjectMention:
+def _read(text: str, mention: Mention, form: NameForm | None, names: tuple[str, ...], rules: Rules) -> ObjectMention:
     """What a place is taken for, by its spelling and by what stands around it."""
     kind: FormKind = form.kind if form is not None else "name"
     reading = read_spelling(text, mention.start, mention.end, mention.name)
@@ -103,9 +114,13 @@ def _read(text: str, mention: Mention, form: NameForm | None, names: tuple[str, 
         if len(mention.name) <= _SHORT and mention.name[0].isupper() and mention.text[0].islower():
             why = f"'{mention.text}' has no capital, {mention.name} has one"
             return ObjectMention(mention, "word", why, kind=kind)
+        if rules > 4 and kind == "byname" and mention.text.startswith("the ") and mention.text[4:].islower():
+            return ObjectMention(mention, "word", f"'{mention.text}' has no capital as '{mention.name}' has", kind=kind)
         if kind in ("derived", "kindred"):
             return _judge_derived(text, mention, form, reading)
     longer = longer_name(text, mention.start, mention.end, names=names)
+    if longer is None and rules > 4:
+        longer = namesake(text, mention.start, mention.end, names=names)
     if longer is not None:
         why = f"'{mention.text}' is part of a longer name, '{longer}'"
         return ObjectMention(mention, "unsure", why, kind != "given", kind)
@@ -114,7 +129,12 @@ def _read(text: str, mention: Mention, form: NameForm | None, names: tuple[str, 
         return ObjectMention(mention, "unsure", why, False, kind)
     if form is not None and kind == "escaped":
         return ObjectMention(mention, "unsure", f"'{mention.text}' is '{form.of}' in escape codes", kind=kind)
-    return ObjectMention(mention, reading.label, reading.why, kind=kind)
+    why = reading.why
+    if form is not None and kind == "inflected":
+        why = why or f"'{mention.text}' is '{form.of}' in another case"
+    elif rules > 4 and plain_letters(mention.text) != mention.text:
+        why = why or f"'{mention.text}' has letters of another alphabet that look like Latin ones"
+    return ObjectMention(mention, reading.label, why, kind=kind)
 
 
 def _judge_derived(text: str, mention: Mention, form: NameForm, reading: Reading) -> ObjectMention:

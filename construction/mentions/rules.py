@@ -11,7 +11,7 @@ from typing import Literal, get_args
 
 from construction.llm.reply_cache import ReplyCache
 
-Rules = Literal[1, 2, 3, 4]
+Rules = Literal[1, 2, 3, 4, 5]
 """``1``: names in any case, as versions 0.1.0 and 0.2.0 of this toolkit had it. ``2``: names that are common words keep
 their capital, longer names are ``unsure``, derived names are found, list labels and markdown marks are taken off.
 ``3``: places where the object plays another part, or only describes another thing, are ``unsure`` to cut at;
@@ -19,7 +19,7 @@ all else as in ``2``. ``4``: so are places without a word before them that leads
 that fits one object only gives it away; hidden characters and rarer labels are taken off; dates and more spellings are
 found."""
 
-RULES: Rules = 4
+RULES: Rules = 5
 EARLIEST: Rules = 1
 
 _NOTE = "rules/mentions"

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from construction.mentions.rules import RULES, Rules
+from construction.scripts.foreign_labels import without_foreign_label
 from construction.scripts.rare_labels import HIDDEN, plain_label
 from schemas.scripts import strip_label
 
@@ -53,7 +54,8 @@ def clean_steps(steps: Sequence[str], *, names: Iterable[str] = (), rules: Rules
     Args:
         steps: The steps, each on one line.
         names: Names of the object, which stay whole.
-        rules: Version of the rules; rare labels and hidden characters go since the fourth.
+        rules: Version of the rules; rare labels and hidden characters go since the fourth, labels of other languages
+            and shapes since the fifth.
 
     Example:
         >>> clean_steps(["**Step 1:** Pack", "2) Fly to **Rome**", "- See [it](https://example.org)"])
@@ -62,7 +64,13 @@ def clean_steps(steps: Sequence[str], *, names: Iterable[str] = (), rules: Rules
         ('4 boxes are enough', 'Write 1984')
     """
     folded_names = tuple(name.casefold() for name in names)
-    plain = [_DASH.sub("", _strip_label(_bare(step, folded_names, rules))) for step in steps]
+    bare_steps = [_bare(step, folded_names, rules) for step in steps]
+    if rules > 4:
+        bare_steps = [
+            step if step.casefold().startswith(folded_names) else without_foreign_label(step, n, len(steps))
+            for n, step in enumerate(bare_steps, 1)
+        ]
+    plain = [_DASH.sub("", _strip_label(step)) for step in bare_steps]
     listed = sum(_label(step) is not None for step in plain) > 1
     return tuple(_without_label(step, n, folded_names, listed=listed) for n, step in enumerate(plain, 1))
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from construction.cuts.attributive_uses import attributive_use
+from construction.cuts.cut_place import CutPlace
+from construction.cuts.leading_words import lead_fault
+from construction.cuts.open_places import open_place
+from construction.cuts.other_roles import other_role
+from construction.cuts.passing_mentions import passing_mention
+from construction.cuts.step_words import foreign_step
 from construction.mentions.name_forms import is_of_person
 from construction.mentions.object_mentions import ObjectMention, find_object
 from construction.mentions.rules import RULES, Rules
-from construction.scripts.attributive_uses import attributive_use
-from construction.scripts.leading_words import lead_fault
-from construction.scripts.open_places import open_place
-from construction.scripts.other_roles import other_role
-from construction.scripts.passing_mentions import passing_mention
 from schemas.facts import Entity, Fact, Relation
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion, render
 from schemas.text.mentions import Mention, find
@@ -105,18 +107,18 @@ def first_cut(question: str, steps: tuple[str, ...], sought: SoughtObject) -> Cu
 
 def _nothing_leads(before: str, after: str, sought: SoughtObject) -> str:
     """Why a place is no good one though the object is plainly meant; empty where it is."""
-    relation = sought.relation.id if sought.relation is not None else ""
-    person = is_of_person(sought.relation)
     if sought.rules == 1:
         return ""
+    relation = sought.relation.id if sought.relation is not None else ""
+    place = CutPlace(before, relation, after, is_of_person(sought.relation))
     families = (open_place, passing_mention) if sought.rules == 2 else (open_place, passing_mention, other_role)
-    word_families = (family(before, relation, after=after, person=person) for family in families)
-    words = next((one for one in word_families if one is not None), None)
+    words = next((one for one in (family(place) for family in families) if one is not None), None)
     if words is None:
-        noun = attributive_use(relation, after, before=before, person=person) if sought.rules > 2 else None
+        noun = attributive_use(place) if sought.rules > 2 else None
         if noun is not None:
             return f"the object only describes '{noun}'"
-        return lead_fault(before, relation, after=after, person=person) if sought.rules > 3 else ""
+        fault = lead_fault(place) if sought.rules > 3 else ""
+        return fault or (foreign_step(place) if sought.rules > 4 else "")
     where = "before" if after.lstrip(" \u00a0-,\"'”’)").startswith(words) else "after"
     return f"nothing leads to the object {where} '{words}'"
 

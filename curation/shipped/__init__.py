@@ -88,6 +88,11 @@ def words_before_path() -> Path:
     return _HERE / "names" / "words_before.txt"
 
 
+def step_words_path() -> Path:
+    """Words of steps that lead to an object ("travel", "visa"), by what the objects are, one kind a line."""
+    return _HERE / "names" / "step_words.txt"
+
+
 def set_phrases_path() -> Path:
     """Phrases that hold a name and do not speak of it ("french fries"), one a line."""
     return _HERE / "names" / "set_phrases.txt"

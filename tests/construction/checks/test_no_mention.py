@@ -31,7 +31,7 @@ def verdict(old, steps, rules=RULES):
 )
 def test_it_says_why_nothing_or_something_doubtful_is_cut(old, steps, label, reason):
     result = verdict(old, steps)
-    assert (result.label, result.by) == (label, "no_mention@5")
+    assert (result.label, result.by) == (label, "no_mention@6")
     assert reason in result.reason
 
 
@@ -62,6 +62,13 @@ def test_what_the_fourth_rules_find_is_kept_under_the_third(rules, steps, reason
     expected = "unsure" if rules == 4 and reason else "keep"
     assert (result.by, result.label) == (f"no_mention@{rules + 1}", expected)
     assert expected == "keep" or (reason or "") in result.reason
+
+
+@pytest.mark.parametrize(("rules", "label"), [(4, "keep"), (5, "unsure")])
+@pytest.mark.parametrize("step", ["Juggle plums in Lima", "Sleep well with Lima"])
+def test_what_the_fifth_rules_find_is_kept_under_the_fourth(rules, label, step):
+    result = verdict("Lima", ["Pack", step], rules=rules)
+    assert (result.by, result.label) == (f"no_mention@{rules + 1}", label)
 
 
 def test_under_the_first_rules_its_verdict_is_that_of_version_2():

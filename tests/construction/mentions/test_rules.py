@@ -18,9 +18,9 @@ def cache(tmp_path):
 
 
 def test_a_new_journal_follows_the_present_rules_and_keeps_them(cache):
-    assert rules_of(cache) == settle_rules(cache) == RULES == 4
+    assert rules_of(cache) == settle_rules(cache) == RULES == 5
     cache.put("llm/1", REPLY)
-    assert rules_of(cache) == settle_rules(cache) == 4
+    assert rules_of(cache) == settle_rules(cache) == RULES
 
 
 @pytest.mark.parametrize("version", [1, 2, 3])
@@ -43,13 +43,13 @@ def test_a_journal_with_replies_and_no_note_goes_on_with_the_first_rules(cache, 
 def test_replies_of_a_verifier_begin_no_construction(cache):
     cache.put("llm/1", REPLY.model_copy(update={"raw": '{"why": "", "quotes": ["\\"question\\": Rome"]}'}))
     cache.put("llm/2", REPLY.model_copy(update={"raw": "I cannot say"}))
-    assert rules_of(cache) == settle_rules(cache) == 4
+    assert rules_of(cache) == settle_rules(cache) == RULES
     cache.put("llm/3", REPLY.model_copy(update={"raw": '```json\n{"questions": []}'}))
-    assert rules_of(cache) == 4, "the note holds"
+    assert rules_of(cache) == RULES, "the note holds"
 
 
 def test_an_unknown_note_is_not_believed(cache):
     cache.note("rules/mentions", 99)
-    assert rules_of(cache) == 4
+    assert rules_of(cache) == RULES
     cache.put("llm/1", REPLY)
     assert rules_of(cache) == 1

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from construction.scripts.attributive_uses import _KINDS
-from construction.scripts.leading_words import lead_fault, unknown_leader
+from construction.cuts.attributive_uses import _KINDS
+from construction.cuts.cut_place import CutPlace
+from construction.cuts.leading_words import lead_fault, unknown_leader
 from curation.shipped import words_before_path
 
 
@@ -36,7 +37,7 @@ from curation.shipped import words_before_path
 )
 def test_the_word_before(before: str, relation: str, after: str, word: str | None) -> None:
     person = relation == "P50"
-    assert unknown_leader(before, relation, after=after, person=person) == word
+    assert unknown_leader(CutPlace(before, relation, after=after, person=person)) == word
 
 
 @pytest.mark.parametrize(
@@ -63,7 +64,7 @@ def test_the_word_before(before: str, relation: str, after: str, word: str | Non
     ],
 )
 def test_why_nothing_leads_there(before: str, relation: str, after: str, words: str) -> None:
-    fault = lead_fault(before, relation, after=after, person=relation == "P50")
+    fault = lead_fault(CutPlace(before, relation, after=after, person=relation == "P50"))
     assert words in fault and bool(words) == bool(fault)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from construction.scripts.relation_kinds import INSTRUMENTS, LANGUAGES, PLACES
+from construction.cuts.cut_place import CutPlace
+from construction.cuts.relation_kinds import INSTRUMENTS, LANGUAGES, PLACES
 
 _NO_PLACE = re.compile(  # "the musical Chicago", "Mrs London": works, things and persons
     r"\b(?:films?|movies?|musical|songs?|hit|album|tune|anthem|ballad|band|group|book|novel|magazine|poem|painting|"
@@ -68,25 +69,22 @@ _NO_LANGUAGE = re.compile(  # "French dressing": what is made, worn or done in a
 )
 
 
-def open_place(before: str, relation: str = "", *, after: str = "", person: bool = False) -> str | None:
+def open_place(place: CutPlace) -> str | None:
     """The words that make a place one where any object may follow, or none; None where there are no such words.
 
-    Args:
-        before: The step up to the object.
-        relation: Id of the relation: a language may well be written or said.
-        after: What follows the object in its step.
-        person: Whether the object is a person, who may be thanked.
+    A language may well be written or said, a person thanked.
 
     Example:
-        >>> open_place("Think of "), open_place("Write "), open_place("As the city, write ")
-        ('Think of', 'Write', None)
-        >>> open_place("Avoid the ferry from ")
+        >>> [open_place(CutPlace(before)) for before in ("Think of ", "Write ", "As the city, write ")]
+        ['Think of', 'Write', None]
+        >>> open_place(CutPlace("Avoid the ferry from "))
         'Avoid the ferry from'
-        >>> open_place("Write ", "P37") is None
+        >>> open_place(CutPlace("Write ", "P37")) is None
         True
-        >>> open_place("Serve salad with ", "P37", after=" dressing")
+        >>> open_place(CutPlace("Serve salad with ", "P37", after=" dressing"))
         'dressing'
     """
+    before, relation, after, person = place
     language = relation in LANGUAGES
     if language and (thing := _NO_LANGUAGE.match(after)) is not None:
         return thing.group().strip(" \u00a0-")

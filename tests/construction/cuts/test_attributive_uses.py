@@ -7,7 +7,8 @@ import re
 import pytest
 
 from construction.checks import CheckInputs, judge
-from construction.scripts.attributive_uses import attributive_use
+from construction.cuts.attributive_uses import attributive_use
+from construction.cuts.cut_place import CutPlace
 from curation.shipped import nouns_after_path
 from schemas.scripts import Script, ScriptQuestion
 from tests.support.facts import make_fact
@@ -32,7 +33,7 @@ from tests.support.facts import make_fact
     ],
 )
 def test_a_noun_that_no_line_has_is_only_described(relation: str, after: str, noun: str) -> None:
-    assert attributive_use(relation, after) == noun
+    assert attributive_use(CutPlace("", relation, after)) == noun
 
 
 @pytest.mark.parametrize(
@@ -45,19 +46,19 @@ def test_a_noun_that_no_line_has_is_only_described(relation: str, after: str, no
     ],
 )  # fmt: skip
 def test_other_objects_could_stand_before_these(relation: str, after: str) -> None:
-    assert attributive_use(relation, after) is None
+    assert attributive_use(CutPlace("", relation, after)) is None
 
 
 @pytest.mark.parametrize("before", ["Learn what ", "Wait until ", "Hear the ", "Ask why the "])
 def test_in_a_clause_a_verb_follows(before: str) -> None:
-    assert attributive_use("P36", " wakes up", before=before) is None
-    assert attributive_use("P36", " wakes up", before="Meet ") == "wakes"
-    assert attributive_use("P178", " hid", before="Learn the trick ") is None
+    assert attributive_use(CutPlace(before, "P36", " wakes up")) is None
+    assert attributive_use(CutPlace("Meet ", "P36", " wakes up")) == "wakes"
+    assert attributive_use(CutPlace("Learn the trick ", "P178", " hid")) is None
 
 
 def test_a_person_acts() -> None:
-    assert attributive_use("P178", " chose it", person=True) is None
-    assert attributive_use("P178", "-style font", person=True) == "style"
+    assert attributive_use(CutPlace("", "P178", " chose it", person=True)) is None
+    assert attributive_use(CutPlace("", "P178", "-style font", person=True)) == "style"
 
 
 def test_each_word_of_the_table_stands_once() -> None:

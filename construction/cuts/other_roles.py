@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 
-from construction.scripts.relation_kinds import COME_FROM, FIRMS, INSTRUMENTS, LANGUAGES, PLACES
+from construction.cuts.cut_place import CutPlace
+from construction.cuts.relation_kinds import COME_FROM, FIRMS, INSTRUMENTS, LANGUAGES, PLACES
 
 _QUOTE = r"[\s\"'“‘„«:(]*\Z"
 _GUESTS = (
@@ -119,21 +120,16 @@ _SNAKE = re.compile(r"\b(?:an?|two|three|your|some)\s+\Z", re.IGNORECASE)  # no 
 _ENDS = re.compile(r"\A(?:\Z|[.,;!?]|\s+(?:at|in|on|to|with|from|for|by|of|into|and|or|before|after|out)\b)")
 
 
-def other_role(before: str, relation: str = "", *, after: str = "", person: bool = False) -> str | None:
+def other_role(place: CutPlace) -> str | None:
     """The words that say which other part the object plays; None where there are none.
 
-    Args:
-        before: The step up to the object.
-        relation: Id of the relation.
-        after: What follows the object in its step.
-        person: Whether the object is a person.
-
     Example:
-        >>> other_role("If in ", "P36"), other_role("If it rains, drive to ", "P36")
+        >>> other_role(CutPlace("If in ", "P36")), other_role(CutPlace("If it rains, drive to ", "P36"))
         ('If in', None)
-        >>> other_role("Share it on ", "P178"), other_role("", "P178", after=" the clinic")
+        >>> other_role(CutPlace("Share it on ", "P178")), other_role(CutPlace("", "P178", after=" the clinic"))
         ('Share it on', 'the')
     """
+    before, relation, after, person = place
     following = [_SOMEBODY_ELSES] + ([_STAGED] if person else [])
     if relation in FIRMS and not before.strip():
         following.append(_ITS_VERB)

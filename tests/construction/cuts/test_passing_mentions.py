@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from construction.checks import CheckInputs, judge
-from construction.scripts.passing_mentions import passing_mention
+from construction.cuts.cut_place import CutPlace
+from construction.cuts.passing_mentions import passing_mention
 from schemas.scripts import Script, ScriptQuestion
 from tests.support.facts import make_fact
 
@@ -40,7 +41,7 @@ from tests.support.facts import make_fact
     ],
 )
 def test_words_before_that_name_the_object_in_passing(before: str, relation: str, words: str) -> None:
-    assert passing_mention(before, relation) == words
+    assert passing_mention(CutPlace(before, relation)) == words
 
 
 @pytest.mark.parametrize(
@@ -59,7 +60,7 @@ def test_words_before_that_name_the_object_in_passing(before: str, relation: str
     ],
 )
 def test_words_after_that_name_the_object_in_passing(before: str, after: str, relation: str, words: str) -> None:
-    assert passing_mention(before, relation, after=after) == words
+    assert passing_mention(CutPlace(before, relation, after=after)) == words
 
 
 @pytest.mark.parametrize(
@@ -91,17 +92,20 @@ def test_words_after_that_name_the_object_in_passing(before: str, after: str, re
     ],
 )
 def test_places_that_lead_to_the_object(before: str, after: str, relation: str) -> None:
-    assert passing_mention(before, relation, after=after) is None
+    assert passing_mention(CutPlace(before, relation, after=after)) is None
 
 
 def test_another_may_be_like_a_person() -> None:
-    assert passing_mention("Train like ", person=True) is None and passing_mention("Train like ") == "like"
+    assert (
+        passing_mention(CutPlace("Train like ", person=True)) is None
+        and passing_mention(CutPlace("Train like ")) == "like"
+    )
 
 
 @pytest.mark.parametrize("relation", ["P50", "P641", ""])
 def test_what_holds_of_places_only_is_asked_of_them_only(relation: str) -> None:
-    assert passing_mention("Leave ", relation) is None and passing_mention("Hum ", relation) is None
-    assert passing_mention("Grill ", relation, after=" beef") is None
+    assert passing_mention(CutPlace("Leave ", relation)) is None and passing_mention(CutPlace("Hum ", relation)) is None
+    assert passing_mention(CutPlace("Grill ", relation, after=" beef")) is None
 
 
 @pytest.mark.parametrize(

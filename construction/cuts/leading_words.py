@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from construction.scripts.attributive_uses import noun_kind
-from construction.scripts.relation_kinds import COME_FROM
+from construction.cuts.attributive_uses import noun_kind
+from construction.cuts.cut_place import CutPlace
+from construction.cuts.relation_kinds import COME_FROM
 from curation.shipped import words_before_path
 
 _LETTER = re.compile(r"[^\W\d_]")
@@ -59,54 +60,45 @@ _NOUN = re.compile(r"\A(?:-|[ \u00a0](?:[a-z]|T-)[^\W\d_]*)")
 _NOT_AT_HOME = frozenset(["place", "language", "school", "field", "religion", "occupation"])
 
 
-def unknown_leader(before: str, relation: str = "", *, after: str = "", person: bool = False) -> str | None:
+def unknown_leader(place: CutPlace) -> str | None:
     """The word before the object where it is none that leads to an object of this kind; else None.
 
-    A colon, a quotation mark or a number right before the object is judged by other rules, as is a name.
-
-    Args:
-        before: The step up to the object.
-        relation: Id of the relation.
-        after: What follows the object in its step.
-        person: Whether the object is a person, for whom there is no table.
+    A colon, a quotation mark or a number right before the object is judged by other rules, as is a name. For persons
+    there is no table.
 
     Example:
-        >>> unknown_leader("Fly to ", "P36"), unknown_leader("Sing ", "P36"), unknown_leader("Order a ", "P36")
-        (None, 'Sing', 'a')
-        >>> unknown_leader("Take a ", "P36", after=" train") is None
+        >>> [unknown_leader(CutPlace(before, "P36")) for before in ("Fly to ", "Sing ", "Order a ")]
+        [None, 'Sing', 'a']
+        >>> unknown_leader(CutPlace("Take a ", "P36", after=" train")) is None
         True
     """
-    kind = None if person else noun_kind(relation)
+    kind = None if place.person else noun_kind(place.relation)
     words = _table().get(kind or "")
-    match = _WORD.search(before)
+    match = _WORD.search(place.before)
     if words is None or match is None:
         return None
     word = match.group("word")
     if word[0].isupper() and match.start():
         return None
-    parts = {part for one in (word.casefold().replace("’", "'"),) for part in (one, one.rsplit("-", 1)[-1])}
+    whole = word.casefold().replace("’", "'")
+    parts = {whole, whole.rsplit("-", 1)[-1]}
     if parts & _table()["counted"] and kind in ("place", "team", "school"):
-        return None if _NOUN.match(after) else word
+        return None if _NOUN.match(place.after) else word
     if parts & (words | _table()["labels"]) or word.endswith("ly"):
         return None
     return word
 
 
-def lead_fault(before: str, relation: str = "", *, after: str = "", person: bool = False) -> str:
+def lead_fault(place: CutPlace) -> str:
     """Why nothing leads to the object at a place, in words; empty where something does.
 
-    Args:
-        before: The step up to the object.
-        relation: Id of the relation.
-        after: What follows the object in its step.
-        person: Whether the object is a person.
-
     Example:
-        >>> lead_fault("Fly to ", "P36"), lead_fault("Fly to Paris/", "P36")
+        >>> lead_fault(CutPlace("Fly to ", "P36")), lead_fault(CutPlace("Fly to Paris/", "P36"))
         ('', "the object is glued to 'Paris/'")
-        >>> lead_fault("", "P36"), lead_fault('Read "', "P36", after=': A Guide"')
+        >>> lead_fault(CutPlace("", "P36")), lead_fault(CutPlace('Read "', "P36", after=': A Guide"'))
         ('the step is nothing but the object', 'the object begins a title in quotation marks')
     """
+    before, relation, after, person = place
     if not before.strip() and not _LETTER.search(after):
         return "the step is nothing but the object"
     glued = _GLUED.search(before)
@@ -114,7 +106,7 @@ def lead_fault(before: str, relation: str = "", *, after: str = "", person: bool
         return f"the object is glued to '{glued.group('what')}'"
     if not person and _QUOTED.search(before) and _LETTER.search(after) and not _CLOSED.match(after):
         return "the object begins a title in quotation marks"
-    word = unknown_leader(before, relation, after=after, person=person)
+    word = unknown_leader(place)
     if word is not None:
         return f"nothing leads to the object after '{word}'"
     families = [_SORRY, _BESIDE_A_PERSON] if person else [_RENAMED, _SORRY]
@@ -122,11 +114,12 @@ def lead_fault(before: str, relation: str = "", *, after: str = "", person: bool
     found = next((match for family in families if (match := family.search(before)) is not None), None)
     if found is not None:
         return f"nothing leads to the object after '{found.group().strip()}'"
-    return _household_fault(before, relation, person=person)
+    return _household_fault(place)
 
 
-def _household_fault(before: str, relation: str, *, person: bool) -> str:
+def _household_fault(place: CutPlace) -> str:
     """What is said of a step that begins with a verb of the house, with no word of place or label after it."""
+    before, relation, _, person = place
     done = _AT_HOME.match(before)
     if done is None or person or noun_kind(relation) not in _NOT_AT_HOME or _THERE.search(before):
         return ""

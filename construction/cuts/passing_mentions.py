@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from construction.scripts.relation_kinds import LANGUAGES, MAKERS, PLACES
+from construction.cuts.cut_place import CutPlace
+from construction.cuts.relation_kinds import LANGUAGES, MAKERS, PLACES
 
 _QUOTE = r"[\s\"'“‘„«(]*\Z"
 _PEOPLE = (
@@ -133,23 +134,20 @@ _OF_MAKERS = _Sides((_BESIDE_ONE,), (_WARES,))
 _OF_LANGUAGES = _Sides((), (_NATIONALS,))
 
 
-def passing_mention(before: str, relation: str = "", *, after: str = "", person: bool = False) -> str | None:
+def passing_mention(place: CutPlace) -> str | None:
     """The words that make a place one where the object is named in passing; None where there are none.
 
-    Args:
-        before: The step up to the object.
-        relation: Id of the relation.
-        after: What follows the object in its step.
-        person: Whether the object is a person, whom another may be like.
+    Another may be like a person.
 
     Example:
-        >>> passing_mention("Compare Madrid, Rome or "), passing_mention("Fly from Madrid to ")
+        >>> passing_mention(CutPlace("Compare Madrid, Rome or ")), passing_mention(CutPlace("Fly from Madrid to "))
         ('or', None)
-        >>> passing_mention("Change trains in ", "P131"), passing_mention("Change trains in ", "P407")
-        ('Change trains in', None)
-        >>> passing_mention("Grill thin ", "P131", after=" beef")
+        >>> [passing_mention(CutPlace("Change trains in ", relation)) for relation in ("P131", "P407")]
+        ['Change trains in', None]
+        >>> passing_mention(CutPlace("Grill thin ", "P131", after=" beef"))
         'beef'
     """
+    before, relation, after, person = place
     if _LEFT.search(before) and (out := _LEFT_OUT.match(after)) is not None:
         return out.group().strip()
     for sides in _sides(relation):

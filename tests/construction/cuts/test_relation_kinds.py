@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from construction.scripts import relation_kinds as kinds
+from construction.cuts import relation_kinds as kinds
 
 
 def test_no_relation_is_of_two_kinds() -> None:

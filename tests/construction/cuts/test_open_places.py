@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from construction.checks import CheckInputs, judge
-from construction.scripts.open_places import open_place
+from construction.cuts.cut_place import CutPlace
+from construction.cuts.open_places import open_place
 from construction.scripts.truncation import SoughtObject, first_cut
 from schemas.facts import Object
 from schemas.scripts import Script, ScriptQuestion
@@ -31,7 +32,7 @@ from tests.support.facts import make_fact
     ],
 )
 def test_places_where_anything_may_follow(before: str, words: str) -> None:
-    assert open_place(before) == words
+    assert open_place(CutPlace(before)) == words
 
 
 @pytest.mark.parametrize(
@@ -55,7 +56,7 @@ def test_places_where_anything_may_follow(before: str, words: str) -> None:
     ],
 )
 def test_places_that_lead_somewhere(before: str) -> None:
-    assert open_place(before) is None
+    assert open_place(CutPlace(before)) is None
 
 
 @pytest.mark.parametrize(
@@ -72,12 +73,15 @@ def test_places_that_lead_somewhere(before: str) -> None:
     ],
 )
 def test_what_leads_somewhere_depends_on_the_relation(before: str, relation: str, words: str | None) -> None:
-    place = open_place(before, relation)
+    place = open_place(CutPlace(before, relation))
     assert (place is None) == (words is None) and (place or "").strip(", ") == (words or "").strip(", ")
 
 
 def test_a_person_may_be_thanked() -> None:
-    assert open_place("Thank ", person=True) is None and open_place("Think of ", person=True) == "Think of"
+    assert (
+        open_place(CutPlace("Thank ", person=True)) is None
+        and open_place(CutPlace("Think of ", person=True)) == "Think of"
+    )
 
 
 @pytest.mark.parametrize(
@@ -92,8 +96,8 @@ def test_a_person_may_be_thanked() -> None:
     ],
 )
 def test_a_language_before_a_thing_of_its_country_is_no_language(after: str, words: str | None) -> None:
-    assert open_place("Order ", "P103", after=after) == words
-    assert open_place("Order ", "P36", after=after) is None
+    assert open_place(CutPlace("Order ", "P103", after=after)) == words
+    assert open_place(CutPlace("Order ", "P36", after=after)) is None
 
 
 def test_the_reason_says_on_which_side_the_words_stand() -> None:
@@ -104,8 +108,8 @@ def test_the_reason_says_on_which_side_the_words_stand() -> None:
 
 
 def test_a_language_is_said_and_written_but_not_thought_of() -> None:
-    assert open_place("Write ", "P103") is None and open_place("Write ", "P36") == "Write"
-    assert open_place("Think of ", "P103") == "Think of"
+    assert open_place(CutPlace("Write ", "P103")) is None and open_place(CutPlace("Write ", "P36")) == "Write"
+    assert open_place(CutPlace("Think of ", "P103")) == "Think of"
 
 
 def test_a_cut_at_such_a_place_is_for_people_to_decide() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from construction.scripts.other_roles import other_role
+from construction.cuts.cut_place import CutPlace
+from construction.cuts.other_roles import other_role
 
 
 @pytest.mark.parametrize(
@@ -37,7 +38,7 @@ from construction.scripts.other_roles import other_role
     ],
 )
 def test_words_before_that_give_the_object_another_part(before: str, relation: str, words: str) -> None:
-    assert other_role(before, relation) == words
+    assert other_role(CutPlace(before, relation)) == words
 
 
 @pytest.mark.parametrize(
@@ -59,7 +60,7 @@ def test_words_before_that_give_the_object_another_part(before: str, relation: s
     ],
 )
 def test_what_looks_like_it_and_leads_to_the_object(before: str, relation: str) -> None:
-    assert other_role(before, relation) is None
+    assert other_role(CutPlace(before, relation)) is None
 
 
 @pytest.mark.parametrize(
@@ -74,14 +75,20 @@ def test_what_looks_like_it_and_leads_to_the_object(before: str, relation: str) 
     ],
 )
 def test_words_after(before: str, after: str, relation: str, person: bool, words: str | None) -> None:
-    assert other_role(before, relation, after=after, person=person) == words
+    assert other_role(CutPlace(before, relation, after=after, person=person)) == words
 
 
 def test_persons_may_be_admired_and_poured() -> None:
-    assert other_role("Admire ", "P50", person=True) is None and other_role("Admire ", "P69") == "Admire"
-    assert other_role("Pour a glass of ", "P57", person=True) == "glass of"
+    assert (
+        other_role(CutPlace("Admire ", "P50", person=True)) is None
+        and other_role(CutPlace("Admire ", "P69")) == "Admire"
+    )
+    assert other_role(CutPlace("Pour a glass of ", "P57", person=True)) == "glass of"
 
 
 def test_what_holds_of_some_relations_is_asked_of_them_only() -> None:
-    assert other_role("Meet tourists from ", "P27") is None and other_role("Share it on ", "P36") is None
-    assert other_role("Stroke a ", "P1303") is None and other_role("Beat the ", "P36") is None
+    assert (
+        other_role(CutPlace("Meet tourists from ", "P27")) is None
+        and other_role(CutPlace("Share it on ", "P36")) is None
+    )
+    assert other_role(CutPlace("Stroke a ", "P1303")) is None and other_role(CutPlace("Beat the ", "P36")) is None

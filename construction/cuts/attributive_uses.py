@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from construction.scripts.relation_kinds import (
+from construction.cuts.cut_place import CutPlace
+from construction.cuts.relation_kinds import (
     CURRENCIES,
     FIRMS,
     INSTRUMENTS,
@@ -55,21 +56,17 @@ _COMPANION = re.compile(  # "a Spanish friend", "an actress aunt"
 )
 
 
-def attributive_use(relation: str, after: str, *, before: str = "", person: bool = False) -> str | None:
+def attributive_use(place: CutPlace) -> str | None:
     """The noun that the object only describes; None where another object of the relation could stand there too.
 
-    Args:
-        relation: Id of the relation.
-        after: What follows the object in its step.
-        before: The step up to the object.
-        person: Whether the object is a person.
-
     Example:
-        >>> attributive_use("P641", " widow"), attributive_use("P641", " lessons"), attributive_use("P641", " twice")
-        ('widow', None, None)
-        >>> attributive_use("P36", " wakes up", before="Listen how "), attributive_use("P30", "-shaped clock")
-        (None, 'shaped')
+        >>> [attributive_use(CutPlace("Meet a ", "P641", after)) for after in (" widow", " lessons", " twice")]
+        ['widow', None, None]
+        >>> attributive_use(CutPlace("Listen how ", "P36", " wakes up"))
+        >>> attributive_use(CutPlace("Buy an ", "P30", "-shaped clock"))
+        'shaped'
     """
+    before, relation, after, person = place
     sign = _HYPHEN.match(after) or (None if person else _COMPANION.match(after))
     if sign is not None:
         return sign.group("word")
