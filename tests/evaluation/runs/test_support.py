@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -21,7 +22,7 @@ from schemas.cases import Case, DocumentCase
 from schemas.core.errors import UserError
 from schemas.facts import Entity, Object
 from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM, make_case, make_config
-from tests.support.documents.records import make_document, make_probe
+from tests.support.documents.records import document_case, make_document, make_probe
 from tests.support.facts import peru_fact
 
 
@@ -77,6 +78,32 @@ def test_what_is_evaluated_is_no_support(case: Case, shared: str, tmp_path: Path
     support = open_support(SupportChoice(file=file, overlapping="leave_out"), split)
     assert (support.cases, support.left_out) == ((free,), 1)
     assert set(open_support(SupportChoice(file=file), None).cases) == {free, case}
+
+
+@pytest.mark.parametrize(
+    ("changes", "shared"),
+    [
+        ({}, "the case 'case/d/bridge'"),
+        ({"key": "d/bridge", "text": "Another text."}, "the document 'd/bridge'"),
+        ({"key": "d/x", "text": "the orla  bridge OPENED in 1931 -- Ada Brun designed it!"}, "the document 'd/x'"),
+        ({"key": "d/x", "text": "It was repaired.", "entity": "orla bridge"}, "the subject 'orla bridge'"),
+        ({"key": "d/x", "text": "It lies there.", "entity": None, "further_names": ("Orla Bridge",)}, "the subject"),
+    ],
+)
+def test_documents_that_are_evaluated_are_no_support(changes: dict[str, Any], shared: str, tmp_path: Path) -> None:
+    split, file = make_split("evaluated", [document_case()]), tmp_path / "train.jsonl"
+    document = make_document(**changes)
+    probes = (make_probe("Where does it lie?", "Rovo", level=2, document=document.key),)
+    case = document_case("case/x" if changes else "case/d/bridge", document=document, probes=probes)
+    tram = make_document("d/tram", "Line 9 runs to Rovo.", entity=None)
+    other = document_case(
+        "case/tram", document=tram, probes=(make_probe("Line 9 runs to ___.", "Rovo", document="d/tram"),)
+    )
+    write_split(make_split("train", [other, case]), file)
+    with pytest.raises(UserError, match=f"shares {shared}.* with the evaluated split 'evaluated'.*leave_out"):
+        open_support(SupportChoice(file=file), split)
+    support = open_support(SupportChoice(file=file, overlapping="leave_out"), split)
+    assert (support.cases, support.left_out) == ((other,), 1)
 
 
 def test_an_overlapping_neighbour_goes_alone(tmp_path: Path) -> None:
