@@ -54,7 +54,27 @@ def least_free_bytes(devices: Iterable[torch.device]) -> int:
 
 def available_bytes(device: torch.device) -> int | None:
     """Bytes that new tensors may take on a device; of this machine's own memory, where Linux tells, else None."""
-    return free_bytes(device) if device.type == "cuda" else _host_bytes() if device.type == "cpu" else None
+    return free_bytes(device) if device.type == "cuda" else _main_memory() if device.type == "cpu" else None
+
+
+def _main_memory() -> int | None:
+    """What the machine has left, or what its container allows, where that is less."""
+    told = [left for left in (_host_bytes(), _container_bytes()) if left is not None]
+    return min(told, default=None)
+
+
+def _container_bytes(groups: Path = Path("/sys/fs/cgroup")) -> int | None:
+    """Bytes that a control group leaves, files in its cache that it can drop among them; None without a limit."""
+    new = (groups, "memory.max", "memory.current", "inactive_file")
+    old = (groups / "memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+    for folder, limit, used, droppable in (new, old):
+        try:
+            most, now = int((folder / limit).read_text()), int((folder / used).read_text())
+            counts = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
+            return max(0, most - now + int(counts.get(droppable, 0)))
+        except (OSError, ValueError):  # no such group, or "max": no limit
+            continue
+    return None
 
 
 def _host_bytes(meminfo: Path = Path("/proc/meminfo")) -> int | None:

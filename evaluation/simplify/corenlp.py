@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import http.client
 import json
-import urllib.error
 import urllib.parse
 import urllib.request
 from typing import Any
@@ -33,8 +33,8 @@ def ask_server(address: str, text: str, *, threshold: float) -> list[Clause]:
     try:
         with urllib.request.urlopen(urllib.request.Request(url, text.encode()), timeout=SECONDS) as reply:
             return read_reply(json.load(reply))
-    except (urllib.error.URLError, TimeoutError) as error:
-        reason = getattr(error, "reason", error)
+    except (OSError, http.client.HTTPException) as error:  # not there, too slow, or gone in the middle of its reply
+        reason = getattr(error, "reason", None) or error or type(error).__name__
         fix = "start one, or leave server out to use spaCy"
         raise UserError(f"the CoreNLP server does not answer: {reason}", where=address, fix=fix) from None
     except (KeyError, TypeError, ValueError) as error:

@@ -73,6 +73,8 @@ def _train(
 ) -> dict[str, Any]:
     """Train in place; what is told of it."""
     rows = token_rows(lm, texts, pack=params.pack)
+    if not rows:
+        raise UserError("the text has no token that follows another: nothing to learn", where=f"{texts[0][:40]!r}")
     optimiser = torch.optim.AdamW(weights, lr=params.lr, weight_decay=0.0)
     draws = torch.Generator().manual_seed(params.seed)
     steps, loss = 0, float("nan")

@@ -188,10 +188,10 @@ class Lora(Editor):
         """Full names of the maps that get adapters, in the model's order.
 
         Raises:
-            ModelError: a layer that the model has not. UserError: no such map in a layer.
+            ModelError: a layer that the model has not. UserError: no such map in a layer, or a name that fits none.
         """
         lm, p = self.lm, self.params
-        names = []
+        names, unmatched = [], dict.fromkeys(p.modules or ())
         defaults: list[tuple[str, ...]] = [(lm.layout.mlp_out,)] * lm.layout.depth
         if lm.layout.experts:
             defaults = maps_beside_experts([lm.block(n) for n in range(lm.layout.depth)], width=lm.layout.width)
@@ -199,11 +199,16 @@ class Lora(Editor):
             block = lm.layout.block(n)
             maps = [name for name, module in lm.module(block).named_modules() if linear_shape(module)]
             endings = p.modules or defaults[n]
-            matches = [m for m in maps if any(m == w or m.endswith(f".{w}") for w in endings)]
+            by_ending = {w: [m for m in maps if m == w or m.endswith(f".{w}")] for w in endings}
+            unmatched = {w: None for w in unmatched if not by_ending[w]}
+            matches = [m for m in maps if any(m in found for found in by_ending.values())]
             if not matches:
                 which = f"named {' or '.join(endings)}" if endings else "into the residual beside its experts"
                 raise UserError(f"block {n} has no linear map {which}", where="lora", allowed=", ".join(maps))
             names += [f"{block}.{m}" for m in matches]
+        if unmatched:
+            which, allowed = " or ".join(unmatched), ", ".join(maps)
+            raise UserError(f"no block of its layers has a linear map named {which}", where="lora", allowed=allowed)
         return names
 
     def _put_in(self, adapted: Any, config: Any) -> None:

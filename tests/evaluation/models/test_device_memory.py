@@ -97,6 +97,25 @@ def test_a_budget_does_not_collapse_after_a_large_pass(monkeypatch: pytest.Monke
     assert before == int(SHARE * 40 * 2**30 / (4 * (8 * lm.layout.width + 3 * lm.layout.inner)))
 
 
+def test_a_container_may_allow_less_than_the_machine_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    new, old, none = tmp_path / "new", tmp_path / "old", tmp_path / "none"
+    for folder, names in ((new, ("max", "current")), (old / "memory", ("limit_in_bytes", "usage_in_bytes"))):
+        folder.mkdir(parents=True)
+        for name, value in zip(names, (1000, 700), strict=True):
+            (folder / f"memory.{name}").write_text(f"{value}\n")
+    (new / "memory.stat").write_text("anon 600\ninactive_file 50\nactive_file 50\n")
+    (old / "memory" / "memory.stat").write_text("rss 600\ntotal_inactive_file 60\n")
+    assert device_memory._container_bytes(new) == 350 and device_memory._container_bytes(old) == 360
+    (new / "memory.current").write_text("1200\n")
+    assert device_memory._container_bytes(new) == 0, "above its limit for a moment"
+    (new / "memory.max").write_text("max\n")
+    assert device_memory._container_bytes(new) is None and device_memory._container_bytes(none) is None
+    monkeypatch.setattr(device_memory, "_host_bytes", lambda: 5000)
+    for allowed, least in ((350, 350), (9000, 5000), (None, 5000), (0, 0)):
+        monkeypatch.setattr(device_memory, "_container_bytes", lambda allowed=allowed: allowed)
+        assert device_memory.available_bytes(torch.device("cpu")) == least
+
+
 def test_the_machines_own_memory_where_it_is_told(tmp_path: Path) -> None:
     told = device_memory.available_bytes(torch.device("cpu"))
     assert told is None or told > 2**20

@@ -56,3 +56,17 @@ def test_another_reply_and_no_server_are_said_in_one_sentence(server) -> None:
         ask_server("http://127.0.0.1:9", "x", threshold=0.5)
     with pytest.raises(UserError, match="begins with http"):
         ask_server("file:///etc/hosts", "x", threshold=0.5)
+
+
+def test_a_reply_that_breaks_off_is_no_answer(server) -> None:
+    address, _, handler = server
+
+    def break_off(self: BaseHTTPRequestHandler) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", "1000")
+        self.end_headers()
+        self.wfile.write(b'{"sentences": [')
+
+    handler.do_POST = break_off
+    with pytest.raises(UserError, match="does not answer: IncompleteRead"):
+        ask_server(address, "x", threshold=0.5)

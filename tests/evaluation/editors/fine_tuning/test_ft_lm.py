@@ -106,6 +106,17 @@ def test_blocks_join_the_texts_and_take_fewer_steps(tmp_path: Path) -> None:
     assert token_rows(lm, ["Lima " * 300]) == [token_rows(lm, ["Lima " * 300])[0][:96]]
 
 
+def test_a_text_of_one_token_without_an_end_token_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lm = make("gpt2")
+    before = {name: value.clone() for name, value in lm.model.state_dict().items()}
+    monkeypatch.setattr(type(lm.tokenizer), "eos_token_id", None, raising=False)
+    text = next(letter for letter in "abcdefghij" if len(lm.encodings.texts([letter])[0]) == 1)
+    edit = ft_lm(lm, tmp_path, epochs=1).edit([make_event("e/9", text)])
+    with pytest.raises(UserError, match="the text has no token that follows another: nothing to learn"), edit.on(lm):
+        pass
+    assert all(bool((before[name] == value).all()) for name, value in lm.model.state_dict().items())
+
+
 def test_an_error_while_it_trains_puts_the_weights_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lm = make("gpt2")
     edit, digest = ft_lm(lm, tmp_path, epochs=3).edit(EVENTS), lm.weights_digest()

@@ -65,6 +65,8 @@ def test_maps_and_layers_that_there_are_not_are_refused_before_any_edit(cache: C
     lm = make("llama")
     with pytest.raises(UserError, match=r"lora: block 0 has no linear map named nothing; allowed: self_attn.q_proj"):
         make_editor("lora", lm, cache, {"modules": ("nothing",)})
+    with pytest.raises(UserError, match="no block of its layers has a linear map named down_prj; allowed: self_attn"):
+        make_editor("lora", lm, cache, {"modules": ("q_proj", "down_prj")})
     with pytest.raises(ModelError, match="no layer 9"):
         make_editor("lora", lm, cache, {"layers": (9,)})
     with pytest.raises(UserError, match="layers: name at least one layer"):
