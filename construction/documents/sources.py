@@ -98,7 +98,11 @@ def sentences(text: str) -> list[str]:
 
 def _records(path: Path, licence: str) -> Iterator[Document]:
     """One document a record."""
-    first = next(iter(csv_rows(path) if path.suffix.lower() in _TABLES else rows(path)), None)
+    is_table = path.suffix.lower() in _TABLES
+    first = next(iter(csv_rows(path) if is_table else rows(path)), None)
+    if first is None and is_table:
+        fix = "give it a column 'text' and a row a document"
+        raise DataError("the table has no row below its header", where=str(path), fix=fix)
     if isinstance(first, Row) and "kind" not in first.data and not _published(first.data):
         yield from _own_records(path, licence)
         return

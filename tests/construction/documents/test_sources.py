@@ -98,6 +98,9 @@ def test_sentences(text: str, count: int) -> None:
         ("a.jsonl", ["no JSON"], "line 1"),
         ("a.jsonl", [{"subject": "F", "relation": "r", "prompt": "{} is", "old": "x"}], "unknown field 'old'"),
         ("a.csv", ["text,entity", ",E"], "the document is empty"),
+        ("a.csv", ["text,entity"], "a.csv: the table has no row below its header; give it a column 'text'"),
+        ("a.csv", ["Peru is a country."], "a.csv: the table has no row below its header; give it a column 'text'"),
+        ("a.tsv", ["A sentence.", "Another."], "unknown field 'A sentence.'; allowed: key, text, entity"),
     ],
 )  # fmt: skip
 def test_a_bad_file_is_one_sentence(tmp_path: Path, name: str, lines: list[object], said: str) -> None:
