@@ -22,8 +22,12 @@ from schemas.scripts import ScriptPrompt
 
 _DAMAGED = (
     ("a replacement character", re.compile("�")),
-    ("UTF-8 read as Latin-1", re.compile("Ã[\u0080-¿]|â€|Â[\u0080-¿]")),
+    ("UTF-8 read as Latin-1", re.compile("Ã[\u0080-¿]|â€|Â[\u0080-¿]|[ÐÑ][\u0080-©¬-¶¸¹¼-¿]")),
     ("a control character", re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")),
+    (
+        "an invisible character",
+        re.compile("[\u0080-\u009f\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]"),
+    ),
     ("an HTML entity", re.compile(r"&(?:amp|lt|gt|quot|nbsp|#\d+);")),
     ("an escape code", re.compile(r"\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}")),
 )
@@ -38,8 +42,8 @@ CHECKS: Mapping[str, str] = {
     "neighbour-gives-away": "a neighbour prompt names the old object",
     "repeated-prompt": "the same prompt stands twice in one record",
     "leak-in-script-prompt": "a script prompt names its object before the cut",
-    "damaged-text": "a replacement or control character, an HTML entity, an escape code, or UTF-8 read as Latin-1",
-    "stray-space": "white space at an end of a text, or two spaces in it",
+    "damaged-text": "a replacement, control or invisible character, an HTML entity, an escape code, misread UTF-8",
+    "stray-space": "white space at an end of a text, two spaces or a no-break space in it",
 }
 """Kinds of problems that the checks report."""
 
@@ -155,6 +159,8 @@ def _of_text(text: str) -> Iterator[tuple[str, str]]:
         yield "stray-space", "white space at an end"
     elif "  " in text:
         yield "stray-space", "two spaces"
+    elif "\u00a0" in text:
+        yield "stray-space", "a no-break space"
     if text.isascii() and text.isprintable() and "&" not in text and "\\" not in text:
         return
     for what, pattern in _DAMAGED:

@@ -54,6 +54,13 @@ TEXTS = [
     ("AT&amp;T", ["damaged-text"]),
     ("Bogot\\u00e1", ["damaged-text"]),
     ("Bogot\\xe1", ["damaged-text"]),
+    ("Ð\u009cÐ¾Ñ\u0081ÐºÐ²Ð°", ["damaged-text"]),
+    ("ESPAÑA «Ñ» Ðð", []),
+    ("Bo\u200bgotá", ["damaged-text"]),
+    ("\ufeffBogotá", ["damaged-text"]),
+    ("Bo\u00adgotá", ["damaged-text"]),
+    ("می\u200cخواهم", []),  # Persian writes words with a mark that joins no letters
+    ("New\u00a0York", ["stray-space"]),
     ("C:\\users", []),
     ("a\u0007b", ["damaged-text"]),
     ("line\nbreak", []),
