@@ -22,11 +22,15 @@ from evaluation.runs.support import Support
 from evaluation.simplify import choice as choices
 from evaluation.simplify.base import Simplifier
 from evaluation.simplify.editor import SimplifiedEditor, SimplifiedRequest, StatementEditor, with_simplification
+from schemas.cases import Case
 from schemas.core.errors import UserError
 from schemas.documents.simplified import SimplifiedFact
 from tests.support.arithmetic import make_config
 from tests.support.documents.records import document_case, make_document, make_probe
+from tests.support.editors import memit, mend
 from tests.support.tiny import make
+
+corpus, cases = memit.corpus, mend.cases
 
 TEXTS = {
     "d/two": "Peru has Oslo. Peru has Rome.",
@@ -77,6 +81,23 @@ def test_together_equals_one_document_at_a_time(name: str, options: dict) -> Non
         for one, two in zip(matrices(alone), matrices(edit), strict=True):
             assert one.abs().max() > 0
             torch.testing.assert_close(one, two, atol=1e-6, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["memit", "mend"])
+def test_a_methods_edit_of_a_document_is_its_edit_of_the_statements(
+    name: str, corpus: str, cases: list[Case], tmp_path: Path
+) -> None:
+    """Methods with second moments, and with a trained network, beside those above."""
+    lm, cache = make("llama"), Cache(tmp_path)
+    method = memit.editor(name, lm, cache, corpus) if name == "memit" else make_editor(name, lm, cache, mend.QUICK)
+    method.prepare(cases)
+    made = SimplifiedEditor(method, Sentences())
+    for document, edit in zip(DOCUMENTS, made.edit_each(DOCUMENTS), strict=True):
+        requests = [SimplifiedRequest.of(fact) for fact in made.statements(document)]
+        assert edit.notes["facts"] == len(requests)
+        if requests:
+            assert memit.close(edit, [d.matrix().double() for d in method.edit(requests).deltas or ()])
+            assert all(d.norm() > 0 for d in edit.deltas)
 
 
 def test_a_group_holds_as_many_facts_as_cases_and_never_less_than_one_document() -> None:
