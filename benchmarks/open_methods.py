@@ -57,9 +57,9 @@ def pack(run: Run, folder: Path, *, unfinished: bool = False) -> list[Path]:
 
 
 def _without_place(config: bytes) -> bytes:
-    """A run's configuration without the folder in which it was made."""
+    """A run's configuration with the last part of the folder in which it was made."""
     data = json.loads(config)
-    return (json.dumps({**data, "out": "runs/open"}, indent=2, ensure_ascii=False) + "\n").encode()
+    return (json.dumps({**data, "out": f"runs/{Path(data['out']).name}"}, indent=2, ensure_ascii=False) + "\n").encode()
 
 
 def unpack(folder: Path, out: Path) -> list[str]:

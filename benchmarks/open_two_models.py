@@ -31,11 +31,11 @@ DRAWS = 2_000
 
 
 class OrderInBoth(NamedTuple):
-    """One metric: the methods from best to worst under each model, how alike, over how many cases."""
+    """One metric: the methods from best to worst under each model (equal ones together), and how alike they are."""
 
     title: str
-    first: tuple[str, ...]
-    second: tuple[str, ...]
+    first: tuple[tuple[str, ...], ...]
+    second: tuple[tuple[str, ...], ...]
     tau: float
     ends: tuple[float, ...] | None
     cases: int
@@ -76,9 +76,21 @@ def order_in_both(first: ReportSection, second: ReportSection, metric: Metric) -
     taus = kendall_taus(draws[:, 0], draws[:, 1])
     taus = taus[~np.isnan(taus)]  # NaN where a draw's methods are all alike
     ends = tuple(np.quantile(taus, (0.025, 0.975)).tolist()) if len(taus) else None
-    orders = [tuple(labels[i] for i in np.argsort(-side, kind="stable")) for side in whole]
+    orders = [_from_best(labels, side) for side in whole]
     tau = float(kendall_taus(whole[None, 0], whole[None, 1])[0])
     return OrderInBoth(metric.title, orders[0], orders[1], tau, ends, len(keys))
+
+
+def _from_best(labels: Sequence[str], values: Floats) -> tuple[tuple[str, ...], ...]:
+    """Labels by value, the highest first; those with the same value stand together."""
+    groups: dict[float, list[str]] = {}
+    for i in np.argsort(-values, kind="stable"):
+        groups.setdefault(round(float(values[i]), 9), []).append(labels[i])
+    return tuple(map(tuple, groups.values()))
+
+
+def _order_text(order: tuple[tuple[str, ...], ...]) -> str:
+    return " > ".join(" = ".join(f"`{label}`" for label in group) for group in order)
 
 
 def orders_table(first: ReportSection, second: ReportSection, names: tuple[str, str]) -> str:
@@ -87,7 +99,7 @@ def orders_table(first: ReportSection, second: ReportSection, names: tuple[str, 
     for metric in (m for name in ORDERED for m in first.metrics if m.name == name):
         one = order_in_both(first, second, metric)
         tau = "-" if one.ends is None else f"{one.tau:.2f} [{one.ends[0]:.2f}, {one.ends[1]:.2f}]"
-        rows.append([one.title, one.cases, *(" > ".join(f"`{x}`" for x in o) for o in (one.first, one.second)), tau])
+        rows.append([one.title, one.cases, _order_text(one.first), _order_text(one.second), tau])
     return table(["metric", "cases", f"order, {names[0]}", f"order, {names[1]}", "tau-b"], rows)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from evaluation.report.sections import make_section
@@ -32,8 +33,14 @@ def test_orders_of_two_models_are_compared_over_the_same_cases(tmp_path: Path) -
     means = {e.label: one.scores.means(e.label, "s_es") for e in first.editors[1:]}
     by_hand = sorted(means, key=lambda label: -sum(means[label].values()))
     assert len(set(map(tuple, ([*v.values()] for v in means.values())))) == 3, "the methods differ"
-    assert list(other.first) == by_hand and list(other.second) == by_hand[::-1] and other.tau == -1.0
+    assert other.first == tuple((label,) for label in by_hand) and other.second == other.first[::-1]
+    assert other.tau == -1.0
     assert other.ends[0] <= -1.0 + 1e-9
+
+
+def test_equal_methods_stand_together() -> None:
+    order = benchmark._from_best(["a", "b", "c"], np.array([0.5, 1.0, 0.5]))
+    assert order == (("b",), ("a", "c")) and benchmark._order_text(order) == "`b` > `a` = `c`"
 
 
 def test_the_tables_name_both_models_and_every_pair(tmp_path: Path) -> None:
