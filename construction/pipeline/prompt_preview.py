@@ -32,7 +32,7 @@ def prompt_list(profile: str | None = None, folder: Path | None = None) -> Itera
     for task, name in _verifier_prompts(profile, folder):
         wording, file = load_verify(task, name), f"verify_{task}.{name}"
         row = {"label": f"{wording.name}@{wording.version}", "task": f"verify_{task}", "profile": name}
-        yield {**row, "shape": wording.shape, "path": f"construction/prompts/{file}.toml"}
+        yield {**row, "shape": wording.shape, "path": f"construction/verifier/prompts/{file}.toml"}
 
 
 def render_messages(fact: Fact, profile: str | None = None, folder: Path | None = None) -> Iterator[dict[str, str]]:
@@ -72,4 +72,4 @@ def _writer_prompts(profile: str | None, folder: Path | None) -> Iterator[tuple[
     for name in [profile] if profile else profiles():
         for task in TASKS:
             prompt = load_prompt(task, name)
-            yield prompt, f"construction/prompts/{prompt_path(task, name).name}"
+            yield prompt, f"construction/prompts/templates/{prompt_path(task, name).name}"

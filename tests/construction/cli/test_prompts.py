@@ -15,8 +15,8 @@ def test_prompts_command_lists_and_renders(tmp_path):
     runner = CliRunner()
     rows = [json.loads(x) for x in runner.invoke(prompts_command, ["--jsonl"]).output.splitlines()]
     assert {(r["task"], r["profile"]) for r in rows} == {
-        (t, p) for t in (*TASKS, "verify_leak", "verify_depends", "verify_cut") for p in ("paper", "embedded")
-    } | {("questions", "local"), ("scripts", "local")}
+        (t, p) for t in (*TASKS, "verify_leak", "verify_depends", "verify_cut") for p in ("paper", "local", "embedded")
+    }
     path = tmp_path / "f.jsonl"
     path.write_text(make_fact().model_dump_json() + "\n")
     result = runner.invoke(prompts_command, ["--fact", str(path), "--profile", "paper"])
