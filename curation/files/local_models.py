@@ -95,6 +95,8 @@ def gguf_of(name: str) -> Path:
     if name == LOCAL:
         return local_gguf()
     if name.startswith("gguf:"):
+        if not name.removeprefix("gguf:").strip():
+            raise UserError("'gguf:' names no file", allowed="gguf:PATH")
         return _check_file(Path(name.removeprefix("gguf:")).expanduser())
     if name.startswith("hf:"):
         return _check_file(_from_hub_cache(name))

@@ -155,3 +155,9 @@ def test_a_hub_file_that_is_not_here_is_never_downloaded_unasked(monkeypatch: py
 def test_a_name_that_means_no_file_is_refused() -> None:
     with pytest.raises(UserError, match="names no model file; allowed: embedded, local"):
         gguf_of("gpt-4.1")
+
+
+@pytest.mark.parametrize("name", ["gguf:", "gguf: "])
+def test_a_name_without_a_path_is_called_that_and_not_the_folder_one_is_in(name: str) -> None:
+    with pytest.raises(UserError, match="'gguf:' names no file; allowed: gguf:PATH"):
+        gguf_of(name)
