@@ -188,9 +188,19 @@ class LeakStep(VerifyStep):
         spans = [span for span in places if not _only_subject(text, span, item.fact)]
         if not spans:
             fault = "stand in the prompt as part of the subject or a label" if places else "do not stand in the prompt"
-            return [self.verdict(item, "unscored", f"the quoted words '{quotes[0][:80]}' {fault}")]
+            return [self.verdict(item, "unscored", f"the quoted words '{shorten_quote(quotes[0])}' {fault}")]
         reason = f"'{spans[0].text}' gives away the old object" + (f": {why}" if why else "")
         return [self.verdict(item, "drop", reason, spans=spans)]
+
+
+def shorten_quote(quote: str, length: int = 80) -> str:
+    """A quote for a reason, with dots where it was cut.
+
+    Example:
+        >>> shorten_quote("the seat of the firm", 11), shorten_quote("Oslo")
+        ('the seat...', 'Oslo')
+    """
+    return quote if len(quote) <= length else f"{quote[: length - 3].rstrip()}..."
 
 
 class ChoiceStep(VerifyStep):

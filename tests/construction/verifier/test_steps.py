@@ -238,3 +238,11 @@ def test_the_embedded_model_verifies(tmp_path):
     assert len(verdicts) == len(lines) == 4
     assert all(line.detail["quality"] == "plumbing" for line in lines)
     assert {v.label for v in verdicts} <= {"keep", "drop", "unscored"}
+
+
+def test_a_long_quote_that_does_not_stand_there_is_marked_as_cut_in_the_reason():
+    quote = "a seat that no prompt speaks of " * 5
+    (verdict,) = step().parse(ASK, Quotes(why="so", quotes=[quote]))
+    assert verdict.label == "unscored" and f"'{quote[:77].rstrip()}...'" in verdict.reason
+    (short,) = step().parse(ASK, Quotes(why="so", quotes=["the Autostadt"]))
+    assert "'the Autostadt'" in short.reason
