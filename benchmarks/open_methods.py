@@ -17,7 +17,8 @@ import tarfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from benchmarks.open_split import put_between, table
+from benchmarks.open_split import put_between
+from benchmarks.support.tables import table
 from evaluation.analysis.pairwise_tests import PairwiseTest
 from evaluation.analysis.split_quality.item_analysis import analyse
 from evaluation.cli.results.item_analysis import analysis_text

@@ -16,6 +16,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
+from benchmarks.open.cuts import CUT_CHECKS, guidance_table
+from benchmarks.support.tables import share, table
 from curation.checks.store_checks import CheckContext, StoreCheck, make_checks, run_check
 from curation.loaders import load
 from curation.loaders.importer import import_split
@@ -25,7 +27,6 @@ from curation.shipped import corpus_path, demonstrations_split, shipped_split
 from curation.shipped.open_cases import FOLDER
 from curation.splits.split_file import Split
 from curation.stats.bounded import bounded_interval
-from curation.stats.proportions import wilson_interval
 from curation.store.store import Store
 from evaluation.checks.base import model_label
 from evaluation.editors.hypernetwork.mend import Mend
@@ -50,20 +51,6 @@ DUPLICATES = (("question", "rouge1", 0.7), ("prompt", "rouge1", 0.6), ("question
 HIGH = 8.0  # bits by which a prompt with a hidden subject raises the old object
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A Markdown table."""
-    lines = [heads, ["---"] * len(heads), *rows]
-    return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
-
-
-def share(hits: int, n: int) -> str:
-    """Hits, share and Wilson's interval in a cell."""
-    if not n:
-        return "not judged"
-    interval, form = wilson_interval(hits, n), ".2f" if n < 1000 else ".3f"
-    return f"{hits} of {n}: {interval.value:{form}} [{interval.low:{form}}, {interval.high:{form}}]"
-
-
 def fill_store(path: Path, split: Split) -> None:
     """The split in a store of its own, once."""
     if not path.exists():
@@ -79,6 +66,8 @@ def run_checks(store: Store, split: Split, tell: Callable[[str], object], *, lar
     """
     around = CheckContext(store)
     checks: list[tuple[StoreCheck, set[str] | None]] = [(check, None) for check in make_checks(CHECKS, models=[MODEL])]
+    own = {prompt.id for case in split.cases for prompt in case.prompts}
+    checks += [(check, own) for check in make_checks(CUT_CHECKS, models=[MODEL])]
     if larger:
         edited = {case.fact.id for case in split.cases}
         options = {"known_before": {"dtype": "bfloat16"}}
@@ -292,11 +281,13 @@ def figures(store: Store, split: Split, unedited: Run | None) -> str:
     if not larger["known_before"]:
         del known[NAMES[LARGER]]
     dev = set(split.header["parts"]["dev"])
+    own = [prompt for case in split.cases for prompt in case.prompts]
     log_odds = "Not measured." if unedited is None else log_odds_table(unedited)
     parts = {
         "Relations, and what is known before the edit": relations_table(split, known, dev),
         f"Log-odds of the old object, {NAMES[MODEL]}": log_odds,
         "Token boundaries and predictability": prompts_table(split, by_check, larger["token_boundary"]),
+        "Do the cuts lead to the object?": guidance_table(own, by_check, NAMES[MODEL]),
         "Where scripts are cut": cuts_table(split),
         "The funnel": funnel_table(FOLDER / "funnel.jsonl"),
         "Near-duplicates across the whole split": duplicates_table(store),

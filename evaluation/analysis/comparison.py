@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 from curation.stats.bootstrap import Resampling
 from curation.stats.bounded import PairedItem
 from curation.stats.intervals import Interval, mean_interval
-from evaluation.analysis.sequences.asked import asked_cases
 from evaluation.analysis.two_way_intervals import TwoWayInterval, paired_items, score_difference, two_way_intervals
 from evaluation.editors.baselines import NULL_METHODS
 from evaluation.metrics import METRICS
@@ -18,6 +17,7 @@ from evaluation.metrics.base import Metric, Normalisation, Summary, scale_of
 from evaluation.metrics.generation import Generation
 from evaluation.metrics.pooled import PERPLEXITY, RATIO, contributions, exponential, pooled_difference
 from evaluation.regimes.config import regime_title
+from evaluation.runs.asked_cases import asked_cases
 from evaluation.runs.results import EditorRun, Run, all_cases_by_key, answers_by_probe
 from evaluation.runs.validity_variants import COMPONENT, asked_case
 from schemas.answers import CaseScores

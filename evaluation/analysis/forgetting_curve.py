@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from curation.stats.bounded import clustered_interval
 from curation.stats.intervals import Interval
-from evaluation.analysis.sequences.asked import sequence_choice
 from evaluation.analysis.two_way_intervals import score_difference
 from evaluation.metrics.base import Metric, Normalisation, scale_of, scored_items
 from evaluation.regimes.config import RegimeChoice
 from evaluation.regimes.sampling import sampled_positions
+from evaluation.runs.asked_cases import sequence_choice
 from evaluation.runs.results import Run, all_cases_by_key, answers_by_probe
 from schemas.answers import Answer, CaseScores
 from schemas.cases import AnyCase

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from evaluation.analysis.comparison import Comparison
-from evaluation.analysis.sequences.asked import edits_made
 from evaluation.analysis.text_ratings import ranked_aspects
 from evaluation.analysis.written.all_answers import (
     AnsweredQuestion,
@@ -21,6 +20,7 @@ from evaluation.report import narrative
 from evaluation.report.csv_tables import ratings_cell
 from evaluation.report.formatting import percent, with_unit
 from evaluation.report.sections import ReportSection, TextSection, main_source
+from evaluation.runs.asked_cases import edits_made
 from evaluation.runs.results import Run
 from schemas.documents.document import Document
 from schemas.events.event import Event

@@ -12,11 +12,11 @@ from curation.stats.bounded import difference_interval
 from curation.stats.intervals import Interval, not_excluded
 from evaluation.analysis.comparison import Comparison, Ranking, Scores, mean_before_and_after
 from evaluation.analysis.pairwise_tests import PairwiseTest
-from evaluation.analysis.sequences.asked import edits_made
 from evaluation.judge.model_families import family_conflicts
 from evaluation.metrics.base import NORMALISATIONS, Metric, metric_of
 from evaluation.regimes.config import ALONE, regime_title
 from evaluation.report.formatting import certain, mean_with_interval, p_value, percent
+from evaluation.runs.asked_cases import edits_made
 from evaluation.runs.results import Run
 from schemas.text.counting import counted
 

@@ -1,6 +1,6 @@
 """Do two models order the methods alike? The open split's cases that both were asked, side by side.
 
-``python -m benchmarks.open_two_models runs/open-local runs/open --page docs/open-split.md`` takes the cases and the
+``python -m benchmarks.open.two_models runs/open-local runs/open --page docs/open-split.md`` takes the cases and the
 methods of the first run, and the second run's answers about them; the tables go between the page's markers: every
 metric under both models, the hours of the first run, the order of the methods under each metric with Kendall's tau-b
 between the models (percentile interval over resamples of the cases), and the pairs that each model decides.
@@ -17,7 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.open_methods import finished, methods_table
-from benchmarks.open_split import put_between, table
+from benchmarks.open_split import put_between
+from benchmarks.support.tables import table
 from curation.stats.estimates import Floats
 from evaluation.analysis.facts.method_order import kendall_taus
 from evaluation.metrics.base import Metric
@@ -154,7 +155,7 @@ def parts(first: Run, second: Run) -> Iterator[str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the tables to a page, or print them."""
-    parser = argparse.ArgumentParser(prog="benchmarks.open_two_models", description=__doc__)
+    parser = argparse.ArgumentParser(prog="benchmarks.open.two_models", description=__doc__)
     parser.add_argument("first", type=Path, help="the run whose cases and methods are taken")
     parser.add_argument("second", type=Path, help="a run of another model that has them, too")
     parser.add_argument("--page", type=Path, help="the page that gets the tables; printed where left out")

@@ -13,7 +13,7 @@ from schemas.core.errors import UserError
 from tests.evaluation.report.test_write import finished
 from tests.support.arithmetic import make_cases
 
-benchmark = pytest.importorskip("benchmarks.open_two_models", reason="benchmarks are not shipped")
+benchmark = pytest.importorskip("benchmarks.open.two_models", reason="benchmarks are not shipped")
 
 
 def _run(folder: Path, strengths: tuple[float, ...], cases: int = 6) -> Run:

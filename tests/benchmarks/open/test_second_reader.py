@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.open_second_reader import drawn, second_reader_table
+from benchmarks.open.second_reader import drawn, second_reader_table
 from curation.shipped import shipped_split
 from curation.store.store import Store
 from schemas.verdicts import Label, Verdict, verdict_key

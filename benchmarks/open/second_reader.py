@@ -1,6 +1,6 @@
 """A language model reads a sample of the open split for the second time, with nothing but the checks that anyone has.
 
-``python -m benchmarks.open_second_reader FOLDER --sample 60`` draws so many script prompts and script questions of
+``python -m benchmarks.open.second_reader FOLDER --sample 60`` draws so many script prompts and script questions of
 ``FOLDER/open.duckdb`` (``benchmarks.open_split`` makes it) by a seed, and has ``verify_leak``, ``verify_cut`` and
 ``verify_depends`` judge what of them has no verdict of this model yet. Replies are journaled, so a stopped reading goes
 on where it was. A larger sample holds the smaller one. ``--page docs/open-split.md`` writes the table between the
@@ -15,7 +15,8 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.open_split import put_between, share, table
+from benchmarks.open_split import put_between
+from benchmarks.support.tables import share, table
 from curation.checks.store_checks import CheckContext, make_checks, run_check
 from curation.shipped import shipped_split
 from curation.splits.split_file import Split
@@ -65,7 +66,7 @@ def second_reader_table(store: Store, among: set[str]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Read the sample and write the table."""
-    parser = argparse.ArgumentParser(prog="benchmarks.open_second_reader", description=__doc__)
+    parser = argparse.ArgumentParser(prog="benchmarks.open.second_reader", description=__doc__)
     parser.add_argument("folder", type=Path, help="where the store stands")
     parser.add_argument("--sample", type=int, default=SAMPLE, help="script prompts, and as many script questions")
     parser.add_argument("--model", default="local")

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from evaluation.analysis.comparison import compare, score_run
-from evaluation.analysis.sequences.asked import asked_cases, edits_made
 from evaluation.report.first_screen import first_screen
 from evaluation.report.narrative import _describe_run
 from evaluation.report.sections import make_section
+from evaluation.runs.asked_cases import asked_cases, edits_made
 from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import Run, load_run
 from tests.support.report.fading import run
