@@ -16,7 +16,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from benchmarks.open.cuts import CUT_CHECKS, guidance_table
+from benchmarks.open.cuts import all_own, guidance_table, one_a_case
 from benchmarks.support.tables import share, table
 from curation.checks.store_checks import CheckContext, StoreCheck, make_checks, run_check
 from curation.loaders import load
@@ -66,8 +66,8 @@ def run_checks(store: Store, split: Split, tell: Callable[[str], object], *, lar
     """
     around = CheckContext(store)
     checks: list[tuple[StoreCheck, set[str] | None]] = [(check, None) for check in make_checks(CHECKS, models=[MODEL])]
-    own = {prompt.id for case in split.cases for prompt in case.prompts}
-    checks += [(check, own) for check in make_checks(CUT_CHECKS, models=[MODEL])]
+    for name, prompts in (("cut_guidance", one_a_case(split)), ("telling_word", all_own(split))):
+        checks += [(check, {p.id for p in prompts}) for check in make_checks([name], models=[MODEL])]
     if larger:
         edited = {case.fact.id for case in split.cases}
         options = {"known_before": {"dtype": "bfloat16"}}
@@ -281,13 +281,12 @@ def figures(store: Store, split: Split, unedited: Run | None) -> str:
     if not larger["known_before"]:
         del known[NAMES[LARGER]]
     dev = set(split.header["parts"]["dev"])
-    own = [prompt for case in split.cases for prompt in case.prompts]
     log_odds = "Not measured." if unedited is None else log_odds_table(unedited)
     parts = {
         "Relations, and what is known before the edit": relations_table(split, known, dev),
         f"Log-odds of the old object, {NAMES[MODEL]}": log_odds,
         "Token boundaries and predictability": prompts_table(split, by_check, larger["token_boundary"]),
-        "Do the cuts lead to the object?": guidance_table(own, by_check, NAMES[MODEL]),
+        "Do the cuts lead to the object?": guidance_table(split, by_check, NAMES[MODEL]),
         "Where scripts are cut": cuts_table(split),
         "The funnel": funnel_table(FOLDER / "funnel.jsonl"),
         "Near-duplicates across the whole split": duplicates_table(store),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from curation.shipped import shipped_split
+from curation.splits.split_file import make_split
 from schemas.scripts import ScriptPrompt
 from schemas.verdicts import Verdict, verdict_key
 from tests.support.arithmetic import make_prompt
@@ -45,3 +47,13 @@ def test_telling_words_are_counted_where_all_are_judged() -> None:
     assert text.startswith("2 of 3 script prompts end in an article") and "in 1 of them it adds 2 bits or more" in text
     verdicts.popitem()
     assert benchmark.telling_words(prompts, {"telling_word": verdicts}).endswith("not judged.")
+
+
+def test_one_prompt_a_case_is_drawn_whatever_their_order() -> None:
+    split = shipped_split("open:dev")
+    drawn = benchmark.one_a_case(split)
+    assert [p.fact for p in drawn] == [case.fact.key for case in split.cases]
+    turned = [case.model_copy(update={"prompts": case.prompts[::-1]}) for case in split.cases]
+    assert benchmark.one_a_case(make_split("turned", turned)) == drawn
+    assert len({case.prompts.index(p) for case, p in zip(split.cases, drawn, strict=True)}) == 4
+    assert len(benchmark.all_own(split)) == sum(len(case.prompts) for case in split.cases)
