@@ -18,18 +18,19 @@ def sequence_choice(run: Run) -> RegimeChoice:
 def asked_cases(run: Run) -> dict[str, AnyCase]:
     """The cases that every method of a run is asked by its end, by key, in the run's order.
 
-    Of a sequence with a sample, or one that is longer than its last length, those are fewer than its edits.
+    Of a sequence with a sample those are fewer than its edits.
     """
     cases = all_cases_by_key(run)
-    if run.regimes != ("sequential",):
-        return cases
     choice = sequence_choice(run)
+    if run.regimes != ("sequential",) or choice.sample is None:
+        return cases
     asked = asked_positions(list(cases.values()), choice.sizes, choice.sample)
     return {key: case for n, (key, case) in enumerate(cases.items(), 1) if n in asked}
 
 
 def edits_made(run: Run) -> int:
-    """How many of the run's cases are edited: all, but of a sequence none after its last length."""
-    if run.regimes != ("sequential",):
+    """How many of the run's cases are edited: all, but of a sequence with a sample none after its last length."""
+    choice = sequence_choice(run)
+    if run.regimes != ("sequential",) or choice.sample is None:
         return len(run.cases)
-    return max(lengths_reached(run.cases, sequence_choice(run).sizes))
+    return max(lengths_reached(run.cases, choice.sizes))

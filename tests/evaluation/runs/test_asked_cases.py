@@ -1,4 +1,4 @@
-"""A sequence that asks fewer cases than it edits: nothing is left to run, and the edit's own seconds are kept."""
+"""A sequence with a sample that asks fewer cases than it edits: nothing is left to run, and the edit's own seconds are kept."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from evaluation.runs.results import Run, load_run
 from tests.support.report.fading import run
 
 SAMPLED = {"name": "sequential", "size": [1, 4], "sample": 2}
-SHORT = {"name": "sequential", "size": [1, 2]}
+SHORT = {"name": "sequential", "size": [1, 2], "sample": 9}
 
 
 def _table(found: Run) -> Any:
