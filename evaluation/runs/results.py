@@ -61,7 +61,7 @@ class EditorFolder(NamedTuple):
     def results(self) -> dict[str, CaseResult]:
         """Finished cases so far; of a case asked at several numbers of edits the one with most edits in the model.
 
-        What is known of the edit itself stands where the case was asked right after it, and is taken from there.
+        The seconds of its edit stand where it was asked right after it, and are taken from there.
         """
         by_case: dict[str, CaseResult] = {}
         own: dict[str, CaseResult] = {}
@@ -82,11 +82,10 @@ class EditorFolder(NamedTuple):
 
 
 def _with_own_edit(result: CaseResult, own: CaseResult | None) -> CaseResult:
-    """A case asked again in a sequence, with the seconds of its edit and whether that diverged."""
+    """A case asked again in a sequence, with the seconds of its edit."""
     if own is None or own.position != result.position or result.position == result.after:
         return result
-    diverged = {"blow_up": own.notes["blow_up"]} if "blow_up" in own.notes else {}
-    return result.model_copy(update={"seconds_edit": own.seconds_edit, "notes": {**result.notes, **diverged}})
+    return result.model_copy(update={"seconds_edit": own.seconds_edit})
 
 
 class EditorRun(NamedTuple):

@@ -1,4 +1,4 @@
-"""A sequence with a sample that asks fewer cases than it edits: nothing is left to run, and the edit's own seconds are kept."""
+"""A sampled sequence asks fewer cases than it edits: nothing is left to run, and seconds of an edit are kept."""
 
 from __future__ import annotations
 
