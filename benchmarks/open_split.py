@@ -307,6 +307,14 @@ def put_between(page: str, text: str, *, marks: tuple[str, str] = MARKS) -> str:
     return f"{before}{marks[0]}\n\n{text}\n\n{marks[1]}{after}"
 
 
+def publish(text: str, page: Path | None, *, marks: tuple[str, str] = MARKS) -> None:
+    """Put the text between a page's markers, or print it where there is no page."""
+    if page is None:
+        sys.stdout.write(text + "\n")
+    else:
+        page.write_text(put_between(page.read_text(encoding="utf-8"), text, marks=marks), encoding="utf-8")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the tables to a page, or print them."""
     parser = argparse.ArgumentParser(prog="benchmarks.open_split", description=__doc__)
@@ -323,10 +331,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             run_checks(store, split, sys.stderr.write, larger=options.larger)
     with Store.open(path) as store:
         text = figures(store, split, load_run(options.unedited) if options.unedited else None)
-    if options.page is None:
-        sys.stdout.write(text + "\n")
-    else:
-        options.page.write_text(put_between(options.page.read_text(encoding="utf-8"), text), encoding="utf-8")
+    publish(text, options.page)
     return 0
 
 

@@ -15,7 +15,8 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.open_split import put_between
+from benchmarks.open.cuts import all_own
+from benchmarks.open_split import publish
 from benchmarks.support.tables import share, table
 from curation.checks.store_checks import CheckContext, make_checks, run_check
 from curation.shipped import shipped_split
@@ -32,9 +33,8 @@ CONTEXT = 1024  # tokens of prompt and reply together
 
 def drawn(split: Split, number: int) -> tuple[list[ScriptPrompt], list[ScriptQuestion]]:
     """So many script prompts, and as many script questions, in an order that depends on their ids alone."""
-    prompts = [p for case in split.cases for p in case.prompts]
     questions = [q for case in split.cases for q in case.questions]
-    return sorted(prompts, key=_place)[:number], sorted(questions, key=_place)[:number]
+    return sorted(all_own(split), key=_place)[:number], sorted(questions, key=_place)[:number]
 
 
 def _place(item: ScriptPrompt | ScriptQuestion) -> int:
@@ -81,11 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             read(store, among, model=options.model, threads=options.threads)
     with Store.open(path) as store:
         text = second_reader_table(store, among)
-    if options.page is None:
-        sys.stdout.write(text + "\n")
-    else:
-        page = options.page.read_text(encoding="utf-8")
-        options.page.write_text(put_between(page, text, marks=MARKS), encoding="utf-8")
+    publish(text, options.page, marks=MARKS)
     return 0
 
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.open_methods import finished, methods_table
-from benchmarks.open_split import put_between
+from benchmarks.open_split import publish
 from benchmarks.support.tables import table
 from curation.stats.estimates import Floats
 from evaluation.analysis.facts.method_order import kendall_taus
@@ -162,11 +162,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     first = finished(load_run(options.first))
     text = "\n\n".join(parts(first, restricted(load_run(options.second), first)))
-    if options.page is None:
-        sys.stdout.write(text + "\n")
-    else:
-        page = options.page.read_text(encoding="utf-8")
-        options.page.write_text(put_between(page, text, marks=MARKS), encoding="utf-8")
+    publish(text, options.page, marks=MARKS)
     return 0
 
 

@@ -17,7 +17,8 @@ their capital, longer names are ``unsure``, derived names are found, list labels
 ``3``: places where the object plays another part, or only describes another thing, are ``unsure`` to cut at;
 all else as in ``2``. ``4``: so are places without a word before them that leads to an object of their kind; an article
 that fits one object only gives it away; hidden characters and rarer labels are taken off; dates and more spellings are
-found."""
+found. ``5``: a step without a word that goes with the kind of object is ``unsure`` to cut at; look-alike letters, cases
+of Cyrillic names and namesake towns are found; labels of other languages are taken off."""
 
 RULES: Rules = 5
 EARLIEST: Rules = 1
