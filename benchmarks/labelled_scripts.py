@@ -6,6 +6,7 @@ half ``test`` gives the figures. With --write the tables replace those between t
 Run: python -m benchmarks.labelled_scripts
      python -m benchmarks.labelled_scripts --wrong
      python -m benchmarks.labelled_scripts --later --half test
+     python -m benchmarks.labelled_scripts --fresh --rules 5
      python -m benchmarks.labelled_scripts --check verify_leak --model gpt-4.1
      python -m benchmarks.labelled_scripts --check predictability --model embedded --threshold 2.03
      python -m benchmarks.labelled_scripts --check verify_cut --model local --half test --kinds good,wrong_cut --draw 40
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import NamedTuple, get_args
 
 from benchmarks.support.check_options import add_check_options, chosen_check
+from construction.mentions.rules import RULES, Rules
 from construction.pipeline.labelled_scripts import decisions_by_rules, decisions_with
 from curation.checks.script_benchmark import (
     Half,
@@ -28,6 +30,7 @@ from curation.checks.script_benchmark import (
     ScriptDecision,
     ScriptKind,
     confusion,
+    fresh_scripts,
     labelled_scripts,
     later_scripts,
     outcome,
@@ -178,7 +181,10 @@ def main() -> None:
     add_check_options(parser)
     parser.add_argument("--threshold", type=float, help="For a check that measures: drop from here on.")
     parser.add_argument("--below", type=float, help="For a check that measures: drop under this value.")
-    parser.add_argument("--later", action="store_true", help="The later scripts instead of the labelled ones.")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--later", action="store_true", help="The later scripts instead of the labelled ones.")
+    which.add_argument("--fresh", action="store_true", help="The fresh scripts instead of the labelled ones.")
+    parser.add_argument("--rules", type=int, choices=get_args(Rules), default=RULES, help="Version of the rules.")
     parser.add_argument("--half", choices=get_args(Half), help="Only this half.")
     parser.add_argument("--kinds", default="", help="Only these kinds, with commas between them.")
     parser.add_argument("--draw", type=int, metavar="N", help="At most N of each kind in each half, drawn by a seed.")
@@ -187,12 +193,14 @@ def main() -> None:
     parser.add_argument("--write", type=Path, metavar="PAGE", help="Write the rules' tables into this page.")
     options = parser.parse_args()
     kinds = [kind.strip() for kind in options.kinds.split(",") if kind.strip()]
-    whole = later_scripts() if options.later else labelled_scripts()
+    whole = later_scripts() if options.later else fresh_scripts() if options.fresh else labelled_scripts()
     scripts = draw(whole, half=options.half, kinds=kinds, most=options.draw, seed_number=options.seed)
-    if options.write and (options.later or len(scripts) < len(whole)):
-        parser.error("the page takes the tables of all labelled scripts: leave --later, --half, --kinds and --draw out")
+    if options.write and (options.later or options.fresh or options.rules != RULES or len(scripts) < len(whole)):
+        parser.error("the page takes the tables of all labelled scripts by the present rules: name nothing but --write")
+    if options.check is not None and options.rules != RULES:
+        parser.error("a check goes on top of the present rules: leave --rules or --check out")
     if options.check is None:
-        decisions = decisions_by_rules(scripts)
+        decisions = decisions_by_rules(scripts, rules=options.rules)
     else:
         bounds = {"threshold": options.threshold, "below": options.below}
         with chosen_check(options) as (check, folder):

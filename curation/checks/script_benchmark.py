@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 from pydantic import model_validator
 
 from curation.files.json_files import json_lines
-from curation.shipped import labelled_scripts_path, later_scripts_path, tuning_scripts_path
+from curation.shipped import fresh_scripts_path, labelled_scripts_path, later_scripts_path, tuning_scripts_path
 from curation.stats.estimates import Estimate
 from curation.stats.proportions import wilson_interval
 from schemas.core.config import validate
@@ -215,6 +215,14 @@ def later_scripts(half: Half | None = None) -> tuple[LabelledScript, ...]:
     with ``tuning_scripts`` either.
     """
     return tuple(r for r in _read(later_scripts_path()) if half in (None, r.half))
+
+
+def fresh_scripts(half: Half | None = None) -> tuple[LabelledScript, ...]:
+    """Wrong cuts, homonyms of both kinds and good items that were written when the fifth rules stood.
+
+    They share no subject and no old object with any of the other scripts.
+    """
+    return tuple(r for r in _read(fresh_scripts_path()) if half in (None, r.half))
 
 
 def _read(path: Path) -> list[LabelledScript]:

@@ -63,6 +63,11 @@ def later_scripts_path() -> Path:
     return _HERE / "later_scripts.jsonl"
 
 
+def fresh_scripts_path() -> Path:
+    """Labelled scripts that were written when the fifth rules stood, in two halves of their own."""
+    return _HERE / "fresh_scripts.jsonl"
+
+
 def tuning_scripts_path() -> Path:
     """Further labelled scripts, all for setting rules: wrong cuts of many kinds, and good ones that look like them."""
     return _HERE / "tuning_scripts.jsonl"

@@ -9,7 +9,7 @@ import pytest
 from construction.llm.prompt_text import find_quote
 from construction.verifier.prompt_files import load_verify
 from curation.checks.leak_benchmark import leak_prompts
-from curation.checks.script_benchmark import labelled_scripts, later_scripts, tuning_scripts
+from curation.checks.script_benchmark import fresh_scripts, labelled_scripts, later_scripts, tuning_scripts
 from schemas.core.errors import UserError
 
 
@@ -44,6 +44,6 @@ def test_small_models_get_short_wordings_without_the_example_of_an_article():
 
 
 def test_the_examples_of_the_local_wording_are_none_of_the_labelled_scripts():
-    questions = {s.question for s in (*labelled_scripts(), *tuning_scripts(), *later_scripts())}
+    questions = {s.question for s in (*labelled_scripts(), *tuning_scripts(), *later_scripts(), *fresh_scripts())}
     texts = [example.user for example in load_verify("cut", "local").examples]
     assert texts and not any(question in text for question in questions for text in texts)

@@ -12,10 +12,12 @@ import pytest
 from pydantic import ValidationError
 
 from curation.checks.script_benchmark import (
+    Half,
     LabelledScript,
     ScriptDecision,
     ScriptKind,
     confusion,
+    fresh_scripts,
     labelled_scripts,
     later_scripts,
     outcome,
@@ -32,6 +34,7 @@ from tests.support.curation.script_halves import halves_of
 SCRIPTS = labelled_scripts()
 FURTHER = tuning_scripts()
 LATER = later_scripts()
+FRESH = fresh_scripts()
 GOOD = next(s for s in SCRIPTS if s.kind == "good")
 LEAK = next(s for s in SCRIPTS if s.kind == "related_knowledge")
 LABELS = next(s for s in SCRIPTS if s.clean_steps is not None)
@@ -93,7 +96,19 @@ def test_later_scripts_have_halves_of_their_own_that_share_nothing_with_the_othe
     assert max(Counter((s.subject.text, s.relation.id) for s in (*SCRIPTS, *FURTHER, *LATER)).values()) == 1
 
 
-@pytest.mark.parametrize("script", (*SCRIPTS, *FURTHER, *LATER), ids=lambda s: s.key)
+def test_fresh_scripts_share_nothing_with_any_other_and_their_halves_are_those_of_the_hash() -> None:
+    rest = (*SCRIPTS, *FURTHER, *LATER)
+    assert len(FRESH) >= 60 and not {s.key for s in FRESH} & {s.key for s in rest}
+    assert not {s.subject.text.casefold() for s in FRESH} & {s.subject.text.casefold() for s in rest}
+    assert not {s.old.text.casefold() for s in FRESH} & {s.old.text.casefold() for s in rest}
+    assert halves_of(FRESH) == {s.key: s.half for s in FRESH} == halves_of(FRESH[::-1])
+    many = [Counter((s.kind, s.verdict) for s in fresh_scripts(half)) for half in get_args(Half)]
+    assert many[0] == many[1] and min(many[0].values()) >= 5
+    assert set(many[0]) == {("wrong_cut", "drop"), ("homonym", "drop"), ("homonym", "keep"), ("good", "keep")}
+    assert max(Counter(s.why for s in (*rest, *FRESH)).values()) == 1
+
+
+@pytest.mark.parametrize("script", (*SCRIPTS, *FURTHER, *LATER, *FRESH), ids=lambda s: s.key)
 def test_the_truth_of_a_script_holds_together(script: LabelledScript) -> None:
     assert script.key.startswith(f"scripts/{script.kind}/")
     assert script.question.startswith("How ") and script.question.endswith("?")
