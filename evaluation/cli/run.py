@@ -34,6 +34,7 @@ _FILE = click.Path(path_type=Path)
 @click.option("--validity", metavar="A,B", help="Add rows that test the metrics: masked, shuffled, random_object.")
 @limit_option(also="cases.")
 @click.option("--out", type=_FILE, help="Folder of the run.")
+@click.option("--answers-from", type=_FILE, metavar="RUN", help="Take over a run on another version of the split.")
 @click.option("--engine", type=click.Choice(["fast", "simple", "ray"]), help="How edits are made and scored.")
 @click.option("--address", help="Ray: the cluster, such as ray://head:10001; without it, processes on this machine.")
 @click.option("--workers", type=click.IntRange(min=1), help="Ray: number of processes.")
@@ -51,6 +52,7 @@ def run(
     validity: str | None,
     limit: int | None,
     out: Path | None,
+    answers_from: Path | None,
     engine: str | None,
     address: str | None,
     workers: int | None,
@@ -67,6 +69,7 @@ def run(
     from evaluation.runs.session import select_editors, size
 
     base: dict[str, Any] = {"limit": limit, "out": None if out is None else str(out)}
+    base |= {"answers_from": None if answers_from is None else str(answers_from)}
     base |= {"engine": engine, "address": address, "workers": workers}
     base |= _split_base(config, store=store, name=split_name, file=split_file)
     wanted = load_config(config, settings, base=base)

@@ -107,6 +107,8 @@ class RunConfig(Options):
         normalisation: ``mean`` (per token, as the published code) or ``sum`` (as the paper's formula).
         kinds: Kinds of edit to take: how facts change, types and topics of events; all of them where it is not given.
         limit: Take so many cases, or so many of each kind; the first of an order drawn from the split's digest.
+        answers_from: Folder of a run on another version of the split: answers after the same edit are taken over, and a
+            limit keeps that run's cases.
         regime: How many edits stand in the model when it is asked: ``single``, or a table such as
             ``{ name = "batch", size = 10 }`` or ``{ name = "sequential", size = [1, 10, 100], score = "both" }``.
         engine: ``fast`` (many edits scored in one batch), ``simple`` (one edit at a time: the reference), ``ray``. In a
@@ -139,6 +141,7 @@ class RunConfig(Options):
     normalisation: Literal["mean", "sum"] = "mean"
     kinds: tuple[str, ...] = ("counterfactual", "temporal")
     limit: Annotated[int, Field(ge=1)] | dict[str, Annotated[int, Field(ge=0)]] | None = None
+    answers_from: Path | None = None
     regime: RegimeChoice = RegimeChoice()
     engine: Literal["fast", "simple", "ray"] = "fast"
     address: str | None = None

@@ -39,6 +39,7 @@ def choose(
     kinds: Iterable[str] = FACT_KINDS,
     limit: int | Mapping[Any, int] | None = None,
     order: str = "drawn",
+    first: Sequence[str] = (),
 ) -> tuple[AnyCase, ...]:
     """The cases of a run, in an order drawn from (split digest, case): the same for every editor and machine.
 
@@ -48,6 +49,7 @@ def choose(
             a split of any type.
         limit: So many cases, or so many of each kind named (others: none). A larger limit keeps the cases of a smaller.
         order: A name in ``ORDERS``.
+        first: Keys of cases that come before all others, in their order; those that the split lacks are passed over.
 
     Raises:
         UserError: no case is left, or an edit can be of no such kind.
@@ -59,6 +61,8 @@ def choose(
     cases.sort(key=lambda c: (seed(split.digest, c.key, "order"), c.key))
     if order == "scripts_first":
         cases = scripts_first(cases)
+    place = {key: n for n, key in enumerate(first)}
+    cases.sort(key=lambda c: place.get(c.key, len(place)))
     if isinstance(limit, int):
         cases = cases[:limit]
     elif limit is not None:

@@ -25,7 +25,8 @@ from evaluation.regimes.config import RegimeChoice
 from evaluation.regimes.table import make_regime
 from evaluation.runs.baseline_answers import BaselineAnswers
 from evaluation.runs.config import RunConfig
-from evaluation.runs.plan import BASELINE, ORDERS, ask, ask_shared, choose, load_metrics, make_manifest, plain_params
+from evaluation.runs.earlier_answers import EarlierAnswers, chosen_cases
+from evaluation.runs.plan import BASELINE, ORDERS, ask, ask_shared, load_metrics, make_manifest, plain_params
 from evaluation.runs.results import EditorFolder, write_run
 from evaluation.runs.shared_probes.asking import SharedAsking, of_states, of_unedited
 from evaluation.runs.shared_probes.opening import open_questions, refuse_other_model
@@ -110,7 +111,8 @@ class Runner:
     ) -> None:
         self.config, self.split, self.scorer, self.support = config, split, scorer, support
         self._make, self._on_event, self._retry = make, on_event or (lambda event: None), retry_failed
-        self.cases = choose(split, kinds=config.kinds, limit=config.limit, order=config.regime.order)
+        self.cases = chosen_cases(config, split)
+        self._earlier = EarlierAnswers.of(config)
         self._shared = open_questions(config.specificity, config.documents, model=scorer.name, metrics=config.metrics)
         if self._shared is not None:
             refuse_other_model(self._shared.set, model=scorer.name, revision=scorer.revision)
@@ -151,6 +153,8 @@ class Runner:
             )
             for row in rows
         }
+        if self._earlier is not None:
+            self._earlier.check(plans)
         self._engine.expect(editors.values())
         started = now(zone="Z")
         self._write(plans, started=started, finished=None)
@@ -228,6 +232,8 @@ class Runner:
             self._shared_asking(label, regime, units, folder) as asking,
         ):
             self._asking = asking
+            if not editor.wants_split(plain_params(editor)):
+                self._take_over(label, manifest, folder, journal)
             known = {u.key: CaseResult.model_validate(journal[u.key]) for u in units if u.key in journal}
             todo = [u for u in units if self._missing_probes(label, u, known)]
             left = {u.key for u in todo}
@@ -258,6 +264,14 @@ class Runner:
                 if computed < len(todo) and (stopped := self._too_many(failed, finished_units + computed)):
                     break
         return EditorOutcome(row.name, manifest, folder, computed, finished_units, failed, stopped)
+
+    def _take_over(self, label: str, manifest: RunManifest, folder: EditorFolder, journal: Journal) -> None:
+        """Journal what an earlier run has answered; not for validity rows, whose requests hang on other cases too."""
+        if self._earlier is not None and not self._variants.get(label):
+            results = self._earlier.results(manifest, self.cases, self._unit_probes[label])
+            if new := {key: result for key, result in results.items() if key not in journal}:
+                folder.begin(manifest, config=self.config.model_dump(mode="json"), environment=self._environment)
+                self._earlier.take_over(new, manifest, folder, journal)
 
     @contextmanager
     def _shared_asking(

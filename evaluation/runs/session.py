@@ -20,7 +20,8 @@ from evaluation.models.determinism import fixed_order
 from evaluation.models.loading import check_device_name
 from evaluation.runs.baseline_answers import BaselineAnswers
 from evaluation.runs.config import RunConfig, SplitChoice
-from evaluation.runs.plan import BASELINE, ask, ask_shared, choose, load_metrics
+from evaluation.runs.earlier_answers import chosen_cases, refuse_missing
+from evaluation.runs.plan import BASELINE, ask, ask_shared, load_metrics
 from evaluation.runs.results import RUN_FILE, load_run
 from evaluation.runs.runner import EditorOutcome, EditorProgress, Runner
 from evaluation.runs.separation import check_editors, check_metrics, check_parameters, check_sequence
@@ -97,12 +98,13 @@ def execute(
     endpoint = is_endpoint(config.model)
     depth = (lambda: None) if endpoint else None if lm is None else (lambda: lm.layout.depth)
     check_parameters(config.editors, model=config.model, depth=depth, files_here=config.engine != "ray")
+    refuse_missing(config.answers_from)
     split = open_split(config.split)
     support = open_support(config.support, split)
     check_editors(config.editors, split=split, support=support, model=config.model, engine=config.engine)
     check_metrics(config.metrics, split)
     open_questions(config.specificity, config.documents, model=config.model, metrics=config.metrics)
-    cases = choose(split, kinds=config.kinds, limit=config.limit, order=config.regime.order)
+    cases = chosen_cases(config, split)
     check_sequence(config.regime, len(cases))
     opened = _endpoint_parts(config, split, cases) if endpoint else _model_parts(config, support, lm)
     with fixed_order(config.deterministic), opened as parts:
@@ -258,11 +260,12 @@ def size(config: RunConfig) -> Size:
     check_device_name(config.device)
     depth = (lambda: None) if endpoint else None
     judged = check_parameters(config.editors, model=config.model, depth=depth, files_here=config.engine != "ray")
+    refuse_missing(config.answers_from)
     split = open_split(config.split)
     support = open_support(config.support, split)
     check_editors(config.editors, split=split, support=support, model=config.model, engine=config.engine)
     check_metrics(config.metrics, split)
-    cases = choose(split, kinds=config.kinds, limit=config.limit, order=config.regime.order)
+    cases = chosen_cases(config, split)
     check_sequence(config.regime, len(cases))
     shared = open_questions(config.specificity, config.documents, model=config.model, metrics=config.metrics)
     metrics = load_metrics(
