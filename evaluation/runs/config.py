@@ -18,7 +18,7 @@ from evaluation.metrics.generation import GenerationChoice
 from evaluation.metrics.specificity_choice import SpecificityChoice
 from evaluation.regimes.config import RegimeChoice
 from evaluation.runs.support import SupportChoice
-from evaluation.runs.validity_variants import VARIANTS, Variant
+from evaluation.runs.validity_variants import VARIANTS, Variant, asks_otherwise
 from evaluation.simplify.choice import SimplifyChoice
 from schemas.core.config import Options, override, validate
 from schemas.core.errors import UserError
@@ -208,18 +208,17 @@ class RunConfig(Options):
 
 
 def with_variants(config: RunConfig, names: Sequence[str]) -> RunConfig:
-    """The configuration with a row more for every method, the unedited model among them, under each validity variant.
+    """A row more for every method under each validity variant; for the unedited model where cases are asked otherwise.
 
     Raises:
         UserError: an unknown variant.
     """
     if not names:
         return config
-    for name in names:
-        VARIANTS.get(name)
-    plain = {"none": {"name": "none"}} | config.model_dump(mode="json")["editors"]
-    more = {f"{label} [{name}]": {**choice, "variant": name} for name in names for label, choice in plain.items()}
     data = config.model_dump(mode="json")
+    plain = {"none": {"name": "none"}} | data["editors"]
+    rows = [(x, label) for x in names for label in plain if label != "none" or asks_otherwise(VARIANTS.get(x)())]
+    more = {f"{label} [{name}]": {**plain[label], "variant": name} for name, label in rows}
     return RunConfig.model_validate(data | {"editors": data["editors"] | more})
 
 

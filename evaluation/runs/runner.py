@@ -215,9 +215,9 @@ class Runner:
 
     @cached_property
     def _asked_cases(self) -> set[str]:
-        """Keys of the cases that are asked at all: with a sample the unedited model is asked no others."""
+        """Keys of the cases that are asked at all: the unedited model is asked no others of a sequence."""
         regime = self.config.regime
-        if regime.sample is None:
+        if regime.name != "sequential":
             return {case.key for case in self.cases}
         return {unit.case.key for unit in make_regime(regime).units(self.cases)}
 

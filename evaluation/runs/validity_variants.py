@@ -147,6 +147,16 @@ def variant_of(components: Mapping[str, str]) -> Variant | None:
     return variant
 
 
+def asks_otherwise(variant: Variant) -> bool:
+    """Whether cases are asked otherwise under it, so that the unedited model needs answers of its own.
+
+    Example:
+        >>> asks_otherwise(MaskedSubject()), asks_otherwise(RandomObject())
+        (True, False)
+    """
+    return type(variant).asks is not IdentityVariant.asks
+
+
 def cases_as_requested(cases: Sequence[Any], variant: Variant) -> tuple[AnyCase, ...]:
     """The cases of a run on facts with the facts that the method is handed."""
     return tuple(c.model_copy(update={"fact": variant.request(c.fact, cases)}) for c in cases)

@@ -51,6 +51,15 @@ def test_variants_leave_valid_cases_and_what_is_not_theirs(name: str) -> None:
         assert request.key == case.fact.key and request.old == case.fact.old and request.subject == case.fact.subject
 
 
+def test_the_unedited_model_has_a_row_where_it_is_asked_otherwise(tmp_path: Path) -> None:
+    """Another edit is asked the same questions, so the unedited model has answered them already."""
+    for name, more in (("masked", ["none [masked]"]), ("shuffled", ["none [shuffled]"]), ("random_object", [])):
+        rows = with_variants(make_config(tmp_path, editors=["none", "push"]), [name]).editors
+        assert list(rows) == ["none", "push", *more, f"push [{name}]"]
+        cases = mini_split().cases[:6]
+        assert bool(more) == any(VARIANTS.get(name)().asks(case) != case for case in cases)
+
+
 def test_masked_hides_the_subject() -> None:
     for case in mini_split().cases[:10]:
         probes = MaskedSubject().asks(case)
@@ -93,8 +102,8 @@ def long_case_of(land: str) -> Case:
 
 def test_rows_stand_beside_their_method_and_are_scored_as_asked(tmp_path: Path) -> None:
     outcomes, _, results = run(tmp_path, ["masked", "random_object"])
-    labels = ["none", "push", "none [masked]", "push [masked]", "none [random_object]", "push [random_object]"]
-    assert list(outcomes) == labels and len({o.manifest.key for o in outcomes.values()}) == 6
+    labels = ["none", "push", "none [masked]", "push [masked]", "push [random_object]"]
+    assert list(outcomes) == labels and len({o.manifest.key for o in outcomes.values()}) == 5
     assert outcomes["push [masked]"].manifest.components["variant"] == "masked@1"
     metrics = load_metrics(["es", "s_es", "s_es_gen"])
     scores = score_run(results, metrics, "mean")
