@@ -154,7 +154,8 @@ def asks_otherwise(variant: Variant) -> bool:
         >>> asks_otherwise(MaskedSubject()), asks_otherwise(RandomObject())
         (True, False)
     """
-    return type(variant).asks is not IdentityVariant.asks
+    asks: object = type(variant).asks
+    return asks is not IdentityVariant.asks
 
 
 def cases_as_requested(cases: Sequence[Any], variant: Variant) -> tuple[AnyCase, ...]:

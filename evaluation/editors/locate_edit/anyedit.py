@@ -15,7 +15,7 @@ from evaluation.editors.locate_edit.memit import Memit
 from evaluation.editors.locate_edit.parts import covariance_source
 from evaluation.editors.locate_edit.parts.grouped_reads import read_at
 from evaluation.editors.locate_edit.parts.params import CovarianceParams
-from evaluation.editors.locate_edit.parts.target_windows import TargetWindow, search_windows, windows_of
+from evaluation.editors.locate_edit.parts.target_windows import TargetWindow, kept_places, search_windows, windows_of
 from evaluation.editors.locate_edit.parts.value_search import SearchedValue, SearchSettings
 from evaluation.editors.locate_edit.residual_editor import EditedLayers
 from evaluation.editors.locate_edit.stabilised import StabiliserParams
@@ -30,7 +30,7 @@ class _WindowSearch(Options):
     """How targets are cut, states searched for, and residuals written.
 
     Attributes:
-        window: Tokens of a window.
+        window: Tokens of a window. ``overlap``: of these, tokens at its beginning that end the window before it.
         lead: Tokens of a document that ask for the rest of it.
         steps: Evaluations of the loss (one more than updates). ``lr``: Adam's learning rate.
         weight_decay: Weight of |δ|/|v₀|². ``clamp``: δ stays within this many |v₀|.
@@ -40,6 +40,7 @@ class _WindowSearch(Options):
     """
 
     window: int = Field(default=40, ge=1)
+    overlap: int = Field(default=0, ge=0)
     lead: int = Field(default=5, ge=1)
     steps: int = Field(default=25, ge=1)
     lr: float = Field(default=0.5, gt=0)
@@ -53,6 +54,12 @@ class _WindowSearch(Options):
     def _one_strength(self) -> _WindowSearch:
         if (self.lam is None) == (self.rho is None):
             raise ValueError("give either lam (λ) or rho (the part of the residual to write)")
+        return self
+
+    @model_validator(mode="after")
+    def _some_token_of_its_own(self) -> _WindowSearch:
+        if self.overlap >= self.window:
+            raise ValueError(f"overlap ({self.overlap}) must be less than window ({self.window})")
         return self
 
 
@@ -73,6 +80,7 @@ class AnyEdit(Memit):
     class Params(StabiliserParams, CovarianceParams, _WindowSearch, EditedLayers):  # type: ignore[override]
         """Options of AnyEdit: layers, windows, search, strength, second moments, stabilisers."""
 
+        later: ClassVar[tuple[str, ...]] = (*StabiliserParams.later, "overlap")
         offers: ClassVar[tuple[str, ...]] = ("accumulate", "sphere", "rect", "prune")
 
     params: Params  # type: ignore[assignment]
@@ -105,7 +113,7 @@ class AnyEdit(Memit):
         return [
             one
             for n, request in enumerate(check_requests(requests))
-            for one in windows_of(self.lm, n, request, window=p.window, lead=p.lead)
+            for one in windows_of(self.lm, n, request, window=p.window, overlap=p.overlap, lead=p.lead)
         ]
 
     def _search(self, facts: Sequence[Any]) -> list[SearchedValue]:
@@ -122,7 +130,7 @@ class AnyEdit(Memit):
         self, layer: int, facts: Sequence[Any], edits: Sequence[Sequence[WeightDelta]], earlier: Tensor | None
     ) -> Tensor | None:
         """Keys of the targets' tokens inside windows, and those of earlier edits."""
-        inside = [place for one in facts for place in one.inside]
+        inside = kept_places(facts)
         inside_keys = [self._read(layer, inside, edits)] if inside else []
         kept = [*([] if earlier is None else [earlier]), *inside_keys]
         return torch.cat(kept) if kept else None

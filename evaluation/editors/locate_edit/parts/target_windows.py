@@ -49,8 +49,13 @@ class TargetWindow(NamedTuple):
         return [TokenPosition(self.ids[: n + 1], n) for n in range(self.first, len(self.ids) - 1)]
 
 
-def windows_of(lm: LM, number: int, request: EditRequest, *, window: int, lead: int) -> list[TargetWindow]:
+def windows_of(
+    lm: LM, number: int, request: EditRequest, *, window: int, lead: int, overlap: int = 0
+) -> list[TargetWindow]:
     """The windows of a request's target: the new object of a fact, a document after its first tokens.
+
+    A window that would hold nothing but the end of the one before it is left out. (The published code makes it, and
+    looks one token too far right for its place and targets.)
 
     Args:
         lm: The model.
@@ -58,6 +63,7 @@ def windows_of(lm: LM, number: int, request: EditRequest, *, window: int, lead: 
         request: A fact or a document.
         window: Tokens of a window; the last one may be shorter.
         lead: Tokens of a document that ask for the rest.
+        overlap: Tokens at a window's beginning that end the one before it; fewer than ``window``.
 
     Raises:
         UserError: the model cannot read it whole, or a document is no longer than its lead.
@@ -75,7 +81,15 @@ def windows_of(lm: LM, number: int, request: EditRequest, *, window: int, lead: 
             allowed=f"a prompt, a target, and at most {lm.limit or 'any number of'} tokens together",
             fix="cut the text, or set another lead",
         )
-    return [TargetWindow(ids[: start + window], start, number) for start in range(first, len(ids), window)]
+    starts = range(first, max(first + 1, len(ids) - overlap), window - overlap)
+    return [TargetWindow(ids[: start + window], start, number) for start in starts]
+
+
+def kept_places(windows: Sequence[TargetWindow]) -> list[TokenPosition]:
+    """Places inside windows before which no window begins, of every request once, also where windows overlap."""
+    begins = {(one.request, one.place.last) for one in windows}
+    inside = {(one.request, place.last): place for one in windows for place in one.inside}
+    return [place for at, place in inside.items() if at not in begins]
 
 
 def search_windows(

@@ -45,10 +45,10 @@ def read(lm: LM, module: Any, ids: tuple[int, ...], places: list[int], what: str
     return seen[0][0, places].double().T
 
 
-def plain(lm: LM, requests: list[Fact], corpus: str, cache: Cache) -> list[Tensor]:
+def plain(lm: LM, requests: list[Fact], corpus: str, cache: Cache, overlap: int = 0) -> list[Tensor]:
     """λC + KₚKₚᵀ + KKᵀ solved whole, layer after layer, each on the model with the earlier layers' changes."""
     settings = SearchSettings(8, 0.5, 0.0, 1e-3, 4.0, 1e-2)
-    windows = [windows_of(lm, n, r, window=6, lead=5) for n, r in enumerate(requests)]
+    windows = [windows_of(lm, n, r, window=6, overlap=overlap, lead=5) for n, r in enumerate(requests)]
     z = torch.stack([v.target for some in windows for v in search_windows(lm, 1, some, settings=settings)], 1).double()
     moments = key_covariances(lm, [0, 1], Corpus([Path(corpus)]), cache=cache)
     changes: list[Tensor] = []
@@ -69,11 +69,12 @@ def plain(lm: LM, requests: list[Fact], corpus: str, cache: Cache) -> list[Tenso
     return changes
 
 
-@pytest.mark.parametrize("kind", ["llama", "gpt2"])
-def test_changes_are_those_of_the_whole_system(kind: str, cache: Cache, corpus: str) -> None:
+@pytest.mark.parametrize(("kind", "overlap"), [("llama", 0), ("gpt2", 0), ("llama", 2)])
+def test_changes_are_those_of_the_whole_system(kind: str, overlap: int, cache: Cache, corpus: str) -> None:
+    """Where windows overlap, a place before a window is none of the tokens that are to stay, and none counts twice."""
     lm = make(kind)
-    digest, edit = lm.weights_digest(), editor(lm, cache, corpus).edit([LONG, NORWAY])
-    assert memit.close(edit, plain(lm, [LONG, NORWAY], corpus, cache))
+    digest, edit = lm.weights_digest(), editor(lm, cache, corpus, overlap=overlap).edit([LONG, NORWAY])
+    assert memit.close(edit, plain(lm, [LONG, NORWAY], corpus, cache, overlap))
     assert lm.weights_digest() == digest
 
 
@@ -126,7 +127,13 @@ def test_a_sequence_may_hold_what_it_wrote(tiny: LM, cache: Cache, corpus: str) 
 def test_options_and_models_that_are_refused(cache: Cache, corpus: str, tiny: LM) -> None:
     with pytest.raises(ModelError, match="'anyedit' writes into the residual"):
         editor(make("gemma2"), cache, corpus).edit([PERU])
-    for options, words in (({"rho": 0.5, "lam": 2.0}, "either lam"), ({"stabilise": ["nas"]}, "none of this method's")):
+    for options, words in (
+        ({"rho": 0.5, "lam": 2.0}, "either lam"),
+        ({"stabilise": ["nas"]}, "none of this method's"),
+        ({"window": 6, "overlap": 6}, "overlap \\(6\\) must be less than window \\(6\\)"),
+    ):
         with pytest.raises(DataError, match=words):
             editor(tiny, cache, corpus, **options)
     assert preset("anyedit", "meta-llama/Meta-Llama-3-8B-Instruct")["window"] == 40
+    assert "overlap" not in editor(tiny, cache, corpus).params.model_dump(), "earlier runs keep their identity"
+    assert editor(tiny, cache, corpus, overlap=2).params.model_dump()["overlap"] == 2

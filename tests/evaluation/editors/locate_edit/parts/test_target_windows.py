@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -32,6 +33,20 @@ def test_windows_cut_the_target_and_nothing_else() -> None:
     assert read == list(range(text.first - 1, len(text.ids) - 1)), "every place where one is predicted, once"
     assert all(place.ids == text.ids[: place.last + 1] for w in windows for place in (w.place, *w.inside))
     assert len(windows_of(lm, 0, LONG, window=1000, lead=2)) == 1
+
+
+@pytest.mark.parametrize(("window", "overlap"), [(5, 2), (4, 3), (6, 1), (1000, 999)])
+def test_windows_may_begin_with_the_end_of_the_one_before(window: int, overlap: int) -> None:
+    """The published loop over the target's tokens; a window without a token of its own is none."""
+    lm = make("llama")
+    text = lm.encode(LONG.fact_prompt, LONG.new_object.text)
+    parts, start = [], text.first
+    while start < len(text.ids) and (not parts or parts[-1][1] < len(text.ids)):
+        parts.append((start, min(start + window, len(text.ids))))
+        start += window - overlap
+    found = windows_of(lm, 0, LONG, window=window, overlap=overlap, lead=2)
+    assert [(w.first, len(w.ids)) for w in found] == parts and found[-1].ids == text.ids
+    assert all(second[0] == first[1] - overlap for first, second in pairwise(parts))
 
 
 @pytest.mark.parametrize("kind", ["llama", "gpt2"])
@@ -93,10 +108,10 @@ def plain(lm: LM, layer: int, windows: list[TargetWindow]) -> list[tuple[torch.T
 
 
 @pytest.mark.parametrize("layer", [1, pytest.param(2, id="the last layer")])
-@pytest.mark.parametrize("kind", ["llama", "gpt2"])
-def test_states_are_those_of_the_plain_loop(kind: str, layer: int) -> None:
+@pytest.mark.parametrize(("kind", "overlap"), [("llama", 0), ("gpt2", 0), ("llama", 2)])
+def test_states_are_those_of_the_plain_loop(kind: str, overlap: int, layer: int) -> None:
     lm = make(kind)
-    windows = windows_of(lm, 0, LONG, window=6, lead=2)
+    windows = windows_of(lm, 0, LONG, window=6, overlap=overlap, lead=2)
     digest, got = lm.weights_digest(), search_windows(lm, layer, windows, settings=SETTINGS)
     for value, (target, start, nll) in zip(got, plain(lm, layer, windows), strict=True):
         assert torch.allclose(value.initial, start, atol=1e-4)
