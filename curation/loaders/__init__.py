@@ -76,6 +76,7 @@ _SIGNS: tuple[tuple[str, frozenset[str]], ...] = (
     ("counterfact-flat", frozenset({"ground_truth", "target_new", "prompt"})),
     ("qaedit", frozenset({"subject", "prompt", "target", "locality"})),
     ("wikibigedit", frozenset({"subject", "update", "ans"})),
+    ("wikibigedit", frozenset({"subject", "src", "alt", "mhop"})),
     ("ultraeditbench", frozenset({"subject", "prompt", "ans", "rephrase_prompt"})),
     ("uniedit", frozenset({"edit", "generality", "locality"})),
     ("elken", frozenset({"event", "event_type", "fact", "tendency"})),
@@ -100,7 +101,7 @@ def detect(path: Path) -> str:
         return "csv"
     bad: Problem | None = None
     first: Row | None = None
-    for number, row in enumerate(rows(path)):
+    for number, row in enumerate(rows(path, nan_as_null=True)):  # whether NaN may stand there, its loader knows
         if isinstance(row, Row):
             if shape := _shape(row.data):
                 return shape

@@ -108,7 +108,13 @@ def _element(window: _Window, parser: Parser, limit: int) -> Any | _Fault:
 
 
 def array(
-    pieces: Iterable[str], path: Path, *, limit: int = LIMIT, line: int = 1, inner: bool = False
+    pieces: Iterable[str],
+    path: Path,
+    *,
+    limit: int = LIMIT,
+    line: int = 1,
+    inner: bool = False,
+    parser: Parser | None = None,
 ) -> Iterator[Row | Problem]:
     """Records of a JSON array given as pieces of text; the first character that is no white space is its ``[``.
 
@@ -121,8 +127,9 @@ def array(
         limit: Longest record, in characters.
         line: Line number of the first character.
         inner: The array is part of something, which goes on behind it.
+        parser: Reads its records; a strict one where it is not given.
     """
-    window, parser, number = _Window(pieces, line), Parser(), 0
+    window, parser, number = _Window(pieces, line), parser or Parser(), 0
     window.next()
     window.at += 1
     following: re.Pattern[str] | None = None

@@ -30,24 +30,26 @@ from schemas.core.errors import DataError, UserError
 _FOREIGN = ((b"\x1f\x8b", "a gzip file"), (b"PK\x03\x04", "a zip file"), (b"PAR1", "a Parquet file"))
 
 
-def rows(path: Path, *, limit: int = LIMIT) -> Iterator[Row | Problem]:
+def rows(path: Path, *, limit: int = LIMIT, nan_as_null: bool = False) -> Iterator[Row | Problem]:
     """Records of a JSON file in order, and what is no record.
 
     Args:
         path: The file.
         limit: Longest record that is read; a longer one is a problem.
+        nan_as_null: Read the bare word NaN as null; else it is a problem.
 
     Raises:
         UserError: absent or unreadable.
         DataError: empty, packed, or in UTF-16 or UTF-32: not a text file of ours at all.
     """
+    parser = Parser(nan_as_null=nan_as_null)
     try:
         with open(path, "rb") as file:
             first = _first_byte(file, path)
             if first == b"[":
-                yield from array(_text(file), path, limit=limit)
+                yield from array(_text(file), path, limit=limit, parser=parser)
             else:
-                yield from _lines(file, path, limit=limit)
+                yield from _lines(file, path, parser, limit=limit)
     except FileNotFoundError:
         raise UserError("there is no such file", where=str(path)) from None
     except OSError as error:
@@ -90,8 +92,8 @@ def _text(file: BinaryIO) -> Iterator[str]:
     yield decoder.decode(b"", final=True)
 
 
-def _lines(file: BinaryIO, path: Path, *, limit: int) -> Iterator[Row | Problem]:
-    parser, number, seen, place = Parser(), 0, 0, f"{path}, line "
+def _lines(file: BinaryIO, path: Path, parser: Parser, *, limit: int) -> Iterator[Row | Problem]:
+    number, seen, place = 0, 0, f"{path}, line "
     begin = file.tell()
     while raw := file.readline(limit + 1):
         number += 1
@@ -107,7 +109,7 @@ def _lines(file: BinaryIO, path: Path, *, limit: int) -> Iterator[Row | Problem]
         item = _line(raw, parser, where, seen)
         if seen == 1 and isinstance(item, Problem) and raw.lstrip().startswith(b"{"):
             after = file.tell()
-            document = _document(file, begin, path, limit=limit)
+            document = _document(file, begin, path, parser, limit=limit)
             if document is not None:
                 yield document
                 return
@@ -132,13 +134,13 @@ def _line(raw: bytes, parser: Parser, where: str, number: int) -> Row | Problem:
     return row_of(value, parser, where, number)
 
 
-def _document(file: BinaryIO, begin: int, path: Path, *, limit: int) -> Row | Problem | None:
+def _document(file: BinaryIO, begin: int, path: Path, parser: Parser, *, limit: int) -> Row | Problem | None:
     """The whole file as one JSON object; None where it is none, or is too long to be one."""
     file.seek(begin)
     raw = file.read(limit + 1)
     if len(raw) > limit:
         return None
-    where, parser = f"{path}, line 1", Parser()
+    where = f"{path}, line 1"
     try:
         value = parser.whole(raw.decode("utf-8"))
     except json.JSONDecodeError as error:

@@ -49,10 +49,15 @@ class Row(NamedTuple):
 
 
 class Parser:
-    """JSON text to values; notes what Python's reader would let pass: names that stand twice, NaN and Infinity."""
+    """JSON text to values; notes what Python's reader would let pass: names that stand twice, NaN and Infinity.
 
-    def __init__(self) -> None:
+    Args:
+        nan_as_null: Read the bare word NaN as null, for sources that write it where a value is missing.
+    """
+
+    def __init__(self, *, nan_as_null: bool = False) -> None:
         self.odd: str | None = None
+        self._nan_as_null = nan_as_null
         self._decoder = json.JSONDecoder(object_pairs_hook=self._pairs, parse_constant=self._constant)
         self._lenient = json.JSONDecoder(
             object_pairs_hook=self._pairs, parse_constant=self._constant, parse_int=self._integer, strict=False
@@ -67,6 +72,8 @@ class Parser:
         return fields
 
     def _constant(self, name: str) -> None:
+        if name == "NaN" and self._nan_as_null:
+            return
         self.odd = f"{name} is not a JSON value"
 
     def _integer(self, digits: str) -> int:

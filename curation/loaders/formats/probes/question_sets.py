@@ -6,11 +6,13 @@ None of the three names an old object, so their edits are documents with a state
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 from curation.loaders.base import Loader, Row, RowItem
 from curation.loaders.fields import rest, strings, text_of, unique_key_part
 from curation.loaders.formats.probes.base import GivenEdit, ProbeBenchmark, flat_strings, query_of
+from curation.loaders.reading.json_reader import rows
 from curation.loaders.sources import QAEDIT, ULTRAEDITBENCH, WIKIBIGEDIT, Upstream
 from schemas.documents.statement import Group
 
@@ -88,7 +90,11 @@ class QaEdit(QuestionSet):
 
 
 class WikiBigEdit(QuestionSet):
-    """WikiBigEdit (Thede et al., 2025): changes of Wikidata as questions, with personas and hops of two steps."""
+    """WikiBigEdit (Thede et al., 2025): changes of Wikidata as questions, with personas and hops of two steps.
+
+    The released files write the bare word NaN where something is missing: it is read as null. What the benchmark's own
+    pipeline writes has other names for three fields.
+    """
 
     upstream: ClassVar[Upstream] = WIKIBIGEDIT
     prefix: ClassVar[str] = "wikibigedit"
@@ -100,6 +106,24 @@ class WikiBigEdit(QuestionSet):
         FieldProbe("mhop", "mhop_ans", "hop"),
         FieldProbe("loc", "loc_ans", "locality"),
     )
+
+    def make(self, row: Row) -> Iterator[RowItem]:
+        """As of every question set, of either shape."""
+        if "src" in row.data and "update" not in row.data:
+            row = row._replace(data=_as_released(row.data))
+        yield from super().make(row)
+
+
+PERSONA = "genv2_"
+"""What the pipeline's names of persona questions begin with."""
+
+
+def _as_released(data: dict[str, Any]) -> dict[str, Any]:
+    """A record of the pipeline under the released names."""
+    names = {"src": "update", "alt": "ans"}
+    personas = [text for name, text in data.items() if name.startswith(PERSONA) and text is not None]
+    others = {names.get(name, name): value for name, value in data.items() if not name.startswith(PERSONA)}
+    return others | {"personas": personas}
 
 
 class UltraEditBench(QuestionSet):
@@ -117,5 +141,5 @@ class UltraEditBench(QuestionSet):
 
 
 load_qaedit = Loader("qaedit", QaEdit)
-load_wikibigedit = Loader("wikibigedit", WikiBigEdit)
+load_wikibigedit = Loader("wikibigedit", WikiBigEdit, read=partial(rows, nan_as_null=True))
 load_ultraeditbench = Loader("ultraeditbench", UltraEditBench)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from curation.loaders import LOADERS, detect
+from curation.loaders import LOADERS, detect, load
 from schemas.documents.document import DocumentProbe
 from schemas.extras import Extra
 from tests.support.curation.published_records import kinds, of, one
@@ -69,6 +70,29 @@ def test_a_subject_that_is_not_in_the_prompt_is_told_and_the_edit_is_kept(tmp_pa
     read = one(tmp_path, {**QAEDIT, "subject": "blue lamp post"})
     assert read.documents[0].statements == () and read.documents[0].text == "who wrote the blue lamp? Ada *."
     assert "methods for facts cannot edit it" in read.problems[0].what
+
+
+def test_wikibigedit_as_released_writes_nan_for_what_is_not_there(tmp_path: Path) -> None:
+    """The released files hold the bare word NaN, which is no JSON: there it means null, elsewhere it is a fault."""
+    empty = {"tag": float("nan"), "mhop": float("nan"), "mhop_ans": float("nan")}
+    read = one(tmp_path, {**WIKIBIGEDIT, **empty})
+    assert "NaN" in (tmp_path / "f.json").read_text() and read.format == "wikibigedit" and kinds(read) == []
+    assert [p.group for p in of(read, DocumentProbe)] == ["efficacy", "rephrase", "persona", "locality"]
+    assert [e.value for e in of(read, Extra)] == [{"relation": "employer"}]
+    spread = tmp_path / "spread.json"
+    spread.write_text(json.dumps([WIKIBIGEDIT | empty], indent=1))
+    assert len(load(spread).documents) == 1
+    assert kinds(one(tmp_path, QAEDIT, {**QAEDIT, "id": float("nan")})) == ["malformed"]
+
+
+def test_wikibigedit_as_its_pipeline_writes_it(tmp_path: Path) -> None:
+    """Other names for three fields, personas by character. (zsRE, whose ``src`` and ``alt`` these are, has answers.)"""
+    names = {"update": "src", "ans": "alt", "personas": "genv2_mixed"}
+    record = {names.get(name, name): value for name, value in WIKIBIGEDIT.items()}
+    read, released = one(tmp_path, record), one(tmp_path, WIKIBIGEDIT)
+    assert read.format == "wikibigedit" and read.records == released.records
+    two = one(tmp_path, {**record, "genv2_pirate": "Ahoy, who employs Ada Brun?"})
+    assert [p.group for p in of(two, DocumentProbe)].count("persona") == 2
 
 
 @pytest.mark.parametrize(
