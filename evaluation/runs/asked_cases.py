@@ -18,21 +18,19 @@ def sequence_choice(run: Run) -> RegimeChoice:
 def asked_cases(run: Run) -> dict[str, AnyCase]:
     """The cases that every method of a run is asked by its end, by key, in the run's order.
 
-    A sequence edits none after its last length, and of longer lengths a sample of the cases may be asked. Cases that a
-    method was asked all the same, in a longer run reported together with this one, are among them.
+    Of a sequence with a sample those are fewer than its edits.
     """
     cases = all_cases_by_key(run)
-    if run.regimes != ("sequential",):
-        return cases
     choice = sequence_choice(run)
+    if run.regimes != ("sequential",) or choice.sample is None:
+        return cases
     asked = asked_positions(list(cases.values()), choice.sizes, choice.sample)
-    answered = {key for editor in run.editors[1:] for key in editor.results}
-    return {key: case for n, (key, case) in enumerate(cases.items(), 1) if n in asked or key in answered}
+    return {key: case for n, (key, case) in enumerate(cases.items(), 1) if n in asked}
 
 
 def edits_made(run: Run) -> int:
-    """How many of the run's cases are edited: all, but of a sequence none after its last length."""
-    if run.regimes != ("sequential",):
+    """How many of the run's cases are edited: all, but of a sequence with a sample none after its last length."""
+    choice = sequence_choice(run)
+    if run.regimes != ("sequential",) or choice.sample is None:
         return len(run.cases)
-    newest = [result.after or 0 for editor in run.editors[1:] for result in editor.results.values()]
-    return max([*lengths_reached(run.cases, sequence_choice(run).sizes), *newest])
+    return max(lengths_reached(run.cases, choice.sizes))

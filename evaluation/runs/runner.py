@@ -23,9 +23,9 @@ from evaluation.metrics.generation import Generation
 from evaluation.regimes.base import Regime, RegimeContext, WorkUnit
 from evaluation.regimes.config import RegimeChoice
 from evaluation.regimes.table import make_regime
-from evaluation.runs.baseline_answers import BaselineAnswers
 from evaluation.runs.config import RunConfig
-from evaluation.runs.earlier_answers import EarlierAnswers, chosen_cases
+from evaluation.runs.known_answers.baseline_answers import BaselineAnswers
+from evaluation.runs.known_answers.earlier_answers import EarlierAnswers, chosen_cases
 from evaluation.runs.plan import BASELINE, ORDERS, ask, ask_shared, load_metrics, make_manifest, plain_params
 from evaluation.runs.results import EditorFolder, write_run
 from evaluation.runs.shared_probes.asking import SharedAsking, of_states, of_unedited
@@ -215,9 +215,9 @@ class Runner:
 
     @cached_property
     def _asked_cases(self) -> set[str]:
-        """Keys of the cases that are asked at all: the unedited model is asked no others of a sequence."""
+        """Keys of the cases that are asked at all: with a sample the unedited model is asked no others."""
         regime = self.config.regime
-        if regime.name != "sequential":
+        if regime.sample is None:
             return {case.key for case in self.cases}
         return {unit.case.key for unit in make_regime(regime).units(self.cases)}
 

@@ -18,9 +18,9 @@ from evaluation.inference.answering import ModelScorer, scored_probes, written_p
 from evaluation.metrics.generation import Generation
 from evaluation.models.determinism import fixed_order
 from evaluation.models.loading import check_device_name
-from evaluation.runs.baseline_answers import BaselineAnswers
 from evaluation.runs.config import RunConfig, SplitChoice
-from evaluation.runs.earlier_answers import chosen_cases, refuse_missing
+from evaluation.runs.known_answers.baseline_answers import BaselineAnswers
+from evaluation.runs.known_answers.earlier_answers import chosen_cases, refuse_missing
 from evaluation.runs.plan import BASELINE, ask, ask_shared, load_metrics
 from evaluation.runs.results import RUN_FILE, load_run
 from evaluation.runs.runner import EditorOutcome, EditorProgress, Runner

@@ -20,8 +20,8 @@ from evaluation.inference.answering import ModelScorer, answer, model_input, wri
 from evaluation.inference.generation import writing_budget
 from evaluation.metrics.generation import Generation, GenerationChoice
 from evaluation.models.language_model import LM
-from evaluation.runs.baseline_answers import BaselineAnswers
 from evaluation.runs.config import RunConfig
+from evaluation.runs.known_answers.baseline_answers import BaselineAnswers
 from evaluation.runs.plan import load_metrics
 from evaluation.runs.runner import EditorOutcome, Runner
 from schemas.answers import Answer

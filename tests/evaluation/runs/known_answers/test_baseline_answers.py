@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.runs.baseline_answers import BaselineAnswers
+from evaluation.runs.known_answers.baseline_answers import BaselineAnswers
 from evaluation.runs.runner import Runner
 from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM, answers, make_cases, make_config
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from curation.splits.split_file import Split, make_split
-from evaluation.runs.earlier_answers import NOTE_FILE
+from evaluation.runs.known_answers.earlier_answers import NOTE_FILE
 from evaluation.runs.plan import choose
 from evaluation.runs.results import EditorFolder, load_run
 from evaluation.runs.session import execute
