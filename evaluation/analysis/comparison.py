@@ -17,7 +17,7 @@ from evaluation.metrics.base import Metric, Normalisation, Summary, scale_of
 from evaluation.metrics.generation import Generation
 from evaluation.metrics.pooled import PERPLEXITY, RATIO, contributions, exponential, pooled_difference
 from evaluation.regimes.config import regime_title
-from evaluation.runs.asked_cases import asked_cases
+from evaluation.runs.asked_cases import asked_cases, unedited_cases
 from evaluation.runs.results import EditorRun, Run, all_cases_by_key, answers_by_probe
 from evaluation.runs.validity_variants import COMPONENT, asked_case
 from schemas.answers import CaseScores
@@ -30,8 +30,9 @@ class MethodRow(NamedTuple):
     """One editor in a table. ``gain`` is the paired difference to the unedited model; costs are means over cases.
 
     ``finished`` counts cases with answers, ``failed`` those that ended in an error (in no mean), ``pending`` those not
-    yet run. ``blow_ups`` are diverged edits, as the method itself reports. ``two_way`` has the metrics whose
-    neighbour facts can recur, where it was asked for. ``variant``: the validity variant of the row, empty for none.
+    yet run, ``unedited`` those that come after the last length of a sequence and never will be. ``blow_ups`` are
+    diverged edits, as the method itself reports. ``two_way`` has the metrics whose neighbour facts can recur, where it
+    was asked for. ``variant``: the validity variant of the row, empty for none.
     ``edits``: the fewest and the most edits in force when a case was asked: in the weights, in the prompt or in a
     memory; 0 without an edit.
     """
@@ -52,6 +53,7 @@ class MethodRow(NamedTuple):
     two_way: Mapping[str, TwoWayInterval] = MappingProxyType({})
     variant: str = ""
     edits: tuple[int, int] = (1, 1)
+    unedited: int = 0
 
     @property
     def null(self) -> bool:
@@ -175,6 +177,7 @@ def _group(
 def _row(editor: EditorRun, keys: Sequence[str], run: Run, scores: Scores, metrics: Sequence[Metric]) -> MethodRow:
     mine = {k: editor.results[k] for k in keys if k in editor.results}
     good = [r for r in mine.values() if r.error is None]
+    unedited = unedited_cases(run).intersection(keys) - mine.keys()
     base = run.baseline.label
     by_metric = scores.by_editor[editor.label]
     peaks = [r.peak_bytes for r in good if r.peak_bytes is not None]
@@ -189,13 +192,14 @@ def _row(editor: EditorRun, keys: Sequence[str], run: Run, scores: Scores, metri
         gain={m.name: scores.difference(editor.label, base, m, keys) for m in metrics},
         finished=len(good),
         failed=len(mine) - len(good),
-        pending=len(keys) - len(mine),
+        pending=len(keys) - len(mine) - len(unedited),
         seconds_edit=mean_interval([r.seconds_edit for r in good]).mean,
         seconds_score=mean_interval([r.seconds_score for r in good]).mean,
         peak_bytes=max(peaks, default=None),
         blow_ups=tuple(k for k in mine if mine[k].notes.get("blow_up")),
         variant=editor.manifest.components.get(COMPONENT, ""),
         edits=(0, 0) if editor.label == base else _edits_in_force(good),
+        unedited=len(unedited),
     )
 
 

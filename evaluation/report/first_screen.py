@@ -74,7 +74,7 @@ def first_screen(part: ReportSection, answers: Sequence[AnsweredQuestion]) -> Fi
     made = edits_made(run)
     asked = f"; {table.cases:,} of them were asked" if table.cases < made else ""
     edited = (
-        f"{counted(made, run.split.type)}{f' ({kinds})' if kinds and not asked else ''} of the split {split} "
+        f"{counted(made, run.split.type)}{f' ({kinds})' if kinds and table.cases == made else ''} of the split {split} "
         f"{'was' if made == 1 else 'were'} edited in {model} with {names}; "
         f"{_regimes(run)}{asked}. \u201c{run.baseline.label}\u201d is the "
         "model without an edit."

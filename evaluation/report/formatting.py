@@ -209,7 +209,7 @@ def flat(comparisons: Iterable[Comparison], metrics: Sequence[Metric]) -> list[d
                 values = (
                     *(table.group, row.editor, row.label, metric.name, s.mean, s.half, s.cases, s.items),
                     *(s.unscored, s.ties, s.truncated, gain.mean, gain.half, gain.n),
-                    *(row.finished, row.failed, row.pending),
+                    *(row.finished, row.failed, row.pending + row.unedited),
                     *(row.seconds_edit, row.seconds_score, row.peak_bytes, len(row.blow_ups), s.level),
                     *_two_way(row, metric.name),
                 )

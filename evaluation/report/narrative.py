@@ -253,6 +253,11 @@ def _describe_run(run: Run, table: Comparison) -> list[str]:
     if not run.about.get("finished"):
         out.append("The run is not finished: these are the figures so far.")
     made = edits_made(run)
+    if after := max(row.unedited for row in table.rows):
+        out.append(
+            f"{after:,} of the {counted(table.cases, 'case')} come after the last length of the sequence: they are "
+            "never edited, and no method has a value for them."
+        )
     if table.cases < made:
         out.append(
             f"{counted(made, 'edit')} were made; {table.cases:,} of their cases were asked, those that the "

@@ -107,8 +107,8 @@ def _set_up(part: ReportSection, row: MethodRow) -> Iterator[str]:
         yield f"regime {regime}, not each edit alone"
     if COMPONENT in run.manifest.components:
         yield f"a validity row ({run.manifest.components[COMPONENT].partition('@')[0]})"
-    if row.failed or row.pending:
-        yield f"{counted(row.failed + row.pending, 'case')} without answers"
+    if absent := row.failed + row.pending + row.unedited:
+        yield f"{counted(absent, 'case')} without answers"
 
 
 def _token(what: PublishedTable, entry: PrintedFigure, ours: OurResults) -> list[OurFigure]:
@@ -182,8 +182,8 @@ def _event_set_up(what: PublishedTable, entry: PrintedFigure, part: ReportSectio
     regime = next(e.manifest.regime for e in part.run.editors if e.label == row.label)
     if (entry.method == "FT") != (regime != "single"):
         yield f"regime {regime}, not {'all events at once' if entry.method == 'FT' else 'each event alone'}"
-    if row.failed or row.pending:
-        yield f"{counted(row.failed + row.pending, 'case')} without answers"
+    if absent := row.failed + row.pending + row.unedited:
+        yield f"{counted(absent, 'case')} without answers"
     if entry.metric.startswith(("ev_open", "ev_all")) and (judge := what.data["judge"]) not in _judges(part):
         yield f"not rated by {judge}"
 

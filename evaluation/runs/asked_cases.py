@@ -18,7 +18,8 @@ def sequence_choice(run: Run) -> RegimeChoice:
 def asked_cases(run: Run) -> dict[str, AnyCase]:
     """The cases that every method of a run is asked by its end, by key, in the run's order.
 
-    Of a sequence with a sample those are fewer than its edits.
+    Of a sequence with a sample those are fewer than its edits. Without one the unedited model is asked all, a method
+    those that are edited: see ``unedited_cases``.
     """
     cases = all_cases_by_key(run)
     choice = sequence_choice(run)
@@ -29,8 +30,16 @@ def asked_cases(run: Run) -> dict[str, AnyCase]:
 
 
 def edits_made(run: Run) -> int:
-    """How many of the run's cases are edited: all, but of a sequence with a sample none after its last length."""
-    choice = sequence_choice(run)
-    if run.regimes != ("sequential",) or choice.sample is None:
+    """How many of the run's cases are edited: all, but of a sequence none after its last length.
+
+    A longer run that is reported together with this one counts.
+    """
+    if run.regimes != ("sequential",):
         return len(run.cases)
-    return max(lengths_reached(run.cases, choice.sizes))
+    newest = [result.after or 0 for editor in run.editors[1:] for result in editor.results.values()]
+    return max([*lengths_reached(run.cases, sequence_choice(run).sizes), *newest])
+
+
+def unedited_cases(run: Run) -> frozenset[str]:
+    """Keys of the cases after a sequence's last length: no method is ever asked them."""
+    return frozenset(list(all_cases_by_key(run))[edits_made(run) :])

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from evaluation.analysis.comparison import compare, score_run
+from evaluation.analysis.comparison import compare, merge_runs, score_run
 from evaluation.report.first_screen import first_screen
+from evaluation.report.formatting import flat
 from evaluation.report.narrative import _describe_run
 from evaluation.report.sections import make_section
 from evaluation.runs.asked_cases import asked_cases, edits_made
@@ -18,6 +19,7 @@ from tests.support.report.fading import run
 
 SAMPLED = {"name": "sequential", "size": [1, 4], "sample": 2}
 SHORT = {"name": "sequential", "size": [1, 2], "sample": 9}
+UNSAMPLED = {"name": "sequential", "size": [1, 2]}
 
 
 def _table(found: Run) -> Any:
@@ -40,6 +42,43 @@ def test_what_is_never_asked_is_not_waited_for(tmp_path: Path, regime: Any, aske
     edited = first_screen(make_section(found, None, None), ()).edited
     assert edited.startswith(f"{made} facts of the split")
     assert (f"{table.cases} of them were asked" in edited) == (table.cases < made)
+
+
+@pytest.mark.parametrize(
+    ("regime", "edited"),
+    [
+        (UNSAMPLED, 2),
+        ({**UNSAMPLED, "score": "end"}, 2),
+        ({**UNSAMPLED, "score": "immediate"}, 2),
+        ({**UNSAMPLED, "size": [1, 2, 4]}, 4),
+    ],
+)
+def test_cases_after_the_last_length_are_no_work_left(tmp_path: Path, regime: Any, edited: int) -> None:
+    """Without a sample the unedited model is asked them, so they stay in the table; no method is waited for."""
+    found = load_run(
+        run(
+            tmp_path,
+            regime=regime,
+            editors=["none", "push", {"name": "push", "label": "more", "params": {"strength": 6}}],
+        )
+    )
+    table = _table(found)
+    assert (len(asked_cases(found)), table.cases, edits_made(found)) == (4, 4, edited)
+    assert [(r.finished, r.pending, r.unedited) for r in table.rows] == [(4, 0, 0)] + 2 * [(edited, 0, 4 - edited)]
+    text = " ".join(_describe_run(found, table))
+    assert "not yet run" not in text and ("2 of the 4 cases come after" in text) == (edited < 4)
+    assert first_screen(make_section(found, None, None), ()).edited.startswith(f"{edited} facts of the split")
+    assert [row["cases_pending"] for row in flat([table], load_metrics(["es"]))] == [0] + 2 * [4 - edited], (
+        "the column stays what it was"
+    )
+
+
+@pytest.mark.parametrize("order", [0, 1], ids=["short first", "long first"])
+def test_a_longer_run_beside_a_shorter_one_keeps_its_cases(tmp_path: Path, order: int) -> None:
+    short = load_run(run(tmp_path / "short", regime=UNSAMPLED))
+    longer = load_run(run(tmp_path / "long", regime={**UNSAMPLED, "size": [1, 2, 4]}))
+    (found,) = merge_runs([longer, short] if order else [short, longer])
+    assert edits_made(found) == 4 and [(r.pending, r.unedited) for r in _table(found).rows] == [(0, 0), (0, 0)]
 
 
 def test_seconds_of_an_edit_come_from_where_it_was_made(tmp_path: Path) -> None:
