@@ -60,7 +60,7 @@ class MentionCheck(RuleCheck):
         versions: Version of the check under each version of the rules.
     """
 
-    versions: ClassVar[Mapping[Rules, int]] = {1: 2, 2: 3, 3: 3, 4: 4, 5: 5}
+    versions: ClassVar[Mapping[Rules, int]] = {1: 2, 2: 3, 3: 3, 4: 4, 5: 5, 6: 6}
 
     class Params(Options):
         """Settings.
@@ -170,7 +170,7 @@ def leaks(
         place = span(one.mention, what)
         host = next((h for h in hosts if h.start <= place.start and place.end <= h.end), None)
         if host is not None:
-            if one.kind == "name" or (one.kind == "derived" and host.text != place.text):
+            if one.kind == "name" or (one.kind in ("derived", "made") and host.text != place.text):
                 doubtful.append((place, f"the {what} ('{place.text}') is part of {whose} name"))
         elif one.label == "name":
             named.append(place)

@@ -30,7 +30,7 @@ class LeakInPrompt(LeakCheck):
     """
 
     name: ClassVar[str] = "leak_in_prompt"
-    version: ClassVar[int] = 5
+    version: ClassVar[int] = 6
     on: ClassVar[Stage] = "prompt"
     about: ClassVar[str] = "does the prompt name the new object, or the old one before the cut?"
     text_name: ClassVar[str] = "prompt"

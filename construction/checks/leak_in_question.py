@@ -16,7 +16,7 @@ class LeakInQuestion(LeakCheck):
     """
 
     name: ClassVar[str] = "leak_in_question"
-    version: ClassVar[int] = 5
+    version: ClassVar[int] = 6
     on: ClassVar[Stage] = "question"
     about: ClassVar[str] = "does the question name either object or an alias?"
     text_name: ClassVar[str] = "question"

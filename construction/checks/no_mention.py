@@ -18,8 +18,8 @@ class NoMention(MentionCheck):
     """
 
     name: ClassVar[str] = "no_mention"
-    version: ClassVar[int] = 6
-    versions: ClassVar[Mapping[Rules, int]] = {1: 2, 2: 3, 3: 4, 4: 5, 5: 6}
+    version: ClassVar[int] = 7
+    versions: ClassVar[Mapping[Rules, int]] = {1: 2, 2: 3, 3: 4, 4: 5, 5: 6, 6: 7}
     on: ClassVar[Stage] = "script"
     about: ClassVar[str] = "does the script mention the old object, so that it can be cut?"
 

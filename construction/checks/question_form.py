@@ -22,7 +22,7 @@ class QuestionForm(MentionCheck):
 
     name: ClassVar[str] = "question_form"
     version: ClassVar[int] = 3
-    versions: ClassVar[Mapping[Rules, int]] = {1: 1, 2: 2, 3: 2, 4: 3, 5: 3}
+    versions: ClassVar[Mapping[Rules, int]] = {1: 1, 2: 2, 3: 2, 4: 3, 5: 3, 6: 3}
     on: ClassVar[Stage] = "question"
     about: ClassVar[str] = "is it one 'How ...' question that does not ask about an impact?"
 

@@ -44,7 +44,7 @@ class ScriptFormatCheck(MentionCheck):
     version: ClassVar[int] = 2
     on: ClassVar[Stage] = "draft"
     about: ClassVar[str] = "do the steps of the reply keep the format of a script, in whole words?"
-    versions: ClassVar[Mapping[Rules, int]] = {1: 1, 2: 2, 3: 2, 4: 2, 5: 2}
+    versions: ClassVar[Mapping[Rules, int]] = {1: 1, 2: 2, 3: 2, 4: 2, 5: 2, 6: 2}
 
     def judge_one(self, inputs: CheckInputs) -> Verdict:
         """The verdict on the script where there is one, else on its question."""

@@ -20,7 +20,7 @@ class SubjectInNeighbour(MentionCheck):
     """
 
     name: ClassVar[str] = "subject_in_neighbour"
-    version: ClassVar[int] = 5
+    version: ClassVar[int] = 6
     on: ClassVar[Stage] = "neighbour"
     about: ClassVar[str] = "does a neighbour's prompt name the edited subject or the new object?"
 

@@ -26,8 +26,8 @@ class SubjectInQuestion(MentionCheck):
     """
 
     name: ClassVar[str] = "subject_in_question"
-    version: ClassVar[int] = 3
-    versions: ClassVar[Mapping[Rules, int]] = {1: 1, 2: 2, 3: 2, 4: 3, 5: 3}
+    version: ClassVar[int] = 4
+    versions: ClassVar[Mapping[Rules, int]] = {1: 1, 2: 2, 3: 2, 4: 3, 5: 3, 6: 4}
     on: ClassVar[Stage] = "question"
     about: ClassVar[str] = "does the question name the subject?"
 

@@ -43,6 +43,10 @@ _HEAD_OF = word_set(  # before "of", these begin another name even where they be
     "bank university tower museum bishop gulf bay lake duke earl battle treaty isle house church cathedral port "
     "cape duchy archbishop"
 )
+_SMALL_PART = re.compile(
+    r"\b(?:north|south|east|west|northern|southern|eastern|western|central|new|equatorial|papua new|saint|san|santa|"
+    r"los|las|el|mount|lake|fort|british|american|french)[ \u00a0]\Z"
+)
 _JOINED = ("Trinidad and Tobago", "Bosnia and Herzegovina", "Antigua and Barbuda", "Saint Kitts and Nevis",
            "Sao Tome and Principe", "São Tomé and Príncipe", "Turks and Caicos", "Tyne and Wear",
            "Guinea-Bissau", "Timor-Leste", "Papua New Guinea")  # fmt: skip
@@ -79,6 +83,17 @@ def longer_name(text: str, start: int, end: int, *, names: tuple[str, ...] = ())
     name_words = frozenset(re.findall(r"[^\W\d_]+", " ".join(names).casefold()))
     a, b = _left_end(text, start, name_words), _right_end(text, end, name_words)
     return text[a:b] if (a, b) != (start, end) else None
+
+
+def small_longer_name(text: str, start: int, end: int) -> str | None:
+    """A longer name without capitals: "south africa", "new mexico"; since the sixth rules.
+
+    Example:
+        >>> small_longer_name("fly to south africa", 13, 19), small_longer_name("fly south to africa", 13, 19)
+        ('south africa', None)
+    """
+    match = None if text[start].isupper() else _SMALL_PART.search(text[:start])
+    return None if match is None else text[match.start() : end]
 
 
 def _glued_token(text: str, start: int, end: int) -> str | None:

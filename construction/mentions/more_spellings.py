@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from html.entities import codepoint2name
 
 _MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
            "December")  # fmt: skip
@@ -13,6 +14,7 @@ _MONTH_FIRST = re.compile(rf"(?P<month>{_MONTH}) (?P<day>\d{{1,2}})(?:st|nd|rd|t
 _NUMBERS = re.compile(r"(?P<year>\d{4})-(?P<number>\d{2})-(?P<day>\d{2})(?:T00:00:00Z)?")
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "ø": "oe", "Ø": "Oe",
                           "å": "aa", "Å": "Aa"})  # fmt: skip
+_CODES = (str, "x{:X}".format, "x{:x}".format)
 _SIGNS = re.compile(r"[!?\"“”„«»]")
 
 
@@ -27,6 +29,20 @@ def more_spellings(name: str) -> list[str]:
     """
     spellings = [*_dates(name), name.translate(_UMLAUTS), " ".join(_SIGNS.sub("", name).split())]
     return [one for one in dict.fromkeys(spellings) if one != name and len(one) > 1]
+
+
+def entity_spellings(name: str) -> list[str]:
+    """The name with HTML entities in place of letters, since the sixth rules.
+
+    Example:
+        >>> entity_spellings("Bogotá")
+        ['Bogot&aacute;', 'Bogot&#225;', 'Bogot&#xE1;', 'Bogot&#xe1;']
+    """
+    if name.isascii():
+        return []
+    named = "".join(c if c.isascii() else f"&{codepoint2name.get(ord(c), f'#{ord(c)}')};" for c in name)
+    ways = [named, *("".join(c if c.isascii() else f"&#{code(ord(c))};" for c in name) for code in _CODES)]
+    return list(dict.fromkeys(ways))
 
 
 def _dates(name: str) -> Iterator[str]:

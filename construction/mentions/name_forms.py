@@ -11,15 +11,17 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from construction.mentions.disguised_names import bynames, cases, plain_letters
-from construction.mentions.more_spellings import coded_spellings, more_spellings
+from construction.mentions.more_spellings import coded_spellings, entity_spellings, more_spellings
+from construction.mentions.person_forms import person_forms
 from construction.mentions.rules import RULES, Rules
-from curation.shipped import name_forms_path
+from curation.shipped import further_forms_path, name_forms_path
 from schemas.facts import Entity, Relation
 from schemas.text.folding import fold
 
-FormKind = Literal["name", "byname", "surname", "given", "derived", "kindred", "escaped", "inflected"]
+FormKind = Literal["name", "byname", "surname", "given", "derived", "kindred", "made", "escaped", "inflected"]
 """``byname``: another name altogether ("Nippon"). ``kindred``: what has the object's root and is no name ("pianist" for
-piano). ``escaped``: a name in escape codes. ``inflected``: in another case of its language."""
+piano). ``made``: made of a person's surname ("Tolstoyan"). ``escaped``: a name in escape codes. ``inflected``: in
+another case of its language."""
 
 
 class NameForm(NamedTuple):
@@ -67,8 +69,6 @@ _OFFICES = re.compile(
     r"governor|monarch|king|queen|pope|captain|presenter|leader|named after|influenced by|winner)\b",
     re.IGNORECASE,
 )
-_PARTICLES = word_set("van von der den de da di del della du dos le la el al bin ibn ten ter zu af y")
-_SUFFIXES = frozenset(["jr", "sr", "ii", "iii", "iv", "junior", "senior"])
 
 
 def name_forms(entity: Entity, relation: Relation | None = None, *, rules: Rules = RULES) -> tuple[NameForm, ...]:
@@ -77,7 +77,8 @@ def name_forms(entity: Entity, relation: Relation | None = None, *, rules: Rules
     Args:
         entity: Whose names.
         relation: The relation it is the object of, which may say that it is a person.
-        rules: Version of the rules; the fourth know more spellings, the fifth look-alike letters and cases.
+        rules: Version of the rules; the fourth know more spellings, the fifth look-alike letters and cases, the sixth
+            words made from surnames and a further table.
 
     Example:
         >>> from schemas.facts import Object
@@ -109,18 +110,19 @@ def _forms(names: tuple[str, ...], person: bool, rules: Rules) -> tuple[NameForm
     plain += [NameForm(plain_letters(name), "name", name) for name in names if rules > 4]
     forms = list(plain)
     for name in dict.fromkeys([*names, *(form.text for form in plain if form.kind == "name")]):
-        forms += _of_table(name)
-        forms += _of_place(name)
+        forms += _of_table(name, rules)
+        forms += _of_place(name, rules)
         if person:
-            forms += _of_name(name)
+            forms += [NameForm(text, kind, name) for text, kind in person_forms(name, rules=rules)]
         if rules > 4:
             forms += [NameForm(text, "byname", name) for text in bynames(name)]
     for name in dict.fromkeys([*names, *(f.text for f in forms if f.kind == "name")]):
         codes = coded_spellings(name)
         forms += [NameForm(code, "escaped", name) for code in (codes if rules > 3 else codes[:1])]
+        forms += [NameForm(code, "escaped", name) for code in (entity_spellings(name) if rules > 5 else ())]
     if rules > 4:
         whole_names = [*names, *(form.text for form in forms if form.kind in ("name", "surname"))]
-        forms += [NameForm(text, "inflected", name) for name in whole_names for text in cases(name)]
+        forms += [NameForm(text, "inflected", name) for name in whole_names for text in cases(name, rules=rules)]
     seen = set(names)
     unique = []
     for form in sorted(forms, key=lambda f: f.kind != "name"):
@@ -143,34 +145,18 @@ def _plain_forms(name: str) -> list[NameForm]:
     return [NameForm(one, "name", name) for one in dict.fromkeys(spellings) if one != name and len(one) > 1]
 
 
-def _of_place(name: str) -> list[NameForm]:
+def _of_place(name: str, rules: Rules) -> list[NameForm]:
     """Short forms of a place with what it is a part of: "Honolulu, Hawaii" is Honolulu, "Hawaiian" gives it away."""
     head, comma, tail = name.partition(", ")
     if not comma or not (head[:1].isupper() and tail[:1].isupper()):
         return []
-    forms = [NameForm(head, "name", name), *_of_table(head)]
-    return forms + [form._replace(kind="derived") for form in _of_table(tail)]
+    forms = [NameForm(head, "name", name), *_of_table(head, rules)]
+    return forms + [form._replace(kind="derived") for form in _of_table(tail, rules)]
 
 
-def _of_name(name: str) -> list[NameForm]:
-    """Surname and given names of a person."""
-    words = [w for w in name.split() if w.casefold().strip(".,") not in _SUFFIXES]
-    if len(words) < 2 or any(c.isdigit() for c in name):
-        return []
-    at = len(words) - 1
-    while at > 1 and words[at - 1].casefold() in _PARTICLES:
-        at -= 1
+def _of_table(name: str, rules: Rules) -> list[NameForm]:
     forms = []
-    for part in dict.fromkeys([" ".join(words[at:]), words[-1].strip(",")]):
-        if part[:1].isalpha() and len(part) > 2:
-            forms.append(NameForm(part[0].upper() + part[1:], "surname", name))
-    forms += [NameForm(w, "given", name) for w in words[:at] if len(w) > 2 and w[0].isupper() and w[-1] != "."]
-    return forms
-
-
-def _of_table(name: str) -> list[NameForm]:
-    forms = []
-    for family in _index().get(_key(name), ()):
+    for family in _index(further=rules > 5).get(_key(name), ()):
         kindred = family.kind in _KINDRED
         is_name = any(_key(n) == _key(name) for n in family.names)
         forms += [NameForm(n, _kind_of_name(n) if is_name else "derived", name) for n in family.names if n != name]
@@ -187,11 +173,12 @@ def _key(name: str) -> str:
     return _APOSTROPHES.sub("", fold(name, case=False).text)
 
 
-@lru_cache(maxsize=1)
-def _index() -> dict[str, tuple[_Family, ...]]:
-    """Families of the shipped table by every name and derived word; kindred words lead nowhere."""
+@lru_cache(maxsize=2)
+def _index(*, further: bool) -> dict[str, tuple[_Family, ...]]:
+    """Families of the shipped tables by every name and derived word; kindred words lead nowhere."""
     index: dict[str, tuple[_Family, ...]] = {}
-    for line in name_forms_path().read_text(encoding="utf-8").splitlines():
+    paths = (name_forms_path(), further_forms_path()) if further else (name_forms_path(),)
+    for line in (line for path in paths for line in path.read_text(encoding="utf-8").splitlines()):
         if not line or line.startswith("#"):
             continue
         kind, names, derived = (part.strip() for part in line.split("|"))

@@ -7,9 +7,11 @@ from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 from construction.mentions.disguised_names import plain_letters
-from construction.mentions.longer_names import longer_name, set_phrase
+from construction.mentions.longer_names import longer_name, set_phrase, small_longer_name
+from construction.mentions.money_signs import money_signs
 from construction.mentions.name_forms import FormKind, NameForm, name_forms
 from construction.mentions.namesakes import namesake
+from construction.mentions.other_uses import counted_thing
 from construction.mentions.rules import RULES, Rules
 from construction.mentions.spelling import Reading, read_spelling
 from schemas.facts import Entity, Relation
@@ -75,7 +77,14 @@ def find_object(
     mentions = _find(text, whole, others)
     if rules > 4 and (plain := plain_letters(text)) != text:
         mentions = _with_look_alikes(mentions, _find(plain, whole, others), text)
-    return tuple(_read(text, m, forms.get(m.name), around, rules) for m in mentions)
+    places = tuple(_read(text, m, forms.get(m.name), around, rules) for m in mentions)
+    if rules > 5 and relation is not None:
+        places = tuple(_as_thing(text, one, relation.id) for one in places)
+    signs = money_signs(text, names) if rules > 5 else ()
+    if not signs:
+        return places
+    derived = (ObjectMention(m, "name", f"'{m.text}' stands for '{entity.text}'", False, "derived") for m in signs)
+    return tuple(sorted([*places, *derived], key=lambda one: one.mention.start))
 
 
 def _with_look_alikes(mentions: list[Mention], plain: list[Mention], text: str) -> list[Mention]:
@@ -107,7 +116,7 @@ def _find(text: str, entity: Entity, beside: list[Entity]) -> list[Mention]:
 def _read(text: str, mention: Mention, form: NameForm | None, names: tuple[str, ...], rules: Rules) -> ObjectMention:
     """What a place is taken for, by its spelling and by what stands around it."""
     kind: FormKind = form.kind if form is not None else "name"
-    reading = read_spelling(text, mention.start, mention.end, mention.name)
+    reading = read_spelling(text, mention.start, mention.end, mention.name, rules=rules)
     if reading.label == "word":
         return ObjectMention(mention, "word", reading.why, kind=kind)
     if form is not None:
@@ -116,11 +125,13 @@ def _read(text: str, mention: Mention, form: NameForm | None, names: tuple[str, 
             return ObjectMention(mention, "word", why, kind=kind)
         if rules > 4 and kind == "byname" and mention.text.startswith("the ") and mention.text[4:].islower():
             return ObjectMention(mention, "word", f"'{mention.text}' has no capital as '{mention.name}' has", kind=kind)
-        if kind in ("derived", "kindred"):
+        if kind in ("derived", "kindred", "made"):
             return _judge_derived(text, mention, form, reading)
     longer = longer_name(text, mention.start, mention.end, names=names)
     if longer is None and rules > 4:
         longer = namesake(text, mention.start, mention.end, names=names)
+    if longer is None and rules > 5 and mention.name[0].isupper():
+        longer = small_longer_name(text, mention.start, mention.end)
     if longer is not None:
         why = f"'{mention.text}' is part of a longer name, '{longer}'"
         return ObjectMention(mention, "unsure", why, kind != "given", kind)
@@ -137,11 +148,21 @@ def _read(text: str, mention: Mention, form: NameForm | None, names: tuple[str, 
     return ObjectMention(mention, reading.label, why, kind=kind)
 
 
+def _as_thing(text: str, one: ObjectMention, relation: str) -> ObjectMention:
+    """The place as another word, where a thing is meant that can be counted: "Fetch a rock"."""
+    start, end = one.mention.start, one.mention.end
+    if one.label == "word" or one.kind != "name" or not counted_thing(text, start, end, relation):
+        return one
+    return one._replace(label="word", why=f"'{one.mention.text}' is a thing here that can be counted")
+
+
 def _judge_derived(text: str, mention: Mention, form: NameForm, reading: Reading) -> ObjectMention:
     """A word derived from a name: it gives the name away, unless it stands in a set phrase or only shares a root."""
     phrase = set_phrase(text, mention.start, mention.end)
     if phrase is not None:
         why = f"'{mention.text}' is part of a set phrase, '{phrase}'"
+    elif form.kind == "made" and mention.text[0].islower():
+        why = f"'{mention.text}' may be made of '{form.of}'"
     elif form.kind == "kindred":
         why = f"'{mention.text}' has the root of '{form.of}'"
     else:

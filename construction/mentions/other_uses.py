@@ -9,6 +9,15 @@ from typing import NamedTuple
 from curation.shipped import other_uses_path
 
 _VERBS = "verbs"  # the line with words that are what to do at the front of a step
+_ARTICLES = {  # what nobody says before a genre, a sport, a field of work
+    "P136": re.compile(r"\b(?:an?|the|your|his|her|their|every|each|another|two|three|some) \Z", re.IGNORECASE),
+    "P641": re.compile(r"\b(?:an?|your|his|her|their|every|each|another|two|three) \Z", re.IGNORECASE),
+    "P101": re.compile(r"\b(?:an?|every|each|another|two|three) \Z", re.IGNORECASE),
+}
+_NO_NOUN_AFTER = re.compile(
+    r"\A(?:\Z|\n|\s*[.,;:!?)]|\s(?:for|in|on|at|with|from|to|of|by|and|or|near|under|over|into|onto|until|before|after|"
+    r"behind|beside|away|back|home|out|up|down|off|again|first|twice|once|well|slowly|gently|there|here)\b)"
+)
 _NEAR = 40  # characters that are looked at on either side
 
 
@@ -39,6 +48,21 @@ def other_use(text: str, start: int, end: int, *, begins: bool) -> bool:
         return False
     before, after = text[max(0, start - _NEAR) : start], text[end : end + _NEAR]
     return bool((use.before and use.before.search(before)) or (use.after and use.after.match(after)))
+
+
+def counted_thing(text: str, start: int, end: int, relation: str) -> bool:
+    """Whether a word in lower case is a thing here that can be counted, and no genre or sport, which nobody counts.
+
+    Example:
+        >>> counted_thing("Fetch a rock for the door", 8, 12, "P136"), counted_thing("Play rock", 5, 9, "P136")
+        (True, False)
+        >>> counted_thing("Hire a rock band", 7, 11, "P136"), counted_thing("Sing the blues", 9, 14, "P136")
+        (False, False)
+    """
+    article = _ARTICLES.get(relation)
+    if article is None or text[end - 1 : end] == "s" or not text[start:end].islower():
+        return False
+    return bool(article.search(text, 0, start) and _NO_NOUN_AFTER.match(text[end:]))
 
 
 @lru_cache(maxsize=1)

@@ -11,16 +11,19 @@ from typing import Literal, get_args
 
 from construction.llm.reply_cache import ReplyCache
 
-Rules = Literal[1, 2, 3, 4, 5]
+Rules = Literal[1, 2, 3, 4, 5, 6]
 """``1``: names in any case, as versions 0.1.0 and 0.2.0 of this toolkit had it. ``2``: names that are common words keep
 their capital, longer names are ``unsure``, derived names are found, list labels and markdown marks are taken off.
 ``3``: places where the object plays another part, or only describes another thing, are ``unsure`` to cut at;
 all else as in ``2``. ``4``: so are places without a word before them that leads to an object of their kind; an article
 that fits one object only gives it away; hidden characters and rarer labels are taken off; dates and more spellings are
 found. ``5``: a step without a word that goes with the kind of object is ``unsure`` to cut at; look-alike letters, cases
-of Cyrillic names and namesake towns are found; labels of other languages are taken off."""
+of Cyrillic names and namesake towns are found; labels of other languages are taken off. ``6``: words made from a
+person's surname, signs of currencies, irregular cases and longer names without capitals are found; more common words
+are no names, and a word whose neighbours say what it is is none; "3/4 cups" keeps its fraction; more places that lead
+nowhere are ``unsure`` to cut at."""
 
-RULES: Rules = 5
+RULES: Rules = 6
 EARLIEST: Rules = 1
 
 _NOTE = "rules/mentions"

@@ -11,7 +11,8 @@ from typing import Literal, NamedTuple
 
 from construction.mentions.other_uses import other_use
 from construction.mentions.position import begins_sentence, capitals_tell_nothing
-from curation.shipped import common_words_path
+from construction.mentions.rules import RULES, Rules
+from curation.shipped import common_words_path, everyday_words_path
 
 _DETERMINER = re.compile(
     r"\s+(?:the|an?|your|my|our|its|his|her|their|this|that|these|those|all|each|every|both|some|any|it|them|him|us|me|"
@@ -30,14 +31,15 @@ class Reading(NamedTuple):
 _NAME = Reading("name")
 
 
-@lru_cache(maxsize=1)
-def common_words() -> frozenset[str]:
-    """The shipped list, in lower case."""
-    lines = common_words_path().read_text(encoding="utf-8").splitlines()
+@lru_cache(maxsize=2)
+def common_words(*, everyday: bool = True) -> frozenset[str]:
+    """The shipped list, in lower case; with the everyday words that the sixth rules know, too."""
+    paths = (common_words_path(), everyday_words_path()) if everyday else (common_words_path(),)
+    lines = (line for path in paths for line in path.read_text(encoding="utf-8").splitlines())
     return frozenset(line for line in lines if line and not line.startswith("#"))
 
 
-def is_common(name: str) -> bool:
+def is_common(name: str, *, rules: Rules = RULES) -> bool:
     """Whether every word of a name is on the list, as it stands or without a plural's "s".
 
     Example:
@@ -45,15 +47,15 @@ def is_common(name: str) -> bool:
         (True, True, False)
     """
     words = re.findall(r"[^\W\d_]+", name.casefold())
-    return bool(words) and all(_is_listed(word) for word in words)
+    known = common_words(everyday=rules > 5)
+    return bool(words) and all(_is_listed(word, known) for word in words)
 
 
-def _is_listed(word: str) -> bool:
-    known = common_words()
+def _is_listed(word: str, known: frozenset[str]) -> bool:
     return word in known or (len(word) > 4 and word.endswith("s") and word[:-1] in known)
 
 
-def read_spelling(text: str, start: int, end: int, name: str) -> Reading:
+def read_spelling(text: str, start: int, end: int, name: str, *, rules: Rules = RULES) -> Reading:
     """Whether a place that is spelt like a name stands for it.
 
     Args:
@@ -61,6 +63,8 @@ def read_spelling(text: str, start: int, end: int, name: str) -> Reading:
         start: Where the place begins.
         end: Where it ends.
         name: The name it is spelt like, case aside.
+        rules: Version of the rules; the sixth know more common words, and take a word for another where its neighbours
+            say so.
 
     Example:
         >>> read_spelling("Meet at the town square", 17, 23, "Square").label
@@ -74,14 +78,16 @@ def read_spelling(text: str, start: int, end: int, name: str) -> Reading:
     verb = _DETERMINER.match(text, end) is not None
     first = begins_sentence(text, start)
     if not name[:1].isupper():
-        if verb and (first or _VERB_BEFORE.search(text[:start])) and is_common(name):
+        if verb and (first or _VERB_BEFORE.search(text[:start])) and is_common(name, rules=rules):
             return Reading("word", f"'{place}' is a verb here")
         if other_use(text, start, end, begins=first):
+            if rules > 5 and not first:
+                return Reading("word", f"'{place}' is another word here than {name}")
             return Reading("unsure", f"'{place}' may be another word here than {name}")
         return _NAME
     if place == name and not first and not capitals_tell_nothing(text, start, end):
         return _NAME
-    if not is_common(name):
+    if not is_common(name, rules=rules):
         return _NAME
     if place[:1].islower():
         return _read_lower_case(place, name)

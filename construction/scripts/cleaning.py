@@ -8,6 +8,12 @@ from collections.abc import Iterable, Sequence
 
 from construction.mentions.rules import RULES, Rules
 from construction.scripts.foreign_labels import without_foreign_label
+from construction.scripts.further_labels import (
+    is_fraction,
+    without_further_label,
+    without_further_marks,
+    without_lone_number,
+)
 from construction.scripts.rare_labels import HIDDEN, plain_label
 from schemas.scripts import strip_label
 
@@ -55,7 +61,7 @@ def clean_steps(steps: Sequence[str], *, names: Iterable[str] = (), rules: Rules
         steps: The steps, each on one line.
         names: Names of the object, which stay whole.
         rules: Version of the rules; rare labels and hidden characters go since the fourth, labels of other languages
-            and shapes since the fifth.
+            and shapes since the fifth; since the sixth a lone number goes and a fraction ("3/4 cups") stays.
 
     Example:
         >>> clean_steps(["**Step 1:** Pack", "2) Fly to **Rome**", "- See [it](https://example.org)"])
@@ -65,22 +71,33 @@ def clean_steps(steps: Sequence[str], *, names: Iterable[str] = (), rules: Rules
     """
     folded_names = tuple(name.casefold() for name in names)
     bare_steps = [_bare(step, folded_names, rules) for step in steps]
+    whole = {n for n, step in enumerate(bare_steps, 1) if rules > 5 and is_fraction(step)}
     if rules > 4:
         bare_steps = [
-            step if step.casefold().startswith(folded_names) else without_foreign_label(step, n, len(steps))
+            step
+            if n in whole or step.casefold().startswith(folded_names)
+            else without_foreign_label(step, n, len(steps))
             for n, step in enumerate(bare_steps, 1)
         ]
-    plain = [_DASH.sub("", _strip_label(step)) for step in bare_steps]
-    listed = sum(_label(step) is not None for step in plain) > 1
-    return tuple(_without_label(step, n, folded_names, listed=listed) for n, step in enumerate(plain, 1))
+    plain = [step if n in whole else _DASH.sub("", _strip_label(step)) for n, step in enumerate(bare_steps, 1)]
+    listed = sum(_label(step) is not None for n, step in enumerate(plain, 1) if n not in whole) > 1
+    clean = [
+        step if n in whole else _without_label(step, n, folded_names, listed=listed) for n, step in enumerate(plain, 1)
+    ]
+    if rules < 6:
+        return tuple(clean)
+    return tuple(step if step.casefold().startswith(folded_names) else without_lone_number(step) for step in clean)
 
 
 def _bare(step: str, names: tuple[str, ...], rules: Rules) -> str:
     """The step without marks; since the fourth rules also without hidden characters, a rare label as a common one."""
     if rules < 4:
         return _without_marks(step)
-    bare = _without_marks(HIDDEN.sub("", step))
-    return bare if bare.casefold().startswith(names) else plain_label(bare)
+    shown = HIDDEN.sub("", step)
+    bare = _without_marks(without_further_marks(shown) if rules > 5 else shown)
+    if bare.casefold().startswith(names) or (rules > 5 and is_fraction(bare)):
+        return bare
+    return plain_label(without_further_label(bare) if rules > 5 else bare)
 
 
 def _strip_label(step: str) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from construction.cuts.attributive_uses import attributive_use
 from construction.cuts.cut_place import CutPlace
+from construction.cuts.idle_steps import idle_step
 from construction.cuts.leading_words import lead_fault
 from construction.cuts.open_places import open_place
 from construction.cuts.other_roles import other_role
@@ -22,6 +24,7 @@ from schemas.text.mentions import Mention, find
 _INVISIBLE = (
     "\u061c\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff"  # they turn the writing
 )
+_LETTERS = re.compile(r"\bletters? of\Z", re.IGNORECASE)  # of a person: what was written, no letters of a name
 _OPENING = "([{<\"“‘„‚‟‛«‹❝❛「『《〈【〔（［｛＜¿¡'"
 
 
@@ -113,12 +116,15 @@ def _nothing_leads(before: str, after: str, sought: SoughtObject) -> str:
     place = CutPlace(before, relation, after, is_of_person(sought.relation))
     families = (open_place, passing_mention) if sought.rules == 2 else (open_place, passing_mention, other_role)
     words = next((one for one in (family(place) for family in families) if one is not None), None)
+    if words is not None and sought.rules > 5 and place.person and _LETTERS.search(words):
+        words = None
     if words is None:
         noun = attributive_use(place) if sought.rules > 2 else None
         if noun is not None:
             return f"the object only describes '{noun}'"
         fault = lead_fault(place) if sought.rules > 3 else ""
-        return fault or (foreign_step(place) if sought.rules > 4 else "")
+        fault = fault or (idle_step(place) if sought.rules > 5 else "")
+        return fault or (foreign_step(place, everywhere=sought.rules > 5) if sought.rules > 4 else "")
     where = "before" if after.lstrip(" \u00a0-,\"'”’)").startswith(words) else "after"
     return f"nothing leads to the object {where} '{words}'"
 

@@ -55,22 +55,22 @@ def leaks_path() -> Path:
 
 def labelled_scripts_path() -> Path:
     """Questions and scripts with the right cut or verdict; ``curation.checks.script_benchmark`` counts on them."""
-    return _HERE / "labelled_scripts.jsonl"
+    return _HERE / "scripts" / "labelled_scripts.jsonl"
 
 
 def later_scripts_path() -> Path:
     """Labelled scripts that were written after the rules they measure, in two halves of their own."""
-    return _HERE / "later_scripts.jsonl"
+    return _HERE / "scripts" / "later_scripts.jsonl"
 
 
 def fresh_scripts_path() -> Path:
     """Labelled scripts that were written when the fifth rules stood, in two halves of their own."""
-    return _HERE / "fresh_scripts.jsonl"
+    return _HERE / "scripts" / "fresh_scripts.jsonl"
 
 
 def tuning_scripts_path() -> Path:
     """Further labelled scripts, all for setting rules: wrong cuts of many kinds, and good ones that look like them."""
-    return _HERE / "tuning_scripts.jsonl"
+    return _HERE / "scripts" / "tuning_scripts.jsonl"
 
 
 def common_words_path() -> Path:
@@ -81,6 +81,16 @@ def common_words_path() -> Path:
 def name_forms_path() -> Path:
     """Names that stand for each other and words derived from them ("Italy", "Italian"), one family a line."""
     return _HERE / "names" / "forms.txt"
+
+
+def further_forms_path() -> Path:
+    """More names and derived words in the shape of ``name_forms_path``, since the sixth rules."""
+    return _HERE / "names" / "further_forms.txt"
+
+
+def everyday_words_path() -> Path:
+    """More English words that a name may be spelt like ("valve", "hull"), since the sixth rules."""
+    return _HERE / "names" / "everyday_words.txt"
 
 
 def nouns_after_path() -> Path:

@@ -31,7 +31,7 @@ def verdict(old, steps, rules=RULES):
 )
 def test_it_says_why_nothing_or_something_doubtful_is_cut(old, steps, label, reason):
     result = verdict(old, steps)
-    assert (result.label, result.by) == (label, "no_mention@6")
+    assert (result.label, result.by) == (label, "no_mention@7")
     assert reason in result.reason
 
 

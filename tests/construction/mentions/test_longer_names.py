@@ -3,6 +3,8 @@ from __future__ import annotations
 import pytest
 
 from construction.mentions.longer_names import longer_name
+from construction.mentions.object_mentions import find_object
+from schemas.facts import Object, Relation
 
 CASES = [
     # (text, name, longer name)
@@ -72,3 +74,25 @@ def test_a_step_is_read_line_by_line():
 def test_an_address_or_a_tag_is_a_longer_name(text: str, name: str, expected: str | None) -> None:
     start = text.index(name)
     assert longer_name(text, start, start + len(name)) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "longer"),
+    [
+        ("Africa", "fly to south africa", "south africa"),
+        ("Mexico", "drive to new mexico", "new mexico"),
+        ("Ireland", "fly to northern ireland", "northern ireland"),
+        ("Samoa", "send it to american samoa", "american samoa"),
+    ],
+)
+def test_a_longer_name_without_capitals_is_unsure(name: str, text: str, longer: str) -> None:
+    (one,) = find_object(text, Object(text=name), relation=Relation(id="P17", label="country"))
+    assert one.label == "unsure" and f"'{longer}'" in one.why
+    (before,) = find_object(text, Object(text=name), relation=Relation(id="P17", label="country"), rules=5)
+    assert before.label == "name"
+
+
+@pytest.mark.parametrize("text", ["fly to new york, mexico", "fly south to mexico", "buy a new mexico map"])
+def test_a_small_word_elsewhere_makes_no_longer_name(text: str) -> None:
+    places = find_object(text, Object(text="Mexico"), relation=Relation(id="P17", label="country"))
+    assert [one.label for one in places] == (["unsure"] if "new mexico" in text else ["name"])

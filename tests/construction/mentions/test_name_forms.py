@@ -5,6 +5,7 @@ import re
 import pytest
 
 from construction.mentions.name_forms import name_forms
+from construction.mentions.object_mentions import find_object
 from curation.loaders import load
 from curation.shipped import name_forms_path
 from schemas.facts import Object, Relation
@@ -76,3 +77,21 @@ def test_every_country_of_the_shipped_facts_has_an_adjective():
     objects = {f.old.text for f in load("shipped").require() if f.relation.id == "P17"}
     plain_objects = [o for o in objects if not any(f.kind == "derived" for f in name_forms(Object(text=o)))]
     assert objects and not plain_objects
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "found"),
+    [
+        ("New Zealand", "Move to NZ", "NZ"),
+        ("Yangon", "Fly to Rangoon", "Rangoon"),
+        ("The Hague", "Fly to Den Haag", "Den Haag"),
+        ("US dollar", "Ask for fifty bucks", "bucks"),
+        ("Bogotá", "Fly to Bogot&aacute; soon", "Bogot&aacute;"),
+        ("Bogotá", "Fly to Bogot&#225; soon", "Bogot&#225;"),
+        ("Bogotá", "Fly to Bogot&#xE1; soon", "Bogot&#xE1;"),
+    ],
+)
+def test_further_forms_are_found(name: str, text: str, found: str) -> None:
+    (one,) = find_object(text, Object(text=name))
+    assert (one.mention.text, one.label != "word") == (found, True)
+    assert find_object(text, Object(text=name), rules=5) == ()

@@ -5,7 +5,7 @@ import pytest
 from construction.mentions.object_mentions import find_object
 from construction.mentions.other_uses import other_use
 from curation.shipped import other_uses_path
-from schemas.facts import Object
+from schemas.facts import Object, Relation
 
 
 def read(text: str, name: str) -> list[str]:
@@ -60,8 +60,10 @@ def test_the_word_is_the_object_there(text: str, name: str) -> None:
 
 
 def test_a_plain_place_is_taken_before_a_doubtful_one() -> None:
-    mentions = find_object("Ask who won\nPay in won", Object(text="won"))
+    mentions = find_object("Ask who won\nPay in won", Object(text="won"), rules=5)
     assert [one.label for one in mentions] == ["unsure", "name"]
+    mentions = find_object("Ask who won\nPay in won", Object(text="won"))
+    assert [one.label for one in mentions] == ["word", "name"]
 
 
 def test_every_line_of_the_table_is_a_word_with_something_beside_it() -> None:
@@ -76,3 +78,38 @@ def test_every_line_of_the_table_is_a_word_with_something_beside_it() -> None:
 
 def test_a_word_that_is_not_in_the_table_is_no_other_use() -> None:
     assert not other_use("Play the violin", 9, 15, begins=False) and not other_use("", 0, 0, begins=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("horn", "Honk the horn twice"),
+        ("organ", "Cool the donor organ"),
+        ("won", "See who won"),
+        ("rock", "Lift a big rock"),
+    ],
+)
+def test_a_word_whose_neighbours_say_what_it_is_is_another_word(name: str, text: str) -> None:
+    (now,), (before,) = (find_object(text, Object(text=name), rules=rules) for rules in (6, 5))
+    assert (now.label, before.label) == ("word", "unsure")
+
+
+@pytest.mark.parametrize(
+    ("relation", "name", "text", "label"),
+    [
+        ("P136", "rock", "Fetch a rock for the door", "word"),
+        ("P136", "country", "Fetch eggs from the country", "word"),
+        ("P136", "swing", "Push the swing gently", "word"),
+        ("P136", "rock", "Hire a rock band", "name"),
+        ("P136", "blues", "Sing the blues", "name"),
+        ("P136", "country", "Choose a song in country", "name"),
+        ("P641", "squash", "Slice a squash", "word"),
+        ("P641", "cricket", "Watch the cricket at noon", "name"),
+        ("P101", "history", "Tell a history of the town", "word"),
+        ("P101", "history", "Enrol in history", "name"),
+        ("P1303", "horn", "Play a horn", "name"),
+    ],
+)
+def test_what_can_be_counted_is_no_genre_sport_or_field(relation: str, name: str, text: str, label: str) -> None:
+    (one,) = find_object(text, Object(text=name), relation=Relation(id=relation, label="x"))
+    assert one.label == label

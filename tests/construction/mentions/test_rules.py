@@ -18,12 +18,12 @@ def cache(tmp_path):
 
 
 def test_a_new_journal_follows_the_present_rules_and_keeps_them(cache):
-    assert rules_of(cache) == settle_rules(cache) == RULES == 5
+    assert rules_of(cache) == settle_rules(cache) == RULES == 6
     cache.put("llm/1", REPLY)
     assert rules_of(cache) == settle_rules(cache) == RULES
 
 
-@pytest.mark.parametrize("version", [1, 2, 3])
+@pytest.mark.parametrize("version", [1, 2, 3, 4, 5])
 def test_a_journal_begun_under_earlier_rules_keeps_them(cache, caplog, version):
     cache.note("rules/mentions", version)
     cache.put("llm/1", REPLY)

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from construction.mentions.object_mentions import find_object
 from construction.mentions.spelling import common_words, is_common, read_spelling
+from schemas.facts import Object
 
 CASES = [
     # (text, name, label)
@@ -68,3 +70,24 @@ def test_the_list_is_lower_case_words_and_no_plain_names():
 
 def test_a_name_is_common_when_all_its_words_are():
     assert is_common("Apples") and is_common("Red Cross") and not is_common("Red Paris") and not is_common("42")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("Valve", "Close the radiator valve"),
+        ("Caterpillar", "Pick the caterpillar off"),
+        ("Puma", "Film a puma at night"),
+        ("Jaguar", "Feed the jaguar"),
+        ("Hull", "Scrub the hull"),
+        ("Cork", "Pull the cork out"),
+        ("Rye", "Toast the rye bread"),
+        ("Sage", "Chop some sage"),
+        ("Buffalo", "Roast a buffalo steak"),
+        ("Phoenix", "Draw a phoenix"),
+        ("Alphabet", "Sing the alphabet"),
+    ],
+)
+def test_further_common_words_in_lower_case_are_no_names(name: str, text: str) -> None:
+    assert [one.label for one in find_object(text, Object(text=name))] == ["word"]
+    assert [one.label for one in find_object(f"Go to {name}", Object(text=name))] == ["name"]

@@ -84,7 +84,7 @@ ONE = {
     "I.B.M. will do": "I.B.M. will do",
     "4 boxes are enough": "4 boxes are enough",
     "1984 is a book": "1984 is a book",
-    "7. Add the salt": "7. Add the salt",  # the first step, and no other is numbered
+    "7. Add the salt": "Add the salt",  # since the sixth rules a lone number goes, too
     "2.5 litres of milk": "2.5 litres of milk",
     "Watch M*A*S*H": "Watch M*A*S*H",
     "Call snake_case_name": "Call snake_case_name",
@@ -97,6 +97,10 @@ ONE = {
 @pytest.mark.parametrize("step", ONE)
 def test_one_step(step):
     assert clean_steps([step]) == (ONE[step],)
+
+
+def test_a_lone_number_that_does_not_count_stayed_until_the_sixth_rules():
+    assert clean_steps(["7. Add the salt"], rules=5) == ("7. Add the salt",)
 
 
 def test_numbers_are_labels_where_they_count_or_where_several_steps_have_one():
