@@ -20,6 +20,7 @@ from schemas.core.clock import today
 from schemas.facts import Fact
 from schemas.scripts import ScriptPrompt
 
+_HIGH = bytes(code for code in range(0x80, 0xC0) if code != 0x98).decode("cp1251")  # second bytes of Cyrillic letters
 _DAMAGED = (
     ("a replacement character", re.compile("�")),
     ("UTF-8 read as Latin-1", re.compile("Ã[\u0080-¿]|â€|Â[\u0080-¿]|[ÐÑ][\u0080-©¬-¶¸¹¼-¿]")),
@@ -28,9 +29,15 @@ _DAMAGED = (
         "an invisible character",
         re.compile("[\u0080-\u009f\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]"),
     ),
-    ("an HTML entity", re.compile(r"&(?:amp|lt|gt|quot|nbsp|#\d+);")),
-    ("an escape code", re.compile(r"\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}")),
+    ("UTF-8 read as a Cyrillic code page", re.compile(f"(?:[РС][{_HIGH}]){{3,}}")),
+    ("an HTML entity", re.compile(r"&(?:[a-zA-Z]{2,8}[1-4]?|#\d+|#[xX][0-9a-fA-F]+);")),
+    ("an HTML tag", re.compile(r"</?(?:a|b|i|u|p|em|strong|span|div|br|sup|sub|li|ul)(?:\s[^<>]*)?/?>", re.IGNORECASE)),
+    ("an escape code", re.compile(r"\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|(?:\\[0-3][0-7]{2}){2}")),
+    ("bytes in escape codes", re.compile(r"(?:^|\s)[^\s:/?]*[%=][C-Dc-d][0-9a-fA-F][%=][89ABab][0-9a-fA-F]")),
+    ("letters of two alphabets in a word", re.compile("[a-zA-Z][\u0400-\u045f]|[\u0400-\u045f][a-zA-Z]")),
 )
+
+_SIGNS = frozenset("&\\%=<")  # one of them stands in every damaged text of plain characters
 
 CHECKS: Mapping[str, str] = {
     "old-in-prompt": "the old object stands in the fact prompt, so the answer is given away",
@@ -42,7 +49,8 @@ CHECKS: Mapping[str, str] = {
     "neighbour-gives-away": "a neighbour prompt names the old object",
     "repeated-prompt": "the same prompt stands twice in one record",
     "leak-in-script-prompt": "a script prompt names its object before the cut",
-    "damaged-text": "a replacement, control or invisible character, an HTML entity, an escape code, misread UTF-8",
+    "damaged-text": "a replacement, control or invisible character, HTML, an escape code, misread UTF-8, two alphabets "
+    "in a word",
     "stray-space": "white space at an end of a text, two spaces or a no-break space in it",
 }
 """Kinds of problems that the checks report."""
@@ -161,7 +169,7 @@ def _of_text(text: str) -> Iterator[tuple[str, str]]:
         yield "stray-space", "two spaces"
     elif "\u00a0" in text:
         yield "stray-space", "a no-break space"
-    if text.isascii() and text.isprintable() and "&" not in text and "\\" not in text:
+    if text.isascii() and text.isprintable() and not _SIGNS.intersection(text):
         return
     for what, pattern in _DAMAGED:
         if pattern.search(text):

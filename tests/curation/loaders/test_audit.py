@@ -63,6 +63,23 @@ TEXTS = [
     ("New\u00a0York", ["stray-space"]),
     ("C:\\users", []),
     ("a\u0007b", ["damaged-text"]),
+    ("Bogot&aacute;", ["damaged-text"]),
+    ("Bogot&#xE1;", ["damaged-text"]),
+    ("Bogot%C3%A1", ["damaged-text"]),
+    ("Bogot=C3=A1", ["damaged-text"]),
+    ("Bogot\\303\\241", ["damaged-text"]),
+    (
+        "\u0420\u045a\u0420\u0455\u0421\u0403\u0420\u0454\u0420\u0406\u0420\u00b0",
+        ["damaged-text"],
+    ),  # "Moscow" as cp1251
+    ("the <b>city</b>", ["damaged-text"]),
+    ("B\u043egot\u00e1", ["damaged-text"]),
+    ("https://example.org/Bogot%C3%A1", []),
+    ("Q&A; R&D; a < b > c", []),
+    ("50% = 1/2", []),
+    ("\u0420\u0421\u0424\u0421\u0420", []),
+    ("\u041c\u043e\u0441\u043a\u0432\u0430 and Moscow", []),
+    ("\u03bc-law", []),
     ("line\nbreak", []),
 ]
 
