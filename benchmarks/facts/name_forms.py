@@ -59,7 +59,7 @@ def main() -> None:
     kinds = Counter(kind for kinds_of in olds for kind in kinds_of)
     result = {
         "facts": len(table),
-        "old_objects_with_derived_names": sum("derived" in kinds_of for kinds_of in olds),
+        "old_objects_with_derived_names": sum(bool(kinds_of & {"derived", "made"}) for kinds_of in olds),
         "old_objects_with_a_form": sum(bool(kinds_of) for kinds_of in olds),
         "kinds": dict(sorted(kinds.items())),
         "objects": len(texts),
