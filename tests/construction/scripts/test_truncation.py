@@ -8,7 +8,7 @@ from construction.checks.leak_in_prompt import blank_step_labels
 from construction.mentions.object_mentions import find_object
 from construction.scripts.script_step import Draft, script_of
 from construction.scripts.truncation import SoughtObject, cut_script, first_cut, separator_of
-from schemas.facts import Entity, Object
+from schemas.facts import Entity, Object, Relation
 from schemas.scripts import ScriptQuestion, render
 
 Q = "How to go?"
@@ -227,3 +227,14 @@ def test_where_the_second_rules_cut(steps, old, step, message):
 def test_the_first_rules_cut_as_they_always_did(rules, step):
     cut = first_cut(Q, ("Leave the square", "Pay by Square"), SoughtObject(old=Object(text="Square"), rules=rules))
     assert cut is not None and cut.step == step and not cut.doubt
+
+
+def test_letters_of_a_person_are_what_was_written_since_the_sixth_rules() -> None:
+    author = Relation(id="P50", label="author")
+    sought = SoughtObject(Object(text="Mara Lind"), relation=author)
+    steps = ("Pack", "Display the letters of Mara Lind")
+    cut, before = first_cut(Q, steps, sought), first_cut(Q, steps, sought._replace(rules=5))
+    assert cut is not None and before is not None and (cut.doubt, bool(before.doubt)) == ("", True)
+    place = SoughtObject(Object(text="Lima"), relation=Relation(id="P36", label="capital"))
+    cut = first_cut(Q, ("Pack", "Count the letters of Lima"), place)
+    assert cut is not None and cut.doubt
