@@ -77,8 +77,8 @@ def cases(name: str, *, rules: Rules = 5) -> list[str]:
     Example:
         >>> cases("Москва")[:3], cases("Moskva")
         (['Москвы', 'Москви', 'Москве'], [])
-        >>> cases("Павел")[:2], cases("Павел", rules=6)[-4:]
-        (['Павела', 'Павелу'], ['Павлом', 'Павлем', 'Павле', 'Павли'])
+        >>> "Павла" in cases("Павел"), "Павла" in cases("Павел", rules=6)
+        (False, True)
     """
     if rules > 5 and "-" in name and (hyphenated := _cases_with_hyphens(name)):
         return hyphenated
