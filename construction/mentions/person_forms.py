@@ -10,7 +10,7 @@ PersonForm = Literal["surname", "given", "made"]
 _PARTICLES = frozenset(["van", "von", "der", "den", "de", "da", "di", "del", "della", "du", "dos", "le", "la", "el",
                         "al", "bin", "ibn", "ten", "ter", "zu", "af", "y"])  # fmt: skip
 _SUFFIXES = frozenset(["jr", "sr", "ii", "iii", "iv", "junior", "senior"])
-_MADE = ("an", "ean", "ian", "esque", "ic", "nic", "ism", "ist", "iana", "ish")  # "Tolstoyan", "Kafkaesque", "Byronic"
+_MADE = ("an", "ean", "ian", "esque", "ic", "nic", "ism", "ist", "iana")  # "Tolstoyan", "Kafkaesque", "Byronic"
 _MANY = frozenset(["an", "ean", "ian", "ist"])  # those that persons are called by
 _LONG_ENOUGH = 4  # letters of a surname that words are made of; "artist" has nothing to do with Mr Art
 
