@@ -37,7 +37,9 @@ def test_a_word_made_from_a_surname_gives_the_person_away_and_is_no_place_to_cut
     assert find_object(text, Object(text=name), relation=Relation(id="P36", label="capital")) == ()
 
 
-@pytest.mark.parametrize("text", ["Hire a realist", "Ask an artist", "Eat kingly food", "A Kingston pier", "A Marxer", "Paint it Realish"])
+@pytest.mark.parametrize(
+    "text", ["Hire a realist", "Ask an artist", "Eat kingly food", "A Kingston pier", "A Marxer", "Paint it Realish"]
+)
 def test_common_words_that_begin_like_a_surname_are_none(text: str) -> None:
     for name in ("Ann Real", "Bo Art", "Stephen King", "Karl Marx"):
         assert [one for one in find_object(text, Object(text=name), relation=AUTHOR) if one.label == "name"] == []
