@@ -16,8 +16,10 @@ Run: python -m benchmarks.labelled_scripts
 from __future__ import annotations
 
 import argparse
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
+from statistics import median
 from typing import NamedTuple, get_args
 
 from benchmarks.support.check_options import add_check_options, chosen_check
@@ -36,9 +38,12 @@ from curation.checks.script_benchmark import (
     outcome,
     right,
 )
+from curation.checks.store_checks import StoreCheck
 from curation.stats.proportions import wilson_interval
+from curation.store.store import Store
 from schemas.core.errors import UserError
 from schemas.core.ids import seed
+from schemas.scripts import ScriptPrompt, ScriptQuestion
 
 BEGIN = "<!-- written by python -m benchmarks.labelled_scripts --write docs/leakage.md -->"
 END = "<!-- end of labelled scripts -->"
@@ -146,6 +151,28 @@ def tables(scripts: Sequence[LabelledScript], decisions: Decisions) -> str:
     return "\n\n".join(parts)
 
 
+def table_of_verdicts(scripts: Sequence[LabelledScript], check: StoreCheck, folder: Path) -> str:
+    """What the check alone says of what it read, by kind and half: what the rules drop does not reach it."""
+    counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    values: dict[tuple[str, str], list[float]] = defaultdict(list)
+    by_key = {script.key: script for script in scripts}
+    with Store.open(folder / "labelled_scripts.duckdb") as store:
+        fact_of = {question.id: question.fact for question in store.all(ScriptQuestion)}
+        fact_of |= {prompt.id: prompt.fact for prompt in store.all(ScriptPrompt)}
+        for verdict in store.verdicts():
+            script = by_key.get(fact_of.get(verdict.item_id, ""))
+            if script is not None and (verdict.by, verdict.model) == (check.by, check.model):
+                group = (script.half, script.kind)
+                counts[group][verdict.label or "measured"] += 1
+                values[group] += [verdict.value] if verdict.value is not None else []
+    lines = ["| half | kind | read | keep | unsure | drop | unscored | median value |", "| --- " * 8 + "|"]
+    for (half, kind), said in sorted(counts.items()):
+        labels = " | ".join(str(said[label]) for label in ("keep", "unsure", "drop", "unscored"))
+        middle = f"{median(values[half, kind]):.2f}" if values[half, kind] else "-"
+        lines.append(f"| {half} | {kind.replace('_', ' ')} | {said.total()} | {labels} | {middle} |")
+    return "\n".join(lines)
+
+
 def write_tables(page: Path, text: str) -> None:
     """Put tables between the marks of a page.
 
@@ -205,6 +232,7 @@ def main() -> None:
         bounds = {"threshold": options.threshold, "below": options.below}
         with chosen_check(options) as (check, folder):
             decisions = decisions_with(whole, check, folder, judged={s.key for s in scripts}, **bounds)
+            print(table_of_verdicts(scripts, check, folder) + "\n")
     text = tables(scripts, decisions)
     if options.write:
         write_tables(options.write, text)

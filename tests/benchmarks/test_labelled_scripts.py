@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
-from construction.pipeline.labelled_scripts import decisions_by_rules
+from construction.pipeline.labelled_scripts import decisions_by_rules, decisions_with
 from curation.checks.script_benchmark import ScriptDecision, labelled_scripts
+from curation.checks.store_checks import CheckContext, StoreCheck
 from schemas.core.errors import UserError
+from schemas.core.records import Record
+from schemas.scripts import ScriptPrompt
+from schemas.verdicts import Label, Verdict
 
 benchmark = pytest.importorskip("benchmarks.labelled_scripts", reason="benchmarks are not shipped")
 PAGE = Path(__file__).parents[2] / "docs" / "leakage.md"
@@ -95,3 +101,30 @@ def test_tables_replace_only_what_stands_between_the_marks(tmp_path: Path) -> No
     with pytest.raises(UserError) as error:
         benchmark.write_tables(page, "x")
     assert error.value.where == str(page) and page.read_text(encoding="utf-8").startswith(benchmark.END)
+
+
+class _Lengths(StoreCheck):
+    """Drops prompts of good items, measures the length of all."""
+
+    name: ClassVar[str] = "lengths"
+    version: ClassVar[int] = 1
+    on: ClassVar[str] = "prompt"
+    about: ClassVar[str] = "a check of this test"
+
+    def judge(self, items: Sequence[Record], around: CheckContext) -> Iterator[Verdict]:
+        for item in items:
+            assert isinstance(item, ScriptPrompt)
+            label: Label = "drop" if "/good/" in item.fact else "keep"
+            yield self.verdict(item, label, "long", value=float(len(item.text)), unit="letters")
+
+
+def test_what_a_check_says_alone_is_counted_by_kind_and_half(tmp_path: Path) -> None:
+    scripts = benchmark.draw(SCRIPTS, kinds=["good", "related_knowledge"], most=2)
+    check = _Lengths()
+    decisions_with(SCRIPTS, check, tmp_path, judged={s.key for s in scripts})
+    lines = [line.split(" | ") for line in benchmark.table_of_verdicts(scripts, check, tmp_path).splitlines()[2:]]
+    assert [(line[0].strip("| "), line[1], line[2]) for line in lines] == [
+        (half, kind, "2") for half in ("test", "tuning") for kind in ("good", "related knowledge")
+    ]
+    assert [(line[3], line[5]) for line in lines] == [("0", "2"), ("2", "0")] * 2
+    assert all(float(line[7].strip("| ")) > 0 for line in lines)
