@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from evaluation.analysis.forgetting_series import ForgettingSeries
 from evaluation.report.formatting import mean_with_interval
-from evaluation.report.tradeoff_plot import SHAPES
+from evaluation.report.tradeoff_plot import mark_style
 from schemas.text.counting import counted
 
 WIDTH, HEIGHT = 560, 320
@@ -85,8 +85,7 @@ def forgetting_plot(series: ForgettingSeries) -> ForgettingPlot:
             dots.append(CurveDot(across(spot.edits), _y_of(v.mean or 0.0), bar, dot_label))
         once = [(across(s.edits), _y_of(s.value.mean or 0.0)) for s in curve.at_once]
         path, dashed = _path([(d.x, d.y) for d in dots]), _path(once)
-        shape = SHAPES[n % len(SHAPES)]
-        lines.append(PlottedCurve(curve.label, n % len(SHAPES), shape, path, dashed, tuple(dots), dots[-1].y))
+        lines.append(PlottedCurve(curve.label, *mark_style(n), path, dashed, tuple(dots), dots[-1].y))
     cells = {(c.label, s.edits): mean_with_interval(s.value) for c in series.curves for s in c.spots}
     labels = [c.label for c in series.curves]
     return ForgettingPlot(

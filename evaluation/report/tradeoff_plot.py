@@ -12,6 +12,26 @@ from evaluation.report.formatting import mean_with_interval
 WIDTH, HEIGHT = 560, 420
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 16, 16, 56
 SHAPES = ("circle", "square", "triangle", "diamond", "cross", "plus")
+
+
+class MarkStyle(NamedTuple):
+    """How one of several methods is drawn: number of its colour, and its shape."""
+
+    series: int
+    shape: str
+
+
+def mark_style(number: int) -> MarkStyle:
+    """The style of the method of this number, from 0: 36 of them differ in colour or shape, the first six in both.
+
+    Example:
+        >>> mark_style(0), mark_style(6)
+        (MarkStyle(series=0, shape='circle'), MarkStyle(series=0, shape='square'))
+    """
+    count = len(SHAPES)
+    return MarkStyle(number % count, SHAPES[(number + number // count) % count])
+
+
 _PAIRS: tuple[tuple[Role, Role], ...] = (
     ("script_locality", "script_efficacy"),
     ("locality", "efficacy"),
@@ -79,8 +99,8 @@ def tradeoff_plot(table: Comparison, metrics: Sequence[Metric]) -> TradeoffPlot 
                 y=_y_of(y.mean),
                 bar_x=None if x.low is None or x.high is None else (_x_of(x.low), _x_of(x.high)),
                 bar_y=None if y.low is None or y.high is None else (_y_of(y.low), _y_of(y.high)),
-                shape=SHAPES[n % len(SHAPES)],
-                series=n % len(SHAPES),
+                shape=mark_style(n).shape,
+                series=mark_style(n).series,
                 text_x=0.0,
                 text_y=0.0,
                 anchor="start",

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from evaluation.analysis.facts.method_order import MethodOrder
 from evaluation.analysis.facts.strictness import CRITERIA, StrictnessCurve
 from evaluation.report.formatting import mean_with_interval
-from evaluation.report.tradeoff_plot import SHAPES
+from evaluation.report.tradeoff_plot import mark_style
 
-_LEFT, _TOP, _NAMES, _STEP, _LABELS = 52, 16, 150, 92, 92
+_LEFT, _TOP, _NAMES, _LABELS = 52, 16, 150, 92
+_STEPS = (52, 92)
+"""Least and most between two columns: as much as a picture of ``_WIDTH`` leaves."""
+_WIDTH = 1080
+_LETTER = 5.5
+"""How far a letter of a slanted column title reaches to the left, at 12 pixels."""
 _ROW = 26
 
 
@@ -99,10 +105,14 @@ def _plot(
     lines: dict[str, list[_Value]],
     tall: int,
 ) -> CategoryPlot:
-    bottom, right = _TOP + tall, _LEFT + 28 + _STEP * max(len(columns) - 1, 1)
+    gaps = max(len(columns) - 1, 1)
+    reaches = (math.ceil(_LETTER * len(name)) - 14 - _STEPS[0] * n for n, name in enumerate(columns))
+    left = max(_LEFT, *reaches)
+    step = min(max((_WIDTH - left - 28 - _NAMES) // gaps, _STEPS[0]), _STEPS[1])
+    bottom, right = _TOP + tall, left + 28 + step * gaps
 
     def across(n: int) -> float:
-        return float(_LEFT + 14 + _STEP * n)
+        return float(left + 14 + step * n)
 
     def down(share: float) -> float:
         return round(bottom - 10 - min(max(share, 0.0), 1.0) * (tall - 20), 1)
@@ -115,7 +125,7 @@ def _plot(
         )
         path = "M" + "L".join(f"{d.x} {d.y}" for d in dots) if len(dots) > 1 else ""
         end = dots[-1].y if dots else float(bottom)
-        drawn.append(CategoryLine(label, n % len(SHAPES), SHAPES[n % len(SHAPES)], path, dots, end))
+        drawn.append(CategoryLine(label, *mark_style(n), path, dots, end))
     named = _apart(drawn)
     lowest = max([bottom, *(line.text_y for line in named)])
     return CategoryPlot(
@@ -126,7 +136,7 @@ def _plot(
         lines=tuple(named),
         width=right + _NAMES,
         height=round(lowest) + _LABELS,
-        left=_LEFT,
+        left=left,
         right=right,
         top=_TOP,
         bottom=bottom,

@@ -35,3 +35,14 @@ def test_a_criterion_without_a_value_leaves_a_gap_and_twenty_names_stay_inside()
     plot = strictness_plot("unrelated prompts", curves)
     assert {len(line.dots) for line in plot.lines} == {len(CRITERIA) - 1}
     assert max(line.text_y for line in plot.lines) < plot.height and plot.lines[0].dots[0].bar is not None
+    assert len({(line.series, line.shape) for line in plot.lines}) == 20, "no two lines look alike"
+
+
+def test_many_columns_stay_within_a_page_and_the_names_of_columns_within_the_picture() -> None:
+    long = [condition(f"ES-argmax, batch of {n}", a=1, b=2, c=3) for n in range(14)]
+    plot = rank_plot(MethodOrder("efficacy", ("a", "b", "c"), 6, tuple(long)))
+    assert plot.width <= 1100
+    for x, title in plot.columns:
+        assert x - 5.5 * len(title) >= 0, "slanted to the left, at 12 pixels a little over 5 of them a letter"
+    few = rank_plot(MethodOrder("efficacy", ("a", "b", "c"), 6, tuple(long[:2])))
+    assert few.columns[1][0] - few.columns[0][0] > plot.columns[1][0] - plot.columns[0][0] >= 50
