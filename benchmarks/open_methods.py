@@ -58,9 +58,10 @@ def pack(run: Run, folder: Path, *, unfinished: bool = False) -> list[Path]:
 
 
 def _without_place(config: bytes) -> bytes:
-    """A run's configuration with the last part of the folder in which it was made."""
+    """A run's configuration with the last parts of the folders in which it, and an earlier run, were made."""
     data = json.loads(config)
-    return (json.dumps({**data, "out": f"runs/{Path(data['out']).name}"}, indent=2, ensure_ascii=False) + "\n").encode()
+    places = {name: f"runs/{Path(data[name]).name}" for name in ("out", "answers_from") if data.get(name)}
+    return (json.dumps({**data, **places}, indent=2, ensure_ascii=False) + "\n").encode()
 
 
 def unpack(folder: Path, out: Path) -> list[str]:

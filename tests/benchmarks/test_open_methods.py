@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,15 @@ def test_archives_bring_the_same_answers_back(folder: Path, tmp_path: Path) -> N
     restored = load_run(empty)
     assert [e.results for e in restored.editors] == [e.results for e in run.editors]
     assert benchmark.unpack(tmp_path / "a", empty) == [], "what stands there is left alone"
+
+
+def test_an_archive_names_no_folder_of_the_machine(folder: Path, tmp_path: Path) -> None:
+    later = Path(finished(tmp_path / "later", editors=METHODS, split=make_cases(7, 0), answers_from=str(folder)))
+    for archive in benchmark.pack(load_run(later), tmp_path / "a"):
+        with tarfile.open(archive) as file:
+            for entry in file.getmembers():
+                data = file.extractfile(entry)
+                assert data is not None and str(tmp_path.parent).encode() not in data.read(), entry.name
 
 
 def test_answers_of_a_stopped_method_are_kept_where_that_is_asked_for(folder: Path, tmp_path: Path) -> None:
