@@ -113,3 +113,9 @@ def test_a_word_whose_neighbours_say_what_it_is_is_another_word(name: str, text:
 def test_what_can_be_counted_is_no_genre_sport_or_field(relation: str, name: str, text: str, label: str) -> None:
     (one,) = find_object(text, Object(text=name), relation=Relation(id=relation, label="x"))
     assert one.label == label
+
+
+def test_a_sum_of_yen_is_no_longing() -> None:
+    assert read("Pay a thousand yen to enter", "yen") == ["name"]
+    assert read("Pay five yen for tea", "yen") != ["word"]
+    assert read("She has a yen for travel", "yen") == ["word"]
