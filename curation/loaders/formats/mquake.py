@@ -1,4 +1,7 @@
-"""MQuAKE (Zhong et al., 2023; MIT): cases of one to four edits that multi-hop questions join."""
+"""MQuAKE (Zhong et al., 2023; MIT): cases of one to four edits that multi-hop questions join.
+
+MQuAKE-Remastered (Zhong et al., 2024) writes an object flat: ``target_new_str`` for ``{"str": ...}``.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from curation.loaders.base import FormatReader, Loader, Row, RowItem
-from curation.loaders.fields import text_of, unique_key_part, wikidata
+from curation.loaders.fields import FieldValueError, kind_of, text_of, unique_key_part, wikidata
 from curation.loaders.sources import MQUAKE, Upstream
 from schemas.extras import Extra
 from schemas.facts import Entity, Fact, Object, Relation
@@ -48,7 +51,7 @@ class Mquake(FormatReader):
 
 def _fact(edit: dict[str, Any], upstream: Upstream) -> Fact:
     subject, relation = text_of(edit, "subject"), text_of(edit, "relation_id")
-    old, new = _object(edit["target_true"]), _object(edit["target_new"])
+    old, new = _object(target(edit, "target_true")), _object(target(edit, "target_new"))
     return Fact(
         key=f"mquake/{relation}/{unique_key_part(subject, relation, old.text, new.text)}",
         subject=Entity(text=subject),
@@ -58,6 +61,21 @@ def _fact(edit: dict[str, Any], upstream: Upstream) -> Fact:
         new=new,
         source=upstream.source(),
     )
+
+
+def target(edit: dict[str, Any], field: str) -> dict[str, Any]:
+    """An edit's object with its name (``str``) and, where it is given, its Wikidata id (``id``).
+
+    Args:
+        edit: One of ``requested_rewrite``.
+        field: ``target_new`` or ``target_true``.
+    """
+    if field not in edit and f"{field}_str" in edit:
+        return {"str": edit[f"{field}_str"], "id": edit.get(f"{field}_id")}
+    value = edit[field]
+    if not isinstance(value, dict):
+        raise FieldValueError(field, f"must be an object, it is {kind_of(value)}")
+    return value
 
 
 def _object(value: dict[str, Any]) -> Object:

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from curation.loaders.base import Loader, Problem, Row, RowItem
-from curation.loaders.fields import FieldValueError, kind_of, rest, strings, text_of, unique_key_part
+from curation.loaders.fields import rest, strings, text_of, unique_key_part
 from curation.loaders.formats.knowedit import tasks
+from curation.loaders.formats.mquake import target
 from curation.loaders.formats.probes.base import GivenEdit, ProbeBenchmark, flat_strings, query_of
 from curation.loaders.formats.ripple_edits import GROUPS as RIPPLE_GROUPS
 from curation.loaders.formats.ripple_edits import split_edit
@@ -67,10 +68,7 @@ def _filled(rewrite: dict[str, Any]) -> str:
 
 
 def _name(rewrite: dict[str, Any], field: str) -> str:
-    value = rewrite[field]
-    if not isinstance(value, dict):
-        raise FieldValueError(field, f"must be an object, it is {kind_of(value)}")
-    return text_of(value, "str")
+    return text_of(target(rewrite, field), "str")
 
 
 def _premise(query: str, answers: list[str]) -> Premise:

@@ -22,3 +22,19 @@ def test_mquake_keeps_an_edit_once_and_the_case_whole(tmp_path: Path) -> None:
     assert extras[1].subject_key == import_result.facts[0].key
     assert kinds(import_result) == ["contradictory", "duplicate"]
     assert "to 'Madonna', this one to 'Sony'" in import_result.problems[0].what
+
+
+def test_the_remastered_form_writes_its_objects_flat(tmp_path: Path) -> None:
+    """MQuAKE-Remastered as its own reader takes it: ``target_new_str`` beside ``target_new`` of the first release."""
+    flat = {name: value for name, value in EDIT.items() if not name.startswith("target")}
+    flat |= {"target_new_str": "Madonna", "target_true_str": "The Beatles"}
+    import_result = one(tmp_path, {"case_id": 1, "requested_rewrite": [flat], "answer": "x"})
+    (fact,) = import_result.facts
+    assert (fact.old.text, fact.new.text, fact.new.wikidata) == ("The Beatles", "Madonna", None)
+    assert fact.key == one(tmp_path, {"case_id": 1, "requested_rewrite": [EDIT], "answer": "x"}).facts[0].key
+
+
+def test_an_object_that_is_none_is_told_by_its_field(tmp_path: Path) -> None:
+    import_result = one(tmp_path, {"case_id": 1, "requested_rewrite": [{**EDIT, "target_new": "Madonna"}]})
+    assert not import_result.facts
+    assert "target_new' must be an object, it is a text" in import_result.problems[0].what

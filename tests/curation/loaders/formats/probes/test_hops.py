@@ -62,6 +62,13 @@ def test_the_same_edit_twice_in_a_case_counts_once_and_none_is_refused(tmp_path:
     assert "must be an object, it is a text" in one(tmp_path, bad, format="mquake-hops").problems[0].what
 
 
+def test_the_remastered_form_of_mquake_gives_the_same_probes(tmp_path: Path) -> None:
+    flat = {name: value for name, value in EDIT.items() if not name.startswith("target")}
+    flat |= {"target_new_str": "Madonna", "target_true_str": "The Beatles"}
+    read = one(tmp_path, {**CASE, "requested_rewrite": [flat]}, format="mquake-hops")
+    assert of(read, DocumentProbe) == of(one(tmp_path, CASE, format="mquake-hops"), DocumentProbe)
+
+
 def test_all_of_mquake_hard(shared: Path) -> None:
     read = load(shared / "data/mquake/MQuAKE-hard.json", "mquake-hops")
     counts = Counter(p.group for p in of(read, DocumentProbe))
