@@ -91,7 +91,7 @@ class LazyGroup(click.Group):
         from schemas.core.registry import suggest
 
         where = f" in 'scedit {self.path}'" if self.path else ""
-        elsewhere = [words for words in self.table if words.rpartition(" ")[2] == name]
+        elsewhere = sorted((words for words in self.table if words.rpartition(" ")[2] == name), key=_depth)
         near = suggest(name, list(self.entries))
         if elsewhere:
             hint = f" There is 'scedit {elsewhere[0]}'."
@@ -111,6 +111,11 @@ class LazyGroup(click.Group):
 
         completions = [CompletionItem(n, help=e.about) for n, e in self.entries.items() if n.startswith(incomplete)]
         return completions + click.Command.shell_complete(self, ctx, incomplete)
+
+
+def _depth(words: str) -> int:
+    """How many groups a command stands in."""
+    return words.count(" ")
 
 
 def walk(group: click.Group) -> dict[str, click.Command]:

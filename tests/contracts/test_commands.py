@@ -96,6 +96,7 @@ def test_an_old_name_works_or_says_where_it_went(name: str) -> None:
     ("line", "answer"),
     [
         (["stor"], "Did you mean 'store'?"),
+        (["results", "report"], "No such command 'report' in 'scedit results'. There is 'scedit report'."),
         (["store", "dedupe"], "No such command 'dedupe' in 'scedit store'. Did you mean 'dedup'?"),
         (["store", "publish"], "There is 'scedit split publish'."),
         (["covariance"], "There is 'scedit model covariance'."),
