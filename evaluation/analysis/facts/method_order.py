@@ -51,7 +51,8 @@ class OrderCondition(NamedTuple):
         ranks: By method, 1 for the best; equal means share the mean of their places.
         tau: Kendall's tau-b with the first condition; None where one of them does not order at all.
         ends: The middle 95 % of tau over resamples of the cases (percentile bootstrap).
-        same_best: Share of resamples in which its best method is that of the first condition.
+        same_best: Share of resamples in which one method is best here and under the first condition (of equal means,
+            all are best).
     """
 
     title: str

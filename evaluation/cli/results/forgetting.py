@@ -95,12 +95,13 @@ def _print_points(points: list[ForgettingPoint], *, together: bool) -> None:
         heads = ("metric", "edits", "made together", "with the fewest", "difference", "")
     widths = (12, 7, 22, 22, 24, 11)
     click.echo("method".ljust(wide) + "".join(h.rjust(w) for h, w in zip(heads, widths, strict=True)))
+    fewest = min((p.edits for p in points), default=0)
     for p in points:
+        itself = together and p.edits == fewest
+        before = percent(None) if itself else mean_with_interval(p.new)
+        lost = percent(None) if itself else mean_with_interval(p.lost, signed=True)
         last = "" if together else percent(p.latest)
-        cells = (
-            *(p.metric, str(p.edits), mean_with_interval(p.all), mean_with_interval(p.new)),
-            *(mean_with_interval(p.lost, signed=True), last),
-        )
+        cells = (p.metric, str(p.edits), mean_with_interval(p.all), before, lost, last)
         click.echo(p.label.ljust(wide) + "".join(c.rjust(w) for c, w in zip(cells, widths, strict=True)))
     over = "the cases that every size has" if together else "the cases edited so far"
     click.echo(f"Percent [95 % interval] over {over}; differences are paired by case.")

@@ -42,6 +42,7 @@ def test_a_run_of_several_batch_sizes(tmp_path: Path) -> None:
     head, *rows, last = result.stdout.splitlines()
     assert "made together" in head and "with the fewest" in head and "every size has" in last
     assert [row.split()[:3] for row in rows] == [["push", "es", "1"], ["push", "es", "3"]]
+    assert rows[0].split()[-2:] == ["\N{EN DASH}"] * 2 and rows[1].rstrip().endswith("]"), "not with itself"
     outcome = CliRunner().invoke(command, [str(tmp_path), "--jsonl"], catch_exceptions=False)
     assert [json.loads(line)["edits"] for line in outcome.stdout.splitlines()] == [1, 3]
 
