@@ -179,7 +179,7 @@ def cuts_table(split: Split) -> str:
         ["script prompts", *(f"{prompt_steps[s]} ({prompt_steps[s] / prompt_steps.total():.1%})" for s in steps)],
         ["neighbours' prompts", *(f"{beside[s]} ({beside[s] / beside.total():.1%})" for s in steps)],
     ]
-    return table(["cut in step", *steps], rows)
+    return table(["cut in step", *map(str, steps)], rows)
 
 
 def funnel_table(path: Path) -> str:
