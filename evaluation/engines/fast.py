@@ -101,10 +101,11 @@ class FastEngine:
         peak, start = PeakMemory(*map(str, self.lm.devices)), time.perf_counter()
         edits = _edits(editor, jobs)
         edited = (time.perf_counter() - start) / len(jobs)
-        start = time.perf_counter()
+        start, put_on = time.perf_counter(), dict[str, float]()
         ready = [(job, edit) for job, edit in zip(jobs, edits, strict=True) if not isinstance(edit, Exception)]
-        answers = dict(zip([job.key for job, _ in ready], self._score(ready), strict=True))
-        share = (time.perf_counter() - start) / max(1, sum(len(job.probes) for job in jobs))
+        answers = dict(zip([job.key for job, _ in ready], self._score(ready, put_on), strict=True))
+        scored = time.perf_counter() - start - sum(put_on.values())
+        share = scored / max(1, sum(len(job.probes) for job in jobs))
         top, out = peak.read(), []
         for job, edit in zip(jobs, edits, strict=True):
             outcome = edit if isinstance(edit, Exception) else answers[job.key]
@@ -114,12 +115,17 @@ class FastEngine:
                 assert isinstance(problem, Exception)
                 out.append(JobResult(job, error=case_error(problem), seconds_edit=edited, peak_bytes=top))
                 continue
-            notes = plain(edit.notes) | rewritten(job.probes, edit.rewrite)
-            out.append(JobResult(job, outcome, notes, None, edited, share * len(job.probes), top))
+            notes, made = plain(edit.notes) | rewritten(job.probes, edit.rewrite), edited + put_on.get(job.key, 0.0)
+            out.append(JobResult(job, outcome, notes, None, made, share * len(job.probes), top))
         return out
 
-    def _score(self, edits: list[tuple[Job, Any]]) -> list[list[Answer] | Exception]:
-        """Answers under every edit; edits that cannot share a batch are put on the model one at a time."""
+    def _score(self, edits: list[tuple[Job, Any]], put_on: dict[str, float]) -> list[list[Answer] | Exception]:
+        """Answers under every edit; edits that cannot share a batch are put on the model one at a time.
+
+        Args:
+            edits: With the job of each.
+            put_on: Takes the seconds that this took, by the job's key: some methods train then.
+        """
         outcomes: dict[str, list[Answer] | Exception] = {}
         for job, edit in edits:
             prompts = [probe.prompt for probe in job.probes]
@@ -137,17 +143,19 @@ class FastEngine:
             outcomes[job.key] = together[n] if together else _value_or_error(partial(self._ask_one, one))
         for job, edit in edits:
             if not _shares(edit):
-                outcomes[job.key] = _value_or_error(partial(self._ask_alone, edit, job))
+                outcomes[job.key] = _value_or_error(partial(self._ask_alone, edit, job, put_on))
         return [outcomes[job.key] for job, _ in edits]
 
     def _ask_one(self, probes: EditedProbes) -> list[Answer]:
         return _ask(self.scorer, [probes])[0]
 
-    def _ask_alone(self, edit: EditLike, job: Job) -> list[Answer]:
+    def _ask_alone(self, edit: EditLike, job: Job, put_on: dict[str, float]) -> list[Answer]:
         own_texts = own_answers([edit], job.probes)
         if own_texts is not None:
             return own_texts
+        begun = time.perf_counter()
         with edit.on(self.lm):
+            put_on[job.key] = time.perf_counter() - begun
             return answer(ModelScorer(self.lm), job.probes, rewrite=edit.rewrite)
 
     def ask(self, jobs: Sequence[Job], *, rewrite: Callable[[str], str] | None) -> list[JobResult]:

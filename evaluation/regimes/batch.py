@@ -37,8 +37,8 @@ class BatchRegime(Regime):
             begun = time.perf_counter()
             try:
                 edit = context.editor.edit([case.request for case in batch])
-                spent = (time.perf_counter() - begun) / len(batch)
                 with edit.on(context.scorer.editable):
+                    spent = (time.perf_counter() - begun) / len(batch)  # some methods train when they are put on
                     results = ask_under([edit], context.engine, jobs, edit.rewrite)
                 noted = plain(edit.notes)
             except Exception as problem:  # noqa: BLE001 - this batch's fault is its cases' result

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from curation.files.artifact_cache import Cache
 from curation.splits.split_file import Split, make_split
 from evaluation.editors.presets import make_editor
 from evaluation.edits.edit import PlainPrompts
+from evaluation.engines import fast as fast_engine
+from evaluation.engines import simple as simple_engine
 from evaluation.engines.base import Job, prompt_as_read
 from evaluation.engines.fast import FastEngine
 from evaluation.engines.protocols import EditorLike
@@ -238,6 +241,40 @@ def test_a_start_at_the_first_block_is_told(requests: bool, tmp_path: Path, capl
 def _probes(case: Any) -> list[ScoreProbe]:
     targets = (case.fact.new_object.text, case.fact.old.text)
     return [ScoreProbe(purpose="fact", item=case.key, prompt=case.fact.fact_prompt, targets=targets)]
+
+
+class _Late(PlainPrompts):
+    """An edit that is made when it is put on, which takes 100 seconds by the clock of the test."""
+
+    deltas, notes = None, {}
+
+    def __init__(self, clock: list[float]) -> None:
+        self.clock = clock
+
+    @contextmanager
+    def on(self, lm: LM) -> Iterator[LM]:
+        self.clock[0] += 100.0
+        yield lm
+
+
+def test_training_at_the_putting_on_counts_as_editing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the reference engine counts it; passes take no time by this clock, and looking at it a second."""
+    lm, clock = make("llama"), [0.0]
+
+    def look() -> float:
+        clock[0] += 1.0
+        return clock[0]
+
+    for module in (fast_engine, simple_engine):
+        monkeypatch.setattr(module.time, "perf_counter", look)
+    editor: Any = make_editor("none", lm, Cache(Path("unused")), {})
+    editor.edit = lambda requests: _Late(clock)
+    editor.edit_each = lambda requests: [_Late(clock) for _ in requests]
+    cases = [make_case(land, old="Lima", new="Oslo") for land in ("Peru", "Norway")]
+    jobs = [Job(case.key, case, tuple(_probes(case))) for case in cases]
+    for engine in (FastEngine(lm, group=2), SimpleEngine(ModelScorer(lm))):
+        done = list(engine.work(editor, jobs))
+        assert all(100.0 < d.seconds_edit < 110.0 and d.seconds_score < 10.0 for d in done), done
 
 
 def test_both_engines_note_the_prompt_that_was_read() -> None:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
 from evaluation.engines.simple import SimpleEngine
 from evaluation.metrics import METRICS
+from evaluation.regimes import batch
 from evaluation.regimes.base import RegimeContext, edits_digest
 from evaluation.regimes.batch import BatchRegime
 from evaluation.regimes.config import RegimeChoice
-from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM, make_cases
+from tests.support.arithmetic import ArithmeticEdit, ArithmeticEditor, ArithmeticLM, make_cases
 
 
 def test_units_are_named_by_their_batch() -> None:
@@ -25,3 +32,25 @@ def test_a_batch_that_fails_is_the_result_of_its_cases_and_the_others_go_on() ->
     results = [d for _, d in regime.run(regime.units(cases), lambda u: tuple(metric.probes(u.case)), context)]
     assert [d.error is None for d in results] == [False, False, True, True]
     assert all("cannot edit" in str(d.error) and not d.answers for d in results[:2]) and not lm.lift
+
+
+def test_training_at_the_putting_on_counts_as_editing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every look at the clock takes a second, putting the edit on 100."""
+    cases, lm, metric = make_cases(2, 0).cases, ArithmeticLM(), METRICS.get("es")()
+    clock = [0.0]
+
+    def look() -> float:
+        clock[0] += 1.0
+        return clock[0]
+
+    @contextmanager
+    def late(edit: ArithmeticEdit, model: Any) -> Iterator[Any]:
+        clock[0] += 100.0
+        yield model
+
+    monkeypatch.setattr(batch.time, "perf_counter", look)
+    monkeypatch.setattr(ArithmeticEdit, "on", late)
+    regime = BatchRegime(RegimeChoice(name="batch", size=2))
+    context = RegimeContext(cases, ArithmeticEditor("push", {}), SimpleEngine(lm), lm)
+    results = [d for _, d in regime.run(regime.units(cases), lambda u: tuple(metric.probes(u.case)), context)]
+    assert [50.0 < d.seconds_edit < 60.0 for d in results] == [True, True], "half of it each"
