@@ -90,6 +90,10 @@ class ConstructionCounts(Frozen):
         return _percent(self.early, self.prompts)
 
 
+NO_SCRIPT = ("no script", "nothing that the model wrote for it is a script")
+"""In the place of a check and its reason, of a question against which nothing else speaks."""
+
+
 def _percent(part: int, whole: int) -> float:
     return 100.0 * part / whole if whole else 0.0
 
@@ -161,7 +165,8 @@ class ConstructionTally:
         made_question = next((q for q in slot.questions if q.standing == outcome), slot.questions[-1])
         verdict, stage, text = _cause(made_question, outcome)
         label = "unscored" if verdict is not None and verdict.label == "unscored" else outcome
-        self._count(stage, verdict.check if verdict else "none", label, verdict.reason if verdict else "", text)
+        check, reason = (verdict.check, verdict.reason) if verdict else NO_SCRIPT
+        self._count(stage, check, label, reason, text)
 
     def _count(self, stage: str, check: str, label: str, reason: str, example: str) -> None:
         key = (stage, check, label)

@@ -71,6 +71,13 @@ def test_examples_show_the_text_and_the_most_frequent_reason_comes_first():
     assert tally.reasons[1].example == "How to see Peru 3? Pack a bag"
 
 
+@pytest.mark.parametrize("verdicts", [(), [("leak_in_question", "unsure")]])
+def test_a_question_without_a_script_says_so(verdicts):
+    (reason,) = counts(Slot((question_with(1, verdicts=verdicts),))).reasons
+    assert (reason.stage, reason.check, reason.label, reason.count) == ("question", "no script", "drop", 1)
+    assert reason.reason == "nothing that the model wrote for it is a script" and reason.example == "How to see Peru 1?"
+
+
 def test_surplus_questions_are_neither_kept_nor_lost():
     tally = counts(Slot((KEPT,)), Slot((LEAKS,), surplus=True))
     assert (tally.asked, tally.kept, tally.surplus, tally.rejected, tally.reasons) == (2, 1, 1, 0, ())
