@@ -141,7 +141,7 @@ def _run(prepared: PreparedJob, *, origin: str) -> ConstructionCounts:
     from construction.pipeline.progress import ProgressDisplay
     from construction.pipeline.session import run
 
-    live = ProgressDisplay(expected=prepared.expected_calls())
+    live = ProgressDisplay(expected=prepared.expected_calls(), planned=prepared.expected_calls)
     with resumable():
         return run(prepared.session, prepared.work, prepared.plan, origin=origin, live=live)
 

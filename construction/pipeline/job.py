@@ -154,11 +154,14 @@ class PreparedJob(NamedTuple):
         choice = {"add": " beside it (--add)", "replace": " in its place (--replace)", None: ": --add or --replace"}
         return f"{sentence(earlier)}{choice[plan.generation]}." if earlier else ""
 
-    def expected_calls(self) -> dict[str, int]:
-        """First attempts of all calls, by model."""
-        session = self.session
+    def expected_calls(self, done: int | None = None) -> dict[str, int]:
+        """First attempts of all calls, by model; of the first ``done`` facts, edits before neighbours."""
+        session, (edits, drawn, others) = self.session, self.work
+        if done is not None:
+            edits, others = edits[:done], others[: max(0, done - len(edits))]
+        work = ConstructionWork(edits, drawn, others)
         return expected_calls(
-            self.work, self.plan, model=session.access.label, authors=session.authors, reader=session.reader
+            work, self.plan, model=session.access.label, authors=session.authors, reader=session.reader
         )
 
 

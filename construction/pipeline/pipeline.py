@@ -8,7 +8,8 @@ store takes once.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from functools import partial
 from math import ceil
@@ -116,12 +117,21 @@ class ConstructionWork(NamedTuple):
 
 
 class ConstructionProgress(NamedTuple):
-    """How far it is: facts done of all, and the tally so far."""
+    """How far it is.
+
+    Attributes:
+        done: Facts that are finished.
+        total: All facts, those that only serve as neighbours among them.
+        kept: Questions kept so far.
+        calls: Calls sent so far.
+        answers: Requests that were answered for the finished facts, by model; None where nobody counts them.
+    """
 
     done: int
     total: int
     kept: int
     calls: int
+    answers: Mapping[str, int] | None = None
 
 
 def plan_work(
@@ -223,7 +233,7 @@ class Construction:
             ModelError: the endpoint does not work; what is finished is kept.
         """
         total = len(work.edits) + len(work.others)
-        done = 0
+        done, answers = 0, Counter[str]()
         self._beside = _by_subject([*work.edits, *work.others])
         needed = {d.fact.key for neighbours in work.drawn.values() for d in neighbours}
         parts = [
@@ -238,8 +248,10 @@ class Construction:
             async for outcomes in making:
                 self._keep(outcomes, edited=parts.pop(0)[1], needed=needed)
                 done += len(outcomes)
+                for outcome in outcomes:
+                    answers.update(outcome.answers())
                 so_far = self._result()
-                self._progress(ConstructionProgress(done, total, so_far.kept, so_far.calls))
+                self._progress(ConstructionProgress(done, total, so_far.kept, so_far.calls, dict(answers)))
         for batch in _batches(work.edits, 200):
             self._link(batch, work.drawn)
         return self._result()

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
+from rich.measure import Measurement
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
@@ -54,6 +55,7 @@ class ProgressDisplay:
     Args:
         console: Where to; standard error where left out.
         expected: Calls of the whole work by model, first attempts.
+        planned: Those of them that the first facts of so many take; as many for every fact where left out.
         clock: Seconds; replaced in tests.
     """
 
@@ -62,10 +64,11 @@ class ProgressDisplay:
         console: Console | None = None,
         *,
         expected: Mapping[str, int],
+        planned: Callable[[int], Mapping[str, int]] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._console = console or _standard_error()
-        self._expected = dict(expected)
+        self._first_attempts, self._planned, self._expected = dict(expected), planned, dict(expected)
         self._line = StatusLine(self._write, terminal=False, every=_PLAIN, at_once=False, clock=clock)
         self._live: Live | None = None
         self._logs: dict[logging.StreamHandler[Any], Any] = {}
@@ -79,6 +82,20 @@ class ProgressDisplay:
     def facts(self, progress: ConstructionProgress) -> None:
         """Facts were finished."""
         self._facts = progress
+        self._expected = {model: self._forecast(model, calls) for model, calls in self._first_attempts.items()}
+
+    def _forecast(self, model: str, calls: int) -> int:
+        """Answers of the whole work: as planned, in the measure in which finished facts took more or fewer.
+
+        The plan itself weighs as much as one fact, so that the first one finished does not decide alone.
+        """
+        progress = self._facts
+        if progress is None or progress.answers is None or not 0 < progress.done <= progress.total:
+            return calls
+        share = progress.done / progress.total
+        part = self._planned(progress.done).get(model, 0) if self._planned else calls * share
+        weight = part / progress.done * (1 - share)
+        return round(calls * (progress.answers.get(model, 0) + weight) / (part + weight)) if part else calls
 
     def tick(self, budget: Budget) -> None:
         """Show how things stand, where it is time."""
@@ -118,7 +135,7 @@ class ProgressDisplay:
             parts.append(bar)
         parts.append(Text(", ".join(self._head(budget))))
         if rows and self._console.width >= _WIDE:
-            parts.append(_table(rows))
+            parts += _tabulated(rows, self._console)
         else:
             parts += [Text(row.sentence()) for row in rows]
         return Group(*parts)
@@ -200,12 +217,37 @@ def _logs_above(console: Console) -> dict[logging.StreamHandler[Any], Any]:
     return streams
 
 
+def _tabulated(rows: Sequence[_Row], console: Console) -> list[RenderableType]:
+    """One line a model; where notes do not fit beside it, they stand below, and a long name leaves its middle out."""
+    whole = _table(rows)
+    if _width(whole, console) <= console.width:
+        return [whole]
+    room = console.width - _width(_table([row._replace(model="", note="") for row in rows]), console) + len(_HEAD[0])
+    short = [row._replace(model=_shortened(row.model, room), note="") for row in rows]
+    alone = len(rows) == 1
+    notes = [
+        row.note if alone else f"{name.model}: {row.note}" for row, name in zip(rows, short, strict=True) if row.note
+    ]
+    return [_table(short), *map(Text, notes)]
+
+
+def _shortened(name: str, room: int) -> str:
+    gap = len(" ... ")
+    return name if len(name) <= room else escape_line(name, longest=room - gap)
+
+
+def _width(table: Table, console: Console) -> int:
+    """Columns that it takes where nothing is broken."""
+    return Measurement.get(console, console.options.update(max_width=1000), table).maximum
+
+
 def _table(rows: Sequence[_Row]) -> Table:
-    table = Table(*_HEAD, box=None, pad_edge=False, expand=False, header_style="")
+    heads = _HEAD if any(row.note for row in rows) else _HEAD[:-1]
+    table = Table(*heads, box=None, pad_edge=False, expand=False, header_style="")
     for column in table.columns[1:5]:
         column.justify, column.no_wrap = "right", True
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*(Text(cell) for cell in row[: len(heads)]))
     return table
 
 

@@ -56,6 +56,7 @@ def test_edits_and_those_that_only_serve_are_stored_and_told_after_every_batch(r
     counts, output, _ = run([PERU, JAPAN], [OLD_PERU, INCA], batch=1)
     assert (counts.facts, counts.edits, counts.asked, counts.links, counts.unfinished) == (4, 2, 4, 2, 0)
     assert [(p.done, p.total) for p in output] == [(1, 4), (2, 4), (3, 4), (4, 4)] and output[-1].kept == counts.kept
+    assert [p.answers for p in output] == [{"m": 2}, {"m": 4}, {"m": 6}, {"m": 8}], "a question and a script each"
     assert labels(run.path, MARK) == {"f/Peru": "keep", "f/Japan": "keep", "f/Old-Peru": "drop", "f/Inca-Land": "drop"}
     with Store.open(run.path) as store:
         assert {(x.edit, x.fact) for x in store.all(Neighbour)} == {("f/Peru", "f/Old-Peru"), ("f/Peru", "f/Inca-Land")}

@@ -15,6 +15,7 @@ from construction.llm.reply_cache import ReplyCache
 from construction.pipeline.pipeline import ConstructionProgress
 from construction.pipeline.progress import ProgressDisplay
 from curation.files.journal import Journal
+from schemas.text.status_line import duration
 
 WIDTHS = [20, 40, 80, 110, 200]
 CONTROL = re.compile(r"\x1b\[([?0-9;]*)([A-Za-z])")
@@ -140,6 +141,58 @@ def test_more_answers_than_expected_are_no_negative_time(budget):
     _, screen = told(budget, rows=[ModelProgress("m", 140, rate=10.0)], expected={"m": 100})
     words = " ".join(screen)
     assert "140 of 140" in words and "-" not in words.replace("model", "")
+
+
+@pytest.mark.parametrize(
+    ("done", "answered", "expected"),
+    [
+        (0, 0, 400),  # as planned: ten a fact
+        (1, 20, 603),  # the plan weighs as much as one fact, less as more are done: (20 + 9.75) / 19.75 * 400
+        (10, 200, 772),  # twice as many calls a fact, seeds and second attempts among them
+        (10, 50, 214),
+        (40, 790, 790),  # in the end what it was
+    ],
+)
+def test_how_many_answers_are_left_follows_what_finished_facts_took(budget, done, answered, expected):
+    """First attempts are only the beginning: a small model needs several seeds, another one fewer scripts."""
+    live = ProgressDisplay(console_of(110), expected={"m": 400})
+    live.watch(lambda: [ModelProgress("m", answered, rate=60.0)])
+    live.facts(ConstructionProgress(done=done, total=40, kept=0, calls=answered, answers={"m": answered}))
+    line = live.line(budget)
+    assert f"of about {expected} answers" in line, line
+    left = expected - answered
+    assert (f", {duration(left)} left" in line) if left else "left" not in line
+
+
+def test_facts_that_take_fewer_calls_are_weighed_by_what_was_planned_for_them(budget):
+    """Neighbours come last and need one question: the edits alone say little of how long those take."""
+    live = ProgressDisplay(console_of(110), expected={"m": 120}, planned=lambda done: {"m": 10 * min(done, 10)})
+    live.facts(ConstructionProgress(done=10, total=30, kept=0, calls=0, answers={"m": 100}))
+    assert "of about 120 answers" in live.line(budget)
+
+
+@pytest.mark.parametrize("width", [80, 110])
+def test_a_long_note_stands_below_the_table_and_no_name_is_broken(budget, width):
+    """Seen in a picture: a note of five lines in a narrow column, a name cut off in its middle and wrapped as well."""
+    rows = [
+        THREE[0]._replace(pause=42.0),
+        ModelProgress("SmolLM2-135M-Instruct (embedded, Q4_1)", 7, rate=2.0, speed=5),
+    ]
+    _, screen = told(budget, rows=rows, width=width)
+    head = next(n for n, line in enumerate(screen) if line.startswith("model"))
+    first, second, *notes = screen[head + 1 :]
+    assert first.split()[:4] == ["gpt-4o-2024-11-20", "20", "of", "20"]
+    assert second.startswith("SmolLM2-135M-Instruct (embedded, Q4_1)  ")
+    words = " ".join(notes)
+    assert "gpt-4o-2024-11-20: pauses 42 s, 3 waiting to be asked again" in words and len(notes) <= 3
+    assert "5.0 tokens/s" in words
+
+
+def test_a_name_that_does_not_fit_leaves_its_middle_out(budget):
+    name = "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf (local, 123456789abc)"
+    _, screen = told(budget, rows=[ModelProgress(name, 19, rate=11.0)], width=80, expected={name: 100})
+    row = next(line for line in screen if line.startswith("qwen2.5"))
+    assert " ... " in row and "56789abc)" in row and "19 of 100" in row
 
 
 def test_a_model_s_name_is_shown_and_not_obeyed(budget):
