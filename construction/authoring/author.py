@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from construction.authoring.diversity import chosen_verdict, selection_order, surplus_verdict
-from construction.authoring.outcome import AuthorAttempts, FactOutcome, QuestionOutcome, ScriptOutcome, Slot
+from construction.authoring.outcome import REPEATED, AuthorAttempts, FactOutcome, QuestionOutcome, ScriptOutcome, Slot
 from construction.authoring.rejection import reason_for_author
 from construction.authoring.standing import overall_label
 from construction.checks import CheckInputs, judge
@@ -314,5 +314,5 @@ def _drop_repeats(slots: Sequence[Slot], count: int) -> list[Slot]:
         new = {q.question.key: q for q in slot.questions if q.question.key not in seen}
         seen |= new.keys()
         lost = slot.questions and not new
-        slots_left.append(Slot(tuple(new.values()), "duplicate: the same question again" if lost else slot.failure))
+        slots_left.append(Slot(tuple(new.values()), f"{REPEATED}: the same question again" if lost else slot.failure))
     return slots_left

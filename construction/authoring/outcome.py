@@ -13,6 +13,8 @@ from schemas.lineage import Lineage
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
 from schemas.verdicts import Verdict
 
+REPEATED = "duplicate"
+"""How the failure of a slot begins whose question stands in an earlier slot."""
 _ORDER: list[Standing] = ["drop", "unsure", "keep"]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from construction.authoring.outcome import FactOutcome, QuestionOutcome, Slot
+from construction.authoring.outcome import REPEATED, FactOutcome, QuestionOutcome, Slot
 from construction.checks import CHECKS
 from schemas.core.records import Frozen
 from schemas.verdicts import Verdict
@@ -159,8 +159,16 @@ class ConstructionTally:
     def _note(self, result: FactOutcome, slot: Slot, outcome: str) -> None:
         if not slot.questions:
             name, colon, reason = slot.failure.partition(": ")
-            label = "unscored" if colon else outcome  # a failed call, else a question left out or written twice
-            self._count("question", name, label, reason or name, result.fact.key)
+            if not colon:  # the model left it out
+                name, reason = "no question", slot.failure
+            is_reply = not colon or name == REPEATED
+            self._count(
+                "question",
+                "repeated question" if name == REPEATED else name,
+                outcome if is_reply else "unscored",
+                reason,
+                result.fact.key,
+            )
             return
         made_question = next((q for q in slot.questions if q.standing == outcome), slot.questions[-1])
         verdict, stage, text = _cause(made_question, outcome)

@@ -33,6 +33,7 @@ def question_with(number, *scripts, verdicts=(), author="m"):
 
 
 LATER, FIRST, NOWHERE = ("Pack a bag", "Fly to Lima"), ("Fly to Lima",), ("Pack a bag",)
+LEFT_OUT = "the reply holds fewer questions than asked for"
 KEPT = question_with(1, (LATER, "leak_in_prompt", "keep"))
 EARLY = question_with(2, (FIRST, "early_cut", "unsure"))
 UNCUT = question_with(3, (NOWHERE, "no_mention", "drop"))
@@ -76,6 +77,19 @@ def test_a_question_without_a_script_says_so(verdicts):
     (reason,) = counts(Slot((question_with(1, verdicts=verdicts),))).reasons
     assert (reason.stage, reason.check, reason.label, reason.count) == ("question", "no script", "drop", 1)
     assert reason.reason == "nothing that the model wrote for it is a script" and reason.example == "How to see Peru 1?"
+
+
+@pytest.mark.parametrize(
+    ("failure", "check", "reason"),
+    [
+        (LEFT_OUT, "no question", LEFT_OUT),
+        ("duplicate: the same question again", "repeated question", "the same question again"),
+    ],
+)
+def test_a_question_that_the_model_left_out_or_repeated_is_no_missing_reply(failure, check, reason):
+    """--retry-failed would ask for neither again, so the table must not advise it."""
+    (line,) = counts(Slot((KEPT,)), Slot(failure=failure)).reasons
+    assert (line.check, line.label, line.reason) == (check, "drop", reason)
 
 
 def test_surplus_questions_are_neither_kept_nor_lost():
