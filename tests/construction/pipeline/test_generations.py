@@ -37,7 +37,7 @@ def run(tmp_path, facts, monkeypatch):
 
     def go(*options, model="gpt-4o", questions=2):
         line = [facts, "--store", tmp_path / "s.duckdb", "--model", model, "--base-url", go.server.url]
-        line += ["--questions", questions, "--candidates", questions, "--neighbours", 0, "--json", *options]
+        line += ["--questions", questions, "--candidates", questions, "--neighbours", go.neighbours, "--json", *options]
         result = CliRunner().invoke(construct, list(map(str, line)))
         if isinstance(result.exception, UserError):
             return result.exception
@@ -45,8 +45,13 @@ def run(tmp_path, facts, monkeypatch):
         return json.loads(result.stdout.splitlines()[-1])
 
     with ScriptedServer(answer) as go.server:
-        go.path = tmp_path / "s.duckdb"
+        go.path, go.facts, go.neighbours = tmp_path / "s.duckdb", facts, 0
         yield go
+
+
+def calls_of(estimate):
+    """Calls of a dry run, whatever they are for."""
+    return sum(stage["calls"] for stage in estimate["stages"])
 
 
 def standing_texts(path):
@@ -169,3 +174,30 @@ def test_add_and_replace_are_one_choice(run):
     run()
     assert run("--add", "--replace", model="gpt-4.1")["kept"] == 4  # the last one said holds
     assert standing_texts(run.path)[0] == {"gpt-4.1"}
+
+
+NEW = {"model": "gpt-4.1"}
+
+
+@pytest.mark.parametrize(
+    ("choice", "words"), [("--add", "beside it (--add)"), ("--replace", "in its place (--replace)")]
+)
+def test_with_neighbours_the_dry_run_is_what_is_asked_then_and_nothing_is_left(run, choice, words):
+    """Peru and Japan are edited, Bolivia serves as a neighbour: questions, scripts and links of all three."""
+    run.neighbours = 2
+    with run.facts.open("a") as file:
+        file.write(make_fact("Bolivia", "Lima", None).model_dump_json() + "\n")
+    run()
+    assert calls_of(run("--dry-run")) == 0
+    output = run("--dry-run", choice, **NEW)
+    assert output["earlier"].endswith(f"stand here; asking anew makes a second generation {words}.")
+    assert output["earlier"].startswith("5 questions of gpt-4o (questions_paper@")
+    count = len(run.server.requests)
+    counts = run(choice, **NEW)
+    assert len(run.server.requests) - count == counts["calls"] == calls_of(output) == 3 + 5
+    assert calls_of(run("--dry-run", choice, **NEW)) == 0 == calls_of(run("--dry-run", choice))
+    with Store.open(run.path, write=True) as store:
+        cases = {case.fact.subject.text: case for case in freeze(store, "new", SplitRule()).cases}
+    texts = [p.text for n in cases["Peru"].neighbours for p in n.prompts]
+    writers = {text.split()[2] for text in texts}
+    assert writers == ({"gpt-4.1"} if choice == "--replace" else {"gpt-4o", "gpt-4.1"})
