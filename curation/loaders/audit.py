@@ -37,7 +37,10 @@ _DAMAGED = (
     ("letters of two alphabets in a word", re.compile("[a-zA-Z][\u0400-\u045f]|[\u0400-\u045f][a-zA-Z]")),
 )
 
-_SIGNS = frozenset("&\\%=<")  # one of them stands in every damaged text of plain characters
+_WIDE = re.compile("[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a]{2}")  # Latin letters and digits as wide as Chinese ones
+_EAST_ASIAN = re.compile("[\u2e80-\u9fff\uac00-\ud7af]")
+_UTF_7 = re.compile(r"\+[A-Za-z0-9+/]{3,}-")
+_SIGNS = frozenset("&\\%=<+")  # one of them stands in every damaged text of plain characters
 
 CHECKS: Mapping[str, str] = {
     "old-in-prompt": "the old object stands in the fact prompt, so the answer is given away",
@@ -49,8 +52,8 @@ CHECKS: Mapping[str, str] = {
     "neighbour-gives-away": "a neighbour prompt names the old object",
     "repeated-prompt": "the same prompt stands twice in one record",
     "leak-in-script-prompt": "a script prompt names its object before the cut",
-    "damaged-text": "a replacement, control or invisible character, HTML, an escape code, misread UTF-8, two alphabets "
-    "in a word",
+    "damaged-text": "a replacement, control or invisible character, HTML, an escape code, misread UTF-8, UTF-7, two "
+    "alphabets in a word, letters of full width",
     "stray-space": "white space at an end of a text, two spaces or a no-break space in it",
 }
 """Kinds of problems that the checks report."""
@@ -174,6 +177,19 @@ def _of_text(text: str) -> Iterator[tuple[str, str]]:
     for what, pattern in _DAMAGED:
         if pattern.search(text):
             yield "damaged-text", what
+    if any(map(_is_utf_7, _UTF_7.findall(text))):
+        yield "damaged-text", "UTF-7 read as plain text"
+    if _WIDE.search(text) and not _EAST_ASIAN.search(text):
+        yield "damaged-text", "letters of full width"
+
+
+def _is_utf_7(run: str) -> bool:
+    """Whether a run from "+" to "-" is a name's letters in UTF-7: Latin ones with marks, Greek or Cyrillic."""
+    try:
+        letters = run.encode("ascii").decode("utf-7")
+    except UnicodeDecodeError:
+        return False
+    return all(char.isalpha() and "\u00c0" <= char < "\u0590" for char in letters)
 
 
 def _strings(value: Any, place: str) -> Iterator[tuple[str, str]]:

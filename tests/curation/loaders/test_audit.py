@@ -74,6 +74,11 @@ TEXTS = [
     ),  # "Moscow" as cp1251
     ("the <b>city</b>", ["damaged-text"]),
     ("B\u043egot\u00e1", ["damaged-text"]),
+    ("Bogot+AOE- in Colombia", ["damaged-text"]),  # UTF-7
+    ("+BBwEPgRBBDoEMgQw-", ["damaged-text"]),
+    ("the C++17-style A+level- of R+and-D, +ABC-, +AOF-", []),
+    ("in \uff32\uff4f\uff4d\uff45", ["damaged-text"]),  # Rome in letters as wide as Chinese ones
+    ("\uff2e\uff28\uff2b\u653e\u9001", []),  # which Japanese names are written with
     ("https://example.org/Bogot%C3%A1", []),
     ("Q&A; R&D; a < b > c", []),
     ("50% = 1/2", []),
