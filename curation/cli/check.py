@@ -48,8 +48,8 @@ def check(
 ) -> None:
     """Run the checks NAMES on the items of a store that they have not judged yet.
 
-    Where none is named, all run but those that ask a model for its opinion (verify_leak, verify_depends): name these,
-    or a model for them (--model verify_leak=MODEL). What runs and what does not is said first.
+    Where none is named, all run but those that ask a model for its opinion (verify_leak, verify_depends, verify_cut):
+    name these, or a model for them (--model verify_leak=MODEL). What runs and what does not is said first.
 
     Verdicts are kept batch by batch: once stopped, the same command resumes. A check measures or describes; the split's
     rule decides what is left out (scedit split freeze --rule).
