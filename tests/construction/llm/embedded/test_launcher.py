@@ -56,10 +56,10 @@ def test_server_is_stopped_after_an_exception(gguf, monkeypatch):
 
 
 def test_the_context_holds_for_each_slot(gguf):
-    text = " ".join(["word"] * 700)
+    text = " ".join(["word"] * 300)
     body = json.dumps({"model": "x", "max_tokens": 1, "messages": [{"role": "user", "content": text}]}).encode()
     answers = {}
-    for context in (512, 2048):
+    for context in (256, 1024):
         with serve(gguf, slots=2, context=context) as address:
             request = urllib.request.Request(f"{address}/chat/completions", body, {"Content-Type": "application/json"})
             try:
@@ -67,8 +67,23 @@ def test_the_context_holds_for_each_slot(gguf):
                     answers[context] = json.loads(reply.read())["usage"]["prompt_tokens"]
             except urllib.error.HTTPError as error:
                 answers[context] = json.loads(error.read())["error"]["message"]
-    assert "context" in str(answers[512])
-    assert answers[2048] > 700
+    assert "context" in str(answers[256])
+    assert answers[1024] > 300
+
+
+def test_what_a_call_shares_with_the_one_before_is_not_computed_again(gguf):
+    """The examples of a profile are most of every call: only what differs is read."""
+    shared = " ".join(f"word {n}" for n in range(60))
+    timings = []
+    with serve(gguf) as address:
+        for question in ("one?", "two?"):
+            messages = [{"role": "system", "content": shared}, {"role": "user", "content": question}]
+            body = json.dumps({"model": "x", "max_tokens": 1, "messages": messages}).encode()
+            request = urllib.request.Request(f"{address}/chat/completions", body, {"Content-Type": "application/json"})
+            with urllib.request.urlopen(request, timeout=120) as reply:
+                timings.append(json.loads(reply.read())["timings"])
+    first, second = (t["prompt_n"] for t in timings)
+    assert first > 120 and second < 20, timings
 
 
 def test_server_goes_when_its_parent_is_killed(gguf):

@@ -71,6 +71,7 @@ def test_it_listens_on_this_machine_only_with_a_context_for_every_slot(start, tm
     data = json.loads((tmp_path / "seen").read_text())
     assert (data["hostnames"], data["port"]) == (["127.0.0.1"], 0)
     assert (data["n_parallel"], data["n_ctx"]) == (3, 3 * 1024)
+    assert data["cache_prompt"] is True
     assert (data["threads"], data["batch_threads"], data["path"]) == (2, 2, str(model))
 
 
