@@ -20,6 +20,7 @@ from construction.pipeline.prompt_versions import SMALL, begun_with, small_profi
 from construction.pipeline.session import Session
 from construction.prompts.custom import load_prompts
 from curation.files.journal import Journal
+from curation.files.local_models import names_a_file
 from curation.loaders import load
 from curation.loaders.base import LoadResult
 from curation.store.store import Store
@@ -79,6 +80,14 @@ class ConstructionJob(Options):
     def journal(self) -> Path:
         """The replies on record."""
         return self.journal_path or journal_of(self.store)
+
+    @property
+    def question_access(self) -> Access:
+        """How the model that writes the questions is asked; context and threads may be meant for another's file."""
+        beside = any(names_a_file(name) for name in (*self.named, self.reader_name or ""))
+        if self.access.on_this_machine or not beside:
+            return self.access
+        return self.access.model_copy(update={"context": None, "threads": None})
 
     @property
     def plan(self) -> ConstructionPlan:
@@ -185,7 +194,7 @@ def prepare(job: ConstructionJob, *, on_progress: Callable[[str], object]) -> Pr
     Raises:
         UserError: a file that cannot be read, a broken prompt, an author that is none, a limit without a price.
     """
-    job.access.check()
+    job.question_access.check()
     loaded = load(job.facts, job.format_name)
     for problem in loaded.problems:
         if job.skip_bad or not problem.lost:
@@ -199,7 +208,7 @@ def prepare(job: ConstructionJob, *, on_progress: Callable[[str], object]) -> Pr
     session = Session(
         store=job.store,
         journal=job.journal,
-        access=job.access,
+        access=job.question_access,
         authors=authors,
         reader=verifier(job.reader_name, job.access, _CAPABLE) if job.reader_name else None,
         fsync=job.fsync,

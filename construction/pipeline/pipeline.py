@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import aclosing
 from functools import partial
 from math import ceil
@@ -19,7 +19,7 @@ from typing import NamedTuple
 from construction.authoring.author import Author, QuestionQuota, ScriptWriter
 from construction.authoring.diversity import BY as CHOSEN
 from construction.authoring.diversity import chosen_verdict
-from construction.authoring.outcome import FactOutcome
+from construction.authoring.outcome import AnsweredFacts, FactOutcome
 from construction.authoring.replacement import Choice, generation_verdicts
 from construction.authoring.screening import dropped_by_people
 from construction.authoring.standing import MARK, asked_as_edit, overall_label
@@ -124,14 +124,12 @@ class ConstructionProgress(NamedTuple):
         total: All facts, those that only serve as neighbours among them.
         kept: Questions kept so far.
         calls: Calls sent so far.
-        answers: Requests that were answered for the finished facts, by model; None where nobody counts them.
     """
 
     done: int
     total: int
     kept: int
     calls: int
-    answers: Mapping[str, int] | None = None
 
 
 def plan_work(
@@ -225,6 +223,12 @@ class Construction:
         self._tally = ConstructionTally()
         self._prompts: dict[str, list[ScriptPrompt]] = {}
         self._beside: dict[tuple[str, str], tuple[Fact, ...]] = {}
+        self._answered, self._answers = 0, Counter[str]()
+
+    @property
+    def answered(self) -> AnsweredFacts:
+        """Facts that need no more calls, and what they took."""
+        return AnsweredFacts(self._answered, dict(self._answers))
 
     async def __call__(self, work: ConstructionWork) -> ConstructionCounts:
         """Do all of it.
@@ -233,7 +237,7 @@ class Construction:
             ModelError: the endpoint does not work; what is finished is kept.
         """
         total = len(work.edits) + len(work.others)
-        done, answers = 0, Counter[str]()
+        done = 0
         self._beside = _by_subject([*work.edits, *work.others])
         needed = {d.fact.key for neighbours in work.drawn.values() for d in neighbours}
         parts = [
@@ -248,10 +252,8 @@ class Construction:
             async for outcomes in making:
                 self._keep(outcomes, edited=parts.pop(0)[1], needed=needed)
                 done += len(outcomes)
-                for outcome in outcomes:
-                    answers.update(outcome.answers())
                 so_far = self._result()
-                self._progress(ConstructionProgress(done, total, so_far.kept, so_far.calls, dict(answers)))
+                self._progress(ConstructionProgress(done, total, so_far.kept, so_far.calls))
         for batch in _batches(work.edits, 200):
             self._link(batch, work.drawn)
         return self._result()
@@ -262,8 +264,14 @@ class Construction:
     async def _make(self, facts: Sequence[Fact], *, edited: bool) -> list[FactOutcome]:
         """A batch of facts through the model."""
         quota = self._plan.quota(edited=edited)
-        beside = self._beside
-        return await gather_all([self._author.make(f, quota, edited=edited, facts=beside[_place(f)]) for f in facts])
+
+        async def made(fact: Fact) -> FactOutcome:
+            outcome = await self._author.make(fact, quota, edited=edited, facts=self._beside[_place(fact)])
+            self._answered += 1
+            self._answers.update(outcome.answers())
+            return outcome
+
+        return await gather_all([made(fact) for fact in facts])
 
     def _keep(self, outcomes: Sequence[FactOutcome], *, edited: bool, needed: set[str]) -> None:
         """Put a batch of facts into the store in one transaction."""

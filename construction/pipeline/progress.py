@@ -19,6 +19,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from construction.authoring.outcome import AnsweredFacts
 from construction.llm.calls.activity import ModelProgress
 from construction.llm.cost.budget import Budget
 from construction.pipeline.pipeline import ConstructionProgress
@@ -68,34 +69,39 @@ class ProgressDisplay:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._console = console or _standard_error()
-        self._first_attempts, self._planned, self._expected = dict(expected), planned, dict(expected)
+        self._expected, self._planned = dict(expected), planned
         self._line = StatusLine(self._write, terminal=False, every=_PLAIN, at_once=False, clock=clock)
         self._live: Live | None = None
         self._logs: dict[logging.StreamHandler[Any], Any] = {}
         self._facts: ConstructionProgress | None = None
         self._models: Callable[[], Sequence[ModelProgress]] = tuple
+        self._answered = _none_answered
 
-    def watch(self, models: Callable[[], Sequence[ModelProgress]]) -> None:
-        """Ask there how far the models are, from now on."""
-        self._models = models
+    def watch(
+        self,
+        models: Callable[[], Sequence[ModelProgress]],
+        answered: Callable[[], AnsweredFacts] | None = None,
+    ) -> None:
+        """Ask there how far the models are, and which facts need no more calls, from now on."""
+        self._models, self._answered = models, answered or _none_answered
 
     def facts(self, progress: ConstructionProgress) -> None:
         """Facts were finished."""
         self._facts = progress
-        self._expected = {model: self._forecast(model, calls) for model, calls in self._first_attempts.items()}
 
-    def _forecast(self, model: str, calls: int) -> int:
+    def _calls_of(self, model: str) -> int:
         """Answers of the whole work: as planned, in the measure in which finished facts took more or fewer.
 
         The plan itself weighs as much as one fact, so that the first one finished does not decide alone.
         """
-        progress = self._facts
-        if progress is None or progress.answers is None or not 0 < progress.done <= progress.total:
+        calls, (facts, answers) = self._expected.get(model, 0), self._answered()
+        total = self._facts.total if self._facts is not None else 0
+        if not 0 < facts <= total:
             return calls
-        share = progress.done / progress.total
-        part = self._planned(progress.done).get(model, 0) if self._planned else calls * share
-        weight = part / progress.done * (1 - share)
-        return round(calls * (progress.answers.get(model, 0) + weight) / (part + weight)) if part else calls
+        share = facts / total
+        part = self._planned(facts).get(model, 0) if self._planned else calls * share
+        weight = part / facts * (1 - share)
+        return round(calls * (answers.get(model, 0) + weight) / (part + weight)) if part else calls
 
     def tick(self, budget: Budget) -> None:
         """Show how things stand, where it is time."""
@@ -161,22 +167,24 @@ class ProgressDisplay:
         if self._facts is not None:
             facts = f"{self._facts.done:,}/{counted(self._facts.total, 'fact')}"
             yield f"{facts}, {counted(self._facts.kept, 'question')} kept"
-        yield f"{budget.answers:,} of about {counted(max(sum(self._expected.values()), budget.answers), 'answer')}"
+        answers = max(sum(map(self._calls_of, self._expected)), budget.answers)
+        yield f"{budget.answers:,} of about {counted(answers, 'answer')}"
         rate = budget.rate()
         if rate is not None:
             yield f"{rate:,.0f} calls/min"
         yield budget.sentence()
-        left = [seconds for m in self._models() if (seconds := self._seconds_left(m)) is not None]
-        if left:
-            yield f"{duration(max(left))} left"
+        left = [self._seconds_left(m) for m in self._models() if m.answers < self._calls_of(m.model)]
+        known = [seconds for seconds in left if seconds is not None]
+        if known and len(known) == len(left):  # the slowest decides, and of one nobody knows how slow it is
+            yield f"{duration(max(known))} left"
 
     def _seconds_left(self, model: ModelProgress) -> float | None:
         """Seconds until the model has answered all; None where nobody can tell, or nothing is left."""
-        left = self._expected.get(model.model, 0) - model.answers
-        return 60.0 * left / model.rate if model.rate and left > 0 else None
+        left = self._calls_of(model.model) - model.answers
+        return model.pause + 60.0 * left / model.rate if model.rate and left > 0 else None
 
     def _row(self, model: ModelProgress) -> _Row:
-        expected, seconds = self._expected.get(model.model, 0), self._seconds_left(model)
+        expected, seconds = self._calls_of(model.model), self._seconds_left(model)
         notes = [f"pauses {duration(model.pause)}" if model.pause >= 1 else ""]
         notes += [f"{model.speed:,.1f} tokens/s" if model.speed is not None else ""]
         notes += [f"{model.waiting:,} waiting to be asked again" if model.waiting else ""]
@@ -193,6 +201,10 @@ class ProgressDisplay:
     def _write(self, text: str) -> None:
         self._console.file.write(text)
         self._console.file.flush()
+
+
+def _none_answered() -> AnsweredFacts:
+    return AnsweredFacts(0, {})
 
 
 class _AboveDisplay(io.TextIOBase):

@@ -174,13 +174,11 @@ async def _construct(
     ):
         authors, reader = clients[: len(session.authors)], next(iter(clients[len(session.authors) :]), None)
         clients_asked = list({id(c): c for c in (client, *(a.client for a in clients))}.values())
-        live.watch(lambda: [c.progress for c in clients_asked])
+        run_ = Construction(store, client, plan, origin=origin, authors=authors, reader=reader, progress=on_progress)
+        live.watch(lambda: [c.progress for c in clients_asked], lambda: run_.answered)
         live.facts(ConstructionProgress(0, len(work.edits) + len(work.others), 0, 0))
         ticking = asyncio.create_task(tick_display(live, models.budget))
         try:
-            run_ = Construction(
-                store, client, plan, origin=origin, authors=authors, reader=reader, progress=on_progress
-            )
             return await run_(work)
         finally:
             ticking.cancel()

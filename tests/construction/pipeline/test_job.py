@@ -99,6 +99,17 @@ def test_a_profile_that_is_named_is_everybody_s(job):
     assert plan.session.reader is not None and plan.session.reader.access.model == "bob"
 
 
+@pytest.mark.parametrize("who", [{"named": ("embedded",)}, {"reader_name": "embedded"}])
+def test_threads_and_context_hold_for_an_author_on_this_machine_beside_another_model(job, who):
+    access = Access(model="m", base_url="http://127.0.0.1:1/v1", threads=1, context=1024)
+    plan = prepare(job(PERU, access=access, **who), on_progress=print)
+    beside = plan.session.reader or plan.session.authors[0]
+    assert (beside.access.threads, beside.access.context) == (1, 1024)
+    assert (plan.session.access.threads, plan.session.access.context) == (None, None)
+    with pytest.raises(UserError, match="--context is for a model on this machine"):
+        prepare(job(PERU, access=access, named=("ann", "embedded@http://127.0.0.1:1/v1")), on_progress=print)
+
+
 def test_the_journal_stands_beside_the_store_unless_it_is_named(job, tmp_path):
     assert job(PERU).journal == tmp_path / "s.duckdb.llm.jsonl"
     assert job(PERU, journal_path=tmp_path / "j").journal == tmp_path / "j"

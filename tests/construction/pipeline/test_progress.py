@@ -9,6 +9,7 @@ import re
 import pytest
 from rich.console import Console
 
+from construction.authoring.outcome import AnsweredFacts
 from construction.llm.calls.activity import ModelProgress
 from construction.llm.cost.budget import Amount, Budget
 from construction.llm.reply_cache import ReplyCache
@@ -156,8 +157,9 @@ def test_more_answers_than_expected_are_no_negative_time(budget):
 def test_how_many_answers_are_left_follows_what_finished_facts_took(budget, done, answered, expected):
     """First attempts are only the beginning: a small model needs several seeds, another one fewer scripts."""
     live = ProgressDisplay(console_of(110), expected={"m": 400})
-    live.watch(lambda: [ModelProgress("m", answered, rate=60.0)])
-    live.facts(ConstructionProgress(done=done, total=40, kept=0, calls=answered, answers={"m": answered}))
+    rows = [ModelProgress("m", answered, rate=60.0)]
+    live.watch(lambda: rows, lambda: AnsweredFacts(done, {"m": answered}))
+    live.facts(ConstructionProgress(done=0, total=40, kept=0, calls=answered))
     line = live.line(budget)
     assert f"of about {expected} answers" in line, line
     left = expected - answered
@@ -167,8 +169,20 @@ def test_how_many_answers_are_left_follows_what_finished_facts_took(budget, done
 def test_facts_that_take_fewer_calls_are_weighed_by_what_was_planned_for_them(budget):
     """Neighbours come last and need one question: the edits alone say little of how long those take."""
     live = ProgressDisplay(console_of(110), expected={"m": 120}, planned=lambda done: {"m": 10 * min(done, 10)})
-    live.facts(ConstructionProgress(done=10, total=30, kept=0, calls=0, answers={"m": 100}))
+    live.watch(tuple, lambda: AnsweredFacts(10, {"m": 100}))
+    live.facts(ConstructionProgress(done=10, total=30, kept=0, calls=0))
     assert "of about 120 answers" in live.line(budget)
+
+
+def test_the_time_left_waits_for_pauses_and_for_the_model_that_nobody_knows_yet(budget):
+    """Seen in a recording: "0 s left" while one model paused and another had not answered yet."""
+    live = ProgressDisplay(console_of(110), expected={"m": 100, "embedded": 8})
+    rows = [ModelProgress("m", 90, rate=60.0, pause=42.0), ModelProgress("embedded", 0)]
+    live.watch(lambda: rows)
+    assert "m: 90 of 100 answers, 60 a minute, 52 s left, pauses 42 s" in live.line(budget)
+    assert " left" not in live.line(budget).split("m: 90")[0]
+    rows[1] = ModelProgress("embedded", 8)
+    assert "52 s left" in live.line(budget).split("m: 90")[0], "nothing is left of it"
 
 
 @pytest.mark.parametrize("width", [80, 110])
