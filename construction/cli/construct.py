@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import functools
 import json
+import shutil
+import sys
+import textwrap
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
@@ -25,6 +28,7 @@ from curation.cli.options import (
     update_text,
 )
 from schemas.text.counting import counted
+from schemas.text.escaping import escape_line
 
 if TYPE_CHECKING:
     from construction.authoring.tally import ConstructionCounts
@@ -32,6 +36,7 @@ if TYPE_CHECKING:
     from construction.pipeline.job import PreparedJob
     from curation.loaders.importer import Identity
 
+_INDENT = " " * 19  # where reasons and examples begin
 _AUTHOR = "Model that writes the scripts instead of --model; repeatable. NAME[@ADDRESS[@KEY_VARIABLE]]."
 _VERIFY = "Second model that checks every question and prompt for leaks; named as for --author."
 _BY = "How to find nearest subjects of temporal edits: tfidf, embeddings or a model; source: as the file says."
@@ -127,7 +132,8 @@ def construct(*, dry_run: bool, as_json: bool, **options: Any) -> None:
         click.echo(expected.model_dump_json() if as_json else expected.sentence())
         return
     result = _run(prepared, origin=job.facts)
-    click.echo(result.model_dump_json() if as_json else _table(result, job.store))
+    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    click.echo(result.model_dump_json() if as_json else _table(result, job.store, columns=columns))
     if result.unfinished:
         click.echo(
             f"{counted(result.unfinished, 'fact')} unfinished, calls went unanswered: give the same command again.",
@@ -146,8 +152,14 @@ def _run(prepared: PreparedJob, *, origin: str) -> ConstructionCounts:
         return run(prepared.session, prepared.work, prepared.plan, origin=origin, live=live)
 
 
-def _table(y: ConstructionCounts, store: Path) -> str:
-    """The funnel as text: what was kept, and why the rest was not, with one example each."""
+def _table(y: ConstructionCounts, store: Path, *, columns: int | None = None) -> str:
+    """The funnel as text: what was kept, and why the rest was not, with one example each.
+
+    Args:
+        y: The counts.
+        store: Where the records are.
+        columns: Of the terminal that it is for; None where lines may be of any length.
+    """
     from construction.authoring.tally import PAPER_EARLY, PAPER_FILTERED
     from construction.report.text import quality_sentence
 
@@ -173,19 +185,29 @@ def _table(y: ConstructionCounts, store: Path) -> str:
     for h in y.held:
         lines.append(f"  facts       {h.count:6d}  {h.label} by {h.check}: {h.reason} ({h.example})")
     if len(y.authors) > 1:
-        lines += ["", "Scripts by author:   asked   kept  unsure  rejected"]
-        lines += [f"  {a.author[:18]:18s} {a.asked:6d} {a.kept:6d}  {a.unsure:6d}  {a.rejected:8d}" for a in y.authors]
+        names = [escape_line(a.author, longest=40) for a in y.authors]
+        width = max(18, *map(len, names))
+        lines += ["", f"{'Scripts by author:':{width}s}     asked   kept  unsure  rejected"]
+        for name, a in zip(names, y.authors, strict=True):
+            lines.append(f"  {name:{width}s}  {a.asked:6d} {a.kept:6d}  {a.unsure:6d}  {a.rejected:8d}")
     if y.reasons:
         lines += ["", "Why, with one example each:"]
         for r in y.reasons:
-            lines.append(f"  {r.count:5d}  {r.label:8s}  {r.check} ({r.stage}): {r.reason}")
-            lines.append(f"                   {_clip(r.example)}")
+            lines += _fitted(f"  {r.count:5d}  {r.label:8s}  {r.check} ({r.stage}): {r.reason}", columns)
+            lines += _fitted(f"{_INDENT}{_clip(r.example)}", columns)
     if any(r.label == "unscored" for r in y.reasons):
         lines += ["", "Unscored: no usable reply came. The same command with --retry-failed asks for them again."]
     if y.quality:
         lines += ["", quality_sentence(y.quality)]
     lines += ["", f"Stored in {store}. Next: scedit store funnel --store {store}"]
     return "\n".join(lines)
+
+
+def _fitted(line: str, columns: int | None) -> list[str]:
+    """A line broken at spaces for a terminal; what goes on stands below the reason."""
+    if columns is None or len(line) <= columns or columns <= 2 * len(_INDENT):
+        return [line]
+    return textwrap.wrap(line, columns, subsequent_indent=_INDENT, break_on_hyphens=False)
 
 
 def _clip(text: str, length: int = 100) -> str:

@@ -9,11 +9,15 @@ import time
 
 import pytest
 
+from construction.authoring.outcome import AuthorAttempts, FactOutcome, QuestionOutcome, Slot
+from construction.authoring.tally import ConstructionTally
+from construction.cli.construct import _table
 from construction.prompts.prompt_file import load_prompt
 from curation.files.journal import Journal
 from curation.store.store import Store
 from schemas.facts import Fact, Neighbour
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
+from schemas.verdicts import Verdict
 from tests.support import forked_programs as programs
 from tests.support.construction.request_keys import key_of
 from tests.support.facts import make_fact
@@ -247,3 +251,25 @@ def test_a_snapshot_holds_what_the_store_holds(tmp_path, facts):
         result = construct(facts, tmp_path / "one", server.url, "--snapshot", copy)
     assert result.returncode == 0, result.stderr
     assert contents(copy) == contents(tmp_path / "one" / "s.duckdb")
+
+
+@pytest.mark.parametrize("columns", [None, 60, 80])
+def test_the_table_breaks_no_word_of_a_terminal_and_cuts_no_name_off_unseen(tmp_path, columns):
+    """Seen in a recording at 80 columns: "comes very earl / y", and the author "SmolLM2-135M-Instr"."""
+    tally = ConstructionTally()
+    question = ScriptQuestion(
+        key="q", fact="f/Peru", text="How can a visitor number 0 find out about Peru and its parks?"
+    )
+    reason = "cut at a doubtful place: no word of 'Apply for a job in' goes with a language"
+    verdict = Verdict(key="v", item_id=question.id, by="no_mention@7", label="drop", reason=reason)
+    attempts = tuple(AuthorAttempts(name) for name in ("SmolLM2-135M-Instruct (embedded, Q4_1)", "ann", "a" * 60))
+    made = QuestionOutcome(question, (verdict,), attempts)
+    tally.add(FactOutcome(make_fact(), (Slot((made,)),)), edited=True)
+    text = _table(tally.result(calls=1, quality=None), tmp_path / "s", columns=columns)
+    assert "  SmolLM2-135M-Instruct (embedded, Q4_1)  " in text and f"  {'a' * 20} ... {'a' * 20}" in text
+    lines = text.splitlines()
+    at = lines.index("Why, with one example each:") + 1
+    assert " ".join(" ".join(lines[at : at + 5]).split()).startswith(
+        f"1 drop no_mention (question): {reason} How can a"
+    )
+    assert len(lines[at]) > 80 if columns is None else max(map(len, lines[at : at + 4])) <= columns
