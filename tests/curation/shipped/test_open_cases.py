@@ -33,9 +33,9 @@ def test_every_name_is_found() -> None:
         "events": ("events", "1.0.0"),
         "documents": ("documents", "1.0.0"),
         "hops": ("hops", "1.0.0"),
-        "open": ("open", "0.9.1"),
-        "open:dev": ("open-dev", "0.9.1"),
-        "open:test": ("open-test", "0.9.1"),
+        "open": ("open", "0.9.2"),
+        "open:dev": ("open-dev", "0.9.2"),
+        "open:test": ("open-test", "0.9.2"),
     }
     assert named_split("open:test") is by_name["open:test"]
     with pytest.raises(UserError, match="no split 'open:train' comes with the program; allowed: mini, open, open:dev"):
@@ -59,7 +59,7 @@ def test_the_parts_are_the_whole_and_share_nothing() -> None:
     for split in (release, dev, test):
         temporal = {c.fact.key for c in split.cases if c.fact.change == "temporal"}
         assert temporal and {extra.subject_key for extra in split.extras} == temporal
-    assert dev.header["part_of"] == "open@0.9.1" and dev.header["seed"] == "open" and "dev" not in dev.header
+    assert dev.header["part_of"] == "open@0.9.2" and dev.header["seed"] == "open" and "dev" not in dev.header
 
 
 def test_what_nothing_may_learn_from() -> None:

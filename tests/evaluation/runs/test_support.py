@@ -270,5 +270,5 @@ def test_documents_are_made_of_facts_that_share_nothing_with_the_evaluated_ones(
 
 def test_a_run_reads_the_open_split_by_name(tmp_path: Path) -> None:
     summary = size(make_config(tmp_path / "run", split="open:test", support="open:dev", editors=["none", "ike"]))
-    assert (summary.split, summary.cases) == ("open-test@0.9.1", len(shipped_split("open:test").cases))
+    assert (summary.split, summary.cases) == ("open-test@0.9.2", len(shipped_split("open:test").cases))
     assert summary.support_cases == len(shipped_split("open:dev").cases)

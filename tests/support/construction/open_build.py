@@ -25,7 +25,7 @@ from curation.splits.split_file import Split, make_split, write_split
 from curation.store.store import Store
 from tests.support.construction.open_review import SOURCE, sources
 
-VERSION = "0.9.1"
+VERSION = "0.9.2"
 DEV = 80  # cases, as near as whole relations allow
 SEED = "open"
 WRITTEN_BY = (
