@@ -41,8 +41,8 @@ from evaluation.editors.presets import make_editor
 from evaluation.edits.weight_deltas import LowRankDelta
 from evaluation.inference.batched_scoring import EditScorer
 from evaluation.inference.request import EditedProbes
-from evaluation.models import tiled_weights
 from evaluation.models.language_model import LM
+from evaluation.models.processor import tiled_weights
 from schemas.facts import Fact
 
 EDITS, CASES = 24, 8

@@ -35,7 +35,7 @@ from evaluation.inference.scoring import (
 from evaluation.inference.token_tree import Tokens, TokenTree, build_trees, can_pack, to_tensors, token_cost
 from evaluation.models.device_memory import least_free_bytes
 from evaluation.models.hooks import capture
-from evaluation.models.tiled_weights import tiled_products
+from evaluation.models.processor.tiled_weights import tiled_products
 from evaluation.models.tokenization import EncodedPrompt
 from schemas.answers import Answer
 from schemas.probes import ScoreProbe

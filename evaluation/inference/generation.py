@@ -23,7 +23,7 @@ from evaluation.inference.prefix_cache import Prefix, can_share, read_prefix
 from evaluation.inference.stopping import StopCheck, TextEnding
 from evaluation.inference.token_tree import additive_mask, takes_masks
 from evaluation.models.device_memory import least_free_bytes
-from evaluation.models.tiled_weights import tiled_products
+from evaluation.models.processor.tiled_weights import tiled_products
 from evaluation.models.transfers import send
 from schemas.core.errors import UserError
 from schemas.probes import ThoughtAsked

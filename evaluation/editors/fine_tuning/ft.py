@@ -25,7 +25,7 @@ from evaluation.inference.passes import last_mlp, logits_at, only_at
 from evaluation.models.device_memory import least_free_bytes
 from evaluation.models.hooks import capture, replace_output
 from evaluation.models.language_model import LM
-from evaluation.models.tiled_weights import tiled_products
+from evaluation.models.processor.tiled_weights import tiled_products
 from schemas.core.config import Options
 from schemas.facts import Fact
 

@@ -9,7 +9,8 @@ metric of key space that decides what else a layer's change disturbs.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -27,11 +28,12 @@ from evaluation.editors.locate_edit.parts import (
     keys,
     value_search,
 )
-from evaluation.editors.locate_edit.parts.grouped_reads import read_at
+from evaluation.editors.locate_edit.parts.grouped_reads import LowerBlocks, read_at
 from evaluation.editors.locate_edit.parts.params import CovarianceParams, ValueSearchParams
 from evaluation.editors.locate_edit.stabilised import StabilisedEdit, StabilisedEditor, StabiliserParams
 from evaluation.edits.edit import Edit
 from evaluation.edits.weight_deltas import LowRankDelta, WeightDelta
+from evaluation.models.processor.tiled_weights import tiled_products
 from schemas.cases import Case
 from schemas.core.config import Options
 from schemas.core.errors import ModelError
@@ -105,6 +107,7 @@ class ResidualEditor(StabilisedEditor):
 
     params: Params
     _ready: tuple[tuple[str, ...], dict[int, KeyCovariance]] | None = None
+    _below: LowerBlocks | None = None
 
     @abstractmethod
     def metric(self, moments: KeyCovariance, layer_keys: Tensor) -> Tensor:
@@ -213,6 +216,21 @@ class ResidualEditor(StabilisedEditor):
 
     def _write(self, groups: list[list[Fact]], after: Sequence[Edit] = ()) -> list[Edit]:
         """An edit for every group of facts; groups are of one size and do not influence each other."""
+        # a single edit is put on the weights, whose tiles would be made anew for every reading
+        with tiled_products(self.lm) if len(groups) > 1 else nullcontext(), self._lower_blocks_kept():
+            return self._write_layers(groups, after)
+
+    @contextmanager
+    def _lower_blocks_kept(self) -> Iterator[None]:
+        """Readings in the block start at the first edited layer; on a CPU, whose memory holds what is read there."""
+        first = self.params.layers[0]
+        self._below = LowerBlocks(first) if first and self.lm.device.type == "cpu" else None
+        try:
+            yield
+        finally:
+            self._below = None
+
+    def _write_layers(self, groups: list[list[Fact]], after: Sequence[Edit]) -> list[Edit]:
         p, lm = self.params, self.lm
         contexts, moments = self._material()
         facts = [fact for group in groups for fact in group]
@@ -262,7 +280,7 @@ class ResidualEditor(StabilisedEditor):
         lm = self.lm
         prompts = [keys.subject_place(lm, fact, text) for fact in facts for text in contexts]
         groups = [n * len(edits) // len(facts) for n in range(len(facts)) for _ in contexts]
-        read_keys = read_at(lm, lm.projection(layer), "input", prompts, groups, edits)
+        read_keys = read_at(lm, lm.projection(layer), "input", prompts, groups, edits, below=self._below)
         read_keys = read_keys.reshape(len(facts), len(contexts), -1)
         bare, others = read_keys[:, 0], read_keys[:, 1:]
         return (bare + others.mean(1)) / 2 if others.shape[1] else bare
@@ -272,7 +290,7 @@ class ResidualEditor(StabilisedEditor):
         lm = self.lm
         prompts = [keys.subject_place(lm, fact) for fact in facts]
         groups = [n * len(edits) // len(facts) for n in range(len(facts))]
-        return read_at(lm, lm.block(self.params.layers[-1]), "output", prompts, groups, edits)
+        return read_at(lm, lm.block(self.params.layers[-1]), "output", prompts, groups, edits, below=self._below)
 
 
 class _Notes:

@@ -22,6 +22,7 @@ from evaluation.editors.locate_edit.parts.params import CovarianceParams, ValueS
 from evaluation.editors.locate_edit.stabilised import StabilisedEdit, StabilisedEditor, StabiliserParams
 from evaluation.edits.edit import Edit, WeightEdit
 from evaluation.edits.weight_deltas import LowRankDelta, WeightDelta, applied
+from evaluation.models.processor.tiled_weights import tiled_products
 from schemas.cases import Case
 from schemas.core.config import Options
 from schemas.facts import Fact
@@ -132,8 +133,9 @@ class Rome(StabilisedEditor):
         """For every fact the change that makes it true in the model as it stands, and what is to be noted of it."""
         p, lm = self.params, self.lm
         contexts, moments = self._material()
-        averages = keys.mean_keys(lm, p.layer, facts, contexts)
-        bare = self._written_at(facts, contexts)
+        with tiled_products(lm):
+            averages = keys.mean_keys(lm, p.layer, facts, contexts)
+            bare = self._written_at(facts, contexts)
         size = float(lm.projection(p.layer).weight.float().norm())  # type: ignore[operator]
         values = self._search(facts)
         targets = torch.stack([value.target for value in values])

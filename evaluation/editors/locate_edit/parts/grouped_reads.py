@@ -7,7 +7,7 @@ one edit a group, hundreds of them do that side by side without touching a weigh
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Literal
 
 import torch
@@ -16,9 +16,29 @@ from torch import Tensor, nn
 from evaluation.edits.per_row import PerRow
 from evaluation.edits.weight_deltas import Delta, applied
 from evaluation.inference.batching import default_budget, in_batches
+from evaluation.inference.partial_forward import LayerInput, resume_at, run_until
 from evaluation.models.hooks import capture
 from evaluation.models.language_model import LM
 from evaluation.models.tokenization import TokenPosition
+
+
+class LowerBlocks:
+    """What a block reads in rows that were read before: nothing below it changes, so those blocks run once a row.
+
+    Args:
+        layer: The block, from 0; edits and the modules that are read stand there or above.
+    """
+
+    def __init__(self, layer: int) -> None:
+        self.layer = layer
+        self._read: dict[tuple[tuple[int, ...], ...], LayerInput] = {}
+
+    def resumed(self, lm: LM, rows: Sequence[tuple[int, ...]], ids: Tensor, mask: Tensor) -> LayerInput:
+        """Where a pass over the rows is to start; ids and mask are theirs, padded."""
+        key = tuple(rows)
+        if key not in self._read:
+            self._read[key] = run_until(lm, self.layer, ids, mask)
+        return self._read[key]
 
 
 @torch.no_grad()
@@ -29,6 +49,8 @@ def read_at(
     prompts: Sequence[TokenPosition],
     groups: Sequence[int],
     edits: Sequence[Sequence[Delta]],
+    *,
+    below: LowerBlocks | None = None,
 ) -> Tensor:
     """What a module reads or returns at the marked tokens, float32 [prompts, width], on the model's first device.
 
@@ -39,12 +61,15 @@ def read_at(
         prompts: Rows with a marked token; a row ends there.
         groups: Which edit each row runs with.
         edits: By group. A single one is put on the weights: its rank may be as large as a batch of facts.
+        below: Kept from one reading to the next, it has passes start at its block.
     """
     many = PerRow(lm.model, edits) if len(edits) > 1 else None
 
     def run(batch: list[tuple[TokenPosition, int]]) -> list[Tensor]:
-        ids, mask = lm.pad([p.ids[: p.last + 1] for p, _ in batch])
-        with _apply_edits(lm, many, edits, [group for _, group in batch]), capture(module) as seen:
+        rows = [p.ids[: p.last + 1] for p, _ in batch]
+        ids, mask = lm.pad(rows)
+        start = nullcontext() if below is None else resume_at(lm, below.resumed(lm, rows, ids, mask))
+        with _apply_edits(lm, many, edits, [group for _, group in batch]), start, capture(module) as seen:
             lm.run_to(module, ids, mask)
         states: Tensor = getattr(seen, what)
         return list(states[range(len(batch)), [p.last for p, _ in batch]].float())

@@ -25,7 +25,7 @@ from evaluation.inference.prefix_cache import Prefix, can_share
 from evaluation.models.device_memory import free_memory, out_of_memory
 from evaluation.models.hooks import capture, replace_output, stopping_after
 from evaluation.models.language_model import LM
-from evaluation.models.tiled_weights import tiled_products
+from evaluation.models.processor.tiled_weights import tiled_products
 from evaluation.models.transfers import send
 from schemas.facts import Fact
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from evaluation.editors.locate_edit.parts import grouped_reads
-from evaluation.editors.locate_edit.parts.grouped_reads import read_at
+from evaluation.editors.locate_edit.parts.grouped_reads import LowerBlocks, read_at
 from evaluation.edits.weight_deltas import Delta
 from evaluation.inference.batching import TokenBudget
 from evaluation.models.language_model import LM
@@ -67,6 +67,25 @@ def test_a_single_edit_is_put_on_the_weights_and_taken_off(which: int) -> None:
     for row, place in zip(activations, PROMPTS, strict=True):
         assert torch.allclose(row, slowly(lm, lm.projection(2), "input", place, edit), atol=1e-4)
     assert lm.weights_digest() == digest
+
+
+@pytest.mark.parametrize("kind", ["llama", "gpt2"])
+@pytest.mark.parametrize("tokens", [1024, 6], ids=["one pass", "many passes"])
+def test_blocks_below_the_edits_run_once(kind: str, tokens: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grouped_reads, "default_budget", lambda lm: TokenBudget(tokens))
+    lm = make(kind)
+    edits = [[delta for delta in edit if delta.weight != lm.layout.weight(0)] for edit in changes(lm)]
+    assert any(edits)
+    runs: list[int] = []
+    lm.projection(0).register_forward_hook(lambda *_: runs.append(1))
+    below = LowerBlocks(1)
+    for module, label, groups in ((lm.projection(1), "input", [0] * 5), (lm.block(2), "output", [4, 1, 0, 4, 2])):
+        want = read_at(lm, module, label, PROMPTS, groups, edits)  # type: ignore[arg-type]
+        whole = len(runs)
+        got = read_at(lm, module, label, PROMPTS, groups, edits, below=below)  # type: ignore[arg-type]
+        assert torch.allclose(got, want, atol=1e-5)
+        assert (len(runs) == whole) is (label == "output"), "the second reading begins where the first one kept it"
+        runs.clear()
 
 
 def test_what_stands_after_the_mark_is_not_read() -> None:

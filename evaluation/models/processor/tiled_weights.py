@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
 
 from evaluation.models.linear_maps import is_transposed
+from evaluation.models.processor.fused_steps import fused_steps
 
 if TYPE_CHECKING:
     from evaluation.models.language_model import LM
@@ -110,6 +111,8 @@ def tiled_products(lm: LM) -> Iterator[None]:
             if "forward" not in module.__dict__:  # what others put there, this function further out among them, stays
                 undo.callback(module.__dict__.pop, "forward", None)
                 module.forward = _multiplying(module, kept=kept)
+        if modules:
+            undo.enter_context(fused_steps(lm))
         yield
 
 

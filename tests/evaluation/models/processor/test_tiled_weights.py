@@ -11,9 +11,9 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 from transformers.pytorch_utils import Conv1D
 
-from evaluation.models import tiled_weights
 from evaluation.models.language_model import LM
-from evaluation.models.tiled_weights import FEW, Tiles, can_tile, has_tiles, tiled_products
+from evaluation.models.processor import tiled_weights
+from evaluation.models.processor.tiled_weights import FEW, Tiles, can_tile, has_tiles, tiled_products
 from tests.support.tiny import CONFIGS, make
 
 pytestmark = pytest.mark.skipif(not has_tiles(), reason="no products by tiles on this machine")

@@ -1,0 +1,1 @@
+"""Faster passes on a processor: weights in its own order, and small steps as one function each."""
