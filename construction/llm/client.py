@@ -115,6 +115,8 @@ class Client:
             repeated=now.repeated,
             pause=wire.pause if isinstance(wire, LiveTransport) else 0.0,
             status=wire.status if isinstance(wire, BatchTransport) else "",
+            tokens=now.tokens,
+            cost=now.cost,
             speed=now.speed() if _LOOPBACK.match(self.address) else None,
         )
 
@@ -300,13 +302,13 @@ class Client:
         await self.budget.set_aside(key, upper_limit, waiting=self._wire.waiting(key))
         outcome = await self._wire.send(key, body)
         if isinstance(outcome, CallError):
-            self.budget.settle(key, Amount(), lost=outcome.lost)
+            self.activity.spent(*self.budget.settle(key, Amount(), lost=outcome.lost))
             return outcome
         if outcome.cost is None:
             outcome = cost_of(outcome, upper_limit, self._price)
         if self._cache.get(key) is None:
             self._cache.put(key, outcome)
-        self.budget.settle(key, used_by(outcome, upper_limit))
+        self.activity.spent(*self.budget.settle(key, used_by(outcome, upper_limit)))
         return outcome
 
     def _final_failure(self, key: str, request: Request, fault: CallError) -> StoredOutcome:

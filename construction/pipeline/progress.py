@@ -185,7 +185,10 @@ class ProgressDisplay:
 
     def _row(self, model: ModelProgress) -> _Row:
         expected, seconds = self._calls_of(model.model), self._seconds_left(model)
-        notes = [f"pauses {duration(model.pause)}" if model.pause >= 1 else ""]
+        several = len(self._models()) > 1  # of one alone the first line says what was spent
+        notes = [f"${model.cost:.4f}" if several and model.cost else ""]
+        notes += [counted(model.tokens, "token") if several and model.tokens else ""]
+        notes += [f"pauses {duration(model.pause)}" if model.pause >= 1 else ""]
         notes += [f"{model.speed:,.1f} tokens/s" if model.speed is not None else ""]
         notes += [f"{model.waiting:,} waiting to be asked again" if model.waiting else ""]
         notes += [_REPEATED.format(model.repeated) if model.repeated else "", model.status]

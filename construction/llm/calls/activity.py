@@ -18,10 +18,13 @@ class Activity:
         failed: Those of them whose outcome brings nothing: refused, unusable, failed for good.
         waiting: Calls that wait to be sent again after a passing fault.
         repeated: Times that a call was sent again for that reason.
+        tokens: Tokens that calls of this run took, in and out.
+        cost: US dollars that they cost, where a price is known.
     """
 
     def __init__(self) -> None:
-        self.answers = self.failed = self.waiting = self.repeated = 0
+        self.answers = self.failed = self.waiting = self.repeated = self.tokens = 0
+        self.cost = 0.0
         self._recent: deque[tuple[float, int]] = deque()
         self._calls, self._begun = 0, 0.0
 
@@ -40,6 +43,11 @@ class Activity:
             self._recent.append((now, tokens))
             while len(self._recent) > _FEWEST and self._recent[0][0] < now - _RECENT:
                 self._recent.popleft()
+
+    def spent(self, tokens_in: int, tokens_out: int, cost: float) -> None:
+        """Add what a call took."""
+        self.tokens += tokens_in + tokens_out
+        self.cost += cost
 
     def rate(self) -> float | None:
         """Answers of the endpoint a minute, over the last minute or the last few; None before there are some."""
@@ -72,6 +80,8 @@ class ModelProgress(NamedTuple):
         pause: Seconds for which all calls pause because the endpoint asked for it.
         status: What its batches do; empty for live calls.
         speed: Tokens that a model on this machine writes a second; None for others.
+        tokens: Tokens that its calls took, in and out, in this run.
+        cost: US dollars that they cost, where a price is known.
     """
 
     model: str
@@ -83,3 +93,5 @@ class ModelProgress(NamedTuple):
     pause: float = 0.0
     status: str = ""
     speed: float | None = None
+    tokens: int = 0
+    cost: float = 0.0

@@ -128,8 +128,8 @@ class Budget:
         cost = self.max_cost is None or total.cost <= self.max_cost + 1e-12
         return cost and (self.max_tokens is None or total.tokens <= self.max_tokens)
 
-    def settle(self, key: str, used: Amount, *, lost: bool = False) -> None:
-        """Replace what was set aside by what a call cost.
+    def settle(self, key: str, used: Amount, *, lost: bool = False) -> Amount:
+        """Replace what was set aside by what a call cost; returns what counts as spent for it.
 
         Args:
             key: The call.
@@ -141,11 +141,12 @@ class Budget:
         if held is not None:
             self._holding = self._holding.plus(held, -1) if self._held else Amount()
             if lost:
-                self.now = self.now.plus(held)
+                self.now, used = self.now.plus(held), used.plus(held)
                 self._note_lost(key, held)
             if lost or not used.tokens:
                 self._cache.note(f"spend/open/{key}", None)
         self._freed.set()
+        return used
 
     def _note_lost(self, key: str, amount: Amount) -> None:
         self._cache.note(f"spend/lost/{key}/{time.time_ns()}", list(amount))

@@ -185,6 +185,19 @@ def test_the_time_left_waits_for_pauses_and_for_the_model_that_nobody_knows_yet(
     assert "52 s left" in live.line(budget).split("m: 90")[0], "nothing is left of it"
 
 
+@pytest.mark.parametrize("width", WIDTHS)
+def test_of_several_models_each_says_what_it_has_spent(budget, width):
+    """The whole stands in the first line; who took it is told where there is more than one."""
+    rows = [ModelProgress("m", 9, tokens=1200, cost=0.42), ModelProgress("embedded", 7, tokens=340)]
+    _, screen = told(budget, rows=rows, width=width)
+    squeezed = "".join("".join(screen).split())
+    assert "$0.4200,1,200tokens" in squeezed and "340tokens" in squeezed and "$0.0000,340" not in squeezed
+    line, _ = told(budget, rows=rows, terminal=False)
+    assert "m: 9 of 100 answers, $0.4200, 1,200 tokens, embedded: 7 of 7 answers, 340 tokens" in line
+    _, alone = told(budget, rows=rows[:1], width=width)
+    assert "1,200" not in "".join(alone)
+
+
 @pytest.mark.parametrize("width", [80, 110])
 def test_a_long_note_stands_below_the_table_and_no_name_is_broken(budget, width):
     """Seen in a picture: a note of five lines in a narrow column, a name cut off in its middle and wrapped as well."""
