@@ -236,6 +236,25 @@ class TrainingBatch(NamedTuple):
         return TrainingBatch(self.size, texts, rows, places, goals, self.layer_input._replace(hidden=hidden), keys)
 
 
+class _ChangeProduct(torch.autograd.Function):
+    """Keys [groups, places, in] times each group's change [groups, out, in]: [groups, places, out].
+
+    The change's slope is written where the last step's stood: new memory of its size costs more than the product.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, keys: Tensor, change: Tensor, room: Tensor) -> Tensor:
+        ctx.save_for_backward(keys, change)
+        ctx.room = room
+        return torch.bmm(keys, change.transpose(1, 2))
+
+    @staticmethod
+    def backward(ctx: Any, *slopes: Tensor) -> tuple[Tensor | None, Tensor, None]:
+        keys, change = ctx.saved_tensors
+        of_keys = torch.bmm(slopes[0], change) if ctx.needs_input_grad[0] else None
+        return of_keys, torch.bmm(slopes[0].transpose(1, 2), keys, out=ctx.room), None
+
+
 class DeltaTraining:
     """Changes in training, [groups, out, in] a layer, with Adam's averages."""
 
@@ -273,8 +292,10 @@ class DeltaTraining:
     def _product(self, keys: Tensor, delta: Tensor) -> Tensor:
         """What every text's change adds behind its keys, [texts, longest text, width]."""
         grouped = keys.float().reshape(len(delta), -1, keys.shape[-1])
-        # the change stands on the left, so that its slope comes in its own order and is not copied
-        return torch.bmm(delta, grouped.transpose(1, 2)).transpose(1, 2).reshape(*keys.shape[:2], -1)
+        if delta.grad is None:
+            delta.grad = torch.empty_like(delta)
+        out: Tensor = _ChangeProduct.apply(grouped, delta, delta.grad)  # type: ignore[no-untyped-call]
+        return out.reshape(*keys.shape[:2], -1)
 
     def _adding(self, delta: Tensor) -> Any:
         rows = self.batch.rows

@@ -11,6 +11,7 @@ from pydantic import Field
 from evaluation.editors.fine_tuning.ft import DeltaTraining, TrainedLayers, TrainingBatch
 from evaluation.editors.fine_tuning.ft_m import MaskedFineTuning
 from evaluation.edits.edit import Edit
+from evaluation.models.processor.tiled_weights import tiled_products
 from schemas.core.errors import ModelError
 from schemas.facts import Fact
 
@@ -51,7 +52,8 @@ class BreadthFirstFineTuning(MaskedFineTuning):
 
     def _train(self, groups: list[list[Fact]]) -> list[Edit]:
         """One edit a group."""
-        return [self._train_one(group) for group in groups]
+        with tiled_products(self.lm):
+            return [self._train_one(group) for group in groups]
 
     def _train_one(self, facts: Sequence[Fact]) -> Edit:
         p, steps, training, mean = self.params, 0, None, float("nan")
