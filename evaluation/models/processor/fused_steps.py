@@ -8,6 +8,7 @@ forward is the slow twin, which each equals but for rounding; a module of anothe
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -59,12 +60,29 @@ def _kind_of(module: nn.Module) -> str:
     """``norm``, ``gate`` or nothing, tried with a few numbers once for each module."""
     if module not in _KINDS:
         kind = ""
-        if type(module).__name__.endswith("RMSNorm") and _eps(module) is not None and _is_plain(module):
-            kind = "norm"
-        elif isinstance(getattr(module, "act_fn", None), (nn.SiLU, SiLUActivation)) and _is_gated(module):
-            kind = "gate"
+        if type(module).__name__.endswith("RMSNorm") and _eps(module) is not None:
+            with _bare(module):
+                kind = "norm" if _is_plain(module) else ""
+        elif isinstance(getattr(module, "act_fn", None), (nn.SiLU, SiLUActivation)):
+            with _bare(module):
+                kind = "gate" if _is_gated(module) else ""
         _KINDS[module] = kind
     return _KINDS[module]
+
+
+@contextmanager
+def _bare(module: nn.Module) -> Iterator[None]:
+    """The module without what edits and readings hang on it: trying it is no pass of theirs."""
+    hung = ("_forward_hooks", "_forward_pre_hooks", "forward")
+    there = [(one, {name: one.__dict__[name] for name in hung if name in one.__dict__}) for one in module.modules()]
+    try:
+        for one, own in there:
+            one.__dict__.pop("forward", None)
+            one.__dict__.update({name: OrderedDict() for name in own if name != "forward"})
+        yield
+    finally:
+        for one, own in there:
+            one.__dict__.update(own)
 
 
 def _eps(module: nn.Module) -> float | None:

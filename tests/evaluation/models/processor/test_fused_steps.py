@@ -113,6 +113,23 @@ def test_a_norm_of_another_formula_is_left_alone() -> None:
     assert steps._kind_of(OddRMSNorm(0.0)) == "norm" and steps._kind_of(OddRMSNorm(1.0)) == ""
 
 
+def test_what_hangs_on_a_module_is_not_called_and_decides_nothing() -> None:
+    """A reading, or an edit of the map, would see a pass that is none, and make the gate look like another one."""
+    lm, seen = make("llama"), []
+    down = lm.projection(1)
+
+    def changed(module: nn.Module, inputs: Any, out: Tensor) -> Tensor:
+        seen.append(out)
+        return out + 1
+
+    hook = down.register_forward_hook(changed)
+    gate: Any = lm.block(1).get_submodule("mlp")
+    with fused_steps(lm):
+        assert "forward" in gate.__dict__ and not seen
+        gate(torch.zeros(1, 2, lm.layout.width))
+    assert len(seen) == 1 and hook.id in down._forward_hooks
+
+
 def test_everything_comes_back_after_an_error() -> None:
     lm, own = make("llama"), ALL_ATTENTION_FUNCTIONS["sdpa"]
     norm: Any = lm.block(0).get_submodule("input_layernorm")
