@@ -159,16 +159,12 @@ class ConstructionTally:
     def _note(self, result: FactOutcome, slot: Slot, outcome: str) -> None:
         if not slot.questions:
             name, colon, reason = slot.failure.partition(": ")
+            check, label = name, "unscored"
             if not colon:  # the model left it out
-                name, reason = "no question", slot.failure
-            is_reply = not colon or name == REPEATED
-            self._count(
-                "question",
-                "repeated question" if name == REPEATED else name,
-                outcome if is_reply else "unscored",
-                reason,
-                result.fact.key,
-            )
+                check, label, reason = "no question", outcome, slot.failure
+            elif name == REPEATED:
+                check, label = "repeated question", outcome
+            self._count("question", check, label, reason, result.fact.key)
             return
         made_question = next((q for q in slot.questions if q.standing == outcome), slot.questions[-1])
         verdict, stage, text = _cause(made_question, outcome)
