@@ -147,7 +147,8 @@ def _run(prepared: PreparedJob, *, origin: str) -> ConstructionCounts:
     from construction.pipeline.progress import ProgressDisplay
     from construction.pipeline.session import run
 
-    live = ProgressDisplay(expected=prepared.expected_calls(), planned=prepared.expected_calls)
+    planned = functools.partial(prepared.expected_calls, wording=prepared.plan.wording())  # asked every second
+    live = ProgressDisplay(expected=planned(), planned=planned)
     with resumable():
         return run(prepared.session, prepared.work, prepared.plan, origin=origin, live=live)
 

@@ -19,6 +19,7 @@ from construction.pipeline.pipeline import AHEAD, ConstructionPlan, Construction
 from construction.pipeline.prompt_versions import SMALL, begun_with, small_profiles
 from construction.pipeline.session import Session
 from construction.prompts.custom import load_prompts
+from construction.prompts.prompt_file import WriterPrompts
 from curation.files.journal import Journal
 from curation.files.local_models import names_a_file
 from curation.loaders import load
@@ -163,14 +164,24 @@ class PreparedJob(NamedTuple):
         choice = {"add": " beside it (--add)", "replace": " in its place (--replace)", None: ": --add or --replace"}
         return f"{sentence(earlier)}{choice[plan.generation]}." if earlier else ""
 
-    def expected_calls(self, done: int | None = None) -> dict[str, int]:
-        """First attempts of all calls, by model; of the first ``done`` facts, edits before neighbours."""
+    def expected_calls(self, done: int | None = None, *, wording: WriterPrompts | None = None) -> dict[str, int]:
+        """First attempts of all calls, by model.
+
+        Args:
+            done: Only of so many facts, edits before neighbours; left out, of all.
+            wording: The prompts, where they have been read already.
+        """
         session, (edits, drawn, others) = self.session, self.work
         if done is not None:
             edits, others = edits[:done], others[: max(0, done - len(edits))]
         work = ConstructionWork(edits, drawn, others)
         return expected_calls(
-            work, self.plan, model=session.access.label, authors=session.authors, reader=session.reader
+            work,
+            self.plan,
+            model=session.access.label,
+            wording=wording,
+            authors=session.authors,
+            reader=session.reader,
         )
 
 
