@@ -19,7 +19,7 @@ from schemas.core.config import Options, read_toml, validate
 from schemas.core.errors import DataError
 from schemas.core.ids import slug
 from schemas.core.records import Text
-from schemas.documents.document import BLANK, Document, DocumentProbe
+from schemas.documents.document import BLANK, Document, DocumentProbe, contains_words
 from schemas.documents.statement import Group, Premise, Statement
 from schemas.facts import Object, Source
 
@@ -88,7 +88,8 @@ def read_hops(path: Path, name: str, source: Source) -> tuple[DocumentCase, ...]
         source: Where they come from.
 
     Raises:
-        DataError: an edit without its hop, a hop that changes nothing, a script that gives its answer away.
+        DataError: an edit without its hop, a hop that changes nothing, a script or a table's question that gives its
+            answer away.
     """
     read = validate(HopSource, read_toml(path), where=str(path))
     counts = Counter((item.subject.casefold(), item.hop) for item in read.edit)
@@ -111,16 +112,7 @@ def hop_case(item: HopItem, tables: dict[str, HopTable], name: str, source: Sour
     if table is None:
         raise DataError(f"there is no table '{item.hop}'", where=where, allowed=", ".join(tables))
     _check_gaps(item, table, where)
-    old, new = table.answers(item.old), table.answers(item.new)
-    for named, answers in ((item.old, old), (item.new, new)):
-        if not answers:
-            raise DataError(
-                f"a hop without its fact: '{item.hop}' says nothing of {named!r}",
-                where=where,
-                fix="add it to the table",
-            )
-    if {a.casefold() for a in old} & {a.casefold() for a in new}:
-        raise DataError(f"'{item.hop}' has the same answer for both objects: nothing could be told", where=where)
+    old, new = _checked_answers(item, table, where)
     script = _checked_script(item, old, new, where)
     statement = Statement(subject=item.subject, prompt=item.prompt, target=item.new)
     key = f"{name}/{slug(f'{item.subject} {item.hop}')}"
@@ -157,6 +149,46 @@ def _probe(
         old_answer=before,
         premises=(premise,) if hops else (),
     )
+
+
+def _checked_answers(item: HopItem, table: HopTable, where: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The table's answers for the old and the new object: there are some, they differ, and no object names its own.
+
+    The table's question is asked about the old object (what must stay) and about the new one (the premise).
+    """
+    for named in (item.old, item.new):
+        answers, asked = table.answers(named), table.ask.replace("{}", named)
+        if not answers:
+            raise DataError(
+                f"a hop without its fact: '{item.hop}' says nothing of {named!r}",
+                where=where,
+                fix="add it to the table",
+            )
+        if (word := next(_given_away(asked, named, answers), None)) is not None:
+            raise DataError(
+                f"the question of the table '{item.hop}' gives its answer away: {asked!r} names {word!r}",
+                where=where,
+                fix="name the object otherwise, or ask in other words",
+            )
+    old, new = table.answers(item.old), table.answers(item.new)
+    if {a.casefold() for a in old} & {a.casefold() for a in new}:
+        raise DataError(f"'{item.hop}' has the same answer for both objects: nothing could be told", where=where)
+    return old, new
+
+
+def _given_away(asked: str, named: str, answers: tuple[str, ...]) -> Iterator[str]:
+    """Words of a table's question that name its answer.
+
+    An object whose whole name is derived from the answer, or the answer from it, may stand: a country and its language.
+    """
+    whole = named.casefold().removeprefix("the ")
+    for answer in answers:
+        if contains_words(asked, answer):
+            yield answer
+        for place in find_object(asked, Object(text=answer)):
+            derived = place.kind == "derived" and place.mention.text.casefold() == whole
+            if place.label != "word" and not derived:
+                yield place.mention.text
 
 
 def _checked_script(item: HopItem, old: tuple[str, ...], new: tuple[str, ...], where: str) -> str:

@@ -23,7 +23,16 @@ TABLES = {
         ask="What is the currency of {}?", values={"Italy": "euro", "Japan": ("yen", "Yen"), "France": "euro"}
     ),
     "sea": HopTable(ask="Which sea?", values={"Italy": "sea", "Japan": "ocean"}),
-    "shore": HopTable(ask="Which sea is near {}?", values={"Italy": "sea", "Japan": ("ocean", "Sea")}),
+    "shore": HopTable(ask="Which sea is near {}?", values={"Italy": "water", "Japan": ("ocean", "Water")}),
+    "language": HopTable(ask="What is spoken in {}?", values={"Italy": "Italian", "Japan": "Japanese"}),
+    "product": HopTable(
+        ask="What do people get from {}?",
+        values={"sheep": "wool", "honey bees": "honey", "egg-laying hens": ("food", "Egg"), "goats": "goat's milk"},
+    ),
+    "home": HopTable(
+        ask="Where is the home of {}?", values={"Korean Air": "Korea", "Saab": "Sweden", "the Netherlands": "Dutch"}
+    ),
+    "asked": HopTable(ask="Is it wool that {} give?", values={"sheep": "wool", "hens": "eggs"}),
 }  # fmt: skip
 
 
@@ -48,6 +57,30 @@ def test_a_case_and_its_lineage() -> None:
     ]
     assert case.document.text == "The city of Milan is in Japan." and case.document.statements[0].target == "Japan"
     assert next(p for p in case.probes if p.group == "locality").query == "What is the currency of Italy?"
+
+
+def test_the_question_of_a_table_must_not_name_its_own_answer() -> None:
+    """The fault of one shipped case until then; of both objects, of accepted answers, and in the table's own words."""
+    for old, new, hop, named in (
+        ("honey bees", "sheep", "product", "'What do people get from honey bees?' names 'honey'"),
+        ("sheep", "honey bees", "product", "'What do people get from honey bees?' names 'honey'"),
+        ("egg-laying hens", "sheep", "product", "'What do people get from egg-laying hens?' names 'Egg'"),
+        ("Korean Air", "Saab", "home", "'Where is the home of Korean Air?' names 'Korean'"),
+        ("sheep", "hens", "asked", "'Is it wool that sheep give?' names 'wool'"),
+    ):
+        with pytest.raises(DataError) as caught:
+            made(old=old, new=new, hop=hop)
+        assert f"file: the question of the table '{hop}' gives its answer away: {named}" in str(caught.value)
+
+
+def test_an_object_that_is_as_a_whole_derived_from_its_answer_may_stand() -> None:
+    """A country and its language: otherwise nobody could ask for it. Part of an answer's name is no answer, either."""
+    for changes, answer in (
+        ({"hop": "language"}, "Italian"),
+        ({"old": "the Netherlands", "new": "Saab", "hop": "home"}, "Dutch"),
+        ({"old": "goats", "new": "sheep", "hop": "product"}, "goat's milk"),
+    ):
+        assert [p.answer for p in made(**changes).probes if p.group == "locality"] == [answer]
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def test_every_name_is_found() -> None:
         "mini": ("mini", "1.0.0"),
         "events": ("events", "1.0.0"),
         "documents": ("documents", "1.0.0"),
-        "hops": ("hops", "1.0.0"),
+        "hops": ("hops", "2.0.0"),
         "open": ("open", "0.9.2"),
         "open:dev": ("open-dev", "0.9.2"),
         "open:test": ("open-test", "0.9.2"),

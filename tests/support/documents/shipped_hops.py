@@ -11,11 +11,13 @@ from curation.splits.split_file import Split, make_split, write_split
 from schemas.facts import Source
 
 SOURCE = Source(name="ScEdit Toolkit hops", licence="CC0-1.0")
+VERSION = "2.0.0"
+"""A question of one case changed ("honey bees" named their honey)."""
 
 
 def build(path: Path | None = None) -> Split:
     """The split."""
-    return make_split("hops", read_hops(path or hops_path().with_name("source.toml"), "hops", SOURCE))
+    return make_split("hops", read_hops(path or hops_path().with_name("source.toml"), "hops", SOURCE), version=VERSION)
 
 
 def main(path: Path | None = None) -> None:
