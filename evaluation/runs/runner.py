@@ -225,7 +225,7 @@ class Runner:
         label, regime = row.label, make_regime(row.regime)
         folder = EditorFolder.of(self.config.out, label=row.name, run=manifest.key)
         variant = self._variants.get(label)
-        cases = self.cases if variant is None else cases_as_requested(self.cases, variant)
+        cases = self.cases if variant is None else cases_as_requested(self.cases, variant, self.split.all_cases)
         units, stopped = [u for u in regime.units(cases) if u.case.key in self._asked_cases], None
         with (
             Journal(folder.journal, write=True) as journal,

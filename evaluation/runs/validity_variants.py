@@ -6,12 +6,13 @@ own under the label ``method [variant]``; its name is part of the run's identity
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from schemas.cases import AnyCase, Case
+from schemas.core.errors import UserError
 from schemas.core.ids import seed
 from schemas.core.registry import Registry
 from schemas.facts import Fact
@@ -30,8 +31,11 @@ class Variant(Protocol):
         """The case, one of a fact, as it is asked and scored."""
         ...
 
-    def request(self, fact: Fact, cases: Sequence[Case]) -> Fact:
-        """The fact as it is handed to the method; ``cases`` are those of the run."""
+    def request(self, fact: Fact, cases: Iterable[Case]) -> Fact:
+        """The fact as it is handed to the method.
+
+        ``cases`` are all of the split, so that it does not depend on how many of them a run takes.
+        """
         ...
 
 
@@ -42,7 +46,7 @@ class IdentityVariant:
         """The case itself."""
         return case
 
-    def request(self, fact: Fact, cases: Sequence[Case]) -> Fact:
+    def request(self, fact: Fact, cases: Iterable[Case]) -> Fact:
         """The fact itself."""
         return fact
 
@@ -101,17 +105,23 @@ class RandomObject(IdentityVariant):
     """
 
     name: ClassVar[str] = "random_object"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     about: ClassVar[str] = "the edit writes the new object of another case"
 
-    def request(self, fact: Fact, cases: Sequence[Case]) -> Fact:
-        """The fact with a new object drawn from the other cases, neither its own nor its old one."""
+    def request(self, fact: Fact, cases: Iterable[Case]) -> Fact:
+        """The fact with a new object drawn from the other cases, neither its own nor its old one.
+
+        Raises:
+            UserError: no other case has one.
+        """
         fact_names = {n.casefold() for n in (*fact.old.names, *(fact.new.names if fact.new else ()))}
         candidates = {
             c.fact.new.text: c.fact.new for c in cases if c.fact.new and not fact_names & _fold_names(c.fact.new.names)
         }
         if not candidates:
-            raise ValueError("no other case of the run has another new object")
+            raise UserError(
+                "no other case of the split has another new object", where=self.name, fix="take a larger split"
+            )
         pick = sorted(candidates)[seed(fact.key, self.name) % len(candidates)]
         return fact.model_copy(update={"new": candidates[pick]})
 
@@ -158,9 +168,19 @@ def asks_otherwise(variant: Variant) -> bool:
     return asks is not IdentityVariant.asks
 
 
-def cases_as_requested(cases: Sequence[Any], variant: Variant) -> tuple[AnyCase, ...]:
-    """The cases of a run on facts with the facts that the method is handed."""
-    return tuple(c.model_copy(update={"fact": variant.request(c.fact, cases)}) for c in cases)
+def cases_as_requested(cases: Iterable[Any], variant: Variant, split_cases: Iterable[Any]) -> tuple[AnyCase, ...]:
+    """The cases of a run on facts with the facts that the method is handed.
+
+    Args:
+        cases: Those of the run.
+        variant: What is changed.
+        split_cases: All of the split; read only if the edit is changed at all.
+    """
+    request: object = type(variant).request
+    if request is IdentityVariant.request:
+        return tuple(cases)
+    others = tuple(split_cases)
+    return tuple(c.model_copy(update={"fact": variant.request(c.fact, others)}) for c in cases)
 
 
 def asked_case(case: Any, components: Mapping[str, str]) -> Any:

@@ -24,7 +24,7 @@ from schemas.cases import Case
 from schemas.core.errors import UserError
 from schemas.scripts import ScriptPrompt
 from schemas.text.mentions import find
-from tests.support.arithmetic import go, make_case, make_config, make_prompt
+from tests.support.arithmetic import answers, go, make_case, make_config, make_prompt
 
 LONG = "How to reach Peru?\nStep 1: Pack\nStep 2: Book\nStep 3: Wait\nStep 4: Fly to"
 
@@ -82,8 +82,23 @@ def test_random_object_is_another_cases() -> None:
     cases = [make_case("Peru", new="Oslo"), make_case("Chile", new="Rome"), make_case("Cuba", old="Rome", new="Lima")]
     request = RandomObject().request(cases[0].fact, cases)
     assert request.new is not None and request.new.text == "Rome", "neither its own nor the old object"
-    with pytest.raises(ValueError, match="no other case"):
+    with pytest.raises(UserError, match="random_object: no other case of the split .* take a larger split"):
         RandomObject().request(cases[0].fact, cases[:1])
+
+
+def test_the_object_is_the_same_however_many_cases_are_run(tmp_path: Path) -> None:
+    """A longer run goes on in the folder of a shorter one, so both must write the same objects."""
+    lands = {"Peru": "Oslo", "Chile": "Bern", "Cuba": "Kyiv", "Chad": "Rome", "Mali": "Riga", "Togo": "Baku"}
+    split = make_split("tiny", [long_case_of(land, new) for land, new in lands.items()])
+    written = {}
+    for limit in (3, 6):
+        run_config = with_variants(make_config(tmp_path), ["random_object"])
+        editors = {k: v.model_dump(mode="json") for k, v in run_config.editors.items()}
+        outcomes, _ = go(tmp_path / str(limit), split=split, editors=editors, metrics=["s_es_gen"], limit=limit)
+        row = outcomes["push [random_object]"]
+        written[limit] = (row.manifest.key, answers(row.folder))
+    assert written[3][0] == written[6][0] and len(written[3][1]) == 3, "one run"
+    assert {k: written[6][1][k] for k in written[3][1]} == written[3][1]
 
 
 def run(out: Path, names: list[str]):
@@ -94,9 +109,9 @@ def run(out: Path, names: list[str]):
     return outcomes, lm, load_run(out)
 
 
-def long_case_of(land: str) -> Case:
-    case = make_case(land, new="Kyiv")
-    prompt = make_prompt(f"{case.fact.key}/p", case.fact.key, LONG.replace("Peru", land), "Lima", "Kyiv")
+def long_case_of(land: str, new: str = "Kyiv") -> Case:
+    case = make_case(land, new=new)
+    prompt = make_prompt(f"{case.fact.key}/p", case.fact.key, LONG.replace("Peru", land), "Lima", new)
     return case.model_copy(update={"prompts": (prompt,)})
 
 
