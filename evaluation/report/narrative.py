@@ -264,9 +264,7 @@ def _describe_run(run: Run, table: Comparison) -> list[str]:
             "lengths and the sample of the sequence name."
         )
     if made < run.about["split_cases"]:
-        out.append(
-            f"{made:,} of the split's {counted(run.about['split_cases'], 'case')} were used, in an "
-            "order drawn from the "
-            "split's digest."
-        )
+        order = str(run.about["order"])
+        place = "an order drawn from the split's digest" if order.startswith("drawn") else f"this order: {order}"
+        out.append(f"{made:,} of the split's {counted(run.about['split_cases'], 'case')} were used, in {place}.")
     return out

@@ -25,8 +25,8 @@ from evaluation.regimes.config import RegimeChoice
 from evaluation.regimes.table import make_regime
 from evaluation.runs.config import RunConfig
 from evaluation.runs.known_answers.baseline_answers import BaselineAnswers
-from evaluation.runs.known_answers.earlier_answers import EarlierAnswers, chosen_cases
-from evaluation.runs.plan import BASELINE, ORDERS, ask, ask_shared, load_metrics, make_manifest, plain_params
+from evaluation.runs.known_answers.earlier_answers import EarlierAnswers, chosen_cases, order_in_words
+from evaluation.runs.plan import BASELINE, ask, ask_shared, load_metrics, make_manifest, plain_params
 from evaluation.runs.results import EditorFolder, write_run
 from evaluation.runs.shared_probes.asking import SharedAsking, of_states, of_unedited
 from evaluation.runs.shared_probes.opening import open_questions, refuse_other_model
@@ -191,7 +191,7 @@ class Runner:
             "split_digest": self.split.digest,
             "split_cases": len(self.split.all_cases),
             "cases": [c.key for c in self.cases],
-            "order": ORDERS[self.config.regime.order],
+            "order": order_in_words(self.config),
             "metrics": list(self.config.metrics),
             "normalisation": self.config.normalisation,
             "regime": self.config.regime.text,

@@ -11,7 +11,7 @@ from curation.files.journal import Journal
 from curation.files.json_files import read_json
 from curation.splits.split_file import Split
 from evaluation.runs.config import RunConfig
-from evaluation.runs.plan import choose
+from evaluation.runs.plan import ORDERS, choose
 from evaluation.runs.results import OTHER_OUT, RUN_FILE, EditorFolder, EditorRun, Run, load_run
 from schemas.cases import AnyCase
 from schemas.core.errors import UserError
@@ -34,6 +34,12 @@ def chosen_cases(config: RunConfig, split: Split) -> tuple[AnyCase, ...]:
     if config.answers_from is not None and (config.answers_from / RUN_FILE).is_file():
         first = read_json(config.answers_from / RUN_FILE).get("cases", ())
     return choose(split, kinds=config.kinds, limit=config.limit, order=config.regime.order, first=first)
+
+
+def order_in_words(config: RunConfig) -> str:
+    """The order of ``chosen_cases`` as ``run.json`` has it."""
+    words = ORDERS[config.regime.order]
+    return words if config.answers_from is None else f"the cases of the earlier run first, the others {words}"
 
 
 class EarlierAnswers(NamedTuple):

@@ -136,4 +136,5 @@ def test_the_report_prints_perplexities_as_they_are(whole: Path) -> None:
     row = next(line for line in markdown.splitlines() if line.startswith("| lora"))
     assert "Free-text knowledge editing" in page and "Script-based" not in page
     assert "In the columns of the paper" in page and "On the frontier" in page and "EM (%): the edit took" in page
+    assert "results reproduce mulfe-table2" in page and "scedit-table2" not in page and "S-ES with PS" not in page
     assert "gain ×" in row and "PPL, document ↓" in markdown and "as a factor" in page and "×" in page

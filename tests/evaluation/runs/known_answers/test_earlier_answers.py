@@ -84,6 +84,8 @@ def test_a_limit_keeps_the_cases_of_the_earlier_run(tmp_path, versions):
     old, new = load_run(tmp_path / "old"), load_run(tmp_path / "new")
     assert new.cases[:3] == old.cases and len(new.cases) == 4
     assert [c.key for c in choose(after, limit=3)] != list(old.cases), "by itself the new version draws others"
+    assert old.about["order"].startswith("drawn from")
+    assert new.about["order"] == f"the cases of the earlier run first, the others {old.about['order']}"
 
 
 def test_another_strength_takes_nothing_over(tmp_path, versions):
