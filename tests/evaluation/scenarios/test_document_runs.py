@@ -138,3 +138,11 @@ def test_the_report_prints_perplexities_as_they_are(whole: Path) -> None:
     assert "In the columns of the paper" in page and "On the frontier" in page and "EM (%): the edit took" in page
     assert "results reproduce mulfe-table2" in page and "scedit-table2" not in page and "S-ES with PS" not in page
     assert "gain ×" in row and "PPL, document ↓" in markdown and "as a factor" in page and "×" in page
+
+
+def test_without_the_metrics_of_the_paper_its_table_is_left_out(tmp_path: Path) -> None:
+    """Benchmarks of single facts are documents, too, and ask for other groups of probes."""
+    run(tmp_path / "f1", editors=["ice"], metrics=["f1"])
+    page = next(f for f in write_report([tmp_path / "f1"]).files if f.name == "report.html").read_text(encoding="utf-8")
+    assert "One constant answer by tag" in page
+    assert "In the columns of the paper" not in page and "mulfe-table2" not in page
