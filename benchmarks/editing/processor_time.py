@@ -42,7 +42,7 @@ from evaluation.edits.weight_deltas import LowRankDelta
 from evaluation.inference.batched_scoring import EditScorer
 from evaluation.inference.request import EditedProbes
 from evaluation.models.language_model import LM
-from evaluation.models.processor import tiled_weights
+from evaluation.models.processor import tiled_weights, tiles
 from schemas.facts import Fact
 
 EDITS, CASES = 24, 8
@@ -66,21 +66,23 @@ def operations(run: Callable[[], Any]) -> float:
 
 def floor_seconds(run: Callable[[], Any]) -> float | None:
     """Processor seconds of a call's products by tiles alone; None where this machine has none."""
-    products: list[tuple[tiled_weights.Tiles, tuple[int, ...], tuple[Any, ...], bool]] = []
-    own = tiled_weights.Tiles.product
+    products: list[tuple[tiles.Tiles, tuple[int, ...], tuple[Any, ...], bool]] = []
+    own = tiles.Tiles.product
 
-    def note(tiles: Any, states: torch.Tensor, weight: Any, bias: Any = None, *, back: bool = False) -> torch.Tensor:
-        products.append((tiles, tuple(states.shape), (weight, bias), back))
-        return own(tiles, states, weight, bias, back=back)
+    def note(
+        own_tiles: Any, states: torch.Tensor, weight: Any, bias: Any = None, *, back: bool = False
+    ) -> torch.Tensor:
+        products.append((own_tiles, tuple(states.shape), (weight, bias), back))
+        return own(own_tiles, states, weight, bias, back=back)
 
-    with patch.object(tiled_weights.Tiles, "product", note):
+    with patch.object(tiles.Tiles, "product", note):
         run()
     states = {shape: torch.randn(shape) for _, shape, _, _ in products}
 
     def replay() -> None:
         with torch.no_grad():
-            for tiles, shape, matrices, back in products:
-                tiles.product(states[shape], *matrices, back=back)
+            for own_tiles, shape, matrices, back in products:
+                own_tiles.product(states[shape], *matrices, back=back)
 
     return seconds(replay) if products else None
 

@@ -9,9 +9,9 @@ forward is the slow twin, which each equals but for rounding; a module of anothe
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import torch
@@ -39,39 +39,39 @@ _KINDS: WeakKeyDictionary[nn.Module, str] = WeakKeyDictionary()
 def fused_steps(lm: LM) -> Iterator[None]:
     """Norms, gates and attention of the model run as one function each in the block; float32 on a CPU only."""
     placed: list[nn.Module] = []
-    attend = ALL_ATTENTION_FUNCTIONS["sdpa"]
+    own_attention = ALL_ATTENTION_FUNCTIONS["sdpa"]
     try:
         for module in lm.model.modules():
-            kind = _kind_of(module)
+            kind = kind_of(module)
             if kind and "forward" not in module.__dict__:  # what others put there stays
                 module.forward = _norm_of(module) if kind == "norm" else _gated(module)
                 placed.append(module)
-        if not hasattr(attend, "own"):
-            ALL_ATTENTION_FUNCTIONS["sdpa"] = _attending(attend)
+        if not hasattr(own_attention, "own"):
+            ALL_ATTENTION_FUNCTIONS["sdpa"] = _attending(own_attention)
         yield
     finally:
         for module in placed:
             module.__dict__.pop("forward", None)
-        if not hasattr(attend, "own"):
-            ALL_ATTENTION_FUNCTIONS["sdpa"] = attend
+        if not hasattr(own_attention, "own"):
+            ALL_ATTENTION_FUNCTIONS["sdpa"] = own_attention
 
 
-def _kind_of(module: nn.Module) -> str:
+def kind_of(module: nn.Module) -> str:
     """``norm``, ``gate`` or nothing, tried with a few numbers once for each module."""
     if module not in _KINDS:
         kind = ""
         if type(module).__name__.endswith("RMSNorm") and _eps(module) is not None:
-            with _bare(module):
+            with bare(module):
                 kind = "norm" if _is_plain(module) else ""
         elif isinstance(getattr(module, "act_fn", None), (nn.SiLU, SiLUActivation)):
-            with _bare(module):
+            with bare(module):
                 kind = "gate" if _is_gated(module) else ""
         _KINDS[module] = kind
     return _KINDS[module]
 
 
 @contextmanager
-def _bare(module: nn.Module) -> Iterator[None]:
+def bare(module: nn.Module) -> Iterator[None]:
     """The module without what edits and readings hang on it: trying it is no pass of theirs."""
     hung = ("_forward_hooks", "_forward_pre_hooks", "forward")
     there = [(one, {name: one.__dict__[name] for name in hung if name in one.__dict__}) for one in module.modules()]
@@ -98,7 +98,7 @@ def _is_plain(module: Any) -> bool:
         return False
     states = torch.linspace(-1, 2, 2 * len(weight)).reshape(2, -1)
     try:
-        return torch.allclose(module(states), _normed(states, weight, module)[0], atol=1e-5, rtol=1e-5)
+        return torch.allclose(module(states), normed(states, weight, module)[0], atol=1e-5, rtol=1e-5)
     except (RuntimeError, TypeError):
         return False
 
@@ -122,7 +122,7 @@ def _is_gated(module: Any) -> bool:
     )
 
 
-def _normed(states: Tensor, weight: Tensor, module: nn.Module) -> tuple[Tensor, Tensor]:
+def normed(states: Tensor, weight: Tensor, module: nn.Module) -> tuple[Tensor, Tensor]:
     """A norm's output, and 1/√(mean x² + ε) of every row."""
     size = torch.linalg.vector_norm(states, dim=-1, keepdim=True)
     scale = size.square_().div_(states.shape[-1]).add_(_eps(module) or 0.0).rsqrt_()
@@ -134,7 +134,7 @@ class _Norm(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, states: Tensor, weight: Tensor, module: nn.Module) -> Tensor:
-        out, scale = _normed(states, weight, module)
+        out, scale = normed(states, weight, module)
         ctx.save_for_backward(states, scale)
         ctx.weight = weight
         return out
@@ -142,9 +142,14 @@ class _Norm(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *slopes: Tensor) -> tuple[Tensor, None, None]:
         states, scale = ctx.saved_tensors
-        weighted = slopes[0] * ctx.weight
-        along = (weighted * states).sum(-1, keepdim=True).mul_(scale**3).div_(-states.shape[-1])
-        return weighted.mul_(scale).addcmul_(states, along), None, None
+        return slopes_of_norm(slopes[0].clone(), states, scale, ctx.weight), None, None
+
+
+def slopes_of_norm(slopes: Tensor, states: Tensor, scale: Tensor, weight: Tensor) -> Tensor:
+    """The slope with respect to a norm's input, written over that with respect to its output."""
+    weighted = slopes.mul_(weight)
+    along = (weighted * states).sum(-1, keepdim=True).mul_(scale**3).div_(-states.shape[-1])
+    return weighted.mul_(scale).addcmul_(states, along)
 
 
 class _Gate(torch.autograd.Function):
@@ -161,40 +166,68 @@ class _Gate(torch.autograd.Function):
         return torch.ops.aten.silu_backward(slopes[0] * up, gate), silu(gate).mul_(slopes[0])
 
 
-class _Attention(torch.autograd.Function):
+class Attended(NamedTuple):
+    """What attention makes.
+
+    Attributes:
+        out: [rows, heads, queries, size].
+        kept: For its slope: queries, keys, values and shares, heads of a row that share keys one after the other.
+    """
+
+    out: Tensor
+    kept: Sequence[Tensor]
+
+
+def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor, scale: float) -> Attended:
     """Attention of several query heads to each head of keys and values, all pairs in memory.
 
-    Queries [rows, heads, queries, size]; keys and values [rows, fewer heads, keys, size]; mask [rows or 1, 1, queries,
-    keys], of truth values or added to the scores. Returns [rows, heads, queries, size].
+    Args:
+        query: [rows, heads, queries, size].
+        key: [rows, fewer heads, keys, size], as is the value.
+        value: As the key.
+        mask: [rows or 1, 1, queries, keys], of truth values or added to the scores.
+        scale: By which scores are multiplied.
     """
+    heads, few = query.shape[:3], key.shape[0] * key.shape[1]
+    query = query.reshape(few, -1, query.shape[-1])
+    key, value = key.reshape(few, *key.shape[2:]), value.reshape(few, *value.shape[2:])
+    scores = torch.baddbmm(query.new_empty(1), query, key.transpose(1, 2), beta=0, alpha=scale)
+    by_head = scores.view(*heads, -1)
+    if mask.dtype == torch.bool:
+        by_head.masked_fill_(~mask, torch.finfo(scores.dtype).min)
+    else:
+        by_head.add_(mask)
+    shares = scores.softmax(-1)
+    return Attended(torch.bmm(shares, value).view(*heads, -1), (query, key, value, shares))
+
+
+def slopes_of_attention(slope: Tensor, attended: Attended, scale: float) -> tuple[Tensor, Tensor, Tensor]:
+    """Slopes with respect to queries, keys and values, each shaped as in ``attend``, from that of the out."""
+    query, key, value, shares = attended.kept
+    rows, heads = slope.shape[:2]
+    slope = slope.reshape(len(shares), -1, value.shape[-1])
+    of_value = torch.bmm(shares.transpose(1, 2), slope).view(rows, -1, *value.shape[1:])
+    of_scores = torch._softmax_backward_data(torch.bmm(slope, value.transpose(1, 2)), shares, -1, shares.dtype)
+    none = query.new_empty(1)
+    of_query = torch.baddbmm(none, of_scores, key, beta=0, alpha=scale).view(rows, heads, -1, query.shape[-1])
+    of_key = torch.baddbmm(none, of_scores.transpose(1, 2), query, beta=0, alpha=scale)
+    return of_query, of_key.view(rows, -1, *key.shape[1:]), of_value
+
+
+class _Attention(torch.autograd.Function):
+    """``attend`` with its slope."""
 
     @staticmethod
     def forward(ctx: Any, query: Tensor, key: Tensor, value: Tensor, mask: Tensor, scale: float) -> Tensor:
-        heads, few = query.shape[:3], key.shape[0] * key.shape[1]
-        query = query.reshape(few, -1, query.shape[-1])
-        key, value = key.reshape(few, *key.shape[2:]), value.reshape(few, *value.shape[2:])
-        scores = torch.baddbmm(query.new_empty(1), query, key.transpose(1, 2), beta=0, alpha=scale)
-        by_head = scores.view(*heads, -1)
-        if mask.dtype == torch.bool:
-            by_head.masked_fill_(~mask, torch.finfo(scores.dtype).min)
-        else:
-            by_head.add_(mask)
-        shares = scores.softmax(-1)
-        ctx.save_for_backward(query, key, value, shares)
-        ctx.scale, ctx.heads = scale, heads
-        return torch.bmm(shares, value).view(*heads, -1)
+        done = attend(query, key, value, mask, scale)
+        ctx.save_for_backward(*done.kept)
+        ctx.scale = scale
+        return done.out
 
     @staticmethod
     def backward(ctx: Any, *slopes: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor | None, None, None]:
-        query, key, value, shares = ctx.saved_tensors
-        rows, heads, _ = ctx.heads
-        slope = slopes[0].reshape(len(shares), -1, value.shape[-1])
-        of_value = torch.bmm(shares.transpose(1, 2), slope).view(rows, -1, *value.shape[1:])
-        of_scores = torch._softmax_backward_data(torch.bmm(slope, value.transpose(1, 2)), shares, -1, shares.dtype)
-        none = query.new_empty(1)
-        of_query = torch.baddbmm(none, of_scores, key, beta=0, alpha=ctx.scale).view(rows, heads, -1, query.shape[-1])
-        of_key = torch.baddbmm(none, of_scores.transpose(1, 2), query, beta=0, alpha=ctx.scale)
-        return of_query, of_key.view(rows, -1, *key.shape[1:]), of_value, None, None
+        of = slopes_of_attention(slopes[0], Attended(slopes[0], ctx.saved_tensors), ctx.scale)
+        return *of, None, None
 
 
 def _norm_of(module: Any) -> Callable[[Tensor], Tensor]:
@@ -206,8 +239,9 @@ def _norm_of(module: Any) -> Callable[[Tensor], Tensor]:
             return own(hidden_states)
         if torch.is_grad_enabled() and hidden_states.requires_grad:
             return _Norm.apply(hidden_states, weight, module)  # type: ignore[no-any-return,no-untyped-call]
-        return _normed(hidden_states, weight, module)[0]
+        return normed(hidden_states, weight, module)[0]
 
+    forward.fused = True  # type: ignore[attr-defined]
     return forward
 
 
@@ -221,29 +255,40 @@ def _gated(module: Any) -> Callable[[Tensor], Tensor]:
         out: Tensor = module.down_proj(states)
         return out
 
+    forward.fused = True  # type: ignore[attr-defined]
     return forward
 
 
 def _attending(own: Callable[..., Any]) -> Callable[..., Any]:
-    def attend(
+    def run(
         module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None, **more: Any
     ) -> Any:
-        if attention_mask is None or not _is_short(query, key, attention_mask, more):
+        wanted, sizes = torch.is_grad_enabled() and query.requires_grad, (query.shape[2], key.shape[2])
+        short = attention_mask is not None and is_short(*sizes, attention_mask, wanted=wanted)
+        if not short or not _is_usual(query, key, more):
             return own(module, query, key, value, attention_mask, **more)
         scale = more.get("scaling") or query.shape[-1] ** -0.5
         out: Tensor = _Attention.apply(query, key, value, attention_mask, scale)  # type: ignore[no-untyped-call]
         return out.transpose(1, 2).contiguous(), None
 
-    attend.own = own  # type: ignore[attr-defined]
-    return attend
+    run.own = own  # type: ignore[attr-defined]
+    return run
 
 
-def _is_short(query: Tensor, key: Tensor, mask: Tensor, more: dict[str, Any]) -> bool:
-    """Whether attention is the usual one in float32 on a CPU, with few enough pairs of query and key."""
-    queries, keys = query.shape[2], key.shape[2]
+def _is_usual(query: Tensor, key: Tensor, more: dict[str, Any]) -> bool:
+    """Whether attention is the usual one in float32 on a CPU."""
     usual = not more.get("dropout") and not any(more.get(name) is not None for name in ("position_bias", "cache"))
     usual = usual and not more.get("softcap") and not more.get("output_attentions")
     plain = query.device.type == "cpu" and query.dtype == torch.float32 and query.shape[1] % key.shape[1] == 0
-    wanted = torch.is_grad_enabled() and query.requires_grad
+    return usual and plain
+
+
+def is_short(queries: int, keys: int, mask: Tensor, *, wanted: bool) -> bool:
+    """Whether a row has few enough pairs of query and key; ``wanted``: whether a slope is."""
     few = queries * keys <= PAIRS and (wanted or queries <= QUERIES)
-    return usual and plain and few and mask.ndim == 4 and mask.shape[1:] == (1, queries, keys)
+    return few and mask.ndim == 4 and mask.shape[1:] == (1, queries, keys)
+
+
+def is_ours(module: nn.Module) -> bool:
+    """Whether a norm or an MLP runs as one function, and nobody else's has come in its place."""
+    return hasattr(module.__dict__.get("forward"), "fused")

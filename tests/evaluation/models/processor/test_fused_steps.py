@@ -110,7 +110,7 @@ def test_a_norm_of_another_formula_is_left_alone() -> None:
             scale = (states.square().mean(-1, keepdim=True) + self.eps).rsqrt()
             return states * scale * (self.weight + self.more)
 
-    assert steps._kind_of(OddRMSNorm(0.0)) == "norm" and steps._kind_of(OddRMSNorm(1.0)) == ""
+    assert steps.kind_of(OddRMSNorm(0.0)) == "norm" and steps.kind_of(OddRMSNorm(1.0)) == ""
 
 
 def test_what_hangs_on_a_module_is_not_called_and_decides_nothing() -> None:

@@ -9,22 +9,14 @@ import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
-from transformers.pytorch_utils import Conv1D
 
 from evaluation.models.language_model import LM
 from evaluation.models.processor import tiled_weights
-from evaluation.models.processor.tiled_weights import FEW, Tiles, can_tile, has_tiles, tiled_products
+from evaluation.models.processor.tiled_weights import can_tile, has_tiles, tiled_products
+from evaluation.models.processor.tiles import FEW, Tiles
 from tests.support.tiny import CONFIGS, make
 
 pytestmark = pytest.mark.skipif(not has_tiles(), reason="no products by tiles on this machine")
-
-
-def frozen(module: nn.Module) -> nn.Module:
-    generator = torch.Generator().manual_seed(3)
-    with torch.no_grad():
-        for one in module.parameters():
-            one.copy_(torch.randn(one.shape, generator=generator))
-    return module.requires_grad_(False)
 
 
 def logits(lm: LM) -> Tensor:
@@ -33,21 +25,6 @@ def logits(lm: LM) -> Tensor:
     with torch.no_grad():
         out: Tensor = lm.model(input_ids=ids, attention_mask=mask).logits
     return out[mask.bool()]
-
-
-@pytest.mark.parametrize("kept", [True, False])
-@pytest.mark.parametrize("make_map", [
-    lambda: nn.Linear(24, 40), lambda: nn.Linear(24, 40, bias=False), lambda: Conv1D(40, 24)
-])  # fmt: skip
-def test_both_directions_equal_the_own_product(make_map: Callable[[], nn.Module], kept: bool) -> None:
-    module: Any = frozen(make_map())
-    tiles = Tiles(turned=isinstance(module, Conv1D), kept=kept)
-    for states in (torch.randn(9, 24), torch.randn(2, 5, 24), torch.randn(5, 3, 24).transpose(0, 1)):
-        got = tiles.product(states, module.weight, module.bias)
-        assert got.shape == (*states.shape[:-1], 40) and torch.allclose(got, module(states.contiguous()), atol=1e-4)
-        slopes = torch.randn(*states.shape[:-1], 40)
-        weight = module.weight.T if isinstance(module, Conv1D) else module.weight
-        assert torch.allclose(tiles.product(slopes, module.weight, back=True), slopes @ weight, atol=1e-4)
 
 
 @pytest.mark.parametrize("room", [tiled_weights.ROOM, 0])

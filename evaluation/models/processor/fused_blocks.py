@@ -1,0 +1,294 @@
+"""A block's two halves as one function each: attention and MLP, with the norm before and the residual after them.
+
+Between a block's products stand some thirty small steps, each a call through the module, its hooks and autograd. Here a
+half is one call forth and one back, its slope written by hand, so that a pass over a few rows spends its time in
+products. The block's own forward is the slow twin, which this equals but for rounding; a block of another formula
+keeps its own, and so does a half on which an edit or a reading hangs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import linear, silu
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+
+from evaluation.models.processor.fused_steps import (
+    Attended,
+    attend,
+    bare,
+    is_ours,
+    is_short,
+    kind_of,
+    normed,
+    slopes_of_attention,
+    slopes_of_norm,
+)
+from evaluation.models.processor.tiles import MapByTiles
+
+if TYPE_CHECKING:
+    from evaluation.models.language_model import LM
+
+KNOWN = {"attention_mask", "position_ids", "past_key_values", "use_cache", "position_embeddings"}
+"""Arguments of a block besides the hidden states; with others it goes its own way."""
+
+PARTS = ("input_layernorm", "self_attn", "post_attention_layernorm", "mlp")
+
+_FITS: WeakKeyDictionary[nn.Module, bool] = WeakKeyDictionary()
+
+
+@contextmanager
+def fused_blocks(lm: LM) -> Iterator[None]:
+    """Blocks of the usual formula run as two functions each in the block, where their maps multiply by tiles."""
+    placed: list[nn.Module] = []
+    try:
+        for n in range(lm.layout.depth):
+            block: Any = lm.block(n)
+            if "forward" not in block.__dict__ and _fits(block):
+                block.forward = FusedBlock(block)
+                placed.append(block)
+        yield
+    finally:
+        for block in placed:
+            block.__dict__.pop("forward", None)
+
+
+def _fits(block: nn.Module) -> bool:
+    """Whether a block has the usual formula, tried with a few numbers once for each."""
+    if block not in _FITS:
+        with bare(block):
+            _FITS[block] = _is_usual(block)
+    return _FITS[block]
+
+
+class _OwnMap:
+    """A linear map by its own weight, to try a formula with."""
+
+    def __init__(self, module: Any) -> None:
+        self._module = module
+
+    def product(self, states: Tensor) -> Tensor:
+        return linear(states, self._module.weight, self._module.bias)
+
+
+@torch.no_grad()
+def _is_usual(block: Any) -> bool:
+    parts: list[Any] = [getattr(block, name, None) for name in PARTS]
+    if not all(isinstance(part, nn.Module) for part in parts):
+        return False
+    attention = parts[1]
+    maps: list[Any] = [getattr(attention, name, None) for name in ("q_proj", "k_proj", "v_proj", "o_proj")]
+    size, scale = getattr(attention, "head_dim", None), getattr(attention, "scaling", None)
+    implementation = getattr(getattr(attention, "config", None), "_attn_implementation", None)
+    if [kind_of(part) for part in (parts[0], *parts[2:])] != ["norm", "norm", "gate"] or implementation != "sdpa":
+        return False
+    if not all(type(one) is nn.Linear for one in maps) or not isinstance(size, int) or not isinstance(scale, float):
+        return False
+    width = maps[0].in_features
+    states, turns = torch.linspace(-1, 2, 6 * width).reshape(2, 3, width), torch.linspace(0, 3, 3 * size)
+    places = turns.reshape(1, 3, size)
+    mask = torch.zeros(2, 1, 3, 3).masked_fill_(torch.ones(3, 3).triu_(1).bool(), torch.finfo(torch.float32).min)
+    try:
+        own = block(states, attention_mask=mask, position_embeddings=(places.cos(), places.sin()))
+        trial = FusedBlock(block, take=_OwnMap)
+        middle = trial.attention.run(states, places.cos(), places.sin(), mask, None)
+        got = trial.mlp.run(middle)
+    except (RuntimeError, TypeError, AttributeError, ValueError):
+        return False
+    return isinstance(own, Tensor) and torch.allclose(got, own, atol=1e-4 * float(own.abs().max()), rtol=1e-3)
+
+
+class FusedBlock:
+    """A block's forward in two halves.
+
+    Args:
+        block: The block.
+        take: What a map becomes; by itself the map's forward, which must be one by tiles.
+    """
+
+    def __init__(self, block: Any, *, take: Callable[[Any], Any] | None = None) -> None:
+        self._block, self._own = block, block.forward
+        self.attention = AttentionHalf(block.input_layernorm, block.self_attn, take)
+        self.mlp = MlpHalf(block.post_attention_layernorm, block.mlp, take)
+
+    def __call__(self, hidden_states: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        """As the block's own forward."""
+        if args or hidden_states.dtype != torch.float32 or not KNOWN.issuperset(kwargs) or self._block.training:
+            return self._own(hidden_states, *args, **kwargs)  # type: ignore[no-any-return]
+        middle = self.attention.taken(hidden_states, kwargs)
+        if middle is None:
+            block = self._block
+            middle = hidden_states + block.self_attn(hidden_states=block.input_layernorm(hidden_states), **kwargs)[0]
+        return self.mlp.taken(middle)
+
+
+class _Half:
+    """What both halves have: a norm, linear maps, and modules on which nothing may hang."""
+
+    def __init__(self, norm: Any, inner: Any, names: tuple[str, ...], take: Callable[[Any], Any] | None) -> None:
+        self.norm, self.inner = norm, inner
+        self._linear = [getattr(inner, name) for name in names]
+        self._take = take
+        self._hung = [(m._forward_hooks, m._forward_pre_hooks) for m in (norm, inner, *self._linear)]
+        self.maps: list[Any] = [take(one) for one in self._linear] if take else []
+
+    def is_free(self, states: Tensor) -> bool:
+        """Whether the half may run as one function: nothing hangs on it, and its maps multiply by tiles."""
+        if any(hooks or pre for hooks, pre in self._hung) or not is_ours(self.norm) or self.norm.weight.requires_grad:
+            return False
+        maps = [one.__dict__.get("forward") for one in self._linear]
+        self.maps = maps
+        return all(type(one) is MapByTiles and one.can_multiply(states) for one in maps)
+
+
+class AttentionHalf(_Half):
+    """x + o(attention(norm(x)))."""
+
+    def __init__(self, norm: Any, inner: Any, take: Callable[[Any], Any] | None) -> None:
+        super().__init__(norm, inner, ("q_proj", "k_proj", "v_proj", "o_proj"), take)
+        self.size, self.scale, self.layer = inner.head_dim, inner.scaling, getattr(inner, "layer_idx", 0)
+
+    def taken(self, states: Tensor, more: dict[str, Any]) -> Tensor | None:
+        """States after the half, [rows, positions, width]; None where it must go its own way."""
+        turns, mask, past = (more.get(name) for name in ("position_embeddings", "attention_mask", "past_key_values"))
+        if turns is None or "forward" in self.inner.__dict__ or not self.is_free(states):
+            return None
+        wanted = torch.is_grad_enabled() and states.requires_grad
+        cos, sin = turns
+        if not wanted:
+            return self.run(states, cos, sin, mask, past)
+        places = states.shape[1]
+        keys = places + (0 if past is None else past.get_seq_length(self.layer))
+        if mask is None and keys == places:
+            mask = _causal(places)
+        if mask is None or not is_short(places, keys, mask, wanted=True):
+            return None
+        return _AttentionSlope.apply(states, self, cos, sin, mask, past)  # type: ignore[no-any-return,no-untyped-call]
+
+    def read(self, states: Tensor, cos: Tensor, sin: Tensor, past: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Queries, keys and values, [rows, heads, positions, size], and the norm's scale."""
+        rows, places, _ = states.shape
+        read, scale = normed(states, self.norm.weight, self.norm)
+        query, key, value = (m.product(read).view(rows, places, -1, self.size).transpose(1, 2) for m in self.maps[:3])
+        query, key = _turned(query, cos, sin), _turned(key, cos, sin)
+        if past is not None:
+            key, value = past.update(key, value, self.layer)
+        return query, key, value, scale
+
+    def run(self, states: Tensor, cos: Tensor, sin: Tensor, mask: Tensor | None, past: Any) -> Tensor:
+        """The half without a slope."""
+        query, key, value, _ = self.read(states, cos, sin, past)
+        if mask is not None and is_short(query.shape[2], key.shape[2], mask, wanted=False):
+            out = attend(query, key, value, mask, self.scale).out.transpose(1, 2)
+        else:
+            own = ALL_ATTENTION_FUNCTIONS["sdpa"]
+            out = own(self.inner, query, key, value, mask, dropout=0.0, scaling=self.scale)[0]
+        moved: Tensor = self.maps[3].product(out.reshape(*states.shape[:2], -1))
+        return moved.add_(states)
+
+
+class MlpHalf(_Half):
+    """x + down(silu(gate(norm(x))) · up(norm(x)))."""
+
+    def __init__(self, norm: Any, inner: Any, take: Callable[[Any], Any] | None) -> None:
+        super().__init__(norm, inner, ("gate_proj", "up_proj", "down_proj"), take)
+
+    def taken(self, states: Tensor) -> Tensor:
+        """States after the half, [rows, positions, width]."""
+        if not is_ours(self.inner) or not self.is_free(states):
+            return states + self.inner(self.norm(states))  # type: ignore[no-any-return]
+        if torch.is_grad_enabled() and states.requires_grad:
+            return _MlpSlope.apply(states, self)  # type: ignore[no-any-return,no-untyped-call]
+        return self.run(states)
+
+    def run(self, states: Tensor) -> Tensor:
+        """The half without a slope."""
+        read, _ = normed(states, self.norm.weight, self.norm)
+        gate, up, down = self.maps
+        moved: Tensor = down.product(silu(gate.product(read), inplace=True).mul_(up.product(read)))
+        return moved.add_(states)
+
+
+class _MlpSlope(torch.autograd.Function):
+    """The MLP's half, forth and back."""
+
+    @staticmethod
+    def forward(ctx: Any, states: Tensor, half: MlpHalf) -> Tensor:
+        read, scale = normed(states, half.norm.weight, half.norm)
+        gate, up = half.maps[0].product(read), half.maps[1].product(read)
+        ctx.save_for_backward(states, scale, gate, up)
+        ctx.maps, ctx.weight = half.maps, half.norm.weight
+        moved: Tensor = half.maps[2].product(silu(gate).mul_(up))
+        return moved.add_(states)
+
+    @staticmethod
+    def backward(ctx: Any, *slopes: Tensor) -> tuple[Tensor, None]:
+        states, scale, gate, up = ctx.saved_tensors
+        gate_map, up_map, down = ctx.maps
+        inner = down.slope(slopes[0])
+        of_up = silu(gate).mul_(inner)
+        of_gate = torch.ops.aten.silu_backward(inner.mul_(up), gate)
+        read = gate_map.slope(of_gate).add_(up_map.slope(of_up))
+        return slopes_of_norm(read, states, scale, ctx.weight).add_(slopes[0]), None
+
+
+class _AttentionSlope(torch.autograd.Function):
+    """Attention's half, forth and back; keys and values of earlier positions get no slope."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, states: Tensor, half: AttentionHalf, cos: Tensor, sin: Tensor, mask: Tensor, past: Any
+    ) -> Tensor:
+        query, key, value, scale = half.read(states, cos, sin, past)
+        done = attend(query, key, value, mask, half.scale)
+        ctx.save_for_backward(states, scale, cos, sin, *done.kept)
+        ctx.half, ctx.maps, ctx.weight = half, half.maps, half.norm.weight
+        moved: Tensor = half.maps[3].product(done.out.transpose(1, 2).reshape(*states.shape[:2], -1))
+        return moved.add_(states)
+
+    @staticmethod
+    def backward(ctx: Any, *slopes: Tensor) -> tuple[Tensor, None, None, None, None, None]:
+        states, scale, cos, sin, *kept = ctx.saved_tensors
+        rows, places, _ = states.shape
+        query_map, key_map, value_map, out_map = ctx.maps
+        joined = out_map.slope(slopes[0]).view(rows, places, -1, ctx.half.size).transpose(1, 2)
+        of_query, of_key, of_value = slopes_of_attention(joined, Attended(joined, kept), ctx.half.scale)
+        of_key, of_value = of_key[:, :, -places:], of_value[:, :, -places:]
+        read = query_map.slope(_turned_back(of_query, cos, sin))
+        read.add_(key_map.slope(_turned_back(of_key, cos, sin)))
+        read.add_(value_map.slope(of_value.transpose(1, 2).reshape(rows, places, -1)))
+        slope = slopes_of_norm(read, states, scale, ctx.weight).add_(slopes[0])
+        return slope, None, None, None, None, None
+
+
+def _turned(states: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    """Rotary positions: states [rows, heads, positions, size] and their turns [rows or 1, positions, size]."""
+    cos, sin, half = cos[:, None], sin[:, None], states.shape[-1] // 2
+    out = torch.mul(states, cos, out=states.new_empty(states.shape))
+    out[..., :half].addcmul_(states[..., half:], sin[..., :half], value=-1)
+    out[..., half:].addcmul_(states[..., :half], sin[..., half:])
+    return out
+
+
+def _turned_back(slopes: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    """The slope of ``_turned``, [rows, positions, heads · size]."""
+    cos, sin, half = cos[:, None], sin[:, None], slopes.shape[-1] // 2
+    rows, heads, places, size = slopes.shape
+    whole = slopes.new_empty(rows, places, heads, size)
+    out = torch.mul(slopes, cos, out=whole.transpose(1, 2))
+    out[..., :half].addcmul_(slopes[..., half:], sin[..., half:])
+    out[..., half:].addcmul_(slopes[..., :half], sin[..., :half], value=-1)
+    return whole.view(rows, places, -1)
+
+
+@lru_cache(maxsize=64)
+def _causal(places: int) -> Tensor:
+    """Each position attends to itself and those before it, [1, 1, places, places], added to the scores."""
+    barred = torch.ones(places, places, dtype=torch.bool).triu_(1)
+    return torch.zeros(1, 1, places, places).masked_fill_(barred, torch.finfo(torch.float32).min)

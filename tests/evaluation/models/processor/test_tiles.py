@@ -1,0 +1,39 @@
+"""Tiles of a weight multiply in both directions as its module does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from transformers.pytorch_utils import Conv1D
+
+from evaluation.models.processor.tiled_weights import has_tiles
+from evaluation.models.processor.tiles import Tiles
+
+pytestmark = pytest.mark.skipif(not has_tiles(), reason="no products by tiles on this machine")
+
+
+def frozen(module: nn.Module) -> nn.Module:
+    generator = torch.Generator().manual_seed(3)
+    with torch.no_grad():
+        for one in module.parameters():
+            one.copy_(torch.randn(one.shape, generator=generator))
+    return module.requires_grad_(False)
+
+
+@pytest.mark.parametrize("kept", [True, False])
+@pytest.mark.parametrize("make_map", [
+    lambda: nn.Linear(24, 40), lambda: nn.Linear(24, 40, bias=False), lambda: Conv1D(40, 24)
+])  # fmt: skip
+def test_both_directions_equal_the_own_product(make_map: Callable[[], nn.Module], kept: bool) -> None:
+    module: Any = frozen(make_map())
+    tiles = Tiles(turned=isinstance(module, Conv1D), kept=kept)
+    for states in (torch.randn(9, 24), torch.randn(2, 5, 24), torch.randn(5, 3, 24).transpose(0, 1)):
+        got = tiles.product(states, module.weight, module.bias)
+        assert got.shape == (*states.shape[:-1], 40) and torch.allclose(got, module(states.contiguous()), atol=1e-4)
+        slopes = torch.randn(*states.shape[:-1], 40)
+        weight = module.weight.T if isinstance(module, Conv1D) else module.weight
+        assert torch.allclose(tiles.product(slopes, module.weight, back=True), slopes @ weight, atol=1e-4)
