@@ -7,24 +7,17 @@ hidden states read once, prompts stand several in a row, and a finished edit lea
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack
-from functools import partial
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar
 
-import torch
 from pydantic import Field
 from torch import Tensor
 
 from evaluation.editors.base import Editor, by_size, check_requests
+from evaluation.editors.fine_tuning.delta_training import DeltaTraining, TrainingBatch
 from evaluation.edits.edit import Edit, WeightEdit
 from evaluation.edits.weight_deltas import DenseDelta
 from evaluation.inference.batching import TokenBudget, in_batches
-from evaluation.inference.packed_rows import PackedRows, pack_rows
-from evaluation.inference.partial_forward import LayerInput, resume_at, run_until
-from evaluation.inference.passes import last_mlp, logits_at, only_at
 from evaluation.models.device_memory import least_free_bytes
-from evaluation.models.hooks import capture, replace_output
-from evaluation.models.language_model import LM
 from evaluation.models.processor.tiled_weights import tiled_products
 from schemas.core.config import Options
 from schemas.facts import Fact
@@ -161,171 +154,3 @@ class ConstrainedFineTuning(FineTuning):
     def bound(self) -> float | None:
         """``eps``."""
         return self.params.eps
-
-
-class TrainingBatch(NamedTuple):
-    """Prompts of all groups, group after group, and where passes start.
-
-    ``keys`` are given where the change of the one trained layer can be added behind it: [texts, longest text, inner].
-    """
-
-    size: int  # texts a group
-    texts: list[tuple[int, ...]]
-    rows: PackedRows
-    places: list[tuple[int, ...]]  # by text: where its tokens are read
-    goals: list[tuple[int, ...]]  # by text: tokens to be predicted, all at its one place or one at each of its places
-    layer_input: LayerInput
-    keys: Tensor | None
-
-    @classmethod
-    def read(
-        cls,
-        lm: LM,
-        groups: list[list[Fact]],
-        layers: tuple[int, ...],
-        *,
-        shifted: bool = False,
-        end: int | None = None,
-    ) -> TrainingBatch:
-        """Tokenise the requests, with an end token where one is given, and run them up to the first trained layer."""
-        coded = [lm.encode(fact.fact_prompt, fact.new_object.text) for group in groups for fact in group]
-        if end is not None:
-            coded = [t._replace(ids=(*t.ids, end)) for t in coded]
-        texts = [t.ids[:-1] if shifted else t.ids[: t.first] for t in coded]
-        places = [tuple(range(t.first - 1, len(text))) for t, text in zip(coded, texts, strict=True)]
-        rows, layer = pack_rows(lm, texts), layers[0]
-        run = partial(run_until, lm, ids=rows.ids, mask=rows.mask, places=rows.depths)
-        if len(layers) == 1 and layer + 1 < lm.layout.depth and lm.layout.additive and lm.dtype == torch.float32:
-            with capture(lm.projection(layer)) as seen:
-                layer_input, keys = run(layer + 1), rows.by_text(seen.input.detach())
-        else:
-            layer_input, keys = run(layer), None
-        return cls(len(groups[0]), texts, rows, places, [t.target for t in coded], layer_input, keys)
-
-    def losses(self, lm: LM) -> Tensor:
-        """Mean negative log-probability of every group's new objects, [groups]: the mean over its texts' means."""
-        reads: list[tuple[int, int]] = []
-        owners: list[int] = []  # for every goal: its read, token, group, and part of the group's mean
-        goals: list[int] = []
-        groups: list[int] = []
-        shares: list[float] = []
-        for n, (own_places, wanted) in enumerate(zip(self.places, self.goals, strict=True)):
-            row, begin = self.rows.begins[n]
-            owners += [len(reads) + min(i, len(own_places) - 1) for i in range(len(wanted))]
-            reads += [(row, begin + place) for place in own_places]
-            goals += wanted
-            groups += [n // self.size] * len(wanted)
-            shares += [1 / (len(wanted) * self.size)] * len(wanted)
-        rows, places = [row for row, _ in reads], [place for _, place in reads]
-        with only_at(last_mlp(lm), rows, places):
-            logits = logits_at(lm, self.rows.ids, self.rows.mask, rows, places, depths=self.rows.depths)
-        index = torch.tensor([owners, goals, groups], device=lm.device)
-        picked = logits.log_softmax(-1)[index[0], index[1]] * torch.tensor(shares, device=lm.device)
-        return -logits.new_zeros(len(self.texts) // self.size).index_add(0, index[2], picked)
-
-    def select(self, lm: LM, groups: list[int]) -> TrainingBatch:
-        """Some of the groups."""
-        rows_left = [g * self.size + i for g in groups for i in range(self.size)]
-        index = torch.tensor(rows_left, device=lm.device)
-        texts = [self.texts[n] for n in rows_left]
-        rows = pack_rows(lm, texts)
-        longest = rows.shape[1]
-        hidden = rows.by_row(self.rows.by_text(self.layer_input.hidden)[index, :longest])
-        keys = None if self.keys is None else self.keys[index, :longest]
-        places, goals = [self.places[n] for n in rows_left], [self.goals[n] for n in rows_left]
-        return TrainingBatch(self.size, texts, rows, places, goals, self.layer_input._replace(hidden=hidden), keys)
-
-
-class _ChangeProduct(torch.autograd.Function):
-    """Keys [groups, places, in] times each group's change [groups, out, in]: [groups, places, out].
-
-    The change's slope is written where the last step's stood: new memory of its size costs more than the product.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, keys: Tensor, change: Tensor, room: Tensor) -> Tensor:
-        ctx.save_for_backward(keys, change)
-        ctx.room = room
-        return torch.bmm(keys, change.transpose(1, 2))
-
-    @staticmethod
-    def backward(ctx: Any, *slopes: Tensor) -> tuple[Tensor | None, Tensor, None]:
-        keys, change = ctx.saved_tensors
-        of_keys = torch.bmm(slopes[0], change) if ctx.needs_input_grad[0] else None
-        return of_keys, torch.bmm(slopes[0].transpose(1, 2), keys, out=ctx.room), None
-
-
-class DeltaTraining:
-    """Changes in training, [groups, out, in] a layer, with Adam's averages."""
-
-    def __init__(self, lm: LM, batch: TrainingBatch, layers: tuple[int, ...], *, lr: float) -> None:
-        self.lm, self.batch, self.edited_layers, self.lr = lm, batch, layers, lr
-        count = len(batch.texts) // batch.size
-        self.groups = list(range(count))
-        self.losses: list[float] = []
-        shape = (count, lm.layout.width, lm.layout.inner)
-        self.deltas = [torch.zeros(shape, device=lm.device, requires_grad=True) for _ in layers]
-        self.optimiser = torch.optim.Adam(self.deltas, lr=lr, fused=True)
-
-    def changes(self, n: int) -> list[Tensor]:
-        """A group's changes by layer."""
-        return [delta.detach()[n].clone() for delta in self.deltas]
-
-    def evaluate(self) -> list[float]:
-        """Every group's mean loss; leaves the slopes on the changes."""
-        lm, batch = self.lm, self.batch
-        with torch.enable_grad(), ExitStack() as hooks:
-            if batch.keys is not None:
-                hidden = batch.layer_input.hidden + batch.rows.by_row(self._product(batch.keys, self.deltas[0]))
-                hooks.enter_context(resume_at(lm, batch.layer_input, hidden))
-            else:
-                hooks.enter_context(resume_at(lm, batch.layer_input))
-                for layer, delta in zip(self.edited_layers, self.deltas, strict=True):
-                    hooks.enter_context(replace_output(lm.projection(layer), self._adding(delta)))
-            losses = batch.losses(lm)
-            slopes = torch.autograd.grad(losses.sum(), self.deltas)
-        for delta, slope in zip(self.deltas, slopes, strict=True):
-            delta.grad = slope
-        self.losses = losses.tolist()
-        return self.losses
-
-    def _product(self, keys: Tensor, delta: Tensor) -> Tensor:
-        """What every text's change adds behind its keys, [texts, longest text, width]."""
-        grouped = keys.float().reshape(len(delta), -1, keys.shape[-1])
-        if delta.grad is None:
-            delta.grad = torch.empty_like(delta)
-        out: Tensor = _ChangeProduct.apply(grouped, delta, delta.grad)  # type: ignore[no-untyped-call]
-        return out.reshape(*keys.shape[:2], -1)
-
-    def _adding(self, delta: Tensor) -> Any:
-        rows = self.batch.rows
-        return lambda keys, out: (out.float() + rows.by_row(self._product(rows.by_text(keys), delta))).to(out.dtype)
-
-    def update(self, bound: float | None) -> None:
-        """One step of Adam; entries stay within the bound."""
-        self.optimiser.step()
-        if bound is not None:
-            with torch.no_grad():
-                for delta in self.deltas:
-                    delta.clamp_(-bound, bound)
-
-    def drop(self, ended: set[int]) -> None:
-        """Take finished groups out, once they are many enough to be worth the copying of the others."""
-        if len(ended) * 4 < len(self.groups):
-            return
-        keep = [n for n in range(len(self.groups)) if n not in ended]
-        self.groups = [self.groups[n] for n in keep]
-        self.losses = [self.losses[n] for n in keep]
-        self.batch = self.batch.select(self.lm, keep)
-        states = [self.optimiser.state[delta] for delta in self.deltas]
-        old, self.deltas = self.deltas, []
-        for delta in old:
-            smaller = delta.detach()[keep].requires_grad_()
-            assert delta.grad is not None
-            smaller.grad = delta.grad[keep]
-            self.deltas.append(smaller)
-        self.optimiser = torch.optim.Adam(self.deltas, lr=self.lr, fused=True)
-        for delta, state in zip(self.deltas, states, strict=True):
-            rows_of_state = {k: v[keep] if v.ndim == 3 else v for k, v in state.items()}
-            if rows_of_state:
-                self.optimiser.state[delta] = rows_of_state

@@ -8,7 +8,8 @@ from typing import ClassVar
 import torch
 from pydantic import Field
 
-from evaluation.editors.fine_tuning.ft import DeltaTraining, TrainedLayers, TrainingBatch
+from evaluation.editors.fine_tuning.delta_training import DeltaTraining, TrainingBatch
+from evaluation.editors.fine_tuning.ft import TrainedLayers
 from evaluation.editors.fine_tuning.ft_m import MaskedFineTuning
 from evaluation.edits.edit import Edit
 from evaluation.models.processor.tiled_weights import tiled_products

@@ -222,7 +222,7 @@ class ResidualEditor(StabilisedEditor):
 
     @contextmanager
     def _lower_blocks_kept(self) -> Iterator[None]:
-        """Readings in the block start at the first edited layer; on a CPU, whose memory holds what is read there."""
+        """Readings in the block start at the layer that is written; on a CPU, whose memory holds what is read there."""
         first = self.params.layers[0]
         self._below = LowerBlocks(first) if first and self.lm.device.type == "cpu" else None
         try:
@@ -240,6 +240,8 @@ class ResidualEditor(StabilisedEditor):
         edits: list[list[WeightDelta]] = [[] for _ in groups]
         notes, written_at = _Notes(len(groups)), dict[int, Tensor]()
         for i, layer in enumerate(p.layers):
+            if self._below is not None:
+                self._below.raise_to(layer)
             layer_keys = self._keys(layer, facts, contexts, edits).reshape(shape)
             missing = (target - self._states(facts, edits)).reshape(shape)
             columns = closed_form.columns(

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from evaluation.editors.baselines import boost
-from evaluation.editors.fine_tuning import adapter_training, ft
+from evaluation.editors.fine_tuning import adapter_training, delta_training
 from evaluation.editors.locate_edit.parts import keys, value_search
 from evaluation.edits import per_row
 from evaluation.engines.base import Job
@@ -89,7 +89,7 @@ FAULTS = {
         "rome",
     ),
     "changes in training on the CPU": Fault(
-        ft.DeltaTraining, "__init__", "torch.zeros(shape, device=lm.device,", "torch.zeros(shape,", "ft"
+        delta_training.DeltaTraining, "__init__", "torch.zeros(shape, device=lm.device)", "torch.zeros(shape)", "ft"
     ),
 }
 

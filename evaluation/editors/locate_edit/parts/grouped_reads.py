@@ -23,21 +23,32 @@ from evaluation.models.tokenization import TokenPosition
 
 
 class LowerBlocks:
-    """What a block reads in rows that were read before: nothing below it changes, so those blocks run once a row.
+    """What a block reads in rows that were read before: what stands below it is run once a row.
+
+    Edits below the block are finished. As more of them are, the block is a later one (``raise_to``), and rows go on
+    from where they were.
 
     Args:
-        layer: The block, from 0; edits and the modules that are read stand there or above.
+        layer: The block, from 0; modules that are read, and edits in the making, stand there or above.
     """
 
     def __init__(self, layer: int) -> None:
         self.layer = layer
-        self._read: dict[tuple[tuple[int, ...], ...], LayerInput] = {}
+        self._read: dict[tuple[tuple[tuple[int, ...], int], ...], LayerInput] = {}
 
-    def resumed(self, lm: LM, rows: Sequence[tuple[int, ...]], ids: Tensor, mask: Tensor) -> LayerInput:
-        """Where a pass over the rows is to start; ids and mask are theirs, padded."""
-        key = tuple(rows)
-        if key not in self._read:
-            self._read[key] = run_until(lm, self.layer, ids, mask)
+    def raise_to(self, layer: int) -> None:
+        """Have passes start at a later block: no edit below it will change any more."""
+        self.layer = max(self.layer, layer)
+
+    def resumed(
+        self, lm: LM, rows: Sequence[tuple[int, ...]], groups: Sequence[int], ids: Tensor, mask: Tensor
+    ) -> LayerInput:
+        """Where a pass over rows is to start, under the edits of their groups; ids and mask are theirs, padded."""
+        key = tuple(zip(rows, groups, strict=True))
+        known = self._read.get(key)
+        if known is None or known.layer < self.layer:
+            with nullcontext() if known is None else resume_at(lm, known):
+                self._read[key] = run_until(lm, self.layer, ids, mask)
         return self._read[key]
 
 
@@ -68,9 +79,11 @@ def read_at(
     def run(batch: list[tuple[TokenPosition, int]]) -> list[Tensor]:
         rows = [p.ids[: p.last + 1] for p, _ in batch]
         ids, mask = lm.pad(rows)
-        start = nullcontext() if below is None else resume_at(lm, below.resumed(lm, rows, ids, mask))
-        with _apply_edits(lm, many, edits, [group for _, group in batch]), start, capture(module) as seen:
-            lm.run_to(module, ids, mask)
+        own = [group for _, group in batch]
+        with _apply_edits(lm, many, edits, own):
+            start = nullcontext() if below is None else resume_at(lm, below.resumed(lm, rows, own, ids, mask))
+            with start, capture(module) as seen:
+                lm.run_to(module, ids, mask)
         states: Tensor = getattr(seen, what)
         return list(states[range(len(batch)), [p.last for p, _ in batch]].float())
 

@@ -84,8 +84,29 @@ def test_blocks_below_the_edits_run_once(kind: str, tokens: int, monkeypatch: py
         whole = len(runs)
         got = read_at(lm, module, label, PROMPTS, groups, edits, below=below)  # type: ignore[arg-type]
         assert torch.allclose(got, want, atol=1e-5)
-        assert (len(runs) == whole) is (label == "output"), "the second reading begins where the first one kept it"
         runs.clear()
+        read_at(lm, module, label, PROMPTS, groups, edits, below=below)  # type: ignore[arg-type]
+        assert whole and not runs, "the next reading begins where this one was kept"
+
+
+@pytest.mark.parametrize("kind", ["llama", "gpt2"])
+def test_what_is_finished_is_run_once_though_equal_rows_have_other_edits(kind: str) -> None:
+    """Layer after layer, as a method writes them; the same prompt stands in two groups."""
+    lm, prompts, below = make(kind), [PROMPTS[0], PROMPTS[0], PROMPTS[1]], LowerBlocks(0)
+    written = [[delta for delta in changes(lm)[n] if delta.weight != lm.layout.weight(2)] for n in (1, 3, 4)]
+    edits: list[list[Delta]] = [[] for _ in written]
+    runs: list[int] = []
+    for layer in range(3):
+        below.raise_to(layer)
+        handle = lm.projection(0).register_forward_hook(lambda *_: runs.append(1))
+        got = read_at(lm, lm.projection(layer), "input", prompts, [0, 1, 2], edits, below=below)
+        handle.remove()
+        want = read_at(lm, lm.projection(layer), "input", prompts, [0, 1, 2], edits)
+        assert torch.allclose(got, want, atol=1e-4)
+        for deltas, whole in zip(edits, written, strict=True):
+            deltas += [delta for delta in whole if delta.weight == lm.layout.weight(layer)]
+    assert len(runs) == 2, "block 0 runs for its own reading, and once with its edits for the others"
+    assert not torch.allclose(got[0], got[1], atol=1e-3), "edits differ"
 
 
 def test_what_stands_after_the_mark_is_not_read() -> None:
