@@ -31,13 +31,13 @@ def twin(
     lm: LM, layers: Sequence[int], batches: Sequence[Sequence[Fact]], *, lr: float, bound: float | None
 ) -> list[Tensor]:
     """One update a batch of PyTorch's Adam on one change of each weight, each text in a pass of its own."""
-    deltas = [torch.zeros(lm.layout.width, lm.layout.inner, requires_grad=True) for _ in layers]
+    deltas = [torch.zeros(lm.layout.width, lm.layout.inner, device=lm.device, requires_grad=True) for _ in layers]
     optimiser = torch.optim.Adam(deltas, lr=lr, fused=False)
     for facts in batches:
-        loss = torch.zeros(())
+        loss = torch.zeros((), device=lm.device)
         for fact in facts:
             text = lm.encode(fact.fact_prompt, fact.new_object.text)
-            ids = torch.tensor([text.ids[: text.first]])
+            ids = torch.tensor([text.ids[: text.first]], device=lm.device)
             with torch.enable_grad(), ExitStack() as hooks:
                 for layer, delta in zip(layers, deltas, strict=True):
                     hooks.enter_context(replace_output(lm.projection(layer), adding(delta)))
