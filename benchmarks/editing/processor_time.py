@@ -64,27 +64,48 @@ def operations(run: Callable[[], Any]) -> float:
     return float(counter.get_total_flops()) / 1e9
 
 
-def floor_seconds(run: Callable[[], Any]) -> float | None:
-    """Processor seconds of a call's products by tiles alone; None where this machine has none."""
-    products: list[tuple[tiles.Tiles, tuple[int, ...], tuple[Any, ...], bool]] = []
-    own = tiles.Tiles.product
+def floor_seconds(run: Callable[[], Any], *, attention: bool = False) -> float | None:
+    """Processor seconds of a call's products by tiles alone; None where this machine has none.
 
-    def note(
-        own_tiles: Any, states: torch.Tensor, weight: Any, bias: Any = None, *, back: bool = False
-    ) -> torch.Tensor:
-        products.append((own_tiles, tuple(states.shape), (weight, bias), back))
+    Args:
+        run: The call.
+        attention: Count PyTorch's own attention as well: that of long rows, and of short ones without a mask.
+    """
+    replays: list[Callable[[], Any]] = []
+    drawn: dict[tuple[int, ...], torch.Tensor] = {}
+    own, attend = tiles.Tiles.product, torch.nn.functional.scaled_dot_product_attention
+
+    def draw(shape: torch.Size) -> torch.Tensor:
+        if tuple(shape) not in drawn:
+            drawn[tuple(shape)] = torch.randn(shape)
+        return drawn[tuple(shape)]
+
+    def note(own_tiles: Any, states: torch.Tensor, weight: Any, bias: Any = None, *, back: bool = False) -> Any:
+        shape = states.shape
+        replays.append(lambda: own_tiles.product(draw(shape), weight, bias, back=back))
         return own(own_tiles, states, weight, bias, back=back)
 
-    with patch.object(tiles.Tiles, "product", note):
+    def note_attention(query: Any, key: Any, value: Any, **more: Any) -> Any:
+        shapes = (query.shape, key.shape, value.shape)
+        if attention:
+            replays.append(lambda: attend(*map(draw, shapes), **more))
+        return attend(query, key, value, **more)
+
+    functional = torch.nn.functional
+    with (
+        patch.object(tiles.Tiles, "product", note),
+        patch.object(functional, "scaled_dot_product_attention", note_attention),
+    ):
         run()
-    states = {shape: torch.randn(shape) for _, shape, _, _ in products}
+    for replay in replays[:1]:
+        replay()
 
-    def replay() -> None:
+    def again() -> None:
         with torch.no_grad():
-            for own_tiles, shape, matrices, back in products:
-                own_tiles.product(states[shape], *matrices, back=back)
+            for replay in replays:
+                replay()
 
-    return seconds(replay) if products else None
+    return seconds(again) if replays else None
 
 
 def spread(values: Sequence[float]) -> dict[str, float]:
@@ -163,7 +184,7 @@ def method(
             seconds_by_way[key].append(value)
         print(f"{name} {n}: {slow:.2f} {alone:.2f} {group:.2f}", file=sys.stderr, flush=True)
     fact, steps = wanted[2], both.params.steps
-    floors = {"alone": [fact], "group": wanted}
+    floors = {"alone": [[one] for one in some], "group": [wanted]}
     out = {
         "facts": which,
         "rounds": rounds,
@@ -172,9 +193,9 @@ def method(
         "ratio_alone": spread(seconds_by_way["ratio_alone"]),
         "ratio_group": spread(seconds_by_way["ratio_group"]),
         "floor_seconds_an_edit": {
-            key: floor and round(floor / len(some), 3)
-            for key, some in floors.items()
-            for floor in [floor_seconds(partial(both.editor.edit_each, some))]
+            key: round(sum(floor or 0.0 for floor in by_call) / sum(map(len, calls)), 3)
+            for key, calls in floors.items()
+            for by_call in [[floor_seconds(partial(both.editor.edit_each, edited)) for edited in calls]]
         },
     }
     if not count:
@@ -221,13 +242,14 @@ def scripts(lm: LM, cache: Cache, rounds: int, *, count: bool = True) -> dict[st
         for key, value in zip(seconds_by_way, (slow, fast, slow * mean_width / width(n) / fast), strict=True):
             seconds_by_way[key].append(value)
         print(f"scripts {n}: {slow:.2f} {fast:.2f}", file=sys.stderr, flush=True)
-    floor = floor_seconds(ours)
+    floor, floor_attention = floor_seconds(ours), floor_seconds(ours, attention=True)
     out = {
         "cases": len(cases),
         "rounds": rounds,
         "processor_seconds_a_case": {key: spread(seconds_by_way[key]) for key in ("plain", "group")},
         "ratio_group": spread(seconds_by_way["ratio_group"]),
         "floor_seconds_a_case": floor and round(floor / len(cases), 3),
+        "floor_with_attention_seconds_a_case": floor_attention and round(floor_attention / len(cases), 3),
     }
     if not count:
         return out
