@@ -20,7 +20,6 @@ from torch.nn.functional import linear, silu
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from evaluation.models.processor.fused_steps import (
-    Attended,
     attend,
     bare,
     is_ours,
@@ -258,7 +257,7 @@ class _AttentionSlope(torch.autograd.Function):
         rows, places, _ = states.shape
         query_map, key_map, value_map, out_map = ctx.maps
         joined = out_map.slope(slopes[0]).view(rows, places, -1, ctx.half.size).transpose(1, 2)
-        of_query, of_key, of_value = slopes_of_attention(joined, Attended(joined, kept), ctx.half.scale)
+        of_query, of_key, of_value = slopes_of_attention(joined, kept, ctx.half.scale)
         of_key, of_value = of_key[:, :, -places:], of_value[:, :, -places:]
         read = query_map.slope(_turned_back(of_query, cos, sin))
         read.add_(key_map.slope(_turned_back(of_key, cos, sin)))

@@ -201,9 +201,9 @@ def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor, scale: float
     return Attended(torch.bmm(shares, value).view(*heads, -1), (query, key, value, shares))
 
 
-def slopes_of_attention(slope: Tensor, attended: Attended, scale: float) -> tuple[Tensor, Tensor, Tensor]:
-    """Slopes with respect to queries, keys and values, each shaped as in ``attend``, from that of the out."""
-    query, key, value, shares = attended.kept
+def slopes_of_attention(slope: Tensor, kept: Sequence[Tensor], scale: float) -> tuple[Tensor, Tensor, Tensor]:
+    """Slopes of queries, keys and values, each shaped as in ``attend``, from that of the out and what it kept."""
+    query, key, value, shares = kept
     rows, heads = slope.shape[:2]
     slope = slope.reshape(len(shares), -1, value.shape[-1])
     of_value = torch.bmm(shares.transpose(1, 2), slope).view(rows, -1, *value.shape[1:])
@@ -226,7 +226,7 @@ class _Attention(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *slopes: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor | None, None, None]:
-        of = slopes_of_attention(slopes[0], Attended(slopes[0], ctx.saved_tensors), ctx.scale)
+        of = slopes_of_attention(slopes[0], ctx.saved_tensors, ctx.scale)
         return *of, None, None
 
 

@@ -17,12 +17,12 @@ from evaluation.models.processor import fused_blocks as blocks
 from evaluation.models.processor import fused_steps as steps
 from evaluation.models.processor.fused_blocks import FusedBlock
 from evaluation.models.processor.tiled_weights import has_tiles, tiled_products
+from tests.support.evaluation.sloped_pass import ROWS, pass_of
 from tests.support.tiny import CONFIGS, make
 
 pytestmark = pytest.mark.skipif(not has_tiles(), reason="no products by tiles on this machine")
 
 USUAL = ("llama", "qwen2", "mistral")
-ROWS = [(5, 6, 7, 8, 9, 10), (11, 12, 13)]
 
 
 @pytest.fixture
@@ -51,21 +51,6 @@ def used(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(blocks, "_is_usual", try_unseen)
     return names
-
-
-def pass_of(lm: LM, rows: list[tuple[int, ...]] | None = None) -> tuple[Tensor, Tensor]:
-    """Logits of a padded pass, and the slope of a number made of them with respect to what the blocks read."""
-    ids, mask = lm.pad(rows or ROWS)
-    states = torch.linspace(-1, 1, ids.numel() * lm.layout.width).reshape(*ids.shape, -1).requires_grad_()
-    base: Any = lm.module(lm.layout.base)
-    taken = base.get_input_embeddings().register_forward_hook(lambda *_: states)
-    try:
-        with torch.enable_grad():
-            out: Tensor = lm.model(input_ids=ids, attention_mask=mask).logits[mask.bool()]
-            (slope,) = torch.autograd.grad(out.square().mean(), states)
-    finally:
-        taken.remove()
-    return out.detach(), slope
 
 
 def close(got: Tensor, want: Tensor) -> bool:

@@ -12,9 +12,9 @@ from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
-from evaluation.models.language_model import LM
 from evaluation.models.processor import fused_steps as steps
 from evaluation.models.processor.fused_steps import fused_steps
+from tests.support.evaluation.sloped_pass import pass_of
 from tests.support.tiny import CONFIGS, make
 
 GATED = ("llama", "qwen2", "mistral")
@@ -33,21 +33,6 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 
         monkeypatch.setattr(function, "forward", staticmethod(note))
     yield used
-
-
-def pass_of(lm: LM) -> tuple[Tensor, Tensor]:
-    """Logits of a padded pass, and the slope of a number made of them with respect to what the blocks read."""
-    ids, mask = lm.pad([(5, 6, 7, 8, 9, 10), (11, 12, 13)])
-    states = torch.linspace(-1, 1, ids.numel() * lm.layout.width).reshape(*ids.shape, -1).requires_grad_()
-    base: Any = lm.module(lm.layout.base)
-    taken = base.get_input_embeddings().register_forward_hook(lambda *_: states)
-    try:
-        with torch.enable_grad():
-            out: Tensor = lm.model(input_ids=ids, attention_mask=mask).logits[mask.bool()]
-            (slope,) = torch.autograd.grad(out.square().mean(), states)
-    finally:
-        taken.remove()
-    return out.detach(), slope
 
 
 @pytest.mark.parametrize("kind", CONFIGS)
