@@ -97,6 +97,7 @@ def floor_seconds(run: Callable[[], Any], *, attention: bool = False) -> float |
         patch.object(functional, "scaled_dot_product_attention", note_attention),
     ):
         run()
+
     def again() -> None:
         with torch.no_grad():
             for replay in replays:
