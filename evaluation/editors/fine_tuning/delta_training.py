@@ -21,6 +21,7 @@ from evaluation.inference.partial_forward import LayerInput, resume_at, run_unti
 from evaluation.inference.passes import last_mlp, logits_at, only_at
 from evaluation.models.hooks import capture, replace_output
 from evaluation.models.language_model import LM
+from evaluation.models.processor.upper_pass import UpperPass
 from schemas.facts import Fact
 
 BETAS, EPS = (0.9, 0.999), 1e-8
@@ -66,25 +67,33 @@ class TrainingBatch(NamedTuple):
             layer_input, keys = run(layer), None
         return cls(len(groups[0]), texts, rows, places, [t.target for t in coded], layer_input, keys)
 
-    def losses(self, lm: LM) -> Tensor:
+    @property
+    def reads(self) -> tuple[list[int], list[int]]:
+        """Rows and places where logits are read, text after text."""
+        begins = [(*self.rows.begins[n], place) for n, own in enumerate(self.places) for place in own]
+        return [row for row, _, _ in begins], [begin + place for _, begin, place in begins]
+
+    def logits(self, lm: LM) -> Tensor:
+        """Logits after the places that are read, [places, vocabulary]."""
+        rows, places = self.reads
+        with only_at(last_mlp(lm), rows, places):
+            return logits_at(lm, self.rows.ids, self.rows.mask, rows, places, depths=self.rows.depths)
+
+    def losses(self, logits: Tensor) -> Tensor:
         """Mean negative log-probability of every group's new objects, [groups]: the mean over its texts' means."""
-        reads: list[tuple[int, int]] = []
+        read = 0
         owners: list[int] = []  # for every goal: its read, token, group, and part of the group's mean
         goals: list[int] = []
         groups: list[int] = []
         shares: list[float] = []
         for n, (own_places, wanted) in enumerate(zip(self.places, self.goals, strict=True)):
-            row, begin = self.rows.begins[n]
-            owners += [len(reads) + min(i, len(own_places) - 1) for i in range(len(wanted))]
-            reads += [(row, begin + place) for place in own_places]
+            owners += [read + min(i, len(own_places) - 1) for i in range(len(wanted))]
+            read += len(own_places)
             goals += wanted
             groups += [n // self.size] * len(wanted)
             shares += [1 / (len(wanted) * self.size)] * len(wanted)
-        rows, places = [row for row, _ in reads], [place for _, place in reads]
-        with only_at(last_mlp(lm), rows, places):
-            logits = logits_at(lm, self.rows.ids, self.rows.mask, rows, places, depths=self.rows.depths)
-        index = torch.tensor([owners, goals, groups], device=lm.device)
-        picked = logits.log_softmax(-1)[index[0], index[1]] * torch.tensor(shares, device=lm.device)
+        index = torch.tensor([owners, goals, groups], device=logits.device)
+        picked = logits.log_softmax(-1)[index[0], index[1]] * torch.tensor(shares, device=logits.device)
         return -logits.new_zeros(len(self.texts) // self.size).index_add(0, index[2], picked)
 
     def select(self, lm: LM, groups: list[int]) -> TrainingBatch:
@@ -115,6 +124,7 @@ class DeltaTraining:
         self._added: tuple[TrainingBatch, Tensor] | None = None  # what changes add, and in which batch
         self._room: Tensor | None = None
         self._updates = torch.zeros((), device=lm.device)
+        self._upper: tuple[TrainingBatch, UpperPass] | None = None  # how the model runs the batch above the layer
 
     def changes(self, n: int) -> list[Tensor]:
         """A group's changes by layer."""
@@ -127,17 +137,31 @@ class DeltaTraining:
             if batch.keys is not None:
                 leaves = [self._added_in(batch).requires_grad_()]
                 added = leaves[0].reshape(*batch.keys.shape[:2], -1)
-                hidden = batch.layer_input.hidden + batch.rows.by_row(added)
-                hooks.enter_context(resume_at(lm, batch.layer_input, hidden))
+                logits = self._logits(batch.layer_input.hidden + batch.rows.by_row(added))
             else:
                 leaves = [delta.detach().requires_grad_() for delta in self.deltas]
                 hooks.enter_context(resume_at(lm, batch.layer_input))
                 for layer, leaf in zip(self.edited_layers, leaves, strict=True):
                     hooks.enter_context(replace_output(lm.projection(layer), self._adding(leaf)))
-            losses = batch.losses(lm)
+                logits = batch.logits(lm)
+            losses = batch.losses(logits)
             self._slopes = [slope.contiguous() for slope in torch.autograd.grad(losses.sum(), leaves)]
         self.losses = losses.tolist()
         return self.losses
+
+    def _logits(self, hidden: Tensor) -> Tensor:
+        """Logits of the batch where it starts above the trained layer, from hidden states that the changes moved."""
+        lm, batch = self.lm, self.batch
+        if self._upper is not None and self._upper[0] is batch:
+            rows, places = (torch.tensor(some, device=hidden.device) for some in batch.reads)
+            logits = self._upper[1].logits(hidden, rows, places)
+            if logits is not None:
+                return logits
+        upper = UpperPass(lm, batch.layer_input.layer)
+        with upper.record(), resume_at(lm, batch.layer_input, hidden):
+            logits = batch.logits(lm)
+        self._upper = (batch, upper)
+        return logits
 
     def _grouped(self, keys: Tensor) -> Tensor:
         """Keys of every text, [texts, longest text, in], as [groups, places, in]."""

@@ -118,13 +118,21 @@ class FusedBlock:
 
     def __call__(self, hidden_states: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         """As the block's own forward."""
-        if args or hidden_states.dtype != torch.float32 or not KNOWN.issuperset(kwargs) or self._block.training:
+        if args or not self.takes(hidden_states, kwargs):
             return self._own(hidden_states, *args, **kwargs)  # type: ignore[no-any-return]
-        middle = self.attention.taken(hidden_states, kwargs)
-        if middle is None:
-            block = self._block
-            middle = hidden_states + block.self_attn(hidden_states=block.input_layernorm(hidden_states), **kwargs)[0]
-        return self.mlp.taken(middle)
+        return self.mlp.taken(self.attended(hidden_states, kwargs))
+
+    def takes(self, states: Tensor, more: dict[str, Any]) -> bool:
+        """Whether states with these arguments may go by halves."""
+        return states.dtype == torch.float32 and KNOWN.issuperset(more) and not self._block.training
+
+    def attended(self, states: Tensor, more: dict[str, Any]) -> Tensor:
+        """States between the halves, [rows, positions, width]."""
+        middle = self.attention.taken(states, more)
+        if middle is not None:
+            return middle
+        block = self._block
+        return states + block.self_attn(hidden_states=block.input_layernorm(states), **more)[0]  # type: ignore[no-any-return]
 
 
 class _Half:

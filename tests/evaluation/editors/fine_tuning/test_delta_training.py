@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 
 import pytest
 import torch
@@ -13,6 +13,7 @@ from evaluation.editors.fine_tuning.delta_training import DeltaTraining, Trainin
 from evaluation.inference.passes import logits_at
 from evaluation.models.hooks import replace_output
 from evaluation.models.language_model import LM
+from evaluation.models.processor.tiled_weights import can_tile, tiled_products
 from schemas.facts import Fact, Object
 from tests.support.editors.edit_requests import NORWAY, PERU
 from tests.support.tiny import make
@@ -53,17 +54,24 @@ def twin(
     return [delta.detach() for delta in deltas]
 
 
+@pytest.mark.parametrize("tiled", [False, True])
 @pytest.mark.parametrize("bound", [None, 0.012])
-@pytest.mark.parametrize("layers", [(1,), (2,), (0, 2)])
-def test_changes_are_those_of_adam_alone_though_one_leaves(layers: tuple[int, ...], bound: float | None) -> None:
+@pytest.mark.parametrize("layers", [(0,), (1,), (2,), (0, 2)])
+def test_changes_are_those_of_adam_alone_though_one_leaves(
+    layers: tuple[int, ...], bound: float | None, tiled: bool
+) -> None:
     lm = make("llama")
-    training = DeltaTraining(lm, TrainingBatch.read(lm, [[f] for f in FACTS], layers), layers, lr=5e-3)
-    assert (training.batch.keys is not None) == (layers == (1,))
-    for step in range(4):
-        training.evaluate()
-        if step == 2:
-            training.drop({1})
-        training.update(bound)
+    upper: list[bool] = []
+    with tiled_products(lm) if tiled else nullcontext():
+        training = DeltaTraining(lm, TrainingBatch.read(lm, [[f] for f in FACTS], layers), layers, lr=5e-3)
+        assert (training.batch.keys is not None) == (len(layers) == 1 and layers != (2,))
+        for step in range(4):
+            training.evaluate()
+            upper.append(training._upper is not None and training._upper[1].is_known)
+            if step == 2:
+                training.drop({1})
+            training.update(bound)
+    assert upper == [tiled and can_tile(lm) and len(layers) == 1 and layers != (2,)] * 4
     assert training.groups == [0, 2] and len(training.losses) == 2
     for n, fact in enumerate([PERU, NORWAY]):
         want = twin(lm, layers, [[fact]] * 4, lr=5e-3, bound=bound)

@@ -31,7 +31,8 @@ def frozen(module: nn.Module) -> nn.Module:
 def test_both_directions_equal_the_own_product(make_map: Callable[[], nn.Module], kept: bool) -> None:
     module: Any = frozen(make_map())
     tiles = Tiles(turned=isinstance(module, Conv1D), kept=kept)
-    for states in (torch.randn(9, 24), torch.randn(2, 5, 24), torch.randn(5, 3, 24).transpose(0, 1)):
+    shapes = [(9, 24), (2, 5, 24), (1, 24), (2, 1, 24), (1, 3, 24)]
+    for states in (*map(torch.randn, shapes), torch.randn(5, 3, 24).transpose(0, 1), torch.randn(24, 2).T):
         got = tiles.product(states, module.weight, module.bias)
         assert got.shape == (*states.shape[:-1], 40) and torch.allclose(got, module(states.contiguous()), atol=1e-4)
         slopes = torch.randn(*states.shape[:-1], 40)

@@ -1,0 +1,94 @@
+"""Passes of the same rows through a model's upper blocks, without the model's own forward around them.
+
+A training step runs the rows that the step before ran, through the blocks above the trained layer. One pass of the
+model's own shows what it gives these blocks (masks, turns of positions) and that a norm and the head follow. From then
+on a pass calls the blocks alone; the last MLP, the norm and the head run only at the places that are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from torch import Tensor, nn
+
+from evaluation.models.hooks import first_tensor
+from evaluation.models.processor.fused_blocks import FusedBlock
+
+if TYPE_CHECKING:
+    from evaluation.models.language_model import LM
+
+
+class UpperPass:
+    """The blocks from a layer on, as one pass of the model ran them.
+
+    Args:
+        lm: The model.
+        layer: The first of the blocks, counted from 0.
+    """
+
+    def __init__(self, lm: LM, layer: int) -> None:
+        self._blocks: list[Any] = [lm.block(n) for n in range(layer, lm.layout.depth)]
+        self._head: Any = lm.module(lm.layout.head) if lm.layout.plain_head else None
+        self._base: Any = lm.module(lm.layout.base)
+        self._norm: Any = getattr(self._base, "norm", None)
+        self._given: dict[nn.Module, dict[str, Any]] = {}
+        self._after: list[Tensor] = []  # what the last block gave; what the norm read and gave; what the model gave
+
+    @contextmanager
+    def record(self) -> Iterator[None]:
+        """Note how the model's own pass in the block goes."""
+        if self._head is None or not isinstance(self._norm, nn.Module) or not self._halves():
+            yield
+            return
+        hooks = [block.register_forward_pre_hook(self._note_given, with_kwargs=True) for block in self._blocks]
+        hooks.append(self._blocks[-1].register_forward_hook(lambda *a: self._after.append(first_tensor(a[2]))))
+        hooks.append(self._norm.register_forward_hook(lambda *a: self._after.extend((a[1][0], a[2]))))
+        hooks.append(self._base.register_forward_hook(lambda *a: self._after.append(a[2].last_hidden_state)))
+        try:
+            yield
+        finally:
+            for hook in hooks:
+                hook.remove()
+
+    def _note_given(self, block: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self._given[block] = {name: value for name, value in kwargs.items() if name != "hidden_states"}
+        if len(args) > 1:
+            self._given[block]["*"] = args[1:]  # no argument that a half knows
+
+    def _halves(self) -> list[FusedBlock]:
+        """The blocks' forwards in two halves; none where one of them goes another way."""
+        forwards = [block.__dict__.get("forward") for block in self._blocks]
+        return forwards if all(type(one) is FusedBlock for one in forwards) else []
+
+    @property
+    def is_known(self) -> bool:
+        """Whether a pass was seen, and nothing but a norm stands between the last block and the head."""
+        if len(self._given) != len(self._blocks) or len(self._after) != 4:
+            return False
+        of_block, read, gave, last = self._after
+        return read is of_block and last is gave
+
+    def logits(self, hidden: Tensor, rows: Tensor, places: Tensor) -> Tensor | None:
+        """Logits after some places, float32 [places, vocabulary]; None where the model's own pass must be run.
+
+        Args:
+            hidden: What the first block reads, [rows, positions, width], of the shape that was recorded.
+            rows: Row of each wanted place.
+            places: Position in that row.
+        """
+        halves = self._halves()
+        if not halves or not self.is_known:
+            return None
+        last, by_halves = self._blocks[-1], halves[-1]
+        given = self._given[last]
+        if last._forward_hooks or last._forward_pre_hooks or not by_halves.takes(hidden, given):
+            return None
+        if not by_halves.mlp.is_free(hidden):
+            return None
+        for block in self._blocks[:-1]:
+            hidden = block(hidden, **self._given[block])
+        read = by_halves.mlp.taken(by_halves.attended(hidden, given)[rows, places])
+        logits: Tensor = self._head(self._norm(read))
+        return logits.float()
