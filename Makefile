@@ -20,6 +20,9 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 OUT ?= demo
 AUTHOR ?= embedded
 
+# Python keeps what it has compiled, whatever the environment says: hundreds of processes start in the tests.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: demo demo-events demo-documents test test-slow check lint types imports format coverage bench docs wheel build label-studio setup clean
 .DEFAULT_GOAL := check
 
@@ -47,7 +50,8 @@ test: $(READY)
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 4 --dist loadfile --durations=10 -m "not slow and not gpu and not api"
 
 test-slow: $(READY)
-	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder --durations=40 -m "slow and not gpu and not api"
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder --durations=40 -m "slow and not gpu and not api" \
+	  $$(grep -rl --include="*.py" mark.slow tests)
 
 lint: $(READY)
 	@$(BIN)/ruff check .

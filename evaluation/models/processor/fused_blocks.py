@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -29,7 +30,7 @@ from evaluation.models.processor.fused_steps import (
     slopes_of_attention,
     slopes_of_norm,
 )
-from evaluation.models.processor.tiles import MapByTiles
+from evaluation.models.processor.tiles import JointMap, MapByTiles
 
 if TYPE_CHECKING:
     from evaluation.models.language_model import LM
@@ -69,11 +70,13 @@ def _fits(block: nn.Module) -> bool:
 class _OwnMap:
     """A linear map by its own weight, to try a formula with."""
 
+    kept = False
+
     def __init__(self, module: Any) -> None:
-        self._module = module
+        self.module = module
 
     def product(self, states: Tensor) -> Tensor:
-        return linear(states, self._module.weight, self._module.bias)
+        return linear(states, self.module.weight, self.module.bias)
 
 
 @torch.no_grad()
@@ -141,17 +144,25 @@ class _Half:
     def __init__(self, norm: Any, inner: Any, names: tuple[str, ...], take: Callable[[Any], Any] | None) -> None:
         self.norm, self.inner = norm, inner
         self._linear = [getattr(inner, name) for name in names]
-        self._take = take
         self._hung = [(m._forward_hooks, m._forward_pre_hooks) for m in (norm, inner, *self._linear)]
-        self.maps: list[Any] = [take(one) for one in self._linear] if take else []
+        self._maps: list[Any] = []
+        if take:
+            self._join([take(one) for one in self._linear])
+
+    def _join(self, maps: list[Any]) -> None:
+        """Those of the normed states become one."""
+        self._maps, self.joint, self.last = maps, JointMap(maps[:-1]), maps[-1]
 
     def is_free(self, states: Tensor) -> bool:
         """Whether the half may run as one function: nothing hangs on it, and its maps multiply by tiles."""
         if any(hooks or pre for hooks, pre in self._hung) or not is_ours(self.norm) or self.norm.weight.requires_grad:
             return False
         maps = [one.__dict__.get("forward") for one in self._linear]
-        self.maps = maps
-        return all(type(one) is MapByTiles and one.can_multiply(states) for one in maps)
+        if not all(type(one) is MapByTiles and one.can_multiply(states) for one in maps):
+            return False
+        if not all(new is old for new, old in zip_longest(maps, self._maps)):
+            self._join(maps)
+        return True
 
 
 class AttentionHalf(_Half):
@@ -160,6 +171,8 @@ class AttentionHalf(_Half):
     def __init__(self, norm: Any, inner: Any, take: Callable[[Any], Any] | None) -> None:
         super().__init__(norm, inner, ("q_proj", "k_proj", "v_proj", "o_proj"), take)
         self.size, self.scale, self.layer = inner.head_dim, inner.scaling, getattr(inner, "layer_idx", 0)
+        queries, keys, *_ = (one.out_features // self.size for one in self._linear)
+        self.heads, self.turning = queries, queries + keys
 
     def taken(self, states: Tensor, more: dict[str, Any]) -> Tensor | None:
         """States after the half, [rows, positions, width]; None where it must go its own way."""
@@ -182,8 +195,9 @@ class AttentionHalf(_Half):
         """Queries, keys and values, [rows, heads, positions, size], and the norm's scale."""
         rows, places, _ = states.shape
         read, scale = normed(states, self.norm.weight, self.norm)
-        query, key, value = (m.product(read).view(rows, places, -1, self.size).transpose(1, 2) for m in self.maps[:3])
-        query, key = _turned(query, cos, sin), _turned(key, cos, sin)
+        by_head = self.joint.product(read).view(rows, places, -1, self.size).transpose(1, 2)
+        turned, value = _turned(by_head[:, : self.turning], cos, sin), by_head[:, self.turning :]
+        query, key = turned[:, : self.heads], turned[:, self.heads :]
         if past is not None:
             key, value = past.update(key, value, self.layer)
         return query, key, value, scale
@@ -196,7 +210,7 @@ class AttentionHalf(_Half):
         else:
             own = ALL_ATTENTION_FUNCTIONS["sdpa"]
             out = own(self.inner, query, key, value, mask, dropout=0.0, scaling=self.scale)[0]
-        moved: Tensor = self.maps[3].product(out.reshape(*states.shape[:2], -1))
+        moved: Tensor = self.last.product(out.reshape(*states.shape[:2], -1))
         return moved.add_(states)
 
 
@@ -216,9 +230,8 @@ class MlpHalf(_Half):
 
     def run(self, states: Tensor) -> Tensor:
         """The half without a slope."""
-        read, _ = normed(states, self.norm.weight, self.norm)
-        gate, up, down = self.maps
-        moved: Tensor = down.product(silu(gate.product(read), inplace=True).mul_(up.product(read)))
+        gate, up = self.joint.product(normed(states, self.norm.weight, self.norm)[0]).chunk(2, -1)
+        moved: Tensor = self.last.product(silu(gate).mul_(up))
         return moved.add_(states)
 
 
@@ -228,21 +241,22 @@ class _MlpSlope(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, states: Tensor, half: MlpHalf) -> Tensor:
         read, scale = normed(states, half.norm.weight, half.norm)
-        gate, up = half.maps[0].product(read), half.maps[1].product(read)
-        ctx.save_for_backward(states, scale, gate, up)
-        ctx.maps, ctx.weight = half.maps, half.norm.weight
-        moved: Tensor = half.maps[2].product(silu(gate).mul_(up))
+        both = half.joint.product(read)
+        ctx.save_for_backward(states, scale, both)
+        ctx.joint, ctx.last, ctx.weight = half.joint, half.last, half.norm.weight
+        gate, up = both.chunk(2, -1)
+        moved: Tensor = half.last.product(silu(gate).mul_(up))
         return moved.add_(states)
 
     @staticmethod
     def backward(ctx: Any, *slopes: Tensor) -> tuple[Tensor, None]:
-        states, scale, gate, up = ctx.saved_tensors
-        gate_map, up_map, down = ctx.maps
-        inner = down.slope(slopes[0])
-        of_up = silu(gate).mul_(inner)
-        of_gate = torch.ops.aten.silu_backward(inner.mul_(up), gate)
-        read = gate_map.slope(of_gate).add_(up_map.slope(of_up))
-        return slopes_of_norm(read, states, scale, ctx.weight).add_(slopes[0]), None
+        states, scale, both = ctx.saved_tensors
+        (gate, up), whole = both.chunk(2, -1), torch.empty_like(both)
+        of_gate, of_up = whole.chunk(2, -1)
+        inner = ctx.last.slope(slopes[0])
+        torch.mul(silu(gate), inner, out=of_up)
+        torch.ops.aten.silu_backward.grad_input(inner.mul_(up), gate, grad_input=of_gate)
+        return slopes_of_norm(ctx.joint.slope(whole), states, scale, ctx.weight).add_(slopes[0]), None
 
 
 class _AttentionSlope(torch.autograd.Function):
@@ -255,21 +269,23 @@ class _AttentionSlope(torch.autograd.Function):
         query, key, value, scale = half.read(states, cos, sin, past)
         done = attend(query, key, value, mask, half.scale)
         ctx.save_for_backward(states, scale, cos, sin, *done.kept)
-        ctx.half, ctx.maps, ctx.weight = half, half.maps, half.norm.weight
-        moved: Tensor = half.maps[3].product(done.out.transpose(1, 2).reshape(*states.shape[:2], -1))
+        ctx.half, ctx.joint, ctx.last, ctx.weight = half, half.joint, half.last, half.norm.weight
+        moved: Tensor = half.last.product(done.out.transpose(1, 2).reshape(*states.shape[:2], -1))
         return moved.add_(states)
 
     @staticmethod
     def backward(ctx: Any, *slopes: Tensor) -> tuple[Tensor, None, None, None, None, None]:
         states, scale, cos, sin, *kept = ctx.saved_tensors
         rows, places, _ = states.shape
-        query_map, key_map, value_map, out_map = ctx.maps
-        joined = out_map.slope(slopes[0]).view(rows, places, -1, ctx.half.size).transpose(1, 2)
-        of_query, of_key, of_value = slopes_of_attention(joined, kept, ctx.half.scale)
-        of_key, of_value = of_key[:, :, -places:], of_value[:, :, -places:]
-        read = query_map.slope(_turned_back(of_query, cos, sin))
-        read.add_(key_map.slope(_turned_back(of_key, cos, sin)))
-        read.add_(value_map.slope(of_value.transpose(1, 2).reshape(rows, places, -1)))
+        half = ctx.half
+        joined = ctx.last.slope(slopes[0]).view(rows, places, -1, half.size).transpose(1, 2)
+        of_query, of_key, of_value = slopes_of_attention(joined, kept, half.scale)
+        whole = states.new_empty(rows, places, half.turning + of_value.shape[1], half.size)
+        by_head = whole.transpose(1, 2)
+        _turn_back(of_query, cos, sin, by_head[:, : half.heads])
+        _turn_back(of_key[:, :, -places:], cos, sin, by_head[:, half.heads : half.turning])
+        by_head[:, half.turning :] = of_value[:, :, -places:]
+        read = ctx.joint.slope(whole.view(rows, places, -1))
         slope = slopes_of_norm(read, states, scale, ctx.weight).add_(slopes[0])
         return slope, None, None, None, None, None
 
@@ -283,15 +299,12 @@ def _turned(states: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     return out
 
 
-def _turned_back(slopes: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """The slope of ``_turned``, [rows, positions, heads · size]."""
+def _turn_back(slopes: Tensor, cos: Tensor, sin: Tensor, out: Tensor) -> None:
+    """The slope of ``_turned``, written to a tensor of the same shape."""
     cos, sin, half = cos[:, None], sin[:, None], slopes.shape[-1] // 2
-    rows, heads, places, size = slopes.shape
-    whole = slopes.new_empty(rows, places, heads, size)
-    out = torch.mul(slopes, cos, out=whole.transpose(1, 2))
+    torch.mul(slopes, cos, out=out)
     out[..., :half].addcmul_(slopes[..., half:], sin[..., half:])
     out[..., half:].addcmul_(slopes[..., :half], sin[..., :half], value=-1)
-    return whole.view(rows, places, -1)
 
 
 @lru_cache(maxsize=64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -19,23 +19,26 @@ ALONE, FILLED = 2, 6
 
 
 class Tiles:
-    """One weight's copies, each made when it is first wanted, and made anew when the weight has changed.
+    """Copies of a weight, or of several that are read as one; made when first wanted, anew when a weight has changed.
 
     Args:
-        turned: Whether the weight is kept as [in, out].
-        kept: Whether copies are kept; else the weight is read as it lies.
+        turned: Whether the weights are kept as [in, out].
+        kept: Whether copies are kept; else the one weight is read as it lies.
     """
 
     def __init__(self, *, turned: bool, kept: bool) -> None:
         self.turned, self.kept = turned, kept
-        self._source: _TiledWeight | None = None
+        self._sources: list[_TiledWeight] = []
         self._copies: dict[bool, Tensor] = {}
 
-    def product(self, states: Tensor, weight: Tensor, bias: Tensor | None = None, *, back: bool = False) -> Tensor:
-        """States [..., in] times the weight, [..., out]; ``back``: slopes [..., out] to [..., in]."""
+    def product(
+        self, states: Tensor, weights: Sequence[Tensor], bias: Tensor | None = None, *, back: bool = False
+    ) -> Tensor:
+        """States [..., in] times the weights, [..., all of out]; ``back``: slopes [..., all of out] to [..., in]."""
         matrix = self._copies.get(back)
         if matrix is None:
-            matrix = weight.detach().t() if self.turned != back else weight.detach()
+            whole = weights[0] if len(weights) == 1 else torch.cat(list(weights), 1 if self.turned else 0)
+            matrix = whole.detach().t() if self.turned != back else whole.detach()
             if self.kept:
                 matrix = self._copies[back] = torch.ops.mkldnn._reorder_linear_weight(matrix.contiguous(), None)
         rows = states.numel() // states.shape[-1]
@@ -45,17 +48,20 @@ class Tiles:
         filled[:rows] = states.reshape(rows, -1)
         return _by_tiles(filled, matrix, bias)[:rows].view(*states.shape[:-1], -1)
 
-    def renew(self, weight: Tensor, *, thorough: bool) -> None:
-        """Drop the copies where the weight is not what they were made of.
+    def renew(self, weights: Sequence[Tensor], *, thorough: bool) -> None:
+        """Drop the copies where the weights are not what they were made of.
 
         Args:
-            weight: As it is now.
-            thorough: Compare the sum of its entries as well, which shows changes made behind autograd's back.
+            weights: As they are now.
+            thorough: Compare the sum of their entries as well, which shows changes made behind autograd's back.
         """
-        if not self.kept or (self._source is not None and self._source.is_still(weight, thorough=thorough)):
+        known = self._sources
+        if not self.kept or (
+            known and all(k.is_still(w, thorough=thorough) for k, w in zip(known, weights, strict=True))
+        ):
             return
         self._copies = {}
-        self._source = _TiledWeight(weight, weight.detach(), weight._version, float(weight.detach().sum()))
+        self._sources = [_TiledWeight(w, w.detach(), w._version, float(w.detach().sum())) for w in weights]
 
 
 def _by_tiles(states: Tensor, matrix: Tensor, bias: Tensor | None) -> Tensor:
@@ -104,6 +110,7 @@ class MapByTiles:
 
     def __init__(self, module: nn.Module, *, kept: bool) -> None:
         self.module: Any = module
+        self.kept = kept
         self._own: Callable[[Tensor], Tensor] = module.forward
         tiles = _TILES.get(module)
         if tiles is None or tiles.kept != kept:
@@ -119,14 +126,14 @@ class MapByTiles:
 
     def product(self, states: Tensor) -> Tensor:
         """States [..., in] times the weight as it is now, [..., out]; no slope is kept."""
-        weight = self.module.weight
-        self._tiles.renew(weight, thorough=not self._checked)
+        weights = (self.module.weight,)
+        self._tiles.renew(weights, thorough=not self._checked)
         self._checked = True
-        return self._tiles.product(states, weight, self.module.bias)
+        return self._tiles.product(states, weights, self.module.bias)
 
     def slope(self, slopes: Tensor) -> Tensor:
         """Slopes with respect to the output, [..., out], as those with respect to the states, [..., in]."""
-        return self._tiles.product(slopes, self.module.weight, back=True)
+        return self._tiles.product(slopes, (self.module.weight,), back=True)
 
     def __call__(self, states: Tensor) -> Tensor:
         """As the module's own forward."""
@@ -135,3 +142,42 @@ class MapByTiles:
         if torch.is_grad_enabled() and states.requires_grad:
             return _Product.apply(states, self)  # type: ignore[no-any-return,no-untyped-call]
         return self.product(states)
+
+
+_JOINT: WeakKeyDictionary[nn.Module, Tiles] = WeakKeyDictionary()
+
+
+class JointMap:
+    """Maps of the same states as one: a product of them all where copies are kept, else one product after the other.
+
+    Args:
+        maps: The maps, all with a bias or none; ``kept`` says whether by one product.
+    """
+
+    def __init__(self, maps: Sequence[Any]) -> None:
+        self._maps = maps
+        self._modules = [one.module for one in maps]
+        self._one = all(one.kept for one in maps) and len({m.bias is None for m in self._modules}) == 1
+        if self._one:
+            self._tiles = _JOINT.setdefault(self._modules[0], Tiles(turned=False, kept=True))
+        self._checked = False
+
+    def product(self, states: Tensor) -> Tensor:
+        """States [..., in] times the weights as they are now, [..., all of out]; no slope is kept."""
+        if not self._one:
+            return torch.cat([one.product(states) for one in self._maps], -1)
+        weights, first = [m.weight for m in self._modules], self._modules[0].bias
+        self._tiles.renew(weights, thorough=not self._checked)
+        self._checked = True
+        bias = None if first is None else torch.cat([m.bias for m in self._modules])
+        return self._tiles.product(states, weights, bias)
+
+    def slope(self, slopes: Tensor) -> Tensor:
+        """Slopes with respect to the output, [..., all of out], as those with respect to the states, [..., in]."""
+        if self._one:
+            return self._tiles.product(slopes, [m.weight for m in self._modules], back=True)
+        parts = slopes.split([m.out_features for m in self._modules], -1)
+        first, *others = (one.slope(part) for one, part in zip(self._maps, parts, strict=True))
+        for other in others:
+            first.add_(other)
+        return first

@@ -69,11 +69,12 @@ def other_memory(weight: Any) -> None:
 
 
 @pytest.mark.parametrize("change", [in_place, behind, other_memory])
-def test_a_changed_weight_is_noticed(change: Callable[[Any], None]) -> None:
+@pytest.mark.parametrize("name", ["mlp.down_proj", "mlp.up_proj", "self_attn.v_proj"])
+def test_a_changed_weight_is_noticed(name: str, change: Callable[[Any], None]) -> None:
     lm = make("llama")
     with tiled_products(lm):
         before = logits(lm)
-    change(lm.projection(1).weight)
+    change(lm.block(1).get_submodule(name).weight)
     want = logits(lm)
     assert not torch.allclose(want, before, atol=1e-2), "the change is to show"
     with tiled_products(lm):
