@@ -176,7 +176,7 @@ class JointMap:
         """Slopes with respect to the output, [..., all of out], as those with respect to the states, [..., in]."""
         if self._one:
             return self._tiles.product(slopes, [m.weight for m in self._modules], back=True)
-        parts = slopes.split([m.out_features for m in self._modules], -1)
+        parts = torch.split(slopes, [m.out_features for m in self._modules], -1)
         first, *others = (one.slope(part) for one, part in zip(self._maps, parts, strict=True))
         for other in others:
             first.add_(other)
