@@ -178,6 +178,7 @@ class JointMap:
             return self._tiles.product(slopes, [m.weight for m in self._modules], back=True)
         parts = torch.split(slopes, [m.out_features for m in self._modules], -1)
         first, *others = (one.slope(part) for one, part in zip(self._maps, parts, strict=True))
+        total: Tensor = first
         for other in others:
-            first.add_(other)
-        return first
+            total.add_(other)
+        return total
