@@ -55,8 +55,9 @@ def _of_document_case(case: DocumentCase) -> Texts:
     for probe in case.probes:
         texts |= {("probe", probe.key): probe.query, ("answer", probe.key): str(probe.answers)}
         texts |= {("level and tags", probe.key): f"{probe.level} {probe.tags}"}
-        asked = [probe.group, probe.old_answer, *((p.query, p.answers) for p in probe.premises)]
-        texts |= {("group, old answer, premises", probe.key): str(asked)} if any(asked) else {}
+        asked = {"group": probe.group, "old answer": probe.old_answer}
+        asked["premises"] = str([(p.query, p.answers) for p in probe.premises]) if probe.premises else None
+        texts |= {(what, probe.key): text for what, text in asked.items() if text}
     return texts
 
 

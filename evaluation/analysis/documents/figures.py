@@ -22,6 +22,8 @@ class DocumentAnalysis(NamedTuple):
     constant: Interval
     frontier: tuple[FrontierPoint, ...]
     sizes: tuple[BatchSizeRow, ...]
+    follows: bool = False
+    """Whether probes ask for what follows from an edited fact (hops, aliases, what must stay), not for a document."""
 
     @property
     def columns(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -48,10 +50,12 @@ class DocumentAnalysis(NamedTuple):
 
 def document_analysis(run: Run, scores: Scores, table: Comparison) -> DocumentAnalysis:
     """The figures of a run; ``table`` is that of all its cases."""
+    asked = asked_probes(run)
     return DocumentAnalysis(
         published_rows(run, table),
         by_tag(run, scores),
-        constant_by_group(asked_probes(run)),
+        constant_by_group(asked),
         frontier(table),
         batch_sizes(run, table),
+        any(probe.group for _, probe in asked),
     )

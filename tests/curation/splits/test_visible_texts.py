@@ -11,9 +11,10 @@ from curation.shipped import documents_split, events_split, mini_split
 from curation.splits.split_file import make_split
 from curation.splits.versions import diff
 from curation.splits.visible_texts import case_records, record_keys, visible_texts
-from schemas.cases import AnyCase, EventCase
+from schemas.cases import AnyCase, DocumentCase, EventCase
 from schemas.events.questions import BackgroundQuestion
 from schemas.facts import Object, Source
+from tests.support.documents.grouped import grouped_case, probe_of
 from tests.support.events import event_case, make_event
 
 CASE = event_case()
@@ -65,6 +66,22 @@ def test_another_question_is_a_minor_change() -> None:
     before, after = event_case(facts=CASE.facts[:2]), CASE
     assert visible_texts(before).items() < visible_texts(after).items()
     assert diff(make_split("s", [before]), make_split("s", [after])).level == "minor"
+
+
+def test_of_a_documents_probe_each_change_has_its_name() -> None:
+    case = grouped_case()
+    hop = probe_of(case, "hop")
+
+    def with_hop(**change: object) -> DocumentCase:
+        probes = tuple(p.model_copy(update=change) if p is hop else p for p in case.probes)
+        return case.model_copy(update={"probes": probes})
+
+    before = visible_texts(case)
+    for what, change in {"group": "aliases", "old answer": "Oslo", "premises": hop.premises[:1]}.items():
+        after = visible_texts(with_hop(**{what.replace(" ", "_"): change}))
+        assert {key for key in before if before[key] != after[key]} == {(what, hop.key)}
+    gone = visible_texts(with_hop(group=None, old_answer=None, premises=()))
+    assert before.keys() - gone.keys() == {(what, hop.key) for what in ("group", "old answer", "premises")}
 
 
 UNSEEN = {

@@ -27,6 +27,7 @@ from schemas.cases import DocumentCase
 from schemas.probes import ScoreProbe, instructed
 from tests.evaluation.scenarios.test_killed import lines, numbers
 from tests.support.arithmetic import make_config
+from tests.support.documents.grouped import grouped_case
 from tests.support.documents.records import document_case, document_records, make_probe
 from tests.support.documents.shared import write_set
 from tests.support.stats.nearly import nearly
@@ -50,7 +51,7 @@ def documents() -> Split:
     )
 
 
-def run(out: Path, **more: Any) -> list[EditorOutcome]:
+def run(out: Path, split: Split | None = None, **more: Any) -> list[EditorOutcome]:
     """All methods under all metrics of documents."""
     lm, cache = make("llama", **MODEL), Cache(out / "cache")
     table = {"answer_tokens": 4}
@@ -60,7 +61,7 @@ def run(out: Path, **more: Any) -> list[EditorOutcome]:
     )
     engine = FastEngine(lm, group=2) if config.engine == "fast" else None
     make_one = lambda n, p: make_editor(n, lm, cache, p)  # noqa: E731
-    return Runner(config, documents(), scorer=ModelScorer(lm), make=make_one, engine=engine).run()
+    return Runner(config, split or documents(), scorer=ModelScorer(lm), make=make_one, engine=engine).run()
 
 
 @pytest.fixture(scope="module")
@@ -146,3 +147,11 @@ def test_without_the_metrics_of_the_paper_its_table_is_left_out(tmp_path: Path) 
     page = next(f for f in write_report([tmp_path / "f1"]).files if f.name == "report.html").read_text(encoding="utf-8")
     assert "One constant answer by tag" in page
     assert "In the columns of the paper" not in page and "mulfe-table2" not in page
+    assert "Free-text knowledge editing" in page
+
+
+def test_a_report_on_what_follows_from_facts_is_not_headed_as_one_on_documents(tmp_path: Path) -> None:
+    run(tmp_path / "hops", make_split("hops", [grouped_case()]), editors=["ice"], metrics=["em_hop"])
+    page = next(f for f in write_report([tmp_path / "hops"]).files if f.name == "report.html").read_text("utf-8")
+    assert page.count("What follows from knowledge edits") == 2 and "Free-text" not in page
+    assert "of an edited document" not in page
