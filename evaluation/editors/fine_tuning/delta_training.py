@@ -152,16 +152,15 @@ class DeltaTraining:
     def _logits(self, hidden: Tensor) -> Tensor:
         """Logits of the batch where it starts above the trained layer, from hidden states that the changes moved."""
         lm, batch = self.lm, self.batch
-        if self._upper is not None and self._upper[0] is batch:
-            rows, places = (torch.tensor(some, device=hidden.device) for some in batch.reads)
-            logits = self._upper[1].logits(hidden, rows, places)
-            if logits is not None:
-                return logits
-        upper = UpperPass(lm, batch.layer_input.layer)
-        with upper.record(), resume_at(lm, batch.layer_input, hidden):
-            logits = batch.logits(lm)
-        self._upper = (batch, upper)
-        return logits
+        if self._upper is None or self._upper[0] is not batch:
+            self._upper = (batch, UpperPass(lm, batch.layer_input.layer))
+            with self._upper[1].record(), resume_at(lm, batch.layer_input, hidden):
+                return batch.logits(lm)
+        logits = self._upper[1].logits(hidden, *batch.reads)
+        if logits is not None:
+            return logits
+        with resume_at(lm, batch.layer_input, hidden):
+            return batch.logits(lm)
 
     def _grouped(self, keys: Tensor) -> Tensor:
         """Keys of every text, [texts, longest text, in], as [groups, places, in]."""

@@ -7,10 +7,11 @@ on a pass calls the blocks alone; the last MLP, the norm and the head run only a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import torch
 from torch import Tensor, nn
 
 from evaluation.models.hooks import first_tensor
@@ -34,7 +35,8 @@ class UpperPass:
         self._base: Any = lm.module(lm.layout.base)
         self._norm: Any = getattr(self._base, "norm", None)
         self._given: dict[nn.Module, dict[str, Any]] = {}
-        self._after: list[Tensor] = []  # what the last block gave; what the norm read and gave; what the model gave
+        self.is_known = False
+        """Whether a pass was seen, and nothing but a norm stands between the last block and the head."""
 
     @contextmanager
     def record(self) -> Iterator[None]:
@@ -42,15 +44,18 @@ class UpperPass:
         if self._head is None or not isinstance(self._norm, nn.Module) or not self._halves():
             yield
             return
+        after: list[Tensor] = []  # what the last block gave; what the norm read and gave; what the model gave
         hooks = [block.register_forward_pre_hook(self._note_given, with_kwargs=True) for block in self._blocks]
-        hooks.append(self._blocks[-1].register_forward_hook(lambda *a: self._after.append(first_tensor(a[2]))))
-        hooks.append(self._norm.register_forward_hook(lambda *a: self._after.extend((a[1][0], a[2]))))
-        hooks.append(self._base.register_forward_hook(lambda *a: self._after.append(a[2].last_hidden_state)))
+        hooks.append(self._blocks[-1].register_forward_hook(lambda *a: after.append(first_tensor(a[2]))))
+        hooks.append(self._norm.register_forward_hook(lambda *a: after.extend((a[1][0], a[2]))))
+        hooks.append(self._base.register_forward_hook(lambda *a: after.append(a[2].last_hidden_state)))
         try:
             yield
         finally:
             for hook in hooks:
                 hook.remove()
+        whole = len(self._given) == len(self._blocks) and len(after) == 4
+        self.is_known = whole and after[0] is after[1] and after[2] is after[3]
 
     def _note_given(self, block: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self._given[block] = {name: value for name, value in kwargs.items() if name != "hidden_states"}
@@ -62,15 +67,7 @@ class UpperPass:
         forwards = [block.__dict__.get("forward") for block in self._blocks]
         return forwards if all(type(one) is FusedBlock for one in forwards) else []
 
-    @property
-    def is_known(self) -> bool:
-        """Whether a pass was seen, and nothing but a norm stands between the last block and the head."""
-        if len(self._given) != len(self._blocks) or len(self._after) != 4:
-            return False
-        of_block, read, gave, last = self._after
-        return read is of_block and last is gave
-
-    def logits(self, hidden: Tensor, rows: Tensor, places: Tensor) -> Tensor | None:
+    def logits(self, hidden: Tensor, rows: Sequence[int], places: Sequence[int]) -> Tensor | None:
         """Logits after some places, float32 [places, vocabulary]; None where the model's own pass must be run.
 
         Args:
@@ -89,6 +86,7 @@ class UpperPass:
             return None
         for block in self._blocks[:-1]:
             hidden = block(hidden, **self._given[block])
-        read = by_halves.mlp.taken(by_halves.attended(hidden, given)[rows, places])
+        at = torch.tensor([rows, places], device=hidden.device)
+        read = by_halves.mlp.taken(by_halves.attended(hidden, given)[at[0], at[1]])
         logits: Tensor = self._head(self._norm(read))
         return logits.float()

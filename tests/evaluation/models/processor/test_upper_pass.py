@@ -67,17 +67,17 @@ def test_logits_and_slopes_of_other_states_are_those_of_the_models_own_pass(kind
         want_slope = sloped(want, moved)
     with tiled_products(lm), torch.enable_grad():
         upper = recorded(lm, rows, at)
-        got = upper.logits(moved, *map(torch.tensor, places_of(rows)))
+        got = upper.logits(moved, *places_of(rows))
         assert (got is not None) == (kind in ("llama", "qwen2", "mistral"))
         if got is not None:
             assert close(got, want) and close(sloped(got, moved), want_slope)
-    assert upper.logits(moved, *map(torch.tensor, places_of(rows))) is None, "the blocks are the modules' own again"
+    assert upper.logits(moved, *places_of(rows)) is None, "the blocks are the modules' own again"
 
 
 def test_what_hangs_on_the_last_block_is_left_to_the_models_own_pass() -> None:
     lm = make("llama")
     rows, at = start(lm, 1)
-    reads = [torch.tensor(some) for some in places_of(rows)]
+    reads = places_of(rows)
     with tiled_products(lm):
         upper = recorded(lm, rows, at)
         last: Any = lm.block(lm.layout.depth - 1)
@@ -108,7 +108,7 @@ def test_a_model_that_does_more_than_norm_and_head_keeps_its_own_pass(where: str
         upper = UpperPass(lm, at.layer)
         with upper.record():
             want = own_pass(lm, rows, at, at.hidden)
-        got = upper.logits(at.hidden, *map(torch.tensor, places_of(rows)))
+        got = upper.logits(at.hidden, *places_of(rows))
     assert got is None or close(got, want)
     assert (got is None) == (where != "norm")
 
@@ -120,5 +120,5 @@ def test_hooks_are_gone_after_an_error_and_nothing_is_known() -> None:
         upper = UpperPass(lm, at.layer)
         with pytest.raises(KeyError), upper.record():
             raise KeyError
-        assert not upper.is_known and upper.logits(at.hidden, *map(torch.tensor, places_of(rows))) is None
+        assert not upper.is_known and upper.logits(at.hidden, *places_of(rows)) is None
     assert not any(module._forward_hooks or module._forward_pre_hooks for module in lm.model.modules())
