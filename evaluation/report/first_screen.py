@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from curation.splits.case_stream import FACT
 from evaluation.analysis.comparison import Comparison
 from evaluation.analysis.text_ratings import ranked_aspects
 from evaluation.analysis.written.all_answers import (
@@ -73,8 +74,9 @@ def first_screen(part: ReportSection, answers: Sequence[AnsweredQuestion]) -> Fi
     model, split = narrative.model_name(str(run.about["model"])), run.about["split"]
     made = edits_made(run)
     asked = f"; {table.cases:,} of them were asked" if table.cases < made else ""
+    kind = FACT if part.documents is not None and part.documents.follows else run.split.type
     edited = (
-        f"{counted(made, run.split.type)}{f' ({kinds})' if kinds and table.cases == made else ''} of the split {split} "
+        f"{counted(made, kind)}{f' ({kinds})' if kinds and table.cases == made else ''} of the split {split} "
         f"{'was' if made == 1 else 'were'} edited in {model} with {names}; "
         f"{_regimes(run)}{asked}. \u201c{run.baseline.label}\u201d is the "
         "model without an edit."

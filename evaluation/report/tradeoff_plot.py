@@ -134,7 +134,7 @@ def _place_labels(points: Sequence[PlotPoint]) -> list[PlotPoint]:
     for p in points:
         wide = 8.0 * len(p.label)
         best = None
-        for reach in (12, 26, 40, 54):
+        for reach in range(12, 172, 16):  # a label is 15 high
             places = [(p.x + 10, p.y - reach, "start"), (p.x - 10, p.y - reach, "end")]
             places += [(p.x + 10, p.y + reach + 4, "start"), (p.x - 10, p.y + reach + 4, "end")]
             for x, y, anchor in places:

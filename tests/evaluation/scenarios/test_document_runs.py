@@ -154,4 +154,5 @@ def test_a_report_on_what_follows_from_facts_is_not_headed_as_one_on_documents(t
     run(tmp_path / "hops", make_split("hops", [grouped_case()]), editors=["ice"], metrics=["em_hop"])
     page = next(f for f in write_report([tmp_path / "hops"]).files if f.name == "report.html").read_text("utf-8")
     assert page.count("What follows from knowledge edits") == 2 and "Free-text" not in page
-    assert "of an edited document" not in page
+    assert "of an edited document" not in page and "1 fact of the split hops was edited" in page
+    assert "what follows from such a fact" in page and "of such a document" not in page
