@@ -58,9 +58,8 @@ class UpperPass:
         self.is_known = whole and after[0] is after[1] and after[2] is after[3]
 
     def _note_given(self, block: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        self._given[block] = {name: value for name, value in kwargs.items() if name != "hidden_states"}
-        if len(args) > 1:
-            self._given[block]["*"] = args[1:]  # no argument that a half knows
+        if len(args) < 2:  # else it is given what no half knows
+            self._given[block] = {name: value for name, value in kwargs.items() if name != "hidden_states"}
 
     def _halves(self) -> list[FusedBlock]:
         """The blocks' forwards in two halves; none where one of them goes another way."""
