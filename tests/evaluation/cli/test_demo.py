@@ -131,6 +131,7 @@ def test_the_inputs_for_events_construct_without_a_model_and_stay_as_changed(tmp
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1500)  # on a machine that does much else
 def test_the_demo_of_events_from_end_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The real thing on two events, offline: constructed, frozen, run with five methods, reported; and resumed."""
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
@@ -155,6 +156,7 @@ def test_the_demo_of_events_from_end_to_end(tmp_path: Path, monkeypatch: pytest.
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1500)  # on a machine that does much else
 def test_the_demo_of_documents_from_end_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The real thing on two documents, offline: constructed, specificity drawn, run, reported; and resumed.
 

@@ -57,6 +57,7 @@ def memit(lam: int, lm: LM, reference: Path, folder: Path) -> Editor:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1500)  # on a machine that does much else
 @pytest.mark.parametrize("lam", WEIGHTS)
 def test_memit(lam: int, embedded: LM, reference: Path, measured: Path) -> None:
     together(embedded, memit(lam, embedded, reference, measured), cases(reference, MEMIT[lam]), within=0.02)
