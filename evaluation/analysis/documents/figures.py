@@ -22,7 +22,7 @@ class DocumentAnalysis(NamedTuple):
     constant: Interval
     frontier: tuple[FrontierPoint, ...]
     sizes: tuple[BatchSizeRow, ...]
-    follows: bool = False
+    follows: bool
     """Whether probes ask for what follows from an edited fact (hops, aliases, what must stay), not for a document."""
 
     @property

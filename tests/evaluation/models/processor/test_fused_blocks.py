@@ -17,12 +17,10 @@ from evaluation.models.processor import fused_blocks as blocks
 from evaluation.models.processor import fused_steps as steps
 from evaluation.models.processor.fused_blocks import FusedBlock
 from evaluation.models.processor.tiled_weights import has_tiles, tiled_products
-from tests.support.evaluation.sloped_pass import ROWS, pass_of
+from tests.support.evaluation.sloped_pass import ROWS, USUAL, close, pass_of
 from tests.support.tiny import CONFIGS, make
 
 pytestmark = pytest.mark.skipif(not has_tiles(), reason="no products by tiles on this machine")
-
-USUAL = ("llama", "qwen2", "mistral")
 
 
 @pytest.fixture
@@ -51,10 +49,6 @@ def used(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(blocks, "_is_usual", try_unseen)
     return names
-
-
-def close(got: Tensor, want: Tensor) -> bool:
-    return torch.allclose(got, want, atol=1e-5 + 1e-4 * float(want.abs().max()))
 
 
 def still(lm: LM) -> Tensor:
