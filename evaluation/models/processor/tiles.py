@@ -97,6 +97,25 @@ class _Product(torch.autograd.Function):
         return ctx.tiled.slope(slopes[0]), None
 
 
+class _CurrentTiles:
+    """Tiles of maps as their weights are now, for the time of a block: compared with them thoroughly once in it."""
+
+    def __init__(self, tiles: Tiles, modules: Sequence[Any]) -> None:
+        self._tiles, self._modules, self._checked = tiles, modules, False
+
+    def product(self, states: Tensor) -> Tensor:
+        """States [..., in] times the weights as they are now, [..., all of out]; no slope is kept."""
+        weights, biases = [m.weight for m in self._modules], [m.bias for m in self._modules]
+        self._tiles.renew(weights, thorough=not self._checked)
+        self._checked = True
+        bias = biases[0] if len(biases) == 1 or biases[0] is None else torch.cat(biases)
+        return self._tiles.product(states, weights, bias)
+
+    def slope(self, slopes: Tensor) -> Tensor:
+        """Slopes with respect to the output, [..., all of out], as those with respect to the states, [..., in]."""
+        return self._tiles.product(slopes, [m.weight for m in self._modules], back=True)
+
+
 _TILES: WeakKeyDictionary[nn.Module, Tiles] = WeakKeyDictionary()
 
 
@@ -115,25 +134,21 @@ class MapByTiles:
         tiles = _TILES.get(module)
         if tiles is None or tiles.kept != kept:
             tiles = _TILES[module] = Tiles(turned=is_transposed(module), kept=kept)
-        self._tiles = tiles
-        self._checked = False
+        self._current = _CurrentTiles(tiles, [module])
 
     def can_multiply(self, states: Tensor) -> bool:
         """Whether states, [..., in] or [..., out], are multiplied by tiles."""
         rows = states.numel() // states.shape[-1]
-        fit = rows >= FEW if not self._tiles.kept else rows > 0
+        fit = rows >= FEW if not self.kept else rows > 0
         return fit and states.dtype == torch.float32 and not self.module.weight.requires_grad
 
     def product(self, states: Tensor) -> Tensor:
         """States [..., in] times the weight as it is now, [..., out]; no slope is kept."""
-        weights = (self.module.weight,)
-        self._tiles.renew(weights, thorough=not self._checked)
-        self._checked = True
-        return self._tiles.product(states, weights, self.module.bias)
+        return self._current.product(states)
 
     def slope(self, slopes: Tensor) -> Tensor:
         """Slopes with respect to the output, [..., out], as those with respect to the states, [..., in]."""
-        return self._tiles.product(slopes, (self.module.weight,), back=True)
+        return self._current.slope(slopes)
 
     def __call__(self, states: Tensor) -> Tensor:
         """As the module's own forward."""
@@ -156,27 +171,22 @@ class JointMap:
 
     def __init__(self, maps: Sequence[Any]) -> None:
         self._maps = maps
-        self._modules = [one.module for one in maps]
-        self._one = all(one.kept for one in maps) and len({m.bias is None for m in self._modules}) == 1
-        if self._one:
-            self._tiles = _JOINT.setdefault(self._modules[0], Tiles(turned=False, kept=True))
-        self._checked = False
+        modules = [one.module for one in maps]
+        self._current: _CurrentTiles | None = None
+        if all(one.kept for one in maps) and len({m.bias is None for m in modules}) == 1:
+            self._current = _CurrentTiles(_JOINT.setdefault(modules[0], Tiles(turned=False, kept=True)), modules)
 
     def product(self, states: Tensor) -> Tensor:
         """States [..., in] times the weights as they are now, [..., all of out]; no slope is kept."""
-        if not self._one:
-            return torch.cat([one.product(states) for one in self._maps], -1)
-        weights, first = [m.weight for m in self._modules], self._modules[0].bias
-        self._tiles.renew(weights, thorough=not self._checked)
-        self._checked = True
-        bias = None if first is None else torch.cat([m.bias for m in self._modules])
-        return self._tiles.product(states, weights, bias)
+        if self._current is not None:
+            return self._current.product(states)
+        return torch.cat([one.product(states) for one in self._maps], -1)
 
     def slope(self, slopes: Tensor) -> Tensor:
         """Slopes with respect to the output, [..., all of out], as those with respect to the states, [..., in]."""
-        if self._one:
-            return self._tiles.product(slopes, [m.weight for m in self._modules], back=True)
-        parts = torch.split(slopes, [m.out_features for m in self._modules], -1)
+        if self._current is not None:
+            return self._current.slope(slopes)
+        parts = torch.split(slopes, [one.module.out_features for one in self._maps], -1)
         first, *others = (one.slope(part) for one, part in zip(self._maps, parts, strict=True))
         total: Tensor = first
         for other in others:
