@@ -42,7 +42,7 @@ from evaluation.edits.weight_deltas import LowRankDelta
 from evaluation.inference.batched_scoring import EditScorer
 from evaluation.inference.request import EditedProbes
 from evaluation.models.language_model import LM
-from evaluation.models.processor import tiled_weights, tiles
+from evaluation.models.processor import head_reading, tiled_weights, tiles
 from schemas.facts import Fact
 
 EDITS, CASES = 24, 8
@@ -65,7 +65,7 @@ def operations(run: Callable[[], Any]) -> float:
 
 
 def floor_seconds(run: Callable[[], Any], *, attention: bool = False) -> float | None:
-    """Processor seconds of a call's products by tiles alone; None where this machine has none.
+    """Processor seconds of a call's products by tiles and readings of the head; None where this machine has none.
 
     Args:
         run: The call.
@@ -74,6 +74,7 @@ def floor_seconds(run: Callable[[], Any], *, attention: bool = False) -> float |
     replays: list[Callable[[], Any]] = []
     drawn: dict[tuple[int, ...], torch.Tensor] = {}
     own, attend = tiles.Tiles.product, torch.nn.functional.scaled_dot_product_attention
+    read = head_reading.read_head
 
     def draw(shape: torch.Size) -> torch.Tensor:
         if tuple(shape) not in drawn:
@@ -91,8 +92,14 @@ def floor_seconds(run: Callable[[], Any], *, attention: bool = False) -> float |
             replays.append(lambda: attend(*map(draw, shapes), **more))
         return attend(query, key, value, **more)
 
+    def note_head(states: torch.Tensor, weight: torch.Tensor) -> Any:
+        shape = states.shape
+        replays.append(lambda: read(draw(shape), weight))
+        return read(states, weight)
+
     functional = torch.nn.functional
     with (
+        patch.object(head_reading, "read_head", note_head),
         patch.object(tiles.Tiles, "product", note),
         patch.object(functional, "scaled_dot_product_attention", note_attention),
     ):

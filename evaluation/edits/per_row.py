@@ -75,22 +75,40 @@ class PerRow:
         return _LowRank(left, right)
 
     @contextmanager
-    def on(self, rows: Sequence[int]) -> Iterator[None]:
-        """Passes inside the block have, in row i, the edit ``rows[i]`` in force; none where that is negative."""
-        index = torch.tensor(list(rows), dtype=torch.long)
+    def on(self, rows: Sequence[int], *, without: str | None = None) -> Iterator[None]:
+        """Passes inside the block have, in row i, the edit ``rows[i]`` in force; none where that is negative.
+
+        What is ``without``, a weight by name, stays as it is.
+        """
         with ExitStack() as hooks:
             for name, module in self._modules.items():
-                changes: list[Change] = []
-                device = self._device(name)
-                if name in self._low:
-                    changes.append(_low_rank(self._low[name], index.to(device)))
-                if name in self._dense:
-                    changes.append(_dense(self._dense[name], list(rows)))
-                if changes:
+                if name == without:
+                    continue
+                if changes := self._changes(name, rows):
                     hooks.enter_context(replace_output(module, _adder(changes)))
                 if any(row in self._routed.get(name, ()) for row in rows):
                     hooks.enter_context(replace_output(module, self._router(name, list(rows))))
             yield
+
+    def change_output(self, name: str, rows: Sequence[int], keys: Tensor, out: Tensor) -> Tensor:
+        """An output of weight ``name``, or what holds it as a sum, under the edits of the rows; none may be routed.
+
+        Args:
+            name: The weight.
+            rows: Number of the edit of every row.
+            keys: What its module reads, [rows, positions, in].
+            out: [rows, positions, out].
+        """
+        return _adder(self._changes(name, rows))(keys, out)
+
+    def _changes(self, name: str, rows: Sequence[int]) -> list[Change]:
+        changes: list[Change] = []
+        if name in self._low:
+            index = torch.tensor(list(rows), dtype=torch.long, device=self._device(name))
+            changes.append(_low_rank(self._low[name], index))
+        if name in self._dense:
+            changes.append(_dense(self._dense[name], list(rows)))
+        return changes
 
     @property
     def is_routed(self) -> bool:

@@ -6,18 +6,19 @@
 from __future__ import annotations
 
 import copy
-from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from evaluation.edits.per_row import PerRow
 from evaluation.edits.routed_deltas import PromptRows, RoutedDelta, is_routed, tell_prompts_if
 from evaluation.edits.weight_deltas import Delta
 from evaluation.inference.batching import TokenBudget, default_budget, in_batches
+from evaluation.inference.hidden_states import HiddenStates
 from evaluation.inference.partial_forward import LayerInput, resume_at
 from evaluation.inference.passes import last_mlp, only_at
 from evaluation.inference.request import EditedProbes
@@ -46,46 +47,12 @@ if TYPE_CHECKING:
 Slot = tuple[int, int]
 
 CPU_STORE = 2**30
-"""Bytes of hidden states kept on a CPU. ``CUDA_STORE``: share of a device's free memory."""
+"""Bytes of hidden states kept on a CPU, and as many again of what stands above them. ``CUDA_STORE``: share of a
+device's free memory."""
 CUDA_STORE = 0.3
-
 
 LONG = 1024
 """Tokens of a plain row from which on its mask costs more than the wait that it saves."""
-
-
-class HiddenStates:
-    """What blocks of the *unedited* model read, by tree and layer; the oldest go when room runs out.
-
-    Args:
-        layers: Layers worth keeping: those at which edits begin.
-        room: Bytes.
-    """
-
-    def __init__(self, layers: Iterable[int], *, room: int) -> None:
-        self.layers, self.room, self._taken = frozenset(layers), room, 0
-        self._kept: OrderedDict[tuple[int, tuple[Tokens, ...]], Tensor] = OrderedDict()
-        self.tuples: dict[int, int] = {}
-
-    def put(self, layer: int, tree: TokenTree, hidden: Tensor) -> None:
-        """Keep a tree's hidden states, [nodes, width]."""
-        key, size = (layer, tree.sequences), hidden.numel() * hidden.element_size()
-        if size > self.room or key in self._kept:
-            return
-        while self._taken + size > self.room:
-            _, old = self._kept.popitem(last=False)
-            self._taken -= old.numel() * old.element_size()
-        self._kept[key] = hidden.clone()
-        self._taken += size
-
-    @property
-    def empty(self) -> bool:
-        """Whether nothing is kept."""
-        return not self._kept
-
-    def get(self, layer: int, tree: TokenTree) -> Tensor | None:
-        """A tree's hidden states, or None."""
-        return self._kept.get((layer, tree.sequences))
 
 
 class _EditRow(NamedTuple):
@@ -93,6 +60,7 @@ class _EditRow(NamedTuple):
     tree: TokenTree
     reads: tuple[TokenRead, ...]  # their row is not yet known
     start: int | None  # layer at which the pass may begin
+    above: bool = False  # whether it may begin right above that layer
     prompt: int = 0  # tokens of the one prompt that a routed row begins with; 0 where nothing routes
 
 
@@ -110,16 +78,17 @@ class EditScorer:
         self, lm: LM, *, budget: TokenBudget | None = None, layers: Iterable[int] = (), room: int | None = None
     ) -> None:
         self.lm, self.budget = lm, budget or default_budget(lm)
+        cuda = lm.device.type == "cuda"
         if room is None:
-            cuda = lm.device.type == "cuda"
             room = int(CUDA_STORE * least_free_bytes(lm.devices)) if cuda else CPU_STORE
         self.kept = HiddenStates((n for n in layers if n > 0), room=room)
+        self.done = HiddenStates((), room=0 if cuda else room)  # what blocks gave, and what their projections read
         self._worth = token_cost(lm) if can_pack(lm) else 0.0
 
     def without_cache(self) -> EditScorer:
         """A scorer of the same model that keeps nothing: for the time that its weights are changed."""
         other = copy.copy(self)
-        other.kept = HiddenStates((), room=0)
+        other.kept = other.done = HiddenStates((), room=0)
         return other
 
     def score(self, edited: Sequence[EditedProbes]) -> list[list[Answer]]:
@@ -187,9 +156,23 @@ class EditScorer:
                 for sequence, path in zip(tree.sequences, tree.paths, strict=True)
                 for read in reads[sequence]
             }
-            known = start if start and deltas and self.kept.get(start, tree) is not None else None
-            out.append(_EditRow(edit, tree, tuple(wanted), known, prompt))
+            above = start is not None and not prompt and self._begins_above(start, tree, deltas)
+            known = start if start and deltas and (above or self.kept.get(start, tree) is not None) else None
+            out.append(_EditRow(edit, tree, tuple(wanted), known, above, prompt))
         return out
+
+    def _begins_above(self, start: int, tree: TokenTree, deltas: Sequence[Delta]) -> bool:
+        """Whether a tree's pass may begin above the edited layer: nothing but its projection is changed there."""
+        if self.done.get(start, tree) is None:
+            return False
+        return all(d.weight == self.lm.layout.weight(start) for d in deltas if first_layer(self.lm, [d]) == start)
+
+    def _finished_layers(self) -> list[int]:
+        """Layers above which passes may begin: a change of the projection's output is one of the block's, exactly."""
+        lm = self.lm
+        if not self.done.room or not lm.layout.additive or lm.layout.experts or lm.dtype != torch.float32:
+            return []
+        return [n for n in sorted(self.kept.layers) if n + 1 < lm.layout.depth]
 
     def _run(self, rows: list[_EditRow], probes: Sequence[EditedProbes], sums: TokenSums) -> None:
         """All passes; their values are fetched at the end, so that a pass is built while the one before it runs."""
@@ -206,9 +189,9 @@ class EditScorer:
             return [None] * len(batch)
 
         apart = self.lm.layout.window is not None  # the mask of trees knows no window: they are no longer than it
-        kinds: dict[tuple[int | None, bool], list[_EditRow]] = {}
+        kinds: dict[tuple[int | None, bool, bool], list[_EditRow]] = {}
         for row in rows:
-            kinds.setdefault((row.start, apart and row.tree.chain), []).append(row)
+            kinds.setdefault((row.start, row.above, apart and row.tree.chain), []).append(row)
         for some in kinds.values():
             in_batches(some, lambda row: len(row.tree.ids), run, self.budget)
         for slot, value, miss in zip(slots, *(torch.cat(values, dim=1).tolist() if values else ((), ())), strict=True):
@@ -227,9 +210,11 @@ class EditScorer:
         run = lm.module(lm.layout.base) if lm.layout.plain_head else lm.model
         with ExitStack() as hooks:
             seen = {n: hooks.enter_context(capture(lm.block(n))) for n in sorted(self.kept.layers) if plain}
+            keys = {n: hooks.enter_context(capture(lm.projection(n))) for n in self._finished_layers() if plain}
             if not plain:
-                hooks.enter_context(edits.on([row.edit for row in batch]))
-            hooks.enter_context(self._midway_start(batch))
+                without = lm.layout.weight(batch[0].start) if batch[0].start is not None and batch[0].above else None
+                hooks.enter_context(edits.on([row.edit for row in batch], without=without))
+            hooks.enter_context(self._midway_start(batch, edits))
             routed = any(row.prompt for row in batch)
             lengths = [max(1, row.prompt) for row in batch]
             hooks.enter_context(tell_prompts_if(lm.model, PromptRows.of(lengths, lm.device) if routed else None))
@@ -240,22 +225,27 @@ class EditScorer:
         for layer, got in seen.items():
             self.kept.tuples[layer] = got.tuples
             for n, row in enumerate(batch):
-                self.kept.put(layer, row.tree, got.input[n, : len(row.tree.ids)])
+                size = len(row.tree.ids)
+                self.kept.put(layer, row.tree, got.input[n, :size])
+                if layer in keys:
+                    self.done.put(layer, row.tree, torch.cat([got.output[n, :size], keys[layer].input[n, :size]], -1))
         hidden = out.last_hidden_state if lm.layout.plain_head else out.logits
         reads = [r._replace(row=n) for n, row in enumerate(batch) for r in row.reads]
         return list(gather_on_device(lm, hidden, reads, tops))
 
-    def _midway_start(self, batch: list[_EditRow]) -> AbstractContextManager[None]:
-        layer = batch[0].start
+    def _midway_start(self, batch: list[_EditRow], edits: PerRow) -> AbstractContextManager[None]:
+        layer, above = batch[0].start, batch[0].above
         if layer is None:
             return nullcontext()
-        longest = max(len(row.tree.ids) for row in batch)
-        hidden = torch.zeros(len(batch), longest, self.lm.layout.width, dtype=self.lm.dtype, device=self.lm.device)
-        for n, row in enumerate(batch):
-            start = self.kept.get(layer, row.tree)
-            assert start is not None
-            hidden[n, : len(start)] = start
-        return resume_at(self.lm, LayerInput(layer, hidden, self.kept.tuples[layer]))
+        store = self.done if above else self.kept
+        states = [store.get(layer, row.tree) for row in batch]
+        hidden = pad_sequence([one for one in states if one is not None], batch_first=True)
+        assert len(hidden) == len(batch)
+        if above:
+            width = self.lm.layout.width
+            out, keys = hidden[..., :width], hidden[..., width:]
+            hidden = edits.change_output(self.lm.layout.weight(layer), [row.edit for row in batch], keys, out)
+        return resume_at(self.lm, LayerInput(layer + above, hidden, self.kept.tuples[layer]))
 
 
 def _reads_of(target: EncodedPrompt, slot: Slot, probe: ScoreProbe) -> list[TokenRead]:

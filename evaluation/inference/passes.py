@@ -7,16 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 
+from evaluation.models.processor.head_reading import token_logprobs
 from evaluation.models.transfers import send
 
 if TYPE_CHECKING:
     from evaluation.inference.prefix_cache import Prefix
     from evaluation.models.language_model import LM
+
+Logprobs = Callable[[Tensor, Tensor], Tensor]
+"""Given places, as numbers of those that were read, and a token for each: log-probabilities of the tokens, [tokens]."""
 
 
 def logits_at(
@@ -40,6 +45,37 @@ def logits_at(
         after: Beginnings that the rows continue; ids, mask and places then count from their ends.
         depths: Position ids, where they are not simply counted (rows without ``after``).
     """
+    picked = _read_at(lm, ids, mask, rows, places, after=after, depths=depths)
+    return (lm.module(lm.layout.head)(picked) if lm.layout.plain_head else picked).to(lm.device).float()
+
+
+def logprobs_at(
+    lm: LM,
+    ids: Tensor,
+    mask: Tensor,
+    rows: Sequence[int] | Tensor,
+    places: Sequence[int] | Tensor,
+    *,
+    depths: Tensor | None = None,
+) -> Logprobs:
+    """As ``logits_at``: log-probabilities of tokens after the given places, for which the head runs when asked."""
+    picked = _read_at(lm, ids, mask, rows, places, after=None, depths=depths)
+    if lm.layout.plain_head:
+        return partial(token_logprobs, lm.module(lm.layout.head), picked)
+    return partial(token_logprobs, nn.Identity(), picked)
+
+
+def _read_at(
+    lm: LM,
+    ids: Tensor,
+    mask: Tensor,
+    rows: Sequence[int] | Tensor,
+    places: Sequence[int] | Tensor,
+    *,
+    after: Prefix | None,
+    depths: Tensor | None,
+) -> Tensor:
+    """What the head reads after the places, [places, width]; logits where the head is not plain."""
     more: dict[str, Any] = {"attention_mask": mask, "use_cache": False}
     if after is not None:
         more = after.arguments(mask, limit=lm.limit)
@@ -51,7 +87,7 @@ def logits_at(
     if isinstance(rows, Tensor) and isinstance(places, Tensor):  # a spread model's values may lie on another device
         rows, places = rows.to(values.device), places.to(values.device)
     picked: Tensor = values[rows, places]
-    return (lm.module(lm.layout.head)(picked) if plain else picked).to(lm.device).float()
+    return picked
 
 
 def last_mlp(lm: LM) -> list[nn.Module]:

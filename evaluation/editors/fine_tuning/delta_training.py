@@ -18,9 +18,10 @@ from torch.optim.adam import adam
 
 from evaluation.inference.packed_rows import PackedRows, pack_rows
 from evaluation.inference.partial_forward import LayerInput, resume_at, run_until
-from evaluation.inference.passes import last_mlp, logits_at, only_at
+from evaluation.inference.passes import Logprobs, last_mlp, logprobs_at, only_at
 from evaluation.models.hooks import capture, replace_output
 from evaluation.models.language_model import LM
+from evaluation.models.processor.head_reading import token_logprobs
 from evaluation.models.processor.upper_pass import UpperPass
 from schemas.facts import Fact
 
@@ -73,13 +74,13 @@ class TrainingBatch(NamedTuple):
         begins = [(*self.rows.begins[n], place) for n, own in enumerate(self.places) for place in own]
         return [row for row, _, _ in begins], [begin + place for _, begin, place in begins]
 
-    def logits(self, lm: LM) -> Tensor:
-        """Logits after the places that are read, [places, vocabulary]."""
+    def logprobs(self, lm: LM) -> Logprobs:
+        """A pass of the model's own: log-probabilities after the places that are read."""
         rows, places = self.reads
         with only_at(last_mlp(lm), rows, places):
-            return logits_at(lm, self.rows.ids, self.rows.mask, rows, places, depths=self.rows.depths)
+            return logprobs_at(lm, self.rows.ids, self.rows.mask, rows, places, depths=self.rows.depths)
 
-    def losses(self, logits: Tensor) -> Tensor:
+    def losses(self, logprobs: Logprobs) -> Tensor:
         """Mean negative log-probability of every group's new objects, [groups]: the mean over its texts' means."""
         read = 0
         owners: list[int] = []  # for every goal: its read, token, group, and part of the group's mean
@@ -92,9 +93,10 @@ class TrainingBatch(NamedTuple):
             goals += wanted
             groups += [n // self.size] * len(wanted)
             shares += [1 / (len(wanted) * self.size)] * len(wanted)
-        index = torch.tensor([owners, goals, groups], device=logits.device)
-        picked = logits.log_softmax(-1)[index[0], index[1]] * torch.tensor(shares, device=logits.device)
-        return -logits.new_zeros(len(self.texts) // self.size).index_add(0, index[2], picked)
+        device = self.layer_input.hidden.device
+        index = torch.tensor([owners, goals, groups], device=device)
+        picked = logprobs(index[0], index[1]) * torch.tensor(shares, device=device)
+        return -picked.new_zeros(len(self.texts) // self.size).index_add(0, index[2], picked)
 
     def select(self, lm: LM, groups: list[int]) -> TrainingBatch:
         """Some of the groups."""
@@ -137,30 +139,30 @@ class DeltaTraining:
             if batch.keys is not None:
                 leaves = [self._added_in(batch).requires_grad_()]
                 added = leaves[0].reshape(*batch.keys.shape[:2], -1)
-                logits = self._logits(batch.layer_input.hidden + batch.rows.by_row(added))
+                logprobs = self._logprobs(batch.layer_input.hidden + batch.rows.by_row(added))
             else:
                 leaves = [delta.detach().requires_grad_() for delta in self.deltas]
                 hooks.enter_context(resume_at(lm, batch.layer_input))
                 for layer, leaf in zip(self.edited_layers, leaves, strict=True):
                     hooks.enter_context(replace_output(lm.projection(layer), self._adding(leaf)))
-                logits = batch.logits(lm)
-            losses = batch.losses(logits)
+                logprobs = batch.logprobs(lm)
+            losses = batch.losses(logprobs)
             self._slopes = [slope.contiguous() for slope in torch.autograd.grad(losses.sum(), leaves)]
         self.losses = losses.tolist()
         return self.losses
 
-    def _logits(self, hidden: Tensor) -> Tensor:
-        """Logits of the batch where it starts above the trained layer, from hidden states that the changes moved."""
+    def _logprobs(self, hidden: Tensor) -> Logprobs:
+        """The same where the batch starts above the trained layer, with states that the changes moved."""
         lm, batch = self.lm, self.batch
         if self._upper is None or self._upper[0] is not batch:
             self._upper = (batch, UpperPass(lm, batch.layer_input.layer))
             with self._upper[1].record(), resume_at(lm, batch.layer_input, hidden):
-                return batch.logits(lm)
-        logits = self._upper[1].logits(hidden, *batch.reads)
-        if logits is not None:
-            return logits
+                return batch.logprobs(lm)
+        states = self._upper[1].states(hidden, *batch.reads)
+        if states is not None:
+            return partial(token_logprobs, lm.module(lm.layout.head), states)
         with resume_at(lm, batch.layer_input, hidden):
-            return batch.logits(lm)
+            return batch.logprobs(lm)
 
     def _grouped(self, keys: Tensor) -> Tensor:
         """Keys of every text, [texts, longest text, in], as [groups, places, in]."""

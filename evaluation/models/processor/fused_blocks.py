@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -20,6 +19,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear, silu
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
+from evaluation.models.processor.causal_attention import causal
 from evaluation.models.processor.fused_steps import (
     attend,
     bare,
@@ -186,7 +186,7 @@ class AttentionHalf(_Half):
         places = states.shape[1]
         keys = places + (0 if past is None else past.get_seq_length(self.layer))
         if mask is None and keys == places:
-            mask = _causal(places)
+            mask = causal(places, places)
         if mask is None or not is_short(places, keys, mask, wanted=True):
             return None
         return _AttentionSlope.apply(states, self, cos, sin, mask, past)  # type: ignore[no-any-return,no-untyped-call]
@@ -208,7 +208,7 @@ class AttentionHalf(_Half):
         if mask is not None and is_short(query.shape[2], key.shape[2], mask, wanted=False):
             out = attend(query, key, value, mask, self.scale).out.transpose(1, 2)
         else:
-            own = ALL_ATTENTION_FUNCTIONS["sdpa"]
+            own = ALL_ATTENTION_FUNCTIONS["sdpa"]  # by parts, inside ``fused_steps``
             out = own(self.inner, query, key, value, mask, dropout=0.0, scaling=self.scale)[0]
         moved: Tensor = self.last.product(out.reshape(*states.shape[:2], -1))
         return moved.add_(states)
@@ -305,10 +305,3 @@ def _turn_back(slopes: Tensor, cos: Tensor, sin: Tensor, out: Tensor) -> None:
     torch.mul(slopes, cos, out=out)
     out[..., :half].addcmul_(slopes[..., half:], sin[..., half:])
     out[..., half:].addcmul_(slopes[..., :half], sin[..., :half], value=-1)
-
-
-@lru_cache(maxsize=64)
-def _causal(places: int) -> Tensor:
-    """Each position attends to itself and those before it, [1, 1, places, places], added to the scores."""
-    barred = torch.ones(places, places, dtype=torch.bool).triu_(1)
-    return torch.zeros(1, 1, places, places).masked_fill_(barred, torch.finfo(torch.float32).min)

@@ -20,6 +20,8 @@ from torch.nn.functional import silu
 from transformers.activations import SiLUActivation
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
+from evaluation.models.processor.causal_attention import attend_by_parts
+
 if TYPE_CHECKING:
     from evaluation.models.language_model import LM
 
@@ -265,9 +267,14 @@ def _attending(own: Callable[..., Any]) -> Callable[..., Any]:
     ) -> Any:
         wanted, sizes = torch.is_grad_enabled() and query.requires_grad, (query.shape[2], key.shape[2])
         short = attention_mask is not None and is_short(*sizes, attention_mask, wanted=wanted)
-        if not short or not _is_usual(query, key, more):
-            return own(module, query, key, value, attention_mask, **more)
         scale = more.get("scaling") or query.shape[-1] ** -0.5
+        usual = _is_usual(query, key, more)
+        if usual and not short and not wanted and (attention_mask is not None or _looks_back(module, *sizes, more)):
+            parts = attend_by_parts(query, key, value, attention_mask, scale)
+            if parts is not None:
+                return parts, None
+        if not short or not usual:
+            return own(module, query, key, value, attention_mask, **more)
         out: Tensor = _Attention.apply(query, key, value, attention_mask, scale)  # type: ignore[no-untyped-call]
         return out.transpose(1, 2).contiguous(), None
 
@@ -281,6 +288,12 @@ def _is_usual(query: Tensor, key: Tensor, more: dict[str, Any]) -> bool:
     usual = usual and not more.get("softcap") and not more.get("output_attentions")
     plain = query.device.type == "cpu" and query.dtype == torch.float32 and query.shape[1] % key.shape[1] == 0
     return usual and plain
+
+
+def _looks_back(module: nn.Module, queries: int, keys: int, more: dict[str, Any]) -> bool:
+    """Whether attention without a mask is over what stands before each query."""
+    causal = more.get("is_causal")
+    return queries == keys and bool(getattr(module, "is_causal", True) if causal is None else causal)
 
 
 def is_short(queries: int, keys: int, mask: Tensor, *, wanted: bool) -> bool:

@@ -66,8 +66,8 @@ class UpperPass:
         forwards = [block.__dict__.get("forward") for block in self._blocks]
         return forwards if all(type(one) is FusedBlock for one in forwards) else []
 
-    def logits(self, hidden: Tensor, rows: Sequence[int], places: Sequence[int]) -> Tensor | None:
-        """Logits after some places, float32 [places, vocabulary]; None where the model's own pass must be run.
+    def states(self, hidden: Tensor, rows: Sequence[int], places: Sequence[int]) -> Tensor | None:
+        """What the head reads at some places, [places, width]; None where the model's own pass must be run.
 
         Args:
             hidden: What the first block reads, [rows, positions, width], of the shape that was recorded.
@@ -86,6 +86,5 @@ class UpperPass:
         for block in self._blocks[:-1]:
             hidden = block(hidden, **self._given[block])
         at = torch.tensor([rows, places], device=hidden.device)
-        read = by_halves.mlp.taken(by_halves.attended(hidden, given)[at[0], at[1]])
-        logits: Tensor = self._head(self._norm(read))
-        return logits.float()
+        read: Tensor = self._norm(by_halves.mlp.taken(by_halves.attended(hidden, given)[at[0], at[1]]))
+        return read

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from evaluation.inference.passes import last_mlp, logits_at, only_at
+from evaluation.inference.passes import last_mlp, logits_at, logprobs_at, only_at
 from tests.support.tiny import CONFIGS, make
 
 
@@ -25,6 +25,11 @@ def test_equal_a_whole_pass(kind: str, plain_head: bool) -> None:
     for n, (row, place) in enumerate(zip(rows, places, strict=True)):
         single_logits = lm.model(input_ids=torch.tensor([texts[row]])).logits[0, place].float()
         assert torch.allclose(logits[n], single_logits, atol=1e-4)
+    at, tokens = torch.tensor([0, 3, 3, 1]), torch.tensor([5, 6, 7, 5])
+    for some in (2, 4):  # a head may be read another way for few places
+        own = logits_at(lm, ids, mask, rows[:some], places[:some]).log_softmax(-1)
+        got = logprobs_at(lm, ids, mask, rows[:some], places[:some])(at % some, tokens)
+        assert got.dtype == torch.float32 and torch.allclose(got, own[at % some, tokens], atol=1e-5)
 
 
 @pytest.mark.parametrize("kind", ["llama", "gpt2", "neox", "phi3"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, nullcontext
+from typing import Any
 
 import pytest
 import torch
@@ -13,6 +14,7 @@ from evaluation.editors.fine_tuning.delta_training import DeltaTraining, Trainin
 from evaluation.inference.passes import logits_at
 from evaluation.models.hooks import replace_output
 from evaluation.models.language_model import LM
+from evaluation.models.processor import head_reading
 from evaluation.models.processor.tiled_weights import can_tile, tiled_products
 from schemas.facts import Fact, Object
 from tests.support.editors.edit_requests import NORWAY, PERU
@@ -104,4 +106,31 @@ def test_another_batch_for_the_same_change_is_read_with_what_was_learnt() -> Non
         training.evaluate()
         training.update(None)
     (want,) = twin(lm, (1,), [[PERU, LONG], [NORWAY], [PERU, LONG]], lr=5e-3, bound=None)
+    assert torch.allclose(training.changes(0)[0], want, atol=2e-4)
+
+
+def test_one_edit_alone_reads_the_head_once_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    lm, read = make("llama"), list[int]()
+    if not (can_tile(lm) and head_reading.has_kernel()):
+        pytest.skip("no products by tiles here, or no numba")
+    own = head_reading.read_head
+
+    def note(states: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
+        read.append(len(states))
+        return own(states, weight)
+
+    monkeypatch.setattr(head_reading, "read_head", note)
+    head: Any = lm.module(lm.layout.head)
+
+    def multiply(states: Tensor) -> Tensor:
+        raise AssertionError("the head's own product")
+
+    with tiled_products(lm):
+        head.forward.product = head.forward.slope = multiply
+        training = DeltaTraining(lm, TrainingBatch.read(lm, [[PERU]], (1,)), (1,), lr=5e-3)
+        for _ in range(3):
+            training.evaluate()
+            training.update(None)
+    assert read == [1, 1, 1]
+    (want,) = twin(lm, (1,), [[PERU]] * 3, lr=5e-3, bound=None)
     assert torch.allclose(training.changes(0)[0], want, atol=2e-4)
