@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear, silu
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
+from evaluation.models.processor import compiled_steps
 from evaluation.models.processor.causal_attention import causal
 from evaluation.models.processor.fused_steps import (
     attend,
@@ -191,25 +192,36 @@ class AttentionHalf(_Half):
             return None
         return _AttentionSlope.apply(states, self, cos, sin, mask, past)  # type: ignore[no-any-return,no-untyped-call]
 
-    def read(self, states: Tensor, cos: Tensor, sin: Tensor, past: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Queries, keys and values, [rows, heads, positions, size], and the norm's scale."""
-        rows, places, _ = states.shape
+    def read(self, states: Tensor) -> tuple[Tensor, Tensor]:
+        """Queries, keys and values in one, [rows, positions, all heads, size], and the norm's scale."""
         read, scale = normed(states, self.norm.weight, self.norm)
-        by_head = self.joint.product(read).view(rows, places, -1, self.size).transpose(1, 2)
+        return self.joint.product(read).view(*states.shape[:2], -1, self.size), scale
+
+    def apart(self, joint: Tensor, cos: Tensor, sin: Tensor, past: Any) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries, keys and values, [rows, heads, positions, size], queries and keys turned by their positions."""
+        by_head = joint.transpose(1, 2)
         turned, value = _turned(by_head[:, : self.turning], cos, sin), by_head[:, self.turning :]
         query, key = turned[:, : self.heads], turned[:, self.heads :]
         if past is not None:
             key, value = past.update(key, value, self.layer)
-        return query, key, value, scale
+        return query, key, value
 
     def run(self, states: Tensor, cos: Tensor, sin: Tensor, mask: Tensor | None, past: Any) -> Tensor:
         """The half without a slope."""
-        query, key, value, _ = self.read(states, cos, sin, past)
+        joint, _ = self.read(states)
+        if past is None and mask is not None and compiled_steps.can_attend(joint, cos, mask):
+            short, _ = compiled_steps.attend(joint, cos, sin, mask, self.scale, self.heads)
+            return self._moved(short, states)
+        query, key, value = self.apart(joint, cos, sin, past)
         if mask is not None and is_short(query.shape[2], key.shape[2], mask, wanted=False):
             out = attend(query, key, value, mask, self.scale).out.transpose(1, 2)
         else:
             own = ALL_ATTENTION_FUNCTIONS["sdpa"]  # by parts, inside ``fused_steps``
             out = own(self.inner, query, key, value, mask, dropout=0.0, scaling=self.scale)[0]
+        return self._moved(out, states)
+
+    def _moved(self, out: Tensor, states: Tensor) -> Tensor:
+        """States after the half, from what attention gave, [rows, positions, heads, size]."""
         moved: Tensor = self.last.product(out.reshape(*states.shape[:2], -1))
         return moved.add_(states)
 
@@ -256,7 +268,7 @@ class _MlpSlope(torch.autograd.Function):
         inner = ctx.last.slope(slopes[0])
         torch.mul(silu(gate), inner, out=of_up)
         torch.ops.aten.silu_backward.grad_input(inner.mul_(up), gate, grad_input=of_gate)
-        return slopes_of_norm(ctx.joint.slope(whole), states, scale, ctx.weight).add_(slopes[0]), None
+        return slopes_of_norm(ctx.joint.slope(whole), states, scale, ctx.weight, slopes[0]), None
 
 
 class _AttentionSlope(torch.autograd.Function):
@@ -266,28 +278,40 @@ class _AttentionSlope(torch.autograd.Function):
     def forward(
         ctx: Any, states: Tensor, half: AttentionHalf, cos: Tensor, sin: Tensor, mask: Tensor, past: Any
     ) -> Tensor:
-        query, key, value, scale = half.read(states, cos, sin, past)
-        done = attend(query, key, value, mask, half.scale)
-        ctx.save_for_backward(states, scale, cos, sin, *done.kept)
+        joint, scale = half.read(states)
         ctx.half, ctx.joint, ctx.last, ctx.weight = half, half.joint, half.last, half.norm.weight
-        moved: Tensor = half.last.product(done.out.transpose(1, 2).reshape(*states.shape[:2], -1))
-        return moved.add_(states)
+        ctx.compiled = past is None and compiled_steps.can_attend(joint, cos, mask)
+        if ctx.compiled:
+            out, kept = compiled_steps.attend(joint, cos, sin, mask, half.scale, half.heads)
+            ctx.save_for_backward(states, scale, *kept)
+            return half._moved(out, states)
+        done = attend(*half.apart(joint, cos, sin, past), mask, half.scale)
+        ctx.save_for_backward(states, scale, cos, sin, *done.kept)
+        return half._moved(done.out.transpose(1, 2), states)
 
     @staticmethod
     def backward(ctx: Any, *slopes: Tensor) -> tuple[Tensor, None, None, None, None, None]:
-        states, scale, cos, sin, *kept = ctx.saved_tensors
-        rows, places, _ = states.shape
+        states, scale, *kept = ctx.saved_tensors
+        if ctx.compiled:
+            whole = compiled_steps.slope_of_attention(ctx.last.slope(slopes[0]), tuple(kept), ctx.half.scale)
+        else:
+            whole = _AttentionSlope._whole(ctx, slopes[0], *kept)
+        read = ctx.joint.slope(whole.view(*states.shape[:2], -1))
+        return slopes_of_norm(read, states, scale, ctx.weight, slopes[0]), None, None, None, None, None
+
+    @staticmethod
+    def _whole(ctx: Any, slope: Tensor, cos: Tensor, sin: Tensor, *kept: Tensor) -> Tensor:
+        """The slope with respect to queries, keys and values in one, [rows, positions, all heads, size]."""
+        rows, places, _ = slope.shape
         half = ctx.half
-        joined = ctx.last.slope(slopes[0]).view(rows, places, -1, half.size).transpose(1, 2)
+        joined = ctx.last.slope(slope).view(rows, places, -1, half.size).transpose(1, 2)
         of_query, of_key, of_value = slopes_of_attention(joined, kept, half.scale)
-        whole = states.new_empty(rows, places, half.turning + of_value.shape[1], half.size)
+        whole = slope.new_empty(rows, places, half.turning + of_value.shape[1], half.size)
         by_head = whole.transpose(1, 2)
         _turn_back(of_query, cos, sin, by_head[:, : half.heads])
         _turn_back(of_key[:, :, -places:], cos, sin, by_head[:, half.heads : half.turning])
         by_head[:, half.turning :] = of_value[:, :, -places:]
-        read = ctx.joint.slope(whole.view(rows, places, -1))
-        slope = slopes_of_norm(read, states, scale, ctx.weight).add_(slopes[0])
-        return slope, None, None, None, None, None
+        return whole
 
 
 def _turned(states: Tensor, cos: Tensor, sin: Tensor) -> Tensor:

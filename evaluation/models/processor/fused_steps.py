@@ -21,6 +21,7 @@ from transformers.activations import SiLUActivation
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from evaluation.models.processor.causal_attention import attend_by_parts
+from evaluation.models.processor.compiled_steps import can_norm, norm, slope_of_norm
 
 if TYPE_CHECKING:
     from evaluation.models.language_model import LM
@@ -126,6 +127,8 @@ def _is_gated(module: Any) -> bool:
 
 def normed(states: Tensor, weight: Tensor, module: nn.Module) -> tuple[Tensor, Tensor]:
     """A norm's output, and 1/√(mean x² + ε) of every row."""
+    if can_norm(states, weight):
+        return norm(states, weight, _eps(module) or 0.0)
     size = torch.linalg.vector_norm(states, dim=-1, keepdim=True)
     scale = size.square_().div_(states.shape[-1]).add_(_eps(module) or 0.0).rsqrt_()
     return (states * scale).mul_(weight), scale
@@ -147,11 +150,14 @@ class _Norm(torch.autograd.Function):
         return slopes_of_norm(slopes[0].clone(), states, scale, ctx.weight), None, None
 
 
-def slopes_of_norm(slopes: Tensor, states: Tensor, scale: Tensor, weight: Tensor) -> Tensor:
-    """The slope with respect to a norm's input, written over that with respect to its output."""
+def slopes_of_norm(slopes: Tensor, states: Tensor, scale: Tensor, weight: Tensor, more: Tensor | None = None) -> Tensor:
+    """The slope with respect to a norm's input, and more, written over that with respect to its output."""
+    if more is not None and can_norm(states, weight):
+        return slope_of_norm(slopes, states, scale, weight, more)
     weighted = slopes.mul_(weight)
     along = (weighted * states).sum(-1, keepdim=True).mul_(scale**3).div_(-states.shape[-1])
-    return weighted.mul_(scale).addcmul_(states, along)
+    own = weighted.mul_(scale).addcmul_(states, along)
+    return own if more is None else own.add_(more)
 
 
 class _Gate(torch.autograd.Function):

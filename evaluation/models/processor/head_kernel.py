@@ -1,28 +1,13 @@
-"""The compiled loop of ``head_reading``: every row of a weight is brought from memory once, for values and slopes."""
+"""The loop of ``head_reading``: every row of a weight is brought from memory once, for values and slopes."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from numba import njit
 
 PART = 256
 """Rows of the weight whose shares are added up in float32, before the sum goes into that in float64."""
-
-EXACT_ENOUGH = {"reassoc", "contract", "arcp", "nsz"}
-"""What the compiler may assume: sums in any order, as in every product; infinities and NaN stay what they are."""
-
-
-def compiled(function: Callable[..., None]) -> Any:
-    """The function as machine code, kept between processes where there is a place to write to."""
-    options: dict[str, Any] = {"fastmath": EXACT_ENOUGH, "boundscheck": False, "error_model": "numpy", "nogil": True}
-    try:
-        return njit(cache=True, **options)(function)
-    except RuntimeError:  # numba finds no folder to keep it in
-        return njit(**options)(function)
 
 
 def sum_exponentials(

@@ -9,14 +9,14 @@ needs numba (``pip install "scedit[cpu]"``); without it, and for more states, th
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from evaluation.models.processor.compilation import compiled, has_compiler
+from evaluation.models.processor.head_kernel import sum_exponentials
 from evaluation.models.processor.tiles import MapByTiles
 
 FEW = 2
@@ -51,12 +51,7 @@ def reads_once(head: Any, states: Tensor) -> bool:
     if "forward" in head.__dict__ and type(head.forward) is not MapByTiles:
         return False
     plain = all(one.dtype == torch.float32 and one.device.type == "cpu" for one in (states, weight))
-    return plain and weight.is_contiguous() and has_kernel()
-
-
-def has_kernel() -> bool:
-    """Whether numba is there."""
-    return _kernel() is not None
+    return plain and weight.is_contiguous() and has_compiler()
 
 
 class _LogSumExp(torch.autograd.Function):
@@ -81,7 +76,7 @@ def read_head(states: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
         states: float32 [states, width].
         weight: float32 [rows, width], contiguous.
     """
-    kernel = _kernel()
+    kernel = compiled(sum_exponentials)
     assert kernel is not None
     count, width = states.shape
     given, rows = states.contiguous().numpy(), weight.numpy()
@@ -106,13 +101,3 @@ def read_head(states: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
         slope = (mean * scale[..., None]).sum(0) / whole[:, None]
         value = top + np.log(whole)
     return torch.from_numpy(value.astype(np.float32)), torch.from_numpy(slope.astype(np.float32))
-
-
-@cache
-def _kernel() -> Callable[..., None] | None:
-    try:
-        from evaluation.models.processor.head_kernel import compiled, sum_exponentials
-    except ImportError:  # numba is not installed, or not for this Python or NumPy
-        return None
-    found: Callable[..., None] = compiled(sum_exponentials)
-    return found

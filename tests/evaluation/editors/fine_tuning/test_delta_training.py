@@ -15,6 +15,7 @@ from evaluation.inference.passes import logits_at
 from evaluation.models.hooks import replace_output
 from evaluation.models.language_model import LM
 from evaluation.models.processor import head_reading
+from evaluation.models.processor.compilation import has_compiler
 from evaluation.models.processor.tiled_weights import can_tile, tiled_products
 from schemas.facts import Fact, Object
 from tests.support.editors.edit_requests import NORWAY, PERU
@@ -111,7 +112,7 @@ def test_another_batch_for_the_same_change_is_read_with_what_was_learnt() -> Non
 
 def test_one_edit_alone_reads_the_head_once_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
     lm, read = make("llama"), list[int]()
-    if not (can_tile(lm) and head_reading.has_kernel()):
+    if not (can_tile(lm) and has_compiler()):
         pytest.skip("no products by tiles here, or no numba")
     own = head_reading.read_head
 

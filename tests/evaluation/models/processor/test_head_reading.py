@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,11 +11,12 @@ from torch import Tensor, nn
 
 from evaluation.models.hooks import replace_output
 from evaluation.models.processor import head_reading as reading
-from evaluation.models.processor.head_reading import FEW, has_kernel, read_head, reads_once, token_logprobs
+from evaluation.models.processor.compilation import has_compiler
+from evaluation.models.processor.head_reading import FEW, read_head, reads_once, token_logprobs
 from evaluation.models.processor.tiled_weights import can_tile, tiled_products
 from tests.support.tiny import make
 
-needs_kernel = pytest.mark.skipif(not has_kernel(), reason="numba is not installed")
+needs_kernel = pytest.mark.skipif(not has_compiler(), reason="numba is not installed")
 
 AT, TOKENS = torch.tensor([0, 1, 1, 0, 1]), torch.tensor([4, 0, 4, 9, 36])
 
@@ -75,7 +75,7 @@ def test_values_and_slopes(vocabulary: int, order: str, monkeypatch: pytest.Monk
     assert reads_once(head, states)
     assert_same(head, states)
     assert_same(head, states[:1], AT * 0)
-    monkeypatch.setattr(reading, "_kernel", lambda: None)
+    monkeypatch.setattr(reading, "has_compiler", lambda: False)
     assert not reads_once(head, states)
     assert_same(head, states)
 
@@ -155,15 +155,3 @@ def test_no_slope_is_kept_where_none_is_wanted() -> None:
         total, slope = read_head(states_of(), head_of().weight)
         out = token_logprobs(head_of(), states_of().requires_grad_(), AT, TOKENS)
     assert not out.requires_grad and not total.requires_grad and slope.shape == (2, 19)
-
-
-def test_without_numba_products_stay(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "numba", None)
-    monkeypatch.delitem(sys.modules, "evaluation.models.processor.head_kernel", raising=False)
-    reading._kernel.cache_clear()
-    try:
-        assert not has_kernel() and not reads_once(head_of(), states_of())
-        assert_same(head_of(), states_of())
-    finally:
-        monkeypatch.undo()
-        reading._kernel.cache_clear()

@@ -1,0 +1,88 @@
+"""Norms, and attention of a few tokens, by compiled loops: one call each where PyTorch takes ten."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from evaluation.models.processor.compilation import compiled, has_compiler
+from evaluation.models.processor.step_kernels import attention_backward, attention_forward, norm_backward, norm_forward
+
+PLACES = 20
+"""Tokens of a row up to which its attention takes less time in these loops than in PyTorch's products."""
+
+ENTRIES = 2**18
+"""Entries up to which a norm does."""
+
+
+def can_norm(states: Tensor, weight: Tensor) -> bool:
+    """Whether a norm of these states, [..., width], goes by a loop."""
+    plain = states.dtype == weight.dtype == torch.float32 and states.device.type == weight.device.type == "cpu"
+    return plain and states.numel() <= ENTRIES and weight.is_contiguous() and has_compiler()
+
+
+def norm(states: Tensor, weight: Tensor, eps: float) -> tuple[Tensor, Tensor]:
+    """A norm's output, and 1/√(mean x² + ε) of every row, [..., 1]."""
+    run = compiled(norm_forward)
+    assert run is not None
+    states, width = states.detach().contiguous(), states.shape[-1]
+    out, scales = torch.empty_like(states), states.new_empty(*states.shape[:-1], 1)
+    run(states.view(-1, width).numpy(), weight.detach().numpy(), eps, out.view(-1, width).numpy(), _flat(scales))
+    return out, scales
+
+
+def slope_of_norm(slopes: Tensor, states: Tensor, scales: Tensor, weight: Tensor, more: Tensor) -> Tensor:
+    """The slope with respect to a norm's input, and more, written over that with respect to its output."""
+    run = compiled(norm_backward)
+    assert run is not None
+    slopes, width = slopes.contiguous(), slopes.shape[-1]
+    given = (one.detach().contiguous().view(-1, width).numpy() for one in (slopes, states))
+    run(*given, _flat(scales), weight.detach().numpy(), more.contiguous().view(-1, width).numpy())
+    return slopes
+
+
+def _flat(scales: Tensor) -> object:
+    return scales.view(-1).numpy()
+
+
+def can_attend(joint: Tensor, cos: Tensor, mask: Tensor) -> bool:
+    """Whether attention over queries, keys and values in one tensor, [rows, places, heads, size], goes by a loop."""
+    rows, places, _, size = joint.shape
+    if places > PLACES or mask.dtype != torch.float32 or size % 2 or cos.shape[-1] != size:
+        return False
+    fits = mask.ndim == 4 and mask.shape[0] in (1, rows) and mask.shape[1:] == (1, places, places)
+    return fits and cos.shape[0] in (1, rows) and joint.device.type == "cpu" and has_compiler()
+
+
+def attend(
+    joint: Tensor, cos: Tensor, sin: Tensor, mask: Tensor, scale: float, heads: int
+) -> tuple[Tensor, tuple[Tensor, ...]]:
+    """What attention gives, [rows, places, heads, size], and what its slope is made of.
+
+    Args:
+        joint: Queries, keys and values, float32 [rows, places, heads and twice the heads of keys, size]; written over.
+        cos: Cosines of the positions, [rows or 1, places, size].
+        sin: Sines of the positions, [rows or 1, places, size].
+        mask: Added to the scores, [rows or 1, 1, places, places].
+        scale: By which scores are multiplied.
+        heads: Heads of queries.
+    """
+    run = compiled(attention_forward)
+    assert run is not None
+    rows, places, _, size = joint.shape
+    cos, sin = cos.contiguous(), sin.contiguous()
+    shares, out = joint.new_empty(rows, heads, places, places), joint.new_empty(rows, places, heads, size)
+    barring = mask[:, 0].contiguous().numpy()
+    run(joint.numpy(), cos.numpy(), sin.numpy(), barring, scale, heads, shares.numpy(), out.numpy())
+    return out, (joint, cos, sin, shares)
+
+
+def slope_of_attention(slopes: Tensor, kept: tuple[Tensor, ...], scale: float) -> Tensor:
+    """The slope with respect to ``attend``'s joint tensor, from that of what it gave and what it kept."""
+    run = compiled(attention_backward)
+    assert run is not None
+    joint, cos, sin, shares = kept
+    out, heads = torch.empty_like(joint), shares.shape[1]
+    given = slopes.contiguous().view(*joint.shape[:2], heads, -1).numpy()
+    run(joint.numpy(), cos.numpy(), sin.numpy(), scale, heads, shares.numpy(), given, out.numpy())
+    return out
