@@ -37,6 +37,16 @@ def test_which_attention_goes_by_loops() -> None:
         assert not steps.can_attend(other, turns, given)
 
 
+def test_longer_rows_go_by_loops_where_most_pairs_are_barred() -> None:
+    """Several texts stand in a row of fine-tuning, each attending to itself alone."""
+    places = 3 * steps.PLACES
+    joint, cos, whole = joint_of(places), turns_of(places), causal(places, places)
+    texts = torch.arange(places) // 12
+    apart = torch.where(texts[:, None] == texts, whole, whole.min())
+    assert not steps.can_attend(joint, cos, whole) and steps.can_attend(joint, cos, apart)
+    assert not steps.can_attend(joint, cos, torch.cat([apart, torch.zeros_like(apart)]))
+
+
 def test_a_mask_without_memory_of_its_own_and_turned_slopes_are_read_right() -> None:
     """Masks and positions are often views, and slopes lie as autograd left them."""
     cos, sin = turns_of().cos(), turns_of().sin()
