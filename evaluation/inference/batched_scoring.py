@@ -82,13 +82,13 @@ class EditScorer:
         if room is None:
             room = int(CUDA_STORE * least_free_bytes(lm.devices)) if cuda else CPU_STORE
         self.kept = HiddenStates((n for n in layers if n > 0), room=room)
-        self.done = HiddenStates((), room=0 if cuda else room)  # what blocks gave, and what their projections read
+        self.outputs = HiddenStates((), room=0 if cuda else room)  # what blocks gave, and what their projections read
         self._worth = token_cost(lm) if can_pack(lm) else 0.0
 
     def without_cache(self) -> EditScorer:
         """A scorer of the same model that keeps nothing: for the time that its weights are changed."""
         other = copy.copy(self)
-        other.kept = other.done = HiddenStates((), room=0)
+        other.kept = other.outputs = HiddenStates((), room=0)
         return other
 
     def score(self, edited: Sequence[EditedProbes]) -> list[list[Answer]]:
@@ -163,14 +163,14 @@ class EditScorer:
 
     def _begins_above(self, start: int, tree: TokenTree, deltas: Sequence[Delta]) -> bool:
         """Whether a tree's pass may begin above the edited layer: nothing but its projection is changed there."""
-        if self.done.get(start, tree) is None:
+        if self.outputs.get(start, tree) is None:
             return False
         return all(d.weight == self.lm.layout.weight(start) for d in deltas if first_layer(self.lm, [d]) == start)
 
-    def _finished_layers(self) -> list[int]:
-        """Layers above which passes may begin: a change of the projection's output is one of the block's, exactly."""
+    def _layers_to_skip(self) -> list[int]:
+        """Layers whose blocks passes may skip: a change of the projection's output is one of the block's, exactly."""
         lm = self.lm
-        if not self.done.room or not lm.layout.additive or lm.layout.experts or lm.dtype != torch.float32:
+        if not self.outputs.room or not lm.layout.additive or lm.layout.experts or lm.dtype != torch.float32:
             return []
         return [n for n in sorted(self.kept.layers) if n + 1 < lm.layout.depth]
 
@@ -210,7 +210,7 @@ class EditScorer:
         run = lm.module(lm.layout.base) if lm.layout.plain_head else lm.model
         with ExitStack() as hooks:
             seen = {n: hooks.enter_context(capture(lm.block(n))) for n in sorted(self.kept.layers) if plain}
-            keys = {n: hooks.enter_context(capture(lm.projection(n))) for n in self._finished_layers() if plain}
+            keys = {n: hooks.enter_context(capture(lm.projection(n))) for n in self._layers_to_skip() if plain}
             if not plain:
                 without = lm.layout.weight(batch[0].start) if batch[0].start is not None and batch[0].above else None
                 hooks.enter_context(edits.on([row.edit for row in batch], without=without))
@@ -228,7 +228,9 @@ class EditScorer:
                 size = len(row.tree.ids)
                 self.kept.put(layer, row.tree, got.input[n, :size])
                 if layer in keys:
-                    self.done.put(layer, row.tree, torch.cat([got.output[n, :size], keys[layer].input[n, :size]], -1))
+                    self.outputs.put(
+                        layer, row.tree, torch.cat([got.output[n, :size], keys[layer].input[n, :size]], -1)
+                    )
         hidden = out.last_hidden_state if lm.layout.plain_head else out.logits
         reads = [r._replace(row=n) for n, row in enumerate(batch) for r in row.reads]
         return list(gather_on_device(lm, hidden, reads, tops))
@@ -237,7 +239,7 @@ class EditScorer:
         layer, above = batch[0].start, batch[0].above
         if layer is None:
             return nullcontext()
-        store = self.done if above else self.kept
+        store = self.outputs if above else self.kept
         states = [store.get(layer, row.tree) for row in batch]
         hidden = pad_sequence([one for one in states if one is not None], batch_first=True)
         assert len(hidden) == len(batch)

@@ -34,7 +34,7 @@ def test_kept_states_make_room_for_others() -> None:
     for scorer in (full_model, little):
         scorer.score([EditedProbes((), None, probes())])
     assert little.kept._taken <= 20_000 < full_model.kept._taken and little.kept._kept
-    assert little.done._taken <= 20_000 < full_model.done._taken
+    assert little.outputs._taken <= 20_000 < full_model.outputs._taken
     same(little.score(batches), full_model.score(batches), within=1e-5)
 
 
@@ -72,4 +72,4 @@ def test_where_passes_begin_in_the_edited_block(reason: str) -> None:
     layer, room = (lm.layout.depth - 1 if reason == "the last layer" else 1), (10 if reason == "no room" else None)
     scorer = EditScorer(lm, layers=[layer], room=room)
     scorer.score([EditedProbes((), None, probes())])
-    assert scorer.done.empty and scorer.kept.empty == (reason == "no room")
+    assert scorer.outputs.empty and scorer.kept.empty == (reason == "no room")
