@@ -21,13 +21,14 @@ SPARSE = 1 / 3
 """Share of allowed pairs up to which it does in longer rows (several texts in a row): loops pass over the others."""
 
 ENTRIES = 2**18
-"""Entries up to which a norm does."""
+"""Entries up to which a norm does where PyTorch has several threads."""
 
 
 def can_norm(states: Tensor, weight: Tensor) -> bool:
     """Whether a norm of these states, [..., width], goes by a loop."""
     plain = states.dtype == weight.dtype == torch.float32 and states.device.type == weight.device.type == "cpu"
-    return plain and states.numel() <= ENTRIES and weight.is_contiguous() and has_compiler()
+    small = states.numel() <= ENTRIES or torch.get_num_threads() == 1
+    return plain and small and weight.is_contiguous() and has_compiler()
 
 
 def norm(states: Tensor, weight: Tensor, eps: float) -> tuple[Tensor, Tensor]:

@@ -16,6 +16,7 @@ from typing import Any, Literal, NamedTuple
 import torch
 from torch import Tensor
 
+from evaluation.editors.locate_edit.parts.search_losses import losses_of
 from evaluation.editors.locate_edit.parts.search_passes import Stems, alike, price
 from evaluation.editors.locate_edit.parts.search_rows import SearchRow, cost_of, essence_reads, groups, rows_of
 from evaluation.inference.batching import TokenBudget, default_budget, in_batches
@@ -245,15 +246,10 @@ class _ValueSearch:
                 hooks.enter_context(replace_output(self.module, lambda _, out: add(out)))
             rows, places = batch.reads
             hooks.enter_context(only_at(self.last, rows, places))
-            logprobs = logits_at(lm, batch.ids, batch.mask, rows, places, after=batch.prefix).log_softmax(-1)
-            picked = logprobs.gather(1, batch.goals.clamp(min=0)[:, None])[:, 0]
-            values = torch.where(batch.goals < 0, 0.0, -picked * batch.shares)
-            now = logprobs[batch.essence]
+            logits = logits_at(lm, batch.ids, batch.mask, rows, places, after=batch.prefix)
+            values, divergence, now = losses_of(logits, batch.goals, batch.shares, batch.essence, batch.held)
             if batch.held is None:
-                batch = batch._replace(held=now.detach().clone())
-            assert batch.held is not None
-            gaps = (now.exp() * (now - batch.held)).sum(1)
-            divergence = torch.zeros_like(values).index_copy(0, batch.essence, gaps)
+                batch = batch._replace(held=now)
             pull = torch.zeros_like(request_deltas)
             if gradients:
                 (pull,) = torch.autograd.grad((values + self.settings.kl_weight * divergence).sum(), request_deltas)

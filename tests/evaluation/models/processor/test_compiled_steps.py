@@ -69,9 +69,16 @@ def test_which_norms_go_by_loops() -> None:
         (states.bfloat16(), weight),
         (states, weight.double()),
         (states, torch.ones(12)[::2]),
-        (torch.ones(1).expand(steps.ENTRIES + 6, 6), weight),
     ]:
         assert not steps.can_norm(other, given)
+    large, before = torch.ones(1).expand(steps.ENTRIES + 6, 6), torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)
+        assert steps.can_norm(large, weight)
+        torch.set_num_threads(2)
+        assert not steps.can_norm(large, weight) and steps.can_norm(states, weight)
+    finally:
+        torch.set_num_threads(before)
 
 
 def test_states_that_want_a_slope_or_lie_apart_are_left_as_they_are() -> None:
