@@ -64,7 +64,7 @@ def can_attend(joint: Tensor, cos: Tensor, mask: Tensor) -> bool:
         return False
     if cos.shape[0] not in (1, rows) or not has_compiler():
         return False
-    return places <= PLACES or float((mask > BARRED).float().mean()) <= SPARSE
+    return places <= PLACES or float((mask > float(BARRED)).float().mean()) <= SPARSE
 
 
 def attend(

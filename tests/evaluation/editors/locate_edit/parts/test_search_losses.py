@@ -40,7 +40,8 @@ def test_values_and_slopes(reads: list[int], weights: tuple[float, float]) -> No
         (right,) = torch.autograd.grad((want[0] * pulls[0] + want[1] * pulls[1]).sum(), exact)
     for mine, theirs in zip(got[:2], want, strict=True):
         assert torch.allclose(mine.double(), theirs, atol=1e-5)
-    assert torch.allclose(slope.double(), right, atol=1e-5) and slope.abs().max() > 0.01
+    assert torch.allclose(slope.double(), right, atol=1e-5)
+    assert bool(slope.any()) == bool(reads or weights[0])
     assert torch.allclose(got.now, logits.detach().log_softmax(-1)[essence]) and not got.now.requires_grad
 
 
