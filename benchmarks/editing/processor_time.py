@@ -2,14 +2,17 @@
 
     python -m benchmarks.editing.processor_time --write                       all, into results; half an hour
     python -m benchmarks.editing.processor_time ft --rounds 1 --edits 8       one method, one round, groups of eight
+    python -m benchmarks.editing.processor_time memit --rounds 1 --plain 24   all of the group the plain way, too
 
 A round makes another edit the plain way (``benchmarks/support/naive_reference.py``; six of them with FT), makes the
 same alone, and makes a whole group together. Edits differ in length, so the ratio of a group scales the plain way's
-seconds for the round's edits to the group's mean by the tokens that it reads. Processor seconds bear other load better
-than the clock does; every figure is the median over rounds, with its range. Floating-point operations are counted, not
-timed: their ratio is what an engine of equal efficiency would reach. They are counted over two and four steps and
-carried on in a straight line to the most steps there may be. The floor of ours is the time of its products with
-weights alone, each made again with other numbers, one after the other: what an engine would take that did nothing else.
+seconds for the round's edits to the group's mean by the tokens that it reads, which is a guess: of equal lengths some
+take half as long again. ``--plain`` with the size of the group leaves nothing to guess. Processor seconds bear other
+load better than the clock does; every figure is the median over rounds, with its range. Floating-point operations are
+counted, not timed: their ratio is what an engine of equal efficiency would reach. They are counted over two and four
+steps and carried on in a straight line to the most steps there may be. The floor of ours is the time of its products
+with weights alone, each made again with other numbers, one after the other: what an engine would take that did nothing
+else.
 """
 
 from __future__ import annotations
@@ -168,9 +171,20 @@ def counted(lm: LM, name: str, cache: Cache, run: Callable[[Method], Any], *, st
 
 
 def method(
-    lm: LM, name: str, cache: Cache, rounds: int, edits: int, *, most: int | None = None, count: bool = True
+    lm: LM,
+    name: str,
+    cache: Cache,
+    rounds: int,
+    edits: int,
+    *,
+    plainly: int | None = None,
+    most: int | None = None,
+    count: bool = True,
 ) -> dict[str, Any]:
-    """One method: rounds of the plain way, alone, and together; ``most`` steps, operations counted or not."""
+    """One method: rounds of the plain way, alone, and together; ``most`` steps, operations counted or not.
+
+    ``plainly`` edits of a round are made the plain way and alone.
+    """
     wanted, which = facts(edits)
     both = Method(lm, name, cache, steps=most)
     mean_tokens = sum(map(both.tokens, wanted)) / len(wanted)
@@ -179,7 +193,7 @@ def method(
         key: [] for key in ("plain", "alone", "group", "ratio_alone", "ratio_group")
     }
     for n in range(rounds):
-        step = len(wanted) // PLAIN.get(name, 1)
+        step = len(wanted) // (plainly or PLAIN.get(name, 1))
         some = wanted[(2 + 3 * n) % step :: step]
         slow = sum(seconds(partial(both.plainly, fact)) for fact in some) / len(some)
         alone = sum(seconds(partial(both.editor.edit_each, [fact])) for fact in some) / len(some)
@@ -271,6 +285,7 @@ def main(
     *,
     rounds: int = 3,
     edits: int = EDITS,
+    plainly: int | None = None,
     steps: int | None = None,
     count: bool = True,
 ) -> dict[str, Any]:
@@ -282,7 +297,7 @@ def main(
         if name == "scripts":
             out[name] = scripts(lm, cache, rounds, count=count)
         else:
-            out[name] = method(lm, name, cache, rounds, edits, most=steps, count=count)
+            out[name] = method(lm, name, cache, rounds, edits, plainly=plainly, most=steps, count=count)
         out[name]["load_average"] = round(os.getloadavg()[0], 1)
         print(f"{name}: {json.dumps(out[name])}", file=sys.stderr, flush=True)
     return out
@@ -293,6 +308,7 @@ if __name__ == "__main__":
     parser.add_argument("methods", nargs="*", default=list(METHODS), help=f"of {', '.join(METHODS)}")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--edits", type=int, default=EDITS, help="in a group")
+    parser.add_argument("--plain", type=int, help="edits of a round that are made the plain way; all of a group: exact")
     parser.add_argument("--steps", type=int, help="the most of an edit, instead of the method's own number")
     parser.add_argument("--no-operations", action="store_true", help="time only; counting takes as long again")
     parser.add_argument("--write", action="store_true", help="keep the result in results/processor_time.json")
@@ -301,6 +317,7 @@ if __name__ == "__main__":
         options.methods,
         rounds=options.rounds,
         edits=options.edits,
+        plainly=options.plain,
         steps=options.steps,
         count=not options.no_operations,
     )

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from torch import Tensor
-from torch.nn.utils.rnn import pad_sequence
 
 from evaluation.edits.per_row import PerRow
 from evaluation.edits.routed_deltas import PromptRows, RoutedDelta, is_routed, tell_prompts_if
@@ -239,15 +238,17 @@ class EditScorer:
         layer, above = batch[0].start, batch[0].above
         if layer is None:
             return nullcontext()
-        store = self.outputs if above else self.kept
-        states = [store.get(layer, row.tree) for row in batch]
-        hidden = pad_sequence([one for one in states if one is not None], batch_first=True)
-        assert len(hidden) == len(batch)
+        lm, store = self.lm, self.outputs if above else self.kept
+        longest, width = max(len(row.tree.ids) for row in batch), lm.layout.width + above * lm.layout.inner
+        hidden = torch.zeros(len(batch), longest, width, dtype=self.lm.dtype, device=self.lm.device)
+        for n, row in enumerate(batch):
+            start = store.get(layer, row.tree)
+            assert start is not None
+            hidden[n, : len(start)] = start
         if above:
-            width = self.lm.layout.width
-            out, keys = hidden[..., :width], hidden[..., width:]
-            hidden = edits.change_output(self.lm.layout.weight(layer), [row.edit for row in batch], keys, out)
-        return resume_at(self.lm, LayerInput(layer + above, hidden, self.kept.tuples[layer]))
+            out, keys = hidden[..., : lm.layout.width], hidden[..., lm.layout.width :]
+            hidden = edits.change_output(lm.layout.weight(layer), [row.edit for row in batch], keys, out)
+        return resume_at(lm, LayerInput(layer + above, hidden, self.kept.tuples[layer]))
 
 
 def _reads_of(target: EncodedPrompt, slot: Slot, probe: ScoreProbe) -> list[TokenRead]:

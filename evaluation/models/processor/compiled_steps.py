@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
@@ -9,9 +11,12 @@ from evaluation.models.processor.compilation import compiled, has_compiler
 from evaluation.models.processor.step_kernels import (
     BARRED,
     attention_backward,
-    attention_forward,
+    mix_values,
     norm_backward,
     norm_forward,
+    share_keys,
+    turn,
+    turn_back,
 )
 
 PLACES = 20
@@ -33,21 +38,18 @@ def can_norm(states: Tensor, weight: Tensor) -> bool:
 
 def norm(states: Tensor, weight: Tensor, eps: float) -> tuple[Tensor, Tensor]:
     """A norm's output, and 1/√(mean x² + ε) of every row, [..., 1]."""
-    run = compiled(norm_forward)
-    assert run is not None
     states, width = states.detach().contiguous(), states.shape[-1]
     out, scales = torch.empty_like(states), states.new_empty(*states.shape[:-1], 1)
-    run(states.view(-1, width).numpy(), weight.detach().numpy(), eps, out.view(-1, width).numpy(), _flat(scales))
+    given, written = states.view(-1, width).numpy(), out.view(-1, width).numpy()
+    _run(norm_forward, given, weight.detach().numpy(), eps, written, _flat(scales))
     return out, scales
 
 
 def slope_of_norm(slopes: Tensor, states: Tensor, scales: Tensor, weight: Tensor, more: Tensor) -> Tensor:
     """The slope with respect to a norm's input, and more, written over that with respect to its output."""
-    run = compiled(norm_backward)
-    assert run is not None
     slopes, width = slopes.contiguous(), slopes.shape[-1]
     given = (one.detach().contiguous().view(-1, width).numpy() for one in (slopes, states))
-    run(*given, _flat(scales), weight.detach().numpy(), more.contiguous().view(-1, width).numpy())
+    _run(norm_backward, *given, _flat(scales), weight.detach().numpy(), more.contiguous().view(-1, width).numpy())
     return slopes
 
 
@@ -80,22 +82,27 @@ def attend(
         scale: By which scores are multiplied.
         heads: Heads of queries.
     """
-    run = compiled(attention_forward)
-    assert run is not None
-    rows, places, _, size = joint.shape
+    rows, places, every, size = joint.shape
     cos, sin = cos.contiguous(), sin.contiguous()
     shares, out = joint.new_empty(rows, heads, places, places), joint.new_empty(rows, places, heads, size)
-    barring = mask[:, 0].contiguous().numpy()
-    run(joint.numpy(), cos.numpy(), sin.numpy(), barring, scale, heads, shares.numpy(), out.numpy())
+    states, written = joint.numpy(), shares.numpy()
+    _run(turn, states, cos.numpy(), sin.numpy(), (every + heads) // 2)
+    _run(share_keys, states, mask[:, 0].contiguous().numpy(), scale, heads, written)
+    _run(mix_values, states, heads, written, out.numpy())
     return out, (joint, cos, sin, shares)
 
 
 def slope_of_attention(slopes: Tensor, kept: tuple[Tensor, ...], scale: float) -> Tensor:
     """The slope with respect to ``attend``'s joint tensor, from that of what it gave and what it kept."""
-    run = compiled(attention_backward)
-    assert run is not None
     joint, cos, sin, shares = kept
     out, heads = torch.empty_like(joint), shares.shape[1]
     given = slopes.contiguous().view(*joint.shape[:2], heads, -1).numpy()
-    run(joint.numpy(), cos.numpy(), sin.numpy(), scale, heads, shares.numpy(), given, out.numpy())
+    _run(attention_backward, joint.numpy(), scale, heads, shares.numpy(), given, out.numpy())
+    _run(turn_back, out.numpy(), cos.numpy(), sin.numpy(), (joint.shape[2] + heads) // 2)
     return out
+
+
+def _run(loop: Callable[..., None], *arguments: object) -> None:
+    run = compiled(loop)
+    assert run is not None
+    run(*arguments)

@@ -59,100 +59,132 @@ def norm_backward(
             g[k] = g[k] * weight[k] * scale + x[k] * along + a[k]
 
 
-def attention_forward(
-    joint: np.ndarray,
-    cos: np.ndarray,
-    sin: np.ndarray,
-    mask: np.ndarray,
-    scale: float,
-    heads: int,
-    shares: np.ndarray,
-    out: np.ndarray,
-) -> None:
-    """Turn queries and keys by their positions, in place, and attend; a query without a key gives zeros.
+def turn(joint: np.ndarray, cos: np.ndarray, sin: np.ndarray, count: int) -> None:
+    """Turn the first heads by their positions, in place.
 
     Args:
-        joint: Queries, keys and values, float32 [rows, places, heads and twice the heads of keys, size].
+        joint: float32 [rows, places, heads, size].
         cos: Cosines of the positions, float32 [rows or 1, places, size].
         sin: Sines of the positions, float32 [rows or 1, places, size].
-        mask: Added to the scores, float32 [rows or 1, places, places].
-        scale: By which scores are multiplied.
-        heads: Heads of queries.
-        shares: Written, float32 [rows, heads, places, places].
-        out: Written, float32 [rows, places, heads, size].
+        count: How many heads are turned.
     """
-    rows, places, total, size = joint.shape
-    few, half = (total - heads) // 2, size // 2
+    rows, places, _, size = joint.shape
+    half = size // 2
     for r in range(rows):
-        t, m = min(r, cos.shape[0] - 1), min(r, mask.shape[0] - 1)
+        t = min(r, cos.shape[0] - 1)
         for p in range(places):
             c, s = cos[t, p], sin[t, p]
-            for h in range(heads + few):
+            for h in range(count):
                 x = joint[r, p, h]
                 for k in range(half):
                     a, b = x[k], x[k + half]
                     x[k] = a * c[k] - b * s[k]
                     x[k + half] = b * c[k + half] + a * s[k + half]
+
+
+def turn_back(slopes: np.ndarray, cos: np.ndarray, sin: np.ndarray, count: int) -> None:
+    """The slope with respect to heads before they were turned, in place of that after.
+
+    Args:
+        slopes: float32 [rows, places, heads, size].
+        cos: As in ``turn``.
+        sin: As there.
+        count: As there.
+    """
+    rows, places, _, size = slopes.shape
+    half = size // 2
+    for r in range(rows):
+        t = min(r, cos.shape[0] - 1)
+        for p in range(places):
+            c, s = cos[t, p], sin[t, p]
+            for h in range(count):
+                x = slopes[r, p, h]
+                for k in range(half):
+                    a, b = x[k], x[k + half]
+                    x[k] = a * c[k] + b * s[k + half]
+                    x[k + half] = b * c[k + half] - a * s[k]
+
+
+def share_keys(joint: np.ndarray, mask: np.ndarray, scale: float, heads: int, shares: np.ndarray) -> None:
+    """How much each query attends to each key; nothing to any where all are barred.
+
+    Args:
+        joint: Queries, keys and values, float32 [rows, places, heads and twice the heads of keys, size], turned.
+        mask: Added to the scores, float32 [rows or 1, places, places].
+        scale: By which scores are multiplied.
+        heads: Heads of queries.
+        shares: Written, float32 [rows, heads, places, places].
+    """
+    rows, places, total, size = joint.shape
+    many = heads // ((total - heads) // 2)
+    for r in range(rows):
+        m = min(r, mask.shape[0] - 1)
         for h in range(heads):
-            own = heads + h // (heads // few)
             for p in range(places):
-                query, share, result = joint[r, p, h], shares[r, h, p], out[r, p, h]
-                largest, seen = np.float32(-np.inf), 0
+                query, share, allowed = joint[r, p, h], shares[r, h, p], mask[m, p]
+                largest, whole = np.float32(-np.inf), np.float32(0.0)
                 for k in range(places):
                     share[k] = 0.0
-                    if mask[m, p, k] < BARRED:
+                    if allowed[k] < BARRED:
                         continue
-                    key, score = joint[r, k, own], np.float32(0.0)
+                    key, score = joint[r, k, heads + h // many], np.float32(0.0)
                     for i in range(size):
                         score += query[i] * key[i]
-                    share[k] = score * scale + mask[m, p, k]
-                    seen += 1
+                    share[k] = score * scale + allowed[k]
                     if share[k] > largest:
                         largest = share[k]
-                result[:] = 0.0
-                if seen == 0:
-                    continue
-                whole = np.float32(0.0)
                 for k in range(places):
-                    if mask[m, p, k] >= BARRED:
+                    if allowed[k] >= BARRED:
                         share[k] = math.exp(share[k] - largest)
                         whole += share[k]
                 for k in range(places):
-                    if mask[m, p, k] >= BARRED:
+                    if allowed[k] >= BARRED:
                         share[k] /= whole
-                        value, one = joint[r, k, own + few], share[k]
+
+
+def mix_values(joint: np.ndarray, heads: int, shares: np.ndarray, out: np.ndarray) -> None:
+    """Values by the shares of their keys.
+
+    Args:
+        joint: As in ``share_keys``.
+        heads: As there.
+        shares: As it wrote them.
+        out: Written, float32 [rows, places, heads, size].
+    """
+    rows, places, total, size = joint.shape
+    few = (total - heads) // 2
+    out[:] = 0.0
+    for r in range(rows):
+        for h in range(heads):
+            own = heads + few + h // (heads // few)
+            for p in range(places):
+                share, result = shares[r, h, p], out[r, p, h]
+                for k in range(places):
+                    one = share[k]
+                    if one != 0.0:
+                        value = joint[r, k, own]
                         for i in range(size):
                             result[i] += one * value[i]
 
 
 def attention_backward(
-    joint: np.ndarray,
-    cos: np.ndarray,
-    sin: np.ndarray,
-    scale: float,
-    heads: int,
-    shares: np.ndarray,
-    slopes: np.ndarray,
-    out: np.ndarray,
+    joint: np.ndarray, scale: float, heads: int, shares: np.ndarray, slopes: np.ndarray, out: np.ndarray
 ) -> None:
-    """The slope with respect to ``joint`` as it was given to ``attention_forward``.
+    """The slope with respect to ``joint``, still turned, from that of what ``mix_values`` wrote.
 
     Args:
-        joint: As ``attention_forward`` left it.
-        cos: As there.
-        sin: As there.
+        joint: As in ``share_keys``.
         scale: As there.
         heads: As there.
-        shares: As there.
-        slopes: With respect to what attention gave, float32 [rows, places, heads, size].
+        shares: As it wrote them.
+        slopes: float32 [rows, places, heads, size].
         out: Written, of the shape of ``joint``.
     """
     rows, places, total, size = joint.shape
-    few, half = (total - heads) // 2, size // 2
+    few = (total - heads) // 2
     of_shares = np.zeros(places, np.float32)
     out[:] = 0.0
     for r in range(rows):
-        t = min(r, cos.shape[0] - 1)
         for h in range(heads):
             own = heads + h // (heads // few)
             for p in range(places):
@@ -178,11 +210,3 @@ def attention_backward(
                         of_query[i] += of_score * key[i]
                     for i in range(size):
                         of_key[i] += of_score * query[i]
-        for p in range(places):
-            c, s = cos[t, p], sin[t, p]
-            for h in range(heads + few):
-                x = out[r, p, h]
-                for k in range(half):
-                    a, b = x[k], x[k + half]
-                    x[k] = a * c[k] + b * s[k + half]
-                    x[k + half] = b * c[k + half] - a * s[k]

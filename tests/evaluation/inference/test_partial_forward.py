@@ -27,17 +27,6 @@ def test_where_passes_begin() -> None:
     hook.remove()
 
 
-def test_kept_states_make_room_for_others() -> None:
-    lm = make("llama")
-    full_model, little = EditScorer(lm, layers=[1]), EditScorer(lm, layers=[1], room=20_000)
-    batches = [EditedProbes(changes(lm)[1], None, probes())]
-    for scorer in (full_model, little):
-        scorer.score([EditedProbes((), None, probes())])
-    assert little.kept._taken <= 20_000 < full_model.kept._taken and little.kept._kept
-    assert little.outputs._taken <= 20_000 < full_model.outputs._taken
-    same(little.score(batches), full_model.score(batches), within=1e-5)
-
-
 @pytest.mark.parametrize("kind", CONFIGS)
 def test_an_edited_projection_lets_passes_begin_above_its_block(kind: str) -> None:
     """One that something stands above in its block, or a change of another weight there, does not."""

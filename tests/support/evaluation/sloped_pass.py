@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 import torch
 from torch import Tensor
 
 from evaluation.models.language_model import LM
+from evaluation.models.processor import compiled_steps
+from evaluation.models.processor.compilation import has_compiler
 
 ROWS = [(5, 6, 7, 8, 9, 10), (11, 12, 13)]
 
@@ -33,3 +36,13 @@ def pass_of(lm: LM, rows: list[tuple[int, ...]] | None = None) -> tuple[Tensor, 
     finally:
         taken.remove()
     return out.detach(), slope
+
+
+@pytest.fixture(params=["by compiled loops", "without numba"], autouse=True)
+def small_steps(request: Any, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Run the module's tests in both; name which."""
+    if request.param == "without numba":
+        monkeypatch.setattr(compiled_steps, "has_compiler", lambda: False)
+    elif not has_compiler():
+        pytest.skip("numba is not installed")
+    return str(request.param)

@@ -36,11 +36,11 @@ def losses_of(logits: Tensor, goals: Tensor, shares: Tensor, essence: Tensor, be
         essence: Which reads are of the essence, [essence reads].
         before: Log-probabilities of the unedited model there, [essence reads, vocabulary]; None: what they are now.
     """
-    values, divergence, now = _Losses.apply(logits, goals, shares, essence, before)  # type: ignore[no-untyped-call]
+    values, divergence, now = _SearchLosses.apply(logits, goals, shares, essence, before)  # type: ignore[no-untyped-call]
     return ReadLosses(values, divergence, now)
 
 
-class _Losses(torch.autograd.Function):
+class _SearchLosses(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any, logits: Tensor, goals: Tensor, shares: Tensor, essence: Tensor, before: Tensor | None

@@ -17,8 +17,7 @@ from evaluation.models.processor import fused_blocks as blocks
 from evaluation.models.processor import fused_steps as steps
 from evaluation.models.processor.fused_blocks import FusedBlock
 from evaluation.models.processor.tiled_weights import has_tiles, tiled_products
-from tests.support.evaluation.sloped_pass import ROWS, USUAL, close, pass_of
-from tests.support.evaluation.without_compiler import small_steps  # noqa: F401
+from tests.support.evaluation.sloped_pass import ROWS, USUAL, close, pass_of, small_steps  # noqa: F401
 from tests.support.tiny import CONFIGS, make
 
 pytestmark = pytest.mark.skipif(not has_tiles(), reason="no products by tiles on this machine")

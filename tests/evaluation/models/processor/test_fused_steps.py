@@ -14,8 +14,7 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from evaluation.models.processor import fused_steps as steps
 from evaluation.models.processor.fused_steps import fused_steps
-from tests.support.evaluation.sloped_pass import pass_of
-from tests.support.evaluation.without_compiler import small_steps  # noqa: F401
+from tests.support.evaluation.sloped_pass import pass_of, small_steps  # noqa: F401
 from tests.support.tiny import CONFIGS, make
 
 GATED = ("llama", "qwen2", "mistral")

@@ -87,9 +87,12 @@ def test_attention(rows: int, places: int, heads: int, few: int, size: int, own:
     (slope,) = torch.autograd.grad(want, x, slopes.double())
     turned, shares = joint.numpy().copy(), np.empty((rows, heads, places, places), np.float32)
     out, got = np.empty((rows, places, heads, size), np.float32), np.full(joint.shape, 7, np.float32)
-    way(kernels.attention_forward)(turned, cos.numpy(), sin.numpy(), mask.numpy(), 0.3, heads, shares, out)
+    way(kernels.turn)(turned, cos.numpy(), sin.numpy(), heads + few)
+    way(kernels.share_keys)(turned, mask.numpy(), 0.3, heads, shares)
+    way(kernels.mix_values)(turned, heads, shares, out)
     same(out, want)
-    way(kernels.attention_backward)(turned, cos.numpy(), sin.numpy(), 0.3, heads, shares, slopes.numpy(), got)
+    way(kernels.attention_backward)(turned, 0.3, heads, shares, slopes.numpy(), got)
+    way(kernels.turn_back)(got, cos.numpy(), sin.numpy(), heads + few)
     same(got, slope)
 
 
@@ -97,12 +100,12 @@ def attended(joint: Tensor, mask: Tensor, way: Way) -> tuple[np.ndarray, np.ndar
     """What attention of two heads gives, and a slope of it, with nothing turned."""
     rows, places, _, size = joint.shape
     shares, out = np.empty((rows, 2, places, places), np.float32), np.empty((rows, places, 2, size), np.float32)
-    cos, sin = np.ones((1, places, size), np.float32), np.zeros((1, places, size), np.float32)
     kept = joint.numpy().copy()
     slope = np.empty_like(kept)
     with np.errstate(invalid="ignore"):  # Python says it, machine code does not
-        way(kernels.attention_forward)(kept, cos, sin, mask.numpy(), 1.0, 2, shares, out)
-        way(kernels.attention_backward)(kept, cos, sin, 1.0, 2, shares, np.ones_like(out), slope)
+        way(kernels.share_keys)(kept, mask.numpy(), 1.0, 2, shares)
+        way(kernels.mix_values)(kept, 2, shares, out)
+        way(kernels.attention_backward)(kept, 1.0, 2, shares, np.ones_like(out), slope)
     return out, slope
 
 
