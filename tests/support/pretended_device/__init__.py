@@ -83,6 +83,7 @@ def _answers(machine: Machine) -> dict[str, Any]:
     )
     return {
         "is_available": lambda: True,
+        "is_current_stream_capturing": lambda: False,  # a CUDA build without a driver fails to say it
         "device_count": lambda: len(memory.devices),
         "current_device": lambda: 0,
         "synchronize": synchronize,
