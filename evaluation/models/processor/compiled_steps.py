@@ -1,4 +1,4 @@
-"""Norms, and attention of a few tokens, by compiled loops: one call each where PyTorch takes ten."""
+"""Norms, and attention of a few tokens, by compiled loops: a few calls where PyTorch takes many."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from evaluation.models.processor.step_kernels import (
     norm_forward,
     share_keys,
     turn,
-    turn_back,
 )
 
 PLACES = 20
@@ -98,7 +97,8 @@ def slope_of_attention(slopes: Tensor, kept: tuple[Tensor, ...], scale: float) -
     out, heads = torch.empty_like(joint), shares.shape[1]
     given = slopes.contiguous().view(*joint.shape[:2], heads, -1).numpy()
     _run(attention_backward, joint.numpy(), scale, heads, shares.numpy(), given, out.numpy())
-    _run(turn_back, out.numpy(), cos.numpy(), sin.numpy(), (joint.shape[2] + heads) // 2)
+    back = -sin.roll(sin.shape[-1] // 2, -1)
+    _run(turn, out.numpy(), cos.numpy(), back.numpy(), (joint.shape[2] + heads) // 2)
     return out
 
 

@@ -1,7 +1,7 @@
 """Small steps between a block's products as loops that are compiled: norms, and attention with rotary positions.
 
-Over a few tokens each step of PyTorch's is a call that takes longer than its arithmetic; here a norm, or all of a short
-row's attention, is one call. ``fused_steps`` and ``fused_blocks`` have the same in PyTorch, their slow twin.
+Over a few tokens each step of PyTorch's is a call that takes longer than its arithmetic; here a norm is one call,
+and a short row's attention three. ``fused_steps`` and ``fused_blocks`` have the same in PyTorch, their slow twin.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def norm_backward(
 
 
 def turn(joint: np.ndarray, cos: np.ndarray, sin: np.ndarray, count: int) -> None:
-    """Turn the first heads by their positions, in place.
+    """Turn the first heads by their positions, in place; with the sines' halves exchanged and negated, back again.
 
     Args:
         joint: float32 [rows, places, heads, size].
@@ -80,29 +80,6 @@ def turn(joint: np.ndarray, cos: np.ndarray, sin: np.ndarray, count: int) -> Non
                     a, b = x[k], x[k + half]
                     x[k] = a * c[k] - b * s[k]
                     x[k + half] = b * c[k + half] + a * s[k + half]
-
-
-def turn_back(slopes: np.ndarray, cos: np.ndarray, sin: np.ndarray, count: int) -> None:
-    """The slope with respect to heads before they were turned, in place of that after.
-
-    Args:
-        slopes: float32 [rows, places, heads, size].
-        cos: As in ``turn``.
-        sin: As there.
-        count: As there.
-    """
-    rows, places, _, size = slopes.shape
-    half = size // 2
-    for r in range(rows):
-        t = min(r, cos.shape[0] - 1)
-        for p in range(places):
-            c, s = cos[t, p], sin[t, p]
-            for h in range(count):
-                x = slopes[r, p, h]
-                for k in range(half):
-                    a, b = x[k], x[k + half]
-                    x[k] = a * c[k] + b * s[k + half]
-                    x[k + half] = b * c[k + half] - a * s[k]
 
 
 def share_keys(joint: np.ndarray, mask: np.ndarray, scale: float, heads: int, shares: np.ndarray) -> None:
