@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from typing import TYPE_CHECKING, NamedTuple
 
 import torch
@@ -34,7 +34,7 @@ from evaluation.inference.scoring import (
 )
 from evaluation.inference.token_tree import Tokens, TokenTree, build_trees, can_pack, to_tensors, token_cost
 from evaluation.models.device_memory import least_free_bytes
-from evaluation.models.hooks import capture
+from evaluation.models.hooks import capture, replace_output
 from evaluation.models.processor.tiled_weights import tiled_products
 from evaluation.models.tokenization import EncodedPrompt
 from schemas.answers import Answer
@@ -59,8 +59,9 @@ class _EditRow(NamedTuple):
     tree: TokenTree
     reads: tuple[TokenRead, ...]  # their row is not yet known
     start: int | None  # layer at which the pass may begin
-    above: bool = False  # whether it may begin right above that layer
     prompt: int = 0  # tokens of the one prompt that a routed row begins with; 0 where nothing routes
+    output: int | None = None  # layer whose edit changes the block's output, as the sum that holds the projection's
+    above: bool = False  # whether the pass may begin right above that layer
 
 
 class EditScorer:
@@ -143,6 +144,7 @@ class EditScorer:
     ) -> list[_EditRow]:
         """Rows of one edit; where ``prompt`` is not 0, each is one prompt of so many tokens with its targets."""
         start = first_layer(self.lm, deltas)
+        output = start if deltas and not prompt and self._changes_output(start, deltas) else None
         out = []
         alike: dict[Tokens, list[Tokens]] = {}
         for sequence in reads:
@@ -155,23 +157,23 @@ class EditScorer:
                 for sequence, path in zip(tree.sequences, tree.paths, strict=True)
                 for read in reads[sequence]
             }
-            above = start is not None and not prompt and self._begins_above(start, tree, deltas)
+            above = output is not None and self.outputs.get(output, tree) is not None
             known = start if start and deltas and (above or self.kept.get(start, tree) is not None) else None
-            out.append(_EditRow(edit, tree, tuple(wanted), known, above, prompt))
+            out.append(_EditRow(edit, tree, tuple(wanted), known, prompt, output, above))
         return out
 
-    def _begins_above(self, start: int, tree: TokenTree, deltas: Sequence[Delta]) -> bool:
-        """Whether a tree's pass may begin above the edited layer: nothing but its projection is changed there."""
-        if self.outputs.get(start, tree) is None:
+    def _changes_output(self, start: int | None, deltas: Sequence[Delta]) -> bool:
+        """Whether edits of the lowest layer change the block's output: they change its projection and nothing else."""
+        if start is None or not self._keeps_output(start):
             return False
-        return all(d.weight == self.lm.layout.weight(start) for d in deltas if first_layer(self.lm, [d]) == start)
+        weight, lowest = self.lm.layout.weight(start), [d for d in deltas if first_layer(self.lm, [d]) == start]
+        return all(d.weight == weight and not isinstance(d, RoutedDelta) for d in lowest)
 
-    def _layers_to_skip(self) -> list[int]:
-        """Layers whose blocks passes may skip: a change of the projection's output is one of the block's, exactly."""
+    def _keeps_output(self, layer: int) -> bool:
+        """Whether a layer's block may wait: what changes its projection's output changes the block's alike."""
         lm = self.lm
-        if not self.outputs.room or not lm.layout.additive or lm.layout.experts or lm.dtype != torch.float32:
-            return []
-        return [n for n in sorted(self.kept.layers) if n + 1 < lm.layout.depth]
+        usual = lm.device.type == "cpu" and lm.dtype == torch.float32 and lm.layout.additive and not lm.layout.experts
+        return usual and layer + 1 < lm.layout.depth
 
     def _run(self, rows: list[_EditRow], probes: Sequence[EditedProbes], sums: TokenSums) -> None:
         """All passes; their values are fetched at the end, so that a pass is built while the one before it runs."""
@@ -188,9 +190,9 @@ class EditScorer:
             return [None] * len(batch)
 
         apart = self.lm.layout.window is not None  # the mask of trees knows no window: they are no longer than it
-        kinds: dict[tuple[int | None, bool, bool], list[_EditRow]] = {}
+        kinds: dict[tuple[int | None, int | None, bool, bool], list[_EditRow]] = {}
         for row in rows:
-            kinds.setdefault((row.start, row.above, apart and row.tree.chain), []).append(row)
+            kinds.setdefault((row.start, row.output, row.above, apart and row.tree.chain), []).append(row)
         for some in kinds.values():
             in_batches(some, lambda row: len(row.tree.ids), run, self.budget)
         for slot, value, miss in zip(slots, *(torch.cat(values, dim=1).tolist() if values else ((), ())), strict=True):
@@ -209,10 +211,9 @@ class EditScorer:
         run = lm.module(lm.layout.base) if lm.layout.plain_head else lm.model
         with ExitStack() as hooks:
             seen = {n: hooks.enter_context(capture(lm.block(n))) for n in sorted(self.kept.layers) if plain}
-            keys = {n: hooks.enter_context(capture(lm.projection(n))) for n in self._layers_to_skip() if plain}
+            keys = {n: hooks.enter_context(capture(lm.projection(n))) for n in seen if self._keeps_output(n)}
             if not plain:
-                without = lm.layout.weight(batch[0].start) if batch[0].start is not None and batch[0].above else None
-                hooks.enter_context(edits.on([row.edit for row in batch], without=without))
+                hooks.enter_context(self._edited(batch, edits))
             hooks.enter_context(self._midway_start(batch, edits))
             routed = any(row.prompt for row in batch)
             lengths = [max(1, row.prompt) for row in batch]
@@ -233,6 +234,19 @@ class EditScorer:
         hidden = out.last_hidden_state if lm.layout.plain_head else out.logits
         reads = [r._replace(row=n) for n, row in enumerate(batch) for r in row.reads]
         return list(gather_on_device(lm, hidden, reads, tops))
+
+    @contextmanager
+    def _edited(self, batch: list[_EditRow], edits: PerRow) -> Iterator[None]:
+        """Passes inside the block have the rows' edits in force, but for what the rows already begin with."""
+        output, rows = batch[0].output, [row.edit for row in batch]
+        weight = None if output is None else self.lm.layout.weight(output)
+        with ExitStack() as hooks:
+            hooks.enter_context(edits.on(rows, without=weight))
+            if output is not None and weight is not None and not batch[0].above:
+                read = hooks.enter_context(capture(self.lm.projection(output)))
+                changed = lambda _, out: edits.change_output(weight, rows, read.input, out)  # noqa: E731
+                hooks.enter_context(replace_output(self.lm.block(output), changed))
+            yield
 
     def _midway_start(self, batch: list[_EditRow], edits: PerRow) -> AbstractContextManager[None]:
         layer, above = batch[0].start, batch[0].above

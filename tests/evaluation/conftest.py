@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import torch
 
 from curation.files.artifact_cache import Cache
 from evaluation.models.language_model import LM
@@ -20,3 +22,12 @@ def tiny(request: pytest.FixtureRequest) -> LM:
 @pytest.fixture
 def cache(tmp_path: Path) -> Cache:
     return Cache(tmp_path / "cache")
+
+
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """One thread in this process, as Ray gives a worker; with another number the last bits differ."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)

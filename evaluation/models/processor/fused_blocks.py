@@ -3,7 +3,8 @@
 Between a block's products stand some thirty small steps, each a call through the module, its hooks and autograd. Here a
 half is one call forth and one back, its slope written by hand, so that a pass over a few rows spends its time in
 products. The block's own forward is the slow twin, which this equals but for rounding; a block of another formula
-keeps its own, and so does a half on which an edit or a reading hangs.
+keeps its own, and so does a half on which an edit or a reading hangs, but for one on the MLP's last map where no slope
+is wanted: it reads and changes the same numbers as without it.
 """
 
 from __future__ import annotations
@@ -145,7 +146,10 @@ class _Half:
     def __init__(self, norm: Any, inner: Any, names: tuple[str, ...], take: Callable[[Any], Any] | None) -> None:
         self.norm, self.inner = norm, inner
         self._linear = [getattr(inner, name) for name in names]
-        self._hung = [(m._forward_hooks, m._forward_pre_hooks) for m in (norm, inner, *self._linear)]
+        *others, last = self._linear
+        self._hung_last = last._forward_hooks
+        self._hung = [last._forward_pre_hooks]
+        self._hung += [hooks for m in (norm, inner, *others) for hooks in (m._forward_hooks, m._forward_pre_hooks)]
         self._maps: list[Any] = []
         if take:
             self._join([take(one) for one in self._linear])
@@ -156,7 +160,11 @@ class _Half:
 
     def is_free(self, states: Tensor) -> bool:
         """Whether the half may run as one function: nothing hangs on it, and its maps multiply by tiles."""
-        if any(hooks or pre for hooks, pre in self._hung) or not is_ours(self.norm) or self.norm.weight.requires_grad:
+        return not self._hung_last and self.is_free_inside(states)
+
+    def is_free_inside(self, states: Tensor) -> bool:
+        """Whether it may but for what hangs on what the last map gives."""
+        if any(self._hung) or not is_ours(self.norm) or self.norm.weight.requires_grad:
             return False
         maps = [one.__dict__.get("forward") for one in self._linear]
         if not all(type(one) is MapByTiles and one.can_multiply(states) for one in maps):
@@ -234,16 +242,21 @@ class MlpHalf(_Half):
 
     def taken(self, states: Tensor) -> Tensor:
         """States after the half, [rows, positions, width]."""
-        if not is_ours(self.inner) or not self.is_free(states):
+        hung = bool(self._hung_last)
+        wanted = torch.is_grad_enabled() and (states.requires_grad or hung)  # what hangs may bring a slope
+        if not is_ours(self.inner) or not self.is_free_inside(states) or (hung and wanted):
             return states + self.inner(self.norm(states))  # type: ignore[no-any-return]
-        if torch.is_grad_enabled() and states.requires_grad:
+        if wanted:
             return _MlpSlope.apply(states, self)  # type: ignore[no-any-return,no-untyped-call]
         return self.run(states)
 
     def run(self, states: Tensor) -> Tensor:
         """The half without a slope."""
         gate, up = self.joint.product(normed(states, self.norm.weight, self.norm)[0]).chunk(2, -1)
-        moved: Tensor = self.last.product(silu(gate).mul_(up))
+        read = silu(gate).mul_(up)
+        if self._hung_last:
+            return states + self._linear[-1](read)  # type: ignore[no-any-return]
+        moved: Tensor = self.last.product(read)
         return moved.add_(states)
 
 

@@ -103,3 +103,17 @@ def test_nothing_is_lost_in_half_precision(kind: str) -> None:
     digest = lm.weights_digest()
     with PerRow(lm.model, changes(lm)).on([1, -1]):
         assert lm.weights_digest() == digest
+
+
+@pytest.mark.usefixtures("one_thread")
+@pytest.mark.parametrize("kind", CONFIGS)
+def test_what_is_kept_of_the_unedited_model_changes_no_bit(kind: str) -> None:
+    """Answers do not depend on whether the unedited model was scored by this process, nor on where edits begin."""
+    lm = make(kind)
+    keeping, forgetting = EditScorer(lm, layers=[1, 2]), EditScorer(lm, layers=[])
+    plain = [EditedProbes((), None, probes())]
+    assert keeping.score(plain) == forgetting.score(plain)
+    assert not keeping.kept.empty and forgetting.kept.empty
+    for deltas in changes(lm):
+        edited = [EditedProbes(deltas, None, probes())]
+        assert keeping.score(edited) == forgetting.score(edited)
