@@ -16,9 +16,9 @@ from evaluation.editors.locate_edit.parts import (
     context_templates,
     covariance_source,
     keys,
-    value_search,
 )
 from evaluation.editors.locate_edit.parts.params import CovarianceParams, ValueSearchParams
+from evaluation.editors.locate_edit.search import value_search
 from evaluation.editors.locate_edit.stabilised import StabilisedEdit, StabilisedEditor, StabiliserParams
 from evaluation.edits.edit import Edit, WeightEdit
 from evaluation.edits.weight_deltas import LowRankDelta, WeightDelta, applied

@@ -9,7 +9,7 @@ is wanted: it reads and changes the same numbers as without it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
@@ -31,6 +31,8 @@ from evaluation.models.processor.fused_steps import (
     normed,
     slopes_of_attention,
     slopes_of_norm,
+    turn_back,
+    turned,
 )
 from evaluation.models.processor.tiles import JointMap, MapByTiles
 
@@ -181,12 +183,12 @@ class AttentionHalf(_Half):
         super().__init__(norm, inner, ("q_proj", "k_proj", "v_proj", "o_proj"), take)
         self.size, self.scale, self.layer = inner.head_dim, inner.scaling, getattr(inner, "layer_idx", 0)
         queries, keys, *_ = (one.out_features // self.size for one in self._linear)
-        self.heads, self.turning = queries, queries + keys
+        self.heads, self.turning, self.every = queries, queries + keys, queries + 2 * keys
 
     def taken(self, states: Tensor, more: dict[str, Any]) -> Tensor | None:
         """States after the half, [rows, positions, width]; None where it must go its own way."""
         turns, mask, past = (more.get(name) for name in ("position_embeddings", "attention_mask", "past_key_values"))
-        if turns is None or "forward" in self.inner.__dict__ or not self.is_free(states):
+        if turns is None or not self.is_alone(states):
             return None
         wanted = torch.is_grad_enabled() and states.requires_grad
         cos, sin = turns
@@ -200,6 +202,10 @@ class AttentionHalf(_Half):
             return None
         return _AttentionSlope.apply(states, self, cos, sin, mask, past)  # type: ignore[no-any-return,no-untyped-call]
 
+    def is_alone(self, states: Tensor) -> bool:
+        """Whether the half may run as one function, and nobody else's forward stands in its place."""
+        return "forward" not in self.inner.__dict__ and self.is_free(states)
+
     def read(self, states: Tensor) -> tuple[Tensor, Tensor]:
         """Queries, keys and values in one, [rows, positions, all heads, size], and the norm's scale."""
         read, scale = normed(states, self.norm.weight, self.norm)
@@ -208,11 +214,28 @@ class AttentionHalf(_Half):
     def apart(self, joint: Tensor, cos: Tensor, sin: Tensor, past: Any) -> tuple[Tensor, Tensor, Tensor]:
         """Queries, keys and values, [rows, heads, positions, size], queries and keys turned by their positions."""
         by_head = joint.transpose(1, 2)
-        turned, value = _turned(by_head[:, : self.turning], cos, sin), by_head[:, self.turning :]
-        query, key = turned[:, : self.heads], turned[:, self.heads :]
+        both, value = turned(by_head[:, : self.turning], cos, sin), by_head[:, self.turning :]
+        query, key = both[:, : self.heads], both[:, self.heads :]
         if past is not None:
             key, value = past.update(key, value, self.layer)
         return query, key, value
+
+    def slopes_apart(self, slope: Tensor, cos: Tensor, sin: Tensor, kept: Sequence[Tensor], *, out: Tensor) -> None:
+        """The slope with respect to queries, keys and values in one, [rows, positions, all heads, size], written.
+
+        Args:
+            slope: That with respect to what attention gave, [rows, positions, heads, size].
+            cos: As for ``apart``.
+            sin: As for ``apart``.
+            kept: What ``attend`` kept.
+            out: Where it is written.
+        """
+        places = slope.shape[1]
+        of_query, of_key, of_value = slopes_of_attention(slope.transpose(1, 2), kept, self.scale)
+        by_head = out.transpose(1, 2)
+        turn_back(of_query, cos, sin, by_head[:, : self.heads])
+        turn_back(of_key[:, :, -places:], cos, sin, by_head[:, self.heads : self.turning])
+        by_head[:, self.turning :] = of_value[:, :, -places:]
 
     def run(self, states: Tensor, cos: Tensor, sin: Tensor, mask: Tensor | None, past: Any) -> Tensor:
         """The half without a slope."""
@@ -308,37 +331,9 @@ class _AttentionSlope(torch.autograd.Function):
         if ctx.compiled:
             whole = compiled_steps.slope_of_attention(ctx.last.slope(slopes[0]), tuple(kept), ctx.half.scale)
         else:
-            whole = _AttentionSlope._whole(ctx, slopes[0], *kept)
+            cos, sin, *kept = kept
+            half, rows = ctx.half, slopes[0].shape[:2]
+            whole = slopes[0].new_empty(*rows, half.every, half.size)
+            half.slopes_apart(ctx.last.slope(slopes[0]).view(*rows, half.heads, -1), cos, sin, kept, out=whole)
         read = ctx.joint.slope(whole.view(*states.shape[:2], -1))
         return slopes_of_norm(read, states, scale, ctx.weight, slopes[0]), None, None, None, None, None
-
-    @staticmethod
-    def _whole(ctx: Any, slope: Tensor, cos: Tensor, sin: Tensor, *kept: Tensor) -> Tensor:
-        """The slope with respect to queries, keys and values in one, [rows, positions, all heads, size]."""
-        rows, places, _ = slope.shape
-        half = ctx.half
-        joined = ctx.last.slope(slope).view(rows, places, -1, half.size).transpose(1, 2)
-        of_query, of_key, of_value = slopes_of_attention(joined, kept, half.scale)
-        whole = slope.new_empty(rows, places, half.turning + of_value.shape[1], half.size)
-        by_head = whole.transpose(1, 2)
-        _turn_back(of_query, cos, sin, by_head[:, : half.heads])
-        _turn_back(of_key[:, :, -places:], cos, sin, by_head[:, half.heads : half.turning])
-        by_head[:, half.turning :] = of_value[:, :, -places:]
-        return whole
-
-
-def _turned(states: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Rotary positions: states [rows, heads, positions, size] and their turns [rows or 1, positions, size]."""
-    cos, sin, half = cos[:, None], sin[:, None], states.shape[-1] // 2
-    out = torch.mul(states, cos, out=states.new_empty(states.shape))
-    out[..., :half].addcmul_(states[..., half:], sin[..., :half], value=-1)
-    out[..., half:].addcmul_(states[..., :half], sin[..., half:])
-    return out
-
-
-def _turn_back(slopes: Tensor, cos: Tensor, sin: Tensor, out: Tensor) -> None:
-    """The slope of ``_turned``, written to a tensor of the same shape."""
-    cos, sin, half = cos[:, None], sin[:, None], slopes.shape[-1] // 2
-    torch.mul(slopes, cos, out=out)
-    out[..., :half].addcmul_(slopes[..., half:], sin[..., half:])
-    out[..., half:].addcmul_(slopes[..., :half], sin[..., :half], value=-1)

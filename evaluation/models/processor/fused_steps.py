@@ -222,6 +222,23 @@ def slopes_of_attention(slope: Tensor, kept: Sequence[Tensor], scale: float) -> 
     return of_query, of_key.view(rows, -1, *key.shape[1:]), of_value
 
 
+def turned(states: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    """Rotary positions: states [rows, heads, positions, size] and their turns [rows or 1, positions, size]."""
+    cos, sin, half = cos[:, None], sin[:, None], states.shape[-1] // 2
+    out = torch.mul(states, cos, out=states.new_empty(states.shape))
+    out[..., :half].addcmul_(states[..., half:], sin[..., :half], value=-1)
+    out[..., half:].addcmul_(states[..., :half], sin[..., half:])
+    return out
+
+
+def turn_back(slopes: Tensor, cos: Tensor, sin: Tensor, out: Tensor) -> None:
+    """The slope of ``turned``, written to a tensor of the same shape."""
+    cos, sin, half = cos[:, None], sin[:, None], slopes.shape[-1] // 2
+    torch.mul(slopes, cos, out=out)
+    out[..., :half].addcmul_(slopes[..., half:], sin[..., half:])
+    out[..., half:].addcmul_(slopes[..., :half], sin[..., :half], value=-1)
+
+
 class _Attention(torch.autograd.Function):
     """``attend`` with its slope."""
 

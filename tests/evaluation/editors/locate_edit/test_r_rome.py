@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from curation.files.artifact_cache import Cache
-from evaluation.editors.locate_edit.parts import keys, value_search
+from evaluation.editors.locate_edit.parts import keys
+from evaluation.editors.locate_edit.search import value_search
 from evaluation.editors.presets import make_editor
 from evaluation.models.language_model import LM
 from tests.support.facts import peru_fact

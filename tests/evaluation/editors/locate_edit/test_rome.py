@@ -15,8 +15,8 @@ from evaluation.covariance.covariance import KeyCovariance
 from evaluation.editors.locate_edit.parts import (
     closed_form,
     keys,
-    value_search,
 )
+from evaluation.editors.locate_edit.search import value_search
 from evaluation.editors.presets import make_editor
 from evaluation.edits.weight_deltas import LowRankDelta
 from evaluation.models.language_model import LM

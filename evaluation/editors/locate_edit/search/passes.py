@@ -20,6 +20,10 @@ PASS = 24
 """What a pass costs on a CPU besides its tokens, in tokens: weights come from memory however few rows read them."""
 
 
+GROUP = 4
+"""What rows of one length cost besides their tokens, in tokens, where all lengths run in one pass."""
+
+
 def price(lm: LM) -> int:
     """What a pass costs besides its tokens, in tokens: on a GPU, which is slow at starting kernels, more than any."""
     return PASS if lm.device.type == "cpu" else 1 << 20

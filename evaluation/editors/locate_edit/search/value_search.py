@@ -16,9 +16,10 @@ from typing import Any, Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from evaluation.editors.locate_edit.parts.search_losses import losses_of
-from evaluation.editors.locate_edit.parts.search_passes import Stems, alike, price
-from evaluation.editors.locate_edit.parts.search_rows import SearchRow, cost_of, essence_reads, groups, rows_of
+from evaluation.editors.locate_edit.search.batches import SearchBatch, SearchReads, apart, keep_rows, make_batch
+from evaluation.editors.locate_edit.search.losses import losses_of
+from evaluation.editors.locate_edit.search.passes import GROUP, Stems, alike, price
+from evaluation.editors.locate_edit.search.rows import SearchRow, cost_of, groups, rows_of
 from evaluation.inference.batching import TokenBudget, default_budget, in_batches
 from evaluation.inference.partial_forward import LayerInput, resume_at, run_until
 from evaluation.inference.passes import last_mlp, logits_at, only_at
@@ -26,7 +27,9 @@ from evaluation.inference.prefix_cache import Prefix, can_share
 from evaluation.models.device_memory import free_memory, out_of_memory
 from evaluation.models.hooks import capture, replace_output, stopping_after
 from evaluation.models.language_model import LM
+from evaluation.models.processor.joint_pass import RowGroup, UpperRows, joint_states
 from evaluation.models.processor.tiled_weights import tiled_products
+from evaluation.models.processor.upper_pass import UpperPass
 from evaluation.models.transfers import send
 from schemas.facts import Fact
 
@@ -85,25 +88,6 @@ class SearchedValue(NamedTuple):
     updates: int
 
 
-class _SearchBatch(NamedTuple):
-    """Rows of one pass, as tensors; places count from the end of the prefix where there is one."""
-
-    rows: list[SearchRow]
-    ids: Tensor
-    mask: Tensor
-    prefix: Prefix | None
-    layer_input: LayerInput
-    requests: Tensor  # [rows]
-    subjects: Tensor  # [rows]
-    at: Tensor  # [reads, 2]: row and place of every read
-    reads: tuple[tuple[int, ...], tuple[int, ...]]  # the same on the host: rows, places
-    lengths: tuple[int, ...]  # tokens of every row, padding apart
-    essence: Tensor  # which reads are of the essence
-    goals: Tensor  # [reads], -1 where the essence is read
-    shares: Tensor  # [reads]
-    held: Tensor | None  # log-probabilities of the unedited model at the essence reads
-
-
 def search(
     lm: LM, layer: int, fact: Fact, templates: Sequence[str], *, settings: SearchSettings, place: Place = "mlp"
 ) -> SearchedValue:
@@ -159,12 +143,14 @@ class _ValueSearch:
         self.after = whole and layer + 1 < lm.layout.depth
         self.last = last_mlp(lm) if layer + 1 < lm.layout.depth else []  # a change there is not where it is read
         self.start = torch.zeros(len(self.requests), lm.layout.width, device=lm.device)
-        self.batches: list[_SearchBatch] = []
+        self.batches: list[SearchBatch] = []
+        self.joins = True  # whether batches whose way is known may go together
         stems = None
         if can_share(lm, max(len(row.ids) for row in rows)):
             beginnings = [row.ids[: row.subject] for row in rows]
             stems = Stems(lm, [row.template for row in rows], beginnings, max_tokens=budget.tokens)
-        for places in alike([len(row.ids) - row.subject for row in rows], budget.tokens, each=price(lm)):
+        each = GROUP if self.after and UpperPass(lm, layer + 1).halves else price(lm)
+        for places in alike([len(row.ids) - row.subject for row in rows], budget.tokens, each=each):
             in_batches([rows[i] for i in places], cost_of, partial(self._prepare, stems), budget)
 
     def run(self) -> dict[int, SearchedValue]:
@@ -203,57 +189,93 @@ class _ValueSearch:
         """Mean negative log-probability and divergence of every request, and their slope with respect to δ."""
         nll, kl = delta.new_zeros(len(delta)), delta.new_zeros(len(delta))
         slope = torch.zeros_like(delta)
-        waiting, done = list(reversed(self.batches)), []
+        waiting, done = list(reversed(self._passes())), list[SearchBatch]()
         while waiting:
-            batch = waiting.pop()
+            batches, costs, short = waiting.pop(), None, False
             try:
-                batch, values, divergence, pull = self._pass(batch, delta, gradients=gradients)
+                costs = self._pass(batches, delta, gradients=gradients)
             except (RuntimeError, MemoryError) as error:
-                if not out_of_memory(error) or len(batch.rows) == 1:
+                if not out_of_memory(error) or sum(len(batch.rows) for batch in batches) == 1:
                     raise
-                values = None
-            if values is None:
+                short = True
+            if short:  # outside the handler, whose traceback would keep the failed pass's tensors alive
                 free_memory()
                 self.budget.shrink()
-                half = len(batch.rows) // 2
-                waiting += [self._keep(batch, list(range(half, len(batch.rows)))), self._keep(batch, list(range(half)))]
+            if costs is None:
+                waiting += reversed(apart(batches))
                 continue
-            done.append(batch)
-            owners = batch.requests[batch.at[:, 0]]
-            nll.index_add_(0, owners, values)
-            kl.index_add_(0, owners, divergence)
-            slope.index_add_(0, batch.requests, pull)
+            done += costs.batches
+            nll.index_add_(0, costs.reads.owners, costs.values)
+            kl.index_add_(0, costs.reads.owners, costs.divergence)
+            slope.index_add_(0, costs.reads.requests, costs.pull)
         self.batches = done
         return nll, kl, slope
 
-    def _pass(
-        self, batch: _SearchBatch, delta: Tensor, *, gradients: bool
-    ) -> tuple[_SearchBatch, Tensor | None, Tensor, Tensor]:
-        """One pass over a batch: shares of nll and divergence by read, slope by row. Changes nothing."""
-        lm, every = self.lm, torch.arange(len(batch.rows), device=self.lm.device)
-        request_deltas = delta[batch.requests].requires_grad_(gradients)
+    def _passes(self) -> list[list[SearchBatch]]:
+        """The passes of a step: batches that may go together do, up to the budget; each other one goes alone."""
+        passes, filled = list[list[SearchBatch]](), self.budget.tokens
+        for batch in self.batches:
+            joins = self.joins and batch.upper is not None
+            filled += batch.ids.numel()
+            if not joins or filled > self.budget.tokens:
+                passes.append([])
+                filled = batch.ids.numel() if joins else self.budget.tokens
+            passes[-1].append(batch)
+        return passes
 
-        def add(out: Tensor) -> Tensor:
-            changed = out.clone()
-            changed[every, batch.subjects] = (out[every, batch.subjects].float() + request_deltas).to(out.dtype)
-            return changed
+    def _pass(self, batches: list[SearchBatch], delta: Tensor, *, gradients: bool) -> _Costs | None:
+        """One pass over batches; None where several cannot go together. Changes none of them."""
+        reads = SearchReads.of(batches)
+        row_deltas = delta[reads.requests].requires_grad_(gradients)
+        with torch.set_grad_enabled(gradients):
+            logits = self._joint_logits(batches, row_deltas)
+            if logits is None:
+                if len(batches) > 1:
+                    return None
+                logits, upper = self._own_logits(batches[0], row_deltas)
+                batches = [batches[0]._replace(upper=upper, tried=True)]
+            values, divergence, now = losses_of(logits, reads.goals, reads.shares, reads.essence, reads.held)
+            if reads.held is None:
+                batches = [batches[0]._replace(held=now)]
+            pull = torch.zeros_like(row_deltas)
+            if gradients:
+                (pull,) = torch.autograd.grad((values + self.settings.kl_weight * divergence).sum(), row_deltas)
+        return _Costs(batches, reads, values.detach(), divergence.detach(), pull)
 
-        with torch.set_grad_enabled(gradients), ExitStack() as hooks:
+    def _joint_logits(self, batches: list[SearchBatch], row_deltas: Tensor) -> Tensor | None:
+        """Logits at the reads by one pass without padding; None where that is not to be."""
+        groups, begin = list[RowGroup](), 0
+        for batch in batches:
+            if batch.upper is None or not self.joins:
+                return None
+            hidden = _changed(batch, row_deltas[begin : begin + len(batch.rows)], batch.layer_input.hidden)
+            past = None if batch.prefix is None else batch.prefix.past
+            groups.append(RowGroup(batch.upper, hidden, past, batch.reads))
+            begin += len(batch.rows)
+        states = joint_states(groups)
+        if states is None:
+            self.joins = False
+            return None
+        logits: Tensor = self.lm.module(self.lm.layout.head)(states)
+        return logits
+
+    def _own_logits(self, batch: SearchBatch, row_deltas: Tensor) -> tuple[Tensor, UpperRows | None]:
+        """Logits at the reads by the model's own pass, and how it ran the upper blocks."""
+        lm, add = self.lm, partial(_changed, batch, row_deltas)
+        upper = None
+        with ExitStack() as hooks:
             if self.after:
                 hooks.enter_context(resume_at(lm, batch.layer_input, add(batch.layer_input.hidden)))
+                if not batch.tried:
+                    upper = UpperPass(lm, batch.layer_input.layer)
+                    hooks.enter_context(upper.record())
             else:
                 hooks.enter_context(resume_at(lm, batch.layer_input))
                 hooks.enter_context(replace_output(self.module, lambda _, out: add(out)))
             rows, places = batch.reads
             hooks.enter_context(only_at(self.last, rows, places))
             logits = logits_at(lm, batch.ids, batch.mask, rows, places, after=batch.prefix)
-            values, divergence, now = losses_of(logits, batch.goals, batch.shares, batch.essence, batch.held)
-            if batch.held is None:
-                batch = batch._replace(held=now)
-            pull = torch.zeros_like(request_deltas)
-            if gradients:
-                (pull,) = torch.autograd.grad((values + self.settings.kl_weight * divergence).sum(), request_deltas)
-        return batch, values.detach(), divergence.detach(), pull
+        return logits, batch.upper if upper is None else UpperRows.of(upper)
 
     def _drop(self, left: set[int]) -> None:
         """Take the rows of finished requests out of the batches."""
@@ -263,74 +285,15 @@ class _ValueSearch:
             if len(rows) == len(batch.rows):
                 batches.append(batch)
             elif rows:
-                batches.append(self._keep(batch, rows))
+                batches.append(keep_rows(batch, rows))
         self.batches = batches
 
-    def _keep(self, batch: _SearchBatch, rows: list[int]) -> _SearchBatch:
-        """Some of a batch's rows."""
-        device, new = self.lm.device, {row: n for n, row in enumerate(rows)}
-        index = send(rows, device)
-        stay = [n for n, row in enumerate(batch.reads[0]) if row in new]
-        reads = tuple(new[batch.reads[0][n]] for n in stay), tuple(batch.reads[1][n] for n in stay)
-        essence = [row for row in batch.reads[0] if not batch.rows[row].goals]
-        held = None if batch.held is None else batch.held[send([n for n, r in enumerate(essence) if r in new], device)]
-        lengths = tuple(batch.lengths[row] for row in rows)
-        longest, reads_left = max(lengths), send(stay, device)  # padding that only the others needed goes with them
-        some = [batch.rows[i] for i in rows]
-        return _SearchBatch(
-            some,
-            batch.ids[index, :longest],
-            batch.mask[index, :longest],
-            None if batch.prefix is None else batch.prefix.select(index),
-            batch.layer_input._replace(hidden=batch.layer_input.hidden[index, :longest]),
-            batch.requests[index],
-            batch.subjects[index],
-            send(list(zip(*reads, strict=True)), device),
-            reads,
-            lengths,
-            essence_reads(some, reads[0], device),
-            batch.goals[reads_left],
-            batch.shares[reads_left],
-            held,
-        )
-
     def _prepare(self, stems: Stems | None, rows: list[SearchRow]) -> list[SearchRow]:
-        self.batches.append(self._batch(rows, stems))
-        return rows
-
-    def _batch(self, rows: list[SearchRow], stems: Stems | None) -> _SearchBatch:
-        lm, prefix = self.lm, None
-        pairs = [(row, 0 if stems is None else row.subject) for row in rows]
-        if stems is not None and any(begin for _, begin in pairs):
-            prefix = stems.continued([row.template for row in rows], [row.ids[:begin] for row, begin in pairs])
-        ids, mask = lm.pad([row.ids[b:] for row, b in pairs])
-        at, goals, shares = [], [], []
-        for r, (row, begin) in enumerate(pairs):
-            for place, token in row.goals or ((row.subject, -1),):
-                at.append((r, place - begin))
-                goals.append(token)
-                shares.append(row.share)
-        requests = torch.tensor([self.position[row.request] for row in rows], device=lm.device)
-        subjects = torch.tensor([row.subject - b for row, b in pairs], device=lm.device)
-        layer_input, out = self._read(ids, mask, prefix)
+        batch, out = make_batch(self.lm, rows, stems, self.position, self._read)
         bare = [i for i, row in enumerate(rows) if row.template == 0]
-        self.start[requests[bare]] = out[bare, subjects[bare]].float()
-        return _SearchBatch(
-            rows,
-            ids,
-            mask,
-            prefix,
-            layer_input,
-            requests,
-            subjects,
-            torch.tensor(at, device=lm.device),
-            (tuple(r for r, _ in at), tuple(place for _, place in at)),
-            tuple(len(row.ids) - begin for row, begin in pairs),
-            essence_reads(rows, [r for r, _ in at], lm.device),
-            torch.tensor(goals, device=lm.device),
-            torch.tensor(shares, device=lm.device),
-            None,
-        )
+        self.start[batch.requests[bare]] = out[bare, batch.subjects[bare]].float()
+        self.batches.append(batch)
+        return rows
 
     @torch.no_grad()
     def _read(self, ids: Tensor, mask: Tensor, prefix: Prefix | None) -> tuple[LayerInput, Tensor]:
@@ -342,3 +305,29 @@ class _ValueSearch:
         with resume_at(lm, before), capture(self.module) as seen, capture(block) as whole, stopping_after(block):
             lm.module(lm.layout.base)(input_ids=ids, **more)
         return (LayerInput(self.layer + 1, whole.output, whole.tuples) if self.after else before), seen.output
+
+
+class _Costs(NamedTuple):
+    """What a pass gives.
+
+    Attributes:
+        batches: Its batches, with what is known of them now.
+        reads: What was read of them.
+        values: Share of the negative log-probability at every read, [reads].
+        divergence: Share of the divergence, [reads].
+        pull: Their slope with respect to δ, by row, [rows, width].
+    """
+
+    batches: list[SearchBatch]
+    reads: SearchReads
+    values: Tensor
+    divergence: Tensor
+    pull: Tensor
+
+
+def _changed(batch: SearchBatch, row_deltas: Tensor, out: Tensor) -> Tensor:
+    """An output of the batch, [rows, positions, width], with each row's δ added where it belongs."""
+    every = torch.arange(len(batch.rows), device=out.device)
+    changed = out.clone()
+    changed[every, batch.subjects] = (out[every, batch.subjects].float() + row_deltas).to(out.dtype)
+    return changed

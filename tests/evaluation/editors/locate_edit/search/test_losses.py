@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from evaluation.editors.locate_edit.parts.search_losses import losses_of
+from evaluation.editors.locate_edit.search.losses import losses_of
 
 GOALS, SHARES = torch.tensor([3, -1, 0, 10, -1]), torch.tensor([0.5, 1.0, 0.25, 0.125, 1.0])
 

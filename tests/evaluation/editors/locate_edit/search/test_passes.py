@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 import torch
 
-from evaluation.editors.locate_edit.parts.search_passes import Stems, alike
+from evaluation.editors.locate_edit.search.passes import Stems, alike
 from evaluation.inference.prefix_cache import read_prefix
 from tests.support.tiny import make
 

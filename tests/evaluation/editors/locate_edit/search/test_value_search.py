@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,16 @@ import torch
 from benchmarks.support import naive_reference as plain
 from curation.files.artifact_cache import Cache
 from evaluation.covariance.covariance import Corpus, key_covariances
-from evaluation.editors.locate_edit.parts import value_search
-from evaluation.editors.locate_edit.parts.value_search import SearchSettings, search_values
+from evaluation.editors.locate_edit.search import value_search
+from evaluation.editors.locate_edit.search.rows import groups, rows_of
+from evaluation.editors.locate_edit.search.value_search import SearchSettings, search_values
 from evaluation.editors.presets import make_editor
 from evaluation.edits.weight_deltas import Delta, applied
 from evaluation.inference.batching import TokenBudget
 from evaluation.inference.passes import logits_at
 from evaluation.models.language_model import LM
+from evaluation.models.processor.joint_pass import joint_states
+from evaluation.models.processor.tiled_weights import has_tiles
 from schemas.facts import Entity, Fact, Object
 from tests.support.facts import peru_fact
 from tests.support.tiny import CONFIGS, make, replace_everywhere, shuffled
@@ -84,26 +88,70 @@ def test_the_order_and_the_company_do_not_matter(kind: str) -> None:
             assert torch.allclose(a.target, other.target, atol=2e-3)
 
 
+@pytest.mark.parametrize("kind", ["llama", "gpt2"])
 def test_memory_running_out_in_the_middle_changes_nothing(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    kind: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    lm, some = make("llama"), requests()
+    lm, some = make(kind), requests()
     want = search_values(lm, 1, some, CONTEXTS, settings=HOW)
     sizes, budget = [], TokenBudget(4096)
 
-    def tight(lm: Any, ids: Any, *args: Any, **more: Any) -> Any:
-        sizes.append(len(ids))
-        if len(sizes) > 3 and len(ids) > 7:  # at first there is room; another program then takes it
+    def tight(rows: int) -> None:
+        sizes.append(rows)
+        if len(sizes) > 8 and rows > 7:  # at first there is room; another program then takes it
             raise torch.cuda.OutOfMemoryError("CUDA out of memory")
+
+    def tight_logits(lm: Any, ids: Any, *args: Any, **more: Any) -> Any:
+        tight(len(ids))
         return logits_at(lm, ids, *args, **more)
 
-    replace_everywhere(monkeypatch, logits_at, tight)
+    def tight_states(groups: Any) -> Any:
+        tight(sum(len(group.hidden) for group in groups))
+        return joint_states(groups)
+
+    replace_everywhere(monkeypatch, logits_at, tight_logits)
+    replace_everywhere(monkeypatch, joint_states, tight_states)
     with caplog.at_level(logging.WARNING):
         values = search_values(lm, 1, some, CONTEXTS, settings=HOW, budget=budget)
-    assert max(sizes[:3]) > 7 and max(sizes[-5:]) <= 7 and budget.tokens < 4096
+    assert max(sizes[:8]) > 7 and max(sizes[-5:]) <= 7 and budget.tokens < 4096
     assert "memory ran out" in caplog.text
     for a, b in zip(values, want, strict=True):
         assert a.updates == b.updates and torch.allclose(a.target, b.target, atol=2e-3)
+
+
+def groups_of(lm: LM, some: list[Fact], tokens: int) -> Iterator[Any]:
+    """Requests that are searched for together."""
+    return groups([rows_of(lm, n, fact, CONTEXTS) for n, fact in enumerate(some)], TokenBudget(tokens))
+
+
+@pytest.mark.skipif(not has_tiles(), reason="no products by tiles on this machine")
+@pytest.mark.parametrize("place", ["mlp", "block"])
+@pytest.mark.parametrize("tokens", [4096, 60])
+def test_lengths_in_one_pass_find_what_each_finds_in_its_own(
+    tokens: int, place: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lm, some = make("llama"), requests()
+    ends = sorted(value.loss for value in search_values(lm, 1, some, CONTEXTS, settings=HOW, place=place))
+    variant = replace(HOW, stop_below=(ends[2] + ends[3]) / 2)  # half of them get there and leave
+    joined: list[int] = []
+    forbidden: list[bool] = []
+
+    def counted(groups: Any) -> Any:
+        joined.append(len(groups))
+        return None if forbidden else joint_states(groups)
+
+    replace_everywhere(monkeypatch, joint_states, counted)
+    search = partial(search_values, lm, 1, some, CONTEXTS, settings=variant, place=place)
+    values = search(budget=TokenBudget(tokens))
+    assert max(joined) > 2 and len(joined) >= HOW.steps - 1
+    forbidden.append(True)
+    joined.clear()
+    alone = search(budget=TokenBudget(tokens))
+    assert len(joined) == len(list(groups_of(lm, some, tokens))), "each group of requests asks once"
+    for a, b in zip(values, alone, strict=True):
+        assert a.updates == b.updates and a.loss == pytest.approx(b.loss, abs=1e-3)
+        assert torch.allclose(a.target, b.target, atol=2e-3)
+    assert len({value.updates for value in values}) > 1
 
 
 def plainly(name: str, lm: LM, editor: Any, request: Fact, folder: Path, more: Sequence[Fact] = ()) -> list[Delta]:

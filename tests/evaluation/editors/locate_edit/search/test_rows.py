@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evaluation.editors.locate_edit.parts.search_rows import SearchRow, cost_of, groups, rows_of
+from evaluation.editors.locate_edit.search.rows import SearchRow, cost_of, groups, rows_of
 from evaluation.inference.batching import TokenBudget
 from evaluation.models.language_model import LM
 from schemas.core.errors import UserError
