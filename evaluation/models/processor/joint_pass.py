@@ -14,11 +14,11 @@ import torch
 from torch import Tensor
 
 from evaluation.models.processor.causal_attention import causal
-from evaluation.models.processor.fused_blocks import AttentionHalf
+from evaluation.models.processor.fused_blocks import KNOWN, AttentionHalf
 from evaluation.models.processor.fused_steps import attend, is_short, normed, slopes_of_norm
 
 if TYPE_CHECKING:
-    from evaluation.models.processor.upper_pass import UpperPass
+    from evaluation.models.processor.upper_pass import UpperBlocks, UpperPass
 
 
 class Surroundings(NamedTuple):
@@ -39,32 +39,35 @@ class UpperRows(NamedTuple):
     """Rows of one length as the model ran them through its upper blocks.
 
     Attributes:
-        upper: The blocks.
+        above: The blocks.
         given: What each gets.
     """
 
-    upper: UpperPass
+    above: UpperBlocks
     given: tuple[Surroundings, ...]
 
     @classmethod
     def of(cls, upper: UpperPass) -> UpperRows | None:
         """Rows of a pass that was recorded; None where its way is not known."""
-        if not upper.is_known:
-            return None
-        given = [upper.given(n) for n in range(len(upper.halves))]
-        if any(one.get("position_embeddings") is None for one in given):
+        given = upper.given() if upper.is_known else []
+        if not given or not all(KNOWN.issuperset(one) and one.get("position_embeddings") for one in given):
             return None
         turns = [(*one["position_embeddings"],) for one in given]
         masks = [one.get("attention_mask") for one in given]
-        return cls(upper, tuple(Surroundings(cos, sin, mask) for (cos, sin), mask in zip(turns, masks, strict=True)))
+        every = (Surroundings(cos, sin, mask) for (cos, sin), mask in zip(turns, masks, strict=True))
+        return cls(upper.above, tuple(every))
 
     def select(self, index: Tensor, longest: int) -> UpperRows:
         """Some of the rows, as indices, without the padding behind ``longest`` positions."""
-        selected: dict[int, Surroundings] = {}  # blocks share them
+        selected: dict[tuple[int, ...], Surroundings] = {}  # blocks share them
         for one in self.given:
-            if id(one.cos) ^ id(one.mask) not in selected:
-                selected[id(one.cos) ^ id(one.mask)] = _selected(one, index, longest)
-        return self._replace(given=tuple(selected[id(one.cos) ^ id(one.mask)] for one in self.given))
+            if _key(one) not in selected:
+                selected[_key(one)] = _selected(one, index, longest)
+        return self._replace(given=tuple(selected[_key(one)] for one in self.given))
+
+
+def _key(given: Surroundings) -> tuple[int, ...]:
+    return tuple(map(id, given))
 
 
 def _selected(given: Surroundings, index: Tensor, longest: int) -> Surroundings:
@@ -99,9 +102,9 @@ def joint_states(groups: Sequence[RowGroup]) -> Tensor | None:
 
     None where rows must go the model's own way.
     """
-    upper = groups[0].rows.upper
-    halves, states = upper.halves, torch.cat([group.hidden.flatten(0, 1) for group in groups])
-    if not upper.is_bare(states):
+    above = groups[0].rows.above
+    halves, states = above.halves, torch.cat([group.hidden.flatten(0, 1) for group in groups])
+    if not above.are_bare(states):
         return None
     begin, spans, at = 0, [], []
     for group in groups:
@@ -120,7 +123,7 @@ def joint_states(groups: Sequence[RowGroup]) -> Tensor | None:
         only = wanted if half is halves[-1] else None
         moved: Tensor = _JointAttention.apply(states, half.attention, parts, only)  # type: ignore[no-untyped-call]
         states = half.mlp.taken(moved)
-    out: Tensor = upper.norm(states)
+    out: Tensor = above.norm(states)
     return out
 
 

@@ -29,7 +29,7 @@ from evaluation.models.hooks import capture, replace_output, stopping_after
 from evaluation.models.language_model import LM
 from evaluation.models.processor.joint_pass import RowGroup, UpperRows, joint_states
 from evaluation.models.processor.tiled_weights import tiled_products
-from evaluation.models.processor.upper_pass import UpperPass
+from evaluation.models.processor.upper_pass import UpperBlocks, UpperPass
 from evaluation.models.transfers import send
 from schemas.facts import Fact
 
@@ -149,7 +149,7 @@ class _ValueSearch:
         if can_share(lm, max(len(row.ids) for row in rows)):
             beginnings = [row.ids[: row.subject] for row in rows]
             stems = Stems(lm, [row.template for row in rows], beginnings, max_tokens=budget.tokens)
-        each = GROUP if self.after and UpperPass(lm, layer + 1).halves else price(lm)
+        each = GROUP if self.after and UpperBlocks(lm, layer + 1).halves else price(lm)
         for places in alike([len(row.ids) - row.subject for row in rows], budget.tokens, each=each):
             in_batches([rows[i] for i in places], cost_of, partial(self._prepare, stems), budget)
 
