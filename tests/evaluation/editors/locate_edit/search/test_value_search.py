@@ -94,7 +94,7 @@ def test_memory_running_out_in_the_middle_changes_nothing(
 ) -> None:
     lm, some = make(kind), requests()
     want = search_values(lm, 1, some, CONTEXTS, settings=HOW)
-    sizes, budget = [], TokenBudget(4096)
+    sizes, budget = [], TokenBudget(256)
 
     def tight(rows: int) -> None:
         sizes.append(rows)
@@ -113,7 +113,7 @@ def test_memory_running_out_in_the_middle_changes_nothing(
     replace_everywhere(monkeypatch, joint_states, tight_states)
     with caplog.at_level(logging.WARNING):
         values = search_values(lm, 1, some, CONTEXTS, settings=HOW, budget=budget)
-    assert max(sizes[:8]) > 7 and max(sizes[-5:]) <= 7 and budget.tokens < 4096
+    assert max(sizes[:8]) > 7 and max(sizes[-5:]) <= 7 and budget.tokens < 256
     assert "memory ran out" in caplog.text
     for a, b in zip(values, want, strict=True):
         assert a.updates == b.updates and torch.allclose(a.target, b.target, atol=2e-3)
