@@ -43,7 +43,7 @@ def batch_of(lm: LM, rows: list[SearchRow], *, continued: bool = True) -> Search
     batch, out = make_batch(lm, rows, stems, {0: 0, 1: 1, 2: 2}, numbered)
     assert torch.equal(out, batch.layer_input.hidden + 0.5)
     essences = sum(not row.goals for row in rows)
-    return batch._replace(held=torch.arange(3.0 * essences).reshape(essences, 3))
+    return batch._replace(held=torch.arange(3.0 * essences, device=lm.device).reshape(essences, 3))
 
 
 def check(batch: SearchBatch, rows: Sequence[SearchRow], *, continued: bool) -> None:
