@@ -19,8 +19,7 @@ from evaluation.models.language_model import LM
 PASS = 24
 """What a pass costs on a CPU besides its tokens, in tokens: weights come from memory however few rows read them."""
 
-
-GROUP = 4
+LENGTH = 4
 """What rows of one length cost besides their tokens, in tokens, where all lengths run in one pass."""
 
 

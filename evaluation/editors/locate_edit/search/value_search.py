@@ -18,7 +18,7 @@ from torch import Tensor
 
 from evaluation.editors.locate_edit.search.batches import SearchBatch, SearchReads, apart, keep_rows, make_batch
 from evaluation.editors.locate_edit.search.losses import losses_of
-from evaluation.editors.locate_edit.search.passes import GROUP, Stems, alike, price
+from evaluation.editors.locate_edit.search.passes import LENGTH, Stems, alike, price
 from evaluation.editors.locate_edit.search.rows import SearchRow, cost_of, groups, rows_of
 from evaluation.inference.batching import TokenBudget, default_budget, in_batches
 from evaluation.inference.partial_forward import LayerInput, resume_at, run_until
@@ -149,7 +149,7 @@ class _ValueSearch:
         if can_share(lm, max(len(row.ids) for row in rows)):
             beginnings = [row.ids[: row.subject] for row in rows]
             stems = Stems(lm, [row.template for row in rows], beginnings, max_tokens=budget.tokens)
-        each = GROUP if self.after and UpperBlocks(lm, layer + 1).halves else price(lm)
+        each = LENGTH if self.after and UpperBlocks(lm, layer + 1).halves else price(lm)
         for places in alike([len(row.ids) - row.subject for row in rows], budget.tokens, each=each):
             in_batches([rows[i] for i in places], cost_of, partial(self._prepare, stems), budget)
 
