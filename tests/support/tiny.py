@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from functools import cache
@@ -45,8 +46,8 @@ def shuffled(documents: int) -> list[str]:
     return [" ".join(TEXT[i] for i in order) for order in orders]
 
 
-DEVICE = "cpu"
-"""Where models are made: the suite under a pretended card (``tests.support.pretended_device.plugin``) says ``cuda``."""
+DEVICE = os.environ.get("SCEDIT_TEST_DEVICE", "cpu")
+"""Where models are made: ``SCEDIT_TEST_DEVICE=cuda`` for a real card; the suite under a pretended one sets it itself."""
 
 COMMON = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "max_position_embeddings": 96}
 LLAMA = {**COMMON, "intermediate_size": 48, "num_key_value_heads": 2}

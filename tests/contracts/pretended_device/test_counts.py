@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -37,6 +38,23 @@ def test_waits(name: str) -> None:
         machine.counts.clear()
         run(x)
     assert machine.counts.waits == want
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+@pytest.mark.parametrize("name", [name for name in WAITS if name != "synchronize"])  # PyTorch does not tell of that one
+def test_a_real_card_waits_where_the_pretended_one_does(name: str) -> None:
+    run, want = WAITS[name]
+    x = torch.ones(4, device="cuda")
+    run(x)  # what is made once
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        torch.cuda.set_sync_debug_mode("warn")
+        try:
+            run(x)
+        finally:
+            torch.cuda.set_sync_debug_mode("default")
+    assert sum("synchronizing" in str(one.message) for one in told) == want
 
 
 def test_copies_to_the_device_and_launches() -> None:

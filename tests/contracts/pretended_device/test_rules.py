@@ -135,6 +135,35 @@ def test_allowed(name: str) -> None:
     assert result == want and not machine.counts.refused
 
 
+TWO_CARDS = {"indices on another card", "two cards", "a map left on another card"}
+TWO_CARDS_ALLOWED = {
+    "slopes go back to where they came from",
+    "like another",
+    "two cards in one optimiser",
+    "like a tensor",
+}
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+@pytest.mark.parametrize("name", FORBIDDEN)
+def test_a_real_card_refuses_it_too(name: str) -> None:
+    if name in TWO_CARDS and torch.cuda.device_count() < 2:
+        pytest.skip("one card")
+    with pytest.raises((RuntimeError, TypeError, ValueError)):
+        FORBIDDEN[name]()
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+@pytest.mark.parametrize("name", ALLOWED)
+def test_a_real_card_allows_it_too(name: str) -> None:
+    if name in TWO_CARDS_ALLOWED and torch.cuda.device_count() < 2:
+        pytest.skip("one card")
+    run, want = ALLOWED[name]
+    assert run() == want
+
+
 def test_the_place_is_the_line_that_does_it() -> None:
     with pretended(), pytest.raises(Refused) as error:
         on_card(2)
