@@ -5,6 +5,7 @@
     python -m benchmarks.gpu_day correctness --out day --pack .gpu     tiny models, card against CPU
     python -m benchmarks.gpu_day gpt2-xl --precision tf32 --out day --pack .gpu       float32, tf32 or bfloat16
     python -m benchmarks.gpu_day llama-3-8b --out day --pack .gpu      bfloat16, made on the card
+    python -m benchmarks.gpu_day gpt2-xl --only rome,ft --out day      some of the steps
     python -m benchmarks.gpu_day gpt2-xl --small --out day             a tiny shape: does everything run, on a CPU too?
 
 Weights are random and of the real shapes. Every step's result is written to DIR/SECTION.json as soon as it is there;
@@ -29,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import torch
 
 from benchmarks.support.day_models import SHAPES, build
-from benchmarks.support.day_steps import ModelSteps
+from benchmarks.support.day_steps import METHODS, ModelSteps
 from curation.files.artifact_cache import Cache
 from evaluation.engines.environment import environment
 from evaluation.models.device_memory import free_memory
@@ -47,6 +48,7 @@ class Day(NamedTuple):
     cases: int = 512
     plain: int = 4
     minutes: float = 9.0
+    only: tuple[str, ...] = ()
 
     @property
     def device(self) -> str:
@@ -109,17 +111,18 @@ def run(section: str, day: Day) -> dict[str, Any]:
         return record.run(ceilings(day), day.minutes)
     if section == "correctness":
         return record.run(correctness(day), day.minutes)
-    wanted = ModelSteps.names(section)
+    wanted = [name for name in ModelSteps.names(section) if not day.only or name in day.only]
     if all("error" not in record.data["steps"].get(n, {"error": 1}) for n in wanted):
         return record.data
     _set_precision(precision)
     with tempfile.TemporaryDirectory() as folder:
         lm = build(section, device=day.device, precision=precision, small=day.small, pack=day.pack)
         steps = ModelSteps(
-            section, lm, Cache(Path(folder)), small=day.small, cases=day.cases, plain=day.plain, pack=day.pack
-        )
+            section, lm, Cache(Path(folder)), small=day.small, cases=day.cases, plain=day.plain, pack=day.pack,
+            methods=[name for name in METHODS if name in wanted],
+        )  # fmt: skip
         steps.ceiling = measured_ceiling(day.out, precision)
-        return record.run(steps.all(), day.minutes)
+        return record.run({name: step for name, step in steps.all().items() if name in wanted}, day.minutes)
 
 
 def _set_precision(precision: str) -> None:
@@ -226,13 +229,26 @@ def main(words: list[str] | None = None) -> dict[str, Any]:
     parser.add_argument("--cases", type=int, default=512, help="two groups of 256")
     parser.add_argument("--plain", type=int, default=4, help="cases done the plain way as well")
     parser.add_argument("--minutes", type=float, default=9.0)
+    parser.add_argument("--only", default="", help="steps of a model's section by name, with commas; else all of them")
     parser.add_argument("--tokenizer", default="embedded", help="for pack: folder or hub name")
     options = parser.parse_args(words)
+    only = tuple(name for name in options.only.split(",") if name)
+    if unknown := set(only) - set(ModelSteps.names(options.section)):
+        parser.error(f"no such step: {', '.join(sorted(unknown))}; there are {', '.join(ModelSteps.names(''))}")
     if options.section == "pack":
         return {"bytes": pack(options.out, tokenizer=options.tokenizer)}
     return run(
         options.section,
-        Day(options.out, options.pack, options.precision, options.small, options.cases, options.plain, options.minutes),
+        Day(
+            options.out,
+            options.pack,
+            options.precision,
+            options.small,
+            options.cases,
+            options.plain,
+            options.minutes,
+            only,
+        ),
     )
 
 

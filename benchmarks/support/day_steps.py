@@ -13,10 +13,10 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from benchmarks.support import naive_reference as plain
 from benchmarks.support.day_models import options
-from benchmarks.support.workload import facts, script_cases, search_of, timed
+from benchmarks.support.workload import facts, script_cases, search_of, timed, widest
 from curation.files.artifact_cache import Cache
 from curation.shipped import mini_split
-from evaluation.covariance.covariance import Corpus, KeyCovariance, key_covariances
+from evaluation.covariance.covariance import Corpus, KeyCovariance, PassProgress, key_covariances
 from evaluation.editors.locate_edit.parts.cholesky import factor
 from evaluation.editors.presets import make_editor
 from evaluation.edits.delta_stack import DeltaStack
@@ -25,10 +25,12 @@ from evaluation.engines.base import Job
 from evaluation.engines.fast import FastEngine
 from evaluation.inference.generation import PromptToContinue, Sampling, generate
 from evaluation.models.language_model import LM
+from schemas.answers import Answer
 from schemas.cases import Case
 from schemas.facts import Fact
 
 PROJECTED = 1830  # cases of the published split
+REPEATS = 16  # of the shipped scripts, for second moments
 METHODS = ("rome", "memit", "alphaedit", "ft", "lora")
 PLAIN = ("rome", "memit", "ft")
 TEMPLATES = ("{}", "The following is known. {}", "In short: {}")
@@ -39,8 +41,18 @@ class ModelSteps:
     """One model and its cases."""
 
     def __init__(
-        self, section: str, lm: LM, cache: Cache, *, small: bool, cases: int, plain: int, pack: Path | None
+        self,
+        section: str,
+        lm: LM,
+        cache: Cache,
+        *,
+        small: bool,
+        cases: int,
+        plain: int,
+        pack: Path | None,
+        methods: Sequence[str] = METHODS,
     ) -> None:
+        self.methods = tuple(methods)
         self.section, self.lm, self.cache, self.small, self.plain = section, lm, cache, small, plain
         self.facts = packed_facts(pack, cases)
         case_probes = (
@@ -52,6 +64,8 @@ class ModelSteps:
         ]
         self.cuda = lm.device.type == "cuda"
         self.ceiling: float | None = None
+        self._editors: dict[str, Any] = {}
+        self._engine: FastEngine | None = None
 
     @staticmethod
     def names(section: str) -> tuple[str, ...]:
@@ -64,26 +78,37 @@ class ModelSteps:
         others = {name: getattr(self, name) for name in OTHERS}
         return {name: {**others, **methods}[name] for name in self.names(self.section)}  # type: ignore[dict-item]
 
-    def moments(self) -> dict[int, KeyCovariance]:
-        """Second moments of the edited layers over the shipped scripts: few tokens, the arithmetic of many."""
+    def moments(self, tell: Callable[[PassProgress], None] | None = None) -> dict[int, KeyCovariance]:
+        """Second moments of the edited layers over the shipped scripts, again and again: the arithmetic of a corpus."""
         layers = list(options(self.section, "memit", small=self.small)["layers"])
         path = self.cache.folder / "texts.txt"
         if not path.is_file():
             texts = [p.text for case in mini_split().cases for p in case.prompts][: 8 if self.small else None]
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text("\n\n".join(texts), encoding="utf-8")
-        return key_covariances(self.lm, layers, Corpus([path]), cache=self.cache)
+            path.write_text("\n\n".join(texts * (20 if self.small else REPEATS)), encoding="utf-8")
+        return key_covariances(self.lm, layers, Corpus([path]), cache=self.cache, on_progress=tell)
 
     def covariances(self) -> dict[str, Any]:
-        """Tokens a second through five layers' sums."""
-        seconds, covariances = timed(self.moments)
-        tokens = next(iter(covariances.values())).tokens
+        """Tokens a second through five layers' sums, from the end of the first window of documents to that of the last.
+
+        What is left is done once whatever the corpus: sums go home, become means and are kept on disk.
+        """
+        ends: list[tuple[int, float]] = []
+        seconds, covariances = timed(lambda: self.moments(lambda done: ends.append((done.tokens, self._now()))))
+        (first, began), (last, ended) = ends[1], ends[-1]
         return {
             "layers": sorted(covariances),
-            "tokens": tokens,
-            "tokens_a_second": round(tokens / seconds),
+            "tokens": last,
+            "tokens_a_second": round((last - first) / (ended - began)),
+            "seconds_of_the_rest": round(seconds - (ended - began) * last / (last - first), 2),
             **self._memory(),
         }
+
+    def _now(self) -> float:
+        """Seconds on a clock, when the device has done what it was given."""
+        if self.cuda:
+            torch.cuda.synchronize()
+        return time.perf_counter()
 
     def factors(self) -> dict[str, Any]:
         """Seconds a layer for the Cholesky factor that MEMIT solves with."""
@@ -92,7 +117,13 @@ class ModelSteps:
         return {"seconds_a_layer": round(seconds / len(covariances), 4), **self._memory()}
 
     def editor(self, name: str) -> Any:
-        """A method with its options; statistics are those of an identity, so that no corpus is needed."""
+        """A method that is ready."""
+        if name not in self._editors:
+            self._editors[name] = self._ready(name)
+        return self._editors[name]
+
+    def _ready(self, name: str) -> Any:
+        """A method with its options; its statistics need no corpus."""
         settings = options(self.section, name, small=self.small)
         if self.small:
             settings |= {"steps": 2}
@@ -113,21 +144,33 @@ class ModelSteps:
     def scoring(self) -> dict[str, Any]:
         """The unedited model asked all cases."""
         engine, none = FastEngine(self.lm), make_editor("none", self.lm, self.cache)
-        return self._timed_work(engine, none, self.jobs)
+        list(engine.work(none, self.jobs[:2]))  # kernels warm
+        return self._timed_work(engine, none, self.jobs)[0]
+
+    def engine(self) -> FastEngine:
+        """An engine that has asked the unedited model all cases, as in a run of several methods."""
+        if self._engine is None:
+            self._engine = FastEngine(self.lm)
+            self._engine.expect([self.editor(name) for name in self.methods])
+            list(self._engine.work(make_editor("none", self.lm, self.cache), self.jobs))
+        return self._engine
 
     def method(self, name: str) -> dict[str, Any]:
         """Cases edited and asked in groups, beside the plain way where there is one."""
-        editor, engine = self.editor(name), FastEngine(self.lm)
-        engine.expect([editor])
-        list(engine.work(make_editor("none", self.lm, self.cache), self.jobs))
+        editor, engine = self.editor(name), self.engine()
         list(engine.work(editor, self.jobs[:2]))  # kernels warm
-        row = self._timed_work(engine, editor, self.jobs)
-        if name in PLAIN and self.plain:
-            slow = self._plainly(name, editor)
-            row |= {"seconds_a_case_plain": round(slow, 4), "ratio": round(slow / row["seconds_a_case"], 1)}
+        row, done = self._timed_work(engine, editor, self.jobs)
+        if name in PLAIN and self.plain and "error" not in row:
+            slow, answers = self._plainly(name, editor)
+            compared = [(a, one.answers) for a, one in zip(answers, done, strict=False) if one.error is None]
+            row |= {
+                "seconds_a_case_plain": round(slow, 4),
+                "ratio": round(slow / row["seconds_a_case"], 1),
+                "largest_gap_nats": round(widest([a for a, _ in compared], [b for _, b in compared]), 5),
+            }
         return row
 
-    def _timed_work(self, engine: FastEngine, editor: Any, jobs: Sequence[Job]) -> dict[str, Any]:
+    def _timed_work(self, engine: FastEngine, editor: Any, jobs: Sequence[Job]) -> tuple[dict[str, Any], list[Any]]:
         count, free = len(jobs), []
         if self.cuda:
             torch.cuda.reset_peak_memory_stats()
@@ -149,7 +192,7 @@ class ModelSteps:
             list(engine.work(editor, some))
         tera = counter.get_total_flops() / len(some) * count / whole / 1e12
         failed = [d.error for d in done if d.error]
-        return {
+        row = {
             **({"error": failed[0]} if len(failed) == count else {}),  # such as a missing package: done again next time
             "cases": count,
             "failed": len(failed),
@@ -165,6 +208,7 @@ class ModelSteps:
             "free_gib_at_each_group": free,
             **memory,
         }
+        return row, done
 
     def _memory(self) -> dict[str, Any]:
         if not self.cuda:
@@ -172,11 +216,11 @@ class ModelSteps:
         peak, held = torch.cuda.max_memory_allocated(), torch.cuda.max_memory_reserved()
         return {"peak_gib": round(peak / 2**30, 4), "reserved_gib": round(held / 2**30, 4)}
 
-    def _plainly(self, name: str, editor: Any) -> float:
-        """Seconds a case of the plain way."""
+    def _plainly(self, name: str, editor: Any) -> tuple[float, list[list[Answer]]]:
+        """Seconds a case of the plain way, and its answers."""
         some = list(zip(self.facts, self.jobs, strict=True))[: self.plain]
         layers = [*editor.edited_layers]
-        second = torch.eye(self.lm.layout.inner, device=self.lm.device)
+        second = KeyCovariance.load(self._statistics()).second.to(self.lm.device)
 
         def one(fact: Fact) -> list[Delta]:
             p = editor.params
@@ -187,13 +231,16 @@ class ModelSteps:
                 return list(plain.memit(self.lm, layers, [fact], p.templates, moments, p.lam, search_of(p))[0])
             return [plain.ft(self.lm, p.layer, fact, steps=p.steps, lr=p.lr, stop_below=p.stop_below)[0]]
 
-        def work() -> None:
+        def work() -> list[list[Answer]]:
+            answers = []
             for fact, job in some:
                 with plain.in_force(self.lm, one(fact)):
-                    plain.evaluate(self.lm, job.probes)  # type: ignore[arg-type]
+                    answers.append(plain.evaluate(self.lm, job.probes))  # type: ignore[arg-type]
+            return answers
 
         one(some[0][0])  # kernels warm
-        return timed(work)[0] / len(some)
+        seconds, answers = timed(work)
+        return seconds / len(some), answers
 
     def generation(self) -> dict[str, Any]:
         """Tokens a second of many rows."""

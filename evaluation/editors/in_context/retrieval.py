@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache as remember
@@ -60,6 +61,26 @@ class Index(Protocol):
         ...
 
 
+def _bm25s() -> Any:
+    """The package, without JAX, which takes three quarters of a GPU's memory when it starts.
+
+    Where JAX is installed, bm25s starts it to choose the best of many scores by it, which is not asked of it here.
+    """
+    if "bm25s" in sys.modules:
+        return sys.modules["bm25s"]
+    modules: dict[str, Any] = sys.modules
+    known = {name: modules.get(name) for name in ("jax", "jax.lax")}
+    modules.update(dict.fromkeys(known))  # None: an import of it fails
+    try:
+        import bm25s
+    finally:
+        for name, module in known.items():
+            del modules[name]
+            if module is not None:
+                modules[name] = module
+    return bm25s
+
+
 class Bm25(Index):
     """BM25 of words (Robertson & Zaragoza 2009; the package bm25s, Lucene's variant), English stop words left out.
 
@@ -70,8 +91,7 @@ class Bm25(Index):
     """
 
     def __init__(self, texts: Sequence[str], *, k1: float = 1.5, b: float = 0.75) -> None:
-        import bm25s
-
+        bm25s = _bm25s()
         logging.getLogger("bm25s").setLevel(logging.NOTSET)  # the package asks for DEBUG, whatever the program says
         self._split: Callable[[str], list[str]] = lambda text: bm25s.tokenize(
             [text], stopwords="en", return_ids=False, show_progress=False
