@@ -68,15 +68,22 @@ class TokenBudget:
         return True
 
 
-def default_budget(lm: LM, *, gradients: bool = False) -> TokenBudget:
-    """A budget for a model: a fixed one on a CPU, from the free memory and the model's widths on CUDA."""
+def default_budget(lm: LM, *, gradients: bool = False, blocks: int | None = None) -> TokenBudget:
+    """A budget for a model: a fixed one on a CPU, from the free memory and the model's widths on CUDA.
+
+    Args:
+        lm: The model.
+        gradients: Whether passes keep what the way back needs.
+        blocks: Of how many blocks they keep it; None: of all.
+    """
     if lm.device.type != "cuda":
         return TokenBudget(CPU_TOKENS, padding=None if gradients else CPU_PADDING)
     free = least_free_bytes(lm.devices)
     layout = lm.layout
     floats = 8 * layout.width + 3 * layout.inner  # alive at once in a block, about
     if gradients:
-        floats = layout.depth * (16 * layout.width + 4 * layout.inner)  # kept for the way back
+        kept = layout.depth if blocks is None else blocks
+        floats = kept * (16 * layout.width + 4 * layout.inner)
     return TokenBudget(max(256, int(SHARE * free / (4 * floats))))
 
 

@@ -17,6 +17,7 @@ import torch
 from torch import nn
 from transformers.pytorch_utils import Conv1D
 
+from evaluation.models.activations import fused_activations
 from evaluation.models.processor.fused_blocks import fused_blocks
 from evaluation.models.processor.fused_steps import fused_steps
 from evaluation.models.processor.tiles import MapByTiles
@@ -32,7 +33,8 @@ ROOM = 2**31
 def tiled_products(lm: LM) -> Iterator[None]:
     """Linear maps of the blocks, and the head, multiply by tiles in the block; nothing where that is of no use.
 
-    Their weights must not be trained or changed in the block; changes from one block to the next are noticed.
+    Their weights must not be trained or changed in the block; changes from one block to the next are noticed. A CUDA
+    device has no use for tiles; what it runs as one operation instead is in ``evaluation.models.activations``.
     """
     modules = _maps(lm) if can_tile(lm) else []
     kept = 8 * sum(module.weight.numel() for module in modules) <= ROOM  # type: ignore[union-attr,operator,misc]
@@ -44,6 +46,7 @@ def tiled_products(lm: LM) -> Iterator[None]:
         if modules:
             undo.enter_context(fused_steps(lm))
             undo.enter_context(fused_blocks(lm))
+        undo.enter_context(fused_activations(lm))
         yield
 
 

@@ -120,7 +120,7 @@ def search_values(
         place: Which output of the layer.
         budget: The most tokens in one pass; one is made for the device where it is not given.
     """
-    budget = budget or default_budget(lm, gradients=True)
+    budget = budget or default_budget(lm, gradients=True, blocks=lm.layout.depth - layer)
     by_request: dict[int, SearchedValue] = {}
     with tiled_products(lm):
         for group in groups([rows_of(lm, i, fact, templates) for i, fact in enumerate(requests)], budget):
