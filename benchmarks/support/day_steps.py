@@ -165,7 +165,7 @@ class ModelSteps:
             compared = [(a, one.answers) for a, one in zip(answers, done, strict=False) if one.error is None]
             row |= {
                 "seconds_a_case_plain": round(slow, 4),
-                "ratio": round(slow / row["seconds_a_case"], 1),
+                "ratio": short(slow / row["seconds_a_case"]),
                 "largest_gap_nats": round(widest([a for a, _ in compared], [b for _, b in compared]), 5),
             }
         return row
@@ -202,8 +202,8 @@ class ModelSteps:
             "seconds_a_case": round(whole / count, 5),
             "of_it_editing": round(sum(d.seconds_edit for d in done) / count, 5),
             "processor_share": round(host / whole, 3),
-            "tera_flops_a_second": round(tera, 4),
-            "share_of_measured_ceiling": None if self.ceiling is None else round(tera / self.ceiling, 4),
+            "tera_flops_a_second": short(tera),
+            "share_of_measured_ceiling": None if self.ceiling is None else short(tera / self.ceiling),
             f"minutes_for_{PROJECTED}_cases": round(whole / count * PROJECTED / 60, 2),
             "free_gib_at_each_group": free,
             **memory,
@@ -221,11 +221,12 @@ class ModelSteps:
         some = list(zip(self.facts, self.jobs, strict=True))[: self.plain]
         layers = [*editor.edited_layers]
         second = KeyCovariance.load(self._statistics()).second.to(self.lm.device)
+        inverse = torch.diag(1 / second.diagonal())  # a diagonal one, see _statistics
 
         def one(fact: Fact) -> list[Delta]:
             p = editor.params
             if name == "rome":
-                return [plain.rome(self.lm, p.layer, fact, p.templates, second, search_of(p))[0]]
+                return [plain.rome(self.lm, p.layer, fact, p.templates, inverse, search_of(p))[0]]
             if name == "memit":
                 moments = dict.fromkeys(layers, second)
                 return list(plain.memit(self.lm, layers, [fact], p.templates, moments, p.lam, search_of(p))[0])
@@ -272,6 +273,11 @@ class ModelSteps:
             failed = [d.error for d in done if d.error]
             out[name] = failed[0] if failed else [t.logprob for d in done for a in d.answers for t in a.targets]
         return out
+
+
+def short(number: float) -> float:
+    """With four significant digits."""
+    return float(f"{number:.4g}")
 
 
 def packed_facts(pack: Path | None, count: int) -> list[Fact]:

@@ -42,6 +42,8 @@ def test_a_section_on_the_cpu_is_written_as_it_goes_and_resumed(pack: Path, tmp_
         assert measurements[name]["failed"] == 0 and measurements[name]["share_of_measured_ceiling"] > 0, measurements[
             name
         ]
+    gaps = {name: measurements[name]["largest_gap_nats"] for name in ("rome", "memit", "ft")}
+    assert max(gaps.values()) < 1e-3, f"edits of the plain way answer otherwise: {gaps}"
     assert measurements["rome"]["ratio"] > 0 and measurements["ft"]["minutes_for_1830_cases"] > 0
     path = out / "gpt2-xl-float32.json"
     data = json.loads(path.read_text())
@@ -53,6 +55,14 @@ def test_a_section_on_the_cpu_is_written_as_it_goes_and_resumed(pack: Path, tmp_
     assert repeat["generation"]["tokens"] and "error" not in repeat["factors"]
     with pytest.raises(SystemExit, match="holds another measurement"):
         measure("gpt2-xl", out, pack, "--cases", "3")
+
+
+def test_some_of_the_steps_alone(pack: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert set(measure("gpt2-xl", tmp_path, pack, "--only", "ft,scoring")) == {"ft", "scoring"}
+    assert set(measure("gpt2-xl", tmp_path, pack, "--only", "generation")) == {"ft", "scoring", "generation"}
+    with pytest.raises(SystemExit):
+        measure("gpt2-xl", tmp_path, pack, "--only", "ft,walking")
+    assert "no such step: walking; there are covariances, factors, scoring, rome" in capsys.readouterr().err
 
 
 def test_without_peft_lora_alone_is_missing_and_is_done_again(
