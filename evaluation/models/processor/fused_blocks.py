@@ -25,6 +25,7 @@ from evaluation.models.processor.causal_attention import causal
 from evaluation.models.processor.fused_steps import (
     attend,
     bare,
+    gated,
     is_ours,
     is_short,
     kind_of,
@@ -212,9 +213,16 @@ class AttentionHalf(_Half):
         return self.joint.product(read).view(*states.shape[:2], -1, self.size), scale
 
     def apart(self, joint: Tensor, cos: Tensor, sin: Tensor, past: Any) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries, keys and values, [rows, heads, positions, size], queries and keys turned by their positions."""
+        """Queries, keys and values, [rows, heads, positions, size], queries and keys turned by their positions.
+
+        The joint tensor, [rows, positions, all heads, size], may be written over.
+        """
         by_head = joint.transpose(1, 2)
-        both, value = turned(by_head[:, : self.turning], cos, sin), by_head[:, self.turning :]
+        both, value = by_head[:, : self.turning], by_head[:, self.turning :]
+        if compiled_steps.can_turn(joint, cos):
+            compiled_steps.turn_heads(joint, cos, sin, self.turning)
+        else:
+            both = turned(both, cos, sin)
         query, key = both[:, : self.heads], both[:, self.heads :]
         if past is not None:
             key, value = past.update(key, value, self.layer)
@@ -275,8 +283,7 @@ class MlpHalf(_Half):
 
     def run(self, states: Tensor) -> Tensor:
         """The half without a slope."""
-        gate, up = self.joint.product(normed(states, self.norm.weight, self.norm)[0]).chunk(2, -1)
-        read = silu(gate).mul_(up)
+        read = gated(self.joint.product(normed(states, self.norm.weight, self.norm)[0]))
         if self._hung_last:
             return states + self._linear[-1](read)  # type: ignore[no-any-return]
         moved: Tensor = self.last.product(read)
@@ -292,8 +299,7 @@ class _MlpSlope(torch.autograd.Function):
         both = half.joint.product(read)
         ctx.save_for_backward(states, scale, both)
         ctx.joint, ctx.last, ctx.weight = half.joint, half.last, half.norm.weight
-        gate, up = both.chunk(2, -1)
-        moved: Tensor = half.last.product(silu(gate).mul_(up))
+        moved: Tensor = half.last.product(gated(both))
         return moved.add_(states)
 
     @staticmethod
