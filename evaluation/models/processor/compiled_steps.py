@@ -17,6 +17,7 @@ from evaluation.models.processor.step_kernels import (
     norm_forward,
     share_keys,
     turn,
+    turn_back,
 )
 
 PLACES = 20
@@ -128,8 +129,7 @@ def slope_of_attention(slopes: Tensor, kept: tuple[Tensor, ...], scale: float) -
     out, heads = torch.empty_like(joint), shares.shape[1]
     given = slopes.contiguous().view(*joint.shape[:2], heads, -1).numpy()
     _run(attention_backward, joint.numpy(), scale, heads, shares.numpy(), given, out.numpy())
-    back = -sin.roll(sin.shape[-1] // 2, -1)
-    _run(turn, out.numpy(), cos.numpy(), back.numpy(), (joint.shape[2] + heads) // 2)
+    _run(turn_back, out.numpy(), cos.numpy(), sin.numpy(), (joint.shape[2] + heads) // 2)
     return out
 
 
