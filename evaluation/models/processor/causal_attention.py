@@ -7,6 +7,7 @@ whole is the slow twin, which this equals but for rounding.
 
 from __future__ import annotations
 
+from collections.abc import MutableMapping
 from functools import lru_cache
 
 import torch
@@ -64,7 +65,7 @@ def _later(queries: int, keys: int) -> Tensor:
     return torch.ones(queries, keys, dtype=torch.bool).triu_(1 + keys - queries)
 
 
-_ADDED: WeakTensorKeyDictionary = WeakTensorKeyDictionary()
+_ADDED: MutableMapping[Tensor, tuple[int, Tensor | None]] = WeakTensorKeyDictionary()
 
 
 def _added(mask: Tensor) -> Tensor | None:
@@ -77,7 +78,7 @@ def _added(mask: Tensor) -> Tensor | None:
             if mask.dtype == torch.bool:
                 added = torch.zeros(mask.shape).masked_fill_(~mask, -torch.inf)
         _ADDED[mask] = mask._version, added
-    return added  # type: ignore[no-any-return]
+    return added
 
 
 def _looks_ahead(mask: Tensor) -> bool:
