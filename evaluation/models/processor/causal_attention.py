@@ -70,14 +70,15 @@ _ADDED: MutableMapping[Tensor, tuple[int, Tensor | None]] = WeakTensorKeyDiction
 
 def _added(mask: Tensor) -> Tensor | None:
     """A mask as it is added to the scores, or None where a query may look ahead; found out once for all blocks."""
+    now = -1 if mask.is_inference() else mask._version  # under inference mode nothing counts versions
     version, added = _ADDED.get(mask, (-1, None))
-    if version != mask._version:
+    if version != now or now < 0:
         added = None
         if not _looks_ahead(mask):
             added = mask
             if mask.dtype == torch.bool:
                 added = torch.zeros(mask.shape).masked_fill_(~mask, -torch.inf)
-        _ADDED[mask] = mask._version, added
+        _ADDED[mask] = now, added
     return added
 
 

@@ -132,3 +132,12 @@ def test_a_mask_is_looked_at_anew_when_it_has_changed() -> None:
     assert got is not None and torch.allclose(got, whole(query, key, value, mask, 0.3), atol=1e-5)
     mask[:, :, 2, 30] = True
     assert attend_by_parts(query, key, value, mask, 0.3) is None
+
+
+@torch.inference_mode()
+def test_a_mask_whose_changes_nothing_counts_is_looked_at_every_time() -> None:
+    query, key, value = drawn(50, 50)
+    mask = (causal(50, 50) == 0).expand(2, 1, 50, 50).clone()
+    assert attend_by_parts(query, key, value, mask, 0.3) is not None
+    mask[:, :, 2, 30] = True
+    assert attend_by_parts(query, key, value, mask, 0.3) is None
