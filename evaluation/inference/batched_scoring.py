@@ -19,7 +19,7 @@ from evaluation.edits.weight_deltas import Delta
 from evaluation.inference.batching import TokenBudget, default_budget, in_batches
 from evaluation.inference.hidden_states import HiddenStates
 from evaluation.inference.partial_forward import LayerInput, resume_at
-from evaluation.inference.passes import last_mlp, only_at
+from evaluation.inference.passes import only_last
 from evaluation.inference.request import EditedProbes
 from evaluation.inference.scoring import (
     TokenRead,
@@ -219,8 +219,8 @@ class EditScorer:
             lengths = [max(1, row.prompt) for row in batch]
             hooks.enter_context(tell_prompts_if(lm.model, PromptRows.of(lengths, lm.device) if routed else None))
             read = sorted({(n, read.position) for n, row in enumerate(batch) for read in row.reads})
-            trimmed = [] if routed else last_mlp(lm)  # a gate reads whole prompts
-            hooks.enter_context(only_at(trimmed, *zip(*read, strict=True)))
+            if not routed:  # a gate reads whole prompts
+                hooks.enter_context(only_last(lm, *zip(*read, strict=True)))
             out = run(input_ids=packed.ids, **packed.arguments)
         for layer, got in seen.items():
             self.kept.tuples[layer] = got.tuples

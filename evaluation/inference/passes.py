@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from evaluation.models.processor.head_reading import token_logprobs
+from evaluation.models.processor.read_places import last_block_at
 from evaluation.models.transfers import send
 
 if TYPE_CHECKING:
@@ -100,6 +101,13 @@ def last_mlp(lm: LM) -> list[nn.Module]:
     layout = lm.layout
     names = () if layout.flat or not layout.mlp_out else (*layout.mlp_in, layout.mlp_out)
     return [lm.block(layout.depth - 1).get_submodule(name) for name in names]
+
+
+@contextmanager
+def only_last(lm: LM, rows: Sequence[int], places: Sequence[int]) -> Iterator[None]:
+    """Passes without a slope inside the block need these places of the last block alone; others may be zeros there."""
+    with last_block_at(lm, rows, places) as trimmed, only_at([] if trimmed else last_mlp(lm), rows, places):
+        yield
 
 
 @contextmanager

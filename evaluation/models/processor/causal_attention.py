@@ -7,11 +7,13 @@ whole is the slow twin, which this equals but for rounding.
 
 from __future__ import annotations
 
+from collections.abc import MutableMapping
 from functools import lru_cache
 
 import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
+from torch.utils.weak import WeakTensorKeyDictionary
 
 PART = 32
 """Queries of a part: PyTorch's own attention takes so many at once."""
@@ -33,8 +35,12 @@ def attend_by_parts(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | No
         return None
     if mask is None:
         mask = causal(queries, keys)
-    elif mask.shape[-2:] != (queries, keys) or _looks_ahead(mask):
+    elif mask.shape[-2:] != (queries, keys):
         return None
+    else:
+        mask = _added(mask)
+        if mask is None:
+            return None
     shared = key.shape[1] != query.shape[1]
     out = query.new_empty(query.shape[0], queries, query.shape[1], value.shape[-1])
     for first in range(0, queries, PART):
@@ -57,6 +63,23 @@ def causal(queries: int, keys: int) -> Tensor:
 def _later(queries: int, keys: int) -> Tensor:
     """For each query the keys that stand after it, bool [queries, keys]."""
     return torch.ones(queries, keys, dtype=torch.bool).triu_(1 + keys - queries)
+
+
+_ADDED: MutableMapping[Tensor, tuple[int, Tensor | None]] = WeakTensorKeyDictionary()
+
+
+def _added(mask: Tensor) -> Tensor | None:
+    """A mask as it is added to the scores, or None where a query may look ahead; found out once for all blocks."""
+    now = -1 if mask.is_inference() else mask._version  # under inference mode nothing counts versions
+    version, added = _ADDED.get(mask, (-1, None))
+    if version != now or now < 0:
+        added = None
+        if not _looks_ahead(mask):
+            added = mask
+            if mask.dtype == torch.bool:
+                added = torch.zeros(mask.shape).masked_fill_(~mask, -torch.inf)
+        _ADDED[mask] = now, added
+    return added
 
 
 def _looks_ahead(mask: Tensor) -> bool:

@@ -1,4 +1,4 @@
-"""Norms, and attention of a few tokens, by compiled loops: a few calls where PyTorch takes many."""
+"""Norms, gates, turns, and attention of a few tokens, by compiled loops: a few calls where PyTorch takes many."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from evaluation.models.processor.compilation import compiled, has_compiler
+from evaluation.models.processor.gate_kernel import gate_forward
 from evaluation.models.processor.step_kernels import (
     BARRED,
     attention_backward,
@@ -16,6 +17,7 @@ from evaluation.models.processor.step_kernels import (
     norm_forward,
     share_keys,
     turn,
+    turn_back,
 )
 
 PLACES = 20
@@ -25,14 +27,19 @@ SPARSE = 1 / 3
 """Share of allowed pairs up to which it does in longer rows (several texts in a row): loops pass over the others."""
 
 ENTRIES = 2**18
-"""Entries up to which a norm does where PyTorch has several threads."""
+"""Entries up to which a norm, a gate or a turn does where PyTorch has several threads."""
 
 
 def can_norm(states: Tensor, weight: Tensor) -> bool:
     """Whether a norm of these states, [..., width], goes by a loop."""
-    plain = states.dtype == weight.dtype == torch.float32 and states.device.type == weight.device.type == "cpu"
-    small = states.numel() <= ENTRIES or torch.get_num_threads() == 1
-    return plain and small and weight.is_contiguous() and has_compiler()
+    plain = weight.dtype == torch.float32 and weight.device.type == "cpu" and weight.is_contiguous()
+    return plain and _goes_by_loop(states)
+
+
+def _goes_by_loop(states: Tensor) -> bool:
+    """Whether these are numbers that a loop on one thread takes no longer for than PyTorch on all."""
+    plain = states.dtype == torch.float32 and states.device.type == "cpu"
+    return plain and (states.numel() <= ENTRIES or torch.get_num_threads() == 1) and has_compiler()
 
 
 def norm(states: Tensor, weight: Tensor, eps: float) -> tuple[Tensor, Tensor]:
@@ -54,6 +61,31 @@ def slope_of_norm(slopes: Tensor, states: Tensor, scales: Tensor, weight: Tensor
 
 def _flat(scales: Tensor) -> object:
     return scales.view(-1).numpy()
+
+
+def can_gate(joint: Tensor) -> bool:
+    """Whether a gate over two tensors side by side, [..., twice the width], goes by a loop."""
+    return joint.is_contiguous() and _goes_by_loop(joint)
+
+
+def gate(joint: Tensor) -> Tensor:
+    """silu(a)·b, [..., width], of a and b side by side, [..., twice the width]; no slope is kept."""
+    width = joint.shape[-1] // 2
+    out = joint.new_empty(*joint.shape[:-1], width)
+    _run(gate_forward, joint.detach().view(-1, 2 * width).numpy(), out.view(-1, width).numpy())
+    return out
+
+
+def can_turn(joint: Tensor, cos: Tensor) -> bool:
+    """Whether heads of one tensor, [rows, places, heads, size], are turned by a loop."""
+    rows, places, _, size = joint.shape
+    fit = cos.shape[0] in (1, rows) and cos.shape[1:] == (places, size) and size % 2 == 0
+    return fit and cos.dtype == torch.float32 and _goes_by_loop(joint)
+
+
+def turn_heads(joint: Tensor, cos: Tensor, sin: Tensor, count: int) -> None:
+    """Turn the first heads of [rows, places, heads, size] by their positions, in place; cos and sin as ``attend``'s."""
+    _run(turn, joint.detach().numpy(), cos.contiguous().numpy(), sin.contiguous().numpy(), count)
 
 
 def can_attend(joint: Tensor, cos: Tensor, mask: Tensor) -> bool:
@@ -97,8 +129,7 @@ def slope_of_attention(slopes: Tensor, kept: tuple[Tensor, ...], scale: float) -
     out, heads = torch.empty_like(joint), shares.shape[1]
     given = slopes.contiguous().view(*joint.shape[:2], heads, -1).numpy()
     _run(attention_backward, joint.numpy(), scale, heads, shares.numpy(), given, out.numpy())
-    back = -sin.roll(sin.shape[-1] // 2, -1)
-    _run(turn, out.numpy(), cos.numpy(), back.numpy(), (joint.shape[2] + heads) // 2)
+    _run(turn_back, out.numpy(), cos.numpy(), sin.numpy(), (joint.shape[2] + heads) // 2)
     return out
 
 

@@ -25,6 +25,7 @@ from evaluation.models.processor.causal_attention import causal
 from evaluation.models.processor.fused_steps import (
     attend,
     bare,
+    gated,
     is_ours,
     is_short,
     kind_of,
@@ -152,13 +153,18 @@ class _Half:
         self._hung_last = last._forward_hooks
         self._hung = [last._forward_pre_hooks]
         self._hung += [hooks for m in (norm, inner, *others) for hooks in (m._forward_hooks, m._forward_pre_hooks)]
-        self._maps: list[Any] = []
+        self.maps: list[Any] = []
         if take:
             self._join([take(one) for one in self._linear])
 
     def _join(self, maps: list[Any]) -> None:
         """Those of the normed states become one."""
-        self._maps, self.joint, self.last = maps, JointMap(maps[:-1]), maps[-1]
+        self.maps, self.joint, self.last = maps, JointMap(maps[:-1]), maps[-1]
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether nothing hangs on the half."""
+        return not self._hung_last and not any(self._hung)
 
     def is_free(self, states: Tensor) -> bool:
         """Whether the half may run as one function: nothing hangs on it, and its maps multiply by tiles."""
@@ -171,7 +177,7 @@ class _Half:
         maps = [one.__dict__.get("forward") for one in self._linear]
         if not all(type(one) is MapByTiles and one.can_multiply(states) for one in maps):
             return False
-        if not all(new is old for new, old in zip_longest(maps, self._maps)):
+        if not all(new is old for new, old in zip_longest(maps, self.maps)):
             self._join(maps)
         return True
 
@@ -212,9 +218,16 @@ class AttentionHalf(_Half):
         return self.joint.product(read).view(*states.shape[:2], -1, self.size), scale
 
     def apart(self, joint: Tensor, cos: Tensor, sin: Tensor, past: Any) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries, keys and values, [rows, heads, positions, size], queries and keys turned by their positions."""
+        """Queries, keys and values, [rows, heads, positions, size], queries and keys turned by their positions.
+
+        The joint tensor, [rows, positions, all heads, size], may be written over.
+        """
         by_head = joint.transpose(1, 2)
-        both, value = turned(by_head[:, : self.turning], cos, sin), by_head[:, self.turning :]
+        both, value = by_head[:, : self.turning], by_head[:, self.turning :]
+        if compiled_steps.can_turn(joint, cos):
+            compiled_steps.turn_heads(joint, cos, sin, self.turning)
+        else:
+            both = turned(both, cos, sin)
         query, key = both[:, : self.heads], both[:, self.heads :]
         if past is not None:
             key, value = past.update(key, value, self.layer)
@@ -242,18 +255,18 @@ class AttentionHalf(_Half):
         joint, _ = self.read(states)
         if past is None and mask is not None and compiled_steps.can_attend(joint, cos, mask):
             short, _ = compiled_steps.attend(joint, cos, sin, mask, self.scale, self.heads)
-            return self._moved(short, states)
+            return self.moved(short, states)
         query, key, value = self.apart(joint, cos, sin, past)
         if mask is not None and is_short(query.shape[2], key.shape[2], mask, wanted=False):
             out = attend(query, key, value, mask, self.scale).out.transpose(1, 2)
         else:
             own = ALL_ATTENTION_FUNCTIONS["sdpa"]  # by parts, inside ``fused_steps``
             out = own(self.inner, query, key, value, mask, dropout=0.0, scaling=self.scale)[0]
-        return self._moved(out, states)
+        return self.moved(out, states)
 
-    def _moved(self, out: Tensor, states: Tensor) -> Tensor:
-        """States after the half, from what attention gave, [rows, positions, heads, size]."""
-        moved: Tensor = self.last.product(out.reshape(*states.shape[:2], -1))
+    def moved(self, out: Tensor, states: Tensor) -> Tensor:
+        """States [..., width] after the half, from what attention gave, [..., heads, size]."""
+        moved: Tensor = self.last.product(out.flatten(-2))
         return moved.add_(states)
 
 
@@ -275,8 +288,7 @@ class MlpHalf(_Half):
 
     def run(self, states: Tensor) -> Tensor:
         """The half without a slope."""
-        gate, up = self.joint.product(normed(states, self.norm.weight, self.norm)[0]).chunk(2, -1)
-        read = silu(gate).mul_(up)
+        read = gated(self.joint.product(normed(states, self.norm.weight, self.norm)[0]))
         if self._hung_last:
             return states + self._linear[-1](read)  # type: ignore[no-any-return]
         moved: Tensor = self.last.product(read)
@@ -292,8 +304,7 @@ class _MlpSlope(torch.autograd.Function):
         both = half.joint.product(read)
         ctx.save_for_backward(states, scale, both)
         ctx.joint, ctx.last, ctx.weight = half.joint, half.last, half.norm.weight
-        gate, up = both.chunk(2, -1)
-        moved: Tensor = half.last.product(silu(gate).mul_(up))
+        moved: Tensor = half.last.product(gated(both))
         return moved.add_(states)
 
     @staticmethod
@@ -320,10 +331,10 @@ class _AttentionSlope(torch.autograd.Function):
         if ctx.compiled:
             out, kept = compiled_steps.attend(joint, cos, sin, mask, half.scale, half.heads)
             ctx.save_for_backward(states, scale, *kept)
-            return half._moved(out, states)
+            return half.moved(out, states)
         done = attend(*half.apart(joint, cos, sin, past), mask, half.scale)
         ctx.save_for_backward(states, scale, cos, sin, *done.kept)
-        return half._moved(done.out.transpose(1, 2), states)
+        return half.moved(done.out.transpose(1, 2), states)
 
     @staticmethod
     def backward(ctx: Any, *slopes: Tensor) -> tuple[Tensor, None, None, None, None, None]:

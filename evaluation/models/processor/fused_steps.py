@@ -21,7 +21,7 @@ from transformers.activations import SiLUActivation
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from evaluation.models.processor.causal_attention import attend_by_parts
-from evaluation.models.processor.compiled_steps import can_norm, norm, slope_of_norm
+from evaluation.models.processor.compiled_steps import can_gate, can_norm, gate, norm, slope_of_norm
 
 if TYPE_CHECKING:
     from evaluation.models.language_model import LM
@@ -47,7 +47,7 @@ def fused_steps(lm: LM) -> Iterator[None]:
         for module in lm.model.modules():
             kind = kind_of(module)
             if kind and "forward" not in module.__dict__:  # what others put there stays
-                module.forward = _norm_of(module) if kind == "norm" else _gated(module)
+                module.forward = _norm_of(module) if kind == "norm" else _gate_of(module)
                 placed.append(module)
         if not hasattr(own_attention, "own"):
             ALL_ATTENTION_FUNCTIONS["sdpa"] = _attending(own_attention)
@@ -160,6 +160,14 @@ def slopes_of_norm(slopes: Tensor, states: Tensor, scale: Tensor, weight: Tensor
     return own if more is None else own.add_(more)
 
 
+def gated(joint: Tensor) -> Tensor:
+    """silu(a)·b, [..., width], of a and b side by side, [..., twice the width]; no slope is kept."""
+    if can_gate(joint):
+        return gate(joint)
+    first, second = joint.chunk(2, -1)
+    return silu(first).mul_(second)
+
+
 class _Gate(torch.autograd.Function):
     """silu(a)·b."""
 
@@ -270,7 +278,7 @@ def _norm_of(module: Any) -> Callable[[Tensor], Tensor]:
     return forward
 
 
-def _gated(module: Any) -> Callable[[Tensor], Tensor]:
+def _gate_of(module: Any) -> Callable[[Tensor], Tensor]:
     def forward(x: Tensor) -> Tensor:
         gate, up = module.gate_proj(x), module.up_proj(x)
         if torch.is_grad_enabled() and (gate.requires_grad or up.requires_grad):

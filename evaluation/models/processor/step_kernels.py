@@ -60,7 +60,7 @@ def norm_backward(
 
 
 def turn(joint: np.ndarray, cos: np.ndarray, sin: np.ndarray, count: int) -> None:
-    """Turn the first heads by their positions, in place; with the sines' halves exchanged and negated, back again.
+    """Turn the first heads by their positions, in place.
 
     Args:
         joint: float32 [rows, places, heads, size].
@@ -80,6 +80,22 @@ def turn(joint: np.ndarray, cos: np.ndarray, sin: np.ndarray, count: int) -> Non
                     a, b = x[k], x[k + half]
                     x[k] = a * c[k] - b * s[k]
                     x[k + half] = b * c[k + half] + a * s[k + half]
+
+
+def turn_back(joint: np.ndarray, cos: np.ndarray, sin: np.ndarray, count: int) -> None:
+    """The slope with respect to what ``turn`` read, written over that with respect to what it wrote."""
+    rows, places, _, size = joint.shape
+    half = size // 2
+    for r in range(rows):
+        t = min(r, cos.shape[0] - 1)
+        for p in range(places):
+            c, s = cos[t, p], sin[t, p]
+            for h in range(count):
+                x = joint[r, p, h]
+                for k in range(half):
+                    a, b = x[k], x[k + half]
+                    x[k] = a * c[k] + b * s[k + half]
+                    x[k + half] = b * c[k + half] - a * s[k]
 
 
 def share_keys(joint: np.ndarray, mask: np.ndarray, scale: float, heads: int, shares: np.ndarray) -> None:

@@ -119,3 +119,25 @@ def test_attention_that_looks_both_ways_is_left_alone(monkeypatch: pytest.Monkey
     assert not called
     every = torch.ones(1, 1, 40, 40, dtype=torch.bool)
     assert torch.allclose(out, whole(query, key, value, every, 0.3), atol=1e-5)
+
+
+def test_a_mask_is_looked_at_anew_when_it_has_changed() -> None:
+    query, key, value = drawn(50, 50)
+    mask = causal(50, 50).expand(2, 1, 50, 50) == 0
+    mask = mask.clone()
+    first = attend_by_parts(query, key, value, mask, 0.3)
+    assert first is not None and torch.equal(first, attend_by_parts(query, key, value, mask, 0.3))  # type: ignore[arg-type]
+    mask[:, :, 40, 3:30] = False
+    got = attend_by_parts(query, key, value, mask, 0.3)
+    assert got is not None and torch.allclose(got, whole(query, key, value, mask, 0.3), atol=1e-5)
+    mask[:, :, 2, 30] = True
+    assert attend_by_parts(query, key, value, mask, 0.3) is None
+
+
+@torch.inference_mode()
+def test_a_mask_whose_changes_nothing_counts_is_looked_at_every_time() -> None:
+    query, key, value = drawn(50, 50)
+    mask = (causal(50, 50) == 0).expand(2, 1, 50, 50).clone()
+    assert attend_by_parts(query, key, value, mask, 0.3) is not None
+    mask[:, :, 2, 30] = True
+    assert attend_by_parts(query, key, value, mask, 0.3) is None

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from evaluation.models.processor import compiled_steps as steps
+from evaluation.models.processor import fused_steps
 from evaluation.models.processor.causal_attention import causal
 from evaluation.models.processor.compilation import has_compiler
 
@@ -91,3 +92,29 @@ def test_states_that_want_a_slope_or_lie_apart_are_left_as_they_are() -> None:
     slope = steps.slope_of_norm(torch.ones(6, 4), states, scales, torch.ones(4), more)
     plain = steps.slope_of_norm(torch.ones(6, 4), states, scales, torch.ones(4), torch.zeros(6, 4))
     assert torch.allclose(slope, plain + more)
+
+
+def test_which_gates_and_turns_go_by_loops() -> None:
+    joint, cos = joint_of(), turns_of()
+    assert steps.can_gate(joint) and steps.can_turn(joint, cos) and steps.can_turn(joint, cos.expand(2, 5, 6))
+    for other in (joint.double(), joint[..., :4]):
+        assert not steps.can_gate(other)
+    for other, turns in [
+        (joint.double(), cos),
+        (joint, cos.double()),
+        (joint, turns_of(size=4)),
+        (joint, cos.expand(3, 5, 6)),
+        (joint[..., :5], turns_of(size=5)),
+    ]:
+        assert not steps.can_turn(other, turns)
+
+
+def test_gates_and_turns_are_those_of_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
+    joint, turns = joint_of(), turns_of().expand(2, 5, 6)
+    cos, sin = turns.cos(), turns.sin()
+    turning, out = joint.clone(), fused_steps.gated(joint)
+    steps.turn_heads(turning, cos, sin, 3)
+    monkeypatch.setattr(fused_steps, "can_gate", lambda *_: False)
+    assert torch.allclose(out, fused_steps.gated(joint), atol=1e-6)
+    want = fused_steps.turned(joint[:, :, :3].transpose(1, 2), cos, sin).transpose(1, 2)
+    assert torch.allclose(turning[:, :, :3], want, atol=1e-6) and torch.equal(turning[:, :, 3], joint[:, :, 3])

@@ -92,7 +92,7 @@ def test_attention(rows: int, places: int, heads: int, few: int, size: int, own:
     way(kernels.mix_values)(turned, heads, shares, out)
     same(out, want)
     way(kernels.attention_backward)(turned, 0.3, heads, shares, slopes.numpy(), got)
-    way(kernels.turn)(got, cos.numpy(), (-sin.roll(size // 2, -1)).numpy(), heads + few)
+    way(kernels.turn_back)(got, cos.numpy(), sin.numpy(), heads + few)
     same(got, slope)
 
 
