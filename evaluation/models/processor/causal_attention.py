@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import MutableMapping
 from functools import lru_cache
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -65,21 +66,42 @@ def _later(queries: int, keys: int) -> Tensor:
     return torch.ones(queries, keys, dtype=torch.bool).triu_(1 + keys - queries)
 
 
-_ADDED: MutableMapping[Tensor, tuple[int, Tensor | None]] = WeakTensorKeyDictionary()
+class _MaskFacts(NamedTuple):
+    """What is known of a mask.
+
+    Attributes:
+        version: The mask's, when it was looked at.
+        ahead: Whether a query may look ahead.
+        added: What is added to the scores where the mask holds truth values; None: the mask itself.
+    """
+
+    version: int
+    ahead: bool
+    added: Tensor | None
+
+
+_FACTS: MutableMapping[Tensor, _MaskFacts] = WeakTensorKeyDictionary()
+"""Gone with the mask, to which no entry leads back."""
 
 
 def _added(mask: Tensor) -> Tensor | None:
     """A mask as it is added to the scores, or None where a query may look ahead; found out once for all blocks."""
-    now = -1 if mask.is_inference() else mask._version  # under inference mode nothing counts versions
-    version, added = _ADDED.get(mask, (-1, None))
-    if version != now or now < 0:
-        added = None
-        if not _looks_ahead(mask):
-            added = mask
-            if mask.dtype == torch.bool:
-                added = torch.zeros(mask.shape).masked_fill_(~mask, -torch.inf)
-        _ADDED[mask] = now, added
-    return added
+    if mask.is_inference():  # nothing counts its versions
+        facts = _look_at(mask, 0)
+    else:
+        version, known = mask._version, _FACTS.get(mask)
+        facts = known if known is not None and known.version == version else _look_at(mask, version)
+        _FACTS[mask] = facts
+    if facts.ahead:
+        return None
+    return mask if facts.added is None else facts.added
+
+
+def _look_at(mask: Tensor, version: int) -> _MaskFacts:
+    if _looks_ahead(mask):
+        return _MaskFacts(version, True, None)
+    added = torch.zeros(mask.shape).masked_fill_(~mask, -torch.inf) if mask.dtype == torch.bool else None
+    return _MaskFacts(version, False, added)
 
 
 def _looks_ahead(mask: Tensor) -> bool:

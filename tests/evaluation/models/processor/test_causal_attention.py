@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import pytest
@@ -141,3 +142,14 @@ def test_a_mask_whose_changes_nothing_counts_is_looked_at_every_time() -> None:
     assert attend_by_parts(query, key, value, mask, 0.3) is not None
     mask[:, :, 2, 30] = True
     assert attend_by_parts(query, key, value, mask, 0.3) is None
+
+
+@pytest.mark.parametrize("added", [False, True])
+def test_what_is_known_of_a_mask_goes_with_it(added: bool) -> None:
+    query, key, value = drawn(50, 50)
+    mask = causal(50, 50).expand(2, 1, 50, 50).clone()
+    mask, before = mask if added else mask == 0, len(attention._FACTS)
+    assert attend_by_parts(query, key, value, mask, 0.3) is not None and len(attention._FACTS) == before + 1
+    del mask
+    gc.collect()
+    assert len(attention._FACTS) <= before, "an entry that leads back to its mask keeps both for ever"
