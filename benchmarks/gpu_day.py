@@ -10,7 +10,9 @@
 
 Weights are random and of the real shapes. Every step's result is written to DIR/SECTION.json as soon as it is there;
 the same command again does the steps that are missing. A step that fails is one of the results. No step is begun after
-``--minutes``. torch, transformers, numpy, safetensors and pydantic are enough; without peft the steps of lora say so.
+``--minutes``. ``processor_share`` is near 1 on a card, for which the program waits in a loop. torch, transformers,
+numpy, safetensors, pydantic and the installed package's list of methods (its ``.egg-info``) are enough; without peft
+the steps of lora say so.
 """
 
 from __future__ import annotations

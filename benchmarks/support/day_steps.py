@@ -187,10 +187,8 @@ class ModelSteps:
         whole, done = timed(work)
         host = time.process_time() - host
         memory = self._memory()
-        with FlopCounterMode(display=False) as counter:
-            some = jobs[: min(8, count)]
-            list(engine.work(editor, some))
-        tera = counter.get_total_flops() / len(some) * count / whole / 1e12
+        tera = self._tera_operations(engine, editor, jobs[:8])
+        rate = None if tera is None else tera * count / whole
         failed = [d.error for d in done if d.error]
         row = {
             **({"error": failed[0]} if len(failed) == count else {}),  # such as a missing package: done again next time
@@ -202,13 +200,19 @@ class ModelSteps:
             "seconds_a_case": round(whole / count, 5),
             "of_it_editing": round(sum(d.seconds_edit for d in done) / count, 5),
             "processor_share": round(host / whole, 3),
-            "tera_flops_a_second": short(tera),
-            "share_of_measured_ceiling": None if self.ceiling is None else short(tera / self.ceiling),
+            "tera_flops_a_second": None if rate is None else short(rate),
+            "share_of_measured_ceiling": None if rate is None or self.ceiling is None else short(rate / self.ceiling),
             f"minutes_for_{PROJECTED}_cases": round(whole / count * PROJECTED / 60, 2),
             "free_gib_at_each_group": free,
             **memory,
         }
         return row, done
+
+    def _tera_operations(self, engine: FastEngine, editor: Any, jobs: Sequence[Job]) -> float | None:
+        """10¹² operations a case; None where PyTorch cannot count them (2.11: attention with shared heads)."""
+        with FlopCounterMode(display=False) as counter:
+            done = list(engine.work(editor, jobs))
+        return None if any(one.error for one in done) else counter.get_total_flops() / len(jobs) / 1e12
 
     def _memory(self) -> dict[str, Any]:
         if not self.cuda:
