@@ -80,11 +80,11 @@ def default_budget(lm: LM, *, gradients: bool = False, blocks: int | None = None
         return TokenBudget(CPU_TOKENS, padding=None if gradients else CPU_PADDING)
     free = least_free_bytes(lm.devices)
     layout = lm.layout
-    floats = 8 * layout.width + 3 * layout.inner  # alive at once in a block, about
-    if gradients:
+    a_token = 4 * (8 * layout.width + 3 * layout.inner)  # alive at once in a block, about
+    if gradients:  # GPT2-XL's shape in float32: within 6 % of what a card held
         kept = layout.depth if blocks is None else blocks
-        floats = kept * (16 * layout.width + 4 * layout.inner)
-    return TokenBudget(max(256, int(SHARE * free / (4 * floats))))
+        a_token = lm.dtype.itemsize * kept * (16 * layout.width + 4 * layout.inner)
+    return TokenBudget(max(256, int(SHARE * free / a_token)))
 
 
 def pack_batches(

@@ -98,7 +98,7 @@ def test_a_budget_does_not_collapse_after_a_large_pass(monkeypatch: pytest.Monke
 
 
 def test_a_pass_that_keeps_fewer_blocks_for_the_way_back_may_have_more_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
-    lm = make("llama")
+    lm, narrow = make("llama"), make("llama", dtype=torch.bfloat16)
     monkeypatch.setattr(type(lm), "device", torch.device("cuda", 0))
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (2**34, 2**35))
     for name in ("memory_reserved", "memory_allocated"):
@@ -106,6 +106,7 @@ def test_a_pass_that_keeps_fewer_blocks_for_the_way_back_may_have_more_tokens(mo
     all_of_them, upper = (default_budget(lm, gradients=True, blocks=n).tokens for n in (lm.layout.depth, 1))
     assert all_of_them == default_budget(lm, gradients=True).tokens
     assert upper == pytest.approx(lm.layout.depth * all_of_them, rel=1e-4)
+    assert default_budget(narrow, gradients=True).tokens == pytest.approx(2 * all_of_them, rel=1e-4), "half as wide"
 
 
 def test_a_container_may_allow_less_than_the_machine_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 import torch
 
-from evaluation.editors.locate_edit.search.passes import Stems, alike
+from evaluation.editors.locate_edit.search.passes import Stems, alike, price
 from evaluation.inference.prefix_cache import read_prefix
 from tests.support.tiny import make
 
@@ -34,6 +34,14 @@ def test_rows_alone_of_their_kind_share_no_stem() -> None:
     lm = make("llama")
     continuations = Stems(lm, KINDS[:2], BEGINNINGS[:2], max_tokens=64).continued(KINDS[1::-1], BEGINNINGS[1::-1])
     assert continuations.lengths.tolist() == [2, 4]
+
+
+def test_on_a_card_lengths_are_kept_apart_where_much_padding_goes_by_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    lm = make("llama")
+    monkeypatch.setattr(type(lm), "device", torch.device("cuda", 0))
+    few, many = ([1, 2, 3, 8] * n for n in (128, 1024))
+    assert len(alike(few, 10**6, each=price(lm))) == 1, "a pass more costs the host more than padding costs the card"
+    assert [sorted({many[i] for i in rows}) for rows in alike(many, 10**6, each=price(lm))] == [[1, 2, 3], [8]]
 
 
 def test_alike_is_the_cheapest_cut() -> None:
