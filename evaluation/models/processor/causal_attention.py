@@ -89,9 +89,10 @@ def _added(mask: Tensor) -> Tensor | None:
     if mask.is_inference():  # nothing counts its versions
         facts = _look_at(mask, 0)
     else:
-        version, known = mask._version, _FACTS.get(mask)
-        facts = known if known is not None and known.version == version else _look_at(mask, version)
-        _FACTS[mask] = facts
+        known, version = _FACTS.get(mask), mask._version
+        if known is None or known.version != version:
+            known = _FACTS[mask] = _look_at(mask, version)
+        facts = known
     if facts.ahead:
         return None
     return mask if facts.added is None else facts.added
