@@ -23,6 +23,7 @@ import shutil
 import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -89,6 +90,7 @@ class Record:
             try:
                 done[name] = step()
             except Exception as error:  # noqa: BLE001 - a step that fails is a result; the next ones are measured all the same
+                traceback.print_exc(file=sys.stderr)
                 done[name] = {"error": f"{type(error).__name__}: {error}"}
             free_memory()
             done[name]["seconds"] = round(time.monotonic() - begun, 2)

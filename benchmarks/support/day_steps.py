@@ -13,6 +13,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from benchmarks.support import naive_reference as plain
 from benchmarks.support.day_models import options
+from benchmarks.support.day_repeat import repeated
 from benchmarks.support.workload import facts, script_cases, search_of, timed, widest
 from curation.files.artifact_cache import Cache
 from curation.shipped import mini_split
@@ -34,7 +35,9 @@ REPEATS = 16  # of the shipped scripts, for second moments
 METHODS = ("rome", "memit", "alphaedit", "ft", "lora")
 PLAIN = ("rome", "memit", "ft")
 TEMPLATES = ("{}", "The following is known. {}", "In short: {}")
-OTHERS = ("covariances", "factors", "scoring", "generation", "sequential")
+OTHERS = ("covariances", "factors", "scoring", "generation", "sequential", "repeat")
+SEQUENCE = 10  # edits one after the other
+REPEATED = {"cases": 8, "steps": 5}
 
 
 class ModelSteps:
@@ -70,7 +73,7 @@ class ModelSteps:
     @staticmethod
     def names(section: str) -> tuple[str, ...]:
         """Steps in their order."""
-        return ("covariances", "factors", "scoring", *METHODS, "generation", "sequential")
+        return ("covariances", "factors", "scoring", *METHODS, "generation", "sequential", "repeat")
 
     def all(self) -> dict[str, Callable[[], dict[str, Any]]]:
         """The steps."""
@@ -122,11 +125,9 @@ class ModelSteps:
             self._editors[name] = self._ready(name)
         return self._editors[name]
 
-    def _ready(self, name: str) -> Any:
+    def _ready(self, name: str, **more: Any) -> Any:
         """A method with its options; its statistics need no corpus."""
-        settings = options(self.section, name, small=self.small)
-        if self.small:
-            settings |= {"steps": 2}
+        settings = options(self.section, name, small=self.small) | ({"steps": 2} if self.small else {}) | more
         if name in ("rome", "memit", "alphaedit"):
             settings |= {"templates": TEMPLATES[: 2 if self.small else None], "moments": str(self._statistics())}
         editor = make_editor(name, self.lm, self.cache, settings)
@@ -251,13 +252,14 @@ class ModelSteps:
         """Tokens a second of many rows."""
         rows, longest = (4, 4) if self.small else (256, 64)
         prompts = [PromptToContinue(self.facts[n % len(self.facts)].fact_prompt, seed=n) for n in range(rows)]
+        generate(self.lm, prompts[:2], sampling=Sampling(2))  # kernels warm
         seconds, texts = timed(lambda: generate(self.lm, prompts, sampling=Sampling(longest)))
         tokens = sum(len(text.ids) for text in texts)
         return {"rows": rows, "tokens": tokens, "tokens_a_second": round(tokens / seconds, 1), **self._memory()}
 
     def sequential(self) -> dict[str, Any]:
         """Edits that stay, one after the other, by MEMIT."""
-        editor, count = self.editor("memit"), min(2 if self.small else 30, len(self.facts))
+        editor, count = self.editor("memit"), min(2 if self.small else SEQUENCE, len(self.facts))
 
         def work() -> None:
             with ExitStack() as stack:
@@ -268,15 +270,31 @@ class ModelSteps:
         seconds, _ = timed(work)
         return {"edits": count, "edits_a_second": round(count / seconds, 2), **self._memory()}
 
+    def repeat(self) -> dict[str, Any]:
+        """A few cases edited and asked again by fresh editors, with sums in a fixed order and without.
+
+        Searches of a few steps in one layer: what adds in no fixed order shows there as well.
+        """
+        jobs, steps = self.jobs[: REPEATED["cases"]], REPEATED["steps"]
+
+        def make(name: str) -> Any:
+            layers = options(self.section, name, small=self.small).get("layers")
+            return self._ready(name, steps=steps, **({"layers": layers[-1:]} if layers else {}))
+
+        return {
+            "cases": len(jobs),
+            "steps": steps,
+            **repeated(self.methods or METHODS, make, lambda e: self._answers(e, jobs)),
+        }
+
     def answers_of_all(self) -> dict[str, list[float] | str]:
         """Log-probabilities after the edits of every method, or its error: what devices are compared by."""
-        out: dict[str, list[float] | str] = {}
-        for name in METHODS:
-            engine, editor = FastEngine(self.lm), self.editor(name)
-            done = list(engine.work(editor, self.jobs))
-            failed = [d.error for d in done if d.error]
-            out[name] = failed[0] if failed else [t.logprob for d in done for a in d.answers for t in a.targets]
-        return out
+        return {name: self._answers(self.editor(name), self.jobs) for name in METHODS}
+
+    def _answers(self, editor: Any, jobs: Sequence[Job]) -> list[float] | str:
+        done = list(FastEngine(self.lm).work(editor, jobs))
+        failed = [d.error for d in done if d.error]
+        return failed[0] if failed else [t.logprob for d in done for a in d.answers for t in a.targets]
 
 
 def short(number: float) -> float:

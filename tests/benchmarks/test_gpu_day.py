@@ -37,7 +37,7 @@ def test_a_section_on_the_cpu_is_written_as_it_goes_and_resumed(pack: Path, tmp_
     assert set(ceilings) == {"copy", "product float32", "product tf32", "product bfloat16"}
     measurements = measure("gpt2-xl", out, pack)
     assert not [s["error"] for s in measurements.values() if "error" in s]
-    assert {"covariances", "factors", "scoring", "generation", "sequential"} < set(measurements)
+    assert {"covariances", "factors", "scoring", "generation", "sequential", "repeat"} < set(measurements)
     for name in ("rome", "memit", "alphaedit", "ft", "lora"):
         assert measurements[name]["failed"] == 0 and measurements[name]["share_of_measured_ceiling"] > 0, measurements[
             name
@@ -45,6 +45,8 @@ def test_a_section_on_the_cpu_is_written_as_it_goes_and_resumed(pack: Path, tmp_
     gaps = {name: measurements[name]["largest_gap_nats"] for name in ("rome", "memit", "ft")}
     assert max(gaps.values()) < 1e-3, f"edits of the plain way answer otherwise: {gaps}"
     assert measurements["rome"]["ratio"] > 0 and measurements["ft"]["minutes_for_1830_cases"] > 0
+    for mode in ("as_it_is", "fixed_order"):
+        assert all(measurements["repeat"][mode][name]["equal"] for name in gaps), measurements["repeat"]
     path = out / "gpt2-xl-float32.json"
     data = json.loads(path.read_text())
     del data["steps"]["generation"]
