@@ -52,6 +52,7 @@ class Day(NamedTuple):
     plain: int = 4
     minutes: float = 9.0
     only: tuple[str, ...] = ()
+    cudnn: bool = False
 
     @property
     def device(self) -> str:
@@ -109,7 +110,8 @@ def run(section: str, day: Day) -> dict[str, Any]:
     """One section: its results so far."""
     precision = day.precision or SHAPES.get(section, SHAPES["gpt2-xl"]).precision
     name = f"{section}-{precision}" if section in SHAPES else section
-    setting = {"section": name, "small": day.small, "cases": day.cases, "plain": day.plain}
+    setting: dict[str, Any] = {"section": name, "small": day.small, "cases": day.cases, "plain": day.plain}
+    setting |= {"cudnn_attention": True} if day.cudnn else {}
     record = Record(day.out / f"{name}.json", {"asked": setting, "environment": environment(day.device)})
     if section == "ceilings":
         return record.run(ceilings(day), day.minutes)
@@ -118,7 +120,7 @@ def run(section: str, day: Day) -> dict[str, Any]:
     wanted = [name for name in ModelSteps.names(section) if not day.only or name in day.only]
     if all("error" not in record.data["steps"].get(n, {"error": 1}) for n in wanted):
         return record.data
-    _set_precision(precision)
+    _set_precision(precision, cudnn=day.cudnn)
     with tempfile.TemporaryDirectory() as folder:
         lm = build(section, device=day.device, precision=precision, small=day.small, pack=day.pack)
         steps = ModelSteps(
@@ -129,7 +131,9 @@ def run(section: str, day: Day) -> dict[str, Any]:
         return record.run({name: step for name, step in steps.all().items() if name in wanted}, day.minutes)
 
 
-def _set_precision(precision: str) -> None:
+def _set_precision(precision: str, *, cudnn: bool = False) -> None:
+    """As loading a model does; ``cudnn``: with cuDNN's attention, which that leaves out."""
+    torch.backends.cuda.enable_cudnn_sdp(cudnn)
     torch.set_float32_matmul_precision("high" if precision == "tf32" else "highest")
 
 
@@ -234,6 +238,7 @@ def main(words: list[str] | None = None) -> dict[str, Any]:
     parser.add_argument("--plain", type=int, default=4, help="cases done the plain way as well")
     parser.add_argument("--minutes", type=float, default=9.0)
     parser.add_argument("--only", default="", help="steps of a model's section by name, with commas; else all of them")
+    parser.add_argument("--cudnn-attention", action="store_true", help="leave it to be chosen, to compare")
     parser.add_argument("--tokenizer", default="embedded", help="for pack: folder or hub name")
     options = parser.parse_args(words)
     only = tuple(name for name in options.only.split(",") if name)
@@ -252,6 +257,7 @@ def main(words: list[str] | None = None) -> dict[str, Any]:
             options.plain,
             options.minutes,
             only,
+            options.cudnn_attention,
         ),
     )
 

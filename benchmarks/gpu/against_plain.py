@@ -75,6 +75,7 @@ def model(shape: Shape) -> LM:
     size = {"n_embd": 64, "n_layer": 6, "n_head": 4} if shape.small else {"n_embd": 1600, "n_layer": 48, "n_head": 25}
     dtype = torch.bfloat16 if shape.precision == "bfloat16" else torch.float32
     torch.set_float32_matmul_precision("high" if shape.precision == "tf32" else "highest")
+    torch.backends.cuda.enable_cudnn_sdp(False)  # as loading does
     torch.manual_seed(0)
     config = GPT2Config(vocab_size=50257, n_positions=1024, **size)
     with torch.device(device):

@@ -62,6 +62,7 @@ def _accelerator(device: str) -> dict[str, Any]:
         "cuda": torch.version.cuda,
         "hip": torch.version.hip,
         "tf32": bool(torch.backends.cuda.matmul.allow_tf32),
+        "cudnn_attention": torch.backends.cuda.cudnn_sdp_enabled(),  # type: ignore[no-untyped-call]
     }
 
 

@@ -80,6 +80,7 @@ class LM:
         """
         place, kind = loading.pick_device(device), loading.pick_dtype(dtype)
         loading.set_product_precision(dtype, place)
+        loading.leave_out_planned_attention(place)
         got = loading.load(name, device=place, dtype=kind, attention=attention, trust_remote_code=trust_remote_code)
         layout = cached_architecture(got.model)
         lm = cls(got.model, got.tokenizer, name=name, revision=got.revision or "", layout=layout)

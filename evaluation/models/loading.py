@@ -208,6 +208,17 @@ def set_product_precision(dtype: str, device: torch.device | str) -> None:
     torch.set_float32_matmul_precision("high" if dtype == TF32 else "highest")
 
 
+def leave_out_planned_attention(device: torch.device | str) -> None:
+    """Keep cuDNN's attention from being chosen on CUDA devices, in this process from now on.
+
+    PyTorch takes it for narrow types on Hopper and later cards. For every new shape it makes a plan, forward and back,
+    in tenths of a second: a search meets new shapes with every group, a text with every token. The other kernels make
+    none.
+    """
+    if device == SPREAD or (isinstance(device, torch.device) and device.type == "cuda"):
+        torch.backends.cuda.enable_cudnn_sdp(False)
+
+
 @contextmanager
 def exact_products() -> Iterator[None]:
     """Float32 products are exact inside the block, whatever the model was loaded with."""

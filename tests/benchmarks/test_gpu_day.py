@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from tests.support.pretended_device import pretended
 from tests.support.tiny import tokenizer
@@ -62,6 +63,9 @@ def test_a_section_on_the_cpu_is_written_as_it_goes_and_resumed(pack: Path, tmp_
 def test_some_of_the_steps_alone(pack: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert set(measure("gpt2-xl", tmp_path, pack, "--only", "ft,scoring")) == {"ft", "scoring"}
     assert set(measure("gpt2-xl", tmp_path, pack, "--only", "generation")) == {"ft", "scoring", "generation"}
+    assert not torch.backends.cuda.cudnn_sdp_enabled(), "as loading leaves it"
+    assert measure("gpt2-xl", tmp_path / "planned", pack, "--only", "scoring", "--cudnn-attention")
+    assert torch.backends.cuda.cudnn_sdp_enabled()
     with pytest.raises(SystemExit):
         measure("gpt2-xl", tmp_path, pack, "--only", "ft,walking")
     assert "no such step: walking; there are covariances, factors, scoring, rome" in capsys.readouterr().err

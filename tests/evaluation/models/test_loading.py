@@ -214,6 +214,18 @@ def test_tf32_is_said_refused_on_a_cpu_and_does_not_stay(tmp_path: Path) -> None
         assert environment("cuda:0")["accelerator"]["tf32"] is False
 
 
+@pytest.mark.parametrize("device", ["auto", "cuda", "cuda:0", "map"])
+def test_cudnn_makes_no_plans_for_the_attention_of_a_model_on_a_card(device: str, tmp_path: Path) -> None:
+    _, folder = saved("llama", tmp_path)
+    torch.backends.cuda.enable_cudnn_sdp(True)
+    LM.load(str(folder), device="cpu")
+    assert torch.backends.cuda.cudnn_sdp_enabled(), "a model on the CPU says nothing about cards"
+    with pretended():
+        LM.load(str(folder), device=device, dtype="bfloat16")
+        assert environment("cuda:0")["accelerator"]["cudnn_attention"] is False
+    assert torch.backends.cuda.mem_efficient_sdp_enabled() and torch.backends.cuda.flash_sdp_enabled()
+
+
 @pytest.mark.parametrize(
     ("file", "change"),
     [
