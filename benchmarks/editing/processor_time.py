@@ -77,6 +77,7 @@ def floor_seconds(run: Callable[[], Any], *, attention: bool = False) -> float |
     replays: list[Callable[[], Any]] = []
     drawn: dict[tuple[int, ...], torch.Tensor] = {}
     own, attend = tiles.Tiles.product, torch.nn.functional.scaled_dot_product_attention
+    own_seven = tiles.Tiles.seven
     read = head_reading.read_head
 
     def draw(shape: torch.Size) -> torch.Tensor:
@@ -88,6 +89,11 @@ def floor_seconds(run: Callable[[], Any], *, attention: bool = False) -> float |
         shape = states.shape
         replays.append(lambda: own_tiles.product(draw(shape), weight, bias, back=back))
         return own(own_tiles, states, weight, bias, back=back)
+
+    def note_seven(own_tiles: Any, left: torch.Tensor, *weights: torch.Tensor) -> Any:
+        shape = left.shape
+        replays.append(lambda: own_seven(own_tiles, draw(shape), *weights))
+        return own_seven(own_tiles, left, *weights)
 
     def note_attention(query: Any, key: Any, value: Any, **more: Any) -> Any:
         shapes = (query.shape, key.shape, value.shape)
@@ -104,6 +110,7 @@ def floor_seconds(run: Callable[[], Any], *, attention: bool = False) -> float |
     with (
         patch.object(head_reading, "read_head", note_head),
         patch.object(tiles.Tiles, "product", note),
+        patch.object(tiles.Tiles, "seven", note_seven),
         patch.object(functional, "scaled_dot_product_attention", note_attention),
     ):
         run()

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
 
 from evaluation.models.processor.compilation import compiled, has_compiler
-from evaluation.models.processor.gate_kernel import gate_forward
-from evaluation.models.processor.step_kernels import (
+from evaluation.models.processor.kernels.gates import gate_forward, gate_of_seven
+from evaluation.models.processor.kernels.operands import split_in_seven
+from evaluation.models.processor.kernels.steps import (
     BARRED,
     attention_backward,
     mix_values,
@@ -73,6 +74,29 @@ def gate(joint: Tensor) -> Tensor:
     width = joint.shape[-1] // 2
     out = joint.new_empty(*joint.shape[:-1], width)
     _run(gate_forward, joint.detach().view(-1, 2 * width).numpy(), out.view(-1, width).numpy())
+    return out
+
+
+def operands_of_seven(states: Tensor) -> Tensor | None:
+    """The left operands of Strassen's seven products, [7, about half the tokens, half the width].
+
+    None where no loop can make them, and where an entry is not finite: its partner would not be either.
+
+    Args:
+        states: float32 [tokens, width].
+    """
+    if not states.is_contiguous() or not _goes_by_loop(states):
+        return None
+    half = -(-len(states) // 4) * 2  # a product takes longer for an odd number of rows
+    out, check = states.new_empty(7, half, states.shape[1] // 2), states.new_empty(1)
+    _run(split_in_seven, states.numpy(), out.numpy(), check.numpy())
+    return out if float(check) == 0 else None
+
+
+def gate_by_seven(products: Sequence[Tensor], tokens: int) -> Tensor:
+    """silu(a)·b, [tokens, width], of the seven products that a and b are made of, [half the tokens, width] each."""
+    out = products[0].new_empty(tokens, products[0].shape[1])
+    _run(gate_of_seven, tuple(one.numpy() for one in products), out.numpy())
     return out
 
 

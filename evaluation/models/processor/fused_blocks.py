@@ -35,6 +35,7 @@ from evaluation.models.processor.fused_steps import (
     turn_back,
     turned,
 )
+from evaluation.models.processor.seven_products import gated_product
 from evaluation.models.processor.tiles import JointMap, MapByTiles
 
 if TYPE_CHECKING:
@@ -139,8 +140,8 @@ class FusedBlock:
         middle = self.attention.taken(states, more)
         if middle is not None:
             return middle
-        block = self._block
-        return states + block.self_attn(hidden_states=block.input_layernorm(states), **more)[0]  # type: ignore[no-any-return]
+        read = self._block.input_layernorm(states)
+        return states + self._block.self_attn(hidden_states=read, **more)[0]  # type: ignore[no-any-return]
 
 
 class _Half:
@@ -288,11 +289,10 @@ class MlpHalf(_Half):
 
     def run(self, states: Tensor) -> Tensor:
         """The half without a slope."""
-        read = gated(self.joint.product(normed(states, self.norm.weight, self.norm)[0]))
+        read = gated_product(self.joint, normed(states, self.norm.weight, self.norm)[0])
         if self._hung_last:
             return states + self._linear[-1](read)  # type: ignore[no-any-return]
-        moved: Tensor = self.last.product(read)
-        return moved.add_(states)
+        return self.last.product(read).add_(states)  # type: ignore[no-any-return]
 
 
 class _MlpSlope(torch.autograd.Function):

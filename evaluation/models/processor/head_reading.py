@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from evaluation.models.processor.compilation import compiled, has_compiler
-from evaluation.models.processor.head_kernel import sum_exponentials
+from evaluation.models.processor.kernels.heads import sum_exponentials
 from evaluation.models.processor.tiles import MapByTiles
 
 FEW = 2

@@ -37,12 +37,13 @@ def tiled_products(lm: LM) -> Iterator[None]:
     device has no use for tiles; what it runs as one operation instead is in ``evaluation.models.activations``.
     """
     modules = _maps(lm) if can_tile(lm) else []
-    kept = 8 * sum(module.weight.numel() for module in modules) <= ROOM  # type: ignore[union-attr,operator,misc]
+    entries = sum(module.weight.numel() for module in modules)  # type: ignore[union-attr,operator,misc]
+    kept, spare = (bytes_each * entries <= ROOM for bytes_each in (8, 15))
     with ExitStack() as undo:
         for module in modules:
             if "forward" not in module.__dict__:  # what others put there, this function further out among them, stays
                 undo.callback(module.__dict__.pop, "forward", None)
-                module.forward = MapByTiles(module, kept=kept)
+                module.forward = MapByTiles(module, kept=kept, spare=spare)
         if modules:
             undo.enter_context(fused_steps(lm))
             undo.enter_context(fused_blocks(lm))

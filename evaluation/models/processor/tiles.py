@@ -30,6 +30,7 @@ class Tiles:
         self.turned, self.kept = turned, kept
         self._sources: list[_TiledWeight] = []
         self._copies: dict[bool, Tensor] = {}
+        self._seven: list[Tensor] = []
 
     def product(
         self, states: Tensor, weights: Sequence[Tensor], bias: Tensor | None = None, *, back: bool = False
@@ -48,6 +49,20 @@ class Tiles:
         filled[:rows] = states.reshape(rows, -1)
         return _by_tiles(filled, matrix, bias)[:rows].view(*states.shape[:-1], -1)
 
+    def seven(self, left: Tensor, first: Tensor, second: Tensor) -> list[Tensor]:
+        """Strassen's seven products, [rows, out of one] each, with two weights of one even width and size side by side.
+
+        Args:
+            left: The seven left operands, [7, rows, half of in].
+            first: [out, in].
+            second: [out, in].
+        """
+        if not self._seven:
+            (a, c), (b, d) = (one.detach().chunk(2, 1) for one in (first, second))
+            sums = (a + d, a, b - d, c - a, d, a + b, c + d)
+            self._seven = [torch.ops.mkldnn._reorder_linear_weight(one.contiguous(), None) for one in sums]
+        return [_by_tiles(one, weight, None) for one, weight in zip(left, self._seven, strict=True)]
+
     def renew(self, weights: Sequence[Tensor], *, thorough: bool) -> None:
         """Drop the copies where the weights are not what they were made of.
 
@@ -60,7 +75,7 @@ class Tiles:
             known and all(k.is_still(w, thorough=thorough) for k, w in zip(known, weights, strict=True))
         ):
             return
-        self._copies = {}
+        self._copies, self._seven = {}, []
         self._sources = [_TiledWeight(w, w.detach(), w._version, float(w.detach().sum())) for w in weights]
 
 
@@ -105,11 +120,25 @@ class _CurrentTiles:
 
     def product(self, states: Tensor) -> Tensor:
         """States [..., in] times the weights as they are now, [..., all of out]; no slope is kept."""
-        weights, biases = [m.weight for m in self._modules], [m.bias for m in self._modules]
-        self._tiles.renew(weights, thorough=not self._checked)
-        self._checked = True
+        weights, biases = self._weights(), [m.bias for m in self._modules]
         bias = biases[0] if len(biases) == 1 or biases[0] is None else torch.cat(biases)
         return self._tiles.product(states, weights, bias)
+
+    def _weights(self) -> list[Tensor]:
+        weights = [m.weight for m in self._modules]
+        self._tiles.renew(weights, thorough=not self._checked)
+        self._checked = True
+        return weights
+
+    @property
+    def has_seven(self) -> bool:
+        """Whether the maps are two of one even width and size, without biases."""
+        shapes = {(m.out_features, m.in_features, m.bias is None) for m in self._modules}
+        return len(self._modules) == 2 and len(shapes) == 1 and all(n and not w % 2 for _, w, n in shapes)
+
+    def seven(self, left: Tensor) -> list[Tensor]:
+        """Strassen's seven products of seven left operands and the weights as they are now, see ``Tiles``."""
+        return self._tiles.seven(left, *self._weights())
 
     def slope(self, slopes: Tensor) -> Tensor:
         """Slopes with respect to the output, [..., all of out], as those with respect to the states, [..., in]."""
@@ -125,11 +154,12 @@ class MapByTiles:
     Args:
         module: The map.
         kept: Whether its copies are kept.
+        spare: Whether there is room for the operands of seven products besides.
     """
 
-    def __init__(self, module: nn.Module, *, kept: bool) -> None:
+    def __init__(self, module: nn.Module, *, kept: bool, spare: bool = False) -> None:
         self.module: Any = module
-        self.kept = kept
+        self.kept, self.spare = kept, spare
         self._own: Callable[[Tensor], Tensor] = module.forward
         tiles = _TILES.get(module)
         if tiles is None or tiles.kept != kept:
@@ -181,6 +211,16 @@ class JointMap:
         if self._current is not None:
             return self._current.product(states)
         return torch.cat([one.product(states) for one in self._maps], -1)
+
+    @property
+    def has_seven(self) -> bool:
+        """Whether the product may be made of Strassen's seven: two maps of one size, and room for their operands."""
+        return self._current is not None and self._current.has_seven and all(one.spare for one in self._maps)
+
+    def seven(self, left: Tensor) -> list[Tensor]:
+        """The seven products, [rows, out of one] each, of seven left operands, [7, rows, half of in]."""
+        assert self._current is not None
+        return self._current.seven(left)
 
     def slope(self, slopes: Tensor) -> Tensor:
         """Slopes with respect to the output, [..., all of out], as those with respect to the states, [..., in]."""

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from evaluation.models.processor.compilation import compiled, has_compiler
-from evaluation.models.processor.step_kernels import norm_forward
+from evaluation.models.processor.kernels.steps import norm_forward
 
 
 @pytest.fixture(autouse=True)

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from evaluation.inference.passes import last_mlp, logits_at, only_at
 from evaluation.inference.prefix_cache import read_prefix
 from evaluation.models.hooks import capture, replace_output
 from evaluation.models.language_model import LM
+from evaluation.models.processor import compiled_steps, tiled_weights
 from evaluation.models.processor import fused_blocks as blocks
 from evaluation.models.processor import fused_steps as steps
 from evaluation.models.processor.fused_blocks import FusedBlock
 from evaluation.models.processor.tiled_weights import has_tiles, tiled_products
+from evaluation.models.processor.tiles import Tiles
 from tests.support.evaluation.sloped_pass import ROWS, USUAL, close, pass_of, small_steps  # noqa: F401
 from tests.support.tiny import CONFIGS, make
 
@@ -139,6 +142,30 @@ def test_what_hangs_on_the_last_map_of_an_mlp_reads_and_changes_the_same_numbers
             assert close(still(lm), changed) and not close(plain, changed)
     assert close(got.input, want.input) and close(got.output, want.output)
     assert used == ["AttentionHalf", "MlpHalf"] * (3 * lm.layout.depth)
+
+
+@pytest.mark.parametrize(("hung", "spare"), [(False, True), (True, True), (False, False)])
+def test_gates_of_many_tokens_are_made_of_seven_products(
+    hung: bool, spare: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lm, before = make("llama"), torch.get_num_threads()
+    if not spare:
+        entries = sum(m.weight.numel() for m in lm.model.modules() if type(m) is nn.Linear)
+        monkeypatch.setattr(tiled_weights, "ROOM", 14 * entries)
+    own, seen = Tiles.seven, list[int]()
+    monkeypatch.setattr(Tiles, "seven", lambda tiles, left, *w: seen.append(left.shape[1]) or own(tiles, left, *w))
+    ids = torch.arange(3 * 101).reshape(3, 101) % 50
+    torch.set_num_threads(1)
+    try:
+        with torch.no_grad(), ExitStack() as hooks:
+            if hung:
+                hooks.enter_context(replace_output(lm.projection(1), lambda _, out: out * 2))
+            want = lm.model(input_ids=ids).logits
+            with tiled_products(lm):
+                got = lm.model(input_ids=ids).logits
+    finally:
+        torch.set_num_threads(before)
+    assert seen == ([152] * lm.layout.depth if spare and compiled_steps.has_compiler() else []) and close(got, want)
 
 
 def test_maps_that_run_at_some_places_alone_keep_their_own_way(used: list[str]) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from evaluation.models.processor.compilation import compiled
-from evaluation.models.processor.head_kernel import PART, sum_exponentials
+from evaluation.models.processor.kernels.heads import PART, sum_exponentials
 
 
 def results(run: Callable[..., None], rows: int, count: int) -> tuple[Any, ...]:

@@ -10,8 +10,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from evaluation.models.processor import step_kernels as kernels
 from evaluation.models.processor.compilation import compiled, has_compiler
+from evaluation.models.processor.kernels import steps as kernels
 
 BARRED = torch.finfo(torch.float32).min
 
