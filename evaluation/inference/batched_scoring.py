@@ -35,6 +35,7 @@ from evaluation.inference.scoring import (
 from evaluation.inference.token_tree import Tokens, TokenTree, build_trees, can_pack, to_tensors, token_cost
 from evaluation.models.device_memory import least_free_bytes
 from evaluation.models.hooks import capture, replace_output
+from evaluation.models.processor.real_tokens import real_tokens
 from evaluation.models.processor.tiled_weights import tiled_products
 from evaluation.models.tokenization import EncodedPrompt
 from schemas.answers import Answer
@@ -221,6 +222,7 @@ class EditScorer:
             read = sorted({(n, read.position) for n, row in enumerate(batch) for read in row.reads})
             if not routed:  # a gate reads whole prompts
                 hooks.enter_context(only_last(lm, *zip(*read, strict=True)))
+                hooks.enter_context(real_tokens(lm, [len(row.tree.ids) for row in batch]))
             out = run(input_ids=packed.ids, **packed.arguments)
         for layer, got in seen.items():
             self.kept.tuples[layer] = got.tuples

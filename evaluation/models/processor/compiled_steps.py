@@ -20,6 +20,7 @@ from evaluation.models.processor.kernels.steps import (
     turn,
     turn_back,
 )
+from evaluation.models.processor.kernels.tokens import add_some, norm_some
 
 PLACES = 20
 """Tokens of a row up to which its attention takes less time in these loops than in PyTorch's products."""
@@ -50,6 +51,31 @@ def norm(states: Tensor, weight: Tensor, eps: float) -> tuple[Tensor, Tensor]:
     given, written = states.view(-1, width).numpy(), out.view(-1, width).numpy()
     _run(norm_forward, given, weight.detach().numpy(), eps, written, _flat(scales))
     return out, scales
+
+
+def norm_tokens(states: Tensor, at: Tensor, weight: Tensor, eps: float) -> Tensor:
+    """A norm's output for some tokens, [some, width].
+
+    Args:
+        states: [..., width], such that ``can_norm``.
+        at: Numbers of the tokens, int64 [some].
+        weight: [width].
+        eps: ε.
+    """
+    out = states.new_empty(len(at), states.shape[-1])
+    _run(norm_some, _by_token(states), at.numpy(), weight.detach().numpy(), eps, out.numpy())
+    return out
+
+
+def add_tokens(states: Tensor, at: Tensor, more: Tensor) -> Tensor:
+    """States, [..., width], with something added to some tokens, [some, width]; their numbers, [some], rise."""
+    out = states.new_empty(states.shape)
+    _run(add_some, _by_token(states), at.numpy(), more.numpy(), _by_token(out))
+    return out
+
+
+def _by_token(states: Tensor) -> object:
+    return states.detach().contiguous().view(-1, states.shape[-1]).numpy()
 
 
 def slope_of_norm(slopes: Tensor, states: Tensor, scales: Tensor, weight: Tensor, more: Tensor) -> Tensor:

@@ -63,7 +63,7 @@ def kind_of(module: nn.Module) -> str:
     """``norm``, ``gate`` or nothing, tried with a few numbers once for each module."""
     if module not in _KINDS:
         kind = ""
-        if type(module).__name__.endswith("RMSNorm") and _eps(module) is not None:
+        if type(module).__name__.endswith("RMSNorm") and eps_of(module) is not None:
             with bare(module):
                 kind = "norm" if _is_plain(module) else ""
         elif isinstance(getattr(module, "act_fn", None), (nn.SiLU, SiLUActivation)):
@@ -88,7 +88,8 @@ def bare(module: nn.Module) -> Iterator[None]:
             one.__dict__.update(own)
 
 
-def _eps(module: nn.Module) -> float | None:
+def eps_of(module: nn.Module) -> float | None:
+    """The ε of a norm, or nothing where it says none."""
     eps = getattr(module, "variance_epsilon", getattr(module, "eps", None))
     return eps if isinstance(eps, float) else None
 
@@ -128,9 +129,9 @@ def _is_gated(module: Any) -> bool:
 def normed(states: Tensor, weight: Tensor, module: nn.Module) -> tuple[Tensor, Tensor]:
     """A norm's output, and 1/√(mean x² + ε) of every row."""
     if can_norm(states, weight):
-        return norm(states, weight, _eps(module) or 0.0)
+        return norm(states, weight, eps_of(module) or 0.0)
     size = torch.linalg.vector_norm(states, dim=-1, keepdim=True)
-    scale = size.square_().div_(states.shape[-1]).add_(_eps(module) or 0.0).rsqrt_()
+    scale = size.square_().div_(states.shape[-1]).add_(eps_of(module) or 0.0).rsqrt_()
     return (states * scale).mul_(weight), scale
 
 
