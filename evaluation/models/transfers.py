@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -22,7 +23,7 @@ def send(values: Sequence[Any] | Tensor, device: torch.device) -> Tensor:
         >>> send([[1, 2], [3, 4]], torch.device("cpu")).shape
         torch.Size([2, 2])
     """
-    host = values if isinstance(values, Tensor) else torch.tensor(values, dtype=torch.long)
+    host = values if isinstance(values, Tensor) else torch.from_numpy(np.array(values, dtype=np.int64))
     if device.type != "cuda":
         return host.to(device)
     return host.pin_memory().to(device, non_blocking=True)

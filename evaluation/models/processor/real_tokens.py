@@ -32,9 +32,13 @@ def real_tokens(lm: LM, lengths: Sequence[int]) -> Iterator[None]:
     """
     longest = max(lengths)
     blocks: list[Any] = [lm.block(n) for n in range(lm.layout.depth - 1)] if min(lengths) < longest else []
-    at = torch.tensor([row * longest + place for row, size in enumerate(lengths) for place in range(size)])
     placed = [(block, block.__dict__.get("forward")) for block in blocks]
     placed = [(block, whole) for block, whole in placed if type(whole) is FusedBlock]
+    if not placed:
+        yield
+        return
+    real = torch.arange(longest) < torch.tensor(lengths)[:, None]
+    at = real.flatten().nonzero()[:, 0]
     try:
         for block, whole in placed:
             block.forward = _BlockOfTokens(whole, (len(lengths), longest), at)
