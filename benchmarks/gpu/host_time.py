@@ -31,8 +31,8 @@ def main(cases: int = CASES) -> dict[str, Any]:
     """Milliseconds a case, of the processor and of the clock, the least of some rounds that take turns."""
     from evaluation.inference.batched_scoring import EditScorer
     from evaluation.inference.batching import TokenBudget
-    from evaluation.models.encoding_memory import EncodingMemory
     from evaluation.models.language_model import LM
+    from evaluation.models.tokens.encoding_memory import EncodingMemory
     from schemas.probes import ScoreProbe
 
     lm = LM.load("embedded", device="cpu")
@@ -86,7 +86,7 @@ class _OneByOne:
             pass
 
     def encode(self, prompt: str, target: str, *, separator: str = " ") -> Any:
-        from evaluation.models.tokenization import encode_target
+        from evaluation.models.tokens.tokenization import encode_target
 
         return encode_target(self._tokenizer, prompt, target, separator=separator)
 

@@ -12,7 +12,7 @@ from evaluation.inference.passes import logits_at
 from evaluation.inference.scoring import score
 from evaluation.models.hooks import capture
 from evaluation.models.language_model import LM
-from evaluation.models.tokenization import encode_at, encode_target
+from evaluation.models.tokens.tokenization import encode_at, encode_target
 from schemas.core.errors import ModelError, UserError
 from schemas.probes import ScoreProbe
 

@@ -37,7 +37,7 @@ from evaluation.models.device_memory import least_free_bytes
 from evaluation.models.hooks import capture, replace_output
 from evaluation.models.processor.real_tokens import real_tokens
 from evaluation.models.processor.tiled_weights import tiled_products
-from evaluation.models.tokenization import EncodedPrompt
+from evaluation.models.tokens.tokenization import EncodedPrompt
 from schemas.answers import Answer
 from schemas.probes import ScoreProbe
 

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from evaluation.edits.routed_deltas import PromptRows, is_routed, tell_prompts_if
 from evaluation.inference.prefix_cache import can_share
-from evaluation.models.tokenization import EncodedPrompt, PromptTarget, common_prefix
+from evaluation.models.tokens.tokenization import EncodedPrompt, PromptTarget, common_prefix
 from evaluation.models.transfers import send
 from schemas.answers import Answer, NextTokens, TargetScore
 from schemas.probes import ScoreProbe, instructed

@@ -12,9 +12,9 @@ from torch import Tensor, nn
 from evaluation.models import loading
 from evaluation.models.architecture import Layout, discover
 from evaluation.models.architecture_cache import cached_architecture
-from evaluation.models.encoding_memory import EncodingMemory
 from evaluation.models.hooks import note_rows, set_home, stopping_after
-from evaluation.models.tokenization import EncodedPrompt
+from evaluation.models.tokens.encoding_memory import EncodingMemory
+from evaluation.models.tokens.tokenization import EncodedPrompt
 from evaluation.models.transfers import send
 from schemas.core.errors import ModelError
 
@@ -124,7 +124,7 @@ class LM:
         return self.module(self.layout.block(layer))
 
     def encode(self, prompt: str, target: str, *, separator: str = " ") -> EncodedPrompt:
-        """Prompt, separator and target as tokens, with the place of the target (``evaluation.models.tokenization``)."""
+        """Prompt, separator and target as tokens, with the target's place (``evaluation.models.tokens.tokenization``)."""
         return self.encodings.encode(prompt, target, separator=separator)
 
     def pad(self, rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:

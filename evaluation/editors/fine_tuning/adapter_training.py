@@ -16,7 +16,7 @@ from torch import Tensor
 from evaluation.inference.passes import logits_at
 from evaluation.models.hooks import home_of, replace_output
 from evaluation.models.language_model import LM
-from evaluation.models.tokenization import EncodedPrompt
+from evaluation.models.tokens.tokenization import EncodedPrompt
 from evaluation.models.transfers import send
 
 

@@ -23,7 +23,7 @@ from evaluation.inference.passes import logits_at
 from evaluation.models.device_memory import least_free_bytes
 from evaluation.models.language_model import LM
 from evaluation.models.linear_maps import linear_shape, maps_beside_experts
-from evaluation.models.tokenization import EncodedPrompt
+from evaluation.models.tokens.tokenization import EncodedPrompt
 from schemas.core.config import Options
 from schemas.core.errors import MissingPackage, ModelError, UserError
 from schemas.documents.document import Document

@@ -19,7 +19,7 @@ from evaluation.inference.batching import default_budget, in_batches
 from evaluation.inference.partial_forward import LayerInput, resume_at, run_until
 from evaluation.models.hooks import capture
 from evaluation.models.language_model import LM
-from evaluation.models.tokenization import TokenPosition
+from evaluation.models.tokens.tokenization import TokenPosition
 
 
 class LowerBlocks:

@@ -12,7 +12,7 @@ from evaluation.editors.locate_edit.parts.context_templates import fill
 from evaluation.inference.batching import TokenBudget, default_budget, in_batches
 from evaluation.models.hooks import capture
 from evaluation.models.language_model import LM
-from evaluation.models.tokenization import TokenPosition, encode_at
+from evaluation.models.tokens.tokenization import TokenPosition, encode_at
 from schemas.facts import Fact
 
 

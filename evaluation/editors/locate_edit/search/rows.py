@@ -12,7 +12,7 @@ from evaluation.editors.locate_edit.parts.context_templates import fill
 from evaluation.editors.locate_edit.parts.keys import subject_place
 from evaluation.inference.batching import TokenBudget
 from evaluation.models.language_model import LM
-from evaluation.models.tokenization import encode_at
+from evaluation.models.tokens.tokenization import encode_at
 from evaluation.models.transfers import send
 from schemas.facts import Fact
 

@@ -18,7 +18,7 @@ from evaluation.inference.partial_forward import resume_at, run_until
 from evaluation.inference.passes import logits_at
 from evaluation.models.hooks import capture, replace_output, stopping_after
 from evaluation.models.language_model import LM
-from evaluation.models.tokenization import TokenPosition
+from evaluation.models.tokens.tokenization import TokenPosition
 from evaluation.models.transfers import send
 from schemas.cases import EditRequest
 from schemas.core.errors import UserError

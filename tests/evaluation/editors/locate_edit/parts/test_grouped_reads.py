@@ -13,7 +13,7 @@ from evaluation.editors.locate_edit.parts.grouped_reads import LowerBlocks, read
 from evaluation.edits.weight_deltas import Delta
 from evaluation.inference.batching import TokenBudget
 from evaluation.models.language_model import LM
-from evaluation.models.tokenization import TokenPosition
+from evaluation.models.tokens.tokenization import TokenPosition
 from tests.support.evaluation.batched_probes import changes
 from tests.support.evaluation.edited_model import edited_copy
 from tests.support.tiny import make

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from evaluation.models.tokenization import EncodedPrompt, PromptTarget, encode_targets
+from evaluation.models.tokens.tokenization import EncodedPrompt, PromptTarget, encode_targets
 
 ROOM = 2**23
 """Tokens remembered at most, with 8 bytes each: prompts and targets of some 2,800 cases."""
@@ -17,7 +17,7 @@ MISSING = "no token of the text belongs to the target"
 class EncodingMemory:
     """What a tokenizer made of prompts and targets; the oldest go when room runs out.
 
-    ``evaluation.models.tokenization.encode_target`` is the slow twin, which this equals.
+    ``evaluation.models.tokens.tokenization.encode_target`` is the slow twin, which this equals.
 
     Args:
         tokenizer: A fast tokenizer.

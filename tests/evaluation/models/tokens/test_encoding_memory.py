@@ -1,4 +1,4 @@
-"""Remembered tokens equal those of a call for each text; every text is tokenised once, many in one call."""
+"""Remembered tokens equal those of a call for each text; every text is tokenised once, many in two calls."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import pytest
 from evaluation.inference.batched_scoring import EditScorer
 from evaluation.inference.generation import PromptToContinue, Sampling, generate
 from evaluation.inference.request import EditedProbes
-from evaluation.models.encoding_memory import EncodingMemory
-from evaluation.models.tokenization import PromptTarget, encode_target
+from evaluation.models.tokens.encoding_memory import EncodingMemory
+from evaluation.models.tokens.tokenization import PromptTarget, encode_target
+from evaluation.models.tokens.word_cuts import word_cuts
 from schemas.probes import ScoreProbe
 from tests.support.tiny import TEXT, make, tokenizer
 
@@ -59,10 +60,13 @@ def test_a_text_is_tokenised_once() -> None:
     counting = CountingTokenizer()
     memory = EncodingMemory(counting)
     memory.add([*WANTED, *WANTED])
-    assert (counting.calls, counting.texts) == (1, len(WANTED))
+    cut = [one for one in WANTED if one.separator == " " and word_cuts(counting).allow(one.prompt, f" {one.target}")]
+    prompts, rests = {one.prompt for one in cut}, {one.target for one in cut}
+    assert counting.calls == 2 and len(cut) > len(prompts) > 2 and len(rests) > 1
+    assert counting.texts == len(WANTED) - len(cut) + len(prompts) + len(rests)
     memory.add(WANTED[::-1])
     memory.encode(WANTED[0].prompt, WANTED[0].target)
-    assert counting.calls == 1
+    assert counting.calls == 2
 
 
 def test_room_is_kept_and_what_left_is_made_again() -> None:
@@ -105,10 +109,10 @@ def test_a_run_tokenises_each_prompt_once() -> None:
     scorer = EditScorer(lm)
     batches = [EditedProbes((), None, probes[:2]), EditedProbes((), None, probes)]
     first = scorer.score(batches)
-    assert (counting.calls, counting.texts) == (1, 6)
-    assert scorer.score(batches) == first and counting.calls == 1
+    assert (counting.calls, counting.texts) == (2, 3 + 2), "prompts, and what follows them"
+    assert scorer.score(batches) == first and counting.calls == 2
     scorer.score([EditedProbes((), "It is so. {}".format, probes)])
-    assert (counting.calls, counting.texts) == (2, 12)
+    assert (counting.calls, counting.texts) == (4, 10)
     for _ in range(2):
         generate(lm, [PromptToContinue(TEXT[3]), PromptToContinue(TEXT[4])], sampling=Sampling(1))
-    assert (counting.calls, counting.texts) == (3, 14)
+    assert (counting.calls, counting.texts) == (5, 12)

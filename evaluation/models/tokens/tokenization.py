@@ -9,9 +9,11 @@ of the joint text exists, and ``EncodedPrompt.straddles`` says so, so that such 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from evaluation.models.tokens.word_cuts import word_cuts
 from schemas.core.errors import UserError
 
 
@@ -90,16 +92,61 @@ def encode_target(tokenizer: Any, prompt: str, target: str, *, separator: str = 
 
 
 def encode_targets(tokenizer: Any, wanted: Sequence[PromptTarget]) -> list[EncodedPrompt | None]:
-    """Many prompts and targets in one call of the tokenizer, which spreads them over threads; None has no token."""
-    if not wanted:
+    """Many prompts and targets in a call or two of the tokenizer, which spreads them over threads; None has no token.
+
+    Where ``word_cuts`` allows it, a prompt with several targets is tokenised once for all of them.
+    """
+    cut = _cut(tokenizer, wanted)
+    parted = [one for one, is_cut in zip(wanted, cut, strict=True) if is_cut]
+    whole = [one for one, is_cut in zip(wanted, cut, strict=True) if not is_cut]
+    prompts = list(dict.fromkeys(one.prompt for one in parted))
+    rests = list(dict.fromkeys(one._replace(prompt="") for one in parted))
+    encodings = _encodings(tokenizer, [*prompts, *(one.text for one in whole)], special=True)
+    ends = _encodings(tokenizer, [one.text for one in rests], special=False)
+    before = dict(zip(prompts, map(_beginning, encodings[: len(prompts)]), strict=True))
+    after = {one: _look_up_target(one, encoding) for one, encoding in zip(rests, ends, strict=True)}
+    found = iter(map(_look_up_target, whole, encodings[len(prompts) :]))
+    return [
+        _joined(before[one.prompt], after[one._replace(prompt="")]) if is_cut else next(found)
+        for one, is_cut in zip(wanted, cut, strict=True)
+    ]
+
+
+def _cut(tokenizer: Any, wanted: Sequence[PromptTarget]) -> list[bool]:
+    """Which texts are tokenised in two parts: the prompt, and the space with the target."""
+    times = Counter(one.prompt for one in wanted)
+    if len(times) == len(wanted):
+        return [False] * len(wanted)
+    cuts = word_cuts(tokenizer)
+    return [
+        times[one.prompt] > 1 and one.separator == " " and cuts.allow(one.prompt, one.separator + one.target)
+        for one in wanted
+    ]
+
+
+def _encodings(tokenizer: Any, texts: list[str], *, special: bool) -> list[Any]:
+    if not texts:
         return []
-    out = tokenizer(
-        [one.text for one in wanted],
-        add_special_tokens=True,
-        return_attention_mask=False,
-        return_token_type_ids=False,
-    )
-    return [_look_up_target(one, encoding) for one, encoding in zip(wanted, out.encodings, strict=True)]
+    more = {"return_attention_mask": False, "return_token_type_ids": False}
+    return list(tokenizer(texts, add_special_tokens=special, **more).encodings)
+
+
+class _Beginning(NamedTuple):
+    ids: list[int]
+    specials: int
+
+
+def _beginning(encoding: Any) -> _Beginning:
+    """A prompt's tokens, where none stands at the end; special tokens at the front are counted."""
+    special = encoding.special_tokens_mask
+    return _Beginning(encoding.ids, special.index(0) if 0 in special else len(special))
+
+
+def _joined(before: _Beginning, after: EncodedPrompt | None) -> EncodedPrompt | None:
+    """A prompt's tokens and, after them, those of its target with the space before it."""
+    if after is None:
+        return None
+    return EncodedPrompt((*before.ids, *after.ids), len(before.ids) + after.first, before.specials, after.straddles)
 
 
 def _look_up_target(one: PromptTarget, encoding: Any) -> EncodedPrompt | None:

@@ -1,0 +1,1 @@
+"""Texts as tokens: prompts with their targets, remembered, and cut where that changes none."""
