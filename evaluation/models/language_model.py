@@ -124,7 +124,7 @@ class LM:
         return self.module(self.layout.block(layer))
 
     def encode(self, prompt: str, target: str, *, separator: str = " ") -> EncodedPrompt:
-        """Prompt, separator and target as tokens, with the target's place (``evaluation.models.tokens.tokenization``)."""
+        """Prompt, separator and target as tokens, with the place of the target (``models.tokens.tokenization``)."""
         return self.encodings.encode(prompt, target, separator=separator)
 
     def pad(self, rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
