@@ -7,7 +7,7 @@ decoder, its head and the softmax are replaced by ready zeros, and each case has
 targets and its own rank-one edit. ``each_anew`` tokenises every prompt with every target by itself, as a run of one
 method would without a memory; ``first_method`` fills the memory in batches; ``further_method`` finds all of it there.
 ``tokenizer_alone`` is the tokenizer's own work on each prompt with each target, in one batch and with nothing read of
-it: the floor of what comes on top of ``further_method`` where prompts are new.
+it; the memory asks for less, since a prompt with several targets is tokenised once.
 """
 
 from __future__ import annotations

@@ -73,9 +73,9 @@ class EncodingMemory:
                 self._taken += len(ids)
         return out
 
-    def _shared(self, ids: Iterable[int]) -> tuple[int, ...]:
+    def _shared(self, ids: Sequence[int]) -> tuple[int, ...]:
         """Equal numbers as one object: eight bytes a token instead of forty."""
-        return tuple(self._numbers.setdefault(i, i) for i in ids)
+        return tuple(map(self._numbers.setdefault, ids, ids))
 
     def _make_room(self, size: int) -> None:
         while self._taken + size > self._room:
