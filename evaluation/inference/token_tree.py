@@ -61,6 +61,10 @@ def tree(sequences: Sequence[Tokens]) -> TokenTree:
         [1, 2, 3, 4]
     """
     ordered = sorted(set(sequences))
+    if len(ordered) == 1:  # most rows: a chain, made without looking at each node
+        (only,) = ordered
+        nodes = range(len(only))
+        return TokenTree((only,), list(only), list(nodes), [len(only)] * len(only), [list(nodes)])
     ids: list[int] = []
     depths: list[int] = []
     ends: list[int] = []

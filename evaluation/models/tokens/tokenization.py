@@ -198,7 +198,8 @@ def common_prefix(rows: Sequence[tuple[int, ...]]) -> int:
         2
     """
     low, high = min(rows), max(rows)
-    for i, (a, b) in enumerate(zip(low, high, strict=False)):
-        if a != b:
-            return i
-    return min(len(low), len(high))
+    shared, past = 0, min(len(low), len(high)) + 1
+    while past - shared > 1:  # parts are compared as a whole, not item by item
+        middle = (shared + past) // 2
+        shared, past = (middle, past) if low[shared:middle] == high[shared:middle] else (shared, middle)
+    return shared

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
 from transformers import PreTrainedTokenizerFast
 
-from evaluation.models.tokens.tokenization import encode_at, encode_target
+from evaluation.models.tokens.tokenization import common_prefix, encode_at, encode_target
 from schemas.core.errors import UserError
 from tests.support.tiny import TEXT, tokenizer
 
@@ -70,3 +72,13 @@ def test_the_same_on_a_tokenizer_of_another_family(sentencepiece_like: PreTraine
 def test_empty_target() -> None:
     with pytest.raises(ValueError, match="no token of the text"):
         encode_target(tokenizer(False), "Fly to", "", separator=" ")
+
+
+def test_common_prefix_is_what_a_look_at_each_item_finds() -> None:
+    draw = random.Random(5)
+    for _ in range(2000):
+        rows = [tuple(draw.choices((1, 2), (9, 1), k=draw.randint(0, 9))) for _ in range(draw.randint(1, 4))]
+        want = 0
+        while all(len(row) > want for row in rows) and len({row[want] for row in rows}) == 1:
+            want += 1
+        assert common_prefix(rows) == want, rows
