@@ -32,8 +32,7 @@ def real_tokens(lm: LM, lengths: Sequence[int]) -> Iterator[None]:
     """
     longest = max(lengths)
     blocks: list[Any] = [lm.block(n) for n in range(lm.layout.depth - 1)] if min(lengths) < longest else []
-    placed = [(block, block.__dict__.get("forward")) for block in blocks]
-    placed = [(block, whole) for block, whole in placed if type(whole) is FusedBlock]
+    placed = [(block, whole) for block in blocks if type(whole := block.__dict__.get("forward")) is FusedBlock]
     if not placed:
         yield
         return

@@ -96,32 +96,25 @@ def encode_targets(tokenizer: Any, wanted: Sequence[PromptTarget]) -> list[Encod
 
     Where ``word_cuts`` allows it, a prompt with several targets is tokenised once for all of them.
     """
-    cut = _cut(tokenizer, wanted)
-    parted = [one for one, is_cut in zip(wanted, cut, strict=True) if is_cut]
-    whole = [one for one, is_cut in zip(wanted, cut, strict=True) if not is_cut]
-    prompts = list(dict.fromkeys(one.prompt for one in parted))
-    rests = list(dict.fromkeys(one._replace(prompt="") for one in parted))
+    rests = _rests(tokenizer, wanted)
+    whole = [one for one in wanted if one not in rests]
+    prompts, ends = list(dict.fromkeys(one.prompt for one in rests)), list(dict.fromkeys(rests.values()))
     encodings = _encodings(tokenizer, [*prompts, *(one.text for one in whole)], special=True)
-    ends = _encodings(tokenizer, [one.text for one in rests], special=False)
     before = dict(zip(prompts, map(_beginning, encodings[: len(prompts)]), strict=True))
-    after = {one: _look_up_target(one, encoding) for one, encoding in zip(rests, ends, strict=True)}
     found = iter(map(_look_up_target, whole, encodings[len(prompts) :]))
-    return [
-        _joined(before[one.prompt], after[one._replace(prompt="")]) if is_cut else next(found)
-        for one, is_cut in zip(wanted, cut, strict=True)
-    ]
+    encoded_ends = _encodings(tokenizer, [one.text for one in ends], special=False)
+    after = dict(zip(ends, map(_look_up_target, ends, encoded_ends), strict=True))
+    return [_joined(before[one.prompt], after[rests[one]]) if one in rests else next(found) for one in wanted]
 
 
-def _cut(tokenizer: Any, wanted: Sequence[PromptTarget]) -> list[bool]:
-    """Which texts are tokenised in two parts: the prompt, and the space with the target."""
+def _rests(tokenizer: Any, wanted: Sequence[PromptTarget]) -> dict[PromptTarget, PromptTarget]:
+    """What follows the prompt, the space with the target, for those that are tokenised in these two parts."""
     times = Counter(one.prompt for one in wanted)
     if len(times) == len(wanted):
-        return [False] * len(wanted)
+        return {}
     cuts = word_cuts(tokenizer)
-    return [
-        times[one.prompt] > 1 and one.separator == " " and cuts.allow(one.prompt, one.separator + one.target)
-        for one in wanted
-    ]
+    several = (one for one in wanted if times[one.prompt] > 1 and one.separator == " ")
+    return {one: one._replace(prompt="") for one in several if cuts.allow(one.prompt, one.separator + one.target)}
 
 
 def _encodings(tokenizer: Any, texts: list[str], *, special: bool) -> list[Any]:

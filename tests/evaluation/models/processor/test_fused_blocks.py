@@ -144,27 +144,24 @@ def test_what_hangs_on_the_last_map_of_an_mlp_reads_and_changes_the_same_numbers
     assert used == ["AttentionHalf", "MlpHalf"] * (3 * lm.layout.depth)
 
 
+@pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize(("hung", "spare"), [(False, True), (True, True), (False, False)])
 def test_gates_of_many_tokens_are_made_of_seven_products(
     hung: bool, spare: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lm, before = make("llama"), torch.get_num_threads()
+    lm = make("llama")
     if not spare:
         entries = sum(m.weight.numel() for m in lm.model.modules() if type(m) is nn.Linear)
         monkeypatch.setattr(tiled_weights, "ROOM", 14 * entries)
     own, seen = Tiles.seven, list[int]()
     monkeypatch.setattr(Tiles, "seven", lambda tiles, left, *w: seen.append(left.shape[1]) or own(tiles, left, *w))
     ids = torch.arange(3 * 101).reshape(3, 101) % 50
-    torch.set_num_threads(1)
-    try:
-        with torch.no_grad(), ExitStack() as hooks:
-            if hung:
-                hooks.enter_context(replace_output(lm.projection(1), lambda _, out: out * 2))
-            want = lm.model(input_ids=ids).logits
-            with tiled_products(lm):
-                got = lm.model(input_ids=ids).logits
-    finally:
-        torch.set_num_threads(before)
+    with torch.no_grad(), ExitStack() as hooks:
+        if hung:
+            hooks.enter_context(replace_output(lm.projection(1), lambda _, out: out * 2))
+        want = lm.model(input_ids=ids).logits
+        with tiled_products(lm):
+            got = lm.model(input_ids=ids).logits
     assert seen == ([152] * lm.layout.depth if spare and compiled_steps.has_compiler() else []) and close(got, want)
 
 

@@ -16,18 +16,18 @@ from evaluation.models.processor.seven_products import ROWS, gated_product
 from evaluation.models.processor.tiled_weights import has_tiles
 from evaluation.models.processor.tiles import JointMap, MapByTiles, Tiles
 
-pytestmark = pytest.mark.skipif(not (has_tiles() and has_compiler()), reason="no tiles, or no numba, on this machine")
+pytestmark = [
+    pytest.mark.skipif(not (has_tiles() and has_compiler()), reason="no tiles, or no numba, on this machine"),
+    pytest.mark.usefixtures("one_thread"),
+]
 
 WIDTH, INNER = 96, 200
 
 
 @pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
+def no_slopes() -> Iterator[None]:
     with torch.no_grad():
         yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture
