@@ -1,15 +1,21 @@
 """Append-only JSONL: one flushed line for each finished unit of work.
 
-A line is ``{"key": ..., "value": ...}``. A line torn by a crash is the last one; it is dropped when the journal is
-opened for writing. The last line of a key holds. Values are read from the file when asked for, so a journal of millions
-of replies costs an index in memory, not its text.
+A line is ``{"key": ..., "value": ..., "digest": ...}``; the digest covers every byte before it, so a changed byte is
+detected. The last line of a key holds. Values are read from the file when needed, so a journal of millions of replies
+costs an index in memory, not its text.
+
+A line torn by a crash is the last one; it is dropped when the journal is opened for writing. Any other damaged line
+raises an error when the journal is opened for reading. Opened for writing, it is moved to a file beside the journal and
+its unit of work is done again.
 """
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import io
 import json
+import logging
 import os
 import threading
 from collections.abc import Iterator
@@ -18,11 +24,24 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 from schemas.core.errors import DataError, UserError
+from schemas.text.counting import counted
+
+log = logging.getLogger(__name__)
+
+_DIGEST_SIZE = 8  # bytes; written as twice as many hexadecimal digits
+_TAIL = len(b',"digest":""}\n') + 2 * _DIGEST_SIZE
 
 
-class _Place(NamedTuple):
+class _Line(NamedTuple):
     offset: int
     length: int
+
+
+class JournalSum(NamedTuple):
+    """What a whole journal is checked against: its number of lines, and a digest over their digests in order."""
+
+    lines: int
+    digest: str
 
 
 class Journal:
@@ -35,7 +54,7 @@ class Journal:
 
     Raises:
         UserError: another process writes this journal, or the file cannot be made.
-        DataError: a line other than the last is not a journal line.
+        DataError: a line other than the last is damaged (reading only), or no line has a digest.
 
     Example:
         >>> import tempfile, pathlib
@@ -49,7 +68,8 @@ class Journal:
 
     def __init__(self, path: Path, *, write: bool = False, fsync: bool = False) -> None:
         self.path, self._write, self._fsync = Path(path), write, fsync
-        self._index: dict[str, _Place] = {}
+        self._index: dict[str, _Line] = {}
+        self._lines, self._running = 0, hashlib.sha256()
         self._guard = threading.Lock()
         self.torn = 0
         self._file: io.FileIO
@@ -81,36 +101,74 @@ class Journal:
             ) from None
 
     def _scan(self) -> int:
-        """Index every whole line; cut a torn last one when writing. Returns the end of the last whole line."""
-        offset = 0
+        """Index every valid line; when writing, repair the file. Returns the end of the last whole line."""
+        offset, damaged = 0, dict[int, bytes]()
         with open(self.path, "rb") as lines:
             for number, line in enumerate(lines, 1):
-                if not line.endswith(
-                    b"\n"
-                ):  # only the last line can lack its newline: the writer died in the middle of it
+                if not line.endswith(b"\n"):  # only the last line can lack its newline: the writer died while writing
                     self.torn = 1
                     break
-                key = _key(line)
-                if key is None:
-                    raise DataError(
-                        "not a journal line",
-                        where=f"{self.path}, line {number}",
-                        fix="the lines before it are whole: move the file away and cut it there, or restore a copy",
-                    )
-                self._index[key] = _Place(offset, len(line))
+                if (key := _key(line)) is not None:
+                    self._add(key, _Line(offset, len(line)), line)
+                elif line.strip(b" \n"):  # spaces stand where a damaged line was moved away
+                    self._check_damaged(line, number)
+                    damaged[offset] = line
                 offset += len(line)
+        if damaged:
+            self._move_away(damaged)
         if self._write and self.torn:
             self._file.truncate(offset)
         return offset
 
+    def _check_damaged(self, line: bytes, number: int) -> None:
+        """Raise an error for a damaged line, unless it can be moved away."""
+        where = f"{self.path}, line {number}"
+        if _lacks_digest(line):
+            raise DataError(
+                "the line has no digest: an earlier version wrote this journal",
+                where=where,
+                fix="name another folder or journal, or use the version that wrote it",
+            )
+        if not self._write:
+            raise DataError(
+                "the line is damaged: its digest does not match its content",
+                where=where,
+                fix="run the command that wrote it again: it does the damaged part anew, everything else is kept",
+            )
+
+    def _move_away(self, damaged: dict[int, bytes]) -> None:
+        """Append damaged lines to a file beside the journal, and overwrite them with spaces."""
+        beside = self.path.with_name(self.path.name + ".damaged")
+        with open(beside, "ab") as copy, open(self.path, "r+b") as file:
+            for offset, line in damaged.items():
+                copy.write(line)
+                copy.flush()
+                file.seek(offset)
+                file.write(b" " * (len(line) - 1) + b"\n")
+        log.warning(
+            "%s: %s damaged and moved to %s; the work is done again",
+            self.path,
+            counted(len(damaged), "line is", "lines are"),
+            beside.name,
+        )
+
+    def _add(self, key: str, place: _Line, line: bytes) -> None:
+        self._index[key] = place
+        self._lines += 1
+        self._running.update(line[1 - _TAIL :])
+
+    @property
+    def sum(self) -> JournalSum:
+        """Number of lines so far and the digest over all of them."""
+        return JournalSum(self._lines, self._running.hexdigest()[:16])
+
     def append(self, key: str, value: Any) -> None:
         """Write one unit and flush it; afterwards it survives the death of this process."""
-        line = json.dumps({"key": key, "value": value}, ensure_ascii=False, separators=(",", ":")).encode(
-            "utf-8", "surrogatepass"
-        )
+        text = json.dumps({"key": key, "value": value}, ensure_ascii=False, separators=(",", ":"))
+        line = _with_digest(text.encode("utf-8", "surrogatepass"))
         with self._guard:
             try:
-                data = memoryview(line + b"\n")
+                data = memoryview(line)
                 while data:
                     data = data[self._file.write(data) :]
                 if self._fsync:
@@ -122,8 +180,8 @@ class Journal:
                     where=str(self.path),
                     fix="free some space and start again: finished work is kept",
                 ) from None
-            self._index[key] = _Place(self._end, len(line) + 1)
-            self._end += len(line) + 1
+            self._add(key, _Line(self._end, len(line)), line)
+            self._end += len(line)
 
     def __contains__(self, key: str) -> bool:
         return key in self._index
@@ -162,11 +220,31 @@ class Journal:
         self.close()
 
 
+def _with_digest(text: bytes) -> bytes:
+    """A line of a journal from a JSON object without a digest."""
+    body = text[:-1]
+    return b'%b,"digest":"%b"}\n' % (body, _digest(body))
+
+
+def _digest(body: bytes) -> bytes:
+    return hashlib.blake2b(body, digest_size=_DIGEST_SIZE).hexdigest().encode()
+
+
 def _key(line: bytes) -> str | None:
+    """The key of a line whose digest matches; None of any other line."""
+    if line != _with_digest(line[:-_TAIL] + b"}"):
+        return None
+    try:
+        key = json.loads(line.decode("utf-8", "surrogatepass"))["key"]
+    except (ValueError, LookupError, TypeError):
+        return None
+    return key if isinstance(key, str) else None
+
+
+def _lacks_digest(line: bytes) -> bool:
+    """Whether a line is one of an earlier version, which had no digests."""
     try:
         data = json.loads(line.decode("utf-8", "surrogatepass"))
     except ValueError:
-        return None
-    if not isinstance(data, dict) or set(data) != {"key", "value"} or not isinstance(data["key"], str):
-        return None
-    return data["key"]
+        return False
+    return isinstance(data, dict) and set(data) == {"key", "value"}

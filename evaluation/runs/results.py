@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from curation.files.atomic import write_json
-from curation.files.journal import Journal
+from curation.files.journal import Journal, JournalSum
 from curation.files.json_files import read_json
 from curation.splits.split_file import Split, load_split, write_split
 from evaluation.metrics.generation import Generation
@@ -19,6 +19,7 @@ from schemas.core.config import validate
 from schemas.core.errors import DataError, UserError
 from schemas.core.ids import slug
 from schemas.runs import CaseResult, RunManifest
+from schemas.text.counting import counted
 
 FORMAT = 1
 RUN_FILE = "run.json"
@@ -72,6 +73,31 @@ class EditorFolder(NamedTuple):
             if result.position is not None and result.position == result.after:
                 own[result.case] = result
         return {case: _with_own_edit(result, own.get(case)) for case, result in by_case.items()}
+
+    def journal_sums(self) -> dict[str, JournalSum]:
+        """What each of the method's journals is checked against when the run is read back, by file name."""
+        sums = {}
+        for path in sorted(self.path.glob("*.jsonl")):
+            with Journal(path) as journal:
+                sums[path.name] = journal.sum
+        return sums
+
+    def check_journals(self, expected: Mapping[str, Sequence[Any]]) -> None:
+        """Compare the journals with what the finished run recorded of them.
+
+        Raises:
+            DataError: a journal is missing, damaged, shorter or longer.
+        """
+        found = self.journal_sums()
+        for name, (lines, digest) in expected.items():
+            if found.get(name) != JournalSum(lines, digest):
+                there = found[name].lines if name in found else 0
+                raise DataError(
+                    f"the journal is not that of the finished run: it has {counted(there, 'valid line')}, and the run "
+                    f"ended with {lines:,} (digest {digest})",
+                    where=str(self.path / name),
+                    fix="run the same command again: it does the missing part anew, everything else is kept",
+                )
 
     def units(self) -> dict[str, CaseResult]:
         """Finished units of work so far; readable while the run goes on."""
@@ -155,14 +181,15 @@ def load_run(folder: Path) -> Run:
     return Run(folder, description, split, cases, editors)
 
 
-def _has_begun(folder: Path, entry: Mapping[str, str]) -> bool:
-    return (folder / entry["folder"] / "manifest.json").is_file()
+def _has_begun(folder: Path, entry: Mapping[str, Any]) -> bool:
+    return Path(folder, entry["folder"], "manifest.json").is_file()
 
 
 def _editor_run(
-    folder: Path, entry: Mapping[str, str], cases: Iterable[str], shared: SharedQuestions | None
+    folder: Path, entry: Mapping[str, Any], cases: Iterable[str], shared: SharedQuestions | None
 ) -> EditorRun:
     place = EditorFolder(folder / entry["folder"])
+    place.check_journals(entry.get("journals", {}))
     results_by_case = place.results()
     sessions = read_json(place.sessions)["sessions"]
     results = {k: results_by_case[k] for k in cases if k in results_by_case}

@@ -181,7 +181,7 @@ class Runner:
 
     def _write(self, plans: Mapping[str, RunManifest], *, started: str, finished: str | None) -> None:
         out = self.config.out
-        description = {
+        description: dict[str, Any] = {
             "config": self.config.model_dump(mode="json"),
             "model": self.scorer.name,
             "model_revision": self.scorer.revision,
@@ -197,11 +197,14 @@ class Runner:
             "regime": self.config.regime.text,
             "started": started,
             "finished": finished,
-            "runs": [
-                {"label": k, "run": m.key, "folder": EditorFolder.of(out, label=k, run=m.key).path.name}
-                for k, m in plans.items()
-            ],
+            "runs": [],
         }
+        for label, manifest in plans.items():
+            folder = EditorFolder.of(out, label=label, run=manifest.key)
+            entry: dict[str, Any] = {"label": label, "run": manifest.key, "folder": folder.path.name}
+            if finished is not None:
+                entry["journals"] = folder.journal_sums()
+            description["runs"].append(entry)
         if self._simplified:
             description["simplified"] = self._simplified
         if self._shared is not None:

@@ -14,6 +14,7 @@ from annotation_ui.campaigns.answer_import import import_campaign
 from annotation_ui.campaigns.campaign import rater_progress
 from annotation_ui.ratings.database import RatingsDB
 from curation.files.artifact_cache import Cache
+from curation.files.journal import Journal
 from curation.splits.split_file import load_split, write_split
 from curation.store.backup import dump, rebuild
 from curation.store.store import Store
@@ -21,6 +22,7 @@ from evaluation.covariance.corpus import Corpus
 from evaluation.covariance.covariance import cached_covariance
 from evaluation.covariance.pack import keep_pack, manifest_path, read_pack, write_pack
 from evaluation.report.write import write_report
+from schemas.core.errors import DataError
 from tests.support import stored_formats as formats
 from tests.support.judge import by_rubric
 from tests.support.scripted_server import Raw, author
@@ -36,9 +38,30 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def files(unpacked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A fresh copy that a test may change; runs name their folder as it was given, so the test stands beside them."""
     shutil.copytree(unpacked, tmp_path / "files")
+    for path in (tmp_path / "files").rglob("*.jsonl"):
+        if path.name == "journal.jsonl" or path.name.endswith(".llm.jsonl"):
+            add_digests(path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SCEDIT_CACHE", str(tmp_path / "user-cache"))
     return Path("files")
+
+
+def add_digests(path: Path) -> None:
+    """A journal of 0.1.0, whose lines have no digests, as the present version writes it; a torn last line stays."""
+    *lines, rest = path.read_bytes().split(b"\n")
+    path.unlink()
+    with Journal(path, write=True) as journal:
+        for line in map(json.loads, lines):
+            journal.append(line["key"], line["value"])
+    path.write_bytes(path.read_bytes() + rest)
+
+
+def test_a_journal_of_0_1_0_is_refused_in_one_sentence(unpacked: Path) -> None:
+    journals = [*unpacked.rglob("journal.jsonl"), *unpacked.rglob("*.llm.jsonl")]
+    assert len(journals) > 4
+    for path in journals:
+        with pytest.raises(DataError, match="an earlier version wrote this journal; name another folder or journal"):
+            Journal(path)
 
 
 def read(path: Path) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 
 import pytest
 from pydantic import BaseModel
@@ -38,6 +39,23 @@ def test_key_depends_on_what_decides_the_reply(change):
     other = other._replace(parameters=change.get("parameters", other.parameters))
     other = other._replace(reply=Other if "reply" in change else Number)
     assert request_key(change.get("model", "m"), other) != request_key("m", request())
+
+
+def test_a_flipped_bit_never_changes_a_reply(tmp_path):
+    """A damaged reply is moved away and the call is made again; the others stay."""
+    path = tmp_path / "j"
+    with Journal(path, write=True) as journal:
+        for n in range(5):
+            ReplyCache(journal).put(f"llm/{n}", StoredOutcome(kind="reply", raw=f'{{"n": {n}}}', at="2026-11-21"))
+        want = dict(ReplyCache(journal).replies())
+    data, draw = path.read_bytes(), random.Random(1)
+    for _ in range(200):
+        flipped = bytearray(data)
+        flipped[draw.randrange(len(data))] ^= 1 << draw.randrange(8)
+        path.write_bytes(flipped)
+        with Journal(path, write=True) as journal:
+            left = dict(ReplyCache(journal).replies())
+        assert 3 <= len(left) < 5 and left.items() <= want.items()
 
 
 @pytest.mark.parametrize(

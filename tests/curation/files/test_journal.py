@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import random
 import resource
 import signal
 import subprocess
@@ -46,15 +47,49 @@ def test_a_torn_last_line_is_dropped(tmp_path: Path, tail: bytes) -> None:
     with Journal(path, write=True) as journal:
         assert journal.torn == 1
         journal.append("b", 2)
-    assert path.read_bytes() == full_content + b'{"key":"b","value":2}\n'
+    assert path.read_bytes() == full_content + b'{"key":"b","value":2,"digest":"64a977abcb734674"}\n'
 
 
-def test_a_broken_line_in_the_middle_is_refused_by_number(tmp_path: Path) -> None:
+def test_a_damaged_line_is_named_when_reading_and_moved_away_when_writing(tmp_path: Path) -> None:
     path = tmp_path / "j.jsonl"
-    path.write_text('{"key":"a","value":1}\nnonsense\n{"key":"b","value":1}\n')
-    with pytest.raises(DataError, match="line 2: not a journal line"):
-        Journal(path, write=True)
-    assert "nonsense" in path.read_text()
+    with Journal(path, write=True) as journal:
+        for key in "abc":
+            journal.append(key, f"value of {key}")
+        whole = journal.sum
+    damaged = path.read_bytes().replace(b"value of b", b"value of d")
+    path.write_bytes(damaged)
+    with pytest.raises(DataError, match="line 2: the line is damaged: its digest does not match its content"):
+        Journal(path)
+    with Journal(path, write=True) as journal:
+        assert journal.keys() == ["a", "c"] and journal.sum != whole
+        journal.append("b", "again")
+    assert (tmp_path / "j.jsonl.damaged").read_bytes() == damaged.splitlines(keepends=True)[1]
+    assert dict(Journal(path).items()) == {"a": "value of a", "c": "value of c", "b": "again"}
+
+
+def test_a_journal_without_digests_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "j.jsonl"
+    path.write_text('{"key":"a","value":1}\n')
+    for write in (False, True):
+        with pytest.raises(DataError, match="no digest: an earlier version wrote this journal"):
+            Journal(path, write=write)
+    assert path.read_text() == '{"key":"a","value":1}\n'
+
+
+def test_no_flipped_bit_changes_a_value(tmp_path: Path) -> None:
+    path = tmp_path / "j.jsonl"
+    with Journal(path, write=True) as journal:
+        for n in range(20):
+            journal.append(f"k{n}", {"n": n, "text": "é\u2028"})
+        whole, content = journal.sum, dict(journal.items())
+    data, draw = path.read_bytes(), random.Random(7)
+    for _ in range(400):
+        flipped = bytearray(data)
+        flipped[draw.randrange(len(data))] ^= 1 << draw.randrange(8)
+        path.write_bytes(flipped)
+        with Journal(path, write=True) as journal:
+            assert journal.sum != whole and len(journal) >= 18
+            assert all(content[key] == value for key, value in journal.items())
 
 
 def test_one_writer_at_a_time(tmp_path: Path) -> None:

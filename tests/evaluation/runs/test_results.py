@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from curation.files.journal import Journal
+from evaluation.analysis.comparison import compare, score_run
+from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import EditorFolder, answers_by_probe, cases_by_key, load_run
 from evaluation.runs.runner import Runner
 from schemas.answers import Answer
@@ -83,8 +87,51 @@ def test_of_a_sequence_the_answer_with_most_edits_counts(tmp_path: Path) -> None
     assert {r.after for r in push.folder.results().values()} == {4}, "whatever the order of the lines"
 
 
+def unfinish(folder: Path) -> None:
+    """Make a finished run look like one that was killed."""
+    about = json.loads((folder / "run.json").read_text()) | {"finished": None}
+    about["runs"] = [{k: v for k, v in entry.items() if k != "journals"} for entry in about["runs"]]
+    (folder / "run.json").write_text(json.dumps(about))
+
+
+def figures(folder: Path) -> Any:
+    """Means and intervals of a run."""
+    run, metrics = load_run(folder), load_metrics(["es", "ns", "s_es"])
+    return [(row.label, row.summaries) for row in compare(run, score_run(run, metrics, "mean"), metrics)[0].rows]
+
+
+def test_no_flipped_bit_changes_a_figure(tmp_path: Path) -> None:
+    go(tmp_path, limit=3)
+    place, want, draw = journal(tmp_path), figures(tmp_path), random.Random(3)
+    data, errors = place.read_bytes(), 0
+    for _ in range(200):
+        flipped = bytearray(data)
+        flipped[draw.randrange(len(data))] ^= 1 << draw.randrange(8)
+        place.write_bytes(flipped)
+        try:
+            assert figures(tmp_path) == want
+        except DataError as error:
+            assert str(place) in str(error) and "again" in str(error)
+            errors += 1
+    assert errors == 200
+    repeat, lm = go(tmp_path, limit=3)
+    assert (repeat["push"].computed, len(lm.calls)) == (1, 1) and figures(tmp_path) == want
+
+
+def test_lines_that_a_finished_run_lost_are_noticed(tmp_path: Path) -> None:
+    go(tmp_path, limit=3)
+    place = journal(tmp_path)
+    place.write_bytes(b"".join(place.read_bytes().splitlines(keepends=True)[:-1]))
+    with pytest.raises(DataError, match="2 valid lines, and the run ended with 3 .*; run the same command again"):
+        load_run(tmp_path)
+    place.unlink()
+    with pytest.raises(DataError, match="0 valid lines"):
+        load_run(tmp_path)
+
+
 def test_a_line_cut_by_a_kill_is_not_there(tmp_path: Path) -> None:
     go(tmp_path, limit=3)
+    unfinish(tmp_path)
     place = journal(tmp_path)
     place.write_bytes(place.read_bytes()[:-20])
     assert [len(e.results) for e in load_run(tmp_path).editors] == [3, 2]
@@ -95,9 +142,10 @@ def test_a_line_cut_by_a_kill_is_not_there(tmp_path: Path) -> None:
 def test_a_line_of_something_else_says_where(tmp_path: Path) -> None:
     go(tmp_path, limit=1)
     place = journal(tmp_path)
-    line = json.loads(place.read_text().splitlines()[0])
-    data = json.loads(json.dumps(line).replace('"seconds_edit": ', '"seconds_edit": "long", "was": '))
-    place.write_text(json.dumps(data) + "\n")
+    unfinish(tmp_path)
+    with Journal(place, write=True) as lines:
+        for key, value in list(lines.items()):
+            lines.append(key, {**value, "seconds_edit": "long"})
     with pytest.raises(DataError, match="case case/") as error:
         load_run(tmp_path)
     assert str(place) in str(error.value)
