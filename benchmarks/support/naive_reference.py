@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from transformers.pytorch_utils import Conv1D
 
-from evaluation.editors.locate_edit.search.value_search import SearchSettings
+from evaluation.editors.locate_edit.value_search import SearchSettings
 from evaluation.edits.weight_deltas import Delta, DenseDelta, LowRankDelta
 from evaluation.models.language_model import LM
 from schemas.answers import Answer, TargetScore

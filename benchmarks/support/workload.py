@@ -16,7 +16,7 @@ import torch
 
 from curation.files.artifact_cache import Cache
 from curation.shipped import mini_split
-from evaluation.editors.locate_edit.search.value_search import SearchSettings
+from evaluation.editors.locate_edit.value_search import SearchSettings
 from evaluation.edits.weight_deltas import Delta
 from evaluation.inference.batched_scoring import EditScorer
 from evaluation.inference.request import EditedProbes

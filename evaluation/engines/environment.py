@@ -14,7 +14,7 @@ from transformers import PreTrainedModel
 
 from schemas.core.clock import now
 
-_PACKAGES = ("scedit", "torch", "transformers", "tokenizers", "safetensors", "numpy", "numba", "pydantic", "duckdb")
+_PACKAGES = ("scedit", "torch", "transformers", "tokenizers", "safetensors", "numpy", "pydantic", "duckdb")
 
 
 def environment(device: str = "cpu", *, weights: Any = None) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from evaluation.edits.weight_deltas import Delta
 from evaluation.inference.batching import TokenBudget, default_budget, in_batches
 from evaluation.inference.hidden_states import HiddenStates
 from evaluation.inference.partial_forward import LayerInput, resume_at
-from evaluation.inference.passes import only_last
+from evaluation.inference.passes import last_mlp, only_at
 from evaluation.inference.request import EditedProbes
 from evaluation.inference.scoring import (
     TokenRead,
@@ -35,8 +35,7 @@ from evaluation.inference.scoring import (
 from evaluation.inference.token_tree import Tokens, TokenTree, build_trees, can_pack, to_tensors, token_cost
 from evaluation.models.device_memory import least_free_bytes
 from evaluation.models.hooks import capture, replace_output
-from evaluation.models.processor.real_tokens import real_tokens
-from evaluation.models.processor.tiled_weights import tiled_products
+from evaluation.models.packed_weights import packed_weights
 from evaluation.models.tokens.tokenization import EncodedPrompt
 from schemas.answers import Answer
 from schemas.probes import ScoreProbe
@@ -129,7 +128,7 @@ class EditScorer:
             for prompt, by_text in reads.items():
                 rows += self._rows(n, one.deltas, by_text, prompt)
         sums = TokenSums.of(counts)
-        with tiled_products(self.lm):
+        with packed_weights(self.lm):
             self._run(rows, edited, sums)
         out: list[list[Answer]] = []
         for n, one in enumerate(edited):
@@ -221,8 +220,7 @@ class EditScorer:
             hooks.enter_context(tell_prompts_if(lm.model, PromptRows.of(lengths, lm.device) if routed else None))
             read = sorted({(n, read.position) for n, row in enumerate(batch) for read in row.reads})
             if not routed:  # a gate reads whole prompts
-                hooks.enter_context(only_last(lm, *zip(*read, strict=True)))
-                hooks.enter_context(real_tokens(lm, [len(row.tree.ids) for row in batch]))
+                hooks.enter_context(only_at(last_mlp(lm), *zip(*read, strict=True)))
             out = run(input_ids=packed.ids, **packed.arguments)
         for layer, got in seen.items():
             self.kept.tuples[layer] = got.tuples

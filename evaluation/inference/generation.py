@@ -23,7 +23,7 @@ from evaluation.inference.prefix_cache import Prefix, can_share, read_prefix
 from evaluation.inference.stopping import StopCheck, TextEnding
 from evaluation.inference.token_tree import additive_mask, takes_masks
 from evaluation.models.device_memory import least_free_bytes
-from evaluation.models.processor.tiled_weights import tiled_products
+from evaluation.models.packed_weights import packed_weights
 from evaluation.models.transfers import send
 from schemas.core.errors import UserError
 from schemas.probes import ThoughtAsked
@@ -119,7 +119,7 @@ def generate(
     def run(batch: list[tuple[PromptToContinue, tuple[int, ...]]]) -> list[Continuation]:
         return _GenerationBatch(lm, per_row, batch, sampling).run()
 
-    with tiled_products(lm):
+    with packed_weights(lm):
         return in_batches(jobs, lambda job: len(job[1]) + sampling.longest, run, budget or writing_budget(lm))
 
 

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from evaluation.models.processor.head_reading import token_logprobs
-from evaluation.models.processor.read_places import last_block_at
 from evaluation.models.transfers import send
 
 if TYPE_CHECKING:
@@ -61,9 +59,13 @@ def logprobs_at(
 ) -> Logprobs:
     """As ``logits_at``: log-probabilities of tokens after the given places, for which the head runs when asked."""
     picked = _read_at(lm, ids, mask, rows, places, after=None, depths=depths)
-    if lm.layout.plain_head:
-        return partial(token_logprobs, lm.module(lm.layout.head), picked)
-    return partial(token_logprobs, nn.Identity(), picked)
+    logits = lm.module(lm.layout.head)(picked) if lm.layout.plain_head else picked
+    return partial(_token_logprobs, logits)
+
+
+def _token_logprobs(logits: Tensor, at: Tensor, tokens: Tensor) -> Tensor:
+    """Log-probabilities of tokens, float32 [tokens], each after one of the positions, given by its number."""
+    return logits.to(at.device).float().log_softmax(-1)[at, tokens]
 
 
 def _read_at(
@@ -101,13 +103,6 @@ def last_mlp(lm: LM) -> list[nn.Module]:
     layout = lm.layout
     names = () if layout.flat or not layout.mlp_out else (*layout.mlp_in, layout.mlp_out)
     return [lm.block(layout.depth - 1).get_submodule(name) for name in names]
-
-
-@contextmanager
-def only_last(lm: LM, rows: Sequence[int], places: Sequence[int]) -> Iterator[None]:
-    """Passes without a slope inside the block need these places of the last block alone; others may be zeros there."""
-    with last_block_at(lm, rows, places) as trimmed, only_at([] if trimmed else last_mlp(lm), rows, places):
-        yield
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from torch import Tensor
 from curation.files.artifact_cache import Cache
 from evaluation.editors import EDITORS
 from evaluation.editors.base import Editor
-from evaluation.editors.locate_edit.parts.keys import subject_place
+from evaluation.editors.locate_edit.parts.keys import subject_position
 from evaluation.editors.presets import make_editor
 from evaluation.edits.weight_deltas import Delta, LowRankDelta
 from evaluation.inference.scoring import score
@@ -37,7 +37,7 @@ def editor(method: str, lm: LM, folder: Path) -> Editor:
 def nll(lm: LM, *, planted: Delta | None = None) -> float:
     """NLL per token of the first fact's new object, by one plain pass; a delta may be planted at the subject only."""
     enc = lm.encode(FACTS[0].fact_prompt, PROBES[0].targets[0])
-    last = subject_place(lm, FACTS[0]).last
+    last = subject_position(lm, FACTS[0]).last
 
     def plant(keys: Tensor, out: Tensor) -> Tensor:
         out = out.clone()

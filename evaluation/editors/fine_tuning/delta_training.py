@@ -21,8 +21,6 @@ from evaluation.inference.partial_forward import LayerInput, resume_at, run_unti
 from evaluation.inference.passes import Logprobs, last_mlp, logprobs_at, only_at
 from evaluation.models.hooks import capture, replace_output
 from evaluation.models.language_model import LM
-from evaluation.models.processor.head_reading import token_logprobs
-from evaluation.models.processor.upper_pass import UpperPass
 from schemas.facts import Fact
 
 BETAS, EPS = (0.9, 0.999), 1e-8
@@ -126,7 +124,6 @@ class DeltaTraining:
         self._added: tuple[TrainingBatch, Tensor] | None = None  # what changes add, and in which batch
         self._room: Tensor | None = None
         self._updates = torch.zeros((), device=lm.device)
-        self._upper: tuple[TrainingBatch, UpperPass] | None = None  # how the model runs the batch above the layer
 
     def changes(self, n: int) -> list[Tensor]:
         """A group's changes by layer."""
@@ -154,13 +151,6 @@ class DeltaTraining:
     def _logprobs(self, hidden: Tensor) -> Logprobs:
         """The same where the batch starts above the trained layer, with states that the changes moved."""
         lm, batch = self.lm, self.batch
-        if self._upper is None or self._upper[0] is not batch:
-            self._upper = (batch, UpperPass(lm, batch.layer_input.layer))
-            with self._upper[1].record(), resume_at(lm, batch.layer_input, hidden):
-                return batch.logprobs(lm)
-        states = self._upper[1].states(hidden, *batch.reads)
-        if states is not None:
-            return partial(token_logprobs, lm.module(lm.layout.head), states)
         with resume_at(lm, batch.layer_input, hidden):
             return batch.logprobs(lm)
 

@@ -18,7 +18,7 @@ from evaluation.edits.edit import Edit, WeightEdit
 from evaluation.edits.weight_deltas import DenseDelta
 from evaluation.inference.batching import TokenBudget, in_batches
 from evaluation.models.device_memory import least_free_bytes
-from evaluation.models.processor.tiled_weights import tiled_products
+from evaluation.models.packed_weights import packed_weights
 from schemas.core.config import Options
 from schemas.facts import Fact
 
@@ -109,7 +109,7 @@ class FineTuning(Editor):
 
     def _train(self, groups: list[list[Fact]]) -> list[Edit]:
         """One edit a group; groups are of one size."""
-        with tiled_products(self.lm):
+        with packed_weights(self.lm):
             return self._train_side_by_side(groups)
 
     def _train_side_by_side(self, groups: list[list[Fact]]) -> list[Edit]:

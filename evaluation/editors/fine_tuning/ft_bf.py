@@ -12,7 +12,7 @@ from evaluation.editors.fine_tuning.delta_training import DeltaTraining, Trainin
 from evaluation.editors.fine_tuning.ft import TrainedLayers
 from evaluation.editors.fine_tuning.ft_m import MaskedFineTuning
 from evaluation.edits.edit import Edit
-from evaluation.models.processor.tiled_weights import tiled_products
+from evaluation.models.packed_weights import packed_weights
 from schemas.core.errors import ModelError
 from schemas.facts import Fact
 
@@ -53,7 +53,7 @@ class BreadthFirstFineTuning(MaskedFineTuning):
 
     def _train(self, groups: list[list[Fact]]) -> list[Edit]:
         """One edit a group."""
-        with tiled_products(self.lm):
+        with packed_weights(self.lm):
             return [self._train_one(group) for group in groups]
 
     def _train_one(self, facts: Sequence[Fact]) -> Edit:

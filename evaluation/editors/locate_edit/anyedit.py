@@ -16,9 +16,9 @@ from evaluation.editors.locate_edit.parts import covariance_source
 from evaluation.editors.locate_edit.parts.grouped_reads import read_at
 from evaluation.editors.locate_edit.parts.params import CovarianceParams
 from evaluation.editors.locate_edit.residual_editor import EditedLayers
-from evaluation.editors.locate_edit.search.target_windows import TargetWindow, kept_places, search_windows, windows_of
-from evaluation.editors.locate_edit.search.value_search import SearchedValue, SearchSettings
 from evaluation.editors.locate_edit.stabilised import StabiliserParams
+from evaluation.editors.locate_edit.target_windows import TargetWindow, kept_places, search_windows, windows_of
+from evaluation.editors.locate_edit.value_search import SearchedValue, SearchSettings
 from evaluation.edits.edit import Edit
 from evaluation.edits.weight_deltas import WeightDelta
 from evaluation.models.tokens.tokenization import TokenPosition

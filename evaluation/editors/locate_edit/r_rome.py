@@ -29,6 +29,8 @@ class RRome(Rome):
 
     def _written_at(self, facts: Sequence[Fact], contexts: Sequence[str]) -> keys.KeyValues:
         lm, layer = self.lm, self.params.layer
-        key_values = keys.read(lm, layer, [keys.subject_place(lm, fact, text) for fact in facts for text in contexts])
+        key_values = keys.read(
+            lm, layer, [keys.subject_position(lm, fact, text) for fact in facts for text in contexts]
+        )
         shape = (len(facts), len(contexts), -1)
         return keys.KeyValues(key_values.keys.reshape(shape).mean(1), key_values.values.reshape(shape).mean(1))

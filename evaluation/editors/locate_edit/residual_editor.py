@@ -21,6 +21,7 @@ from torch import Tensor
 
 from evaluation.covariance.covariance import KeyCovariance
 from evaluation.editors.base import DIVERGENCE_RATIO, by_size, check_requests
+from evaluation.editors.locate_edit import value_search
 from evaluation.editors.locate_edit.parts import (
     closed_form,
     context_templates,
@@ -29,11 +30,10 @@ from evaluation.editors.locate_edit.parts import (
 )
 from evaluation.editors.locate_edit.parts.grouped_reads import LowerBlocks, read_at
 from evaluation.editors.locate_edit.parts.params import CovarianceParams, ValueSearchParams
-from evaluation.editors.locate_edit.search import value_search
 from evaluation.editors.locate_edit.stabilised import StabilisedEdit, StabilisedEditor, StabiliserParams
 from evaluation.edits.edit import Edit
 from evaluation.edits.weight_deltas import LowRankDelta, WeightDelta
-from evaluation.models.processor.tiled_weights import tiled_products
+from evaluation.models.packed_weights import packed_weights
 from schemas.cases import Case
 from schemas.core.config import Options
 from schemas.core.errors import ModelError
@@ -194,11 +194,13 @@ class ResidualEditor(StabilisedEditor):
     def _search(self, facts: Sequence[Fact]) -> list[value_search.SearchedValue]:
         p, (contexts, _) = self.params, self._material()
         settings = value_search.SearchSettings.of(p)
-        return value_search.search_values(self.lm, p.layers[-1], facts, contexts, settings=settings, place="block")
+        return value_search.search_values(self.lm, p.layers[-1], facts, contexts, settings=settings, site="block")
 
     def _mlp_part(self, facts: Sequence[Fact]) -> Tensor:
         """What the last edited layer's MLP adds at every bare prompt's subject, [facts, width]."""
-        return keys.read(self.lm, self.params.layers[-1], [keys.subject_place(self.lm, fact) for fact in facts]).values
+        return keys.read(
+            self.lm, self.params.layers[-1], [keys.subject_position(self.lm, fact) for fact in facts]
+        ).values
 
     def searched_values(self, facts: Sequence[Fact]) -> Tensor:
         """The MLP's part with the searched change, [facts, width]."""
@@ -217,7 +219,7 @@ class ResidualEditor(StabilisedEditor):
     def _write(self, groups: list[list[Fact]], after: Sequence[Edit] = ()) -> list[Edit]:
         """An edit for every group of facts; groups are of one size and do not influence each other."""
         # a single edit is put on the weights, whose tiles would be made anew for every reading
-        with tiled_products(self.lm) if len(groups) > 1 else nullcontext(), self._lower_blocks_kept():
+        with packed_weights(self.lm) if len(groups) > 1 else nullcontext(), self._lower_blocks_kept():
             return self._write_layers(groups, after)
 
     @contextmanager
@@ -280,7 +282,7 @@ class ResidualEditor(StabilisedEditor):
     ) -> Tensor:
         """Keys [facts, inner]: half the bare prompt's, half the mean over the other templates, as published."""
         lm = self.lm
-        prompts = [keys.subject_place(lm, fact, text) for fact in facts for text in contexts]
+        prompts = [keys.subject_position(lm, fact, text) for fact in facts for text in contexts]
         groups = [n * len(edits) // len(facts) for n in range(len(facts)) for _ in contexts]
         read_keys = read_at(lm, lm.projection(layer), "input", prompts, groups, edits, below=self._below)
         read_keys = read_keys.reshape(len(facts), len(contexts), -1)
@@ -290,7 +292,7 @@ class ResidualEditor(StabilisedEditor):
     def _states(self, facts: Sequence[Fact], edits: Sequence[Sequence[WeightDelta]]) -> Tensor:
         """The last edited layer's output at every bare prompt's subject, as it now is, [facts, width]."""
         lm = self.lm
-        prompts = [keys.subject_place(lm, fact) for fact in facts]
+        prompts = [keys.subject_position(lm, fact) for fact in facts]
         groups = [n * len(edits) // len(facts) for n in range(len(facts))]
         return read_at(lm, lm.block(self.params.layers[-1]), "output", prompts, groups, edits, below=self._below)
 

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from evaluation.covariance.covariance import KeyCovariance
 from evaluation.editors.base import DIVERGENCE_RATIO, check_requests
+from evaluation.editors.locate_edit import value_search
 from evaluation.editors.locate_edit.parts import (
     closed_form,
     context_templates,
@@ -18,11 +19,10 @@ from evaluation.editors.locate_edit.parts import (
     keys,
 )
 from evaluation.editors.locate_edit.parts.params import CovarianceParams, ValueSearchParams
-from evaluation.editors.locate_edit.search import value_search
 from evaluation.editors.locate_edit.stabilised import StabilisedEdit, StabilisedEditor, StabiliserParams
 from evaluation.edits.edit import Edit, WeightEdit
 from evaluation.edits.weight_deltas import LowRankDelta, WeightDelta, applied
-from evaluation.models.processor.tiled_weights import tiled_products
+from evaluation.models.packed_weights import packed_weights
 from schemas.cases import Case
 from schemas.core.config import Options
 from schemas.facts import Fact
@@ -133,7 +133,7 @@ class Rome(StabilisedEditor):
         """For every fact the change that makes it true in the model as it stands, and what is to be noted of it."""
         p, lm = self.params, self.lm
         contexts, moments = self._material()
-        with tiled_products(lm):
+        with packed_weights(lm):
             averages = keys.mean_keys(lm, p.layer, facts, contexts)
             bare = self._written_at(facts, contexts)
         size = float(lm.projection(p.layer).weight.float().norm())  # type: ignore[operator]
@@ -166,7 +166,7 @@ class Rome(StabilisedEditor):
 
     def _written_at(self, facts: Sequence[Fact], contexts: Sequence[str]) -> keys.KeyValues:
         """Where v* is written exactly: key and value of every fact's bare prompt, as published."""
-        return keys.read(self.lm, self.params.layer, [keys.subject_place(self.lm, fact) for fact in facts])
+        return keys.read(self.lm, self.params.layer, [keys.subject_position(self.lm, fact) for fact in facts])
 
 
 def _worst_note(notes: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -13,8 +13,8 @@ import torch
 
 from evaluation.editors.baselines import boost
 from evaluation.editors.fine_tuning import adapter_training, delta_training
+from evaluation.editors.locate_edit import value_search
 from evaluation.editors.locate_edit.parts import keys
-from evaluation.editors.locate_edit.search import value_search
 from evaluation.edits import per_row
 from evaluation.engines.base import Job
 from evaluation.engines.fast import FastEngine

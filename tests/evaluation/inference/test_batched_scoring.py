@@ -15,7 +15,6 @@ from evaluation.inference.batching import TokenBudget
 from evaluation.inference.request import EditedProbes
 from evaluation.inference.scoring import score
 from evaluation.models.language_model import LM
-from evaluation.models.processor import seven_products
 from schemas.answers import Answer
 from schemas.probes import ScoreProbe
 from tests.support.evaluation.batched_probes import TEXTS, changes, probes, same, slowly
@@ -107,13 +106,9 @@ def test_nothing_is_lost_in_half_precision(kind: str) -> None:
 
 
 @pytest.mark.usefixtures("one_thread")
-@pytest.mark.parametrize("by_seven_from", [seven_products.ROWS, 8])
 @pytest.mark.parametrize("kind", CONFIGS)
-def test_what_is_kept_of_the_unedited_model_changes_no_bit(
-    kind: str, by_seven_from: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_kept_of_the_unedited_model_changes_no_bit(kind: str) -> None:
     """Answers do not depend on whether the unedited model was scored by this process, nor on where edits begin."""
-    monkeypatch.setattr(seven_products, "ROWS", by_seven_from)
     lm = make(kind)
     keeping, forgetting = EditScorer(lm, layers=[1, 2]), EditScorer(lm, layers=[])
     plain = [EditedProbes((), None, probes())]

@@ -23,7 +23,7 @@ class KeyValues(NamedTuple):
     values: Tensor
 
 
-def subject_place(lm: LM, fact: Fact, template: str = "{}") -> TokenPosition:
+def subject_position(lm: LM, fact: Fact, template: str = "{}") -> TokenPosition:
     """The fact prompt inside a context template as tokens, with the subject's last token."""
     before, _, _ = fact.prompt.partition("{}")
     prefix = fill(template, "")
@@ -54,5 +54,5 @@ def read(lm: LM, layer: int, prompts: Sequence[TokenPosition], *, budget: TokenB
 
 def mean_keys(lm: LM, layer: int, facts: Sequence[Fact], templates: Sequence[str]) -> Tensor:
     """k* of every fact: the key averaged over context templates, [facts, inner] (ROME Eq. 3)."""
-    prompts = [subject_place(lm, fact, t) for fact in facts for t in templates]
+    prompts = [subject_position(lm, fact, t) for fact in facts for t in templates]
     return read(lm, layer, prompts).keys.reshape(len(facts), len(templates), -1).mean(1)

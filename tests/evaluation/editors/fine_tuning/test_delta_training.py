@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, nullcontext
-from typing import Any
 
 import pytest
 import torch
@@ -14,9 +13,7 @@ from evaluation.editors.fine_tuning.delta_training import DeltaTraining, Trainin
 from evaluation.inference.passes import logits_at
 from evaluation.models.hooks import replace_output
 from evaluation.models.language_model import LM
-from evaluation.models.processor import head_reading
-from evaluation.models.processor.compilation import has_compiler
-from evaluation.models.processor.tiled_weights import can_tile, tiled_products
+from evaluation.models.packed_weights import packed_weights
 from schemas.facts import Fact, Object
 from tests.support.editors.edit_requests import NORWAY, PERU
 from tests.support.tiny import make
@@ -64,17 +61,14 @@ def test_changes_are_those_of_adam_alone_though_one_leaves(
     layers: tuple[int, ...], bound: float | None, tiled: bool
 ) -> None:
     lm = make("llama")
-    upper: list[bool] = []
-    with tiled_products(lm) if tiled else nullcontext():
+    with packed_weights(lm) if tiled else nullcontext():
         training = DeltaTraining(lm, TrainingBatch.read(lm, [[f] for f in FACTS], layers), layers, lr=5e-3)
         assert (training.batch.keys is not None) == (len(layers) == 1 and layers != (2,))
         for step in range(4):
             training.evaluate()
-            upper.append(training._upper is not None and training._upper[1].is_known)
             if step == 2:
                 training.drop({1})
             training.update(bound)
-    assert upper == [tiled and can_tile(lm) and len(layers) == 1 and layers != (2,)] * 4
     assert training.groups == [0, 2] and len(training.losses) == 2
     for n, fact in enumerate([PERU, NORWAY]):
         want = twin(lm, layers, [[fact]] * 4, lr=5e-3, bound=bound)
@@ -107,31 +101,4 @@ def test_another_batch_for_the_same_change_is_read_with_what_was_learnt() -> Non
         training.evaluate()
         training.update(None)
     (want,) = twin(lm, (1,), [[PERU, LONG], [NORWAY], [PERU, LONG]], lr=5e-3, bound=None)
-    assert torch.allclose(training.changes(0)[0], want, atol=2e-4)
-
-
-def test_one_edit_alone_reads_the_head_once_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    lm, read = make("llama"), list[int]()
-    if not (can_tile(lm) and has_compiler()):
-        pytest.skip("no products by tiles here, or no numba")
-    own = head_reading.read_head
-
-    def note(states: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
-        read.append(len(states))
-        return own(states, weight)
-
-    monkeypatch.setattr(head_reading, "read_head", note)
-    head: Any = lm.module(lm.layout.head)
-
-    def multiply(states: Tensor) -> Tensor:
-        raise AssertionError("the head's own product")
-
-    with tiled_products(lm):
-        head.forward.product = head.forward.slope = multiply
-        training = DeltaTraining(lm, TrainingBatch.read(lm, [[PERU]], (1,)), (1,), lr=5e-3)
-        for _ in range(3):
-            training.evaluate()
-            training.update(None)
-    assert read == [1, 1, 1]
-    (want,) = twin(lm, (1,), [[PERU]] * 3, lr=5e-3, bound=None)
     assert torch.allclose(training.changes(0)[0], want, atol=2e-4)

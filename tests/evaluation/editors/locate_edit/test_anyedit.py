@@ -12,8 +12,8 @@ from torch import Tensor
 from benchmarks.support.naive_reference import hooked, in_force
 from curation.files.artifact_cache import Cache
 from evaluation.covariance.covariance import Corpus, key_covariances
-from evaluation.editors.locate_edit.search.target_windows import search_windows, windows_of
-from evaluation.editors.locate_edit.search.value_search import SearchSettings
+from evaluation.editors.locate_edit.target_windows import search_windows, windows_of
+from evaluation.editors.locate_edit.value_search import SearchSettings
 from evaluation.editors.presets import make_editor, preset
 from evaluation.edits.delta_stack import DeltaStack
 from evaluation.edits.weight_deltas import DenseDelta

@@ -13,8 +13,8 @@ from torch import Tensor
 from benchmarks.support.naive_reference import representations
 from curation.files.artifact_cache import Cache
 from evaluation.covariance.covariance import Corpus, key_covariances
+from evaluation.editors.locate_edit import value_search
 from evaluation.editors.locate_edit.parts import context_templates
-from evaluation.editors.locate_edit.search import value_search
 from evaluation.models.language_model import LM
 from schemas.facts import Entity, Fact, Object
 from tests.support.editors import memit
@@ -52,7 +52,9 @@ def plain(method: str, lm: LM, requests: Sequence[Fact], layers: Sequence[int], 
     settings = value_search.SearchSettings(
         steps=8, lr=0.5, kl_weight=0.0625, weight_decay=1e-3, clamp=4.0, stop_below=0.05
     )
-    searches = [value_search.search(lm, layers[-1], r, CONTEXTS, settings=settings, place="block") for r in requests]
+    searches = [
+        value_search.search_values(lm, layers[-1], [r], CONTEXTS, settings=settings, site="block")[0] for r in requests
+    ]
     z = torch.stack([value.target for value in searches], 1).double()
     moments = key_covariances(lm, layers, Corpus([Path(corpus)]), cache=cache)
     copies = {n: lm.projection(n).weight.detach().clone() for n in layers}

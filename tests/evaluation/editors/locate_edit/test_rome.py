@@ -12,11 +12,11 @@ import torch.nn.functional as F
 
 from curation.files.artifact_cache import Cache
 from evaluation.covariance.covariance import KeyCovariance
+from evaluation.editors.locate_edit import value_search
 from evaluation.editors.locate_edit.parts import (
     closed_form,
     keys,
 )
-from evaluation.editors.locate_edit.search import value_search
 from evaluation.editors.presets import make_editor
 from evaluation.edits.weight_deltas import LowRankDelta
 from evaluation.models.language_model import LM
@@ -115,9 +115,9 @@ SEARCHES = {
 def test_value_search_equals_the_plain_one(name: str, request_: Fact, tiny: LM) -> None:
     search = SEARCHES[name]
     if name == "stopped early":
-        loss = value_search.search(tiny, 1, request_, CONTEXTS, settings=replace(search, steps=1)).loss
+        loss = value_search.search_values(tiny, 1, [request_], CONTEXTS, settings=replace(search, steps=1))[0].loss
         search = replace(search, stop_below=0.99 * loss)
-    target_value = value_search.search(tiny, 1, request_, CONTEXTS, settings=search)
+    target_value = value_search.search_values(tiny, 1, [request_], CONTEXTS, settings=search)[0]
     target, start = plain_value(tiny, request_, layer=1, settings=search)
     assert torch.allclose(target_value.initial, start, atol=1e-5)
     assert (target_value.target - target).norm() < 1e-3 * start.norm()
@@ -157,8 +157,8 @@ def test_rome_writes_the_value_at_the_key(tiny: LM, cache: Cache, corpus: str) -
     settings = value_search.SearchSettings(
         steps=40, lr=0.5, kl_weight=0.0625, weight_decay=1e-3, clamp=4.0, stop_below=0.05
     )
-    target = value_search.search(tiny, 1, NORWAY, CONTEXTS, settings=settings).target
-    bare, before = keys.subject_place(tiny, NORWAY), nll(tiny, NORWAY)
+    target = value_search.search_values(tiny, 1, [NORWAY], CONTEXTS, settings=settings)[0].target
+    bare, before = keys.subject_position(tiny, NORWAY), nll(tiny, NORWAY)
     with edit.on(tiny):
         value = keys.read(tiny, 1, [bare]).values[0]
         assert torch.allclose(value, target, atol=1e-3 * float(target.norm()))

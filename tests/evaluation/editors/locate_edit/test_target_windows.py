@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import torch
 
-from evaluation.editors.locate_edit.search.target_windows import TargetWindow, search_windows, windows_of
-from evaluation.editors.locate_edit.search.value_search import SearchSettings
+from evaluation.editors.locate_edit.target_windows import TargetWindow, search_windows, windows_of
+from evaluation.editors.locate_edit.value_search import SearchSettings
 from evaluation.models.language_model import LM
 from schemas.core.errors import UserError
 from schemas.facts import Object

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from evaluation.editors.locate_edit.search.value_search import SearchedValue, SearchSettings
+from evaluation.editors.locate_edit.value_search import SearchedValue, SearchSettings
 from evaluation.inference.partial_forward import resume_at, run_until
 from evaluation.inference.passes import logits_at
 from evaluation.models.hooks import capture, replace_output, stopping_after

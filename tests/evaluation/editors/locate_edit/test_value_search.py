@@ -1,30 +1,25 @@
-"""The vectorised search and training against one edit at a time with full passes (``naive_reference``)."""
+"""The batched search against one edit at a time with full passes (``naive_reference``)."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from benchmarks.support import naive_reference as plain
+from benchmarks.support import naive_reference as reference_loop
 from curation.files.artifact_cache import Cache
 from evaluation.covariance.covariance import Corpus, key_covariances
-from evaluation.editors.locate_edit.search import value_search
-from evaluation.editors.locate_edit.search.rows import groups, rows_of
-from evaluation.editors.locate_edit.search.value_search import SearchSettings, search_values
+from evaluation.editors.locate_edit.value_search import SearchSettings, search_values
 from evaluation.editors.presets import make_editor
 from evaluation.edits.weight_deltas import Delta, applied
 from evaluation.inference.batching import TokenBudget
 from evaluation.inference.passes import logits_at
 from evaluation.models.language_model import LM
-from evaluation.models.processor.joint_pass import joint_states
-from evaluation.models.processor.tiled_weights import has_tiles
 from schemas.facts import Entity, Fact, Object
 from tests.support.facts import peru_fact
 from tests.support.tiny import CONFIGS, make, replace_everywhere, shuffled
@@ -58,19 +53,19 @@ def decided(lm: LM, request: Fact, deltas: list[Delta]) -> tuple[float, bool]:
     return results[0], results[0] < results[1]
 
 
-PLACES = [*[(kind, "mlp") for kind in CONFIGS], ("llama", "block"), ("gpt2", "block"), ("gemma2", "block")]
+SITES = [*[(kind, "mlp") for kind in CONFIGS], ("llama", "block"), ("gpt2", "block"), ("gemma2", "block")]
 
 
-@pytest.mark.parametrize(("kind", "place"), PLACES)
-def test_values_found_together_are_those_found_alone_with_full_passes(kind: str, place: Any) -> None:
+@pytest.mark.parametrize(("kind", "site"), SITES)
+def test_values_found_together_are_those_found_alone_with_full_passes(kind: str, site: Any) -> None:
     lm, some = make(kind), requests()
-    module = lm.projection(1) if place == "mlp" else lm.block(1)
-    ends = sorted(value.loss for value in search_values(lm, 1, some, CONTEXTS, settings=HOW, place=place))
+    module = lm.projection(1) if site == "mlp" else lm.block(1)
+    ends = sorted(value.loss for value in search_values(lm, 1, some, CONTEXTS, settings=HOW, site=site))
     variant = replace(HOW, stop_below=(ends[2] + ends[3]) / 2)  # half of them get there
-    values = search_values(lm, 1, some, CONTEXTS, settings=variant, place=place, budget=TokenBudget(160))
+    values = search_values(lm, 1, some, CONTEXTS, settings=variant, site=site, budget=TokenBudget(160))
     assert len({value.updates for value in values}) > 1, "some end before others"
     for request, actual in zip(some, values, strict=True):
-        want = plain.value(lm, 1, request, CONTEXTS, variant, module=module)
+        want = reference_loop.value(lm, 1, request, CONTEXTS, variant, module=module)
         assert actual.updates == want.steps
         assert actual.nll == pytest.approx(want.nll, abs=2e-3)
         assert float((actual.target - want.target).norm() / want.target.norm()) < 5e-3
@@ -82,7 +77,7 @@ def test_the_order_and_the_company_do_not_matter(kind: str) -> None:
     values = search_values(lm, 1, some, CONTEXTS, settings=HOW)
     backwards = search_values(lm, 1, some[::-1], CONTEXTS, settings=HOW, budget=TokenBudget(80))[::-1]
     for request, a, b in zip(some, values, backwards, strict=True):
-        single_search = value_search.search(lm, 1, request, CONTEXTS, settings=HOW)
+        single_search = search_values(lm, 1, [request], CONTEXTS, settings=HOW)[0]
         for other in (b, single_search):
             assert (a.updates, a.loss) == (other.updates, pytest.approx(other.loss, abs=1e-3))
             assert torch.allclose(a.target, other.target, atol=2e-3)
@@ -96,21 +91,13 @@ def test_memory_running_out_in_the_middle_changes_nothing(
     want = search_values(lm, 1, some, CONTEXTS, settings=HOW)
     sizes, budget = [], TokenBudget(256)
 
-    def tight(rows: int) -> None:
-        sizes.append(rows)
-        if len(sizes) > 8 and rows > 7:  # at first there is room; another program then takes it
-            raise torch.cuda.OutOfMemoryError("CUDA out of memory")
-
     def tight_logits(lm: Any, ids: Any, *args: Any, **more: Any) -> Any:
-        tight(len(ids))
+        sizes.append(len(ids))
+        if len(sizes) > 8 and len(ids) > 7:  # at first there is enough memory; another program then takes it
+            raise torch.cuda.OutOfMemoryError("CUDA out of memory")
         return logits_at(lm, ids, *args, **more)
 
-    def tight_states(groups: Any) -> Any:
-        tight(sum(len(group.hidden) for group in groups))
-        return joint_states(groups)
-
     replace_everywhere(monkeypatch, logits_at, tight_logits)
-    replace_everywhere(monkeypatch, joint_states, tight_states)
     with caplog.at_level(logging.WARNING):
         values = search_values(lm, 1, some, CONTEXTS, settings=HOW, budget=budget)
     assert max(sizes[:8]) > 7 and max(sizes[-5:]) <= 7 and budget.tokens < 256
@@ -119,45 +106,10 @@ def test_memory_running_out_in_the_middle_changes_nothing(
         assert a.updates == b.updates and torch.allclose(a.target, b.target, atol=2e-3)
 
 
-def groups_of(lm: LM, some: list[Fact], tokens: int) -> Iterator[Any]:
-    """Requests that are searched for together."""
-    return groups([rows_of(lm, n, fact, CONTEXTS) for n, fact in enumerate(some)], TokenBudget(tokens))
-
-
-@pytest.mark.skipif(not has_tiles(), reason="no products by tiles on this machine")
-@pytest.mark.parametrize("place", ["mlp", "block"])
-@pytest.mark.parametrize("tokens", [4096, 60])
-def test_lengths_in_one_pass_find_what_each_finds_in_its_own(
-    tokens: int, place: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lm, some = make("llama"), requests()
-    ends = sorted(value.loss for value in search_values(lm, 1, some, CONTEXTS, settings=HOW, place=place))
-    variant = replace(HOW, stop_below=(ends[2] + ends[3]) / 2)  # half of them get there and leave
-    joined: list[int] = []
-    forbidden: list[bool] = []
-
-    def counted(groups: Any) -> Any:
-        joined.append(len(groups))
-        return None if forbidden else joint_states(groups)
-
-    replace_everywhere(monkeypatch, joint_states, counted)
-    search = partial(search_values, lm, 1, some, CONTEXTS, settings=variant, place=place)
-    values = search(budget=TokenBudget(tokens))
-    assert max(joined) > 2 and len(joined) >= HOW.steps - 1
-    forbidden.append(True)
-    joined.clear()
-    alone = search(budget=TokenBudget(tokens))
-    assert len(joined) == len(list(groups_of(lm, some, tokens))), "each group of requests asks once"
-    for a, b in zip(values, alone, strict=True):
-        assert a.updates == b.updates and a.loss == pytest.approx(b.loss, abs=1e-3)
-        assert torch.allclose(a.target, b.target, atol=2e-3)
-    assert len({value.updates for value in values}) > 1
-
-
-def plainly(name: str, lm: LM, editor: Any, request: Fact, folder: Path, more: Sequence[Fact] = ()) -> list[Delta]:
+def by_reference(name: str, lm: LM, editor: Any, request: Fact, folder: Path, more: Sequence[Fact] = ()) -> list[Delta]:
     p = editor.params
     if name == "ft":
-        return [plain.ft(lm, p.layer, request, steps=p.steps, lr=p.lr, stop_below=p.stop_below)[0]]
+        return [reference_loop.ft(lm, p.layer, request, steps=p.steps, lr=p.lr, stop_below=p.stop_below)[0]]
     settings = SearchSettings.of(p)
     layers = [p.layer] if name == "rome" else list(p.layers)
     second = {
@@ -165,9 +117,11 @@ def plainly(name: str, lm: LM, editor: Any, request: Fact, folder: Path, more: S
     }
     if name == "rome":
         return [
-            plain.rome(lm, p.layer, request, CONTEXTS, torch.linalg.inv(second[p.layer].double()).float(), settings)[0]
+            reference_loop.rome(
+                lm, p.layer, request, CONTEXTS, torch.linalg.inv(second[p.layer].double()).float(), settings
+            )[0]
         ]
-    return list(plain.memit(lm, layers, more or [request], CONTEXTS, second, p.lam, settings)[0])
+    return list(reference_loop.memit(lm, layers, more or [request], CONTEXTS, second, p.lam, settings)[0])
 
 
 GIVEN: dict[str, dict[str, Any]] = {
@@ -179,7 +133,7 @@ GIVEN: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("kind", ["llama", "gpt2"])
 @pytest.mark.parametrize("name", GIVEN)
-def test_edits_made_together_decide_as_those_made_alone_the_plain_way(name: str, kind: str, tmp_path: Path) -> None:
+def test_edits_made_together_decide_as_the_reference_loop(name: str, kind: str, tmp_path: Path) -> None:
     """NLL after the edit within 0.02; decisions that differ would be listed."""
     (tmp_path / "corpus.txt").write_text("\n\n".join(shuffled(8)), encoding="utf-8")
     lm, some = make(kind), requests()
@@ -188,7 +142,7 @@ def test_edits_made_together_decide_as_those_made_alone_the_plain_way(name: str,
     digest, differing, gaps, moves = lm.weights_digest(), [], [], []
     for request, edit in zip(some, editor.edit_each(some), strict=True):
         our_values = decided(lm, request, list(edit.deltas or ()))
-        reference = decided(lm, request, plainly(name, lm, editor, request, tmp_path))
+        reference = decided(lm, request, by_reference(name, lm, editor, request, tmp_path))
         gaps.append(abs(our_values[0] - reference[0]))
         moves.append(decided(lm, request, [])[0] - our_values[0])
         differing += [request.key] if our_values[1] != reference[1] else []
@@ -205,8 +159,8 @@ def test_facts_of_one_memit_edit_are_searched_together_as_they_are_one_by_one(ki
         "memit", lm, Cache(tmp_path / "cache"), {**GIVEN["memit"], "corpus": str(tmp_path / "corpus.txt")}
     )
     ours = list(editor.edit(some).deltas or ())
-    theirs = plainly("memit", lm, editor, some[0], tmp_path, some)
-    alone = plainly("memit", lm, editor, some[0], tmp_path)
+    theirs = by_reference("memit", lm, editor, some[0], tmp_path, some)
+    alone = by_reference("memit", lm, editor, some[0], tmp_path)
     for a, b, c in zip(ours, theirs, alone, strict=True):
         assert (a.matrix() - b.matrix()).norm() < 2e-2 * b.matrix().norm()
         assert (a.matrix() - c.matrix()).norm() > 0.2 * b.matrix().norm(), "the other facts change the edit"

@@ -1,1 +1,0 @@
-"""Faster passes on a processor: weights in its own order, and small steps as one function each."""
