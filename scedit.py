@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 
 import click
 
 from curation.cli.command_table import Command, Group, LazyGroup
-from schemas.core.errors import UserError
+from schemas.core.errors import UserError, one_line
 from schemas.text.escaping import EscapingStream
 
 COMMANDS: dict[str, Command | Group] = {
@@ -200,8 +201,6 @@ MOVED = {
 @click.option("-v", "--verbose", count=True, help="Say more on standard error (-vv: everything).")
 def cli(verbose: int) -> None:
     """Build, curate, rate and evaluate script-based knowledge-editing benchmarks."""
-    import logging
-
     level = {0: logging.WARNING, 1: logging.INFO}.get(verbose, logging.DEBUG)
     logging.basicConfig(level=level, format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr)
 
@@ -225,8 +224,14 @@ def main() -> None:
     except ModuleNotFoundError as error:
         extra = {"torch": "eval", "transformers": "eval", "jinja2": "eval", "xllamacpp": "local"}.get(error.name or "")
         if not extra:
-            raise
+            click.echo(f"Error: {one_line(error)}", err=True)
+            sys.exit(1)
         click.echo(f"Error: the package '{error.name}' is not installed; run: pip install 'scedit[{extra}]'", err=True)
+        sys.exit(1)
+    except Exception as error:
+        if logging.getLogger().isEnabledFor(logging.INFO):
+            raise
+        click.echo(f"Error: {one_line(error)}; mend that file, or add -v after 'scedit' for the traceback", err=True)
         sys.exit(1)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
@@ -16,9 +17,11 @@ from schemas.text.counting import counted
 
 if TYPE_CHECKING:
     from evaluation.runs.config import RunConfig
+    from evaluation.runs.results import Run
     from evaluation.runs.runner import EditorOutcome, EditorProgress
     from evaluation.runs.session import Size
 
+RETRY = "the same command with --retry-failed does failed cases again"
 _FILE = click.Path(path_type=Path)
 
 
@@ -84,10 +87,9 @@ def run(
     _tell_outcomes(outcomes, wanted, as_json=as_json)
     if stopped := [o for o in outcomes if o.stopped]:
         names = "; ".join(f"{o.label}: {o.stopped}" for o in stopped)
-        raise UserError(
-            f"stopped early ({names})",
-            fix="see the errors in the report, mend their cause, then run again with --retry-failed",
-        )
+        raise UserError(f"stopped early ({names})", fix=f"mend the cause, then {RETRY}")
+    if fruitless := [o.label for o in outcomes if o.failed and o.failed == o.computed + o.resumed]:
+        raise UserError(f"no case was finished by {', '.join(fruitless)}", fix=f"mend the cause, then {RETRY}")
 
 
 def _execute(config: RunConfig, trackers: tuple[str, ...], *, retry_failed: bool) -> list[EditorOutcome]:
@@ -159,7 +161,8 @@ def _tell_size(size: Size, config: RunConfig, *, as_json: bool) -> None:
 
         click.echo(f"  simplification of documents: at most {calls_in_words(*size.statement_calls)}")
     for label in size.editors:
-        done = f", {size.finished[label]} finished" if size.finished[label] else ""
+        done = f", {size.finished[label]:,} finished" if size.finished[label] else ""
+        done += f", {size.failed[label]:,} failed ({RETRY})" if size.failed[label] else ""
         click.echo(f"  {label}: {counted(size.cases, 'case')}{done}")
     if not size.layers_checked:
         click.echo(
@@ -197,7 +200,17 @@ def _tell_outcomes(outcomes: list[EditorOutcome], config: RunConfig, *, as_json:
         click.echo(label.ljust(wide) + "".join(cells) + seconds(row.seconds_edit).rjust(9) + failed)
     over = ", ".join(m.title for m in metrics if m.pooled)
     pooled = f" {over}: over all questions, the interval by case." if over else ""
+    for label, errors in _errors(finished).items():
+        text, number = errors.most_common(1)[0]
+        more = f" (and {counted(len(errors) - 1, 'other error')})" if len(errors) > 1 else ""
+        click.echo(f"{label}: {counted(errors.total(), 'case')} failed; {number:,} with {text}{more}; {RETRY}")
     click.echo(f"Percent [95 % interval] over {counted(table.cases, 'case')}.{pooled} Next: scedit report {config.out}")
+
+
+def _errors(run: Run) -> dict[str, Counter[str]]:
+    """Errors of each method and how often each occurred, for methods with failed cases."""
+    errors = {e.label: Counter(r.error for r in e.results.values() if r.error is not None) for e in run.editors}
+    return {label: counts for label, counts in errors.items() if counts}
 
 
 @click.command(epilog="Example: scedit report runs/demo --store demo/store.duckdb")

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 from evaluation.engines.protocols import EditorLike
 from schemas.answers import Answer
 from schemas.cases import AnyCase
+from schemas.core.errors import one_line
 from schemas.probes import GenerateProbe, Probe
 
 REWRITTEN = "rewritten_prompts"
@@ -53,8 +54,8 @@ class Engine(Protocol):
 
 
 def case_error(error: Exception) -> str:
-    """An exception as a result's error."""
-    return f"{type(error).__name__}: {error}"
+    """An exception as a result's error, with the file and line that it is from."""
+    return one_line(error)
 
 
 def plain(notes: Mapping[str, Any]) -> dict[str, Any]:

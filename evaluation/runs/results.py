@@ -152,6 +152,35 @@ def write_run(out: Path, description: Mapping[str, Any], split: Split) -> None:
     write_json(out / RUN_FILE, {"format": FORMAT, **description}, fix=OTHER_OUT)
 
 
+def check_folder(out: Path, config: Mapping[str, Any], *, split_digest: str, revision: str | None = None) -> None:
+    """Raise an error if a folder holds a run of another model, precision or split: its results would be replaced.
+
+    Args:
+        out: Folder of the run; nothing is checked where it holds no run.
+        config: The run's configuration as ``run.json`` has it.
+        split_digest: Digest of the split.
+        revision: What tells the model's weights from others; None before it is loaded.
+
+    Raises:
+        UserError: names what the folder holds.
+    """
+    try:
+        about = read_json(out / RUN_FILE)
+        there = {"model": about["config"]["model"], "dtype": about["config"]["dtype"]}
+        there |= {"split digest": about["split_digest"], "model revision": about["model_revision"]}
+    except (UserError, LookupError, TypeError):
+        return
+    here = {"model": config["model"], "dtype": config["dtype"]}
+    here |= {"split digest": split_digest, "model revision": revision or there["model revision"]}
+    for name, value in here.items():
+        if there[name] != value:
+            raise UserError(
+                f"the folder holds a run with {name} '{there[name]}', and this run has {name} '{value}'",
+                where=str(out),
+                fix=OTHER_OUT,
+            )
+
+
 def split_file(digest: str) -> str:
     """Name of the split's copy in a run folder."""
     return f"split-{digest[:12]}.jsonl"

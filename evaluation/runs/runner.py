@@ -27,7 +27,7 @@ from evaluation.runs.config import RunConfig
 from evaluation.runs.known_answers.baseline_answers import BaselineAnswers
 from evaluation.runs.known_answers.earlier_answers import EarlierAnswers, chosen_cases, order_in_words
 from evaluation.runs.plan import BASELINE, ask, ask_shared, load_metrics, make_manifest, plain_params
-from evaluation.runs.results import EditorFolder, write_run
+from evaluation.runs.results import EditorFolder, check_folder, write_run
 from evaluation.runs.shared_probes.asking import SharedAsking, of_states, of_unedited
 from evaluation.runs.shared_probes.opening import open_questions, refuse_other_model
 from evaluation.runs.shared_probes.state_answers import FILE, StateAnswers
@@ -140,6 +140,8 @@ class Runner:
         for editor in editors.values():
             if editor.wants_split(plain_params(editor)):
                 editor.read_split([case.request for case in self.split.all_cases])
+        stored = self.config.model_dump(mode="json")
+        check_folder(self.config.out, stored, split_digest=self.split.digest, revision=self.scorer.revision)
         rows = [row for label in editors for row in self._rows(label)]
         plans = {
             row.name: make_manifest(

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from construction.llm.cost.estimates import CHARACTERS_PER_TOKEN
+from curation.files.json_files import read_json
 from curation.shipped import SHIPPED_NAMES, SPLITS, shipped_split
 from curation.splits.split_file import Split, load_split
 from evaluation.api_models.endpoint import EndpointChoice, is_endpoint
@@ -18,11 +19,12 @@ from evaluation.inference.answering import ModelScorer, scored_probes, written_p
 from evaluation.metrics.generation import Generation
 from evaluation.models.determinism import fixed_order
 from evaluation.models.loading import check_device_name
-from evaluation.runs.config import RunConfig, SplitChoice
+from evaluation.regimes.config import RegimeChoice
+from evaluation.runs.config import EditorChoice, RunConfig, SplitChoice
 from evaluation.runs.known_answers.baseline_answers import BaselineAnswers
 from evaluation.runs.known_answers.earlier_answers import chosen_cases, refuse_missing
-from evaluation.runs.plan import BASELINE, ask, ask_shared, load_metrics
-from evaluation.runs.results import RUN_FILE, load_run
+from evaluation.runs.plan import BASELINE, COMPONENTS, ask, ask_shared, load_metrics
+from evaluation.runs.results import EditorFolder, check_folder
 from evaluation.runs.runner import EditorOutcome, EditorProgress, Runner
 from evaluation.runs.separation import check_editors, check_metrics, check_parameters, check_sequence
 from evaluation.runs.shared_probes.opening import open_questions
@@ -30,12 +32,14 @@ from evaluation.runs.support import Support, open_support
 from evaluation.simplify.estimate import estimate_calls_of
 from schemas.cases import AnyCase
 from schemas.core.errors import UserError
+from schemas.core.ids import slug
 
 if TYPE_CHECKING:
     from construction.llm.cost.estimates import CallEstimate
     from evaluation.api_models.endpoint import ApiEndpoint
     from evaluation.engines.base import Engine
     from evaluation.engines.protocols import Scorer
+    from evaluation.metrics.base import Metric
     from evaluation.models.language_model import LM
 
 
@@ -100,6 +104,7 @@ def execute(
     check_parameters(config.editors, model=config.model, depth=depth, files_here=config.engine != "ray")
     refuse_missing(config.answers_from)
     split = open_split(config.split)
+    check_folder(config.out, config.model_dump(mode="json"), split_digest=split.digest)
     support = open_support(config.support, split)
     check_editors(config.editors, split=split, support=support, model=config.model, engine=config.engine)
     check_metrics(config.metrics, split)
@@ -239,6 +244,7 @@ class Size(NamedTuple):
     tokens: int
     editors: tuple[str, ...]
     finished: dict[str, int]
+    failed: dict[str, int]
     seconds: float | None
     support: str = ""
     support_cases: int = 0
@@ -262,6 +268,7 @@ def size(config: RunConfig) -> Size:
     judged = check_parameters(config.editors, model=config.model, depth=depth, files_here=config.engine != "ray")
     refuse_missing(config.answers_from)
     split = open_split(config.split)
+    check_folder(config.out, config.model_dump(mode="json"), split_digest=split.digest)
     support = open_support(config.support, split)
     check_editors(config.editors, split=split, support=support, model=config.model, engine=config.engine)
     check_metrics(config.metrics, split)
@@ -279,7 +286,7 @@ def size(config: RunConfig) -> Size:
         from evaluation.api_models.engine import estimate_calls
 
         calls = estimate_calls(probes, _endpoint_of(config, split, cases).access, methods=len(labels))
-    finished, seconds = _finished_before(config, {c.key for c in cases}, labels, split.digest)
+    finished, failed, seconds = _finished_before(config, cases, metrics, split.digest, support.digest)
     return Size(
         split=f"{split.name}@{split.version}",
         cases=len(cases),
@@ -290,6 +297,7 @@ def size(config: RunConfig) -> Size:
         tokens=round(sum(len(p.prompt) for p in probes) / CHARACTERS_PER_TOKEN),
         editors=labels,
         finished=finished,
+        failed=failed,
         seconds=seconds,
         texts=len(written_probes(probes)),
         text_tokens=sum(p.longest for p in written_probes(probes)),
@@ -303,27 +311,53 @@ def size(config: RunConfig) -> Size:
 
 
 def _finished_before(
-    config: RunConfig, keys: set[str], labels: Sequence[str], digest: str
-) -> tuple[dict[str, int], float | None]:
-    """Finished cases by label, and the time left at the pace so far, from the run folder."""
-    if not (config.out / RUN_FILE).is_file():
-        return dict.fromkeys(labels, 0), None
-    try:
-        run = load_run(config.out)
-    except UserError:
-        return dict.fromkeys(labels, 0), None
-    if run.split.digest != digest:
-        return dict.fromkeys(labels, 0), None
-    results_by_label = {e.label: e.results for e in run.editors}
-    finished, left = {}, 0.0
-    for label in labels:
-        done = {k: r for k, r in results_by_label.get(label, {}).items() if k in keys}
-        finished[label] = len(done)
-        if not done:
-            return {**dict.fromkeys(labels, 0), **finished}, None
-        pace = sum(r.seconds_edit + r.seconds_score for r in done.values()) / len(done)
-        left += pace * (len(keys) - len(done))
-    return finished, left
+    config: RunConfig, cases: Sequence[AnyCase], metrics: Sequence[Metric], split: str, support: str
+) -> tuple[dict[str, int], dict[str, int], float | None]:
+    """Finished and failed cases by row, from the run folder, and the seconds left at the pace so far."""
+    finished: dict[str, int] = {}
+    failed: dict[str, int] = {}
+    left: float | None = 0.0
+    for label in dict.fromkeys([BASELINE, *config.editors]):
+        choice = config.editors.get(label) or EditorChoice(name=BASELINE)
+        regime = RegimeChoice() if label == BASELINE else config.regime
+        variant = choice.variant_made
+        asked = {c.key: {p.id for p in ask(c if variant is None else variant.asks(c), metrics)} for c in cases}
+        for name, part in zip(regime.labels(label), regime.parts, strict=True):
+            folder = _folder_of(config, label, name, part.text, split, support)
+            results = {} if folder is None else folder.results()
+            there = {k: r for k, r in results.items() if k in asked}
+            done = [r for k, r in there.items() if r.error is None and asked[k] <= {a.probe for a in r.answers}]
+            finished[name] = len(done)
+            failed[name] = sum(result.error is not None for result in there.values())
+            rest = len(cases) - len(done) - failed[name]
+            if done and left is not None:
+                left += rest * sum(r.seconds_edit + r.seconds_score for r in done) / len(done)
+            elif rest:
+                left = None
+    return finished, failed, left
+
+
+def _folder_of(config: RunConfig, label: str, name: str, regime: str, split: str, support: str) -> EditorFolder | None:
+    """The folder whose results this row of a run would find: everything that its key is made of is compared.
+
+    The weights' revision is compared when the model is loaded.
+    """
+    wanted = config.model_dump(mode="json")
+    for path in sorted(config.out.glob(f"{slug(name)}-??????????/manifest.json")):
+        folder = EditorFolder(path.parent)
+        manifest, stored = folder.manifest(), read_json(path.with_name("config.json"))
+        same = {
+            "model": all(stored.get(field) == wanted[field] for field in ("model", "dtype", "attention")),
+            "split": manifest.split_digest == split,
+            "support": manifest.components.get("support") in (None, support),
+            "regime": manifest.regime == regime,
+            "method": label == BASELINE or stored["editors"].get(label) == wanted["editors"][label],
+            "version": manifest.editor_version == EDITORS.get(manifest.editor).version,
+            "components": COMPONENTS.items() <= manifest.components.items(),
+        }
+        if all(same.values()):
+            return folder
+    return None
 
 
 def select_editors(config: RunConfig, names: Sequence[str]) -> RunConfig:

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import sysconfig
+import traceback
+from pathlib import Path
+
+_LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})
+_HERE = Path(__file__).resolve().parents[2]
+
 
 class UserError(Exception):
     """A mistake or fault that the person at the keyboard can mend; the command line prints it without a traceback.
@@ -51,3 +58,29 @@ class MissingPackage(UserError):
 
     def __init__(self, package: str, *, extra: str) -> None:
         super().__init__(f"the package '{package}' is not installed", fix=f"run: pip install 'scedit[{extra}]'")
+
+
+def one_line(problem: BaseException) -> str:
+    """An exception as one line: its type, its message and, unless it is a ``UserError``, the file and line it is from.
+
+    The file is the innermost one that belongs to no installed library: usually the component that failed.
+
+    Example:
+        >>> one_line(UserError("the file is empty", fix="name another"))
+        'UserError: the file is empty; name another'
+    """
+    text = f"{type(problem).__name__}: {' '.join(str(problem).split())}".removesuffix(": ")
+    frames = traceback.extract_tb(problem.__traceback__)
+    if isinstance(problem, UserError) or not frames:
+        return text
+    own = [frame for frame in frames if not frame.filename.startswith((*_LIBRARIES, "<"))]
+    frame = own[-1] if own else frames[-1]
+    return f"{text} ({_short(frame.filename)}, line {frame.lineno})"
+
+
+def _short(file: str) -> str:
+    """A file's path from this package or from the working directory, where it is inside one of them."""
+    for folder in (_HERE, Path.cwd()):
+        if Path(file).is_relative_to(folder):
+            return str(Path(file).relative_to(folder))
+    return file

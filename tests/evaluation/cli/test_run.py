@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,9 @@ import pytest
 import torch
 from click.testing import CliRunner, Result
 
-from curation.splits.split_file import make_split, write_split
+import scedit
+from curation.loaders import LOADERS
+from curation.splits.split_file import write_split
 from curation.store.store import Store
 from evaluation.cli import run as commands
 from evaluation.metrics import METRICS
@@ -158,6 +161,25 @@ def test_too_many_failures_end_in_an_error(place, monkeypatch):
     assert "boom" in (call(commands.report, place / "run") and (place / "run" / "report.html").read_text())
 
 
+def test_failures_are_counted_under_the_table_with_the_next_step(place, monkeypatch):
+    from evaluation.editors.in_context.prompt import PromptEditor
+
+    real = PromptEditor.edit
+    monkeypatch.setattr(PromptEditor, "edit", lambda self, requests: requests.nothing)
+    words = (place / "run.toml", "--editors", "prompt")
+    result = CliRunner().invoke(commands.run, [str(w) for w in words])
+    assert isinstance(result.exception, UserError) and "no case was finished by prompt" in str(result.exception)
+    (line,) = (x for x in result.stdout.splitlines() if x.startswith("prompt: "))
+    assert line.startswith("prompt: 4 cases failed; 4 with AttributeError: ") and "--retry-failed" in line
+    assert "(tests/evaluation/cli/test_run.py, line " in line
+    monkeypatch.setattr(PromptEditor, "edit", real)
+    again = CliRunner().invoke(commands.run, [str(w) for w in words])
+    assert again.exit_code == 1 and "--retry-failed" in again.stdout
+    assert "4 failed (the same command with --retry-failed" in call(commands.run, *words, "--dry-run").stdout
+    mended = call(commands.run, *words, "--retry-failed")
+    assert mended.exit_code == 0 and "failed" not in mended.stdout
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -182,18 +204,6 @@ def test_an_empty_split_file(place):
     (place / "split.jsonl").write_text("")
     with pytest.raises(UserError, match="not a split file"):
         call(commands.run, place / "run.toml")
-
-
-def test_two_cases_of_another_split_do_not_mix(place):
-    call(commands.run, place / "run.toml", "--limit", 1)
-    other = make_split("tiny", make_cases(2, 0).cases)
-    write_split(other, place / "split.jsonl")
-    call(commands.run, place / "run.toml")
-    from evaluation.runs.results import load_run
-
-    run = load_run(place / "run")
-    assert run.split.digest == other.digest
-    assert {len(e.results) for e in run.editors} == {2}
 
 
 def test_editors_lists_methods_with_their_settings():
@@ -270,3 +280,26 @@ def test_a_tracker_that_is_not_there_is_refused_before_a_model_is_loaded(place, 
     with pytest.raises(UserError) as caught:
         call(commands.run, place / "run.toml", "--tracker", name)
     assert words in str(caught.value) and not (place / "run").exists()
+
+
+@pytest.mark.parametrize("part", ["probes", "score", "loader"])
+def test_an_exception_in_a_users_component_is_one_sentence_with_file_and_line(place, monkeypatch, capsys, part):
+    """Without -v no traceback; the file named is that of the component, not the toolkit's."""
+
+    def broken(self, *given, **more):
+        return {}["b"]
+
+    words = ["run", str(place / "run.toml"), "--editors", "none"]
+    if part == "loader":
+        monkeypatch.setattr(LOADERS, "get", lambda name: lambda path: broken(None))
+        words = ["data", "audit", str(place / "split.jsonl"), "--format", "jsonl"]
+    else:
+        monkeypatch.setattr(METRICS.get("es"), part, broken)
+    monkeypatch.setattr(sys, "argv", ["scedit", *words])
+    with pytest.raises(SystemExit) as ended:
+        scedit.main()
+    lines = capsys.readouterr().err.splitlines()
+    assert ended.value.code == 1 and "Traceback" not in "".join(lines)
+    assert re.fullmatch(
+        r"Error: KeyError: 'b' \(tests/evaluation/cli/test_run.py, line \d+\); mend that file, or add -v .*", lines[-1]
+    )

@@ -10,6 +10,7 @@ import torch
 
 from curation.splits.split_file import make_split, write_split
 from curation.store.store import Store
+from evaluation.editors.in_context.prompt import PromptEditor
 from evaluation.runs.config import RunConfig, SplitChoice, parse_config, with_variants
 from evaluation.runs.plan import BASELINE
 from evaluation.runs.results import load_run
@@ -25,7 +26,7 @@ from evaluation.runs.session import (
 )
 from evaluation.runs.support import Support
 from schemas.core.errors import UserError
-from tests.support.arithmetic import go, make_cases, make_config
+from tests.support.arithmetic import ArithmeticLM, go, make_cases, make_config
 from tests.support.tiny import make
 
 GOOD = {"split": "mini", "editors": ["none", "ft"], "out": "runs/x"}
@@ -200,9 +201,57 @@ def test_the_time_left_is_that_of_the_cases_that_are_not_done(tmp_path: Path) ->
     assert size(config(tmp_path, limit=2)).seconds == 0.0
     more = size(config(tmp_path, editors=["prompt", "ft"]))
     assert more.finished == {BASELINE: 2, "prompt": 2, "ft": 0} and more.seconds is None, "no pace of a new method"
-    write_split(make_split("tiny", make_cases(5, 0).cases), tmp_path / "split.jsonl")
-    other = RunConfig.model_validate(run_config.model_dump(mode="json"))
-    assert size(other).finished == {BASELINE: 0, "prompt": 0}, "cases of another split are not finished"
+
+
+@pytest.mark.parametrize("call", [size, execute])
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"model": "other"}, "holds a run with model 'tiny', and this run has model 'other'; name another --out"),
+        ({"dtype": "bfloat16"}, "dtype 'float32', and this run has dtype 'bfloat16'; name another --out"),
+        ({"cases": 5}, "holds a run with split digest '[0-9a-f]+', and this run has .*; name another --out"),
+    ],
+)
+def test_a_folder_of_another_model_or_split_is_refused_before_anything_is_replaced(
+    tmp_path: Path, call: Any, changes: dict[str, Any], message: str
+) -> None:
+    execute(config(tmp_path, limit=2), lm=make("llama"))
+    before = (tmp_path / "run" / "run.json").read_bytes()
+    wanted = config(tmp_path, **{k: v for k, v in changes.items() if k != "cases"})
+    if "cases" in changes:
+        write_split(make_split("tiny", make_cases(changes["cases"], 0).cases), tmp_path / "split.jsonl")
+    with pytest.raises(UserError, match=message):
+        call(wanted)
+    assert (tmp_path / "run" / "run.json").read_bytes() == before
+
+
+def test_a_folder_of_other_weights_is_refused(tmp_path: Path) -> None:
+    go(tmp_path, lm=ArithmeticLM(revision="1"))
+    with pytest.raises(UserError, match="model revision '1', and this run has model revision '2'; name another --out"):
+        go(tmp_path, lm=ArithmeticLM(revision="2"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "finished"),
+    [
+        ({}, 2),
+        ({"metrics": ["es"]}, 2),
+        ({"metrics": ["es", "ps"]}, 0),
+        ({"attention": "eager"}, 0),
+        ({"editors": [{"name": "ft", "label": "prompt", "params": {"layer": 1}}]}, 0),
+        ({"regime": {"name": "batch", "size": 2}}, 0),
+    ],
+)
+def test_the_plan_counts_what_the_run_would_find(tmp_path: Path, changes: dict[str, Any], finished: int) -> None:
+    execute(config(tmp_path, limit=2), lm=make("llama"))
+    assert size(config(tmp_path, **changes)).finished["prompt"] == finished
+
+
+def test_failed_cases_are_counted_apart_and_not_done_again_unasked(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(PromptEditor, "edit", lambda self, requests: 1 / 0)
+    execute(config(tmp_path, limit=3), lm=make("llama"))
+    plan = size(config(tmp_path))
+    assert (plan.finished["prompt"], plan.failed["prompt"], plan.seconds) == (0, 3, None)
 
 
 def test_a_folder_without_a_result_has_no_pace(tmp_path: Path) -> None:
