@@ -122,7 +122,6 @@ COMMANDS: dict[str, Command | Group] = {
     "judge": Command("evaluation.cli.judge:judge", "Have a language model rate generated scripts."),
     "run": Command("evaluation.cli.run:run", "Edit a model and score it on a split."),
     "edit": Command("evaluation.cli.edit:edit", "Edit facts into a model and save it, or as a LoRA adapter."),
-    "run-api": Command("evaluation.cli.api_models:run_api", "Edit a model behind a chat endpoint through its prompt."),
     "report": Command("evaluation.cli.run:report", "Write tables and report.html from finished runs."),
     "results": Group("Analyse finished runs further.", "results extract-scripts runs/mine --store my.duckdb"),
     "results extract-scripts": Command(
@@ -173,7 +172,7 @@ STAGES = {
     "Build": ("construct", "prompts", "data"),
     "Curate": ("store", "split"),
     "Annotate": ("annotate", "judge"),
-    "Evaluate": ("run", "edit", "run-api", "report", "results", "model"),
+    "Evaluate": ("run", "edit", "report", "results", "model"),
 }
 MOVED = {
     **{"adopt": "data import-scripts", "import": "data import", "formats": "data formats"},
@@ -181,7 +180,7 @@ MOVED = {
     **{name: f"store {name}" for name in ("show", "list", "stats", "check", "dedup", "sql")},
     **{name: f"store {name}" for name in ("backup", "restore", "dump", "rebuild")},
     **{name: f"split {name}" for name in ("overlap", "diff", "errata", "sample", "release", "publish")},
-    **{"separate": "split partition", "closed": "run-api", "construct-events": "data construct-events"},
+    **{"separate": "split partition", "construct-events": "data construct-events"},
     "construct-documents": "data construct-documents",
     **{"scripts": "results extract-scripts", "ability": "model general-ability", "moments": "model covariance"},
     **{name: f"results {name}" for name in ("calibrate", "forgetting", "reproduce")},

@@ -10,13 +10,13 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from curation.shipped import SPLITS
-from evaluation.api_models.endpoint import EndpointChoice, is_endpoint
 from evaluation.metrics import METRICS
 from evaluation.metrics.document_choice import DocumentChoice
 from evaluation.metrics.event_choice import EventChoice
 from evaluation.metrics.generation import GenerationChoice
 from evaluation.metrics.specificity_choice import SpecificityChoice
 from evaluation.regimes.config import RegimeChoice
+from evaluation.runs.endpoint import EndpointChoice, is_endpoint
 from evaluation.runs.support import SupportChoice
 from evaluation.runs.validity_variants import VARIANTS, Variant, asks_otherwise
 from evaluation.simplify.choice import SimplifyChoice

@@ -13,7 +13,6 @@ from construction.llm.cost.estimates import CHARACTERS_PER_TOKEN
 from curation.files.json_files import read_json
 from curation.shipped import SHIPPED_NAMES, SPLITS, shipped_split
 from curation.splits.split_file import Split, load_split
-from evaluation.api_models.endpoint import EndpointChoice, is_endpoint
 from evaluation.editors import EDITORS
 from evaluation.inference.answering import ModelScorer, scored_probes, written_probes
 from evaluation.metrics.generation import Generation
@@ -21,6 +20,7 @@ from evaluation.models.determinism import fixed_order
 from evaluation.models.loading import check_device_name
 from evaluation.regimes.config import RegimeChoice
 from evaluation.runs.config import EditorChoice, RunConfig, SplitChoice
+from evaluation.runs.endpoint import EndpointChoice, is_endpoint
 from evaluation.runs.known_answers.baseline_answers import BaselineAnswers
 from evaluation.runs.known_answers.earlier_answers import chosen_cases, refuse_missing
 from evaluation.runs.plan import BASELINE, COMPONENTS, ask, ask_shared, load_metrics
@@ -36,11 +36,11 @@ from schemas.core.ids import slug
 
 if TYPE_CHECKING:
     from construction.llm.cost.estimates import CallEstimate
-    from evaluation.api_models.endpoint import ApiEndpoint
     from evaluation.engines.base import Engine
     from evaluation.engines.protocols import Scorer
     from evaluation.metrics.base import Metric
     from evaluation.models.language_model import LM
+    from evaluation.runs.endpoint import ApiEndpoint
 
 
 def open_split(choice: SplitChoice) -> Split:
@@ -171,7 +171,7 @@ def _model_parts(config: RunConfig, support: Support, lm: LM | None) -> Iterator
 @contextmanager
 def _endpoint_parts(config: RunConfig, split: Split, cases: Sequence[AnyCase]) -> Iterator[_RunParts]:
     """A model behind an endpoint; what it cannot do is refused before any call."""
-    from evaluation.api_models.engine import endpoint_engine
+    from evaluation.runs.endpoint_engine import endpoint_engine
 
     endpoint, choice = _endpoint_of(config, split, cases), config.endpoint or EndpointChoice()
     with endpoint_engine(endpoint.access, choice.journal or config.out / "llm.jsonl") as engine:
@@ -179,7 +179,7 @@ def _endpoint_parts(config: RunConfig, split: Split, cases: Sequence[AnyCase]) -
 
 
 def _endpoint_of(config: RunConfig, split: Split, cases: Sequence[AnyCase]) -> ApiEndpoint:
-    from evaluation.api_models.endpoint import open_endpoint
+    from evaluation.runs.endpoint import open_endpoint
 
     metrics = load_metrics(config.metrics, Generation(config.generation, split.digest, config.events))
     return open_endpoint(config.model, config.endpoint or EndpointChoice(), config.editors, metrics, cases)
@@ -283,7 +283,7 @@ def size(config: RunConfig) -> Size:
     labels = (BASELINE, *(n for k in config.editors if k != BASELINE for n in config.regime.labels(k)))
     calls = None
     if endpoint:
-        from evaluation.api_models.engine import estimate_calls
+        from evaluation.runs.endpoint_engine import estimate_calls
 
         calls = estimate_calls(probes, _endpoint_of(config, split, cases).access, methods=len(labels))
     finished, failed, seconds = _finished_before(config, cases, metrics, split.digest, support.digest)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 from pydantic import Field
 
 from curation.files.local_models import names_a_file
-from evaluation.api_models.editing import PromptOnlyModel, WeightsNeededError, needs_weights, require_prompt_edit
 from evaluation.editors import EDITORS
 from evaluation.inference.answering import scored_probes
 from evaluation.metrics.base import Metric
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from construction.llm.connection import Access
     from curation.files.artifact_cache import Cache
     from evaluation.editors.base import Editor
+    from evaluation.edits.edit import Edit
     from schemas.answers import Answer
 
 ENDPOINT = "endpoint:"
@@ -90,6 +90,48 @@ def endpoint_access(model: str, choice: EndpointChoice) -> Access:
     access = Access(model=name, key_name=choice.api_key_env, **options)
     access.check()
     return access
+
+
+class WeightsNeededError(UserError):
+    """A method changes more than the prompt."""
+
+
+def needs_weights(who: str) -> WeightsNeededError:
+    """The error for a method that changes more than the prompt."""
+    return WeightsNeededError(
+        f"{who} needs the weights of the model, which a model behind an endpoint does not show",
+        allowed="methods whose edit is a text before the prompt, such as none, prompt, ike, script_ike",
+    )
+
+
+def require_prompt_edit(edit: Edit, who: str) -> Edit:
+    """The edit, if it changes nothing but the prompt.
+
+    Raises:
+        UserError: it changes weights.
+    """
+    if edit.deltas is None or len(edit.deltas):
+        raise needs_weights(f"'{who}'")
+    return edit
+
+
+class PromptOnlyModel:
+    """Stands for the model where a method expects weights; any use of them raises an error.
+
+    Args:
+        name: The model's name at its endpoint.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        import torch
+
+        self.device = torch.device("cpu")  # where a method's own encoder computes
+
+    def __getattr__(self, what: str) -> Any:
+        if what.startswith("__"):
+            raise AttributeError(what)
+        raise needs_weights("this method")
 
 
 class EndpointModel:

@@ -13,12 +13,12 @@ from construction.llm.connection import Access
 from construction.llm.cost.estimates import CallCounter, CallEstimate
 from construction.llm.session import ModelSession, model_session
 from construction.llm.step import Message, PlainText, Request
-from evaluation.api_models.editing import require_prompt_edit
 from evaluation.edits.edit import Edit, own_answers
 from evaluation.engines.base import Job, JobResult, case_error, plain, rewritten
 from evaluation.engines.protocols import EditorLike
 from evaluation.inference.answering import written_probes
 from evaluation.metrics.text_level.probes import CONTINUED, GO_ON
+from evaluation.runs.endpoint import require_prompt_edit
 from schemas.answers import Answer, GeneratedText
 from schemas.core.errors import UserError
 from schemas.probes import GenerateProbe, Probe, ThoughtAsked, instructed
@@ -30,7 +30,7 @@ Rewrite = Callable[[str], str] | None
 
 
 def text_request(probe: GenerateProbe, rewrite: Rewrite = None) -> Request:
-    """What the endpoint is sent for a probe: one message of the user, as ``scedit run-api`` sends it.
+    """What the endpoint is sent for a probe: one message of the user.
 
     Texts at which an answer ends are not sent: some endpoints know no such setting, and an answer may begin with an
     empty line. What stands after them is cut off here.

@@ -8,16 +8,15 @@ from typing import Any
 import pytest
 
 from construction.llm.attempts import Reply
-from construction.llm.reply_cache import request_key
 from construction.llm.step import PlainText
 from curation.shipped import mini_split
 from evaluation.analysis.comparison import compare, score_run
-from evaluation.api_models.editing import ApiRequest, ApiScriptStep
-from evaluation.api_models.engine import read_text, text_request
 from evaluation.metrics.generation import Generation
-from evaluation.metrics.text_level.probes import rest_of_step, scripts_for
+from evaluation.metrics.text_level.probes import GO_ON, rest_of_step, scripts_for
+from evaluation.metrics.text_level.script_parser import INSTRUCTION
 from evaluation.report.write import write_report
 from evaluation.runs.config import RunConfig
+from evaluation.runs.endpoint_engine import read_text, text_request
 from evaluation.runs.plan import metrics_of
 from evaluation.runs.results import load_run
 from evaluation.runs.session import execute, size
@@ -121,14 +120,13 @@ def test_a_refusal_in_words_is_a_text_and_no_answer_is_an_error() -> None:
         assert read_text(probe, reply("x", status=status)).error == f"{status}: why"
 
 
-def test_scripts_are_asked_for_as_run_api_asks_so_that_its_replies_serve() -> None:
-    step = ApiScriptStep("gpt-x")
-    probe = scripts_for(CASE, Generation())[0]
-    probes = ApiRequest(CASE, "none", probe.item, probe.prompt, False)
-    assert request_key("gpt-x", text_request(probe)) == request_key("gpt-x", step.sampled(probes))
-    rest = rest_of_step(CASE, CASE.prompts[0], Generation())
-    goes_on = ApiRequest(CASE, "none", rest.item, rest.prompt, False, True)
-    assert request_key("gpt-x", text_request(rest)) == request_key("gpt-x", step.sampled(goes_on))
+def test_a_script_and_the_rest_of_a_step_are_one_message_each() -> None:
+    script, rest = scripts_for(CASE, Generation())[0], rest_of_step(CASE, CASE.prompts[0], Generation())
+    for probe, instruction, tokens in ((script, INSTRUCTION, 256), (rest, GO_ON, 24)):
+        sent = text_request(probe, lambda prompt: f"It is so. {prompt}")
+        (message,) = sent.messages
+        assert message.content == f"{instruction}\n\nIt is so. {probe.prompt}"
+        assert sent.parameters == {"temperature": 0.0, "max_tokens": tokens}
 
 
 def shares(folder: Path) -> dict[str, dict[str, float | None]]:

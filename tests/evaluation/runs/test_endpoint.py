@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from evaluation.api_models.endpoint import EndpointChoice, EndpointModel, endpoint_access
+from evaluation.runs.endpoint import EndpointChoice, EndpointModel, endpoint_access
 from evaluation.runs.session import execute, size
 from schemas.core.errors import ModelError, UserError
 from tests.support.evaluation.api_runs import endpoint_config
 from tests.support.scripted_server import ScriptedServer
 
-WEIGHTS = "needs the weights of the model, which a closed model does not show"
+WEIGHTS = "needs the weights of the model, which a model behind an endpoint does not show"
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,0 @@
-"""Models behind a chat endpoint, edited by their prompt."""
