@@ -91,6 +91,10 @@ class DenseDelta:
         """Frobenius norm."""
         return float(self.value.norm())
 
+    def squared_norm(self) -> Tensor:
+        """Square of the norm where the change lies."""
+        return self.value.square().sum()
+
 
 WeightDelta = LowRankDelta | DenseDelta
 """A change of a weight itself."""

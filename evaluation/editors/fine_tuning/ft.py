@@ -1,32 +1,28 @@
-"""FT and FT+L: fine-tuning of an MLP output projection on the new fact (ROME §3.4; Zhu et al. 2020).
-
-Independent edits train side by side, each with its own change of the weight: passes start at the trained layer from
-hidden states read once, prompts stand several in a row, and a finished edit leaves the batch.
-"""
+"""FT and FT+L: fine-tuning of MLP output projections on the new fact (ROME §3.4; Zhu et al. 2020)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar
 
+import torch
 from pydantic import Field
-from torch import Tensor
 
 from evaluation.editors.base import Editor, by_size, check_requests
-from evaluation.editors.fine_tuning.delta_training import DeltaTraining, TrainingBatch
-from evaluation.edits.edit import Edit, WeightEdit
-from evaluation.edits.weight_deltas import DenseDelta
-from evaluation.inference.batching import TokenBudget, in_batches
-from evaluation.models.device_memory import least_free_bytes
+from evaluation.editors.fine_tuning.training import (
+    Batch,
+    DenseChange,
+    Trained,
+    TrainingText,
+    as_edits,
+    factors_of,
+    train,
+    train_in_memory,
+)
+from evaluation.edits.edit import Edit
 from evaluation.models.packed_weights import packed_weights
 from schemas.core.config import Options
 from schemas.facts import Fact
-
-CPU_BYTES = 2**30
-"""Of memory for the changes in training and Adam's two averages of them, on a CPU."""
-
-SHARE = 0.35
-"""Of a CUDA device's free memory, for the same."""
 
 
 class TrainedLayers(Options):
@@ -64,37 +60,22 @@ class FineTuning(Editor):
         stop_below: float = 1e-2
 
     params: Params
-    shifted: ClassVar[bool] = False
-    """Whether each token of the new object is predicted where it stands (FT-M), not at the last prompt position."""
 
     def bound(self) -> float | None:
-        """How far any entry of the weight may move, or None for any distance."""
+        """The most that an entry of the weight may change; None: any."""
         return None
 
     def edit(self, requests: Sequence[Fact]) -> Edit:
         """One edit, trained on all requests together."""
-        return self._train([list(check_requests(requests))])[0]
+        return self._edits([check_requests(requests)])[0]
 
     def edit_each(self, requests: Sequence[Fact]) -> list[Edit]:
-        """Independent edits that train side by side, as many as memory holds."""
-        if not requests:
-            return []
-        facts = check_requests(requests)
-        order = sorted(range(len(facts)), key=lambda i: len(facts[i].fact_prompt))
-        edits = in_batches([[facts[i]] for i in order], lambda _: 1, self._train, self._budget())
-        return [edit for _, edit in sorted(zip(order, edits, strict=True), key=lambda pair: pair[0])]
+        """Independent edits that train in one batch, as many as memory holds."""
+        return self.edit_groups([[request] for request in requests])
 
     def edit_groups(self, groups: Sequence[Sequence[Any]]) -> list[Edit]:
-        """Groups of one size train side by side, as many as memory holds."""
-        return by_size(groups, lambda some: in_batches(some, lambda _: 1, self._train, self._budget()))
-
-    def _budget(self) -> TokenBudget:
-        """How many edits train side by side."""
-        lm = self.lm
-        room, copies = CPU_BYTES, 4  # change, slope, two averages
-        if lm.device.type == "cuda":  # and most of them once more for a moment, when finished edits leave
-            room, copies = int(SHARE * least_free_bytes(lm.devices)), 7
-        return TokenBudget(max(1, room // (copies * self.bytes_an_edit)), unit="edits")
+        """Groups of one size train in one batch, as many as memory holds."""
+        return by_size(groups, self._edits)
 
     @property
     def bytes_an_edit(self) -> int:
@@ -107,34 +88,28 @@ class FineTuning(Editor):
         layer = params.layer
         return (layer,) if isinstance(layer, int) else tuple(sorted(set(layer)))
 
-    def _train(self, groups: list[list[Fact]]) -> list[Edit]:
+    def text(self, fact: Fact) -> TrainingText:
+        """The prompt, with all tokens of the new object to be predicted at its end."""
+        encoded = self.lm.encode(fact.fact_prompt, fact.new_object.text)
+        last = (encoded.first - 1,) * len(encoded.target)
+        return TrainingText(encoded.ids[: encoded.first], last, encoded.target)
+
+    def changes(self, edits: int) -> list[DenseChange]:
+        """Changes of each trained weight, zero at first."""
+        return [DenseChange(self.lm, self.lm.layout.projection(layer), edits) for layer in self.edited_layers]
+
+    def _edits(self, groups: Sequence[Sequence[Fact]]) -> list[Edit]:
         """One edit a group; groups are of one size."""
+        texts = [[self.text(fact) for fact in group] for group in groups]
+        trained = train_in_memory(self.lm, texts, self._train, bytes_an_edit=self.bytes_an_edit)
+        return [*as_edits(self.lm, trained)]
+
+    def _train(self, edits: list[list[TrainingText]]) -> list[Trained]:
+        p, changes = self.params, self.changes(len(edits))
+        optimiser = torch.optim.Adam(factors_of(changes), lr=p.lr, fused=True)
         with packed_weights(self.lm):
-            return self._train_side_by_side(groups)
-
-    def _train_side_by_side(self, groups: list[list[Fact]]) -> list[Edit]:
-        p, bound = self.params, self.bound()
-        batch = TrainingBatch.read(self.lm, groups, self.edited_layers, shifted=self.shifted)
-        training = DeltaTraining(self.lm, batch, self.edited_layers, lr=p.lr)
-        edits: dict[int, Edit] = {}
-        for step in range(p.steps + 1):
-            losses = training.evaluate() if step < p.steps else training.losses
-            for n, (group, loss) in enumerate(zip(training.groups, losses, strict=True)):
-                if group not in edits and (loss < p.stop_below or step == p.steps):
-                    edits[group] = self._make_edit(training.changes(n), loss=loss, steps=step)
-            if len(edits) == len(groups):
-                break
-            training.drop({n for n, group in enumerate(training.groups) if group in edits})
-            training.update(bound)
-        return [edits[n] for n in range(len(groups))]
-
-    def _make_edit(self, values: list[Tensor], *, loss: float, steps: int) -> WeightEdit:
-        lm = self.lm
-        changes = [DenseDelta(lm.layout.weight(n), v) for n, v in zip(self.edited_layers, values, strict=True)]
-        sizes = [float(lm.projection(n).weight.float().norm()) for n in self.edited_layers]  # type: ignore[operator]
-        ratio = max(change.norm() / size for change, size in zip(changes, sizes, strict=True))
-        notes: dict[str, Any] = {"loss": loss, "steps": steps, "norm_ratio": ratio, "blow_up": not ratio <= 1.0}
-        return WeightEdit(tuple(changes), notes)
+            batch = Batch(self.lm, edits, self.edited_layers[0])
+            return train(batch, changes, optimiser, steps=p.steps, stop_below=p.stop_below, bound=self.bound())
 
 
 class ConstrainedFineTuning(FineTuning):

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar
 
 import torch
 from pydantic import Field
 
-from evaluation.editors.fine_tuning.delta_training import DeltaTraining, TrainingBatch
-from evaluation.editors.fine_tuning.ft import TrainedLayers
-from evaluation.editors.fine_tuning.ft_m import MaskedFineTuning
-from evaluation.edits.edit import Edit
+from evaluation.editors.fine_tuning.ft import FineTuning, TrainedLayers
+from evaluation.editors.fine_tuning.training import Batch, Trained, TrainingText, factors_of, losses_with
 from evaluation.models.packed_weights import packed_weights
 from schemas.core.errors import ModelError
 from schemas.facts import Fact
 
 
-class BreadthFirstFineTuning(MaskedFineTuning):
+class BreadthFirstFineTuning(FineTuning):
     """FT-M as a model is usually trained: epochs over all requests of an edit in shuffled batches, not batch by batch.
 
     The end token is a target too, so that the model learns to stop. Adam goes on from batch to batch. As published, a
@@ -51,40 +48,43 @@ class BreadthFirstFineTuning(MaskedFineTuning):
 
     params: Params  # type: ignore[assignment]
 
-    def _train(self, groups: list[list[Fact]]) -> list[Edit]:
-        """One edit a group."""
-        with packed_weights(self.lm):
-            return [self._train_one(group) for group in groups]
-
-    def _train_one(self, facts: Sequence[Fact]) -> Edit:
-        p, steps, training, mean = self.params, 0, None, float("nan")
-        draws = torch.Generator().manual_seed(p.seed)
-        for _ in range(p.epochs):
-            order = torch.randperm(len(facts), generator=draws).tolist()
-            losses: list[float] = []
-            for start in range(0, len(order), p.batch):
-                chunk = [facts[n] for n in order[start : start + p.batch]]
-                if training is None:
-                    training = DeltaTraining(self.lm, self._read(chunk), self.edited_layers, lr=p.lr)
-                elif len(facts) > p.batch:  # else every batch is the first one, in another order
-                    training.batch = self._read(chunk)
-                losses += training.evaluate()
-                if losses[-1] >= p.stop_below:
-                    training.update(None)
-                    steps += 1
-            mean = sum(losses) / len(losses)
-            if mean < p.stop_below:
-                break
-        assert training is not None
-        return self._make_edit(training.changes(0), loss=mean, steps=steps)
-
-    def _read(self, facts: list[Fact]) -> TrainingBatch:
-        """A batch as one group: its requests share one change.
+    def text(self, fact: Fact) -> TrainingText:
+        """The prompt with the new object and, unless ``eos`` is false, the end token.
 
         Raises:
             ModelError: there is no end token.
         """
-        end = self.lm.tokenizer.eos_token_id if self.params.eos else None
-        if self.params.eos and end is None:
+        encoded, end = self.lm.encode(fact.fact_prompt, fact.new_object.text), self.lm.tokenizer.eos_token_id
+        if not self.params.eos:
+            return TrainingText.shifted(encoded.ids, encoded.first)
+        if end is None:
             raise ModelError("the tokenizer has no end token to learn", where=self.lm.name, fix="set eos = false")
-        return TrainingBatch.read(self.lm, [facts], self.edited_layers, shifted=True, end=end)
+        return TrainingText.shifted((*encoded.ids, end), encoded.first)
+
+    def _train(self, edits: list[list[TrainingText]]) -> list[Trained]:
+        with packed_weights(self.lm):
+            return [self._train_one(texts) for texts in edits]
+
+    def _train_one(self, texts: list[TrainingText]) -> Trained:
+        p, changes, steps, mean = self.params, self.changes(1), 0, float("nan")
+        optimiser = torch.optim.Adam(factors_of(changes), lr=p.lr, fused=True)
+        draws = torch.Generator().manual_seed(p.seed)
+        layer = self.edited_layers[0]
+        whole = Batch(self.lm, [texts], layer) if len(texts) <= p.batch else None
+        for _ in range(p.epochs):
+            order = torch.randperm(len(texts), generator=draws).tolist()
+            losses: list[float] = []
+            for start in range(0, len(order), p.batch):
+                some = [texts[n] for n in order[start : start + p.batch]]
+                with torch.enable_grad():
+                    (loss,) = losses_with(whole or Batch(self.lm, [some], layer), changes)
+                losses.append(float(loss.detach()))
+                if losses[-1] >= p.stop_below:
+                    optimiser.zero_grad()
+                    loss.backward()  # type: ignore[no-untyped-call]
+                    optimiser.step()
+                    steps += 1
+            mean = sum(losses) / len(losses)
+            if mean < p.stop_below:
+                break
+        return Trained(tuple(change.delta(0) for change in changes), mean, steps)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from evaluation.editors.fine_tuning.ft import FineTuning
+from evaluation.editors.fine_tuning.training import TrainingText
+from schemas.facts import Fact
 
 
 class MaskedFineTuning(FineTuning):
@@ -16,4 +18,8 @@ class MaskedFineTuning(FineTuning):
     name: ClassVar[str] = "ft_m"
     version: ClassVar[int] = 1
     about: ClassVar[str] = "fine-tuning of MLP weights, the prompt masked, the loss on all target tokens (FT-M)"
-    shifted: ClassVar[bool] = True
+
+    def text(self, fact: Fact) -> TrainingText:
+        """The prompt with the new object, every token of which is to be predicted."""
+        encoded = self.lm.encode(fact.fact_prompt, fact.new_object.text)
+        return TrainingText.shifted(encoded.ids, encoded.first)

@@ -3,43 +3,35 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import torch
 from pydantic import Field, field_validator
-from torch import Tensor, nn
+from torch import nn
 
 from curation.files.artifact_cache import Cache
 from evaluation.editors.base import Editor, check_requests
-from evaluation.editors.fine_tuning.adapter_training import AdapterStart, AdapterTraining, TrainedAdapters
 from evaluation.editors.fine_tuning.long_texts import CutTexts
-from evaluation.edits.edit import Edit, WeightEdit
-from evaluation.edits.weight_deltas import LowRankDelta
-from evaluation.inference.batching import TokenBudget, default_budget, in_batches
-from evaluation.inference.passes import logits_at
-from evaluation.models.device_memory import least_free_bytes
+from evaluation.editors.fine_tuning.training import (
+    Batch,
+    LowRankChange,
+    Trained,
+    TrainingText,
+    as_edits,
+    factors_of,
+    train,
+    train_in_memory,
+)
+from evaluation.edits.edit import Edit
 from evaluation.models.language_model import LM
 from evaluation.models.linear_maps import linear_shape, maps_beside_experts
-from evaluation.models.tokens.tokenization import EncodedPrompt
+from evaluation.models.packed_weights import packed_weights
 from schemas.core.config import Options
-from schemas.core.errors import MissingPackage, ModelError, UserError
+from schemas.core.errors import MissingPackage, UserError
 from schemas.documents.document import Document
 from schemas.facts import Fact
-
-ADAPTER = "edit"
-
-CPU_BYTES = 2**30
-"""Of memory for adapters in training on a CPU. ``SHARE``: of a CUDA device's free memory."""
-
-SHARE = 0.2
-COPIES = 4
-"""What training holds of every factor, in ``bytes_an_edit``: itself, slope, two averages, some of them twice."""
-
-SHORT = 12
-"""Tokens that a prompt with its object has at least, nearly always: from it follows how many edits share a pass."""
 
 
 class Lora(Editor):
@@ -109,80 +101,47 @@ class Lora(Editor):
 
     def edit(self, requests: Sequence[Fact | Document]) -> Edit:
         """One edit, trained on all requests together."""
-        lm, p = self.lm, self.params
-        texts = [_encoded(lm, request) for request in check_requests(requests)]
-        ids, mask = lm.pad([t.ids[:-1] for t in texts])
-        rows = [r for r, t in enumerate(texts) for _ in t.target]
-        places = [i - 1 for t in texts for i in range(t.first, len(t.ids))]
-        goals = torch.tensor([token for t in texts for token in t.target], device=lm.device)
-        share = torch.tensor([1 / len(t.target) for t in texts for _ in t.target], device=lm.device) / len(texts)
-        loss, steps = torch.zeros(()), 0
-        with self._adapters() as adapters, torch.enable_grad():
-            factors = [w for a in adapters.values() for w in (a.lora_A[ADAPTER].weight, a.lora_B[ADAPTER].weight)]
-            optimiser = torch.optim.AdamW(factors, lr=p.lr, weight_decay=p.weight_decay)
-            for step in range(p.steps + 1):
-                logprobs = logits_at(lm, ids, mask, rows, places).log_softmax(-1)
-                loss = -(logprobs.gather(1, goals[:, None])[:, 0] * share).sum()
-                if loss < p.stop_below or step == p.steps:
-                    break
-                optimiser.zero_grad()
-                loss.backward()  # type: ignore[no-untyped-call]
-                optimiser.step()
-                steps += 1
-            deltas = tuple(_delta(name, adapter, lm.device) for name, adapter in adapters.items())
-        sizes = self._norms([lm.model.get_parameter(d.weight) for d in deltas])
-        ratio = max(d.norm() / size for d, size in zip(deltas, sizes, strict=True))
-        cut = self._cut.note(_documents(requests))
-        return WeightEdit(deltas, {**_notes(float(loss.detach()), steps, ratio), **cut})
+        return self._edits([check_requests(requests)])[0]
 
     def edit_each(self, requests: Sequence[Fact | Document]) -> list[Edit]:
-        """Independent edits that train side by side, as many as memory holds; equal to one at a time."""
-        if not requests:
-            return []
-        texts = [_encoded(self.lm, request) for request in check_requests(requests)]
-        names = self._names()
-        with self._adapters() as adapters:
-            start = {name: _start(adapter) for name, adapter in adapters.items()}
-        sizes = self._norms([self.lm.model.get_parameter(f"{name}.weight") for name in names])
+        """Independent edits that train in one batch, as many as memory holds."""
+        return self._edits([[request] for request in check_requests(requests)]) if requests else []
 
-        def train(some: list[EncodedPrompt]) -> list[WeightEdit]:
-            p = self.params
-            training = AdapterTraining(self.lm, some, start, lr=p.lr, weight_decay=p.weight_decay)
-            return self._edits(training.run(steps=p.steps, stop_below=p.stop_below), sizes)
+    def _edits(self, groups: Sequence[Sequence[Fact | Document]]) -> list[Edit]:
+        """One edit a group; groups are of one size."""
+        texts = [[_text(self.lm, request) for request in group] for group in groups]
+        trained = train_in_memory(self.lm, texts, self._train, bytes_an_edit=self.bytes_an_edit)
+        cuts = [self._cut.note([one.text for one in group if isinstance(one, Document)]) for group in groups]
+        edits = zip(as_edits(self.lm, trained), cuts, strict=True)
+        return [replace(edit, notes={**edit.notes, **cut}) for edit, cut in edits]
 
-        edits = in_batches(texts, lambda text: len(text.ids), train, self._budget())
-        cuts = [self._cut.note(_documents([request])) for request in requests]
-        return [replace(edit, notes={**edit.notes, **cut}) for edit, cut in zip(edits, cuts, strict=True)]
+    def _train(self, edits: list[list[TrainingText]]) -> list[Trained]:
+        p, changes = self.params, self._adapters(len(edits))
+        optimiser = torch.optim.AdamW(factors_of(changes), lr=p.lr, weight_decay=p.weight_decay, fused=True)
+        with packed_weights(self.lm):
+            batch = Batch(self.lm, edits, min(p.layers or (0,)))
+            return train(batch, changes, optimiser, steps=p.steps, stop_below=p.stop_below)
 
-    def _budget(self) -> TokenBudget:
-        """Tokens of prompts that train side by side: room for factors with averages, and for what a pass keeps."""
-        lm = self.lm
-        passes = default_budget(lm, gradients=True)
-        room = CPU_BYTES if lm.device.type != "cuda" else int(SHARE * least_free_bytes(lm.devices))
-        edits = max(1, room // (COPIES * self.bytes_an_edit))
-        return TokenBudget(min(passes.tokens, edits * SHORT), minimum=1)
-
-    def _edits(self, adapters: Sequence[TrainedAdapters], sizes: Sequence[float]) -> list[WeightEdit]:
-        """Edits with their notes; norms of all are fetched at once."""
-        deltas = [
-            tuple(LowRankDelta(f"{name}.weight", *pair) for name, pair in adapter.factors.items())
-            for adapter in adapters
+    def _adapters(self, edits: int) -> list[LowRankChange]:
+        """Adapters of all maps, for each edit, as peft starts them; they are never part of the model."""
+        try:
+            from peft import LoraConfig, inject_adapter_in_model
+        except ModuleNotFoundError:
+            raise MissingPackage("peft", extra="eval") from None
+        p, lm, names = self.params, self.lm, self._names()
+        alpha: Any = p.alpha  # peft's type says int, its arithmetic takes any number
+        maps = nn.ModuleDict({str(n): lm.module(name) for n, name in enumerate(names)})
+        config = LoraConfig(r=p.rank, lora_alpha=alpha, target_modules=list(maps), lora_dropout=0.0, bias="none")
+        devices = [device.index or 0 for device in lm.devices if device.type == "cuda"]
+        with torch.random.fork_rng(devices), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # peft tells users of Conv1D what it does by itself
+            torch.manual_seed(p.seed)
+            adapters: Any = inject_adapter_in_model(config, maps, "edit")
+        starts = [(adapter.lora_A["edit"].weight, adapter.lora_B["edit"].weight) for adapter in adapters.values()]
+        scale = p.alpha / p.rank
+        return [
+            LowRankChange(lm, name, edits, start=start, scale=scale) for name, start in zip(names, starts, strict=True)
         ]
-        norms = (
-            torch.stack([d.squared_norm() for edit_deltas in deltas for d in edit_deltas])
-            .sqrt()
-            .reshape(len(deltas), -1)
-            .tolist()
-        )
-        edits: list[WeightEdit] = []
-        for adapter, edit_deltas, edit_norms in zip(adapters, deltas, norms, strict=True):
-            ratio = max(norm / size for norm, size in zip(edit_norms, sizes, strict=True))
-            edits.append(WeightEdit(edit_deltas, _notes(adapter.loss, adapter.steps, ratio)))
-        return edits
-
-    def _norms(self, weights: Sequence[Tensor]) -> list[float]:
-        norms: list[float] = torch.stack([w.detach().float().norm().to(self.lm.device) for w in weights]).tolist()
-        return norms
 
     def _names(self) -> list[str]:
         """Full names of the maps that get adapters, in the model's order.
@@ -211,87 +170,17 @@ class Lora(Editor):
             raise UserError(f"no block of its layers has a linear map named {which}", where="lora", allowed=allowed)
         return names
 
-    def _put_in(self, adapted: Any, config: Any) -> None:
-        """Have peft put adapters on the maps.
 
-        Raises:
-            ModelError: peft has none for these maps (Mamba's).
-        """
-        try:
-            adapted(self.lm.model, config, ADAPTER)
-        except ValueError as error:
-            reason = str(error).removeprefix("[PEFT:PeftType.LORA] ").partition(". ")[0]
-            raise ModelError(
-                f"peft puts no adapters on these maps: {reason}", where="lora", fix="name other maps with modules"
-            ) from None
-
-    @contextmanager
-    def _adapters(self) -> Iterator[dict[str, Any]]:
-        """Adapters by the name of their map, in the model for the time of the block; then the model is as it was."""
-        try:
-            from peft import LoraConfig
-            from peft.tuners.lora import LoraModel
-        except ModuleNotFoundError:
-            raise MissingPackage("peft", extra="eval") from None
-        model, p, names = self.lm.model, self.params, self._names()
-        owners = {name: (model.get_submodule(name.rpartition(".")[0]), name.rpartition(".")[2]) for name in names}
-        originals = {name: model.get_submodule(name) for name in names}
-        before = set(vars(model))
-        alpha: Any = p.alpha  # peft's type says int, its arithmetic takes any number
-        config = LoraConfig(r=p.rank, lora_alpha=alpha, target_modules=names, lora_dropout=0.0, bias="none")
-        try:
-            cards = [d.index or 0 for d in self.lm.devices if d.type == "cuda"]
-            with torch.random.fork_rng(cards), warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # peft tells users of Conv1D what it does by itself
-                torch.manual_seed(p.seed)
-                self._put_in(LoraModel, config)
-            model.eval()
-            adapters: dict[str, Any] = {name: model.get_submodule(name) for name in names}
-            for adapter in adapters.values():
-                for factor in (adapter.lora_A, adapter.lora_B):
-                    factor[ADAPTER].float().requires_grad_()
-            yield adapters
-        finally:  # by hand, not by peft's unload: also where the adapters are only half in
-            for name, (owner, last) in owners.items():
-                setattr(owner, last, originals[name])
-            for name in set(vars(model)) - before:
-                delattr(model, name)
-            model.requires_grad_(False)
-
-
-def _encoded(lm: LM, request: Fact | Document) -> EncodedPrompt:
-    """A fact's prompt with its new object as target; a document with all its tokens but the first as target.
+def _text(lm: LM, request: Fact | Document) -> TrainingText:
+    """A fact's prompt with its new object to be predicted; a document with all its tokens but the first.
 
     Raises:
         UserError: a document of one token.
     """
     if isinstance(request, Fact):
-        return lm.encode(request.fact_prompt, request.new_object.text)
+        encoded = lm.encode(request.fact_prompt, request.new_object.text)
+        return TrainingText.shifted(encoded.ids, encoded.first)
     (ids,) = lm.encodings.texts([request.text])
     if len(ids) < 2:
         raise UserError("a document of one token leaves nothing to learn", where=request.key)
-    tokens = tuple(ids[: lm.limit] if lm.limit else ids)
-    return EncodedPrompt(tokens, 1, 0, False)
-
-
-def _documents(requests: Sequence[Fact | Document]) -> list[str]:
-    """Texts of the requests that are documents."""
-    return [one.text for one in requests if isinstance(one, Document)]
-
-
-def _notes(loss: float, steps: int, ratio: float) -> dict[str, Any]:
-    return {"loss": loss, "steps": steps, "norm_ratio": ratio, "blow_up": not ratio <= 1.0}
-
-
-def _start(adapter: Any) -> AdapterStart:
-    down, up = (factor[ADAPTER].weight.detach().clone() for factor in (adapter.lora_A, adapter.lora_B))
-    return AdapterStart(down, up, float(adapter.scaling[ADAPTER]))
-
-
-def _delta(name: str, adapter: Any, device: torch.device) -> LowRankDelta:
-    """An adapter's product: left B·scale [out, r], right Aᵀ [in, r]."""
-    assert isinstance(adapter, nn.Module)
-    layer: Any = adapter
-    down: Tensor = layer.lora_A[ADAPTER].weight.detach().to(device).float()
-    up: Tensor = layer.lora_B[ADAPTER].weight.detach().to(device).float()
-    return LowRankDelta(f"{name}.weight", up * float(layer.scaling[ADAPTER]), down.T.contiguous())
+    return TrainingText.shifted(tuple(ids[: lm.limit]), 1)

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from curation.files.artifact_cache import Cache
-from evaluation.editors.fine_tuning.ft import FineTuning
+from evaluation.editors.fine_tuning import training
 from evaluation.editors.presets import make_editor
 from evaluation.engines.base import Job, JobResult
 from evaluation.engines.fast import GROUP, SHARE_OF_EDITS, FastEngine
@@ -65,14 +65,13 @@ def work(
     editor = make_editor("ft", lm, Cache(folder), {"layer": 1, "steps": 2})
     engine, sizes, trained = FastEngine(lm, group=group), [], []
     engine.expect([editor])
-    assert isinstance(editor, FineTuning)
-    real = FineTuning._budget
+    real = training.most_edits
 
-    def budget(self: FineTuning) -> TokenBudget:
-        trained.append(real(self).tokens)
-        return real(self)
+    def counting(lm: LM, bytes_an_edit: int) -> int:
+        trained.append(real(lm, bytes_an_edit))
+        return trained[-1]
 
-    monkeypatch.setattr(FineTuning, "_budget", budget)
+    monkeypatch.setattr(training, "most_edits", counting)
     few = engine.fitting_group(editor)
     jobs = [Job(f"{n}", Case(key=f"c{n}", fact=FACTS[n % 3]), tuple(PROBES[:1])) for n in range(4 * few)]
     list(engine.work(make_editor("none", lm, Cache(folder)), jobs[:few]))

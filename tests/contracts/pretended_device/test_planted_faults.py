@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from evaluation.editors.baselines import boost
-from evaluation.editors.fine_tuning import adapter_training, delta_training
+from evaluation.editors.fine_tuning import training
 from evaluation.editors.locate_edit import value_search
 from evaluation.editors.locate_edit.parts import keys
 from evaluation.edits import per_row
@@ -73,8 +73,8 @@ FAULTS = {
     "places of a continued prefix on the CPU": Fault(
         prefix_cache.Prefix, "arguments", "device=mask.device", 'device="cpu"', "none"
     ),
-    "goals of a training batch on the CPU": Fault(
-        adapter_training.AdapterTraining, "_place", "lm.device,\n", 'torch.device("cpu"),\n', "lora"
+    "shares of goals in a training batch on the CPU": Fault(
+        training.Batch, "__init__", "send(torch.block_diag(*shares), lm.device)", "torch.block_diag(*shares)", "lora"
     ),
     "a slope at a vector of the CPU": Fault(
         boost.Boost, "_slopes", "device=lm.device, requires_grad", "requires_grad", "boost"
@@ -90,7 +90,7 @@ FAULTS = {
         "rome",
     ),
     "changes in training on the CPU": Fault(
-        delta_training.DeltaTraining, "__init__", "torch.zeros(shape, device=lm.device)", "torch.zeros(shape)", "ft"
+        training.DenseChange, "__init__", "torch.zeros(shape, device=home_of(module)", "torch.zeros(shape", "ft"
     ),
 }
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from curation.files.artifact_cache import Cache
-from evaluation.editors.fine_tuning.ft import FineTuning
+from evaluation.editors.fine_tuning.training import most_edits
 from evaluation.editors.presets import make_editor
 from evaluation.inference.batching import SHARE, default_budget
 from evaluation.inference.generation import writing_budget
@@ -71,17 +71,16 @@ def test_what_the_allocator_holds_unused_counts_as_free(monkeypatch: pytest.Monk
 def test_budgets_of_texts_and_of_training_ask_the_card(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     lm = make("llama")
     editor = make_editor("ft", lm, Cache(tmp_path), {"layer": 1})
-    assert isinstance(editor, FineTuning)
-    on_cpu = writing_budget(lm).tokens, editor._budget().tokens
+    on_cpu = writing_budget(lm).tokens, most_edits(lm, editor.bytes_an_edit)
     monkeypatch.setattr(type(lm), "device", torch.device("cuda", 0))
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (2**34, 2**36))
     monkeypatch.setattr(torch.cuda, "memory_reserved", lambda device: 2**34)
     monkeypatch.setattr(torch.cuda, "memory_allocated", lambda device: 2**33)
-    writing, training = writing_budget(lm).tokens, editor._budget().tokens
+    writing, training = writing_budget(lm).tokens, most_edits(lm, editor.bytes_an_edit)
     assert (writing, training) != on_cpu
     monkeypatch.setattr(torch.cuda, "memory_allocated", lambda device: 2**34)
     assert writing == pytest.approx(1.5 * writing_budget(lm).tokens, rel=1e-3)
-    assert training == pytest.approx(1.5 * editor._budget().tokens, rel=1e-3)
+    assert training == pytest.approx(1.5 * most_edits(lm, editor.bytes_an_edit), rel=1e-3)
 
 
 def test_a_budget_does_not_collapse_after_a_large_pass(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from transformers import AutoModelForCausalLM, MambaConfig
+from peft import LoraConfig, inject_adapter_in_model
 
 from curation.files.artifact_cache import Cache
 from evaluation.editors.presets import make_editor
@@ -19,7 +19,7 @@ from schemas.facts import Fact
 from tests.evaluation.editors.fine_tuning.test_ft_m import NORWAY, loss_of
 from tests.support.documents.records import make_document
 from tests.support.facts import peru_fact
-from tests.support.tiny import make, replace_everywhere, tokenizer
+from tests.support.tiny import make, replace_everywhere
 
 TRAM = make_document("d/tram", "Line 9 runs to Rovo.", entity=None)
 
@@ -73,32 +73,36 @@ def test_maps_and_layers_that_there_are_not_are_refused_before_any_edit(cache: C
         make_editor("lora", lm, cache, {"layers": ()})
 
 
-def plain_loss(lm: LM, document: Document) -> torch.Tensor:
-    """Of a document as a language model: every token after the first, from those before it."""
+def loss_of_document(lm: LM, document: Document) -> torch.Tensor:
+    """Loss of a document as a language model: every token after the first, from those before it."""
     ids = torch.tensor([lm.tokenizer(document.text)["input_ids"]])
     loss: torch.Tensor = lm.model(input_ids=ids, labels=ids).loss
     return loss
 
 
-def test_a_document_is_trained_on_as_by_a_plain_loop_all_its_tokens_but_the_first(tiny: LM, cache: Cache) -> None:
-    options = {"rank": 2, "steps": 3, "lr": 1e-2, "stop_below": 0.0}
-    edit = make_editor("lora", tiny, cache, options).edit([TRAM])
-    start = make_editor("lora", tiny, cache, {**options, "stop_below": 1e6}).edit([TRAM])
-    assert start.notes["steps"] == 0 and start.notes["loss"] == pytest.approx(float(plain_loss(tiny, TRAM)), rel=1e-5)
-    twin: Any = make(tiny.name.removeprefix("tiny-"))
-    editor: Any = make_editor("lora", twin, cache, options)
-    with editor._adapters() as adapters, torch.enable_grad():
-        factors = [w for a in adapters.values() for w in (a.lora_A["edit"].weight, a.lora_B["edit"].weight)]
-        optimiser = torch.optim.AdamW(factors, lr=1e-2, weight_decay=0.0)
-        for _ in range(3):
-            optimiser.zero_grad()
-            plain_loss(twin, TRAM).backward()
-            optimiser.step()
-        with torch.no_grad():
-            loss = float(plain_loss(twin, TRAM))
-    assert edit.notes["steps"] == 3 and edit.notes["loss"] == pytest.approx(loss, rel=1e-3)
-    with torch.no_grad(), edit.on(tiny):
-        assert float(plain_loss(tiny, TRAM)) == pytest.approx(loss, rel=1e-3)
+@pytest.mark.parametrize("request_", [NORWAY, TRAM], ids=lambda request: request.key)
+def test_it_is_what_peft_trains_inside_the_model(tiny: LM, cache: Cache, request_: Fact | Document) -> None:
+    options = {"rank": 2, "steps": 4, "lr": 1e-2, "stop_below": 0.0}
+    edit = make_editor("lora", tiny, cache, options).edit([request_])
+    reference: Any = make(tiny.name.removeprefix("tiny-"))
+    names = [tiny.layout.projection(n) for n in range(3)]
+    config = LoraConfig(r=2, lora_alpha=32, target_modules=names, fan_in_fan_out=tiny.layout.transposed)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        inject_adapter_in_model(config, reference.model, "edit")
+    layers = [reference.module(name) for name in names]
+    factors = [factor["edit"].weight for layer in layers for factor in (layer.lora_A, layer.lora_B)]
+    optimiser = torch.optim.AdamW(factors, lr=1e-2, weight_decay=0.0)
+    loss: Any = loss_of if isinstance(request_, Fact) else loss_of_document
+    for _ in range(4):
+        optimiser.zero_grad()
+        loss(reference, request_).backward()
+        optimiser.step()
+    with torch.no_grad():
+        assert edit.notes["loss"] == pytest.approx(float(loss(reference, request_)), rel=1e-3)
+    for layer, delta in zip(layers, edit.deltas or (), strict=True):
+        want = layer.get_delta_weight("edit")
+        assert (delta.matrix() - (want.T if tiny.layout.transposed else want)).norm() < 1e-2 * want.norm()
 
 
 def test_documents_side_by_side_and_one_without_anything_to_predict(cache: Cache) -> None:
@@ -133,30 +137,10 @@ def test_an_interrupted_training_leaves_no_adapter(
     assert state(tiny) == before
 
 
-def test_adapters_half_in_are_taken_out(tiny: LM, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
-    from peft.tuners.lora import LoraModel
-
-    before, real, calls = state(tiny), LoraModel._create_and_replace, []
-
-    def failing(self: Any, *args: Any, **more: Any) -> None:
-        calls.append(1)
-        if len(calls) == 3:
-            raise RuntimeError("no memory")
-        real(self, *args, **more)
-
-    monkeypatch.setattr(LoraModel, "_create_and_replace", failing)
-    with pytest.raises(RuntimeError, match="no memory"):
-        make_editor("lora", tiny, cache).edit([peru_fact()])
-    assert len(calls) == 3 and state(tiny) == before
-
-
-def test_maps_that_peft_refuses_are_named_and_nothing_stays_in_the_model(cache: Cache) -> None:
-    """Mamba computes with its output map's weight alone, past any adapter."""
-    torch.manual_seed(0)
-    options = {"hidden_size": 32, "num_hidden_layers": 2, "state_size": 4, "vocab_size": 400}
-    model = AutoModelForCausalLM.from_config(MambaConfig(**options, bos_token_id=0, eos_token_id=1, pad_token_id=1))
-    lm = LM(model, tokenizer(False), name="tiny-mamba", revision="tiny-mamba-1")
-    before = state(lm)
-    with pytest.raises(ModelError, match="peft puts no adapters on these maps: Module 'out_proj' is incompatible"):
+def test_maps_that_the_model_does_not_call_are_refused(cache: Cache) -> None:
+    """RWKV-like models multiply with a map's weight themselves, so that no change of its output would be seen."""
+    lm = make("llama")
+    projection: Any = lm.projection(1)
+    lm.block(1).mlp.forward = lambda states: states @ torch.zeros(32, 48) @ projection.weight.T  # type: ignore[union-attr]
+    with pytest.raises(ModelError, match="does not call model.layers.1.mlp.down_proj, so a change of it cannot be"):
         make_editor("lora", lm, cache, {"steps": 1}).edit([NORWAY])
-    assert state(lm) == before

@@ -1,0 +1,292 @@
+"""Independent edits trained in one batch: each has its own change of some linear maps and stops by itself.
+
+Passes start at the lowest trained layer, from hidden states that are computed once. Logits are computed only at the
+scored positions. An edit whose loss is low enough is taken out of the batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import torch
+from torch import Tensor
+
+from evaluation.editors.base import DIVERGENCE_RATIO
+from evaluation.edits.edit import WeightEdit
+from evaluation.edits.weight_deltas import DenseDelta, LowRankDelta, WeightDelta
+from evaluation.inference.batching import default_budget, in_batches
+from evaluation.inference.partial_forward import LayerInput, resume_at, run_until
+from evaluation.inference.passes import logits_at
+from evaluation.models.device_memory import least_free_bytes
+from evaluation.models.hooks import home_of, replace_output
+from evaluation.models.linear_maps import linear_shape
+from evaluation.models.transfers import send
+from schemas.core.errors import ModelError
+
+if TYPE_CHECKING:
+    from evaluation.models.language_model import LM
+
+CPU_BYTES = 2**30
+"""Memory for changes in training on a CPU."""
+
+SHARE = 0.35
+"""Share of a CUDA device's free memory for the same."""
+
+COPIES = 6
+"""Tensors of a change's size while it trains: itself, its gradient, Adam's two averages, and two for a selection."""
+
+
+class TrainingText(NamedTuple):
+    """Tokens that a model reads, and the tokens that it should predict.
+
+    Attributes:
+        ids: Tokens that are read.
+        positions: For every goal, the position after which it is predicted.
+        goals: Tokens to predict.
+        teacher: Log-probabilities to match at the positions, float32 [goals, vocabulary]; None without a teacher.
+    """
+
+    ids: tuple[int, ...]
+    positions: tuple[int, ...]
+    goals: tuple[int, ...]
+    teacher: Tensor | None = None
+
+    @classmethod
+    def shifted(cls, ids: tuple[int, ...], first: int) -> TrainingText:
+        """Each token from ``first`` on is predicted from those before it, as in language modelling."""
+        return cls(ids[:-1], tuple(range(first - 1, len(ids) - 1)), ids[first:])
+
+
+class Batch:
+    """Texts of several edits, padded, with what the lowest trained layer reads.
+
+    Args:
+        lm: The model.
+        edits: Texts of every edit, equally many each.
+        layer: The lowest trained layer.
+        start: What that layer reads, where it was computed before.
+    """
+
+    def __init__(
+        self, lm: LM, edits: Sequence[Sequence[TrainingText]], layer: int, start: LayerInput | None = None
+    ) -> None:
+        self.lm, self.edits, self.layer = lm, edits, layer
+        texts = [text for edit in edits for text in edit]
+        self.ids, self.mask = lm.pad([text.ids for text in texts])
+        self.start = start or run_until(lm, layer, self.ids, self.mask)
+        scored: dict[tuple[int, int], int] = {}  # row and position, numbered
+        pairs = []  # number of the scored position, and the goal there
+        for row, text in enumerate(texts):
+            for position, goal in zip(text.positions, text.goals, strict=True):
+                pairs.append((scored.setdefault((row, position), len(scored)), goal))
+        self.rows, self.positions = [row for row, _ in scored], [position for _, position in scored]
+        self.read, self.goals = send(pairs, lm.device).T
+        shares = [
+            torch.tensor([1 / len(text.goals) / len(edit) for text in edit for _ in text.goals]) for edit in edits
+        ]
+        self.shares = send(torch.block_diag(*shares), lm.device)  # type: ignore[no-untyped-call]  # [edits, goals]
+
+    def losses(self) -> Tensor:
+        """Negative log-probability of every edit's goals, [edits]: mean over its texts of the mean over their goals."""
+        with resume_at(self.lm, self.start):
+            logits = logits_at(self.lm, self.ids, self.mask, self.rows, self.positions)
+        return -self.shares @ logits.log_softmax(-1)[self.read, self.goals]
+
+    def select(self, edits: Sequence[int]) -> Batch:
+        """Some of the edits."""
+        texts = [self.edits[n] for n in edits]
+        size, longest = len(texts[0]), max(len(text.ids) for edit in texts for text in edit)
+        rows = send([n * size + i for n in edits for i in range(size)], self.start.hidden.device)
+        start = self.start._replace(hidden=self.start.hidden[rows, :longest])
+        return Batch(self.lm, texts, self.layer, start)
+
+
+class DenseChange:
+    """Trained changes of every entry of one weight, one for each edit, zero at first.
+
+    Attributes:
+        map: Name of the linear map.
+        factors: What is trained: the changes, [edits, out, in].
+    """
+
+    def __init__(self, lm: LM, name: str, edits: int) -> None:
+        self.map, module = name, lm.module(name)
+        shape = (edits, *(linear_shape(module) or ()))
+        self.factors = [torch.zeros(shape, device=home_of(module), requires_grad=True)]
+
+    def added(self, keys: Tensor) -> Tensor:
+        """What the changes add to the map's output: [edits, positions, in] -> [edits, positions, out]."""
+        return torch.bmm(keys, self.factors[0].transpose(1, 2))
+
+    def delta(self, n: int) -> WeightDelta:
+        """The change of one edit as data."""
+        return DenseDelta(f"{self.map}.weight", self.factors[0].detach()[n].clone())
+
+
+class LowRankChange:
+    """Trained changes ``scale * up @ down`` of one weight, one for each edit (LoRA).
+
+    Args:
+        lm: The model.
+        name: Name of the linear map, kept as ``map``.
+        edits: Number of edits.
+        start: ``down`` [rank, in] and ``up`` [out, rank], with which all edits start.
+        scale: Factor of their product.
+    """
+
+    def __init__(self, lm: LM, name: str, edits: int, *, start: Sequence[Tensor], scale: float) -> None:
+        self.map, self.scale, self._device, home = name, scale, lm.device, home_of(lm.module(name))
+        copies = [factor.detach().to(home).float().expand(edits, *factor.shape).clone() for factor in start]
+        self.factors = [factor.requires_grad_() for factor in copies]  # [edits, rank, in], [edits, out, rank]
+
+    def added(self, keys: Tensor) -> Tensor:
+        """As ``DenseChange.added``."""
+        down, up = self.factors
+        return self.scale * torch.bmm(torch.bmm(keys, down.transpose(1, 2)), up.transpose(1, 2))
+
+    def delta(self, n: int) -> WeightDelta:
+        """The change of one edit as data."""
+        down, up = (factor.detach()[n].to(self._device) for factor in self.factors)
+        return LowRankDelta(f"{self.map}.weight", up * self.scale, down.T.contiguous())
+
+
+Change = DenseChange | LowRankChange
+
+
+def factors_of(changes: Sequence[Change]) -> list[Tensor]:
+    """All that is trained."""
+    return [factor for change in changes for factor in change.factors]
+
+
+class Trained(NamedTuple):
+    """Changes of one edit, its loss with them in nats a token, and how many updates were made."""
+
+    deltas: tuple[WeightDelta, ...]
+    loss: float
+    steps: int
+
+
+def as_edits(lm: LM, trained: Sequence[Trained]) -> list[WeightEdit]:
+    """Edits with their notes; all norms are fetched from the device together."""
+    names = [delta.weight for delta in trained[0].deltas] if trained else []
+    sizes = [lm.model.get_parameter(name).detach().float().norm().to(lm.device) for name in names]
+    norms = [torch.stack([delta.squared_norm().to(lm.device) for delta in one.deltas]).sqrt() for one in trained]
+    ratios = (torch.stack(norms) / torch.stack(sizes)).amax(1).tolist() if trained else []
+    return [
+        WeightEdit(
+            one.deltas,
+            {"loss": one.loss, "steps": one.steps, "norm_ratio": ratio, "blow_up": not ratio <= DIVERGENCE_RATIO},
+        )
+        for one, ratio in zip(trained, ratios, strict=True)
+    ]
+
+
+def losses_with(batch: Batch, changes: Sequence[Change]) -> Tensor:
+    """Losses of a batch's edits, [edits], each under its own changes.
+
+    Raises:
+        ModelError: the model does not call one of the maps.
+    """
+    called: set[str] = set()
+
+    def add(change: Change, keys: Tensor, output: Tensor) -> Tensor:
+        called.add(change.map)
+        added = change.added(keys.float().reshape(len(batch.edits), -1, keys.shape[-1]))
+        return (output.float() + added.reshape(output.shape)).to(output.dtype)
+
+    with ExitStack() as hooks:
+        for change in changes:
+            hooks.enter_context(replace_output(batch.lm.module(change.map), partial(add, change)))
+        losses = batch.losses()
+    for change in changes:
+        if change.map not in called:
+            raise ModelError(
+                f"the model does not call {change.map}, so a change of it cannot be trained",
+                where=batch.lm.name,
+                fix="name other maps with modules",
+            )
+    return losses
+
+
+def train(
+    batch: Batch,
+    changes: Sequence[Change],
+    optimiser: torch.optim.Optimizer,
+    *,
+    steps: int,
+    stop_below: float,
+    bound: float | None = None,
+) -> list[Trained]:
+    """Train every edit of a batch until its own loss is low enough.
+
+    Args:
+        batch: Texts of the edits.
+        changes: What is trained, each with a change for every edit.
+        optimiser: Of their factors.
+        steps: The most updates of an edit.
+        stop_below: Loss (nats a token) at which an edit gets no further update.
+        bound: Greatest size of an entry of a factor; None: any.
+    """
+    done: dict[int, Trained] = {}
+    left = list(range(len(batch.edits)))  # in the batch
+    for step in range(steps + 1):
+        with torch.set_grad_enabled(step < steps):
+            losses = losses_with(batch, changes)
+        for i, (n, loss) in enumerate(zip(left, losses.tolist(), strict=True)):
+            if n not in done and (loss < stop_below or step == steps):
+                done[n] = Trained(tuple(change.delta(i) for change in changes), loss, step)
+        stay = [i for i, n in enumerate(left) if n not in done]
+        if not stay:
+            break
+        losses.sum().backward()  # type: ignore[no-untyped-call]
+        optimiser.step()
+        optimiser.zero_grad()
+        if bound is not None:
+            with torch.no_grad():
+                for factor in factors_of(changes):
+                    factor.clamp_(-bound, bound)
+        if len(stay) <= 0.75 * len(left):  # otherwise copying the others costs more than it saves
+            left, batch = [left[i] for i in stay], batch.select(stay)
+            _select(changes, optimiser, stay)
+    return [done[n] for n in sorted(done)]
+
+
+def _select(changes: Sequence[Change], optimiser: torch.optim.Optimizer, stay: Sequence[int]) -> None:
+    """Drop the other edits from what is trained and from the optimiser's averages."""
+    for change in changes:
+        for n, factor in enumerate(change.factors):
+            rows, state = send(stay, factor.device), optimiser.state.pop(factor)
+            change.factors[n] = factor.detach()[rows].requires_grad_()
+            optimiser.state[change.factors[n]] = {
+                name: value[rows] if value.shape == factor.shape else value for name, value in state.items()
+            }
+    optimiser.param_groups[0]["params"] = factors_of(changes)
+
+
+def train_in_memory(
+    lm: LM,
+    edits: Sequence[list[TrainingText]],
+    run: Callable[[list[list[TrainingText]]], list[Trained]],
+    *,
+    bytes_an_edit: int,
+) -> list[Trained]:
+    """Train edits of like length together, as many as memory holds.
+
+    Args:
+        lm: The model.
+        edits: Texts of each edit.
+        run: Trains some of them.
+        bytes_an_edit: Size of one edit's changes.
+    """
+    budget = default_budget(lm, gradients=True)
+    least = max(1, budget.tokens // most_edits(lm, bytes_an_edit))  # tokens that each counts for, so that no more fit
+    return in_batches(edits, lambda texts: max(least, sum(len(text.ids) for text in texts)), run, budget)
+
+
+def most_edits(lm: LM, bytes_an_edit: int) -> int:
+    """How many edits' changes fit into memory while they are trained; at least 1."""
+    free = int(SHARE * least_free_bytes(lm.devices)) if lm.device.type == "cuda" else CPU_BYTES
+    return max(1, free // (COPIES * bytes_an_edit))
