@@ -108,8 +108,8 @@ def router() -> dict[str, Any]:
     from benchmarks.support.routing_counts import routings_by
     from curation.files.artifact_cache import Cache
     from evaluation.editors.presets import make_without_model
-    from evaluation.editors.routed.head_training import questions_of
     from evaluation.editors.routed.serac import Serac
+    from evaluation.editors.routed.training import questions_of
     from evaluation.engines.peak_memory import PeakMemory
 
     peak = PeakMemory("cpu")

@@ -1,17 +1,21 @@
-"""What methods have in common that read a trained file: which one, where it lies, and what it was trained on."""
+"""What methods have in common that read a trained file: which one, where it is, what it was trained on, its format."""
 
 from __future__ import annotations
 
+import json
 from abc import abstractmethod
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, ClassVar
 
+from torch import Tensor
+
+from curation.files.atomic import write_bytes
 from curation.files.checksums import remembered_sha256
 from evaluation.editors.base import Editor
 from evaluation.editors.training_data import TrainingData
-from schemas.core.errors import UserError
+from schemas.core.errors import DataError, UserError
 
 SHIPPED = "shipped:"
 
@@ -71,3 +75,31 @@ class CheckpointEditor(Editor):
         """The checkpoint's digest, where one is named."""
         name = self.params.checkpoint
         return {} if name is None else {"checkpoint": remembered_sha256(self.checkpoint_path(name))}
+
+
+def write_tensors(path: Path | str, tensors: dict[str, Tensor], manifest: dict[str, Any]) -> None:
+    """A safetensors file with a JSON manifest in its header; it is replaced as a whole.
+
+    Raises:
+        UserError: the file cannot be written.
+    """
+    from safetensors.torch import save
+
+    data = save({k: v.detach().cpu().contiguous() for k, v in tensors.items()}, {"manifest": json.dumps(manifest)})
+    write_bytes(Path(path), data)
+
+
+def read_tensors(path: Path | str) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Tensors and manifest of a file that ``write_tensors`` wrote.
+
+    Raises:
+        DataError: there is none, or it is something else.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="pt") as file:
+            manifest = json.loads((file.metadata() or {})["manifest"])
+            return {name: file.get_tensor(name) for name in file.keys()}, manifest  # noqa: SIM118 - it is no dictionary
+    except (OSError, SafetensorError, KeyError, ValueError) as error:
+        raise DataError(f"not a file of this program that can be read: {error}", where=str(path)) from None

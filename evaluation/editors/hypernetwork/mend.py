@@ -12,7 +12,7 @@ import torch
 from pydantic import Field, field_validator
 
 from evaluation.editors.base import check_requests
-from evaluation.editors.checkpoints import CheckpointEditor
+from evaluation.editors.checkpoints import CheckpointEditor, read_tensors, write_tensors
 from evaluation.editors.hypernetwork.gradients import GradientLine, LowerLayerStates, gradients, line
 from evaluation.editors.hypernetwork.network import AnyEditNetwork, EditNetwork, GradientPairs
 from evaluation.editors.hypernetwork.training import (
@@ -21,8 +21,6 @@ from evaluation.editors.hypernetwork.training import (
     TrainingSettings,
     TrainingStep,
     TrainingTask,
-    read_tensors,
-    write_tensors,
 )
 from evaluation.editors.hypernetwork.training_cases import training_cases
 from evaluation.editors.training_data import TrainingData

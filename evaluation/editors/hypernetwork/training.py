@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import time
 from collections.abc import Callable, Sequence
@@ -12,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from curation.files.atomic import write_bytes
+from evaluation.editors.checkpoints import read_tensors, write_tensors
 from evaluation.editors.hypernetwork.gradients import (
     GradientBatch,
     GradientLine,
@@ -27,7 +26,7 @@ from evaluation.editors.hypernetwork.gradients import (
 from evaluation.editors.hypernetwork.network import AnyEditNetwork, GradientPairs, WeightChange, network_for
 from evaluation.editors.hypernetwork.training_cases import TrainingCase
 from evaluation.models.language_model import LM
-from schemas.core.errors import DataError, UserError
+from schemas.core.errors import UserError
 from schemas.core.ids import canonical_json, seed
 
 log = logging.getLogger(__name__)
@@ -303,31 +302,3 @@ def _rows(pairs: GradientPairs, longest: int) -> GradientPairs:
     pad = longest - pairs.real.shape[1]
     f = torch.nn.functional.pad
     return GradientPairs(f(pairs.u, (0, 0, 0, pad)), f(pairs.delta, (0, 0, 0, pad)), f(pairs.real, (0, pad)))
-
-
-def write_tensors(path: Path, tensors: dict[str, Tensor], manifest: dict[str, Any]) -> None:
-    """A safetensors file with a JSON manifest in its header; whole or not at all.
-
-    Raises:
-        UserError: the file cannot be written.
-    """
-    from safetensors.torch import save
-
-    data = save({k: v.detach().cpu().contiguous() for k, v in tensors.items()}, {"manifest": json.dumps(manifest)})
-    write_bytes(path, data)
-
-
-def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Tensors and manifest of a file that ``write_tensors`` wrote.
-
-    Raises:
-        DataError: there is none, or it is something else.
-    """
-    from safetensors import SafetensorError, safe_open
-
-    try:
-        with safe_open(path, framework="pt") as file:
-            manifest = json.loads((file.metadata() or {})["manifest"])
-            return {name: file.get_tensor(name) for name in file.keys()}, manifest  # noqa: SIM118 - it is no dictionary
-    except (OSError, SafetensorError, KeyError, ValueError) as error:
-        raise DataError(f"not a file of this program that can be read: {error}", where=str(path)) from None

@@ -19,18 +19,22 @@ from evaluation.editors.checkpoints import CheckpointEditor
 from evaluation.editors.in_context.retrieval import Vectors
 from evaluation.editors.routed.base import Router, RoutingEditor
 from evaluation.editors.routed.cross import CrossScorer
-from evaluation.editors.routed.cross_file import CROSS, CrossFile, write_cross
-from evaluation.editors.routed.cross_training import CrossSettings, CrossTrainer, TrainedCross
-from evaluation.editors.routed.head_file import (
+from evaluation.editors.routed.scorer_file import (
+    CROSS,
     RETRAIN,
-    HeadFile,
+    MakeRouter,
     check_encoder,
-    encoder_of,
-    scorer_of,
+    load_router,
     trained_on,
-    write_head,
+    write_scorer,
 )
-from evaluation.editors.routed.head_training import HeadSettings, HeadStep, HeadTrainer, TrainedHead, questions_of
+from evaluation.editors.routed.training import (
+    CrossTrainer,
+    HeadTrainer,
+    ScorerStep,
+    TrainedScorer,
+    questions_of,
+)
 from evaluation.editors.training_data import TrainingData, text_digest
 from schemas.cases import AnyCase, EventCase
 from schemas.core.errors import UserError
@@ -115,11 +119,11 @@ class Serac(CheckpointEditor, RoutingEditor):
 
     params: Params
     _vectors: Vectors | None = None
-    _scorer: HeadFile | CrossFile | None = None
+    _make_router: MakeRouter | None = None
 
     @classmethod
     def trained_on(cls, path: Path) -> TrainingData:
-        """What the head of a file was trained on."""
+        """What the scorer of a file was trained on."""
         return trained_on(path)
 
     @classmethod
@@ -127,8 +131,7 @@ class Serac(CheckpointEditor, RoutingEditor):
         """What the named checkpoint was trained on; one of another encoder is refused before anything is computed."""
         data, named = super().training_data(options), options.get("checkpoint")
         if named is not None:
-            trained, used = encoder_of(cls.checkpoint_path(str(named))), encoder_identity(options.get("encoder"))
-            check_encoder(trained, used, where=str(named))
+            check_encoder(cls.checkpoint_path(str(named)), options.get("encoder"))
         return data
 
     @property
@@ -144,28 +147,22 @@ class Serac(CheckpointEditor, RoutingEditor):
         """
         named = self.params.checkpoint
         path = self._trained_path() if named is None else self.checkpoint_path(named)
-        if scorer_of(path) == CROSS:
-            self._scorer = CrossFile.load(path, self.params.encoder)
-            return
-        head = HeadFile.load(path)
-        head.fits(encoder_identity(self.params.encoder), where=str(named or path))
-        head.head.to(self.device)
-        self._scorer = head
+        self._make_router = load_router(path, self.params.encoder, device=self.device)
 
     def router(self, texts: Sequence[str]) -> Router:
         """The scorer over these events."""
-        assert self._scorer is not None
-        return self._scorer.router(texts, self._encoder(), threshold=self.params.threshold)
+        assert self._make_router is not None
+        return self._make_router(texts, self._encoder(), threshold=self.params.threshold)
 
     def train(
         self,
         cases: Sequence[AnyCase],
         *,
         name: str,
-        out: Path,
-        on_step: Callable[[HeadStep], None] | None = None,
+        out: Path | str,
+        on_step: Callable[[ScorerStep], None] | None = None,
         minutes: float | None = None,
-    ) -> TrainedHead | TrainedCross:
+    ) -> TrainedScorer:
         """Train a scorer and write it to a file.
 
         Args:
@@ -186,31 +183,26 @@ class Serac(CheckpointEditor, RoutingEditor):
                 fix="name events: --support events_from_facts, or a split of events",
             )
         data = TrainingData.of(name, events)
-        about: dict[str, Any] = {
-            "identity": self._identity(data.digest),
-            "data": data,
-            "questions": sorted({text_digest(q.text) for c in events for q in questions_of(c)}),
-        }
-        settings = self.params.model_dump(include=set(self._fields))
-        if self.params.scorer == CROSS:
-            folder = None if self.params.encoder is None else Path(self.params.encoder).expanduser()
-            with torch.random.fork_rng(devices=[]):  # a new linear layer draws its weights
-                torch.manual_seed(seed(str(self.params.seed), "serac", CROSS))
-                scorer = CrossScorer(folder)
-            cross = CrossTrainer(events, self._encoder(), scorer, CrossSettings(**settings)).run(on_step, minutes)
-            write_cross(out, cross, **about)
-            return cross
-        head = HeadTrainer(events, self._encoder(), HeadSettings(**settings), device=self.device).run(on_step, minutes)
-        write_head(out, head, **about)
-        return head
+        trainer = self._trainer(events)
+        trained = trainer.run(on_step, minutes)
+        questions = sorted({text_digest(q.text) for c in events for q in questions_of(c)})
+        write_scorer(Path(out), trained, identity=self._identity(data.digest), data=data, questions=questions)
+        return trained
 
-    @property
-    def _fields(self) -> tuple[str, ...]:
-        """Names of the options of training."""
-        return CrossSettings._fields if self.params.scorer == CROSS else HeadSettings._fields
+    def _trainer(self, events: Sequence[EventCase]) -> HeadTrainer | CrossTrainer:
+        p = self.params
+        if p.scorer != CROSS:
+            return HeadTrainer(events, self._encoder(), p, device=self.device)
+        folder = None if p.encoder is None else Path(p.encoder).expanduser()
+        with torch.random.fork_rng(devices=[]):  # a new linear layer draws its weights
+            torch.manual_seed(seed(str(p.seed), "serac", CROSS))
+            scorer = CrossScorer(folder)
+        return CrossTrainer(events, self._encoder(), p, scorer)
 
     def _identity(self, data: str) -> dict[str, Any]:
-        p = self.params.model_dump(mode="json", include={*self._fields, "scorer"})
+        unused = {"checkpoint", "encoder", "memory", "threshold"}
+        unused |= {"hidden", "dropout", "names_apart"} if self.params.scorer == CROSS else set()
+        p = self.params.model_dump(mode="json", exclude=unused)
         encoder = encoder_identity(self.params.encoder)
         return {"method": "serac", "version": self.version, "encoder": encoder, "data": data, "params": p}
 

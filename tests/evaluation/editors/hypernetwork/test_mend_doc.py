@@ -12,11 +12,12 @@ from torch.func import functional_call
 from curation.files.artifact_cache import Cache
 from curation.shipped import documents_split
 from curation.splits.split_file import make_split, write_split
+from evaluation.editors.checkpoints import read_tensors
 from evaluation.editors.hypernetwork.gradients import GradientLine
 from evaluation.editors.hypernetwork.mend import Mend
 from evaluation.editors.hypernetwork.mend_doc import DocumentMend
 from evaluation.editors.hypernetwork.network import AnyEditNetwork, GradientPairs, network_for
-from evaluation.editors.hypernetwork.training import Trainer, TrainingSettings, TrainingStep, read_tensors
+from evaluation.editors.hypernetwork.training import Trainer, TrainingSettings, TrainingStep
 from evaluation.editors.presets import make_editor, preset
 from evaluation.models.hooks import capture
 from evaluation.models.language_model import LM
