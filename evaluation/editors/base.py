@@ -6,7 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+import torch
+from torch import nn
+
 from evaluation.edits.edit import Edit
+from evaluation.edits.weight_deltas import WeightDelta
 from schemas.cases import Case, EditRequest
 from schemas.core.config import Options
 from schemas.core.errors import UserError
@@ -177,6 +181,23 @@ class Editor(ABC):
         Equal to ``edit`` of each; methods override it where many at once are faster.
         """
         return [self.edit(group) for group in groups]
+
+
+def norm_notes(model: nn.Module, edits: Sequence[Sequence[WeightDelta]]) -> list[dict[str, Any]]:
+    """``norm_ratio`` and ``blow_up`` of edits that change the same weights; fetched from the device together.
+
+    Args:
+        model: Holds the weights.
+        edits: Changes of each edit.
+    """
+    if not edits:
+        return []
+    weights = [model.get_parameter(delta.weight).detach() for delta in edits[0]]
+    home = edits[0][0].squared_norm().device
+    sizes = torch.stack([weight.float().norm().to(home) for weight in weights])
+    norms = torch.stack([delta.squared_norm().to(home) for deltas in edits for delta in deltas]).sqrt()
+    ratios = (norms.view(len(edits), -1) / sizes).amax(1).tolist()
+    return [{"norm_ratio": ratio, "blow_up": not ratio <= DIVERGENCE_RATIO} for ratio in ratios]
 
 
 def by_size(groups: Sequence[Sequence[Any]], make: Callable[[list[list[Any]]], list[Edit]]) -> list[Edit]:

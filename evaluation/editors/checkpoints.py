@@ -1,10 +1,11 @@
-"""What methods have in common that read a trained file: which one, where it is, what it was trained on, its format."""
+"""What methods have in common that read a trained file: which one, what it was trained on, its format."""
 
 from __future__ import annotations
 
 import json
+import logging
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, ClassVar
@@ -16,7 +17,11 @@ from curation.files.checksums import remembered_sha256
 from evaluation.editors.base import Editor
 from evaluation.editors.training_data import TrainingData
 from schemas.core.errors import DataError, UserError
+from schemas.core.ids import content_id
 
+log = logging.getLogger(__name__)
+
+FORMAT = 1
 SHIPPED = "shipped:"
 
 
@@ -29,6 +34,7 @@ class CheckpointEditor(Editor):
 
     trainable: ClassVar[bool] = True
     shipped_in: ClassVar[str]
+    _support: tuple[Any, ...] = ()
 
     @classmethod
     def wants_support(cls, options: Mapping[str, Any]) -> bool:
@@ -42,21 +48,28 @@ class CheckpointEditor(Editor):
         return None if named is None else cls.trained_on(cls.checkpoint_path(str(named)))
 
     @classmethod
-    @abstractmethod
-    def trained_on(cls, path: Path) -> TrainingData:
+    def trained_on(cls, path: Path | str) -> TrainingData:
         """What the file was trained on.
 
         Raises:
             DataError: it is no trained file of this method.
         """
+        _, manifest = read_tensors(path)
+        try:
+            trained, texts = manifest["trained"], frozenset(manifest.get("texts", ()))
+            keys, subjects = frozenset(manifest["keys"]), frozenset(manifest["subjects"])
+            return TrainingData(trained["name"], trained["digest"], keys, subjects, texts)
+        except (KeyError, TypeError) as error:
+            raise not_trained(cls.name, f"{error} is missing", path) from None
 
     @classmethod
-    def checkpoint_path(cls, name: str) -> Path:
-        """Where a named checkpoint lies.
+    def checkpoint_path(cls, name: str | Path) -> Path:
+        """Where a named checkpoint is.
 
         Raises:
             UserError: no such file comes with the program.
         """
+        name = str(name)
         if not name.startswith(SHIPPED):
             return Path(name).expanduser()
         folder = files(cls.shipped_in)
@@ -75,6 +88,70 @@ class CheckpointEditor(Editor):
         """The checkpoint's digest, where one is named."""
         name = self.params.checkpoint
         return {} if name is None else {"checkpoint": remembered_sha256(self.checkpoint_path(name))}
+
+    @abstractmethod
+    def identity(self, data: str) -> dict[str, Any]:
+        """All that a training depends on: method, version, options, and ``data``, the digest of the cases."""
+
+    @abstractmethod
+    def train(
+        self,
+        cases: Sequence[Any],
+        *,
+        name: str,
+        out: Path | str,
+        on_step: Callable[[Any], None] | None = None,
+        minutes: float | None = None,
+    ) -> Any:
+        """Train on cases and write a checkpoint."""
+
+    def checkpoint_file(self) -> Path:
+        """The checkpoint that is named, or that of a training on the support, kept in the cache folder.
+
+        Raises:
+            UserError: there is neither.
+        """
+        if self.params.checkpoint is not None:
+            return self.checkpoint_path(self.params.checkpoint)
+        if not self._support:
+            raise UserError(
+                "there is no trained file for this model and these options",
+                where=self.name,
+                fix=f"train one (scedit model train --editors {self.name}), set its file as params.checkpoint, "
+                "or declare support to train on",
+            )
+        identity = self.identity(TrainingData.of("support", self._support).digest)
+        path = self.cache.folder / f"{self.name}-{content_id(self.name, identity)}.safetensors"
+        if not path.is_file():
+            log.warning("training %s on %d cases of the support (once)", self.name, len(self._support))
+            self.train(self._support, name="support", out=path, on_step=_log)
+        return path
+
+
+def _log(step: Any) -> None:
+    log.warning("step %d of %d, %.0f s left", step.done, step.of, step.left)
+
+
+def not_trained(method: str, reason: object, path: Path | str) -> DataError:
+    """The error about a file that is no trained one of a method."""
+    return DataError(f"no trained file of '{method}': {reason}", where=str(path))
+
+
+def write_checkpoint(
+    path: Path | str, tensors: dict[str, Tensor], data: TrainingData, *, cases: int, **manifest: Any
+) -> None:
+    """Write what was learnt, with what it was learnt from.
+
+    Args:
+        path: The file.
+        tensors: The weights.
+        data: What they were trained on.
+        cases: How many cases that were.
+        manifest: What the method keeps besides, as JSON values; ``identity`` is one of them.
+    """
+    trained = {"name": data.name, "digest": data.digest, "cases": cases}
+    seen = {name: sorted(getattr(data, name)) for name in ("keys", "subjects", "texts")}
+    write_tensors(path, tensors, {"format": FORMAT, "trained": trained, **seen, **manifest})
 
 
 def write_tensors(path: Path | str, tensors: dict[str, Tensor], manifest: dict[str, Any]) -> None:

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 from torch import Tensor
 
-from evaluation.editors.base import DIVERGENCE_RATIO
+from evaluation.editors.base import norm_notes
 from evaluation.edits.edit import WeightEdit
 from evaluation.edits.weight_deltas import DenseDelta, LowRankDelta, WeightDelta
 from evaluation.inference.batching import default_budget, in_batches
 from evaluation.inference.partial_forward import LayerInput, resume_at, run_until
-from evaluation.inference.passes import logits_at
+from evaluation.inference.passes import last_mlp, logits_at, only_at
 from evaluation.models.device_memory import least_free_bytes
 from evaluation.models.hooks import home_of, replace_output
 from evaluation.models.linear_maps import linear_shape
@@ -91,7 +91,8 @@ class Batch:
 
     def losses(self) -> Tensor:
         """Negative log-probability of every edit's goals, [edits]: mean over its texts of the mean over their goals."""
-        with resume_at(self.lm, self.start):
+        trimmed = only_at(last_mlp(self.lm), self.rows, self.positions)
+        with resume_at(self.lm, self.start), trimmed:
             logits = logits_at(self.lm, self.ids, self.mask, self.rows, self.positions)
         return -self.shares @ logits.log_softmax(-1)[self.read, self.goals]
 
@@ -170,17 +171,11 @@ class Trained(NamedTuple):
 
 
 def as_edits(lm: LM, trained: Sequence[Trained]) -> list[WeightEdit]:
-    """Edits with their notes; all norms are fetched from the device together."""
-    names = [delta.weight for delta in trained[0].deltas] if trained else []
-    sizes = [lm.model.get_parameter(name).detach().float().norm().to(lm.device) for name in names]
-    norms = [torch.stack([delta.squared_norm().to(lm.device) for delta in one.deltas]).sqrt() for one in trained]
-    ratios = (torch.stack(norms) / torch.stack(sizes)).amax(1).tolist() if trained else []
+    """Edits with their notes."""
+    notes = norm_notes(lm.model, [one.deltas for one in trained])
     return [
-        WeightEdit(
-            one.deltas,
-            {"loss": one.loss, "steps": one.steps, "norm_ratio": ratio, "blow_up": not ratio <= DIVERGENCE_RATIO},
-        )
-        for one, ratio in zip(trained, ratios, strict=True)
+        WeightEdit(one.deltas, {"loss": one.loss, "steps": one.steps, **note})
+        for one, note in zip(trained, notes, strict=True)
     ]
 
 

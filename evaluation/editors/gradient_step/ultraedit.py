@@ -10,7 +10,7 @@ import torch
 from pydantic import Field, field_validator
 from torch import Tensor
 
-from evaluation.editors.base import DIVERGENCE_RATIO, Editor, check_requests
+from evaluation.editors.base import Editor, check_requests, norm_notes
 from evaluation.editors.gradient_step.feature_statistics import FeatureStatistics
 from evaluation.editors.hypernetwork.gradients import GradientLine, LowerLayerStates, gradients, line
 from evaluation.edits.edit import Edit, WeightEdit
@@ -157,8 +157,7 @@ class UltraEdit(Editor):
     def _write(self, groups: Sequence[Features], earlier: Sequence[Edit]) -> list[Edit]:
         """An edit for every group; groups do not influence each other."""
         before = self._before(earlier)
-        norms = {n: float(self.lm.projection(n).weight.float().norm()) for n in self.params.layers}  # type: ignore[operator]
-        return [self._edit_of(features, before, norms) for features in groups]
+        return [self._edit_of(features, before) for features in groups]
 
     def _before(self, earlier: Sequence[Edit]) -> dict[int, list[FeatureStatistics]]:
         if self._support is None:
@@ -169,21 +168,15 @@ class UltraEdit(Editor):
         parts = [e.features for e in mine if e.features is not None]
         return {n: [self._support[n], *(part[n] for part in parts)] for n in self.params.layers}
 
-    def _edit_of(
-        self, features: Features, before: Mapping[int, Sequence[FeatureStatistics]], norms: Mapping[int, float]
-    ) -> Edit:
+    def _edit_of(self, features: Features, before: Mapping[int, Sequence[FeatureStatistics]]) -> Edit:
         deltas, mine, totals = [], {}, {}
         for n, (keys, slopes) in features.items():
             mine[n] = _statistics((keys, slopes))
             totals[n] = FeatureStatistics.total([*before[n], mine[n]])
             left, right = solve(keys, slopes, totals[n], lr=self.params.lr)
             deltas.append(LowRankDelta(self.lm.layout.weight(n), left.float(), right.float()))
-        ratio = max(d.norm() / norms[n] for d, n in zip(deltas, features, strict=True))
-        notes = {
-            "norm_ratio": ratio,
-            "blow_up": not ratio <= DIVERGENCE_RATIO,
-            "tokens": len(next(iter(features.values()))[0]),
-        }
+        (notes,) = norm_notes(self.lm.model, [deltas])
+        notes["tokens"] = len(next(iter(features.values()))[0])
         return NormalisedEdit(tuple(deltas), notes, mine, totals)
 
 

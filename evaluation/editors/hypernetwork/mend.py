@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from itertools import islice
 from pathlib import Path
@@ -11,29 +10,18 @@ from typing import Any, ClassVar, NamedTuple
 import torch
 from pydantic import Field, field_validator
 
-from evaluation.editors.base import check_requests
-from evaluation.editors.checkpoints import CheckpointEditor, read_tensors, write_tensors
-from evaluation.editors.hypernetwork.gradients import GradientLine, LowerLayerStates, gradients, line
-from evaluation.editors.hypernetwork.network import AnyEditNetwork, EditNetwork, GradientPairs
-from evaluation.editors.hypernetwork.training import (
-    Trainer,
-    TrainingResult,
-    TrainingSettings,
-    TrainingStep,
-    TrainingTask,
-)
+from evaluation.editors.base import check_requests, norm_notes
+from evaluation.editors.checkpoints import CheckpointEditor, not_trained, read_tensors, write_checkpoint
+from evaluation.editors.hypernetwork.gradients import GradientLine, LowerLayerStates, gradients, line, map_shapes
+from evaluation.editors.hypernetwork.network import EditNetworks, GradientPairs
+from evaluation.editors.hypernetwork.training import Trainer, TrainingResult, TrainingStep, TrainingTask
 from evaluation.editors.hypernetwork.training_cases import training_cases
 from evaluation.editors.training_data import TrainingData
 from evaluation.edits.edit import Edit, WeightEdit
 from evaluation.edits.weight_deltas import LowRankDelta
 from evaluation.models.transfers import send
 from schemas.core.config import Options
-from schemas.core.errors import DataError, UserError
-from schemas.core.ids import content_id
-
-log = logging.getLogger(__name__)
-
-FORMAT = 1
+from schemas.core.errors import UserError
 
 
 class Mend(CheckpointEditor):
@@ -99,24 +87,12 @@ class Mend(CheckpointEditor):
     params: Params
     rows: ClassVar[int] = 32
     """Edits of one pass."""
-    _cases: tuple[Any, ...] = ()
     _ready: Checkpoint | None = None
 
     @classmethod
     def layers_of(cls, params: Params) -> tuple[int, ...]:
         """The layers of its options."""
         return params.layers or ()
-
-    @classmethod
-    def trained_on(cls, path: Path) -> TrainingData:
-        """What the network of a file was trained on."""
-        _, manifest = read_tensors(path)
-        try:
-            name, digest = manifest["trained"]["name"], manifest["trained"]["digest"]
-            texts = frozenset(manifest.get("texts", ()))
-            return TrainingData(name, digest, frozenset(manifest["keys"]), frozenset(manifest["subjects"]), texts)
-        except (KeyError, TypeError) as error:
-            raise DataError(f"no trained network of {cls.name}: {error} is missing", where=str(path)) from None
 
     # --- what is edited, and what it is learnt from -------------------------------------------------------------------
 
@@ -143,21 +119,10 @@ class Mend(CheckpointEditor):
         """
         return TrainingTask(self.maps(self._complete_options().layers or ()), training_cases(self.lm, cases))
 
-    def shape_note(self) -> dict[str, Any]:
-        """What a checkpoint keeps of the maps' shapes."""
-        return {"inputs": self.lm.layout.inner}
-
-    @classmethod
-    def network_of(cls, tensors: dict[str, torch.Tensor], manifest: dict[str, Any]) -> AnyEditNetwork:
-        """An empty network of a checkpoint's shape."""
-        p, inputs = manifest["identity"]["params"], int(manifest["inputs"])
-        outputs = tensors["bias"].shape[0] - inputs
-        return EditNetwork(inputs, outputs, layers=len(p["layers"]), rank=p["rank"], step=1.0, seed=0)
-
     def prepare(self, support: Sequence[Any]) -> None:
         """Read the checkpoint, or train on the support unless the cache has the result."""
         self._ready = None
-        self._cases = tuple(support)
+        self._support = tuple(support)
         self._network()
 
     def train(
@@ -165,7 +130,7 @@ class Mend(CheckpointEditor):
         cases: Sequence[Any],
         *,
         name: str,
-        out: Path,
+        out: Path | str,
         on_step: Callable[[TrainingStep], None] | None = None,
         minutes: float | None = None,
     ) -> TrainingResult:
@@ -181,25 +146,23 @@ class Mend(CheckpointEditor):
         Raises:
             UserError: too few cases, a file that cannot be written, or an unfinished training of another kind.
         """
-        p, lm = self._complete_options(), self.lm
+        p, out = self._complete_options(), Path(out)
         data = TrainingData.of(name, cases)
-        identity = self._identity(data.digest)
+        identity = self.identity(data.digest)
         state = out.with_name(out.name + ".state")
-        settings = {name: getattr(p, name) for name in TrainingSettings._fields}
-        trainer = Trainer(
-            lm,
-            self.training_task(cases),
-            TrainingSettings(**settings),
-            state=state,
+        task = self.training_task(cases)
+        trained = Trainer(self.lm, task, p, state=state, identity=identity, on_step=on_step, minutes=minutes).run()
+        write_checkpoint(
+            out,
+            trained.network.state_dict(),
+            data,
+            cases=len(cases),
+            shapes=map_shapes(self.lm, task.maps),
             identity=identity,
-            on_step=on_step,
-            minutes=minutes,
+            weights=[f"{module}.weight" for module in task.maps],
+            held_out={**trained.held_out._asdict(), "step": trained.step},
+            seconds=round(trained.seconds),
         )
-        trained = trainer.run()
-        maps = [f"{module}.weight" for module in self.maps(p.layers or ())]
-        about = {"format": FORMAT, **self.shape_note(), "identity": identity, "weights": maps}
-        learnt = {"trained": {"name": name, "digest": data.digest, "cases": len(cases)}, **_seen(data)}
-        write_tensors(out, trained.network.state_dict(), {**about, **learnt, **_found(trained)})
         state.unlink(missing_ok=True)
         return trained
 
@@ -222,27 +185,19 @@ class Mend(CheckpointEditor):
     @torch.no_grad()
     def _edit_each(self, requests: Sequence[Any]) -> list[Edit]:
         lm, ready = self.lm, self._network()
-        maps = ready.maps
         below = LowerLayerStates(lm, min(ready.layers), keep=False)
-        pairs = gradients(lm, maps, [self.line_of(one) for one in requests], below)
-        counts = torch.stack([pairs[name].real for name in maps]).gt(0).tolist()  # fetched once, as the norms are
+        pairs = gradients(lm, ready.maps, [self.line_of(one) for one in requests], below)
+        counts = torch.stack([pairs[name].real for name in ready.maps]).gt(0).tolist()  # fetched once, as the norms are
         changes: list[list[LowRankDelta]] = []
         for i in range(len(requests)):
             changes.append([])
-            for at, name in enumerate(maps):
+            for at, name in enumerate(ready.maps):
                 mine = send([n for n, real in enumerate(counts[at][i]) if real], lm.device)
                 change = ready.network(at, GradientPairs(*(x[i : i + 1, mine] for x in pairs[name])))
                 left = (self.params.scale * change.left[0]).contiguous()
                 changes[-1].append(LowRankDelta(f"{name}.weight", left, change.right[0].contiguous()))
-        sizes = torch.stack([lm.module(name).weight.float().norm().to(lm.device) for name in maps]).tolist()  # type: ignore[operator]
-        norms = (
-            torch.stack([d.squared_norm().sqrt() for deltas in changes for d in deltas]).view(-1, len(maps)).tolist()
-        )
-        ratios = [max(norm / size for norm, size in zip(row, sizes, strict=True)) for row in norms]
-        return [
-            WeightEdit(tuple(deltas), {"norm_ratio": ratio, "blow_up": not ratio <= 1.0})
-            for deltas, ratio in zip(changes, ratios, strict=True)
-        ]
+        notes = norm_notes(lm.model, changes)
+        return [WeightEdit(tuple(deltas), note) for deltas, note in zip(changes, notes, strict=True)]
 
     # --- the network --------------------------------------------------------------------------------------------------
 
@@ -254,48 +209,36 @@ class Mend(CheckpointEditor):
             self.lm.layout.block(n)
         return self.params.model_copy(update={"layers": layers})
 
-    def _identity(self, data: str) -> dict[str, Any]:
+    def identity(self, data: str) -> dict[str, Any]:
+        """The model and the options of training."""
         p = self._complete_options().model_dump(mode="json", exclude={"checkpoint", "scale"})
         return {"method": self.name, "version": self.version, "model": self.lm.revision, "data": data, "params": p}
 
     def _network(self) -> Checkpoint:
         if self._ready is None:
-            named = self.params.checkpoint
-            path = self._trained() if named is None else self.checkpoint_path(named)
-            ready = Checkpoint.load(path, type(self))
-            ready.fits(self.lm.revision, self.name, where=str(named or path))
+            path = self.checkpoint_file()
+            ready = Checkpoint.load(path, self.name)
+            if ready.model != self.lm.revision:
+                raise UserError(
+                    "the network was trained for another model",
+                    where=str(self.params.checkpoint or path),
+                    fix=f"train one: scedit model train --editors {self.name}",
+                )
             ready.network.to(self.lm.device)
             self._ready = ready
         return self._ready
-
-    def _trained(self) -> Path:
-        """Checkpoint of a training on the support, in the cache folder."""
-        cases = self._cases
-        if not cases:
-            raise UserError(
-                "there is no trained network for this model",
-                where=self.name,
-                fix=f"train one (scedit model train --editors {self.name}), set its file as params.checkpoint, "
-                "or declare support",
-            )
-        identity = self._identity(TrainingData.of("support", cases).digest)
-        path = self.cache.folder / f"{self.name}-{content_id(self.name, identity)}.safetensors"
-        if not path.is_file():
-            log.warning("training %s for %s on %d cases of the support (once)", self.name, self.lm.name, len(cases))
-            self.train(cases, name="support", out=path, on_step=_log)
-        return path
 
 
 class Checkpoint(NamedTuple):
     """A trained network with what it is for."""
 
-    network: AnyEditNetwork
+    network: EditNetworks
     layers: tuple[int, ...]
     model: str
     maps: tuple[str, ...]
 
     @classmethod
-    def load(cls, path: Path, kind: type[Mend] = Mend) -> Checkpoint:
+    def load(cls, path: Path | str, method: str = "mend") -> Checkpoint:
         """Read a checkpoint of a method.
 
         Raises:
@@ -303,34 +246,16 @@ class Checkpoint(NamedTuple):
         """
         tensors, manifest = read_tensors(path)
         try:
-            layers = tuple(manifest["identity"]["params"]["layers"])
+            identity, shapes = manifest["identity"], [(int(a), int(b)) for a, b in manifest["shapes"]]
+            if identity["method"] != method:
+                raise ValueError(f"it is one of '{identity['method']}'")
             maps = tuple(name.removesuffix(".weight") for name in manifest["weights"])
-            network = kind.network_of(tensors, manifest)
+            network = EditNetworks(shapes, rank=identity["params"]["rank"], step=1.0, seed=0)
             network.load_state_dict({k: v.float() for k, v in tensors.items()})
-            return cls(network.eval().requires_grad_(False), layers, manifest["identity"]["model"], maps)
+            network.eval().requires_grad_(False)
+            return cls(network, tuple(identity["params"]["layers"]), identity["model"], maps)
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
-            raise DataError(f"no trained network of {kind.name}: {error}", where=str(path)) from None
-
-    def fits(self, revision: str, method: str, *, where: str) -> None:
-        """Refuse a network trained for another model."""
-        if self.model != revision:
-            raise UserError(
-                "the network was trained for another model",
-                where=where,
-                fix=f"train one: scedit model train --editors {method}",
-            )
-
-
-def _seen(data: TrainingData) -> dict[str, Any]:
-    """What a checkpoint keeps of its cases; texts only where there are any."""
-    texts = {"texts": sorted(data.texts)} if data.texts else {}
-    return {"keys": sorted(data.keys), "subjects": sorted(data.subjects), **texts}
-
-
-def _found(trained: TrainingResult) -> dict[str, Any]:
-    """What a checkpoint keeps of its training."""
-    held_out = {"follow": trained.held_out.follow, "stay": trained.held_out.stay, "step": trained.step}
-    return {"held_out": held_out, "seconds": round(trained.seconds)}
+            raise not_trained(method, error, path) from None
 
 
 def _together(edits: Sequence[Edit]) -> Edit:
@@ -340,7 +265,3 @@ def _together(edits: Sequence[Edit]) -> Edit:
     notes = [dict(e.notes) for e in edits]
     worst = {"norm_ratio": max(n["norm_ratio"] for n in notes), "blow_up": any(n["blow_up"] for n in notes)}
     return WeightEdit(tuple(d for edit in edits for d in edit.deltas or ()), {"requests": notes, **worst})
-
-
-def _log(step: TrainingStep) -> None:
-    log.warning("step %d of %d, %.0f s left", step.done, step.of, step.left)

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
-import torch
 from pydantic import Field, field_validator
 
-from evaluation.editors.hypernetwork.gradients import GradientLine, map_shapes
+from evaluation.editors.hypernetwork.gradients import GradientLine
 from evaluation.editors.hypernetwork.mend import Mend
-from evaluation.editors.hypernetwork.network import AnyEditNetwork, network_for
 from evaluation.editors.hypernetwork.training import TrainingTask
 from evaluation.editors.hypernetwork.training_cases import document_line, document_training_cases
 from evaluation.metrics.document_choice import DocumentChoice
@@ -115,13 +113,3 @@ class DocumentMend(Mend):
         maps = self.maps(self._complete_options().layers or ())
         choice = DocumentChoice(instruction=self.params.instruction)
         return TrainingTask(maps, document_training_cases(self.lm, cases, choice), shared=False, rows=self.rows)
-
-    def shape_note(self) -> dict[str, Any]:
-        """(inputs, outputs) of every map."""
-        return {"shapes": map_shapes(self.lm, self.maps(self._complete_options().layers or ()))}
-
-    @classmethod
-    def network_of(cls, tensors: dict[str, torch.Tensor], manifest: dict[str, Any]) -> AnyEditNetwork:
-        """An empty network of a checkpoint's shapes."""
-        shapes = [(int(inputs), int(outputs)) for inputs, outputs in manifest["shapes"]]
-        return network_for(shapes, rank=manifest["identity"]["params"]["rank"], step=1.0, seed=0)

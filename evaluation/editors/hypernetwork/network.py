@@ -107,13 +107,3 @@ class EditNetworks(nn.Module):
         network, layer = self._places[at]
         change: WeightChange = self.networks[network](layer, pairs)
         return change
-
-
-AnyEditNetwork = EditNetwork | EditNetworks
-
-
-def network_for(shapes: Sequence[tuple[int, int]], *, rank: int, step: float, seed: int) -> AnyEditNetwork:
-    """The network of edited maps: one for maps of one shape, else one a shape."""
-    if len(set(shapes)) > 1:
-        return EditNetworks(list(shapes), rank=rank, step=step, seed=seed)
-    return EditNetwork(*shapes[0], layers=len(shapes), rank=rank, step=step, seed=seed)

@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -23,7 +23,7 @@ from evaluation.editors.hypernetwork.gradients import (
     map_shapes,
     nll,
 )
-from evaluation.editors.hypernetwork.network import AnyEditNetwork, GradientPairs, WeightChange, network_for
+from evaluation.editors.hypernetwork.network import EditNetworks, GradientPairs, WeightChange
 from evaluation.editors.hypernetwork.training_cases import TrainingCase
 from evaluation.models.language_model import LM
 from schemas.core.errors import UserError
@@ -48,24 +48,6 @@ class TrainingTask(NamedTuple):
     cases: Sequence[TrainingCase]
     shared: bool = True
     rows: int = ROWS
-
-
-class TrainingSettings(NamedTuple):
-    """The options of training; see ``evaluation.editors.hypernetwork.mend``."""
-
-    layers: tuple[int, ...]
-    rank: int
-    step_size: float
-    steps: int
-    lr: float
-    step_lr: float
-    edits: int
-    equal: int | Literal["all"]
-    kept: int
-    edit_weight: float
-    held_out: int
-    report_every: int
-    seed: int
 
 
 class Losses(NamedTuple):
@@ -94,7 +76,7 @@ class TrainingStep(NamedTuple):
 class TrainingResult(NamedTuple):
     """The network with the least held-out loss, that loss, the step it was found at, seconds of training in all."""
 
-    network: AnyEditNetwork
+    network: EditNetworks
     held_out: Losses
     step: int
     seconds: float
@@ -106,7 +88,7 @@ class Trainer:
     Args:
         lm: The model, unedited; its weights never change.
         task: What to learn; ``settings.held_out`` of its cases are kept aside to choose the best step.
-        settings: The options.
+        settings: The options of training, as in ``evaluation.editors.hypernetwork.mend``, with layers.
         state: File that keeps the training on its way.
         identity: All that the training depends on; a state of another identity is refused.
         on_step: Called at every report.
@@ -118,7 +100,7 @@ class Trainer:
         self,
         lm: LM,
         task: TrainingTask,
-        settings: TrainingSettings,
+        settings: Any,
         *,
         state: Path,
         identity: dict[str, Any],
@@ -135,7 +117,7 @@ class Trainer:
         self._pool = [one for lesson in self.train for one in lesson.locality] or [
             x for one in lessons for x in one.locality
         ]
-        self.network = network_for(
+        self.network = EditNetworks(
             map_shapes(lm, task.maps),
             rank=settings.rank,
             step=settings.step_size,
@@ -293,8 +275,8 @@ class Trainer:
         return manifest["step"], (Losses(*manifest["best"]), manifest["best_step"], part["best"]), manifest["seconds"]
 
 
-def _total_loss(losses: Losses, p: TrainingSettings) -> float:
-    return p.edit_weight * losses.follow + losses.stay
+def _total_loss(losses: Losses, p: Any) -> float:
+    return float(p.edit_weight) * losses.follow + losses.stay
 
 
 def _rows(pairs: GradientPairs, longest: int) -> GradientPairs:

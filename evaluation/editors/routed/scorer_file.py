@@ -10,23 +10,21 @@ from typing import Any
 import torch
 
 from curation.similarity.embeddings import encoder_identity
-from evaluation.editors.checkpoints import read_tensors, write_tensors
+from evaluation.editors.checkpoints import not_trained, read_tensors, write_checkpoint
 from evaluation.editors.routed.base import Router
 from evaluation.editors.routed.cross import CrossRouter, CrossScorer
 from evaluation.editors.routed.head import HeadRouter, ScopeHead
 from evaluation.editors.routed.training import TrainedScorer
 from evaluation.editors.training_data import TrainingData
-from schemas.core.errors import DataError, UserError
+from schemas.core.errors import UserError
 
-FORMAT = 1
 CROSS = "cross"
-RETRAIN = "train one: scedit model train --editors serac"
 
 MakeRouter = Callable[..., Router]
 """Given texts of the memory, the encoder's vectors and a ``threshold``: the router over them."""
 
 
-def load_router(path: Path, encoder: str | None, *, device: str = "cpu") -> MakeRouter:
+def load_router(path: Path | str, encoder: str | None, *, device: str = "cpu") -> MakeRouter:
     """What makes routers of the scorer in a file.
 
     Args:
@@ -52,13 +50,13 @@ def load_router(path: Path, encoder: str | None, *, device: str = "cpu") -> Make
                 more["names_apart"] = bool(p["names_apart"])
         scorer.load_state_dict({k: v.float() if v.is_floating_point() else v for k, v in tensors.items()})
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
-        raise DataError(f"no trained scorer of serac: {error}", where=str(path)) from None
+        raise not_trained("serac", error, path) from None
     scorer.eval().requires_grad_(False).to(device)
     make: Any = CrossRouter if isinstance(scorer, CrossScorer) else HeadRouter
     return partial(make, scorer, **more)
 
 
-def check_encoder(path: Path, encoder: str | None) -> None:
+def check_encoder(path: Path | str, encoder: str | None) -> None:
     """Refuse a scorer that was trained with another encoder.
 
     Raises:
@@ -69,18 +67,18 @@ def check_encoder(path: Path, encoder: str | None) -> None:
     try:
         trained = str(manifest["identity"]["encoder"])
     except (KeyError, TypeError) as error:
-        raise DataError(f"no trained scorer of serac: {error} is missing", where=str(path)) from None
+        raise not_trained("serac", f"{error} is missing", path) from None
     used = encoder_identity(encoder)
     if trained != used:
         raise UserError(
             f"the scorer was trained with the encoder {trained}, not with {used}",
             where=str(path),
-            fix=f"set params.encoder to that one, or {RETRAIN}",
+            fix="set params.encoder to that one, or train another scorer: scedit model train --editors serac",
         )
 
 
 def write_scorer(
-    path: Path, trained: TrainedScorer, *, identity: dict[str, Any], data: TrainingData, questions: list[str]
+    path: Path | str, trained: TrainedScorer, *, identity: dict[str, Any], data: TrainingData, questions: list[str]
 ) -> None:
     """Write a scorer with what it learnt from; the file is replaced as a whole.
 
@@ -93,30 +91,13 @@ def write_scorer(
     """
     network = trained.network.half()
     shape = {"dimensions": network.dimensions, "hidden": network.hidden} if isinstance(network, ScopeHead) else {}
-    manifest = {
-        "format": FORMAT,
-        "trained": {"name": data.name, "digest": data.digest, "cases": sum(k.startswith("case/") for k in data.keys)},
-        "keys": sorted(data.keys),
-        "subjects": sorted(data.subjects),
-        "events": sorted(data.texts),
-        "questions": sorted(questions),
+    write_checkpoint(
+        path,
+        network.state_dict(),
+        data,
+        cases=sum(key.startswith("case/") for key in data.keys),
+        questions=sorted(questions),
         **shape,
-        "identity": identity,
-        "held_out": {**trained.held_out._asdict(), "step": trained.step},
-    }
-    write_tensors(path, network.state_dict(), manifest)
-
-
-def trained_on(path: Path) -> TrainingData:
-    """What the scorer of a file was trained on.
-
-    Raises:
-        DataError: the file does not say it.
-    """
-    _, manifest = read_tensors(path)
-    try:
-        training = manifest["trained"]
-        keys, subjects, texts = (frozenset(manifest[name]) for name in ("keys", "subjects", "events"))
-        return TrainingData(training["name"], training["digest"], keys, subjects, texts)
-    except (KeyError, TypeError) as error:
-        raise DataError(f"no trained scorer of serac: {error} is missing", where=str(path)) from None
+        identity=identity,
+        held_out={**trained.held_out._asdict(), "step": trained.step},
+    )

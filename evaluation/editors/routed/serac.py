@@ -6,7 +6,6 @@ scope it is asked as if there were no edit.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -21,11 +20,9 @@ from evaluation.editors.routed.base import Router, RoutingEditor
 from evaluation.editors.routed.cross import CrossScorer
 from evaluation.editors.routed.scorer_file import (
     CROSS,
-    RETRAIN,
     MakeRouter,
     check_encoder,
     load_router,
-    trained_on,
     write_scorer,
 )
 from evaluation.editors.routed.training import (
@@ -38,9 +35,7 @@ from evaluation.editors.routed.training import (
 from evaluation.editors.training_data import TrainingData, text_digest
 from schemas.cases import AnyCase, EventCase
 from schemas.core.errors import UserError
-from schemas.core.ids import content_id, seed
-
-log = logging.getLogger(__name__)
+from schemas.core.ids import seed
 
 _USUAL_CROSS: Mapping[str, Any] = {"epochs": 1, "batch": 32, "lr": 3e-5, "weight_decay": 0.01, "shortlist": 16}
 """Values of ``cross``, as far as they are published (Peng et al. 2024, the released code)."""
@@ -122,11 +117,6 @@ class Serac(CheckpointEditor, RoutingEditor):
     _make_router: MakeRouter | None = None
 
     @classmethod
-    def trained_on(cls, path: Path) -> TrainingData:
-        """What the scorer of a file was trained on."""
-        return trained_on(path)
-
-    @classmethod
     def training_data(cls, options: Mapping[str, Any]) -> TrainingData | None:
         """What the named checkpoint was trained on; one of another encoder is refused before anything is computed."""
         data, named = super().training_data(options), options.get("checkpoint")
@@ -145,9 +135,7 @@ class Serac(CheckpointEditor, RoutingEditor):
         Raises:
             UserError: neither is there, or the checkpoint is of another encoder.
         """
-        named = self.params.checkpoint
-        path = self._trained_path() if named is None else self.checkpoint_path(named)
-        self._make_router = load_router(path, self.params.encoder, device=self.device)
+        self._make_router = load_router(self.checkpoint_file(), self.params.encoder, device=self.device)
 
     def router(self, texts: Sequence[str]) -> Router:
         """The scorer over these events."""
@@ -186,7 +174,7 @@ class Serac(CheckpointEditor, RoutingEditor):
         trainer = self._trainer(events)
         trained = trainer.run(on_step, minutes)
         questions = sorted({text_digest(q.text) for c in events for q in questions_of(c)})
-        write_scorer(Path(out), trained, identity=self._identity(data.digest), data=data, questions=questions)
+        write_scorer(out, trained, identity=self.identity(data.digest), data=data, questions=questions)
         return trained
 
     def _trainer(self, events: Sequence[EventCase]) -> HeadTrainer | CrossTrainer:
@@ -199,27 +187,13 @@ class Serac(CheckpointEditor, RoutingEditor):
             scorer = CrossScorer(folder)
         return CrossTrainer(events, self._encoder(), p, scorer)
 
-    def _identity(self, data: str) -> dict[str, Any]:
+    def identity(self, data: str) -> dict[str, Any]:
+        """The encoder and the options of training."""
         unused = {"checkpoint", "encoder", "memory", "threshold"}
         unused |= {"hidden", "dropout", "names_apart"} if self.params.scorer == CROSS else set()
         p = self.params.model_dump(mode="json", exclude=unused)
         encoder = encoder_identity(self.params.encoder)
         return {"method": "serac", "version": self.version, "encoder": encoder, "data": data, "params": p}
-
-    def _trained_path(self) -> Path:
-        """Checkpoint of a training on the support, in the cache folder."""
-        if not self._support:
-            raise UserError(
-                "there is no trained head",
-                where="serac",
-                fix=f"{RETRAIN}, set its file as params.checkpoint, or declare support with events",
-            )
-        identity = self._identity(TrainingData.of("support", self._support).digest)
-        path = self.cache.folder / f"serac-{content_id('serac', identity)}.safetensors"
-        if not path.is_file():
-            log.warning("training serac on %d events of the support (once)", len(self._support))
-            self.train(self._support, name="support", out=path)
-        return path
 
     def _encoder(self) -> Vectors:
         if self._vectors is None:

@@ -39,7 +39,7 @@ def test_training_on_the_support_is_kept(tiny: LM, cases: list[Case], tmp_path: 
     edit = trained(tiny, tmp_path, cases).edit([peru_fact()])
     assert len(path) == 1 and path[0].stat().st_mtime_ns == stamp
     assert torch.equal(first.deltas[0].matrix(), edit.deltas[0].matrix())  # type: ignore[index]
-    with pytest.raises(UserError, match="mend: there is no trained network for this model; train one"):
+    with pytest.raises(UserError, match="mend: there is no trained file for this model and these options; train one"):
         Mend(Mend.Params(), tiny, Cache(tmp_path)).edit([peru_fact()])
 
 

@@ -13,11 +13,11 @@ from curation.files.artifact_cache import Cache
 from curation.shipped import documents_split
 from curation.splits.split_file import make_split, write_split
 from evaluation.editors.checkpoints import read_tensors
-from evaluation.editors.hypernetwork.gradients import GradientLine
+from evaluation.editors.hypernetwork.gradients import GradientLine, map_shapes
 from evaluation.editors.hypernetwork.mend import Mend
 from evaluation.editors.hypernetwork.mend_doc import DocumentMend
-from evaluation.editors.hypernetwork.network import AnyEditNetwork, GradientPairs, network_for
-from evaluation.editors.hypernetwork.training import Trainer, TrainingSettings, TrainingStep
+from evaluation.editors.hypernetwork.network import EditNetworks, GradientPairs
+from evaluation.editors.hypernetwork.training import Trainer, TrainingStep
 from evaluation.editors.presets import make_editor, preset
 from evaluation.models.hooks import capture
 from evaluation.models.language_model import LM
@@ -60,7 +60,7 @@ def slow_pairs(lm: LM, name: str, one: GradientLine) -> GradientPairs:
     return GradientPairs(seen.input.detach()[0:1], delta.detach(), real[None])
 
 
-def slow_weights(lm: LM, network: AnyEditNetwork, maps: list[str], pairs: list[GradientPairs]) -> dict[str, Any]:
+def slow_weights(lm: LM, network: EditNetworks, maps: list[str], pairs: list[GradientPairs]) -> dict[str, Any]:
     """Edited weights as whole matrices, through which gradients flow into the network."""
     weights = {}
     for at, name in enumerate(maps):
@@ -77,11 +77,11 @@ def slow_log_probs(lm: LM, weights: dict[str, Any], one: GradientLine) -> torch.
     return logits[one.first - 1 : len(one.ids) - 1]
 
 
-def slow_training(lm: LM, trainer: Trainer, maps: list[str], p: TrainingSettings) -> AnyEditNetwork:
+def slow_training(lm: LM, trainer: Trainer, maps: list[str], p: Any) -> EditNetworks:
     """The same training with one document and one text at a time, on dense weights."""
     shapes = [tuple(lm.module(name).weight.shape) for name in maps]  # type: ignore[union-attr]
     sizes = [s if lm.layout.transposed else s[::-1] for s in shapes]
-    network = network_for(sizes, rank=p.rank, step=p.step_size, seed=seed(str(p.seed), "mend", "network"))  # type: ignore[arg-type]
+    network = EditNetworks(sizes, rank=p.rank, step=p.step_size, seed=seed(str(p.seed), "mend", "network"))  # type: ignore[arg-type]
     pairs = [[slow_pairs(lm, name, one.edit) for name in maps] for one in trainer.train]
     for at in range(len(maps)):
         network.fit(at, [one[at] for one in pairs])
@@ -115,14 +115,14 @@ def slow_training(lm: LM, trainer: Trainer, maps: list[str], p: TrainingSettings
 def test_training_equals_its_slow_twin(kind: str, options: dict[str, Any], tmp_path: Path) -> None:
     lm = make(kind)
     quick = method(lm, tmp_path, steps=3, report_every=3, lr=1e-2, step_size=1e-2, step_lr=0.1, **options)
-    p = TrainingSettings(**{name: getattr(quick.params, name) for name in TrainingSettings._fields})
+    p = quick.params
     task = quick.training_task(document_cases())
     trainer = Trainer(lm, task, p, state=tmp_path / "state", identity={})
     fast = trainer.run().network
     slow = slow_training(lm, trainer, list(task.maps), p)
     for (name, a), b in zip(fast.named_parameters(), slow.parameters(), strict=True):
         assert torch.allclose(a, b, atol=2e-4), name
-    moved = network_for([tuple(s) for s in quick.shape_note()["shapes"]], rank=p.rank, step=p.step_size, seed=0)
+    moved = EditNetworks(map_shapes(lm, task.maps), rank=p.rank, step=p.step_size, seed=0)
     assert any(not torch.allclose(a, b, atol=1e-3) for a, b in zip(fast.parameters(), moved.parameters(), strict=True))
 
 
@@ -206,10 +206,10 @@ def test_a_checkpoint_knows_its_method_model_and_documents(cases: Any, tmp_path:
     path = checkpoint(lm, tmp_path)
     with pytest.raises(UserError, match="trained for another model; train one: scedit model train --editors mend_doc"):
         make_editor("mend_doc", make("gpt2"), Cache(tmp_path), {"checkpoint": path}).edit([DOCUMENT])
-    with pytest.raises(DataError, match="no trained network of mend:"):
+    with pytest.raises(DataError, match="no trained file of 'mend': it is one of 'mend_doc'"):
         make_editor("mend", lm, Cache(tmp_path), {"checkpoint": path}).edit([DOCUMENT])
     Mend(Mend.Params(**mend.QUICK), lm, Cache(tmp_path)).train(cases, name="t", out=tmp_path / "fact.safetensors")
-    with pytest.raises(DataError, match="no trained network of mend_doc: 'shapes'"):
+    with pytest.raises(DataError, match="no trained file of 'mend_doc': it is one of 'mend'"):
         make_editor("mend_doc", lm, Cache(tmp_path), {"checkpoint": str(tmp_path / "fact.safetensors")}).edit(
             [DOCUMENT]
         )
@@ -240,7 +240,7 @@ def test_a_run_on_its_documents_is_refused(changes: dict[str, Any], what: str, t
 
 def test_what_cannot_be_edited_or_learnt_is_said(tmp_path: Path) -> None:
     lm = make("llama")
-    with pytest.raises(UserError, match="mend_doc: there is no trained network for this model; train one"):
+    with pytest.raises(UserError, match="mend_doc: there is no trained file for this model"):
         method(lm, tmp_path).edit([DOCUMENT])
     editor = make_editor("mend_doc", lm, Cache(tmp_path), {"checkpoint": checkpoint(lm, tmp_path)})
     with pytest.raises(UserError, match="d/bridge: a document must have at least 2 tokens and at most 96, which"):

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import torch
 
-from evaluation.editors.hypernetwork.network import EditNetwork, EditNetworks, GradientPairs, network_for
+from evaluation.editors.hypernetwork.network import EditNetwork, EditNetworks, GradientPairs
 
 
 def test_the_network_begins_as_a_gradient_step() -> None:
@@ -24,8 +24,8 @@ def test_the_network_begins_as_a_gradient_step() -> None:
 def test_maps_of_one_shape_share_a_network_and_others_have_their_own() -> None:
     torch.manual_seed(0)
     shapes = [(5, 4), (4, 5), (5, 4)]
-    networks = network_for(shapes, rank=3, step=0.1, seed=1)
-    assert isinstance(networks, EditNetworks) and len(networks.networks) == 2
+    networks = EditNetworks(shapes, rank=3, step=0.1, seed=1)
+    assert len(networks.networks) == 2
     alone = [
         EditNetwork(5, 4, layers=2, rank=3, step=0.1, seed=1),
         EditNetwork(4, 5, layers=1, rank=3, step=0.1, seed=2),
@@ -39,5 +39,5 @@ def test_maps_of_one_shape_share_a_network_and_others_have_their_own() -> None:
         alone[network].fit(layer, [pairs])
         for a, b in zip(networks(at, pairs), alone[network](layer, pairs), strict=True):
             assert torch.equal(a, b)
-    assert isinstance(network_for([(5, 4)] * 3, rank=3, step=0.1, seed=1), EditNetwork)
+    assert len(EditNetworks([(5, 4)] * 3, rank=3, step=0.1, seed=1).networks) == 1
     assert sum(name.endswith("log_step") for name, _ in networks.named_parameters()) == 2

@@ -12,15 +12,13 @@ import torch
 
 from curation.files import atomic
 from curation.files.artifact_cache import Cache
+from evaluation.editors.checkpoints import read_tensors, write_tensors
 from evaluation.editors.hypernetwork.mend import Checkpoint, Mend
 from evaluation.editors.hypernetwork.training import (
     Losses,
     Trainer,
-    TrainingSettings,
     TrainingStep,
     TrainingTask,
-    read_tensors,
-    write_tensors,
 )
 from evaluation.editors.hypernetwork.training_cases import training_cases
 from evaluation.models.language_model import LM
@@ -33,15 +31,10 @@ from tests.support.tiny import make
 cases = mend.cases
 
 
-def settings(**changes: Any) -> TrainingSettings:
-    params = Mend.Params(**{**QUICK, **changes})
-    return TrainingSettings(**{name: getattr(params, name) for name in TrainingSettings._fields})
-
-
 def trainer(lm: LM, cases: list[Case], folder: Path, **more: Any) -> Trainer:
     trainer_options = {name: more.pop(name) for name in ("on_step", "minutes", "identity") if name in more}
-    p = settings(**more)
-    task = TrainingTask([lm.layout.projection(n) for n in p.layers], training_cases(lm, cases))
+    p = Mend.Params(**{**QUICK, **more})
+    task = TrainingTask([lm.layout.projection(n) for n in p.layers or ()], training_cases(lm, cases))
     return Trainer(lm, task, p, state=folder / "state", **{"identity": {}, **trainer_options})
 
 

@@ -13,7 +13,8 @@ from curation.similarity.embeddings import encoder_identity
 from evaluation.editors.checkpoints import write_tensors
 from evaluation.editors.routed.cross import CrossRouter, CrossScorer
 from evaluation.editors.routed.head import HeadRouter, ScopeHead
-from evaluation.editors.routed.scorer_file import check_encoder, load_router, trained_on, write_scorer
+from evaluation.editors.routed.scorer_file import check_encoder, load_router, write_scorer
+from evaluation.editors.routed.serac import Serac
 from evaluation.editors.routed.training import RoutingAccuracy, TrainedScorer
 from evaluation.editors.training_data import TrainingData
 from schemas.core.errors import DataError, UserError
@@ -50,7 +51,7 @@ def test_what_is_read_routes_as_what_was_written(kind: str, encoder: str, tmp_pa
 
 
 def test_it_says_what_it_learnt_from(encoder: str, tmp_path: Path) -> None:
-    data = trained_on(write(tmp_path / "x.safetensors", ScopeHead(DIMENSIONS, 8), encoder, names_apart=True))
+    data = Serac.trained_on(write(tmp_path / "x.safetensors", ScopeHead(DIMENSIONS, 8), encoder, names_apart=True))
     assert data == TrainingData.of("towns", CASES)
     assert data.shares(CASES[0]) and data.shares(town_cases(TOWNS[9:10], prefix="f")[0]) is None
     same_text = CASES[0].event.model_copy(update={"key": "other", "text": "ALBA has elected Ada as its new mayor"})
@@ -74,12 +75,12 @@ def test_files_of_something_else(encoder: str, tmp_path: Path) -> None:
     write_tensors(tmp_path / "head", {"w": torch.zeros(2)}, {**said, "dimensions": 4, "hidden": 2})
     (tmp_path / "text").write_text("no")
     for name, words in (
-        ("other", "no trained scorer of serac: 'identity' is missing"),
-        ("head", "no trained scorer of serac"),
+        ("other", "no trained file of 'serac': 'identity' is missing"),
+        ("head", "no trained file of 'serac'"),
         ("text", "cannot|not a file"),
         ("none", "not a file"),
     ):
         with pytest.raises(DataError, match=words):
             load_router(tmp_path / name, encoder)
         with pytest.raises(DataError):
-            trained_on(tmp_path / name)
+            Serac.trained_on(tmp_path / name)

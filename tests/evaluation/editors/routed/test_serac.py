@@ -92,7 +92,7 @@ def test_a_checkpoint_of_another_encoder_and_one_that_saw_the_split_are_refused(
 
 
 def test_nothing_to_learn_from(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="there is no trained head"):
+    with pytest.raises(UserError, match="there is no trained file"):
         made(tmp_path).prepare([])
     with pytest.raises(UserError, match="these cases are facts; name events"):
         made(tmp_path).train([make_case("Land01")], name="facts", out=tmp_path / "x")
