@@ -136,6 +136,7 @@ COMMANDS: dict[str, Command | Group] = {
     "results item-analysis": Command(
         "evaluation.cli.results.item_analysis:item_analysis", "Show which cases of a run discriminate between methods."
     ),
+    "results merge": Command("evaluation.cli.results.merge:merge", "Join the parts of a run (run --part i/n)."),
     "results table": Command(
         "evaluation.cli.results.table:table", "Write all answers, scores and figures as Parquet tables."
     ),

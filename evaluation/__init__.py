@@ -23,7 +23,7 @@ _PUBLIC = {
     "load_run": "evaluation.runs.results:load_run",
     "log_probs": "evaluation.runs.one_case:log_probs",
     "make_editor": "evaluation.editors.presets:make_editor",
-    "run": "evaluation.runs.session:execute",
+    "run": "evaluation.runs.runner:execute",
     "save_edit": "evaluation.saved_edits.save:save_edit",
     "score_case": "evaluation.runs.one_case:score_case",
     "script_probe": "evaluation.metrics.token_level.probes:script",

@@ -54,7 +54,6 @@ from evaluation.metrics.document_choice import DocumentChoice
 from evaluation.metrics.document_prompts import prompt_of
 from evaluation.metrics.documents.probes import answer_probe
 from evaluation.models.language_model import LM
-from evaluation.runs.shared_probes.state_answers import to_arrays
 from evaluation.simplify.editor import SimplifiedRequest
 from schemas.cases import DocumentCase
 from schemas.documents.simplified import SimplifiedFact, StatedDocument
@@ -177,7 +176,7 @@ def shared(lm: LM, *, count: int = QUESTIONS) -> dict[str, Any]:
     fast, ours = timed(lambda: kept.score(under))
     slow, full = timed(lambda: EditScorer(lm).score(under))
     gaps = [abs(a.targets[0].logprob - b.targets[0].logprob) for a, b in zip(ours[0], full[0], strict=True)]
-    line = to_arrays("case", None, ours[0], probes).model_dump_json()
+    line = "".join(answer.model_dump_json() for answer in ours[0])
     return {
         "questions": len(probes),
         "layer": f"{LAYER} of {lm.layout.depth}",

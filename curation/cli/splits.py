@@ -55,6 +55,7 @@ def freeze(
     Example: scedit split freeze mine --store my.duckdb --set unsure=keep --out mine.jsonl
     """
     from curation.rules.release import freeze_with_report as make
+    from curation.splits.contradictions import contradictions
     from curation.splits.errata import read_errata
     from curation.splits.split_file import write_split
     from curation.store.store import Store
@@ -66,7 +67,10 @@ def freeze(
         if out:
             write_split(split, out)
         sizes = store.split_sizes(f"{split.name}@{split.version}")
+        named = contradictions(list(split.all_cases))
     _print_split(split, sizes, as_json=as_json, unprompted=unprompted)
+    for found in named:
+        click.echo(f"Warning: {found.text}; in a batch or sequence only one of them can hold", err=True)
 
 
 @click.command()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from curation.splits.contradictions import overwritten
 from curation.stats.bounded import clustered_interval
 from curation.stats.intervals import Interval
 from evaluation.analysis.two_way_intervals import score_difference
@@ -78,6 +79,8 @@ def forgetting_points(run: Run, metrics: Sequence[Metric], normalisation: Normal
         units = sequence_units(results, list(cases.values())) if len(run.regimes) == 1 else list(results)
         units = [u for u in units if u.case in cases]
         whole = _complete_lengths(units, list(cases.values()), choice)
+        later = overwritten(list(cases.values()))
+        units = [u for u in units if (u.after or 0) < later.get(u.position or 0, len(cases) + 1)]
         for metric in metrics:
             values = _values(cases, before, units, metric, normalisation)
             out += _curve(editor.label, metric, whole, values)

@@ -91,8 +91,7 @@ def _prepare(chosen: Any) -> tuple[Any, list[Any], Any]:
     from curation.files.model_packages import cache_dir
     from evaluation.editors.presets import make_editor
     from evaluation.models.language_model import LM
-    from evaluation.runs.plan import choose
-    from evaluation.runs.session import open_split
+    from evaluation.runs.plan import choose, open_split
 
     split = open_split(chosen.split)
     by_key = {c.key: c.fact for c in split.cases}

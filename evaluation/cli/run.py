@@ -17,26 +17,28 @@ from schemas.text.counting import counted
 
 if TYPE_CHECKING:
     from evaluation.runs.config import RunConfig
+    from evaluation.runs.dry_run import Size
     from evaluation.runs.results import Run
     from evaluation.runs.runner import EditorOutcome, EditorProgress
-    from evaluation.runs.session import Size
 
 RETRY = "the same command with --retry-failed does failed cases again"
 _FILE = click.Path(path_type=Path)
 
 
 @click.command(epilog="Example: scedit run configs/demo.toml --limit 4 --editors none,prompt --out runs/try")
-@click.argument("config", type=_FILE)
+@click.argument("config", required=False, type=_FILE)
+@click.option("--model", help="Model to edit: embedded, a folder, a hub name, or endpoint:NAME.")
 @shared_option(
     "--set", "settings", multiple=True, metavar="NAME=VALUE", also="Of CONFIG, such as editors.rome.params.layer=17."
 )
 @store_option("store", required=False, also="The split is read from it and the results are written to it.")
-@click.option("--split", "split_name", metavar="NAME", help="Split in the store: name or name@version.")
+@click.option("--split", "split_name", metavar="NAME", help="Shipped split (mini, open:test ...), or one in --store.")
 @shared_option("--split-file", type=_FILE)
 @editors_option(also="Only these methods of CONFIG.")
 @click.option("--validity", metavar="A,B", help="Add rows that test the metrics: masked, shuffled, random_object.")
 @limit_option(also="cases.")
 @click.option("--out", type=_FILE, help="Folder of the run.")
+@click.option("--part", metavar="I/N", help="Only part I of N of the cases, for array jobs (see results merge).")
 @click.option("--answers-from", type=_FILE, metavar="RUN", help="Take over a run on another version of the split.")
 @click.option("--engine", type=click.Choice(["fast", "simple", "ray"]), help="How edits are made and scored.")
 @click.option("--address", help="Ray: the cluster, such as ray://head:10001; without it, processes on this machine.")
@@ -46,7 +48,8 @@ _FILE = click.Path(path_type=Path)
 @shared_option("--dry-run", is_flag=True, also="Load no model.")
 @json_options
 def run(
-    config: Path,
+    config: Path | None,
+    model: str | None,
     settings: tuple[str, ...],
     store: Path | None,
     split_name: str | None,
@@ -55,6 +58,7 @@ def run(
     validity: str | None,
     limit: int | None,
     out: Path | None,
+    part: str | None,
     answers_from: Path | None,
     engine: str | None,
     address: str | None,
@@ -66,17 +70,18 @@ def run(
 ) -> None:
     """Edit a model and score it on a split, as CONFIG (a TOML file) says.
 
-    Finished cases are kept in the run's folder, and an interrupted run resumes with the same command.
+    Without CONFIG, --model, --editors and --split say what to run. The run's folder holds what was run as run.toml.
+    Finished cases are stored there, and an interrupted run resumes with the same command.
     """
-    from evaluation.runs.config import load_config, unused_settings, with_variants
-    from evaluation.runs.session import select_editors, size
+    from evaluation.runs.config import select_editors, unused_settings, with_part, with_variants
+    from evaluation.runs.dry_run import size
 
-    base: dict[str, Any] = {"limit": limit, "out": None if out is None else str(out)}
+    base: dict[str, Any] = {"model": model, "limit": limit, "out": None if out is None else str(out)}
     base |= {"answers_from": None if answers_from is None else str(answers_from)}
     base |= {"engine": engine, "address": address, "workers": workers}
     base |= _split_base(config, store=store, name=split_name, file=split_file)
-    wanted = load_config(config, settings, base=base)
-    wanted = select_editors(wanted, list(editors))
+    wanted = _wanted(config, settings, base, editors)
+    wanted = with_part(select_editors(wanted, list(editors)), part)
     wanted = with_variants(wanted, [n.strip() for n in (validity or "").split(",") if n.strip()])
     if unused := unused_settings(wanted):
         click.echo(unused, err=True)
@@ -92,10 +97,28 @@ def run(
         raise UserError(f"no case was finished by {', '.join(fruitless)}", fix=f"mend the cause, then {RETRY}")
 
 
+def _wanted(
+    config: Path | None, settings: tuple[str, ...], base: dict[str, Any], editors: tuple[str, ...]
+) -> RunConfig:
+    """The configuration of a file, or of options alone."""
+    from evaluation.runs.config import load_config, parse_config
+    from schemas.core.ids import slug
+
+    if config is not None:
+        return load_config(config, settings, base=base)
+    given = {name: value for name, value in base.items() if value is not None}
+    if missing := [f"--{name}" for name, value in (("model", base["model"]), ("editors", editors)) if not value]:
+        raise UserError(f"name a configuration file, or give {' and '.join(missing)}", fix="see: scedit run --help")
+    split = given.setdefault("split", {"name": "mini"})
+    name = split.get("name") or Path(split["file"]).stem
+    given.setdefault("out", str(Path("runs", f"{slug(name)}-{slug(Path(given['model']).name)}")))
+    return parse_config({**given, "editors": list(editors)}, settings, where="options")
+
+
 def _execute(config: RunConfig, trackers: tuple[str, ...], *, retry_failed: bool) -> list[EditorOutcome]:
     """The run itself; its progress goes to standard error, and to the trackers that are named."""
     from evaluation.runs.progress import Progress
-    from evaluation.runs.session import execute
+    from evaluation.runs.runner import execute
 
     progress = Progress()
     if not trackers:
@@ -111,7 +134,7 @@ def _execute(config: RunConfig, trackers: tuple[str, ...], *, retry_failed: bool
         return execute(config, on_event=tell, retry_failed=retry_failed)
 
 
-def _split_base(config: Path, *, store: Path | None, name: str | None, file: Path | None) -> dict[str, Any]:
+def _split_base(config: Path | None, *, store: Path | None, name: str | None, file: Path | None) -> dict[str, Any]:
     """What --store, --split and --split-file put above the file's ``split``."""
     if file is not None:
         if name is not None:
@@ -122,7 +145,8 @@ def _split_base(config: Path, *, store: Path | None, name: str | None, file: Pat
     from curation.shipped import read_config
     from evaluation.runs.config import expand_short_forms
 
-    table = expand_short_forms(read_config(config)).get("split") if name is None or store is None else {}
+    file_split = config is not None and (name is None or store is None)
+    table = expand_short_forms(read_config(config)).get("split") if file_split and config is not None else {}
     base = {k: v for k, v in table.items() if k != "file"} if isinstance(table, dict) else {}
     base |= {"name": name} if name is not None else {}
     base |= {"store": str(store)} if store is not None else {}

@@ -12,8 +12,7 @@ import click
 from curation.cli.options import json_option, options_record, seed_option, shared_option, store_option, writes
 
 if TYPE_CHECKING:
-    from evaluation.runs.shared_probes.building import BuiltSet, Candidates
-    from evaluation.runs.shared_probes.pool import Pool
+    from evaluation.runs.specificity_building import BuiltSet, Candidates, Pool
 
 _MODEL = "Model whose answers count, as in a run; given again: a core that all of them answer."
 _OUT = "File of the set (JSON); of several models a folder, a file for each."
@@ -55,7 +54,7 @@ def specificity(options: SpecificityCommandOptions, *, as_json: bool) -> None:
     are drawn from the candidates by seed; a fourth prompt, which took no part in choosing, says how many answers hold.
     What was measured is kept, so another --size or --seed asks nothing again.
     """
-    from evaluation.runs.shared_probes.pool import open_pool
+    from evaluation.runs.specificity_building import open_pool
 
     pool = open_pool(options.pool, licence=options.licence)
     names = tuple(dict.fromkeys(options.models))
@@ -82,7 +81,7 @@ def _built(
     from curation.files.model_packages import cache_dir
     from evaluation.inference.answering import ModelScorer
     from evaluation.models.language_model import LM
-    from evaluation.runs.shared_probes.building import build_set, draw_items, find_candidates
+    from evaluation.runs.specificity_building import build_set, draw_items, find_candidates
 
     def scorer_of(name: str) -> ModelScorer:
         return ModelScorer(LM.load(name, device=options.device, dtype=options.dtype))
@@ -135,7 +134,7 @@ def _row(found: Candidates, built: BuiltSet, path: Path, pool: Pool) -> dict[str
 
 
 def _tell(rows: list[dict[str, Any]], found: list[Candidates]) -> None:
-    from evaluation.runs.shared_probes.building import HELD_OUT, common_items
+    from evaluation.runs.specificity_building import HELD_OUT, common_items
 
     for row in rows:
         left = ", ".join(f"{n:,}" for n in row["left_after_each_prompt"])

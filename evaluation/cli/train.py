@@ -123,8 +123,8 @@ def _training_cases(options: TrainCommandOptions, method: str, settings: dict[st
     """The cases to train on; the method's settings are checked before any of them is made."""
     from evaluation.editors import EDITORS
     from evaluation.editors.presets import check_options
+    from evaluation.runs.plan import open_named_split
     from evaluation.runs.separation import check_support
-    from evaluation.runs.session import open_named_split
     from evaluation.runs.support import SupportChoice, open_support
     from schemas.core.config import validate
 

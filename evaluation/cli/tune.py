@@ -88,8 +88,8 @@ def tune(options: TuneCommandOptions, *, as_json: bool) -> None:
     """
     from evaluation.editors.presets import check_options
     from evaluation.models.language_model import LM
+    from evaluation.runs.plan import open_named_split
     from evaluation.runs.progress import Progress
-    from evaluation.runs.session import open_named_split
     from evaluation.runs.support import refuse_reserved
     from evaluation.tuning.search import refuse_evaluated, search, snippet
     from schemas.core.config import override

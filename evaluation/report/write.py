@@ -38,10 +38,10 @@ class ReportFiles(NamedTuple):
 
 
 def write_report(
-    folders: Sequence[Path],
+    folders: Path | str | Sequence[Path | str],
     *,
-    out: Path | None = None,
-    store: Path | None = None,
+    out: Path | str | None = None,
+    store: Path | str | None = None,
     normalisation: Normalisation | None = None,
     intervals: IntervalChoice = "default",
     against: str | None = None,
@@ -53,7 +53,7 @@ def write_report(
     here.
 
     Args:
-        folders: Run folders, finished or not.
+        folders: A run's folder, finished or not, or several.
         out: Where to write: a folder, or the HTML file's name (``*.html``); the first run's folder otherwise.
         store: A store whose generated scripts, ratings and construction are to be shown too. Stores that runs fed, or
             have in their folders, are found by themselves.
@@ -64,13 +64,15 @@ def write_report(
     Raises:
         UserError: a folder is no run, no method is called ``against``, nothing is finished, or a file is not writable.
     """
-    stores = stores_of(folders, store)
+    paths = [Path(f) for f in ([folders] if isinstance(folders, Path | str) else folders)]
+    store = None if store is None else Path(store)
+    stores = stores_of(paths, store)
     texts = join_texts([read_texts(place) for place in stores])
-    parts, others = make_sections(_read_runs(folders, stores), normalisation, texts, against=against)
+    parts, others = make_sections(_read_runs(paths, stores), normalisation, texts, against=against)
     if intervals == "published":
         parts, others = as_published(parts), as_published(others)
     built = None if store is None else count_verdicts(store)
-    target, name = Path(out) if out is not None else Path(folders[0]), HTML
+    target, name = Path(out) if out is not None else paths[0], HTML
     if target.suffix.casefold() in (".html", ".htm"):
         target, name = target.parent, target.name
     page_data: dict[str, Any] = {"calibrations": _calibrations(stores, parts), "published": intervals == "published"}

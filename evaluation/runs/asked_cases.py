@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from curation.splits.contradictions import overwritten
 from evaluation.regimes.config import RegimeChoice
 from evaluation.regimes.sampling import asked_positions, lengths_reached
 from evaluation.runs.results import Run, all_cases_by_key
@@ -19,13 +20,17 @@ def asked_cases(run: Run) -> dict[str, AnyCase]:
     """The cases that every method of a run is asked by its end, by key, in the run's order.
 
     Of a sequence with a sample those are fewer than its edits. Without one the unedited model is asked all, a method
-    those that are edited: see ``unedited_cases``.
+    those that are edited: see ``unedited_cases``. A case whose edit a later one overwrites is left out: the later
+    request is the valid one.
     """
     cases = all_cases_by_key(run)
-    choice = sequence_choice(run)
-    if run.regimes != ("sequential",) or choice.sample is None:
+    if run.regimes != ("sequential",):
         return cases
-    asked = asked_positions(list(cases.values()), choice.sizes, choice.sample)
+    choice, in_order = sequence_choice(run), list(cases.values())
+    asked = set(range(1, len(cases) + 1))
+    if choice.sample is not None:
+        asked = asked_positions(in_order, choice.sizes, choice.sample)
+    asked -= overwritten(in_order[: edits_made(run)]).keys()
     return {key: case for n, (key, case) in enumerate(cases.items(), 1) if n in asked}
 
 

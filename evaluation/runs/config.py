@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from curation.shipped import SPLITS
+from evaluation.editors import EDITORS
 from evaluation.metrics import METRICS
 from evaluation.metrics.document_choice import DocumentChoice
 from evaluation.metrics.event_choice import EventChoice
@@ -119,6 +120,8 @@ class RunConfig(Options):
             says so.
         group: Cases whose edits are made together by ``fast``; chosen for the device where it is not given.
         batch_tokens: Most tokens of one forward pass.
+        part: ``i/n``: only every n-th case from the i-th on, for array jobs; ``scedit results merge`` joins
+            the folders.
         feed: A store that gets the results too; a store that the split came from gets them anyway.
         out: Folder of the run; finished cases found in it are not computed again.
         max_failures: Stop a method when more than this share of its cases failed (after ten).
@@ -149,6 +152,7 @@ class RunConfig(Options):
     group: Annotated[int, Field(ge=1)] | None = None
     batch_tokens: Annotated[int, Field(ge=16)] = 4096
     feed: Path | None = None
+    part: Annotated[str, Field(pattern=r"[1-9]\d*/[1-9]\d*")] | None = None
     out: Path
     max_failures: Annotated[float, Field(gt=0, le=1)] = 0.5
 
@@ -180,6 +184,23 @@ class RunConfig(Options):
         return self
 
     @model_validator(mode="after")
+    def _part_here(self) -> RunConfig:
+        if self.part is None:
+            return self
+        number, of = self.part_numbers
+        if number > of:
+            raise ValueError(f"part {self.part}: there is no part {number} of {of}")
+        if self.regime.name in ("batch", "sequential"):
+            raise ValueError(f"in the regime '{self.regime.name}' edits build on each other: leave part out")
+        return self
+
+    @property
+    def part_numbers(self) -> tuple[int, int]:
+        """Number of the part and how many there are; 1 of 1 for a whole run."""
+        number, _, of = (self.part or "1/1").partition("/")
+        return int(number), int(of)
+
+    @model_validator(mode="after")
     def _endpoint_here(self) -> RunConfig:
         if not is_endpoint(self.model):
             if self.endpoint is not None:
@@ -205,6 +226,22 @@ class RunConfig(Options):
             except UserError as error:
                 raise ValueError(str(error)) from None
         return METRICS.distinct(metrics)  # former names as written: run.json says what was asked for
+
+
+def with_part(config: RunConfig, part: str | None) -> RunConfig:
+    """One part of a run, with a folder of its own inside the run's folder.
+
+    Args:
+        config: The whole run.
+        part: ``i/n``; None: the whole run.
+
+    Raises:
+        UserError: no such part, or a regime in which cases depend on each other.
+    """
+    if part is None:
+        return config
+    out = config.out / f"part-{part.replace('/', '-of-')}"
+    return validate(RunConfig, config.model_dump(mode="json") | {"part": part, "out": str(out)}, where="--part")
 
 
 def with_variants(config: RunConfig, names: Sequence[str]) -> RunConfig:
@@ -313,7 +350,7 @@ def expand_short_forms(data: dict[str, Any]) -> dict[str, Any]:
     return out
 
 
-def load_config(path: Path, settings: Sequence[str] = (), *, base: dict[str, Any] | None = None) -> RunConfig:
+def load_config(path: Path | str, settings: Sequence[str] = (), *, base: dict[str, Any] | None = None) -> RunConfig:
     """Read a run's TOML file and apply ``--set`` overrides, such as ``editors.rome.params.layer=17``.
 
     Args:
@@ -326,7 +363,7 @@ def load_config(path: Path, settings: Sequence[str] = (), *, base: dict[str, Any
     """
     from curation.shipped import read_config
 
-    data = _spelt_out(read_config(path), where=str(path))
+    data = _spelt_out(read_config(Path(path)), where=str(path))
     data |= {k: v for k, v in (base or {}).items() if v is not None}
     return parse_config(data, settings, where=str(path))
 
@@ -346,3 +383,22 @@ def _spelt_out(data: dict[str, Any], *, where: str) -> dict[str, Any]:
         return expand_short_forms(data)
     except ValueError as error:
         raise UserError(str(error), where=where) from None
+
+
+def select_editors(config: RunConfig, names: Sequence[str]) -> RunConfig:
+    """The configuration with these editors only: its own labels, or names of methods with their presets.
+
+    Raises:
+        UserError: an unknown name.
+    """
+    if not names:
+        return config
+    editors = {}
+    for name in names:
+        if name not in config.editors:
+            EDITORS.get(name)
+        editors[name] = config.editors.get(name) or {"name": name}
+    data = config.model_dump(mode="json") | {
+        "editors": {k: v if isinstance(v, dict) else v.model_dump(mode="json") for k, v in editors.items()}
+    }
+    return RunConfig.model_validate(data)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from curation.files.artifact_cache import Cache
     from evaluation.editors.base import Editor
     from evaluation.edits.edit import Edit
+    from evaluation.runs.config import RunConfig
     from schemas.answers import Answer
 
 ENDPOINT = "endpoint:"
@@ -193,19 +194,11 @@ class ApiEndpoint(NamedTuple):
     make: Callable[[str, dict[str, Any]], Editor]
 
 
-def open_endpoint(
-    model: str,
-    choice: EndpointChoice,
-    editors: Mapping[str, Any],
-    metrics: Sequence[Metric],
-    cases: Sequence[AnyCase],
-) -> ApiEndpoint:
+def open_endpoint(config: RunConfig, metrics: Sequence[Metric], cases: Sequence[AnyCase]) -> ApiEndpoint:
     """What a run on an endpoint needs; what it cannot do is refused here, before any call.
 
     Args:
-        model: As the run's configuration names it.
-        choice: How the endpoint is asked.
-        editors: Choices (``name`` and ``params``) by label.
+        config: The run.
         metrics: Of the run.
         cases: Of the run.
 
@@ -215,13 +208,14 @@ def open_endpoint(
     from curation.files.artifact_cache import Cache
     from curation.files.model_packages import cache_dir
 
-    access, stand_in, cache = endpoint_access(model, choice), EndpointModel(model), Cache(cache_dir())
+    access = endpoint_access(config.model, config.endpoint or EndpointChoice())
+    stand_in, cache = EndpointModel(config.model), Cache(cache_dir())
 
     def make(name: str, params: dict[str, Any]) -> Editor:
         return make_endpoint_editor(name, stand_in, cache, params)
 
     refuse_probabilities(metrics, cases)
-    for one in editors.values():
+    for one in config.editors.values():
         refuse_weights(one.name, make(one.name, one.params), cases[0])
     return ApiEndpoint(access, stand_in, make)
 

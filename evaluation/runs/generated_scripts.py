@@ -179,14 +179,14 @@ def stored_steps(store: Store) -> dict[str, tuple[str, ...]]:
     return by_question
 
 
-def write_scripts(scripts: Sequence[GeneratedScriptSource], path: Path) -> None:
+def write_scripts(scripts: Sequence[GeneratedScriptSource], path: Path | str) -> None:
     """Write records, one a line, as ``scedit annotate add-scripts`` and ``scedit judge`` read them.
 
     Raises:
         UserError: the file cannot be written.
     """
     text = "".join(json.dumps(w.script.payload(), ensure_ascii=False) + "\n" for w in scripts)
-    write_text(path, text, errors="replace", fix="name another --out")
+    write_text(Path(path), text, errors="replace", fix="name another --out")
 
 
 def store_scripts(scripts: Sequence[GeneratedScriptSource], store: Store, generation: Generation) -> tuple[int, int]:

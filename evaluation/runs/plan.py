@@ -1,17 +1,29 @@
-"""What a run consists of before anything is computed: its cases in order, its probes, the identity of every method."""
+"""What a run consists of before a model is loaded: split, support, cases, probes and the identity of every method."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from curation.files.json_files import read_json
+from curation.shipped import SHIPPED_NAMES, SPLITS, shipped_split
 from curation.splits.case_stream import FACT
-from curation.splits.split_file import Split
+from curation.splits.contradictions import contradictions
+from curation.splits.split_file import Split, load_split
 from evaluation.engines.protocols import EditorLike, Scorer
 from evaluation.metrics import METRICS
 from evaluation.metrics.base import Metric, Role, metric_of
 from evaluation.metrics.generation import Generation
+from evaluation.metrics.shared_questions import SharedQuestions
 from evaluation.regimes.sampling import scripts_first
+from evaluation.runs.config import RunConfig, SplitChoice
+from evaluation.runs.endpoint import is_endpoint
+from evaluation.runs.results import BASELINE_LABEL, RUN_FILE, check_folder
+from evaluation.runs.separation import check_editors, check_metrics, check_parameters, check_sequence
+from evaluation.runs.specificity import open_questions
+from evaluation.runs.support import Support, open_support
 from evaluation.runs.validity_variants import COMPONENT, Variant
 from schemas.cases import AnyCase
 from schemas.core.config import Options
@@ -21,9 +33,14 @@ from schemas.core.registry import suggest
 from schemas.probes import Probe, ScoreProbe
 from schemas.runs import RunManifest
 
+if TYPE_CHECKING:
+    from evaluation.models.language_model import LM
+
+log = logging.getLogger(__name__)
+
 FACT_KINDS = ("counterfactual", "temporal")
 """How an edited fact can change."""
-BASELINE = "none"  # the unedited model: always run, its answers are everyone's "before"
+BASELINE = BASELINE_LABEL  # the unedited model: always run, its answers are everyone's "before"
 REGIME = "single"  # each edit alone, then undone: the baseline's regime, and that of a run which names no other
 ORDERS = {
     "drawn": "drawn from (split digest, case key); a larger limit keeps the cases of a smaller one",
@@ -31,6 +48,152 @@ ORDERS = {
 }
 """Orders of a run's cases, in words."""
 COMPONENTS = {"scorer": "1", "runner": "1"}  # raised when the same run would give other numbers
+
+
+class Plan(NamedTuple):
+    """A run without its model.
+
+    Attributes:
+        config: What to run.
+        split: The frozen split.
+        support: Cases that methods may learn from.
+        cases: Those of the run, in order.
+        metrics: Those of the run; they name the probes.
+        questions: Specificity questions, where the run has some.
+        layers_checked: False if options name layers and the model's depth is not known yet.
+    """
+
+    config: RunConfig
+    split: Split
+    support: Support
+    cases: tuple[AnyCase, ...]
+    metrics: tuple[Metric, ...]
+    questions: SharedQuestions | None
+    layers_checked: bool = True
+
+
+def open_plan(config: RunConfig, lm: LM | None = None) -> Plan:
+    """Read split and support and check everything that needs no model.
+
+    Args:
+        config: What to run.
+        lm: The model, if it is loaded already.
+
+    Raises:
+        UserError: anything that the person can mend before a model is loaded.
+    """
+    depth = (lambda: None) if is_endpoint(config.model) else None if lm is None else (lambda: lm.layout.depth)
+    checked = check_parameters(config.editors, model=config.model, depth=depth, files_here=config.engine != "ray")
+    check_earlier_run(config.answers_from)
+    split = open_split(config.split)
+    check_folder(config.out, config.model_dump(mode="json"), split_digest=split.digest)
+    support = open_support(config.support, split)
+    check_editors(config.editors, split=split, support=support, model=config.model, engine=config.engine)
+    check_metrics(config.metrics, split)
+    plan = plan_of(config, split, support)
+    check_sequence(config.regime, len(plan.cases))
+    for found in _contradictions(plan):
+        log.warning("%s; the later one counts, and the other case is not scored after it", found)
+    return plan._replace(layers_checked=checked)
+
+
+def _contradictions(plan: Plan) -> list[str]:
+    """Sentences on contradictory requests that are in the model at the same time."""
+    regime, cases = plan.config.regime, plan.cases
+    sizes = regime.sizes if regime.name == "batch" else (max(regime.sizes),) if regime.name == "sequential" else ()
+    groups = [cases[n : n + size] for size in sizes for n in range(0, len(cases), size)]
+    groups = groups if regime.name == "batch" else groups[:1]
+    return list(dict.fromkeys(found.text for group in groups for found in contradictions(group)))
+
+
+def plan_of(config: RunConfig, split: Split, support: Support = Support(), *, model: str | None = None) -> Plan:  # noqa: B008
+    """The plan of a run on a split that is open.
+
+    Args:
+        config: What to run.
+        split: Its split.
+        support: Its support.
+        model: Name of the model where the configuration has another one.
+
+    Raises:
+        UserError: no case is left, or the specificity questions are for another model.
+    """
+    questions = open_questions(
+        config.specificity, config.documents, model=model or config.model, metrics=config.metrics
+    )
+    generation = Generation(config.generation, split.digest, config.events, config.documents, questions)
+    metrics = load_metrics(config.metrics, generation)
+    return Plan(config, split, support, chosen_cases(config, split), metrics, questions)
+
+
+def open_split(choice: SplitChoice) -> Split:
+    """Read a split once; a store is closed again before the run begins.
+
+    Raises:
+        UserError: no such file, store or split, or the store is in use.
+    """
+    if choice.file is not None:
+        return load_split(choice.file)
+    if choice.store is not None:
+        from curation.store.store import Store
+
+        with Store.open(choice.store) as store:
+            return store.split(choice.name or "mini")
+    return shipped_split(choice.name or "mini")
+
+
+def open_named_split(
+    name: str, store: Path | str | None = None, *, allowed: str = f"{SHIPPED_NAMES}, or a split file"
+) -> Split:
+    """Read the split that a command line names.
+
+    Args:
+        name: A shipped split (``mini``, ``open:test``) or a frozen split file; with a store, a split in it.
+        store: Where the split is kept.
+        allowed: What the error says, where a command takes more.
+
+    Raises:
+        UserError: no such file, store or split, or the store is in use.
+    """
+    if store is not None:
+        return open_split(SplitChoice(store=Path(store), name=name))
+    if name in SPLITS:
+        return open_split(SplitChoice(name=name))
+    if not Path(name).is_file():
+        raise UserError(f"there is no split file '{name}'", allowed=allowed)
+    return open_split(SplitChoice(file=Path(name)))
+
+
+def check_earlier_run(folder: Path | None) -> None:
+    """Raise an error if ``answers_from`` names no run.
+
+    Raises:
+        UserError: not the folder of a run.
+    """
+    if folder is not None and not (folder / RUN_FILE).is_file():
+        raise UserError(
+            "not the folder of a run (there is no run.json)",
+            where=f"answers_from = {folder}",
+            fix="name the folder of the earlier run, or leave answers_from out",
+        )
+
+
+def chosen_cases(config: RunConfig, split: Split) -> tuple[AnyCase, ...]:
+    """The cases of a run; with ``answers_from`` those of the earlier run come first, so that a limit keeps them.
+
+    Raises:
+        UserError: as ``choose``.
+    """
+    first: Sequence[str] = ()
+    if config.answers_from is not None and (config.answers_from / RUN_FILE).is_file():
+        first = read_json(config.answers_from / RUN_FILE).get("cases", ())
+    return choose(split, kinds=config.kinds, limit=config.limit, order=config.regime.order, first=first)
+
+
+def order_in_words(config: RunConfig) -> str:
+    """The order of ``chosen_cases`` as ``run.json`` has it."""
+    words = ORDERS[config.regime.order]
+    return words if config.answers_from is None else f"the cases of the earlier run first, the others {words}"
 
 
 def choose(

@@ -6,16 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from curation.files.atomic import write_json
+from curation.files.atomic import write_json, write_text
 from curation.files.journal import Journal, JournalSum
 from curation.files.json_files import read_json
 from curation.splits.split_file import Split, load_split, write_split
 from evaluation.metrics.generation import Generation
 from evaluation.metrics.shared_questions import SharedQuestions
-from evaluation.runs.shared_probes.state_answers import read_states
 from schemas.answers import Answer
 from schemas.cases import AnyCase, Case
-from schemas.core.config import validate
+from schemas.core.config import to_toml, validate
 from schemas.core.errors import DataError, UserError
 from schemas.core.ids import slug
 from schemas.runs import CaseResult, RunManifest
@@ -23,6 +22,7 @@ from schemas.text.counting import counted
 
 FORMAT = 1
 RUN_FILE = "run.json"
+CONFIG_FILE = "run.toml"
 BASELINE_LABEL = "none"
 OTHER_OUT = "name another --out"
 
@@ -145,11 +145,12 @@ class Run(NamedTuple):
 
 
 def write_run(out: Path, description: Mapping[str, Any], split: Split) -> None:
-    """Write what the run as a whole is: ``run.json`` and the frozen split beside it."""
+    """Write what the run as a whole is: ``run.json``, the frozen split, and the configuration as ``run.toml``."""
     path = out / split_file(split.digest)
     if not path.exists():
         write_split(split, path)
     write_json(out / RUN_FILE, {"format": FORMAT, **description}, fix=OTHER_OUT)
+    write_text(out / CONFIG_FILE, to_toml(description["config"]), fix=OTHER_OUT)
 
 
 def check_folder(out: Path, config: Mapping[str, Any], *, split_digest: str, revision: str | None = None) -> None:
@@ -186,12 +187,13 @@ def split_file(digest: str) -> str:
     return f"split-{digest[:12]}.jsonl"
 
 
-def load_run(folder: Path) -> Run:
+def load_run(folder: Path | str) -> Run:
     """Read a run folder, finished or not.
 
     Raises:
         UserError: not a run folder, a newer format, or nothing finished in it.
     """
+    folder = Path(folder)
     if not (folder / RUN_FILE).is_file():
         raise UserError(
             "not the folder of a run (there is no run.json)", where=str(folder), fix="make one: scedit run CONFIG"
@@ -222,32 +224,23 @@ def _editor_run(
     results_by_case = place.results()
     sessions = read_json(place.sessions)["sessions"]
     results = {k: results_by_case[k] for k in cases if k in results_by_case}
-    if shared is not None:
-        results = with_shared(results, place, shared, everywhere=entry["label"] == BASELINE_LABEL)
+    if shared is not None and entry["label"] == BASELINE_LABEL:
+        results = with_specificity(results, shared)
     return EditorRun(entry["label"], place.manifest(), results, sessions[-1], place)
 
 
-def with_shared(
-    results: Mapping[str, CaseResult], place: EditorFolder, shared: SharedQuestions, *, everywhere: bool
-) -> dict[str, CaseResult]:
-    """Results with the answers to shared questions, each where its state was asked with that case.
+def with_specificity(results: Mapping[str, CaseResult], questions: SharedQuestions) -> dict[str, CaseResult]:
+    """Results of the unedited model in which every case has the answers to the specificity questions drawn for it.
 
-    Args:
-        results: Of a method, by case.
-        place: The method's folder.
-        shared: The run's shared questions.
-        everywhere: Whether the model is in one state throughout: then every case has what is drawn for it.
+    The unedited model is in one state throughout, so its first case asked all of them.
     """
-    states = read_states(place.path, shared)
-    known = {a.probe: a for answers in states.values() for a in answers} if everywhere else {}
+    ids = {probe.id for probe in questions.probes}
+    known = {a.probe: a for result in results.values() for a in result.answers if a.probe in ids}
     out = {}
     for case, result in results.items():
-        extra = states.get((case, result.after), ())
-        if everywhere:
-            extra = tuple(known[p.id] for p in shared.drawn(case) if p.id in known)
-        has = {answer.probe for answer in result.answers}
-        new = tuple(answer for answer in extra if answer.probe not in has)
-        out[case] = result.model_copy(update={"answers": (*result.answers, *new)}) if new else result
+        own = tuple(a for a in result.answers if a.probe not in ids)
+        drawn = tuple(known[p.id] for p in questions.drawn(case) if p.id in known)
+        out[case] = result.model_copy(update={"answers": (*own, *drawn)})
     return out
 
 
@@ -270,3 +263,23 @@ def all_cases_by_key(run: Run) -> dict[str, AnyCase]:
 def answers_by_probe(answers: Iterable[Answer]) -> dict[str, Answer]:
     """Answers by the probe that they answer."""
     return {a.probe: a for a in answers}
+
+
+def write_back(path: Path, split: Split, results: Iterable[tuple[RunManifest, EditorFolder]]) -> None:
+    """Give a run's results, and the split they are of, to a store.
+
+    Raises:
+        UserError: the store cannot be written; the results stay in the run folder, and running again feeds them.
+    """
+    from curation.store.store import Store
+
+    try:
+        with Store.open(path, write=True) as store:
+            store.put_split(split)
+            for manifest, folder in results:
+                store.put_results(manifest, folder.results().values())
+    except UserError as error:
+        raise UserError(
+            f"the run is finished, but its results could not be fed back to the store: {error}",
+            fix="the same command again feeds them, nothing is computed twice",
+        ) from None

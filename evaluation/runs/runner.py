@@ -1,45 +1,55 @@
-"""The runner: every editor on every case, asked once, journaled, resumable; the unedited model first.
+"""A run from its configuration to the store: split and checks, model, every row of the table, its units, the journal.
 
-One unit is one case under one editor (in regimes of many edits: at one number of edits). Its answers are journaled by
-probe as soon as an engine hands them over, so a run that was killed goes on where it was, and a metric added later asks
-only what was never asked.
+A row is a method in a regime; the unedited model is the first. A work unit is one case edited by one method; in batch
+and sequential regimes it also names the number of edits. The answers of a unit are journaled by probe as soon as an
+engine returns them, so a run that was killed resumes there, and a metric added later queries only what is missing.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.files.journal import Journal
 from curation.splits.split_file import Split
-from evaluation.engines.base import Engine, Job, JobResult, with_earlier
+from evaluation.engines.base import Engine, JobResult, with_earlier
 from evaluation.engines.environment import environment
 from evaluation.engines.protocols import EditorLike, Scorer
 from evaluation.engines.simple import SimpleEngine
-from evaluation.metrics.generation import Generation
+from evaluation.models.determinism import fixed_order
 from evaluation.regimes.base import Regime, RegimeContext, WorkUnit
 from evaluation.regimes.config import RegimeChoice
 from evaluation.regimes.table import make_regime
-from evaluation.runs.config import RunConfig
-from evaluation.runs.known_answers.baseline_answers import BaselineAnswers
-from evaluation.runs.known_answers.earlier_answers import EarlierAnswers, chosen_cases, order_in_words
-from evaluation.runs.plan import BASELINE, ask, ask_shared, load_metrics, make_manifest, plain_params
-from evaluation.runs.results import EditorFolder, check_folder, write_run
-from evaluation.runs.shared_probes.asking import SharedAsking, of_states, of_unedited
-from evaluation.runs.shared_probes.opening import open_questions, refuse_other_model
-from evaluation.runs.shared_probes.state_answers import FILE, StateAnswers
+from evaluation.runs.cached_answers import CachedAnswers
+from evaluation.runs.config import EditorChoice, RunConfig
+from evaluation.runs.open_model import open_model
+from evaluation.runs.plan import (
+    BASELINE,
+    ask,
+    ask_shared,
+    make_manifest,
+    open_plan,
+    order_in_words,
+    plain_params,
+    plan_of,
+)
+from evaluation.runs.results import EditorFolder, check_folder, write_back, write_run
+from evaluation.runs.specificity import refuse_other_model
 from evaluation.runs.support import Support
-from evaluation.runs.validity_variants import cases_as_requested
+from evaluation.runs.validity_variants import Variant, cases_as_requested
 from evaluation.simplify.editor import with_simplification
 from schemas.answers import Answer
-from schemas.cases import DocumentCase
+from schemas.cases import AnyCase, DocumentCase
 from schemas.core.clock import now
+from schemas.core.errors import UserError
 from schemas.probes import Probe
 from schemas.runs import CaseResult, RunManifest
 from schemas.text.counting import counted
+
+if TYPE_CHECKING:
+    from evaluation.models.language_model import LM
 
 ENOUGH_TO_JUDGE = 10  # cases before a failure rate means anything
 
@@ -71,16 +81,72 @@ class EditorOutcome(NamedTuple):
     stopped: str | None = None
 
 
-class _RunRow(NamedTuple):
-    """A row of a run: what it is called, the label of its method, and the regime that it runs in."""
+def execute(
+    config: RunConfig,
+    *,
+    on_event: Callable[[EditorProgress], None] | None = None,
+    retry_failed: bool = False,
+    lm: LM | None = None,
+) -> list[EditorOutcome]:
+    """Run a configuration from the split to the store.
+
+    Args:
+        config: What to run.
+        on_event: Called after every case.
+        retry_failed: Do failed cases again.
+        lm: A model that is loaded already (it must be the one that the configuration names).
+
+    Raises:
+        UserError: anything that the person can mend; finished cases are stored.
+    """
+    plan = open_plan(config, lm)
+    with fixed_order(config.deterministic), open_model(plan, lm) as model:
+        outcomes = Runner(
+            config,
+            plan.split,
+            scorer=model.scorer,
+            make=model.make,
+            on_event=on_event,
+            retry_failed=retry_failed,
+            support=plan.support,
+            engine=model.engine,
+            cached=CachedAnswers(model.answers, config.answers_from),
+            environment=model.environment,
+        ).run()
+    if target := config.feed or config.split.store:
+        write_back(target, plan.split, [(outcome.manifest, outcome.folder) for outcome in outcomes])
+    return outcomes
+
+
+class RunRow(NamedTuple):
+    """One row of a run's table.
+
+    Attributes:
+        name: What it is called.
+        label: The method's label.
+        regime: The regime that it runs in.
+        editor: The method.
+        manifest: What its numbers depend on.
+        variant: A control condition.
+        probes: What is queried of each case, by its key.
+    """
 
     name: str
     label: str
     regime: RegimeChoice
+    editor: EditorLike
+    manifest: RunManifest
+    variant: Variant | None
+    probes: Mapping[str, tuple[Probe, ...]]
+
+    @property
+    def unedited(self) -> bool:
+        """Whether it is the unedited model, whose answers are every method's "before"."""
+        return self.label == BASELINE
 
 
 class Runner:
-    """Runs a configuration. Results land in ``config.out``.
+    """Runs a configuration. Results are written to ``config.out``.
 
     Args:
         config: What to run.
@@ -90,9 +156,9 @@ class Runner:
         on_event: Called after every case with the progress.
         retry_failed: Do failed cases and failed probes again.
         support: Cases that methods may learn from.
-        engine: How edits are made and scored; one at a time where it is not given.
-        answered: Answers of the unedited model from earlier runs.
-        environment: Of the process that computes, where it is not this one.
+        engine: How edits are made and scored; one at a time if it is not given.
+        cached: Answers that were given before.
+        environment: Of the process that computes, if it is not this one.
     """
 
     def __init__(
@@ -106,82 +172,166 @@ class Runner:
         retry_failed: bool = False,
         support: Support = Support(),  # noqa: B008 - a value
         engine: Engine | None = None,
-        answered: BaselineAnswers | None = None,
+        cached: CachedAnswers | None = None,
         environment: dict[str, Any] | None = None,
     ) -> None:
         self.config, self.split, self.scorer, self.support = config, split, scorer, support
         self._make, self._on_event, self._retry = make, on_event or (lambda event: None), retry_failed
-        self.cases = chosen_cases(config, split)
-        self._earlier = EarlierAnswers.of(config)
-        self._shared = open_questions(config.specificity, config.documents, model=scorer.name, metrics=config.metrics)
-        if self._shared is not None:
-            refuse_other_model(self._shared.set, model=scorer.name, revision=scorer.revision)
-        metrics = load_metrics(
-            config.metrics, Generation(config.generation, split.digest, config.events, config.documents, self._shared)
-        )
-        self._shared_probes = {c.key: ask_shared(c, metrics) for c in self.cases}
-        self._asking = SharedAsking()
-        self._simplified: dict[str, dict[str, int]] = {}
-        self._variants = {k: v.variant_made for k, v in config.editors.items()}
-        self._unit_probes: dict[str, dict[str, tuple[Probe, ...]]] = {}
-        plainly = {c.key: ask(c, metrics) for c in self.cases}
-        for label in dict.fromkeys([BASELINE, *config.editors]):
-            variant = self._variants.get(label)
-            asks = plainly if variant is None else {c.key: ask(variant.asks(c), metrics) for c in self.cases}
-            self._unit_probes[label] = asks
         self._engine = engine or SimpleEngine(scorer, batch_tokens=config.batch_tokens)
-        self._answered, self._given_environment = answered, environment
+        self._cached = cached or CachedAnswers(earlier=config.answers_from)
+        self._given_environment = environment
+        self.plan = plan_of(config, split, support, model=scorer.name)
+        self.cases = self.plan.cases
+        self._simplified: dict[str, dict[str, int]] = {}
+        if self.plan.questions is not None:
+            refuse_other_model(self.plan.questions.set, model=scorer.name, revision=scorer.revision)
+        if config.answers_from is not None and config.regime.name != "single":
+            raise UserError(
+                f"no answers are taken over in the regime '{config.regime.name}', where edits build on each other",
+                where="answers_from",
+                allowed="regime = 'single'",
+                fix="leave answers_from out",
+            )
 
     def run(self) -> list[EditorOutcome]:
-        """Every editor in turn, the baseline first. One that fails too often is stopped; the others go on."""
-        labels: dict[str, dict[str, Any]] = {BASELINE: {}} | {k: v.params for k, v in self.config.editors.items()}
-        names = {BASELINE: BASELINE} | {k: v.name for k, v in self.config.editors.items()}
-        editors = {label: self._made(label, names[label], labels[label]) for label in labels}
-        for editor in editors.values():
-            if editor.wants_split(plain_params(editor)):
-                editor.read_split([case.request for case in self.split.all_cases])
-        stored = self.config.model_dump(mode="json")
-        check_folder(self.config.out, stored, split_digest=self.split.digest, revision=self.scorer.revision)
-        rows = [row for label in editors for row in self._rows(label)]
-        plans = {
-            row.name: make_manifest(
-                editors[row.label],
+        """Every row in turn, the unedited model first. A method that fails too often is stopped; the others run."""
+        config = self.config
+        stored = config.model_dump(mode="json")
+        check_folder(config.out, stored, split_digest=self.split.digest, revision=self.scorer.revision)
+        labels = {BASELINE: EditorChoice(name=BASELINE)} | dict(config.editors)
+        rows = [row for label, choice in labels.items() for row in self._rows(label, choice)]
+        self._cached.check(row.manifest for row in rows)
+        self._engine.expect({row.label: row.editor for row in rows}.values())
+        started = now(zone="Z")
+        self._write(rows, started=started, finished=None)
+        outcomes = [self._run_row(row) for row in rows]
+        self._write(rows, started=started, finished=now(zone="Z"))
+        return outcomes
+
+    def _rows(self, label: str, choice: EditorChoice) -> list[RunRow]:
+        """A method's rows: one, or one for each size of a batch; the unedited model has one."""
+        editor, variant = self._made(label, choice), choice.variant_made
+        if editor.wants_split(plain_params(editor)):
+            editor.read_split([case.request for case in self.split.all_cases])
+        probes = {c.key: ask(c if variant is None else variant.asks(c), self.plan.metrics) for c in self.cases}
+        regime = RegimeChoice() if label == BASELINE else self.config.regime
+        rows = []
+        for name, part in zip(regime.labels(label), regime.parts, strict=True):
+            manifest = make_manifest(
+                editor,
                 scorer=self.scorer,
                 dtype=self.config.dtype,
                 split=self.split,
                 support=self.support.digest,
-                regime=row.regime.text,
-                variant=self._variants.get(row.label),
+                regime=part.text,
+                variant=variant,
             )
-            for row in rows
-        }
-        if self._earlier is not None:
-            self._earlier.check(plans)
-        self._engine.expect(editors.values())
-        started = now(zone="Z")
-        self._write(plans, started=started, finished=None)
-        outcomes = [self._run_editor(row, editors[row.label], plans[row.name]) for row in rows]
-        self._write(plans, started=started, finished=now(zone="Z"))
-        return outcomes
+            rows.append(RunRow(name, label, part, editor, manifest, variant, probes))
+        return rows
 
-    def _rows(self, label: str) -> list[_RunRow]:
-        """A method's rows: one, or one for each size of a batch; the unedited model has one."""
-        if label == BASELINE:
-            return [_RunRow(label, label, RegimeChoice())]
-        regime = self.config.regime
-        return [_RunRow(name, label, part) for name, part in zip(regime.labels(label), regime.parts, strict=True)]
-
-    def _made(self, label: str, name: str, params: dict[str, Any]) -> EditorLike:
-        """A method, with the simplification that stands around it."""
-        editor, choice = self._make(name, params), self.config.editors.get(label)
-        if choice is None or choice.simplify is None:
+    def _made(self, label: str, choice: EditorChoice) -> EditorLike:
+        """A method, with the simplification of documents around it."""
+        editor = self._make(choice.name, choice.params)
+        if choice.simplify is None:
             return editor
         documents = [case for case in self.cases if isinstance(case, DocumentCase)]
         around = with_simplification(editor, choice.simplify.made(), [case.document for case in documents])
         self._simplified[label] = around.coverage(documents)._asdict()
         return around
 
-    def _write(self, plans: Mapping[str, RunManifest], *, started: str, finished: str | None) -> None:
+    def _run_row(self, row: RunRow) -> EditorOutcome:
+        """Missing units of a row: cached answers first, then those that the regime computes; each is journaled."""
+        regime, cases = make_regime(row.regime), self.cases
+        if row.variant is not None:
+            cases = cases_as_requested(self.cases, row.variant, self.split.all_cases)
+        folder = EditorFolder.of(self.config.out, label=row.name, run=row.manifest.key)
+        units = [unit for unit in regime.units(cases) if unit.case.key in self._queried_cases]
+        specificity, computed = self._specificity(row, regime, units, cases), list[Answer]()
+        with Journal(folder.journal, write=True) as journal:
+            known = {u.key: CaseResult.model_validate(journal[u.key]) for u in units if u.key in journal}
+
+            def missing(unit: WorkUnit) -> tuple[Probe, ...]:
+                wanted = {p.id: p for p in (*row.probes[unit.case.key], *specificity.get(unit.key, ()))}
+                return self._missing(tuple(wanted.values()), known.get(unit.key))
+
+            todo = [unit for unit in units if missing(unit)]
+            if todo:
+                config = self.config.model_dump(mode="json")
+                folder.begin(row.manifest, config=config, environment=self._environment)
+                todo = self._take_cached(row, todo, missing, known, folder, journal)
+            tally = _Tally(row, self._on_event, len(units), self.config.max_failures)
+            left = {unit.key for unit in todo}
+            tally.begin(sum(r.error is not None for k, r in known.items() if k not in left), len(units) - len(todo))
+            if todo and tally.stopped is None:
+                row.editor.prepare(self.support.cases)
+                context = RegimeContext(cases, row.editor, self._engine, self.scorer, folder.path, row.manifest.key)
+                for unit, done in regime.run(todo, missing, context):
+                    result = _result(unit, done, row.manifest.key, known.get(unit.key))
+                    journal.append(unit.key, result.model_dump(mode="json"))
+                    computed += done.answers
+                    if tally.count(result, done):
+                        break
+        if row.unedited:
+            self._cached.add(computed)
+        return EditorOutcome(row.name, row.manifest, folder, tally.computed, tally.resumed, tally.failed, tally.stopped)
+
+    def _specificity(
+        self, row: RunRow, regime: Regime, units: Sequence[WorkUnit], cases: Sequence[AnyCase]
+    ) -> dict[str, tuple[Probe, ...]]:
+        """Specificity probes by the unit that queries them: once in every state of the model.
+
+        The unedited model is in one state, so its first unit queries what is drawn for any case.
+        """
+        drawn = {case.key: ask_shared(case, self.plan.metrics) for case in self.cases}
+        if not any(drawn.values()) or not units:
+            return {}
+        if row.unedited:
+            return {units[0].key: tuple(probe for probes in drawn.values() for probe in probes)}
+        leaders = regime.leaders(units, cases)
+        return {unit.key: drawn[unit.case.key] for unit in units if unit.key in leaders}
+
+    def _missing(self, probes: tuple[Probe, ...], before: CaseResult | None) -> tuple[Probe, ...]:
+        """Probes without an answer; none if the unit failed and failures are not to be done again."""
+        if before is None:
+            return probes
+        if before.error is not None and not self._retry:
+            return ()
+        have = {a.probe for a in before.answers if not (self._retry and a.error is not None)}
+        return tuple(p for p in probes if p.id not in have)
+
+    def _take_cached(
+        self,
+        row: RunRow,
+        todo: Sequence[WorkUnit],
+        missing: Callable[[WorkUnit], tuple[Probe, ...]],
+        known: dict[str, CaseResult],
+        folder: EditorFolder,
+        journal: Journal,
+    ) -> list[WorkUnit]:
+        """Put cached answers among the known ones; returns the units that still lack some.
+
+        Requests of a control condition and of a method that reads the whole split depend on other cases: nothing is
+        taken over there.
+        """
+        if row.variant is not None or row.editor.wants_split(plain_params(row.editor)):
+            return list(todo)
+        taken, left = [], []
+        for unit in todo:
+            cached = self._cached.find(row.manifest, unit.case, missing(unit), unedited=row.unedited)
+            if cached is not None:
+                before = known.get(unit.key)
+                if before is not None:
+                    cached = cached.model_copy(update={"answers": (*before.answers, *cached.answers)})
+                known[unit.key] = cached
+                taken.append(cached)
+            if missing(unit):
+                left.append(unit)
+            elif cached is not None:
+                journal.append(unit.key, cached.model_dump(mode="json"))
+        self._cached.note(folder, row.manifest, taken)
+        return left
+
+    def _write(self, rows: Sequence[RunRow], *, started: str, finished: str | None) -> None:
         out = self.config.out
         description: dict[str, Any] = {
             "config": self.config.model_dump(mode="json"),
@@ -201,152 +351,87 @@ class Runner:
             "finished": finished,
             "runs": [],
         }
-        for label, manifest in plans.items():
-            folder = EditorFolder.of(out, label=label, run=manifest.key)
-            entry: dict[str, Any] = {"label": label, "run": manifest.key, "folder": folder.path.name}
+        for row in rows:
+            folder = EditorFolder.of(out, label=row.name, run=row.manifest.key)
+            entry: dict[str, Any] = {"label": row.name, "run": row.manifest.key, "folder": folder.path.name}
             if finished is not None:
                 entry["journals"] = folder.journal_sums()
             description["runs"].append(entry)
         if self._simplified:
             description["simplified"] = self._simplified
-        if self._shared is not None:
-            description["specificity"] = self._shared.description()
+        if self.plan.questions is not None:
+            description["specificity"] = self.plan.questions.description()
         write_run(out, description, self.split)
 
     @cached_property
     def _environment(self) -> dict[str, Any]:
-        """Asked once for all methods: it starts other programs."""
+        """Read once for all methods: it starts other programs."""
         return self._given_environment or environment(self.scorer.device, weights=self.scorer.weights)
 
     @cached_property
-    def _asked_cases(self) -> set[str]:
-        """Keys of the cases that are asked at all: with a sample the unedited model is asked no others."""
-        regime = self.config.regime
+    def _queried_cases(self) -> set[str]:
+        """Keys of the cases that are queried: those of the part; of a sequence with a sample, those of the sample."""
+        regime, (part, of) = self.config.regime, self.config.part_numbers
         if regime.sample is None:
-            return {case.key for case in self.cases}
+            return {case.key for case in self.cases[part - 1 :: of]}
         return {unit.case.key for unit in make_regime(regime).units(self.cases)}
 
-    def _run_editor(self, row: _RunRow, editor: EditorLike, manifest: RunManifest) -> EditorOutcome:
-        label, regime = row.label, make_regime(row.regime)
-        folder = EditorFolder.of(self.config.out, label=row.name, run=manifest.key)
-        variant = self._variants.get(label)
-        cases = self.cases if variant is None else cases_as_requested(self.cases, variant, self.split.all_cases)
-        units, stopped = [u for u in regime.units(cases) if u.case.key in self._asked_cases], None
-        with (
-            Journal(folder.journal, write=True) as journal,
-            self._shared_asking(label, regime, units, folder) as asking,
-        ):
-            self._asking = asking
-            if not editor.wants_split(plain_params(editor)):
-                self._take_over(label, manifest, folder, journal)
-            known = {u.key: CaseResult.model_validate(journal[u.key]) for u in units if u.key in journal}
-            todo = [u for u in units if self._missing_probes(label, u, known)]
-            left = {u.key for u in todo}
-            finished_units, computed = len(units) - len(todo), 0
-            failed = sum(result.error is not None for key, result in known.items() if key not in left)
-            stopped = self._too_many(failed, finished_units) if todo else None
-            self._on_event(
-                EditorProgress(
-                    row.name, finished_units, len(units), finished_units, failed, 0.0, "preparing" if todo else ""
-                )
-            )
-            if todo and not stopped:
-                folder.begin(manifest, config=self.config.model_dump(mode="json"), environment=self._environment)
-                editor.prepare(self.support.cases)
-            begun, busy = time.perf_counter(), 0.0
-            context = RegimeContext(cases, editor, self._engine, self.scorer, folder.path, manifest.key)
-            for unit, done in () if stopped else self._work(label, regime, todo, known, context):
-                done = self._asking.put_aside(unit, done, {p.id for p in self._unit_probes[label][unit.case.key]})
-                result = self._result(unit, done, manifest.key, known.get(unit.key))
-                journal.append(unit.key, result.model_dump(mode="json"))
-                computed, failed = computed + 1, failed + (result.error is not None)
-                spent, busy = time.perf_counter() - begun, busy + done.seconds_edit + done.seconds_score
-                # Cases made together are told one after the other, when the time of all of them has been spent.
-                spent = min(spent, busy) if busy else spent
-                self._on_event(
-                    EditorProgress(row.name, finished_units + computed, len(units), finished_units, failed, spent)
-                )
-                if computed < len(todo) and (stopped := self._too_many(failed, finished_units + computed)):
-                    break
-        return EditorOutcome(row.name, manifest, folder, computed, finished_units, failed, stopped)
 
-    def _take_over(self, label: str, manifest: RunManifest, folder: EditorFolder, journal: Journal) -> None:
-        """Journal what an earlier run has answered; not for validity rows, whose requests hang on other cases too."""
-        if self._earlier is not None and not self._variants.get(label):
-            results = self._earlier.results(manifest, self.cases, self._unit_probes[label])
-            if new := {key: result for key, result in results.items() if key not in journal}:
-                folder.begin(manifest, config=self.config.model_dump(mode="json"), environment=self._environment)
-                self._earlier.take_over(new, manifest, folder, journal)
+class _Tally:
+    """Counts a row's finished, computed and failed cases, and reports its progress."""
 
-    @contextmanager
-    def _shared_asking(
-        self, label: str, regime: Regime, units: Sequence[WorkUnit], folder: EditorFolder
-    ) -> Iterator[SharedAsking]:
-        """What all cases share, under one method; nothing where no metric asks it."""
-        if self._shared is None or not any(self._shared_probes.values()):
-            yield SharedAsking()
-            return
-        wanted = self._shared_probes
-        edited = label != BASELINE
-        plan = of_states(regime, units, self.cases, wanted) if edited else of_unedited(units, wanted)
-        with Journal(folder.path / FILE, write=True) as journal:
-            yield SharedAsking(plan, StateAnswers(journal, self._shared), retry=self._retry)
+    def __init__(
+        self, row: RunRow, on_event: Callable[[EditorProgress], None], total: int, max_failures: float
+    ) -> None:
+        self._name, self._on_event, self._total, self._max_failures = row.name, on_event, total, max_failures
+        self.computed = self.resumed = self.failed = 0
+        self.stopped: str | None = None
+        self._start, self._busy = 0.0, 0.0
 
-    def _work(
-        self, label: str, regime: Regime, todo: list[WorkUnit], known: Mapping[str, CaseResult], context: RegimeContext
-    ) -> Iterator[tuple[WorkUnit, JobResult]]:
-        """The units as they are finished; of the unedited model first those that earlier runs have answered."""
-        shared: dict[str, list[Answer]] = {}
-        if label == BASELINE and self._answered is not None:
-            for unit in list(todo):
-                shared[unit.key] = self._answered.known(self._missing_probes(label, unit, known))
-                if len(shared[unit.key]) == len(wanted := self._missing_probes(label, unit, known)):
-                    todo.remove(unit)
-                    yield unit, JobResult(Job(unit.key, unit.case, wanted), shared[unit.key])
-
-        def missing(unit: WorkUnit) -> tuple[Probe, ...]:
-            had = {a.probe for a in shared.get(unit.key, ())}
-            return tuple(p for p in self._missing_probes(label, unit, known) if p.id not in had)
-
-        fresh: list[Answer] = []
-        for unit, done in regime.run(todo, missing, context):
-            fresh += done.answers
-            if shared.get(unit.key) and done.error is None:
-                job = done.job._replace(probes=self._missing_probes(label, unit, known))
-                done = done._replace(job=job, answers=[*shared[unit.key], *done.answers])
-            yield unit, done
-        if label == BASELINE and self._answered is not None:
-            self._answered.keep(fresh)
-
-    def _too_many(self, failed: int, done: int) -> str | None:
-        if done < ENOUGH_TO_JUDGE or failed <= self.config.max_failures * done:
-            return None
-        return f"{failed:,} of {counted(done, 'case')} failed"
-
-    def _missing_probes(self, label: str, unit: WorkUnit, known: Mapping[str, CaseResult]) -> tuple[Probe, ...]:
-        """Probes to ask of a unit, those of its state among them; none where it is finished."""
-        probes, before = self._unit_probes[label][unit.case.key], known.get(unit.key)
-        if before is not None:
-            if before.error is not None and not self._retry:
-                return ()
-            have = {a.probe for a in before.answers if not (self._retry and a.error is not None)}
-            probes = tuple(p for p in probes if p.id not in have)
-        shared = self._asking.missing(unit)
-        return tuple({p.id: p for p in (*probes, *shared)}.values()) if shared else probes
-
-    def _result(self, unit: WorkUnit, done: JobResult, run: str, known: CaseResult | None) -> CaseResult:
-        """What is journaled of a unit: new answers beside those that it had."""
-        probe_ids = {p.id for p in done.job.probes}
-        earlier_answers = () if known is None else tuple(a for a in known.answers if a.probe not in probe_ids)
-        return CaseResult(
-            run=run,
-            case=unit.case.key,
-            answers=(*earlier_answers, *done.answers),
-            seconds_edit=done.seconds_edit,
-            seconds_score=(0.0 if known is None else known.seconds_score) + done.seconds_score,
-            peak_bytes=done.peak_bytes,
-            notes=with_earlier(done.notes, {} if known is None else known.notes, probe_ids),
-            error=done.error,
-            after=unit.after,
-            position=unit.position,
+    def begin(self, failed: int, resumed: int) -> None:
+        """Count what earlier sessions finished."""
+        self.failed, self.resumed = failed, resumed
+        todo = resumed < self._total
+        self.stopped = self._too_many() if todo else None
+        self._on_event(
+            EditorProgress(self._name, resumed, self._total, resumed, failed, 0.0, "preparing" if todo else "")
         )
+        self._start = time.perf_counter()
+
+    def count(self, result: CaseResult, done: JobResult) -> bool:
+        """Count a computed unit; whether the method is to be stopped because too many cases failed."""
+        self.computed += 1
+        self.failed += result.error is not None
+        self._busy += done.seconds_edit + done.seconds_score
+        # Cases made together are reported one after the other, when the time of all of them has been spent.
+        spent = time.perf_counter() - self._start
+        spent = min(spent, self._busy) if self._busy else spent
+        finished = self.resumed + self.computed
+        self._on_event(EditorProgress(self._name, finished, self._total, self.resumed, self.failed, spent))
+        if finished < self._total:
+            self.stopped = self._too_many()
+        return self.stopped is not None
+
+    def _too_many(self) -> str | None:
+        done = self.resumed + self.computed
+        if done < ENOUGH_TO_JUDGE or self.failed <= self._max_failures * done:
+            return None
+        return f"{self.failed:,} of {counted(done, 'case')} failed"
+
+
+def _result(unit: WorkUnit, done: JobResult, run: str, known: CaseResult | None) -> CaseResult:
+    """What is journaled of a unit: new answers beside those that it had."""
+    probe_ids = {p.id for p in done.job.probes}
+    before = () if known is None else tuple(a for a in known.answers if a.probe not in probe_ids)
+    return CaseResult(
+        run=run,
+        case=unit.case.key,
+        answers=(*before, *done.answers),
+        seconds_edit=done.seconds_edit,
+        seconds_score=(0.0 if known is None else known.seconds_score) + done.seconds_score,
+        peak_bytes=done.peak_bytes,
+        notes=with_earlier(done.notes, {} if known is None else known.notes, probe_ids),
+        error=done.error,
+        after=unit.after,
+        position=unit.position,
+    )

@@ -23,9 +23,8 @@ from evaluation.models.language_model import LM
 from evaluation.runs.config import EditorChoice, RunConfig
 from evaluation.runs.plan import choose, metrics_of
 from evaluation.runs.results import OTHER_OUT, Run, load_run
-from evaluation.runs.runner import EditorProgress
+from evaluation.runs.runner import EditorProgress, execute
 from evaluation.runs.separation import refuse_overlap
-from evaluation.runs.session import execute
 from evaluation.tuning.search_space import SearchSpace
 from schemas.core.errors import UserError
 

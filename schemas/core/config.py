@@ -205,3 +205,33 @@ def _value(raw: str) -> Any:
         except tomllib.TOMLDecodeError:
             pass
     return raw
+
+
+def to_toml(data: Mapping[str, Any], *, table: str = "") -> str:
+    """Plain values as TOML; None is left out.
+
+    Example:
+        >>> print(to_toml({"limit": 3, "editors": {"my rome": {"layer": 5}}, "feed": None}), end="")
+        limit = 3
+        [editors."my rome"]
+        layer = 5
+    """
+    lines, tables = [], []
+    for name, value in data.items():
+        key = name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name, ensure_ascii=False)
+        if isinstance(value, Mapping):
+            path = f"{table}.{key}" if table else key
+            inner = to_toml(value, table=path)
+            tables.append(inner if inner.startswith(f"[{path}.") else f"[{path}]\n{inner}")
+        elif value is not None:
+            lines.append(f"{key} = {_toml_value(value)}\n")
+    return "".join([*lines, *tables])
+
+
+def _toml_value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        inner = ", ".join(f"{json.dumps(k)} = {_toml_value(v)}" for k, v in value.items() if v is not None)
+        return f"{{ {inner} }}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_toml_value, value))}]"
+    return json.dumps(value, ensure_ascii=False)

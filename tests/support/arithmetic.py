@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -211,3 +212,10 @@ def go(
 def answers(folder: EditorFolder) -> dict[str, Any]:
     """Everything of the results that time does not change."""
     return {k: (r.answers, r.error, r.notes) for k, r in folder.results().items()}
+
+
+def unfinish(folder: Path) -> None:
+    """Make a finished run look like one that was killed."""
+    about = json.loads((folder / "run.json").read_text()) | {"finished": None}
+    about["runs"] = [{k: v for k, v in entry.items() if k != "journals"} for entry in about["runs"]]
+    (folder / "run.json").write_text(json.dumps(about))

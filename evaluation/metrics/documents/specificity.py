@@ -1,7 +1,7 @@
 """Specificity (MULFE §4.3): questions that the model answered before, asked after every edit; the same for all cases.
 
 They belong to a state of the model, not to a case: a metric here names what it asks when a case's edit is the first of
-those that stand in the model, and the runner asks that once a state (``evaluation.runs.shared_probes``).
+those that stand in the model, and the runner queries that once a state (``evaluation.runs.runner``).
 """
 
 from __future__ import annotations

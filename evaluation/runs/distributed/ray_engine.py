@@ -1,7 +1,8 @@
 """Cases spread over processes, devices and machines by Ray: each worker holds the model and writes a journal shard.
 
-Workers take groups of cases. What a worker has finished stands in its shard before it is handed over, so when a worker
-is lost only its unfinished cases are done again, by a new one; when the run itself was killed, shards are read first.
+Workers take groups of cases. What a worker has finished is in its shard before it is handed over. When a worker is
+lost, the next free one does its unfinished cases, and another worker is started if the cluster has a place for it. When
+the run itself was killed, shards are read first.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from evaluation.runs.distributed.worker import Load, Worker, WorkerTask, load_mo
 from evaluation.runs.plan import plain_params
 from evaluation.runs.support import Support
 from schemas.core.errors import UserError
+from schemas.text.counting import counted
 
 if TYPE_CHECKING:
     from evaluation.models.language_model import LM
@@ -32,6 +34,10 @@ log = logging.getLogger(__name__)
 
 TRIES = 3
 """Workers that a group of cases may lose before it is given up."""
+REPORT_EVERY = 30.0
+"""Seconds without an event after which the engine says what it waits for."""
+GIVE_UP_AFTER = 600.0
+"""Seconds without any live worker after which the run ends with what is done."""
 
 
 class RayEngine:
@@ -49,6 +55,8 @@ class RayEngine:
         UserError: Ray is not installed, the cluster cannot be reached, or the regime is not ``single``.
     """
 
+    report_every, give_up_after = REPORT_EVERY, GIVE_UP_AFTER
+
     def __init__(self, config: RunConfig, *, support: Support, lm: LM | None = None, load: Load = load_model) -> None:
         if config.regime.name != "single":
             raise UserError(
@@ -61,6 +69,9 @@ class RayEngine:
         self._actors: list[Any] = []
         self._started = False
         self._number = 0
+        self._starting: dict[Any, Any] = {}  # a worker's first reply to come -> the worker
+        self._ready: list[Any] = []
+        self._starts = 0  # workers that were lost
 
     def __enter__(self) -> RayEngine:
         try:
@@ -89,7 +100,7 @@ class RayEngine:
 
         for actor in self._actors:
             ray.kill(actor)
-        self._actors = []
+        self._actors, self._ready, self._starting = [], [], {}
         if self._started:
             ray.shutdown()
 
@@ -104,7 +115,7 @@ class RayEngine:
         try:
             described = ray.get(self._start().describe.remote())
         except ray.exceptions.RayActorError as error:
-            self._actors = []
+            self._actors, self._starting = [], {}
             reason = str(error).strip().rpartition("\n")[2]
             raise UserError(f"a worker cannot load the model: {reason}", where=f"model {self.config.model}") from None
         self.lm = weightless(described, dtype=self.config.dtype)
@@ -134,23 +145,31 @@ class RayEngine:
             WorkerTask(method, params, tuple((j.key, j.case, j.probes) for j in left[i : i + size]))
             for i in range(0, len(left), size)
         )
-        idle = deque(self._workers(len(waiting)))
-        running: dict[Any, tuple[Any, WorkerTask]] = {}
+        self._workers(len(waiting))
+        idle, running = deque(self._ready), dict[Any, tuple[Any, WorkerTask]]()
         while waiting or running:
             while waiting and idle:
                 actor, task = idle.popleft(), waiting.popleft()
                 running[actor.work.remote(task)] = (actor, task)
-            ready, _ = ray.wait(list(running), num_returns=1)
-            actor, task = running.pop(ready[0])
+            ref = self._next_event(running, sum(len(task.jobs) for task in waiting))
+            if (starting := self._starting.pop(ref, None)) is not None:
+                try:
+                    ray.get(ref)
+                except ray.exceptions.RayActorError as error:
+                    self._lose(starting, error)
+                    continue
+                self._ready.append(starting)
+                idle.append(starting)
+                continue
+            actor, task = running.pop(ref)
             try:
-                results = ray.get(ready[0])
+                results = ray.get(ref)
             except ray.exceptions.RayActorError as error:
-                self._actors.remove(actor)
                 for done in self._from_shards(identity, {key: known[key] for key, *_ in task.jobs}):
                     finished.add(done.job.key)
                     yield done
                 waiting.appendleft(self._remaining_task(task, finished, error))
-                idle.append(self._start())
+                self._lose(actor, error)
                 continue
             idle.append(actor)
             for data in results:
@@ -158,13 +177,49 @@ class RayEngine:
                     raise _other_model(self.config.model)
                 yield unpack_result(data, known[data["key"]])
 
+    def _next_event(self, running: Mapping[Any, Any], waiting: int) -> Any:
+        """Wait for a finished task or a started worker; says what is waited for, and ends when nothing comes.
+
+        Raises:
+            UserError: no worker is alive and none started within the limit; what is finished is stored.
+        """
+        import ray
+
+        silent = 0.0
+        while True:
+            events = [*running, *self._starting]
+            ready, _ = ray.wait(events, num_returns=1, timeout=self.report_every) if events else ([], [])
+            if ready:
+                return ready[0]
+            silent += self.report_every
+            cases = counted(waiting, "case")
+            if not running:
+                log.warning("no worker is alive: %s wait for one since %.0f s", cases, silent)
+            elif waiting and self._starting:
+                log.info("%s wait; %s is starting", cases, counted(len(self._starting), "worker"))
+            if not running and silent >= self.give_up_after:
+                raise UserError(
+                    f"no worker of the cluster started within {silent:.0f} s, and {cases} are left",
+                    fix="look at the cluster (ray status); the same command resumes, what is finished is stored",
+                )
+
+    def _lose(self, actor: Any, error: Exception) -> None:
+        """Forget a lost worker and ask for another; live workers take its cases meanwhile."""
+        self._starts += 1
+        self._actors.remove(actor)
+        if actor in self._ready:
+            self._ready.remove(actor)
+        elif self._starts > TRIES * max(1, self._room()):
+            raise UserError(f"workers of the cluster cannot start: {error}", fix="look at their memory and model files")
+        self._start()
+
     def _remaining_task(self, task: WorkerTask, finished: set[str], error: Exception) -> WorkerTask:
         """A lost worker's task, less what it had finished."""
         if task.lost + 1 >= TRIES:
             raise UserError(
                 f"{TRIES} workers were lost on the same cases: {error}", fix="look at their memory"
             ) from None
-        log.warning("a worker was lost; its unfinished cases are done again")
+        log.warning("a worker was lost; the next free one does its unfinished cases")
         return task._replace(jobs=tuple(job for job in task.jobs if job[0] not in finished), lost=task.lost + 1)
 
     def _identity(self, editor: EditorLike) -> str:
@@ -212,9 +267,10 @@ class RayEngine:
         self._number += 1
         gpus = 1 if self._gpus() else 0
         shard = self.folder / f"{os.getpid()}-{self._number}.jsonl"
-        remote = ray.remote(num_cpus=1, num_gpus=gpus, max_restarts=0)(Worker)
+        remote: Any = ray.remote(num_cpus=1, num_gpus=gpus, max_restarts=0)(Worker)
         actor = remote.remote(self.config, self.support, self.load, shard)
         self._actors.append(actor)
+        self._starting[actor.identity.remote()] = actor
         return actor
 
     def _from_shards(self, identity: str, wanted: dict[str, Job]) -> list[JobResult]:

@@ -14,7 +14,7 @@ from evaluation.checks import model_compatibility
 from evaluation.covariance.covariance import Corpus, cached_covariance, key_covariances
 from evaluation.models.language_model import LM
 from evaluation.runs.config import RunConfig
-from evaluation.runs.session import execute
+from evaluation.runs.runner import execute
 from tests.support.arithmetic import make_cases
 from tests.support.pretended_device import pretended
 from tests.support.tiny import make, shuffled

@@ -12,6 +12,7 @@ import scedit
 from curation.shipped import mini_split, shipped_split
 from curation.splits.split_file import load_split, make_split, write_split
 from schemas.core.errors import UserError
+from tests.support.arithmetic import make_case
 
 
 def invoke(*args: object) -> str:
@@ -78,3 +79,19 @@ def test_export_names_once_what_another_reader_looks_for_in_vain(tmp_path: Path,
     assert json.loads((tmp_path / "e.json").read_text())[0]["portability"]["Reasoning"]
     assert result.count("locality/Forgetfulness (0 of 58 cases)") == 1
     assert "Note" not in invoke("split", "export", "mini", tmp_path / "m.jsonl", "-s", store)
+
+
+def test_freeze_names_contradictory_requests(tmp_path: Path, store: Path) -> None:
+    first, second = make_case("Peru"), make_case("Kenya")
+    prompts = tuple(p.model_copy(update={"targets": ("Lima", "Rome")}) for p in second.prompts)
+    fact = first.fact.model_copy(
+        update={"key": second.fact.key, "new": first.fact.new_object.model_copy(update={"text": "Rome"})}
+    )
+    write_split(
+        make_split("two", [first, second.model_copy(update={"fact": fact, "prompts": prompts})]), tmp_path / "two.jsonl"
+    )
+    invoke("split", "add", tmp_path / "two.jsonl", "-s", store)
+    outcome = CliRunner().invoke(scedit.cli, ["split", "freeze", "own", "-s", str(store), "--json"])
+    assert outcome.exit_code == 0 and json.loads(outcome.stdout)["cases"] == 2
+    assert "Warning: 'case/fact/kenya' and 'case/fact/peru' contradict each other: Peru, " in outcome.stderr
+    assert "-> Rome and Oslo; in a batch or sequence only one of them can hold" in outcome.stderr

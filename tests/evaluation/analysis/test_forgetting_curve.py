@@ -15,6 +15,7 @@ from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import load_run
 from schemas.core.errors import UserError
 from tests.evaluation.cli import test_run as test_commands
+from tests.support.arithmetic import unfinish
 from tests.support.report.fading import SEQUENCE, run
 
 place = test_commands.place  # a fixture: configuration, split and tiny model
@@ -48,6 +49,7 @@ def test_a_length_half_asked_is_left_out(tmp_path: Path) -> None:
     (journal,) = [j for j in run(tmp_path).glob("*/journal.jsonl") if '"after":4' in j.read_text().replace(" ", "")]
     lines = journal.read_text().splitlines(keepends=True)
     journal.write_text("".join(lines[:-1]))
+    unfinish(tmp_path)
     assert [p.edits for p in curve(tmp_path)] == [1, 2]
 
 

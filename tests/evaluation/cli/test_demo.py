@@ -17,7 +17,7 @@ from curation.loaders import load
 from curation.store.store import Store
 from evaluation.cli.demo import FACTS, demo
 from evaluation.runs.config import RunConfig
-from evaluation.runs.shared_probes.pool import open_pool
+from evaluation.runs.specificity_building import open_pool
 from evaluation.simplify import parsing
 from schemas.core.errors import UserError
 from schemas.events.questions import FactQuestion

@@ -58,10 +58,10 @@ def test_a_store_alone_serves_texts_of_closed_models_and_no_token_table(folder, 
 
 
 def test_small_run_says_it_is_not_the_published_one(folder, monkeypatch):
-    from evaluation.runs import session
+    from evaluation.runs import runner
 
     requests = []
-    monkeypatch.setattr(session, "execute", lambda config, on_event: requests.append(config))
+    monkeypatch.setattr(runner, "execute", lambda config, on_event: requests.append(config))
     words = ["scedit-table2", str(folder), "--run", "--limit", "6", "--out", str(folder)]
     result = CliRunner().invoke(command, words, catch_exceptions=False)
     assert "Not the published model or data" in result.stderr

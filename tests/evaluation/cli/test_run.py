@@ -19,6 +19,9 @@ from curation.store.store import Store
 from evaluation.cli import run as commands
 from evaluation.metrics import METRICS
 from evaluation.models import language_model as lm
+from evaluation.report.write import write_report
+from evaluation.runs.config import load_config
+from evaluation.runs.results import load_run
 from evaluation.trackers import tracked_run
 from evaluation.trackers.base import Tracker
 from schemas.core.errors import UserError
@@ -264,6 +267,7 @@ def test_a_tracker_is_told_settings_progress_and_figures(place, monkeypatch):
 
     monkeypatch.setattr(tracked_run, "open_trackers", lambda names: [Book() for _ in names])
     plain = call(commands.run, place / "run.toml", "--out", place / "plain", "--editors", "none")
+    monkeypatch.setenv("SCEDIT_CACHE", str(place / "no answers yet"))
     result = call(commands.run, place / "run.toml", "--editors", "none", "--tracker", "book")
     assert result.stdout.splitlines()[0] == plain.stdout.splitlines()[0] and told[0] == ("run", "tiny")
     assert told[1]["none/done"] == 0 and told[-2]["none/done"] == 4
@@ -303,3 +307,30 @@ def test_an_exception_in_a_users_component_is_one_sentence_with_file_and_line(pl
     assert re.fullmatch(
         r"Error: KeyError: 'b' \(tests/evaluation/cli/test_run.py, line \d+\); mend that file, or add -v .*", lines[-1]
     )
+
+
+def test_a_run_without_a_configuration_file(place, monkeypatch):
+    monkeypatch.chdir(place)
+    words = ("--model", "tiny", "--editors", "prompt,ft", "--set", "editors.ft.params.layer=1", "--limit", 2)
+    words = (*words, "--set", 'metrics=["es"]')
+    result = call(commands.run, *words, "--split", "mini")
+    assert "runs/mini-tiny" in result.stdout
+    written = load_config("runs/mini-tiny/run.toml")
+    assert list(written.editors) == ["prompt", "ft"] and written.editors["ft"].params == {"layer": 1}
+    assert (written.model, written.split.name, written.limit) == ("tiny", "mini", 2)
+    again = [json.loads(x) for x in call(commands.run, "runs/mini-tiny/run.toml", "--jsonl").stdout.splitlines()]
+    assert {x["found"] for x in again} == {2} and len(write_report("runs/mini-tiny").files) > 1
+    call(commands.run, *words, "--split-file", place / "split.jsonl", "--out", "other")
+    assert len(load_run("other").cases) == 2
+    with pytest.raises(UserError, match="name a configuration file, or give --model and --editors; see: scedit run"):
+        call(commands.run, "--split", "mini")
+
+
+def test_parts_from_the_command_line(place):
+    for n in (1, 2):
+        call(commands.run, place / "run.toml", "--part", f"{n}/2", "--editors", "prompt")
+    parts = [place / "run" / f"part-{n}-of-2" for n in (1, 2)]
+    result = call(command("results merge"), *parts, "--out", place / "run")
+    assert "4 cases of 2 parts. Next: scedit report" in result.stdout
+    rows = call(commands.run, place / "run.toml", "--editors", "prompt", "--jsonl").stdout.splitlines()
+    assert {json.loads(x)["found"] for x in rows} == {4}

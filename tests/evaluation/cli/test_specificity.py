@@ -11,8 +11,8 @@ from click.testing import CliRunner
 
 from curation.store.store import Store
 from evaluation.models.language_model import LM
-from evaluation.runs.shared_probes.building import HELD_OUT
-from evaluation.runs.shared_probes.opening import read_set
+from evaluation.runs.specificity import read_set
+from evaluation.runs.specificity_building import HELD_OUT
 from scedit import cli
 from schemas.core.errors import UserError
 from schemas.documents.specificity import SpecificitySet

@@ -7,14 +7,17 @@ from typing import Any
 
 import pytest
 
+from curation.splits.split_file import make_split, write_split
 from evaluation.analysis.comparison import compare, merge_runs, score_run
+from evaluation.analysis.forgetting_curve import forgetting_points
 from evaluation.report.first_screen import first_screen
 from evaluation.report.formatting import flat
 from evaluation.report.narrative import _describe_run
 from evaluation.report.sections import make_section
 from evaluation.runs.asked_cases import asked_cases, edits_made
-from evaluation.runs.plan import load_metrics
+from evaluation.runs.plan import load_metrics, open_plan
 from evaluation.runs.results import Run, load_run
+from tests.support.arithmetic import go, make_case, make_config
 from tests.support.report.fading import run
 
 SAMPLED = {"name": "sequential", "size": [1, 4], "sample": 2}
@@ -92,3 +95,29 @@ def test_seconds_of_an_edit_come_from_where_it_was_made(tmp_path: Path) -> None:
     for case, result in found.editors[1].results.items():
         assert result.seconds_edit == own[case].seconds_edit and result.after == 4
         assert result.answers == (again.get(case) or own[case]).answers, "only what belongs to the edit is taken over"
+
+
+def test_a_sequence_is_scored_against_the_last_valid_request(tmp_path: Path, caplog: Any) -> None:
+    """Peru -> Oslo, then Peru -> Rome: the overwritten edit is in no table and on no curve after that."""
+    cases = [make_case("Peru"), make_case("Kenya"), make_case("Peru", new="Rome")]
+    cases[2] = cases[2].model_copy(
+        update={"key": "case/peru2", "fact": cases[2].fact.model_copy(update={"key": "fact/peru2"})}
+    )
+    split = make_split("two", cases)
+    regime = {"name": "sequential", "size": [1, 2, 3]}
+    go(tmp_path / "run", split=split, regime=regime)
+    found = load_run(tmp_path / "run")
+    order = list(found.cases)
+    first, second = sorted(("case/peru", "case/peru2"), key=order.index)
+    assert set(asked_cases(found)) == {second, "case/kenya"}
+    table = _table(found)
+    assert table.cases == 2 and [row.pending for row in table.rows] == [0, 0]
+    points = {p.edits: p for p in forgetting_points(found, load_metrics(["es"]), "mean")}
+    assert points[3].all.n == 2, "three edits were made, one of them is overwritten"
+    path = tmp_path / "split.jsonl"
+    write_split(split, path)
+    for wanted in (regime, {"name": "batch", "size": 3}, "single"):
+        caplog.clear()
+        open_plan(make_config(tmp_path / "new", split={"file": str(path)}, editors=["none"], regime=wanted))
+        named = [r.getMessage() for r in caplog.records if "contradict each other" in r.getMessage()]
+        assert len(named) == (wanted != "single") and all(first in text and second in text for text in named)

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from evaluation.runs.dry_run import size
 from evaluation.runs.endpoint import EndpointChoice, EndpointModel, endpoint_access
-from evaluation.runs.session import execute, size
+from evaluation.runs.runner import execute
 from schemas.core.errors import ModelError, UserError
 from tests.support.evaluation.api_runs import endpoint_config
 from tests.support.scripted_server import ScriptedServer

@@ -16,10 +16,11 @@ from evaluation.metrics.text_level.probes import GO_ON, rest_of_step, scripts_fo
 from evaluation.metrics.text_level.script_parser import INSTRUCTION
 from evaluation.report.write import write_report
 from evaluation.runs.config import RunConfig
+from evaluation.runs.dry_run import size
 from evaluation.runs.endpoint_engine import read_text, text_request
 from evaluation.runs.plan import metrics_of
 from evaluation.runs.results import load_run
-from evaluation.runs.session import execute, size
+from evaluation.runs.runner import execute
 from schemas.core.errors import ModelError
 from schemas.probes import GenerateProbe, ThoughtAsked
 from schemas.text.thoughts import MARKS

@@ -16,7 +16,7 @@ from evaluation.runs.results import EditorFolder, answers_by_probe, cases_by_key
 from evaluation.runs.runner import Runner
 from schemas.answers import Answer
 from schemas.core.errors import DataError, UserError
-from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM, go, make_cases, make_config
+from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM, go, make_cases, make_config, unfinish
 from tests.support.report.fading import run as sequence
 
 
@@ -85,13 +85,6 @@ def test_of_a_sequence_the_answer_with_most_edits_counts(tmp_path: Path) -> None
     place = push.folder.journal
     place.write_text("".join(reversed(place.read_text().splitlines(keepends=True))))
     assert {r.after for r in push.folder.results().values()} == {4}, "whatever the order of the lines"
-
-
-def unfinish(folder: Path) -> None:
-    """Make a finished run look like one that was killed."""
-    about = json.loads((folder / "run.json").read_text()) | {"finished": None}
-    about["runs"] = [{k: v for k, v in entry.items() if k != "journals"} for entry in about["runs"]]
-    (folder / "run.json").write_text(json.dumps(about))
 
 
 def figures(folder: Path) -> Any:

@@ -11,19 +11,12 @@ import torch
 from curation.splits.split_file import make_split, write_split
 from curation.store.store import Store
 from evaluation.editors.in_context.prompt import PromptEditor
-from evaluation.runs.config import RunConfig, SplitChoice, parse_config, with_variants
-from evaluation.runs.plan import BASELINE
-from evaluation.runs.results import load_run
-from evaluation.runs.runner import EditorProgress
-from evaluation.runs.session import (
-    execute,
-    make_engine,
-    open_named_split,
-    open_split,
-    select_editors,
-    size,
-    write_back,
-)
+from evaluation.runs.config import RunConfig, SplitChoice, parse_config, select_editors, with_variants
+from evaluation.runs.dry_run import size
+from evaluation.runs.open_model import make_engine
+from evaluation.runs.plan import BASELINE, open_named_split, open_split
+from evaluation.runs.results import load_run, write_back
+from evaluation.runs.runner import EditorProgress, execute
 from evaluation.runs.support import Support
 from schemas.core.errors import UserError
 from tests.support.arithmetic import ArithmeticLM, go, make_cases, make_config
@@ -126,7 +119,7 @@ def test_from_the_split_to_the_store(tmp_path: Path) -> None:
     repeat = execute(run_config, lm=lm)
     assert [(o.computed, o.resumed) for o in repeat] == [(0, 4), (0, 4)]
     elsewhere = execute(config(tmp_path, out=tmp_path / "second"), lm=lm)
-    assert [o.computed for o in elsewhere] == [4, 4]
+    assert [(o.computed, o.resumed) for o in elsewhere] == [(0, 4), (4, 0)], "cached answers"
     first, second = load_run(tmp_path / "run"), load_run(tmp_path / "second")
     for key, result in first.baseline.results.items():
         assert second.baseline.results[key].answers == result.answers

@@ -14,8 +14,9 @@ from curation.shipped import demonstrations_split, mini_split, shipped_split
 from curation.splits.split_file import make_split, write_split
 from evaluation.editors.training_data import TrainingData
 from evaluation.runs.config import RunConfig
+from evaluation.runs.dry_run import size
 from evaluation.runs.plan import make_manifest
-from evaluation.runs.session import execute, size
+from evaluation.runs.runner import execute
 from evaluation.runs.support import SupportChoice, cases_from_facts, open_support
 from scedit import cli
 from schemas.cases import Case, DocumentCase

@@ -23,10 +23,10 @@ from evaluation.inference.answering import ModelScorer
 from evaluation.metrics import METRICS
 from evaluation.report.write import write_report
 from evaluation.reproduction.published_data import data_difference, published_data
+from evaluation.runs.dry_run import size
 from evaluation.runs.plan import metrics_of
 from evaluation.runs.results import load_run
 from evaluation.runs.runner import EditorOutcome, Runner
-from evaluation.runs.session import size
 from schemas.cases import EventCase
 from schemas.core.errors import UserError
 from schemas.facts import Entity
@@ -276,7 +276,7 @@ def test_other_cases_in_another_regime_stay_apart(whole: Path, tmp_path: Path) -
 
 
 def test_events_of_a_type_and_a_dry_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evaluation.runs.session.open_split", lambda choice: events())
+    monkeypatch.setattr("evaluation.runs.plan.open_split", lambda choice: events())
     config = make_config(tmp_path / "o", editors=METHODS, metrics=["ev_fact"], kinds=["move"])
     summary = size(config)
     assert (summary.cases, summary.of, summary.kinds, summary.texts) == (2, 4, {"move": 2}, 4)

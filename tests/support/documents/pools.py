@@ -6,7 +6,7 @@ import torch
 
 from curation.shipped.specificity_pool import PoolQuestion
 from evaluation.models.language_model import LM
-from evaluation.runs.shared_probes.building import PROMPTS, ZeroShotPrompt
+from evaluation.runs.specificity_building import PROMPTS, ZeroShotPrompt
 from tests.support.tiny import make
 
 PLACES = ("Peru", "Norway", "France", "Quito", "Lima", "Oslo", "Paris", "Madrid", "Rome", "the north")

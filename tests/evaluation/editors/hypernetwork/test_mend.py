@@ -13,7 +13,7 @@ from curation.splits.split_file import make_split, write_split
 from evaluation.editors.hypernetwork.mend import Mend
 from evaluation.editors.presets import make_editor
 from evaluation.models.language_model import LM
-from evaluation.runs.session import execute
+from evaluation.runs.runner import execute
 from schemas.cases import Case
 from schemas.core.errors import DataError, UserError
 from schemas.facts import Entity, Object

@@ -21,8 +21,8 @@ from evaluation.editors.hypernetwork.training import Trainer, TrainingStep
 from evaluation.editors.presets import make_editor, preset
 from evaluation.models.hooks import capture
 from evaluation.models.language_model import LM
+from evaluation.runs.runner import execute
 from evaluation.runs.separation import refuse_overlap
-from evaluation.runs.session import execute
 from schemas.core.errors import DataError, UserError
 from schemas.core.ids import seed
 from tests.support.arithmetic import make_config

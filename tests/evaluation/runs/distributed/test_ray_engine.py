@@ -60,6 +60,7 @@ def test_two_workers_of_which_one_is_killed(tmp_path: Path, monkeypatch: pytest.
     wanted = config(tmp_path / "two")
     with RayEngine(wanted, support=Support(), lm=make("llama"), load=tiny) as engine:
         first, _ = engine._workers(2)
+        engine.report_every = 5.0
         process, revision = ray.get(first.identity.remote())
         assert revision == "tiny-llama-1"
         killed: list[int] = []
@@ -80,6 +81,43 @@ def test_two_workers_of_which_one_is_killed(tmp_path: Path, monkeypatch: pytest.
         same(whole[label], spread[label], within=0.0)
         notes = [{k: r.notes for k, r in o[label].folder.results().items()} for o in (whole, spread)]
         assert notes[0] == notes[1]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("one_thread")
+def test_a_lost_node_does_not_hang_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: Any) -> None:
+    """Of two nodes with a place each one is removed: the live worker does all cases; without any, the run ends."""
+    ray = pytest.importorskip("ray")
+    from ray.cluster_utils import Cluster
+
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
+    nodes = [cluster.add_node(num_cpus=1) for _ in range(2)]
+    whole = go(config(tmp_path / "one"), FastEngine(make("llama"), group=1))
+    try:
+        wanted = config(tmp_path / "two", address=cluster.address)
+        with RayEngine(wanted, support=Support(), lm=make("llama"), load=tiny) as engine:
+            monkeypatch.setattr(engine, "report_every", 2.0)
+            monkeypatch.setattr(engine, "give_up_after", 20.0)
+            real = engine.work
+
+            def work(editor: Any, jobs: Any) -> Any:
+                for done in real(editor, jobs):
+                    if len(nodes) == 2 and editor.name == "rome":
+                        cluster.remove_node(nodes.pop(), allow_graceful=False)
+                    yield done
+
+            monkeypatch.setattr(engine, "work", work)
+            spread = go(wanted, engine)
+            assert len(nodes) == 1 and spread["rome"].computed == 5 and not spread["rome"].failed
+            same(whole["rome"], spread["rome"], within=0.0)
+            cluster.remove_node(nodes.pop(), allow_graceful=False)
+            with pytest.raises(UserError, match="no worker of the cluster started within .*the same command resumes"):
+                go(wanted.model_copy(update={"out": tmp_path / "three"}), engine)
+        assert any("no worker is alive" in r.getMessage() for r in caplog.records)
+    finally:
+        ray.shutdown()
+        cluster.shutdown()
 
 
 def test_processes_of_its_own_unless_an_address_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,7 +24,7 @@ from evaluation.runs.distributed.remote_model import (
 )
 from evaluation.runs.distributed.worker import Worker, shard_identity
 from evaluation.runs.plan import plain_params
-from evaluation.runs.session import execute
+from evaluation.runs.runner import execute
 from evaluation.runs.support import Support
 from schemas.core.errors import ModelError
 from tests.contracts.test_editors import editor

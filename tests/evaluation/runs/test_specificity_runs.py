@@ -1,4 +1,4 @@
-"""Shared questions in whole runs: once a state of the model, journaled apart, resumed, paired with before."""
+"""Specificity probes in whole runs: once a state of the model, resumed, paired with the answers before."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ import pytest
 from curation.files.journal import Journal
 from curation.splits.split_file import make_split
 from evaluation.analysis.comparison import compare, score_run
-from evaluation.engines.base import REWRITTEN
 from evaluation.runs.plan import metrics_of
 from evaluation.runs.results import load_run
 from evaluation.runs.runner import Runner
-from evaluation.runs.shared_probes.state_answers import FILE
 from schemas.core.errors import UserError
 from tests.support.arithmetic import ArithmeticEdit, ArithmeticEditor, ArithmeticLM, make_config
 from tests.support.documents.records import document_case, make_document, make_probe
@@ -63,9 +61,11 @@ def test_asked_once_a_state_and_once_of_the_unedited_model(tmp_path: Path, regim
     lm = go(tmp_path / "run", regime=regime)
     assert asked(lm) == dict.fromkeys(SHARED, states + 1)
     assert go(tmp_path / "run", regime=regime).calls == [], "all of it is kept"
-    journals = {path.parent.name.partition("-")[0]: path for path in (tmp_path / "run").glob(f"*/{FILE}")}
-    with Journal(journals["push"]) as push, Journal(journals["none"]) as none:
-        assert (len(list(push.items())), len(list(none.items()))) == (states, 1)
+    journals = {path.parent.name.partition("-")[0]: path for path in (tmp_path / "run").glob("*/journal.jsonl")}
+    for label, number in (("push", states), ("none", 1)):
+        with Journal(journals[label]) as journal:
+            lines = [SHARED & {a["probe"] for a in result["answers"]} for _, result in journal.items()]
+        assert sum(ids == SHARED for ids in lines) == number and all(ids in (SHARED, set()) for ids in lines)
 
 
 def test_drawn_questions_differ_by_case_and_the_unedited_model_is_asked_what_any_case_draws(tmp_path: Path) -> None:
@@ -86,15 +86,6 @@ def test_values_are_pooled_over_states_and_paired_with_before(tmp_path: Path, re
     assert push.gain["em_spec"].mean == pytest.approx(push.summaries["em_spec"].mean - none.summaries["em_spec"].mean)
 
 
-def test_a_case_keeps_only_its_own_answers_and_notes(tmp_path: Path) -> None:
-    go(tmp_path / "run")
-    push = next(p for p in (tmp_path / "run").glob("push-*/journal.jsonl"))
-    with Journal(push) as journal:
-        for _, result in journal.items():
-            assert len(result["answers"]) == 1
-            assert [len(one["probes"]) for one in result["notes"][REWRITTEN]] == [1]
-
-
 def test_a_metric_added_later_asks_only_what_is_shared(tmp_path: Path) -> None:
     go(tmp_path / "run", metrics=["em"])
     lm = go(tmp_path / "run")
@@ -102,8 +93,8 @@ def test_a_metric_added_later_asks_only_what_is_shared(tmp_path: Path) -> None:
     full_result = tmp_path / "whole"
     go(full_result)
     runs = [load_run(path) for path in (tmp_path / "run", full_result)]
-    assert [{k: r.answers for k, r in e.results.items()} for e in runs[0].editors] == [
-        {k: r.answers for k, r in e.results.items()} for e in runs[1].editors
+    assert [{k: set(r.answers) for k, r in e.results.items()} for e in runs[0].editors] == [
+        {k: set(r.answers) for k, r in e.results.items()} for e in runs[1].editors
     ]
 
 

@@ -55,12 +55,13 @@ def open_questions(
     return SharedQuestions(questions, documents, number=number, seed=choice.seed, instruction=choice.instruction)
 
 
-def read_set(path: Path) -> SpecificitySet:
+def read_set(path: Path | str) -> SpecificitySet:
     """A specificity set from a file: one record of ours as JSON, or MULFE's released shape.
 
     Raises:
         UserError: neither, or not one set.
     """
+    path = Path(path)
     record = read_json(path) if path.suffix == ".json" else None
     if isinstance(record, dict) and "questions" in record:
         return validate(SpecificitySet, {k: v for k, v in record.items() if k != "kind"}, where=str(path))

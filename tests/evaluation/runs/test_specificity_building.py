@@ -9,17 +9,17 @@ import pytest
 from curation.files.artifact_cache import Cache
 from curation.shipped.specificity_pool import PoolQuestion, pool_digest
 from evaluation.inference.answering import ModelScorer
-from evaluation.runs.shared_probes import building
-from evaluation.runs.shared_probes.building import (
+from evaluation.runs import specificity_building as building
+from evaluation.runs.specificity_building import (
     HELD_OUT,
     PROMPTS,
     Candidates,
     KnownAnswer,
+    Pool,
     build_set,
     draw_items,
     find_candidates,
 )
-from evaluation.runs.shared_probes.pool import Pool
 from schemas.core.errors import UserError
 from schemas.documents.document import BLANK
 from tests.support.arithmetic import ArithmeticLM

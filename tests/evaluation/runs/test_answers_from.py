@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from curation.splits.split_file import Split, make_split
-from evaluation.runs.known_answers.earlier_answers import NOTE_FILE
+from evaluation.runs.cached_answers import NOTE_FILE
 from evaluation.runs.plan import choose
 from evaluation.runs.results import EditorFolder, load_run
-from evaluation.runs.session import execute
+from evaluation.runs.runner import execute
 from schemas.core.errors import UserError
 from tests.support.arithmetic import answers, go, make_case, make_cases, make_config
 
@@ -113,7 +113,7 @@ def test_a_failed_case_is_done_again(tmp_path, versions):
 def test_an_earlier_run_that_fits_in_nothing_is_refused(tmp_path, versions):
     before, after = versions
     go(tmp_path / "old", split=before, dtype="bfloat16")
-    with pytest.raises(UserError, match=r"no method of that run \(none, push\) was made as here.*same model revision"):
+    with pytest.raises(UserError, match=r"no method of that run \(none, push\) was set up as .*same model revision"):
         go(tmp_path / "new", split=after, answers_from=str(tmp_path / "old"))
 
 

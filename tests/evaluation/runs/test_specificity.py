@@ -9,7 +9,7 @@ import pytest
 
 from evaluation.metrics.document_choice import DocumentChoice
 from evaluation.metrics.specificity_choice import SpecificityChoice
-from evaluation.runs.shared_probes.opening import open_questions, read_set, refuse_other_model
+from evaluation.runs.specificity import open_questions, read_set, refuse_other_model
 from schemas.core.errors import UserError
 from tests.support.documents.shared import make_set, write_set
 

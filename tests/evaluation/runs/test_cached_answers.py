@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.runs.known_answers.baseline_answers import BaselineAnswers
+from evaluation.runs.cached_answers import CachedAnswers
 from evaluation.runs.runner import Runner
 from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM, answers, make_cases, make_config
 
@@ -14,8 +14,8 @@ from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM, answers, ma
 def run(out: Path, kept: Path, *, revision: str = "1", dtype: str = "float32", cases: int = 4, **more: object):
     lm = ArithmeticLM(revision=revision)
     config = make_config(out, dtype=dtype, **more)
-    known_values = BaselineAnswers(kept, revision=revision, dtype=dtype)
-    outcomes = Runner(config, make_cases(cases, 0), scorer=lm, make=ArithmeticEditor, answered=known_values).run()
+    cached = CachedAnswers(CachedAnswers.file_of(kept, revision=revision, dtype=dtype))
+    outcomes = Runner(config, make_cases(cases, 0), scorer=lm, make=ArithmeticEditor, cached=cached).run()
     return outcomes, len(lm.calls)
 
 
@@ -36,10 +36,10 @@ def test_another_model_or_precision_is_asked_anew(change, tmp_path):
 
 
 def test_answers_of_another_attention_stand_apart(tmp_path):
-    usual = BaselineAnswers(tmp_path, revision="r", dtype="float32")
-    assert usual.path.name.startswith("answers-r-float32-scorer"), "as before there was a choice"
-    other = BaselineAnswers(tmp_path, revision="r", dtype="float32", attention="eager")
-    assert other.path.name == usual.path.name.replace("float32", "float32-eager")
+    usual = CachedAnswers.file_of(tmp_path, revision="r", dtype="float32")
+    assert usual.name.startswith("answers-r-float32-scorer")
+    other = CachedAnswers.file_of(tmp_path, revision="r", dtype="float32", attention="eager")
+    assert other.name == usual.name.replace("float32", "float32-eager")
 
 
 def test_a_damaged_file_costs_time_only(tmp_path):

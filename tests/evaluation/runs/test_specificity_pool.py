@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from evaluation.runs.shared_probes.pool import open_pool
+from evaluation.runs.specificity_building import open_pool
 from schemas.core.errors import DataError, UserError
 
 
