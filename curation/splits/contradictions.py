@@ -10,7 +10,7 @@ from schemas.cases import AnyCase
 from schemas.facts import Fact
 
 
-class Contradiction(NamedTuple):
+class ContradictoryRequests(NamedTuple):
     """Two requests for one fact, by their places in a series of cases (from 1), and a sentence about them."""
 
     first: int
@@ -18,7 +18,7 @@ class Contradiction(NamedTuple):
     text: str
 
 
-def contradictions(cases: Sequence[AnyCase]) -> list[Contradiction]:
+def contradictions(cases: Sequence[AnyCase]) -> list[ContradictoryRequests]:
     """Each case whose fact an earlier case edits to another object, with the nearest such case before it.
 
     Facts are the same where subject and relation are; objects are the same where they share a name.
@@ -42,7 +42,7 @@ def contradictions(cases: Sequence[AnyCase]) -> list[Contradiction]:
             f"'{cases[before - 1].key}' and '{case.key}' contradict each other: {fact.subject.text}, "
             f"{fact.relation.label or fact.relation.id} -> {other.new_object.text} and {fact.new_object.text}"
         )
-        out.append(Contradiction(before, n, text))
+        out.append(ContradictoryRequests(before, n, text))
     return out
 
 

@@ -117,8 +117,7 @@ def _wanted(
 
 def _execute(config: RunConfig, trackers: tuple[str, ...], *, retry_failed: bool) -> list[EditorOutcome]:
     """The run itself; its progress goes to standard error, and to the trackers that are named."""
-    from evaluation.runs.progress import Progress
-    from evaluation.runs.runner import execute
+    from evaluation.runs.runner import Progress, execute
 
     progress = Progress()
     if not trackers:

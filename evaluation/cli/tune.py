@@ -89,7 +89,7 @@ def tune(options: TuneCommandOptions, *, as_json: bool) -> None:
     from evaluation.editors.presets import check_options
     from evaluation.models.language_model import LM
     from evaluation.runs.plan import open_named_split
-    from evaluation.runs.progress import Progress
+    from evaluation.runs.runner import Progress
     from evaluation.runs.support import refuse_reserved
     from evaluation.tuning.search import refuse_evaluated, search, snippet
     from schemas.core.config import override

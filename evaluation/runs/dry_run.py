@@ -62,8 +62,7 @@ def size(config: RunConfig) -> Size:
     labels = (BASELINE, *(n for k in config.editors if k != BASELINE for n in config.regime.labels(k)))
     calls = None
     if is_endpoint(config.model):
-        from evaluation.runs.endpoint import open_endpoint
-        from evaluation.runs.endpoint_engine import estimate_calls
+        from evaluation.runs.endpoint_engine import estimate_calls, open_endpoint
 
         calls = estimate_calls(probes, open_endpoint(config, metrics, cases).access, methods=len(labels))
     finished, failed, seconds = _finished_before(config, cases, metrics, split.digest, support.digest)

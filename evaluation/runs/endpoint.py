@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from curation.files.artifact_cache import Cache
     from evaluation.editors.base import Editor
     from evaluation.edits.edit import Edit
-    from evaluation.runs.config import RunConfig
     from schemas.answers import Answer
 
 ENDPOINT = "endpoint:"
@@ -184,40 +183,6 @@ def make_endpoint_editor(name: str, model: EndpointModel, cache: Cache, params: 
         return kind(options, model.editable, cache)  # type: ignore[arg-type]
     except WeightsNeededError:
         raise needs_weights(f"'{name}'") from None
-
-
-class ApiEndpoint(NamedTuple):
-    """A run's model behind an endpoint: how it is asked, what stands for it, and a maker of methods for it."""
-
-    access: Access
-    model: EndpointModel
-    make: Callable[[str, dict[str, Any]], Editor]
-
-
-def open_endpoint(config: RunConfig, metrics: Sequence[Metric], cases: Sequence[AnyCase]) -> ApiEndpoint:
-    """What a run on an endpoint needs; what it cannot do is refused here, before any call.
-
-    Args:
-        config: The run.
-        metrics: Of the run.
-        cases: Of the run.
-
-    Raises:
-        UserError: a method that needs weights, a metric that needs probabilities, a budget without a price.
-    """
-    from curation.files.artifact_cache import Cache
-    from curation.files.model_packages import cache_dir
-
-    access = endpoint_access(config.model, config.endpoint or EndpointChoice())
-    stand_in, cache = EndpointModel(config.model), Cache(cache_dir())
-
-    def make(name: str, params: dict[str, Any]) -> Editor:
-        return make_endpoint_editor(name, stand_in, cache, params)
-
-    refuse_probabilities(metrics, cases)
-    for one in config.editors.values():
-        refuse_weights(one.name, make(one.name, one.params), cases[0])
-    return ApiEndpoint(access, stand_in, make)
 
 
 def refuse_weights(name: str, editor: Editor, case: AnyCase) -> None:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from construction.llm.client import Client, Reply, gather_all
 from construction.llm.connection import Access
@@ -17,12 +17,26 @@ from evaluation.edits.edit import Edit, own_answers
 from evaluation.engines.base import Job, JobResult, case_error, plain, rewritten
 from evaluation.engines.protocols import EditorLike
 from evaluation.inference.answering import written_probes
+from evaluation.metrics.base import Metric
 from evaluation.metrics.text_level.probes import CONTINUED, GO_ON
-from evaluation.runs.endpoint import require_prompt_edit
+from evaluation.runs.endpoint import (
+    EndpointChoice,
+    EndpointModel,
+    endpoint_access,
+    make_endpoint_editor,
+    refuse_probabilities,
+    refuse_weights,
+    require_prompt_edit,
+)
 from schemas.answers import Answer, GeneratedText
+from schemas.cases import AnyCase
 from schemas.core.errors import UserError
 from schemas.probes import GenerateProbe, Probe, ThoughtAsked, instructed
 from schemas.text.thoughts import split_thought
+
+if TYPE_CHECKING:
+    from evaluation.editors.base import Editor
+    from evaluation.runs.config import RunConfig
 
 _CHUNK = 20  # cases between two entries in the run's journal; all of them where a batch takes hours
 
@@ -84,6 +98,40 @@ def _until_stop(text: str, stops: Sequence[str]) -> tuple[str, bool]:
     body = text.lstrip()
     at = min((place for stop in stops if (place := body.find(stop)) >= 0), default=None)
     return (body, False) if at is None else (body[:at], True)
+
+
+class ApiEndpoint(NamedTuple):
+    """A run's model behind an endpoint: how it is asked, what stands for it, and a maker of methods for it."""
+
+    access: Access
+    model: EndpointModel
+    make: Callable[[str, dict[str, Any]], Editor]
+
+
+def open_endpoint(config: RunConfig, metrics: Sequence[Metric], cases: Sequence[AnyCase]) -> ApiEndpoint:
+    """What a run on an endpoint needs; what it cannot do is refused here, before any call.
+
+    Args:
+        config: The run.
+        metrics: Of the run.
+        cases: Of the run.
+
+    Raises:
+        UserError: a method that needs weights, a metric that needs probabilities, a budget without a price.
+    """
+    from curation.files.artifact_cache import Cache
+    from curation.files.model_packages import cache_dir
+
+    access = endpoint_access(config.model, config.endpoint or EndpointChoice())
+    stand_in, cache = EndpointModel(config.model), Cache(cache_dir())
+
+    def make(name: str, params: dict[str, Any]) -> Editor:
+        return make_endpoint_editor(name, stand_in, cache, params)
+
+    refuse_probabilities(metrics, cases)
+    for one in config.editors.values():
+        refuse_weights(one.name, make(one.name, one.params), cases[0])
+    return ApiEndpoint(access, stand_in, make)
 
 
 class EndpointEngine:

@@ -57,8 +57,7 @@ def open_model(plan: Plan, lm: LM | None = None) -> Iterator[OpenModel]:
 
     config, cache = plan.config, Cache(cache_dir())
     if is_endpoint(config.model):
-        from evaluation.runs.endpoint import open_endpoint
-        from evaluation.runs.endpoint_engine import endpoint_engine
+        from evaluation.runs.endpoint_engine import endpoint_engine, open_endpoint
 
         endpoint, choice = open_endpoint(config, plan.metrics, plan.cases), config.endpoint or EndpointChoice()
         with endpoint_engine(endpoint.access, choice.journal or config.out / "llm.jsonl") as writer:

@@ -27,6 +27,7 @@ from evaluation.runs.config import EditorChoice, RunConfig
 from evaluation.runs.open_model import open_model
 from evaluation.runs.plan import (
     BASELINE,
+    Plan,
     ask,
     ask_shared,
     make_manifest,
@@ -47,6 +48,7 @@ from schemas.core.errors import UserError
 from schemas.probes import Probe
 from schemas.runs import CaseResult, RunManifest
 from schemas.text.counting import counted
+from schemas.text.status_line import StatusLine, duration
 
 if TYPE_CHECKING:
     from evaluation.models.language_model import LM
@@ -67,6 +69,40 @@ class EditorProgress(NamedTuple):
     failed: int
     seconds: float
     note: str = ""
+
+
+def line(event: EditorProgress) -> str:
+    """One line: method, cases, rate, time left, failures.
+
+    Example:
+        >>> line(EditorProgress("rome", done=4, total=10, resumed=2, failed=1, seconds=10.0))
+        'rome: 4 of 10 cases (2 found finished), 5.0 s a case, 30 s left, 1 failed'
+    """
+    text = f"{event.label}: {event.done:,} of {counted(event.total, 'case')}"
+    if event.resumed:
+        text += f" ({event.resumed} found finished)"
+    worked = event.done - event.resumed
+    if worked:
+        pace = event.seconds / worked
+        text += f", {pace:.1f} s a case" if pace >= 0.05 else f", {1 / max(pace, 1e-9):.0f} cases a second"
+        if event.done < event.total:
+            text += f", {duration(pace * (event.total - event.done))} left"
+    if event.note:
+        text += f", {event.note} ..."
+    if event.failed:
+        text += f", {event.failed} failed"
+    return text
+
+
+class Progress:
+    """Tells events as lines; call it with every event."""
+
+    def __init__(self) -> None:
+        self._line = StatusLine()
+
+    def __call__(self, event: EditorProgress) -> None:
+        """Tell one event, if its time has come."""
+        self._line.show(lambda: line(event), last=event.done == event.total)
 
 
 class EditorOutcome(NamedTuple):
@@ -112,6 +148,7 @@ def execute(
             engine=model.engine,
             cached=CachedAnswers(model.answers, config.answers_from),
             environment=model.environment,
+            plan=plan,
         ).run()
     if target := config.feed or config.split.store:
         write_back(target, plan.split, [(outcome.manifest, outcome.folder) for outcome in outcomes])
@@ -159,6 +196,7 @@ class Runner:
         engine: How edits are made and scored; one at a time if it is not given.
         cached: Answers that were given before.
         environment: Of the process that computes, if it is not this one.
+        plan: The run's plan, if it is made already.
     """
 
     def __init__(
@@ -174,13 +212,14 @@ class Runner:
         engine: Engine | None = None,
         cached: CachedAnswers | None = None,
         environment: dict[str, Any] | None = None,
+        plan: Plan | None = None,
     ) -> None:
         self.config, self.split, self.scorer, self.support = config, split, scorer, support
         self._make, self._on_event, self._retry = make, on_event or (lambda event: None), retry_failed
         self._engine = engine or SimpleEngine(scorer, batch_tokens=config.batch_tokens)
         self._cached = cached or CachedAnswers(earlier=config.answers_from)
         self._given_environment = environment
-        self.plan = plan_of(config, split, support, model=scorer.name)
+        self.plan = plan or plan_of(config, split, support, model=scorer.name)
         self.cases = self.plan.cases
         self._simplified: dict[str, dict[str, int]] = {}
         if self.plan.questions is not None:
@@ -259,7 +298,7 @@ class Runner:
                 config = self.config.model_dump(mode="json")
                 folder.begin(row.manifest, config=config, environment=self._environment)
                 todo = self._take_cached(row, todo, missing, known, folder, journal)
-            tally = _Tally(row, self._on_event, len(units), self.config.max_failures)
+            tally = _RowCounts(row, self._on_event, len(units), self.config.max_failures)
             left = {unit.key for unit in todo}
             tally.begin(sum(r.error is not None for k, r in known.items() if k not in left), len(units) - len(todo))
             if todo and tally.stopped is None:
@@ -377,7 +416,7 @@ class Runner:
         return {unit.case.key for unit in make_regime(regime).units(self.cases)}
 
 
-class _Tally:
+class _RowCounts:
     """Counts a row's finished, computed and failed cases, and reports its progress."""
 
     def __init__(

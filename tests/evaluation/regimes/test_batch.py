@@ -12,8 +12,8 @@ from evaluation.engines.simple import SimpleEngine
 from evaluation.metrics import METRICS
 from evaluation.regimes import batch
 from evaluation.regimes.base import RegimeContext, edits_digest
-from evaluation.regimes.batch import BatchRegime
 from evaluation.regimes.config import RegimeChoice
+from evaluation.regimes.table import BatchRegime
 from tests.support.arithmetic import ArithmeticEdit, ArithmeticEditor, ArithmeticLM, make_cases
 
 

@@ -17,7 +17,7 @@ from evaluation.metrics import METRICS
 from evaluation.models.language_model import LM
 from evaluation.regimes.base import RegimeContext
 from evaluation.regimes.config import RegimeChoice
-from evaluation.regimes.revert import RevertRegime, reverted
+from evaluation.regimes.table import RevertRegime, reverted
 from evaluation.report.write import write_report
 from evaluation.runs.results import load_run
 from schemas.core.errors import UserError

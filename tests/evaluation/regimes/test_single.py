@@ -6,7 +6,7 @@ from evaluation.engines.simple import SimpleEngine
 from evaluation.metrics import METRICS
 from evaluation.regimes.base import RegimeContext
 from evaluation.regimes.config import RegimeChoice
-from evaluation.regimes.single import SingleRegime
+from evaluation.regimes.table import SingleRegime
 from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM, make_cases
 
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from evaluation.runs.progress import Progress, line
-from evaluation.runs.runner import EditorProgress
+from evaluation.runs.runner import EditorProgress, Progress, line
 
 
 def event(**changes: Any) -> EditorProgress:

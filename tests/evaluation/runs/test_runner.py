@@ -12,9 +12,8 @@ from evaluation.analysis.comparison import compare, merge_runs, score_run
 from evaluation.engines.base import JobResult
 from evaluation.engines.simple import SimpleEngine
 from evaluation.runs.plan import BASELINE, load_metrics
-from evaluation.runs.progress import line
 from evaluation.runs.results import load_run
-from evaluation.runs.runner import EditorProgress, Runner
+from evaluation.runs.runner import EditorProgress, Runner, line
 from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM, answers, go, make_cases, make_config
 
 

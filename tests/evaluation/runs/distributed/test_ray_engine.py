@@ -113,7 +113,7 @@ def test_a_lost_node_does_not_hang_the_run(tmp_path: Path, monkeypatch: pytest.M
             same(whole["rome"], spread["rome"], within=0.0)
             cluster.remove_node(nodes.pop(), allow_graceful=False)
             with pytest.raises(UserError, match="no worker of the cluster started within .*the same command resumes"):
-                go(wanted.model_copy(update={"out": tmp_path / "three"}), engine)
+                go(wanted.model_copy(update={"out": tmp_path / "three", "metrics": ("es", "ps")}), engine)
         assert any("no worker is alive" in r.getMessage() for r in caplog.records)
     finally:
         ray.shutdown()
