@@ -41,8 +41,8 @@ from curation.stats.intervals import Interval
 from evaluation.analysis.forgetting_curve import forgetting_points
 from evaluation.analysis.sequences.states import sequence_states
 from evaluation.editors.gradient_step.feature_statistics import FeatureStatistics
-from evaluation.editors.locate_edit.parts.closed_form import columns
-from evaluation.editors.locate_edit.parts.stabilisers import damping
+from evaluation.editors.locate_edit.closed_forms import columns
+from evaluation.editors.locate_edit.stabilisers import damping
 from evaluation.edits.codebook import Codebook, with_key
 from evaluation.edits.weight_deltas import DenseDelta, LowRankDelta
 from evaluation.regimes.base import edits_digests

@@ -18,7 +18,7 @@ from benchmarks.support.workload import facts, script_cases, search_of, timed, w
 from curation.files.artifact_cache import Cache
 from curation.shipped import mini_split
 from evaluation.covariance.covariance import Corpus, KeyCovariance, PassProgress, key_covariances
-from evaluation.editors.locate_edit.parts.cholesky import factor
+from evaluation.editors.locate_edit.closed_forms import factor
 from evaluation.editors.presets import make_editor
 from evaluation.edits.delta_stack import DeltaStack
 from evaluation.edits.weight_deltas import Delta

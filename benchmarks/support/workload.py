@@ -56,7 +56,7 @@ def facts(count: int) -> tuple[list[Fact], str]:
 
 
 def templates(lm: LM, cache: Cache, lengths: Sequence[tuple[int, int]]) -> tuple[str, ...]:
-    from evaluation.editors.locate_edit.parts.context_templates import sample_templates
+    from evaluation.editors.locate_edit.context_templates import sample_templates
 
     return sample_templates(lm, lengths, cache=cache)
 

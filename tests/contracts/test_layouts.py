@@ -12,7 +12,7 @@ from torch import Tensor
 from curation.files.artifact_cache import Cache
 from evaluation.editors import EDITORS
 from evaluation.editors.base import Editor
-from evaluation.editors.locate_edit.parts.keys import subject_position
+from evaluation.editors.locate_edit.readings import subject_position
 from evaluation.editors.presets import make_editor
 from evaluation.edits.weight_deltas import Delta, LowRankDelta
 from evaluation.inference.scoring import score

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from evaluation.editors.hypernetwork.gradients import GradientLine, LowerLayerStates, batch, line, logprobs, nll
-from evaluation.editors.locate_edit.parts.context_templates import fill
+from evaluation.editors.locate_edit.context_templates import fill
 from evaluation.edits.routed_deltas import tell_prompts
 from evaluation.edits.side_memory import deviation, prompt_mean
 from evaluation.models.hooks import replace_output

@@ -12,7 +12,7 @@ from torch import Tensor
 from evaluation.editors.base import check_requests
 from evaluation.editors.layer_memory.base import LayerMemoryEditor, MemoryLayer
 from evaluation.editors.layer_memory.side_training import SideSettings, SideTraining
-from evaluation.editors.locate_edit.parts import context_templates
+from evaluation.editors.locate_edit import context_templates
 from evaluation.edits.edit import CarryingEdit, Edit, carried_by
 from evaluation.edits.routed_deltas import tell_prompts
 from evaluation.edits.side_memory import SideMemories, ties

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from torch import Tensor
 
 from evaluation.covariance.covariance import KeyCovariance
-from evaluation.editors.locate_edit.parts.null_space import NullSpace, null_space
+from evaluation.editors.locate_edit.closed_forms import NullSpace, null_space
 from evaluation.editors.locate_edit.residual_editor import ResidualEditor
 
 

@@ -11,10 +11,10 @@ from torch import Tensor
 
 from evaluation.covariance.covariance import KeyCovariance
 from evaluation.editors.base import Editor, check_requests
+from evaluation.editors.locate_edit import options
 from evaluation.editors.locate_edit.memit import Memit
-from evaluation.editors.locate_edit.parts import covariance_source
-from evaluation.editors.locate_edit.parts.grouped_reads import read_at
-from evaluation.editors.locate_edit.parts.params import CovarianceParams
+from evaluation.editors.locate_edit.options import CovarianceParams
+from evaluation.editors.locate_edit.readings import read_at
 from evaluation.editors.locate_edit.residual_editor import EditedLayers
 from evaluation.editors.locate_edit.stabilised import StabiliserParams
 from evaluation.editors.locate_edit.target_windows import TargetWindow, kept_places, search_windows, windows_of
@@ -89,12 +89,12 @@ class AnyEdit(Memit):
     @property
     def components(self) -> Mapping[str, str]:
         """Digests of corpus or ready statistics."""
-        return {**covariance_source.source_digest(self.params)}
+        return {**options.moments_digest(self.params)}
 
     def _material(self) -> tuple[tuple[str, ...], dict[int, KeyCovariance]]:
         if self._moments is None:
             self._refuse_norms()
-            self._moments = covariance_source.obtain(self.params, self.lm, self.params.layers, cache=self.cache)
+            self._moments = options.obtain_moments(self.params, self.lm, self.params.layers, cache=self.cache)
         return (), self._moments
 
     def edit(self, requests: Sequence[EditRequest]) -> Edit:
@@ -136,7 +136,7 @@ class AnyEdit(Memit):
         return torch.cat(kept) if kept else None
 
     def _read(self, layer: int, places: Sequence[TokenPosition], edits: Sequence[Sequence[WeightDelta]]) -> Tensor:
-        return read_at(self.lm, self.lm.projection(layer), "input", places, [0] * len(places), edits)
+        return read_at(self.lm, self.lm.projection(layer), places, edits=edits).keys
 
     def _keys(
         self, layer: int, facts: Sequence[Any], contexts: Sequence[str], edits: Sequence[Sequence[WeightDelta]]
@@ -147,4 +147,4 @@ class AnyEdit(Memit):
     def _states(self, facts: Sequence[Any], edits: Sequence[Sequence[WeightDelta]]) -> Tensor:
         """The last edited layer's output before every window, as it now is, [windows, width]."""
         block = self.lm.block(self.params.layers[-1])
-        return read_at(self.lm, block, "output", [one.place for one in facts], [0] * len(facts), edits)
+        return read_at(self.lm, block, [one.place for one in facts], edits=edits).values

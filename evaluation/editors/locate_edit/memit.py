@@ -7,7 +7,7 @@ from typing import ClassVar
 from torch import Tensor
 
 from evaluation.covariance.covariance import KeyCovariance
-from evaluation.editors.locate_edit.parts.cholesky import factor
+from evaluation.editors.locate_edit.closed_forms import factor
 from evaluation.editors.locate_edit.residual_editor import ResidualEditor
 
 

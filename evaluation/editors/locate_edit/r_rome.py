@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from evaluation.editors.locate_edit.parts import keys
+from evaluation.editors.locate_edit import readings
 from evaluation.editors.locate_edit.rome import Rome
 from schemas.facts import Fact
 
@@ -27,10 +27,8 @@ class RRome(Rome):
 
     params: Params
 
-    def _written_at(self, facts: Sequence[Fact], contexts: Sequence[str]) -> keys.KeyValues:
-        lm, layer = self.lm, self.params.layer
-        key_values = keys.read(
-            lm, layer, [keys.subject_position(lm, fact, text) for fact in facts for text in contexts]
-        )
+    def _written_at(self, facts: Sequence[Fact], contexts: Sequence[str]) -> readings.KeyValues:
+        prompts = [readings.subject_position(self.lm, fact, text) for fact in facts for text in contexts]
+        key_values = readings.read_at(self.lm, self.lm.projection(self.params.layer), prompts)
         shape = (len(facts), len(contexts), -1)
-        return keys.KeyValues(key_values.keys.reshape(shape).mean(1), key_values.values.reshape(shape).mean(1))
+        return readings.KeyValues(key_values.keys.reshape(shape).mean(1), key_values.values.reshape(shape).mean(1))

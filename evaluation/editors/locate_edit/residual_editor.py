@@ -9,8 +9,7 @@ metric of key space that decides what else a layer's change disturbs.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -21,19 +20,11 @@ from torch import Tensor
 
 from evaluation.covariance.covariance import KeyCovariance
 from evaluation.editors.base import DIVERGENCE_RATIO, by_size, check_requests
-from evaluation.editors.locate_edit import value_search
-from evaluation.editors.locate_edit.parts import (
-    closed_form,
-    context_templates,
-    covariance_source,
-    keys,
-)
-from evaluation.editors.locate_edit.parts.grouped_reads import LowerBlocks, read_at
-from evaluation.editors.locate_edit.parts.params import CovarianceParams, ValueSearchParams
+from evaluation.editors.locate_edit import closed_forms, context_templates, options, readings, value_search
+from evaluation.editors.locate_edit.options import CovarianceParams, ValueSearchParams
 from evaluation.editors.locate_edit.stabilised import StabilisedEdit, StabilisedEditor, StabiliserParams
 from evaluation.edits.edit import Edit
 from evaluation.edits.weight_deltas import LowRankDelta, WeightDelta
-from evaluation.models.packed_weights import packed_weights
 from schemas.cases import Case
 from schemas.core.config import Options
 from schemas.core.errors import ModelError
@@ -107,7 +98,6 @@ class ResidualEditor(StabilisedEditor):
 
     params: Params
     _ready: tuple[tuple[str, ...], dict[int, KeyCovariance]] | None = None
-    _below: LowerBlocks | None = None
 
     @abstractmethod
     def metric(self, moments: KeyCovariance, layer_keys: Tensor) -> Tensor:
@@ -127,7 +117,7 @@ class ResidualEditor(StabilisedEditor):
     def components(self) -> Mapping[str, str]:
         """The template sampler's version, and digests of corpus or ready statistics."""
         versions = {} if self.params.templates is not None else {"templates": f"sampled@{context_templates.VERSION}"}
-        return {**versions, **covariance_source.source_digest(self.params)}
+        return {**versions, **options.moments_digest(self.params)}
 
     def prepare(self, support: Sequence[Case]) -> None:
         """Sample the templates, measure the second moments, unless the cache has them, and what stabilisers need."""
@@ -142,7 +132,7 @@ class ResidualEditor(StabilisedEditor):
             sampled = templates or context_templates.sample_templates(
                 lm, p.template_lengths, cache=self.cache, starts=p.template_starts
             )
-            self._ready = sampled, covariance_source.obtain(p, lm, p.layers, cache=self.cache)
+            self._ready = sampled, options.obtain_moments(p, lm, p.layers, cache=self.cache)
         return self._ready
 
     def _refuse_norms(self) -> None:
@@ -198,9 +188,8 @@ class ResidualEditor(StabilisedEditor):
 
     def _mlp_part(self, facts: Sequence[Fact]) -> Tensor:
         """What the last edited layer's MLP adds at every bare prompt's subject, [facts, width]."""
-        return keys.read(
-            self.lm, self.params.layers[-1], [keys.subject_position(self.lm, fact) for fact in facts]
-        ).values
+        prompts = [readings.subject_position(self.lm, fact) for fact in facts]
+        return readings.read_at(self.lm, self.lm.projection(self.params.layers[-1]), prompts).values
 
     def searched_values(self, facts: Sequence[Fact]) -> Tensor:
         """The MLP's part with the searched change, [facts, width]."""
@@ -218,21 +207,6 @@ class ResidualEditor(StabilisedEditor):
 
     def _write(self, groups: list[list[Fact]], after: Sequence[Edit] = ()) -> list[Edit]:
         """An edit for every group of facts; groups are of one size and do not influence each other."""
-        # a single edit is put on the weights, whose tiles would be made anew for every reading
-        with packed_weights(self.lm) if len(groups) > 1 else nullcontext(), self._lower_blocks_kept():
-            return self._write_layers(groups, after)
-
-    @contextmanager
-    def _lower_blocks_kept(self) -> Iterator[None]:
-        """Readings in the block start at the layer that is written; on a CPU, whose memory holds what is read there."""
-        first = self.params.layers[0]
-        self._below = LowerBlocks(first) if first and self.lm.device.type == "cpu" else None
-        try:
-            yield
-        finally:
-            self._below = None
-
-    def _write_layers(self, groups: list[list[Fact]], after: Sequence[Edit]) -> list[Edit]:
         p, lm = self.params, self.lm
         contexts, moments = self._material()
         facts = [fact for group in groups for fact in group]
@@ -242,11 +216,9 @@ class ResidualEditor(StabilisedEditor):
         edits: list[list[WeightDelta]] = [[] for _ in groups]
         notes, written_at = _Notes(len(groups)), dict[int, Tensor]()
         for i, layer in enumerate(p.layers):
-            if self._below is not None:
-                self._below.raise_to(layer)
             layer_keys = self._keys(layer, facts, contexts, edits).reshape(shape)
             missing = (target - self._states(facts, edits)).reshape(shape)
-            columns = closed_form.columns(
+            columns = closed_forms.columns(
                 layer_keys,
                 partial(self.metric, moments[layer]),
                 penalty=p.lam,
@@ -282,9 +254,9 @@ class ResidualEditor(StabilisedEditor):
     ) -> Tensor:
         """Keys [facts, inner]: half the bare prompt's, half the mean over the other templates, as published."""
         lm = self.lm
-        prompts = [keys.subject_position(lm, fact, text) for fact in facts for text in contexts]
+        prompts = [readings.subject_position(lm, fact, text) for fact in facts for text in contexts]
         groups = [n * len(edits) // len(facts) for n in range(len(facts)) for _ in contexts]
-        read_keys = read_at(lm, lm.projection(layer), "input", prompts, groups, edits, below=self._below)
+        read_keys = readings.read_at(lm, lm.projection(layer), prompts, edits=edits, groups=groups).keys
         read_keys = read_keys.reshape(len(facts), len(contexts), -1)
         bare, others = read_keys[:, 0], read_keys[:, 1:]
         return (bare + others.mean(1)) / 2 if others.shape[1] else bare
@@ -292,9 +264,10 @@ class ResidualEditor(StabilisedEditor):
     def _states(self, facts: Sequence[Fact], edits: Sequence[Sequence[WeightDelta]]) -> Tensor:
         """The last edited layer's output at every bare prompt's subject, as it now is, [facts, width]."""
         lm = self.lm
-        prompts = [keys.subject_position(lm, fact) for fact in facts]
+        prompts = [readings.subject_position(lm, fact) for fact in facts]
         groups = [n * len(edits) // len(facts) for n in range(len(facts))]
-        return read_at(lm, lm.block(self.params.layers[-1]), "output", prompts, groups, edits, below=self._below)
+        block = lm.block(self.params.layers[-1])
+        return readings.read_at(lm, block, prompts, edits=edits, groups=groups).values
 
 
 class _Notes:
@@ -303,7 +276,7 @@ class _Notes:
     def __init__(self, groups: int) -> None:
         self._layers: list[dict[str, Any]] = [{} for _ in range(groups)]
 
-    def layer(self, lm: Any, layer: int, changes: Sequence[WeightDelta], columns: closed_form.Columns) -> None:
+    def layer(self, lm: Any, layer: int, changes: Sequence[WeightDelta], columns: closed_forms.Columns) -> None:
         """One layer's change: its norm over the weight's, a = k'Mk of its keys, λ."""
         size = float(lm.projection(layer).weight.float().norm())
         for g, layer_notes in enumerate(self._layers):

@@ -11,18 +11,11 @@ from torch import Tensor
 
 from evaluation.covariance.covariance import KeyCovariance
 from evaluation.editors.base import DIVERGENCE_RATIO, check_requests
-from evaluation.editors.locate_edit import value_search
-from evaluation.editors.locate_edit.parts import (
-    closed_form,
-    context_templates,
-    covariance_source,
-    keys,
-)
-from evaluation.editors.locate_edit.parts.params import CovarianceParams, ValueSearchParams
+from evaluation.editors.locate_edit import closed_forms, context_templates, options, readings, value_search
+from evaluation.editors.locate_edit.options import CovarianceParams, ValueSearchParams
 from evaluation.editors.locate_edit.stabilised import StabilisedEdit, StabilisedEditor, StabiliserParams
 from evaluation.edits.edit import Edit, WeightEdit
 from evaluation.edits.weight_deltas import LowRankDelta, WeightDelta, applied
-from evaluation.models.packed_weights import packed_weights
 from schemas.cases import Case
 from schemas.core.config import Options
 from schemas.facts import Fact
@@ -77,7 +70,7 @@ class Rome(StabilisedEditor):
         """The template sampler's version, and digests of corpus or ready statistics."""
         p = self.params
         versions = {} if p.templates is not None else {"templates": f"sampled@{context_templates.VERSION}"}
-        return {**versions, **covariance_source.source_digest(p)} if p.covariance else versions
+        return {**versions, **options.moments_digest(p)} if p.covariance else versions
 
     def prepare(self, support: Sequence[Case]) -> None:
         """Sample the templates, measure the second moments, unless the cache has them, and what stabilisers need."""
@@ -90,7 +83,7 @@ class Rome(StabilisedEditor):
             templates = context_templates.check_templates(p.templates) if p.templates is not None else None
             self._ready = (
                 templates or context_templates.sample_templates(self.lm, p.template_lengths, cache=self.cache),
-                covariance_source.obtain(p, self.lm, [p.layer], cache=self.cache)[p.layer] if p.covariance else None,
+                options.obtain_moments(p, self.lm, [p.layer], cache=self.cache)[p.layer] if p.covariance else None,
             )
         return self._ready
 
@@ -133,9 +126,8 @@ class Rome(StabilisedEditor):
         """For every fact the change that makes it true in the model as it stands, and what is to be noted of it."""
         p, lm = self.params, self.lm
         contexts, moments = self._material()
-        with packed_weights(lm):
-            averages = keys.mean_keys(lm, p.layer, facts, contexts)
-            bare = self._written_at(facts, contexts)
+        averages = readings.mean_keys(lm, p.layer, facts, contexts)
+        bare = self._written_at(facts, contexts)
         size = float(lm.projection(p.layer).weight.float().norm())  # type: ignore[operator]
         values = self._search(facts)
         targets = torch.stack([value.target for value in values])
@@ -144,8 +136,8 @@ class Rome(StabilisedEditor):
             targets = torch.where(wanted.skipped[:, None], bare.values, wanted.values)
         changes, notes = list[LowRankDelta](), list[dict[str, Any]]()
         for n, value in enumerate(values):
-            direction = closed_form.direction(averages[n], moments, ridge=p.ridge)
-            right = closed_form.right_vector(direction.u, target=targets[n], key=bare.keys[n], value=bare.values[n])
+            direction = closed_forms.direction(averages[n], moments, ridge=p.ridge)
+            right = closed_forms.right_vector(direction.u, target=targets[n], key=bare.keys[n], value=bare.values[n])
             changes.append(LowRankDelta(lm.layout.weight(p.layer), right[:, None], direction.u[:, None]))
             notes.append(
                 {
@@ -164,9 +156,10 @@ class Rome(StabilisedEditor):
             note["blow_up"] = not ratio <= DIVERGENCE_RATIO
         return list(zip(out, notes, strict=True))
 
-    def _written_at(self, facts: Sequence[Fact], contexts: Sequence[str]) -> keys.KeyValues:
+    def _written_at(self, facts: Sequence[Fact], contexts: Sequence[str]) -> readings.KeyValues:
         """Where v* is written exactly: key and value of every fact's bare prompt, as published."""
-        return keys.read(self.lm, self.params.layer, [keys.subject_position(self.lm, fact) for fact in facts])
+        prompts = [readings.subject_position(self.lm, fact) for fact in facts]
+        return readings.read_at(self.lm, self.lm.projection(self.params.layer), prompts)
 
 
 def _worst_note(notes: Sequence[dict[str, Any]]) -> dict[str, Any]:

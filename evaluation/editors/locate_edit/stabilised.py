@@ -13,7 +13,7 @@ from pydantic import field_validator
 from torch import Tensor
 
 from evaluation.editors.base import Editor
-from evaluation.editors.locate_edit.parts import stabilisers
+from evaluation.editors.locate_edit import stabilisers
 from evaluation.edits.edit import Edit, WeightEdit
 from evaluation.edits.routed_deltas import RoutedDelta
 from evaluation.edits.weight_deltas import LowRankDelta, WeightDelta, is_narrow, joint, on

@@ -17,8 +17,8 @@ from typing import Any, Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from evaluation.editors.locate_edit.parts.context_templates import fill
-from evaluation.editors.locate_edit.parts.keys import subject_position
+from evaluation.editors.locate_edit.context_templates import fill
+from evaluation.editors.locate_edit.readings import subject_position
 from evaluation.inference.batching import CPU_PADDING, TokenBudget, default_budget, pack_batches
 from evaluation.inference.partial_forward import LayerInput, resume_at, run_until
 from evaluation.inference.passes import last_mlp, logits_at, only_at

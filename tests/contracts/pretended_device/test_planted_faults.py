@@ -13,8 +13,7 @@ import torch
 
 from evaluation.editors.baselines import boost
 from evaluation.editors.fine_tuning import training
-from evaluation.editors.locate_edit import value_search
-from evaluation.editors.locate_edit.parts import keys
+from evaluation.editors.locate_edit import readings, value_search
 from evaluation.edits import per_row
 from evaluation.engines.base import Job
 from evaluation.engines.fast import FastEngine
@@ -82,11 +81,11 @@ FAULTS = {
     "v0 on the CPU": Fault(
         value_search._ValueSearch, "__init__", "lm.layout.width, device=lm.device)", "lm.layout.width)", "rome"
     ),
-    "essence places turned into numpy": Fault(
-        keys,
-        "read",
-        "pairs = zip(seen.input[rows, places].float()",
-        "pairs = zip(torch.from_numpy(seen.input[rows, places].float().numpy())",
+    "keys turned into numpy": Fault(
+        readings,
+        "read_at",
+        "zip(seen.input[rows, positions].float()",
+        "zip(torch.from_numpy(seen.input[rows, positions].float().numpy())",
         "rome",
     ),
     "changes in training on the CPU": Fault(

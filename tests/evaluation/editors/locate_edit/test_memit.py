@@ -13,8 +13,7 @@ from torch import Tensor
 from benchmarks.support.naive_reference import representations
 from curation.files.artifact_cache import Cache
 from evaluation.covariance.covariance import Corpus, key_covariances
-from evaluation.editors.locate_edit import value_search
-from evaluation.editors.locate_edit.parts import context_templates
+from evaluation.editors.locate_edit import context_templates, value_search
 from evaluation.models.language_model import LM
 from schemas.facts import Entity, Fact, Object
 from tests.support.editors import memit

@@ -8,8 +8,7 @@ import pytest
 import torch
 
 from curation.files.artifact_cache import Cache
-from evaluation.editors.locate_edit import value_search
-from evaluation.editors.locate_edit.parts import keys
+from evaluation.editors.locate_edit import readings, value_search
 from evaluation.editors.presets import make_editor
 from evaluation.models.language_model import LM
 from tests.support.facts import peru_fact
@@ -26,7 +25,9 @@ def test_the_change_writes_at_the_averaged_key(covariance: bool, tiny: LM, cache
     fields = {"layer": 1, "steps": 10, "templates": CONTEXTS, "corpus": str(path), "covariance": covariance}
     edit = make_editor("r_rome", tiny, cache, fields).edit([PERU])
     (delta,) = edit.deltas or ()
-    vectors = keys.read(tiny, 1, [keys.subject_position(tiny, PERU, text) for text in CONTEXTS])
+    vectors = readings.read_at(
+        tiny, tiny.projection(1), [readings.subject_position(tiny, PERU, text) for text in CONTEXTS]
+    )
     settings = value_search.SearchSettings(
         steps=10, lr=0.5, kl_weight=0.0625, weight_decay=1e-3, clamp=4.0, stop_below=0.05
     )

@@ -12,11 +12,7 @@ import torch.nn.functional as F
 
 from curation.files.artifact_cache import Cache
 from evaluation.covariance.covariance import KeyCovariance
-from evaluation.editors.locate_edit import value_search
-from evaluation.editors.locate_edit.parts import (
-    closed_form,
-    keys,
-)
+from evaluation.editors.locate_edit import closed_forms, readings, value_search
 from evaluation.editors.presets import make_editor
 from evaluation.edits.weight_deltas import LowRankDelta
 from evaluation.models.language_model import LM
@@ -135,14 +131,14 @@ def test_value_search_equals_the_plain_one(name: str, request_: Fact, tiny: LM) 
 def test_direction_solves_for_the_key() -> None:
     half = torch.randn(6, 40)
     second, key = half @ half.T / 40, torch.randn(6)
-    direction = closed_form.direction(key, KeyCovariance(second, 40))
+    direction = closed_forms.direction(key, KeyCovariance(second, 40))
     want = torch.linalg.inv(second) @ key
     assert torch.allclose(direction.u, want / want.norm(), atol=1e-4)
     assert direction.whitened == pytest.approx(float(key @ want), rel=1e-3)
-    assert torch.allclose(closed_form.direction(key, None).u, key / key.norm())
+    assert torch.allclose(closed_forms.direction(key, None).u, key / key.norm())
     for few in (KeyCovariance(half[:, :3] @ half[:, :3].T, 3), KeyCovariance(second - 9 * torch.eye(6), 40)):
         with pytest.raises(UserError, match=f"moments of {few.tokens} tokens cannot be inverted"):
-            closed_form.direction(key, few)
+            closed_forms.direction(key, few)
 
 
 def test_rome_writes_the_value_at_the_key(tiny: LM, cache: Cache, corpus: str) -> None:
@@ -158,9 +154,9 @@ def test_rome_writes_the_value_at_the_key(tiny: LM, cache: Cache, corpus: str) -
         steps=40, lr=0.5, kl_weight=0.0625, weight_decay=1e-3, clamp=4.0, stop_below=0.05
     )
     target = value_search.search_values(tiny, 1, [NORWAY], CONTEXTS, settings=settings)[0].target
-    bare, before = keys.subject_position(tiny, NORWAY), nll(tiny, NORWAY)
+    bare, before = readings.subject_position(tiny, NORWAY), nll(tiny, NORWAY)
     with edit.on(tiny):
-        value = keys.read(tiny, 1, [bare]).values[0]
+        value = readings.read_at(tiny, tiny.projection(1), [bare]).values[0]
         assert torch.allclose(value, target, atol=1e-3 * float(target.norm()))
         assert nll(tiny, NORWAY) < before - 0.5
     assert set(edit.notes) >= {"loss", "steps", "value_norm", "norm_ratio", "blow_up"}

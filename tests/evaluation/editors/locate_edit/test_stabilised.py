@@ -14,7 +14,7 @@ from curation.files.artifact_cache import Cache
 from curation.loaders import load
 from curation.splits.split_file import make_split
 from evaluation.covariance.covariance import Corpus, key_covariances
-from evaluation.editors.locate_edit.parts import keys, stabilisers
+from evaluation.editors.locate_edit import readings, stabilisers
 from evaluation.editors.locate_edit.residual_editor import SpreadEdit
 from evaluation.editors.locate_edit.stabilised import ORDER, StabilisedEdit
 from evaluation.editors.presets import check_options, make_editor
@@ -101,7 +101,7 @@ def test_nas_writes_values_of_the_mean_length_and_skips_long_ones(tiny: LM, cach
     made._mean_length = float(made.searched_values([PERU]).norm()) * 0.75
     edit = made.edit([PERU])
     with edit.on(tiny):
-        written = keys.read(tiny, 1, [keys.subject_position(tiny, PERU)]).values[0]
+        written = readings.read_at(tiny, tiny.projection(1), [readings.subject_position(tiny, PERU)]).values[0]
     assert float(written.norm()) == pytest.approx(made._mean_length, rel=1e-3)
     made._mean_length *= 0.5  # now the value is more than twice as long
     assert made.edit([PERU]).deltas[0].norm() == 0
@@ -115,7 +115,7 @@ def test_nas_of_a_spread_residual_is_that_of_the_mlps_part(tiny: LM, cache: Cach
     made = method("emmet", tiny, cache, corpus, stabilise=["nas"], layers=[1], templates=("{}",))
     edit = made.edit([PERU])
     with edit.on(tiny):
-        written = keys.read(tiny, 1, [keys.subject_position(tiny, PERU)]).values[0]
+        written = readings.read_at(tiny, tiny.projection(1), [readings.subject_position(tiny, PERU)]).values[0]
     assert "nas_skipped" not in edit.notes
     assert float(written.norm()) == pytest.approx(made._mean_length, rel=5e-3)
 

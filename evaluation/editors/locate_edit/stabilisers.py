@@ -1,7 +1,7 @@
 """Stabilisers: what keeps a sequence of edits from wearing a model down, each a function of weights and a change.
 
 ``sphere`` and ``prune`` keep a low-rank change low-rank; ``rect`` makes it one of every entry. ``nas`` acts on the
-searched values, ``accumulate`` on the keys (``closed_form.columns``).
+searched values, ``accumulate`` on the keys (``closed_forms.columns``).
 """
 
 from __future__ import annotations

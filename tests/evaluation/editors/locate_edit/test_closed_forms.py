@@ -9,9 +9,8 @@ import torch
 from torch import Tensor
 
 from curation.files.artifact_cache import Cache
-from evaluation.editors.locate_edit.parts.cholesky import factor
-from evaluation.editors.locate_edit.parts.closed_form import columns
-from evaluation.editors.locate_edit.parts.null_space import null_space
+from evaluation.covariance.covariance import KeyCovariance
+from evaluation.editors.locate_edit.closed_forms import columns, factor, null_space
 from schemas.core.errors import UserError
 from tests.support.editors.second_moments import CPU, SIZE, moments, some_keys
 
@@ -77,3 +76,57 @@ def test_alphaedit_equals_the_system_of_full_size(count: int, before: int, tmp_p
         want = torch.linalg.solve(p @ (k @ k.T + T) + lam * torch.eye(SIZE), p @ k).T
         assert torch.allclose(solution.adjusted[n], want, atol=1e-8)
         assert float((solution.adjusted[n] @ space.used).abs().max()) < 1e-10
+
+
+def test_null_space(tmp_path: Path) -> None:
+    c, cache = moments(), Cache(tmp_path)
+    values, vectors = torch.linalg.eigh(c.second.double())
+    threshold = float(values[10:12].mean())
+    space = null_space(c, CPU, threshold=threshold, share=None, cache=cache)
+    assert space.dimensions == 11
+    assert space.share == pytest.approx(float(values[:11].sum() / values.sum()))
+    keys = some_keys(1, 6)[0]
+    assert torch.allclose(space.project(keys), keys.double() @ vectors[:, :11] @ vectors[:, :11].T, atol=1e-9)
+    assert torch.allclose(space.project(space.project(keys)), space.project(keys), atol=1e-12)
+    by_share = null_space(c, CPU, threshold=None, share=space.share + 1e-9, cache=cache)
+    assert by_share.dimensions == 11
+
+
+def test_null_space_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    c, cache = moments(), Cache(tmp_path)
+    first = null_space(c, CPU, threshold=None, share=0.01, cache=cache)
+    monkeypatch.setattr(torch.linalg, "eigh", lambda m: pytest.fail("computed again"))
+    assert torch.equal(null_space(c, CPU, threshold=None, share=0.01, cache=cache).used, first.used)
+
+
+@pytest.mark.parametrize(("threshold", "share"), [(1e-30, None), (1e9, None), (None, 1e-30)])
+def test_a_null_space_is_neither_nothing_nor_all(threshold: float | None, share: float | None, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=f"of {SIZE} dimensions; change null_threshold, or give null_share"):
+        null_space(moments(), CPU, threshold=threshold, share=share, cache=Cache(tmp_path))
+
+
+def test_factorised_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    c, items = moments(), []
+    real = torch.linalg.cholesky_ex
+    monkeypatch.setattr(torch.linalg, "cholesky_ex", lambda m: items.append(1) or real(m))
+    keys = some_keys(2, 3)
+    want = torch.linalg.solve(c.second.double(), keys.double().reshape(-1, SIZE).T).T.reshape(keys.shape)
+    for _ in range(3):
+        assert torch.allclose(factor(c, CPU).solve(keys), want, rtol=1e-6)
+    assert len(items) == 1 and factor(c, CPU).ridge == 0
+    factor(c, CPU, ridge=0.1)
+    factor(moments(), CPU)
+    assert len(items) == 3
+    assert factor(c, CPU).spread <= float(torch.linalg.cond(c.second.double())) * (1 + 1e-6)
+
+
+def test_few_tokens_need_a_ridge() -> None:
+    few = moments(SIZE - 1)
+    with pytest.raises(UserError, match=f"moments of {SIZE - 1} tokens cannot be inverted .*or a ridge"):
+        factor(few, CPU)
+    with pytest.raises(UserError, match="cannot be inverted"):
+        factor(KeyCovariance(torch.ones(3, 3), 10_000), CPU)  # of rank one, however many tokens
+    solver = factor(few, CPU, ridge=0.1)
+    assert solver.ridge == pytest.approx(0.1 * float(few.second.diagonal().mean()))
+    key = some_keys(1, 1)[0, 0].double()
+    assert torch.allclose((few.second.double() + solver.ridge * torch.eye(SIZE)) @ solver.solve(key), key, atol=1e-8)

@@ -6,9 +6,7 @@ import pytest
 import torch
 
 from curation.files.artifact_cache import Cache
-from evaluation.editors.locate_edit.parts import (
-    context_templates,
-)
+from evaluation.editors.locate_edit import context_templates
 from evaluation.models.language_model import LM
 from schemas.core.errors import UserError
 

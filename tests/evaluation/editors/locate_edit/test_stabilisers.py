@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from evaluation.editors.locate_edit.parts.stabilisers import (
+from evaluation.editors.locate_edit.stabilisers import (
     anchored,
     damping,
     rectified,

@@ -1,1 +1,0 @@
-"""Mathematics that several methods share."""
