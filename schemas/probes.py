@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from schemas.core.ids import content_id
 from schemas.core.records import Frozen
@@ -20,7 +20,7 @@ class ScoreProbe(Frozen):
         item: Key of the record the prompt comes from.
         cluster: A second cluster beside the case (the neighbour fact), or None.
         prompt: Text without the separator.
-        separator: What stands between prompt and target.
+        separator: What stands between prompt and target. Where it is white space, prompt and targets have none there.
         targets: Texts to score; the order has a meaning that the metric knows.
         instruction: What stands before the prompt, with a blank line between; an edit that rewrites prompts leaves it
             alone.
@@ -42,6 +42,21 @@ class ScoreProbe(Frozen):
     greedy: bool = False
     matches: bool = False
     top: Annotated[int, Field(ge=0)] = 0
+
+    @model_validator(mode="after")
+    def _check_separated_once(self) -> Self:
+        if self.separator[:1].isspace() and self.prompt[-1:].isspace():
+            raise ValueError(
+                f"the prompt {self.prompt[-20:]!r} ends with white space, and the separator adds more; "
+                "remove it there, or give separator=''"
+            )
+        spaced = next((text for text in self.targets if text[:1].isspace()), None)
+        if self.separator[-1:].isspace() and spaced is not None:
+            raise ValueError(
+                f"the target {spaced[:20]!r} begins with white space, and the separator adds more; "
+                "remove it there, or give separator=''"
+            )
+        return self
 
     @cached_property
     def id(self) -> str:

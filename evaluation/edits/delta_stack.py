@@ -18,8 +18,8 @@ from evaluation.edits.weight_deltas import (
     is_narrow,
     joint,
     on,
-    owner,
     owner_of,
+    owners,
     restore,
 )
 from evaluation.models.hooks import home_of, replace_output
@@ -90,18 +90,19 @@ class DeltaStack:
         """Put further deltas on the model.
 
         Raises:
-            UserError: a delta names no linear module's weight, or is of another shape; then none is put on.
+            UserError: a delta names no weight that can be changed, or is of another shape; then none is added.
         """
-        for delta, module in [(delta, owner(self._model, delta)) for delta in deltas]:
+        for delta, modules in [(delta, owners(self._model, delta)) for delta in deltas]:
+            module = modules[0]
             self._names[module] = delta.weight
             if isinstance(delta, RoutedDelta):
                 self._route(delta, module)
             elif not is_narrow(module):
-                apply_delta(delta, module, model=self._model, saved=self._saved, hooks=self._hooks)
+                apply_delta(delta, modules, model=self._model, saved=self._saved, hooks=self._hooks)
             elif module in self._beside:
                 self._beside[module] = joint(self._beside[module], on(delta, home_of(module)))
             else:
-                self._put_beside(delta, module)
+                self._put_beside(delta, modules)
 
     def state(self) -> StackState:
         """What stands in the model now, for ``load`` of another stack; tensors are those of the model, not copies."""
@@ -128,8 +129,8 @@ class DeltaStack:
             self._saved[module] = own.detach().clone()
             with torch.no_grad():
                 own.copy_(weight)
-        for name, beside in state.beside.items():
-            self._put_beside(beside, named[name])
+        for beside in state.beside.values():
+            self._put_beside(beside, owners(self._model, beside))
         for name, routed in state.routed.items():
             self._route(routed, named[name])
 
@@ -147,10 +148,11 @@ class DeltaStack:
             out.append(ChangeNorm(name, change, change / size if size else 0.0, module in self._routed))
         return out
 
-    def _put_beside(self, delta: WeightDelta, module: nn.Module) -> None:
-        """Stand the first change of a narrow weight beside it."""
-        self._beside[module] = on(delta, home_of(module))
-        self._hooks.enter_context(replace_output(module, self._adding(module)))
+    def _put_beside(self, delta: WeightDelta, modules: Sequence[nn.Module]) -> None:
+        """Add the first change of a narrow weight to the outputs of the modules that use it."""
+        self._beside[modules[0]] = on(delta, home_of(modules[0]))
+        for module in modules:
+            self._hooks.enter_context(replace_output(module, self._adding(modules[0], module)))
 
     def _route(self, delta: RoutedDelta, module: nn.Module) -> None:
         """Put a routed change in the place of the module's earlier one."""
@@ -160,8 +162,8 @@ class DeltaStack:
             self._routed[module] = [on(delta, home_of(module))]
             self._hooks.enter_context(apply_routed(self._model, module, self._routed[module]))
 
-    def _adding(self, module: nn.Module) -> Callable[[Tensor, Tensor], Tensor]:
-        return lambda keys, out: adder(self._beside[module])(keys, out)
+    def _adding(self, first: nn.Module, module: nn.Module) -> Callable[[Tensor, Tensor], Tensor]:
+        return lambda inputs, out: adder(self._beside[first], module)(inputs, out)
 
     def __exit__(self, *error: object) -> None:
         try:

@@ -1,8 +1,7 @@
 """A different edit in every row of a batch: weights stay as they are, each row's change is added to module outputs.
 
-All rows' low-rank changes of a module are one batched product; dense ones are one batched product over rows grouped by
-their edit; routed ones come last, each row sent on by its own prompt. ``applied`` in
-``evaluation.edits.weight_deltas`` is the slow twin that this equals.
+All rows' low-rank changes of a module are one batched product; dense ones are one product for each edit; routed ones
+come last, each row sent on by its own prompt. ``applied`` in ``evaluation.edits.weight_deltas`` is the reference.
 """
 
 from __future__ import annotations
@@ -15,10 +14,8 @@ import torch
 from torch import Tensor, nn
 
 from evaluation.edits.routed_deltas import RoutedDelta, prompts_of_pass, route_groups
-from evaluation.edits.weight_deltas import Delta, DenseDelta, LowRankDelta, owner
+from evaluation.edits.weight_deltas import Delta, DenseDelta, LowRankDelta, embedding_scale, owners
 from evaluation.models.hooks import home_of, replace_output
-
-Change = Callable[[Tensor], Tensor]
 
 
 class _LowRank(NamedTuple):
@@ -29,25 +26,25 @@ class _LowRank(NamedTuple):
 
 
 class PerRow:
-    """Edits ready to be put on batches; stacking their factors is done once.
+    """Edits ready to be used in batches; stacking their factors is done once.
 
     Args:
         model: The model.
         edits: The deltas of every edit; an edit without any leaves its rows alone.
 
     Raises:
-        UserError: a delta names no linear module's weight, or is of another shape.
+        UserError: a delta names a weight that cannot differ by row, or is of another shape.
     """
 
     def __init__(self, model: nn.Module, edits: Sequence[Sequence[Delta]]) -> None:
         self.model, self.count = model, len(edits)
-        self._modules: dict[str, nn.Module] = {}
+        self._modules: dict[str, list[nn.Module]] = {}
         low: dict[str, dict[int, list[LowRankDelta]]] = {}
         dense: dict[str, dict[int, list[DenseDelta]]] = {}
         self._routed: dict[str, dict[int, RoutedDelta]] = {}
         for n, deltas in enumerate(edits):
             for delta in deltas:
-                self._modules[delta.weight] = owner(model, delta)
+                self._modules[delta.weight] = owners(model, delta)
                 if isinstance(delta, RoutedDelta):  # of several the newest holds
                     self._routed.setdefault(delta.weight, {})[n] = delta.on(self._device(delta.weight))
                 elif isinstance(delta, LowRankDelta):
@@ -61,7 +58,7 @@ class PerRow:
         }
 
     def _device(self, name: str) -> torch.device:
-        return home_of(self._modules[name])
+        return home_of(self._modules[name][0])
 
     def _stack(self, name: str, deltas: dict[int, list[LowRankDelta]]) -> _LowRank:
         rank = max(sum(d.left.shape[1] for d in deltas_of_edit) for deltas_of_edit in deltas.values())
@@ -75,45 +72,40 @@ class PerRow:
         return _LowRank(left, right)
 
     @contextmanager
-    def on(self, rows: Sequence[int], *, without: str | None = None) -> Iterator[None]:
-        """Passes inside the block have, in row i, the edit ``rows[i]`` in force; none where that is negative.
-
-        What is ``without``, a weight by name, stays as it is.
-        """
-        with ExitStack() as hooks:
-            for name, module in self._modules.items():
-                if name == without:
-                    continue
-                if changes := self._changes(name, rows):
-                    hooks.enter_context(replace_output(module, _adder(changes)))
-                if any(row in self._routed.get(name, ()) for row in rows):
-                    hooks.enter_context(replace_output(module, self._router(name, list(rows))))
-            yield
-
-    def change_output(self, name: str, rows: Sequence[int], keys: Tensor, out: Tensor) -> Tensor:
-        """An output of weight ``name``, or what holds it as a sum, under the edits of the rows; none may be routed.
+    def on(self, rows: Sequence[int], *, only: nn.Module | None = None) -> Iterator[None]:
+        """Passes inside the block have, in row i, the edit ``rows[i]`` active; none if that is negative.
 
         Args:
-            name: The weight.
             rows: Number of the edit of every row.
-            keys: What its module reads, [rows, positions, in].
-            out: [rows, positions, out].
+            only: Change this module alone: the head, which runs on chosen states ([states, width], a row each) after
+                the pass.
         """
-        return _adder(self._changes(name, rows))(keys, out)
-
-    def _changes(self, name: str, rows: Sequence[int]) -> list[Change]:
-        changes: list[Change] = []
-        if name in self._low:
-            index = torch.tensor(list(rows), dtype=torch.long, device=self._device(name))
-            changes.append(_low_rank(self._low[name], index))
-        if name in self._dense:
-            changes.append(_dense(self._dense[name], list(rows)))
-        return changes
+        with ExitStack() as hooks:
+            for name, modules in self._modules.items():
+                for module in modules:
+                    if only is None or module is only:
+                        for change in self._changes(name, module, list(rows)):
+                            hooks.enter_context(replace_output(module, change))
+            yield
 
     @property
     def is_routed(self) -> bool:
         """Whether an edit routes: passes must then say where their prompts end (``tell_prompts``)."""
         return bool(self._routed)
+
+    def _changes(self, name: str, module: nn.Module, rows: list[int]) -> Iterator[Callable[[Tensor, Tensor], Tensor]]:
+        """What changes the output of a module that has the weight ``name``."""
+        embedding = isinstance(module, nn.Embedding)
+        products: list[Callable[[Tensor], Tensor]] = []
+        if name in self._low:
+            index = torch.tensor(rows, dtype=torch.long, device=self._device(name))
+            products.append((_embedded_low_rank if embedding else _low_rank)(self._low[name], index))
+        if name in self._dense:
+            products.append((_embedded_dense if embedding else _dense)(self._dense[name], rows))
+        if products:
+            yield _adder(products, embedding_scale(module))
+        if any(row in self._routed.get(name, ()) for row in rows):
+            yield self._router(name, rows)
 
     def _router(self, name: str, rows: list[int]) -> Callable[[Tensor, Tensor], Tensor]:
         def change(keys: Tensor, out: Tensor) -> Tensor:
@@ -127,36 +119,59 @@ def _sum(deltas: list[DenseDelta]) -> Tensor:
     return deltas[0].value if len(deltas) == 1 else torch.stack([d.value for d in deltas]).sum(0)
 
 
-def _adder(changes: list[Change]) -> Callable[[Tensor, Tensor], Tensor]:
-    def change(keys: Tensor, out: Tensor) -> Tensor:
+def _adder(products: list[Callable[[Tensor], Tensor]], scale: float) -> Callable[[Tensor, Tensor], Tensor]:
+    """Add products of what a module reads to its output, in float32; inputs may be one vector a row, [rows, in]."""
+
+    def change(inputs: Tensor, out: Tensor) -> Tensor:
+        rows = inputs[:, None] if inputs.is_floating_point() and inputs.ndim == 2 else inputs
         total = out.float()
-        for one in changes:
-            total = total + one(keys.float())
+        for product in products:
+            total = total + scale * product(rows).reshape(out.shape)
         return total.to(out.dtype)
 
     return change
 
 
-def _low_rank(stack: _LowRank, index: Tensor) -> Change:
+def _low_rank(stack: _LowRank, index: Tensor) -> Callable[[Tensor], Tensor]:
     """[rows, positions, in] -> [rows, positions, out]."""
-    none = index < 0
     left, right = stack.left[index.clamp(min=0)], stack.right[index.clamp(min=0)]
-    left[none] = 0.0
+    left[index < 0] = 0.0
+    return lambda keys: torch.bmm(torch.bmm(keys.float(), right), left.transpose(1, 2))
+
+
+def _embedded_low_rank(stack: _LowRank, index: Tensor) -> Callable[[Tensor], Tensor]:
+    """Token ids [rows, positions] -> [rows, positions, width]."""
+    right = stack.right[index.clamp(min=0)]
+    right[index < 0] = 0.0
+    return lambda ids: torch.bmm(stack.left[index.clamp(min=0)[:, None], ids], right.transpose(1, 2))
+
+
+def _groups(values: dict[int, Tensor], rows: list[int]) -> dict[int, list[int]]:
+    """Rows of one edit side by side, so that its matrix is read once and never copied for a row."""
+    return {n: [r for r, edit in enumerate(rows) if edit == n] for n in dict.fromkeys(rows) if n in values}
+
+
+def _dense(values: dict[int, Tensor], rows: list[int]) -> Callable[[Tensor], Tensor]:
+    """[rows, positions, in] -> [rows, positions, out]."""
+    groups = _groups(values, rows)
 
     def product(keys: Tensor) -> Tensor:
-        return torch.bmm(torch.bmm(keys, right), left.transpose(1, 2))
+        out = torch.zeros(*keys.shape[:2], len(next(iter(values.values()))), device=keys.device)
+        for n, edit_rows in groups.items():
+            out[edit_rows] = keys[edit_rows].float() @ values[n].T
+        return out
 
     return product
 
 
-def _dense(values: dict[int, Tensor], rows: list[int]) -> Change:
-    """Rows of one edit side by side, so that its matrix is read once and never copied for a row."""
-    groups = {n: [r for r, edit_rows in enumerate(rows) if edit_rows == n] for n in dict.fromkeys(rows) if n in values}
+def _embedded_dense(values: dict[int, Tensor], rows: list[int]) -> Callable[[Tensor], Tensor]:
+    """Token ids [rows, positions] -> [rows, positions, width]."""
+    groups = _groups(values, rows)
 
-    def product(keys: Tensor) -> Tensor:
-        out = keys.new_zeros(*keys.shape[:2], next(iter(values.values())).shape[0])
+    def product(ids: Tensor) -> Tensor:
+        out = torch.zeros(*ids.shape, next(iter(values.values())).shape[1], device=ids.device)
         for n, edit_rows in groups.items():
-            out[edit_rows] = keys[edit_rows] @ values[n].T
+            out[edit_rows] = values[n][ids[edit_rows]]
         return out
 
     return product

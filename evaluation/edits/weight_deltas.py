@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -50,8 +50,12 @@ class LowRankDelta:
         return self.left @ self.right.T
 
     def product(self, keys: Tensor) -> Tensor:
-        """What the change adds to the module's output: [..., in] -> [..., out], float32."""
+        """What the change adds to a linear module's output: [..., in] -> [..., out], float32."""
         return (keys.float() @ self.right) @ self.left.T
+
+    def rows(self, ids: Tensor) -> Tensor:
+        """What the change adds to an embedding's output: token ids [...] -> [..., width], float32."""
+        return self.left[ids] @ self.right.T
 
     def norm(self) -> float:
         """Frobenius norm, from the two factors."""
@@ -84,8 +88,12 @@ class DenseDelta:
         return self.value
 
     def product(self, keys: Tensor) -> Tensor:
-        """What the change adds to the module's output: [..., in] -> [..., out], float32."""
+        """What the change adds to a linear module's output: [..., in] -> [..., out], float32."""
         return keys.float() @ self.value.T
+
+    def rows(self, ids: Tensor) -> Tensor:
+        """What the change adds to an embedding's output: token ids [...] -> [..., width], float32."""
+        return self.value[ids]
 
     def norm(self) -> float:
         """Frobenius norm."""
@@ -104,33 +112,35 @@ Delta = WeightDelta | RoutedDelta
 
 @contextmanager
 def applied(model: nn.Module, deltas: Sequence[Delta]) -> Iterator[None]:
-    """Run the block with all deltas in force; several of one weight add up.
+    """Run the block with all deltas active; several of one weight add up.
 
     Raises:
-        UserError: a delta names no linear module's weight, or is of another shape.
+        UserError: a delta names no weight that can be changed, or is of another shape.
     """
-    places = [(delta, owner(model, delta)) for delta in deltas]
+    changed = [(delta, owners(model, delta)) for delta in deltas]
     saved: dict[nn.Module, Tensor] = {}
     with ExitStack() as hooks:
         try:
-            for delta, module in places:
-                apply_delta(delta, module, model=model, saved=saved, hooks=hooks)
+            for delta, modules in changed:
+                apply_delta(delta, modules, model=model, saved=saved, hooks=hooks)
             yield
         finally:
             restore(saved)
 
 
 def apply_delta(
-    delta: Delta, module: nn.Module, *, model: nn.Module, saved: dict[nn.Module, Tensor], hooks: ExitStack
+    delta: Delta, modules: Sequence[nn.Module], *, model: nn.Module, saved: dict[nn.Module, Tensor], hooks: ExitStack
 ) -> None:
-    """Change a module by a delta: its weight, of which a copy is saved, or its output where the weight is narrow."""
+    """Change the weight that ``modules`` share, after saving a copy; if it is narrow, change the modules' outputs."""
+    module = modules[0]
     if isinstance(delta, RoutedDelta):
         hooks.enter_context(apply_routed(model, module, [on(delta, home_of(module))]))
         return
     weight = module.weight
     assert isinstance(weight, Tensor)
     if is_narrow(module):
-        hooks.enter_context(replace_output(module, adder(on(delta, home_of(module)))))
+        for one in modules:
+            hooks.enter_context(replace_output(one, adder(on(delta, home_of(one)), one)))
         return
     if module not in saved:
         saved[module] = weight.detach().clone()
@@ -170,11 +180,12 @@ def restore(saved: dict[nn.Module, Tensor]) -> None:
         raise interrupt
 
 
-def adder(delta: WeightDelta) -> Callable[[Tensor, Tensor], Tensor]:
+def adder(delta: WeightDelta, module: nn.Module) -> Callable[[Tensor, Tensor], Tensor]:
     """The change of a module's output that stands for a delta of its weight."""
+    product, scale = (delta.rows if isinstance(module, nn.Embedding) else delta.product), embedding_scale(module)
 
-    def change(keys: Tensor, out: Tensor) -> Tensor:
-        return (out.float() + delta.product(keys)).to(out.dtype)
+    def change(inputs: Tensor, out: Tensor) -> Tensor:
+        return (out.float() + scale * product(inputs)).to(out.dtype)
 
     return change
 
@@ -194,21 +205,28 @@ def on(delta: _D, device: torch.device) -> _D:
     return moved  # type: ignore[return-value]
 
 
-def owner(model: nn.Module, delta: Delta) -> nn.Module:
-    """The linear module whose weight a delta changes.
+def owners(model: nn.Module, delta: Delta) -> list[nn.Module]:
+    """The modules that use the weight a delta changes: one, or token embedding and head where they share it.
 
     Raises:
-        UserError: there is none, or it is of another shape.
+        UserError: there is none, its weight is of another shape, or a routed change names embedding or head.
     """
     module = owner_of(model, delta.weight)
-    shape = linear_shape(module)
+    shape = weight_shape(module)
     if shape != delta.shape:
         raise UserError(f"the change is {delta.shape}, the weight {shape}", where=delta.weight)
-    return module
+    modules = [module, *(m for m in model.modules() if m is not module and getattr(m, "weight", None) is module.weight)]
+    if isinstance(delta, RoutedDelta) and not {id(m) for m in modules}.isdisjoint(map(id, _ends(model))):
+        raise UserError(
+            "a routed change of the token embedding or the head is not supported",
+            where=delta.weight,
+            fix="change a linear module inside a block",
+        )
+    return modules
 
 
 def owner_of(model: nn.Module, weight: str) -> nn.Module:
-    """The linear module that has this weight.
+    """The linear module or the token embedding that has this weight.
 
     Raises:
         UserError: there is none.
@@ -218,6 +236,24 @@ def owner_of(model: nn.Module, weight: str) -> nn.Module:
         module = model.get_submodule(name)
     except AttributeError:
         raise UserError(f"the model has no weight '{weight}'") from None
-    if last != "weight" or linear_shape(module) is None:
-        raise UserError(f"'{weight}' is no weight of a linear module")
+    other_embedding = isinstance(module, nn.Embedding) and module not in _ends(model)
+    if last != "weight" or weight_shape(module) is None or other_embedding:
+        allowed = "the weight of a linear module or of the token embedding"
+        raise UserError(f"'{weight}' cannot be changed by an edit", allowed=allowed)
     return module
+
+
+def weight_shape(module: nn.Module) -> tuple[int, int] | None:
+    """(out, in) of a linear module's weight; (vocabulary, width) of an embedding's; None for any other module."""
+    return (module.num_embeddings, module.embedding_dim) if isinstance(module, nn.Embedding) else linear_shape(module)
+
+
+def embedding_scale(module: nn.Module) -> float:
+    """By what an embedding multiplies its rows (Gemma's, BART's); 1 for any other module."""
+    return float(getattr(module, "embed_scale", 1.0)) if isinstance(module, nn.Embedding) else 1.0
+
+
+def _ends(model: Any) -> list[nn.Module]:
+    """Token embedding and head."""
+    ends = [getattr(model, name, lambda: None)() for name in ("get_input_embeddings", "get_output_embeddings")]
+    return [module for module in ends if module is not None]

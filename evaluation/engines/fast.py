@@ -54,11 +54,10 @@ class FastEngine:
     def expect(self, editors: Iterable[EditorLike]) -> None:
         """Keep what the unedited model computes below the layers at which these methods' edits begin."""
         layers = {layer for editor in editors if (layer := editor.first_layer)}
-        self.scorer.kept.layers = frozenset(layers)
+        self.scorer.stored.layers = frozenset(layers)
 
     def work(self, editor: EditorLike, jobs: Sequence[Job]) -> Iterator[JobResult]:
         """See ``Engine``."""
-        self._tell_start(editor)
         waiting = deque(jobs)
         while waiting:
             yield from self._run_together(editor, self._next_group(editor, waiting))
@@ -73,17 +72,6 @@ class FastEngine:
                 break
             group.append(waiting.popleft())
         return group
-
-    def _tell_start(self, editor: EditorLike) -> None:
-        """Say where scoring cannot begin at the edited layer though it could: the unedited model was not run here."""
-        inputs, first = self.scorer.kept, editor.first_layer
-        if inputs.layers and inputs.empty and first in inputs.layers:
-            log.info(
-                "the unedited model's answers come from an earlier run, so nothing of its passes is at hand: '%s' is "
-                "scored from the first block on, not from block %d; the answers are the same",
-                editor.name,
-                first,
-            )
 
     def fitting_group(self, editor: EditorLike) -> int:
         """Cases in the next group: as many as were asked for, where the device has room for that many edits."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pydantic import ValidationError
+
 from evaluation.edits.edit import Edit, NoEdit
 from evaluation.inference.scoring import score
 from evaluation.metrics.base import Normalisation
@@ -29,9 +31,14 @@ def log_probs(
         normalisation: ``mean`` over the target's tokens, or their ``sum``.
 
     Raises:
-        UserError: a target cannot be scored.
+        UserError: a target cannot be scored, or white space at the end of the prompt or the beginning of a target
+            would stand beside the space between them.
     """
-    probe = ScoreProbe(purpose="fact", item="by-hand", prompt=prompt, targets=tuple(targets))
+    try:
+        probe = ScoreProbe(purpose="fact", item="by-hand", prompt=prompt, targets=tuple(targets))
+    except ValidationError as error:
+        problem = error.errors()[0]["msg"].removeprefix("Value error, ")
+        raise UserError(f"the targets cannot be scored: {problem}") from None
     answer = _answers(lm, [probe], edit)[probe.id]
     if answer.error is not None:
         raise UserError(f"the targets cannot be scored: {answer.error}", where=prompt)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from evaluation.edits.routed_deltas import RoutedDelta
-from evaluation.edits.weight_deltas import Delta, WeightDelta, owner, restore
+from evaluation.edits.weight_deltas import Delta, WeightDelta, owners, restore
 from evaluation.models.linear_maps import is_transposed
 from schemas.core.errors import UserError
 
@@ -38,7 +38,7 @@ def merge_into_weights(model: nn.Module, deltas: Sequence[Delta]) -> Iterator[fl
         refuse_shared(model, delta)
         if isinstance(delta, RoutedDelta):
             raise not_savable(delta.weight)
-        groups.setdefault(owner(model, delta), []).append(delta)
+        groups.setdefault(owners(model, delta)[0], []).append(delta)
     saved: dict[nn.Module, Tensor] = {}
     try:
         lost = [_merge(module, module_deltas, saved) for module, module_deltas in groups.items()]
@@ -76,10 +76,10 @@ def refuse_shared(model: nn.Module, delta: Delta) -> None:
     Raises:
         UserError: the weight is shared.
     """
-    module = owner(model, delta)
-    for name, other in model.named_modules():
-        if other is not module and getattr(other, "weight", None) is module.weight:
+    _, *others = owners(model, delta)
+    for name, module in model.named_modules():
+        if module in others:
             raise UserError(
                 f"'{delta.weight}' is the weight of '{name}' too: an edit of it cannot be saved",
-                fix="edit a weight that stands in a block",
+                fix="edit a weight inside a block",
             )

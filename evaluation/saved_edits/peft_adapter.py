@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from curation.files.atomic import write_json
 from evaluation.edits.routed_deltas import RoutedDelta
-from evaluation.edits.weight_deltas import Delta, DenseDelta, LowRankDelta, owner
+from evaluation.edits.weight_deltas import Delta, DenseDelta, LowRankDelta, owners
 from evaluation.models.language_model import LM
 from evaluation.models.linear_maps import is_transposed
 from evaluation.saved_edits.merged_weights import not_savable
@@ -53,7 +53,7 @@ def adapter_factors(model: nn.Module, deltas: Sequence[Delta]) -> AdapterFactors
     groups: dict[str, list[LowRankDelta]] = {}
     stored: set[bool] = set()
     for delta in deltas:
-        module = owner(model, delta)
+        module, *_ = owners(model, delta)
         if isinstance(delta, RoutedDelta):
             raise not_savable(delta.weight)
         if isinstance(delta, DenseDelta):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
@@ -115,3 +117,28 @@ def test_probes_of_before_keep_their_ids_and_a_thought_counts() -> None:
     assert probe.id == "eaaab057fd29d280c22b", "as the version before thoughts had it"
     thinks = [probe.model_copy(update={"thought": ThoughtAsked(marks=(("<t>", "</t>"),), most=n)}) for n in (5, 6)]
     assert len({p.id for p in (probe, *thinks)}) == 3 and [p.longest for p in (probe, *thinks)] == [9, 14, 15]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "separator", "target", "problem"),
+    [
+        ("The capital of France is ", " ", "Paris", "the prompt 'capital of France is ' ends with white space"),
+        ("Paris is\n", "\n", "a city", "ends with white space"),
+        ("The capital of France is", " ", " Paris", "the target ' Paris' begins with white space"),
+        ("The capital of France is ", "", "Paris", ""),
+        ("The capital of France is", "", " Paris", ""),
+        ("The capital (", "", "Paris", ""),
+        ("The capital is ", "(", "Paris", ""),
+    ],
+)
+def test_white_space_between_prompt_and_target_is_given_once(
+    prompt: str, separator: str, target: str, problem: str
+) -> None:
+    def make() -> ScoreProbe:
+        return ScoreProbe(purpose="fact", item="f", prompt=prompt, separator=separator, targets=("Rome", target))
+
+    if not problem:
+        assert make().targets[1] == target
+        return
+    with pytest.raises(ValidationError, match=re.escape(problem) + ".*give separator=''"):
+        make()

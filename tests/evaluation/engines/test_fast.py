@@ -202,7 +202,7 @@ def test_what_the_unedited_model_computes_below_an_edit_is_kept(tmp_path: Path) 
     lm = make("llama")
     engine = FastEngine(lm)
     run(lm, tmp_path, names=["ft"], engine=engine)
-    assert engine.scorer.kept.layers == {1}
+    assert engine.scorer.stored.layers == {1}
     passes: list[int] = []
     hook = lm.projection(0).register_forward_hook(lambda *a: passes.append(1))  # a block passed over does not run it
     run(lm, tmp_path / "again", names=["none"], engine=engine)
@@ -210,32 +210,14 @@ def test_what_the_unedited_model_computes_below_an_edit_is_kept(tmp_path: Path) 
     run(lm, tmp_path / "both", names=["none", "ft"], engine=engine)
     hook.remove()
     reads = len(passes) - unedited
-    assert engine.scorer.kept.get(1, next(iter_trees(engine))) is not None
+    assert engine.scorer.stored.get(1, next(iter_trees(engine))) is not None
     assert unedited and reads == unedited + 1, "the baseline's and the training's one; edits are scored from layer 1 on"
 
 
 def iter_trees(engine: FastEngine) -> Any:
     from evaluation.inference.token_tree import tree
 
-    return (tree(sequences) for _, sequences in engine.scorer.kept._kept)
-
-
-@pytest.mark.parametrize("requests", [True, False])
-def test_a_start_at_the_first_block_is_told(requests: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """A resumed run knows the unedited answers, so nothing was kept of the unedited model's passes."""
-    lm, cache = make("llama"), Cache(tmp_path)
-    engine, ft = FastEngine(lm), make_editor("ft", lm, cache, OPTIONS["ft"])
-    engine.expect([ft])
-    case = split().cases[0]
-    probes = tuple(_probes(case))
-    if requests:
-        list(engine.work(make_editor("none", lm, cache), [Job("0", case, probes)]))
-    with caplog.at_level("INFO"):
-        list(engine.work(ft, [Job("0", case, probes)]))
-    messages = [
-        r for r in caplog.records if "'ft' is scored from the first block on, not from block 1" in r.getMessage()
-    ]
-    assert len(messages) == (not requests)
+    return (tree(sequences) for _, sequences in engine.scorer.stored._states)
 
 
 def _probes(case: Any) -> list[ScoreProbe]:

@@ -113,7 +113,7 @@ def test_what_is_kept_of_the_unedited_model_changes_no_bit(kind: str) -> None:
     keeping, forgetting = EditScorer(lm, layers=[1, 2]), EditScorer(lm, layers=[])
     plain = [EditedProbes((), None, probes())]
     assert keeping.score(plain) == forgetting.score(plain)
-    assert not keeping.kept.empty and forgetting.kept.empty
+    assert keeping.stored._states and not forgetting.stored._states
     for deltas in changes(lm):
         edited = [EditedProbes(deltas, None, probes())]
         assert keeping.score(edited) == forgetting.score(edited)
