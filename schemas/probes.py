@@ -47,13 +47,13 @@ class ScoreProbe(Frozen):
     def _check_separated_once(self) -> Self:
         if self.separator[:1].isspace() and self.prompt[-1:].isspace():
             raise ValueError(
-                f"the prompt {self.prompt[-20:]!r} ends with white space, and the separator adds more; "
+                f"the prompt {self.prompt[-30:]!r} ends with white space, and the separator adds more; "
                 "remove it there, or give separator=''"
             )
         spaced = next((text for text in self.targets if text[:1].isspace()), None)
         if self.separator[-1:].isspace() and spaced is not None:
             raise ValueError(
-                f"the target {spaced[:20]!r} begins with white space, and the separator adds more; "
+                f"the target {spaced[:30]!r} begins with white space, and the separator adds more; "
                 "remove it there, or give separator=''"
             )
         return self

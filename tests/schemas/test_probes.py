@@ -122,7 +122,7 @@ def test_probes_of_before_keep_their_ids_and_a_thought_counts() -> None:
 @pytest.mark.parametrize(
     ("prompt", "separator", "target", "problem"),
     [
-        ("The capital of France is ", " ", "Paris", "the prompt 'capital of France is ' ends with white space"),
+        ("The capital of France is ", " ", "Paris", "the prompt 'The capital of France is ' ends with white space"),
         ("Paris is\n", "\n", "a city", "ends with white space"),
         ("The capital of France is", " ", " Paris", "the target ' Paris' begins with white space"),
         ("The capital of France is ", "", "Paris", ""),

@@ -21,7 +21,7 @@ from evaluation.editors.locate_edit.context_templates import fill
 from evaluation.editors.locate_edit.readings import subject_position
 from evaluation.inference.batching import CPU_PADDING, TokenBudget, default_budget, pack_batches
 from evaluation.inference.partial_forward import LayerInput, resume_at, run_until
-from evaluation.inference.passes import last_mlp, logits_at, only_at
+from evaluation.inference.passes import logits_at
 from evaluation.inference.prefix_cache import Prefix, can_share, read_prefix
 from evaluation.models.device_memory import free_memory, out_of_memory
 from evaluation.models.hooks import replace_output
@@ -214,7 +214,6 @@ class _ValueSearch:
     ) -> None:
         self.lm, self.layer, self.settings, self.budget = lm, layer, settings, budget
         self.module = lm.projection(layer) if site == "mlp" else lm.block(layer)
-        self.last_mlp = last_mlp(lm) if layer + 1 < lm.layout.depth else []  # δ acts elsewhere than at scored positions
         self.share_prefix = can_share(lm, max(len(row.ids) for row in rows))
         self.count = 1 + max(row.request for row in rows)
         self.goals_of = torch.zeros(self.count, device=lm.device)
@@ -294,11 +293,7 @@ class _ValueSearch:
             return changed
 
         positions = batch.scored_rows, batch.scored_positions
-        with (
-            resume_at(self.lm, batch.start),
-            replace_output(self.module, change),
-            only_at(self.last_mlp, *positions),
-        ):
+        with resume_at(self.lm, batch.start), replace_output(self.module, change):
             logits = logits_at(self.lm, batch.ids, batch.mask, *positions, after=batch.prefix)
         logprobs = logits.log_softmax(-1)
         owners = batch.owners[batch.goals]

@@ -54,9 +54,9 @@ FAULTS = {
     ),
     "a start in the middle on the CPU": Fault(
         batched_scoring.EditScorer,
-        "_midway_start",
-        "dtype=self.lm.dtype, device=self.lm.device",
-        "dtype=self.lm.dtype",
+        "_layer_input",
+        "dtype=lm.dtype, device=lm.device",
+        "dtype=lm.dtype",
         "ft",
     ),
     "factors of a row's edit on the CPU": Fault(

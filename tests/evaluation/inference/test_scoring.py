@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 import torch
 
-from evaluation.inference import scoring
 from evaluation.inference.scoring import score
 from tests.support.evaluation.slow_scoring import PROBES, asking, greedy_probe, probe, slow, slow_answer
 from tests.support.tiny import CONFIGS, make
@@ -49,17 +48,6 @@ def test_models_without_positions_or_plain_head_score_alike() -> None:
             assert [t.logprob for t in a.targets] == pytest.approx([t.logprob for t in b.targets], abs=1e-4)
 
 
-def test_targets_share_the_prompts_pass(monkeypatch: pytest.MonkeyPatch) -> None:
-    lm = make("llama")
-    tokens = []
-    pad = lm.pad
-    monkeypatch.setattr(lm, "pad", lambda rows: tokens.extend(map(len, rows)) or pad(rows))
-    probes = probe("Norway is a kingdom in the north. The capital of Norway is", "Lima", "Lima Lima")
-    score(lm, [probes])
-    prompt = lm.encode(probes.prompt, "Lima").first
-    assert sum(tokens) < prompt + 12  # the prompt once, then only the rest of each target
-
-
 def test_rewrite_comes_first_and_equal_probes_are_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     lm = make("gpt2")
     probes = probe("The capital of Peru is", "Oslo", "Lima")
@@ -68,10 +56,11 @@ def test_rewrite_comes_first_and_equal_probes_are_asked_once(monkeypatch: pytest
     want = score(lm, [long])[0]
     assert scores == repeat and scores.probe == probes.id
     assert [t.logprob for t in scores.targets] == pytest.approx([t.logprob for t in want.targets], abs=1e-5)
-    runs = []
-    monkeypatch.setattr(scoring, "_run", lambda lm, batch, tops: runs.extend(batch) or iter(()))
+    rows: list[int] = []
+    pad = lm.pad
+    monkeypatch.setattr(lm, "pad", lambda ids: rows.append(len(ids)) or pad(ids))
     score(lm, [probes, probes.model_copy(update={"purpose": "paraphrase"})])
-    assert len(runs) == 1
+    assert sum(rows) == len(probes.targets)
 
 
 def test_targets_that_share_a_token_with_the_prompt_are_counted_and_scored(caplog: pytest.LogCaptureFixture) -> None:

@@ -22,8 +22,7 @@ TEXTS = [
     f"{START} Oslo. Step 1: Book a flight. Step 2: Fly to",
     f"{START} Oslo. Step 1: Pack warm clothes. Step 2: Land in",
     "She said",
-    "A long sentence tells of rivers, mountains, markets and of people who travel from one town to another by bus. "
-    * 4,
+    " ".join(["A long sentence tells of rivers, mountains, markets and people who travel to other towns by bus."] * 4),
 ]
 
 TARGETS = ("Oslo", "São Tomé", "a town of many rivers")
