@@ -19,7 +19,7 @@ from evaluation.edits.edit import WeightEdit
 from evaluation.edits.weight_deltas import DenseDelta, LowRankDelta, WeightDelta
 from evaluation.inference.batching import default_budget, in_batches
 from evaluation.inference.partial_forward import LayerInput, resume_at, run_until
-from evaluation.inference.passes import last_mlp, logits_at, only_at
+from evaluation.inference.passes import logits_at
 from evaluation.models.device_memory import least_free_bytes
 from evaluation.models.hooks import home_of, replace_output
 from evaluation.models.linear_maps import linear_shape
@@ -91,8 +91,7 @@ class Batch:
 
     def losses(self) -> Tensor:
         """Negative log-probability of every edit's goals, [edits]: mean over its texts of the mean over their goals."""
-        trimmed = only_at(last_mlp(self.lm), self.rows, self.positions)
-        with resume_at(self.lm, self.start), trimmed:
+        with resume_at(self.lm, self.start):
             logits = logits_at(self.lm, self.ids, self.mask, self.rows, self.positions)
         return -self.shares @ logits.log_softmax(-1)[self.read, self.goals]
 
