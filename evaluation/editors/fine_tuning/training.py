@@ -18,6 +18,7 @@ from evaluation.editors.base import norm_notes
 from evaluation.edits.edit import WeightEdit
 from evaluation.edits.weight_deltas import DenseDelta, LowRankDelta, WeightDelta
 from evaluation.inference.batching import default_budget, in_batches
+from evaluation.inference.packed_rows import pack_rows
 from evaluation.inference.partial_forward import LayerInput, resume_at, run_until
 from evaluation.inference.passes import logits_at
 from evaluation.models.device_memory import least_free_bytes
@@ -61,13 +62,13 @@ class TrainingText(NamedTuple):
 
 
 class Batch:
-    """Texts of several edits, padded, with what the lowest trained layer reads.
+    """Texts of several edits, several in each row of a pass, with what the lowest trained layer reads.
 
     Args:
         lm: The model.
         edits: Texts of every edit, equally many each.
         layer: The lowest trained layer.
-        start: What that layer reads, where it was computed before.
+        start: What that layer reads of each text, [texts, longest text, width], where it was computed before.
     """
 
     def __init__(
@@ -75,13 +76,16 @@ class Batch:
     ) -> None:
         self.lm, self.edits, self.layer = lm, edits, layer
         texts = [text for edit in edits for text in edit]
-        self.ids, self.mask = lm.pad([text.ids for text in texts])
-        self.start = start or run_until(lm, layer, self.ids, self.mask)
+        packed = self.packed = pack_rows(lm, [text.ids for text in texts])
+        if start is None:
+            self.start = run_until(lm, layer, packed.ids, packed.mask, places=packed.depths)
+        else:
+            self.start = start._replace(hidden=packed.by_row(start.hidden))
         scored: dict[tuple[int, int], int] = {}  # row and position, numbered
         pairs = []  # number of the scored position, and the goal there
-        for row, text in enumerate(texts):
+        for (row, begin), text in zip(packed.begins, texts, strict=True):
             for position, goal in zip(text.positions, text.goals, strict=True):
-                pairs.append((scored.setdefault((row, position), len(scored)), goal))
+                pairs.append((scored.setdefault((row, begin + position), len(scored)), goal))
         self.rows, self.positions = [row for row, _ in scored], [position for _, position in scored]
         self.read, self.goals = send(pairs, lm.device).T
         shares = [
@@ -91,8 +95,9 @@ class Batch:
 
     def losses(self) -> Tensor:
         """Negative log-probability of every edit's goals, [edits]: mean over its texts of the mean over their goals."""
-        with resume_at(self.lm, self.start):
-            logits = logits_at(self.lm, self.ids, self.mask, self.rows, self.positions)
+        lm, packed = self.lm, self.packed
+        with resume_at(lm, self.start):
+            logits = logits_at(lm, packed.ids, packed.mask, self.rows, self.positions, depths=packed.depths)
         return -self.shares @ logits.log_softmax(-1)[self.read, self.goals]
 
     def select(self, edits: Sequence[int]) -> Batch:
@@ -100,8 +105,8 @@ class Batch:
         texts = [self.edits[n] for n in edits]
         size, longest = len(texts[0]), max(len(text.ids) for edit in texts for text in edit)
         rows = send([n * size + i for n in edits for i in range(size)], self.start.hidden.device)
-        start = self.start._replace(hidden=self.start.hidden[rows, :longest])
-        return Batch(self.lm, texts, self.layer, start)
+        hidden = self.packed.by_text(self.start.hidden)[rows, :longest]
+        return Batch(self.lm, texts, self.layer, self.start._replace(hidden=hidden))
 
 
 class DenseChange:
@@ -188,8 +193,9 @@ def losses_with(batch: Batch, changes: Sequence[Change]) -> Tensor:
 
     def add(change: Change, keys: Tensor, output: Tensor) -> Tensor:
         called.add(change.map)
-        added = change.added(keys.float().reshape(len(batch.edits), -1, keys.shape[-1]))
-        return (output.float() + added.reshape(output.shape)).to(output.dtype)
+        texts = batch.packed.by_text(keys).float()
+        added = change.added(texts.reshape(len(batch.edits), -1, texts.shape[-1]))
+        return (output.float() + batch.packed.by_row(added.reshape(*texts.shape[:2], -1))).to(output.dtype)
 
     with ExitStack() as hooks:
         for change in changes:
