@@ -165,14 +165,19 @@ def joint(one: WeightDelta, other: WeightDelta) -> WeightDelta:
 
 
 def restore(saved: dict[nn.Module, Tensor]) -> None:
-    """Restore weights from their copies, all of them: an interrupt in the middle is raised when that is done."""
-    waiting, interrupt = list(saved.items()), None
+    """Restore weights from their copies."""
+    put_back([(module.weight, copy) for module, copy in saved.items()])  # type: ignore[misc]
+
+
+def put_back(pairs: Sequence[tuple[Tensor, Tensor]]) -> None:
+    """Copy the second tensor of every pair into the first; an interrupt in between is raised when all are copied."""
+    waiting, interrupt = list(pairs), None
     while waiting:
         try:
             with torch.no_grad():
                 while waiting:
-                    module, copy = waiting[-1]
-                    module.weight.copy_(copy)  # type: ignore[operator]
+                    weight, copy = waiting[-1]
+                    weight.copy_(copy)
                     waiting.pop()  # only now: a copy that was cut short is made again
         except (KeyboardInterrupt, SystemExit) as error:
             interrupt = error

@@ -13,9 +13,9 @@ from torch import nn
 
 from curation.files.artifact_cache import Cache
 from evaluation.editors.base import Editor, check_requests
-from evaluation.editors.fine_tuning.long_texts import CutTexts
 from evaluation.editors.fine_tuning.training import (
     Batch,
+    CutTexts,
     LowRankChange,
     Trained,
     TrainingText,

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from evaluation.editors.fine_tuning.ft_lm import token_rows
 from evaluation.editors.fine_tuning.trained_weights import Training, WeightScope, WeightTraining
+from evaluation.editors.fine_tuning.training import TrainingText
 from evaluation.editors.in_context.retrieval import said_before
 from evaluation.inference.passes import logits_at
 from evaluation.metrics.document_choice import DocumentChoice
@@ -94,30 +95,14 @@ class InContextDistillation(WeightTraining):
         return partial(_train, documents=documents, stated=[one for one in stated if one], params=self.params, cut=cut)
 
 
-class _TaughtRow(NamedTuple):
-    """Tokens, and of which ones the prediction counts.
-
-    Attributes:
-        ids: What the model reads.
-        places: After which places tokens are predicted.
-        goals: These tokens.
-        teacher: Log-probabilities that are to be matched there, float32 [places, vocabulary].
-    """
-
-    ids: tuple[int, ...]
-    places: tuple[int, ...]
-    goals: tuple[int, ...]
-    teacher: Tensor | None = None
-
-
 class _Questions(NamedTuple):
     """Questions without (``bare``) and with their document in context (``read``), one to one.
 
     ``left_out``: how many are too long for the model, or whose answer is other tokens after the document.
     """
 
-    bare: list[_TaughtRow]
-    read: list[_TaughtRow]
+    bare: list[TrainingText]
+    read: list[TrainingText]
     left_out: int
 
 
@@ -150,12 +135,13 @@ def _train(
         if steps == p.steps:
             break
     counts = {"questions": len(answers), "questions_left_out": questions.left_out}
-    return {**losses, "steps": steps, "tokens": sum(len(row.ids) for row in (*texts, *answers)), **counts, **cut}
+    tokens = sum(len(row.ids) for row in (*texts, *answers)) + len(texts)  # the last of a text is not read
+    return {**losses, "steps": steps, "tokens": tokens, **counts, **cut}
 
 
-def _text_rows(lm: LM, documents: Sequence[Document]) -> list[_TaughtRow]:
+def _text_rows(lm: LM, documents: Sequence[Document]) -> list[TrainingText]:
     rows = token_rows(lm, [document.text for document in documents])
-    return [_TaughtRow(ids, tuple(range(len(ids) - 1)), ids[1:]) for ids in rows]
+    return [TrainingText.shifted(ids, 1) for ids in rows]
 
 
 def _question_rows(lm: LM, stated: Sequence[StatedDocument], instruction: str) -> _Questions:
@@ -169,14 +155,14 @@ def _question_rows(lm: LM, stated: Sequence[StatedDocument], instruction: str) -
                 out = out._replace(left_out=out.left_out + 1)
                 continue
             for rows, text in ((out.bare, bare), (out.read, read)):
-                rows.append(_TaughtRow(text.ids[:-1], tuple(range(text.first - 1, len(text.ids) - 1)), text.target))
+                rows.append(TrainingText.shifted(text.ids, text.first))
     return out
 
 
 @torch.no_grad()
-def _taught(lm: LM, questions: _Questions, p: InContextDistillation.Params) -> list[_TaughtRow]:
+def _taught(lm: LM, questions: _Questions, p: InContextDistillation.Params) -> list[TrainingText]:
     """The questions with what the teacher says at each token of their answers."""
-    out: list[_TaughtRow] = []
+    out: list[TrainingText] = []
     for start in range(0, len(questions.bare), p.batch):
         bare, read = (rows[start : start + p.batch] for rows in (questions.bare, questions.read))
         taught = (1 + p.sharpening) * _log_probs(lm, read)
@@ -188,7 +174,7 @@ def _taught(lm: LM, questions: _Questions, p: InContextDistillation.Params) -> l
 
 
 def _losses(
-    lm: LM, texts: Sequence[_TaughtRow], answers: Sequence[_TaughtRow], p: InContextDistillation.Params
+    lm: LM, texts: Sequence[TrainingText], answers: Sequence[TrainingText], p: InContextDistillation.Params
 ) -> dict[str, float]:
     """Every term, a mean over its tokens; leaves the slopes of their weighted sum on the weights."""
     sums = {"text": 0.0, "soft": 0.0, "hard": 0.0}
@@ -211,12 +197,12 @@ def _losses(
     return sums
 
 
-def _chunks(rows: Sequence[_TaughtRow], size: int) -> Iterator[Sequence[_TaughtRow]]:
+def _chunks(rows: Sequence[TrainingText], size: int) -> Iterator[Sequence[TrainingText]]:
     return (rows[start : start + size] for start in range(0, len(rows), size))
 
 
-def _log_probs(lm: LM, rows: Sequence[_TaughtRow]) -> Tensor:
+def _log_probs(lm: LM, rows: Sequence[TrainingText]) -> Tensor:
     """Log-probabilities after all places of all rows, float32 [places, vocabulary]."""
     ids, mask = lm.pad([row.ids for row in rows])
-    owners = [n for n, row in enumerate(rows) for _ in row.places]
-    return logits_at(lm, ids, mask, owners, [place for row in rows for place in row.places]).log_softmax(-1)
+    owners = [n for n, row in enumerate(rows) for _ in row.positions]
+    return logits_at(lm, ids, mask, owners, [position for row in rows for position in row.positions]).log_softmax(-1)

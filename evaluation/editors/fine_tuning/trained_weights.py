@@ -19,8 +19,9 @@ from torch import Tensor
 
 from curation.files.artifact_cache import Cache
 from evaluation.editors.base import DIVERGENCE_RATIO, Editor, check_requests
-from evaluation.editors.fine_tuning.long_texts import CutTexts
+from evaluation.editors.fine_tuning.training import CutTexts
 from evaluation.edits.edit import Edit, PlainPrompts
+from evaluation.edits.weight_deltas import put_back
 from evaluation.models.device_memory import available_bytes
 from evaluation.models.language_model import LM
 from schemas.cases import EditRequest
@@ -144,7 +145,7 @@ class TrainedWhenPutOn(PlainPrompts):
             for weight in weights:
                 weight.requires_grad_(False)
                 weight.grad = None
-            _put_back(weights, copies)
+            put_back(list(zip(weights, copies, strict=True)))
 
     def _trained(self, lm: LM, weights: Sequence[torch.nn.Parameter], before: Sequence[Tensor]) -> dict[str, Any]:
         """Train; what is noted of it, with the greatest change of a weight over its norm."""
@@ -157,19 +158,3 @@ class TrainedWhenPutOn(PlainPrompts):
             sizes = [(float((w - b).norm()), float(b.norm())) for w, b in zip(weights, before, strict=True)]
         ratio = max((change / size for change, size in sizes if size), default=0.0)
         return {**notes, "norm_ratio": ratio, "blow_up": not ratio <= DIVERGENCE_RATIO}
-
-
-def _put_back(weights: Sequence[Tensor], copies: Sequence[Tensor]) -> None:
-    """Copy all weights back; an interrupt in the middle is raised when that is done."""
-    pairs, interrupt = list(zip(weights, copies, strict=True)), None
-    while pairs:
-        try:
-            with torch.no_grad():
-                while pairs:
-                    weight, copy = pairs[-1]
-                    weight.copy_(copy)
-                    pairs.pop()  # only now: a copy that was cut short is made again
-        except (KeyboardInterrupt, SystemExit) as error:
-            interrupt = error
-    if interrupt is not None:
-        raise interrupt

@@ -6,6 +6,7 @@ scored positions. An edit whose loss is low enough is taken out of the batch.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
@@ -29,6 +30,8 @@ from schemas.core.errors import ModelError
 
 if TYPE_CHECKING:
     from evaluation.models.language_model import LM
+
+log = logging.getLogger(__name__)
 
 CPU_BYTES = 2**30
 """Memory for changes in training on a CPU."""
@@ -290,3 +293,34 @@ def most_edits(lm: LM, bytes_an_edit: int) -> int:
     """How many edits' changes fit into memory while they are trained; at least 1."""
     free = int(SHARE * least_free_bytes(lm.devices)) if lm.device.type == "cuda" else CPU_BYTES
     return max(1, free // (COPIES * bytes_an_edit))
+
+
+class CutTexts:
+    """Counts the texts of a method that are longer than its model reads, and says so once.
+
+    Args:
+        method: Its name.
+        lm: The model; one that tells no greatest length cuts nothing.
+    """
+
+    def __init__(self, method: str, lm: LM) -> None:
+        self.method, self.lm, self._said = method, lm, False
+
+    def count(self, texts: Sequence[str]) -> int:
+        """How many of the texts are cut; a warning says it the first time that there are any."""
+        limit = self.lm.limit
+        lengths = [len(ids) for ids in self.lm.encodings.texts(list(texts))] if limit else []
+        cut = [length for length in lengths if limit and length > limit]
+        if cut and not self._said:
+            self._said = True
+            log.warning(
+                "'%s' learns the first %d tokens of longer texts, such as one of %d: the model reads no more; notes of "
+                "edits count them as texts_cut",
+                self.method, limit, max(cut),
+            )  # fmt: skip
+        return len(cut)
+
+    def note(self, texts: Sequence[str]) -> dict[str, int]:
+        """``texts_cut`` for an edit's notes, where texts are cut at all."""
+        count = self.count(texts)
+        return {"texts_cut": count} if count else {}

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from curation.files.artifact_cache import Cache
-from evaluation.editors.fine_tuning.long_texts import CutTexts
+from evaluation.editors.fine_tuning.training import CutTexts
 from evaluation.editors.presets import make_editor
 from schemas.documents.document import Document
 from schemas.documents.simplified import StatedDocument
@@ -36,7 +36,7 @@ def test_each_method_says_it_once_and_every_edit_counts(
     lm = make("gpt2")
     tokens = len(lm.tokenizer(LONG.text)["input_ids"])
     editor: Any = make_editor(method, lm, Cache(tmp_path), OPTIONS[method])
-    with caplog.at_level(logging.WARNING, "evaluation.editors.fine_tuning.long_texts"):
+    with caplog.at_level(logging.WARNING, "evaluation.editors.fine_tuning.training"):
         edits = [editor.edit([request_for(method, one)]) for one in (SHORT, LONG, LONG)]
         for edit in edits:
             with edit.on(lm):

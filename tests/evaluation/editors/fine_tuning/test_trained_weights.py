@@ -13,6 +13,7 @@ import torch
 from curation.files.artifact_cache import Cache
 from evaluation.editors.fine_tuning import trained_weights
 from evaluation.editors.presets import make_editor
+from evaluation.edits.weight_deltas import put_back
 from schemas.core.errors import UserError
 from tests.contracts.test_editors_restore import breaking
 from tests.support.documents.records import make_document, stated_document
@@ -47,7 +48,7 @@ def test_weights_are_bit_equal_after_50_edits_a_third_broken_off(kind: str, tmp_
             with (
                 breaking(head, "forward", draw.randint(1, 2) if moment == "pass" else 0, error, after=after),
                 breaking(torch.optim.AdamW, "step", draw.randint(1, 2) if moment == "step" else 0, error, after=after),
-                breaking(trained_weights, "_put_back", int(moment == "copy"), error, after=True),
+                breaking(trained_weights, "put_back", int(moment == "copy"), error, after=True),
                 edit.on(lm),
             ):
                 changed = lm.weights_digest() != digest
@@ -75,7 +76,7 @@ def test_an_interrupt_while_weights_are_put_back_comes_when_all_are(monkeypatch:
 
     monkeypatch.setattr(torch.Tensor, "copy_", copy_)
     with pytest.raises(KeyboardInterrupt):
-        trained_weights._put_back(weights, copies)
+        put_back(list(zip(weights, copies, strict=True)))
     assert len(calls) == 6 and all(not w.any() for w in weights)
 
 
