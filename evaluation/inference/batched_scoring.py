@@ -22,7 +22,16 @@ from evaluation.edits.weight_deltas import Delta
 from evaluation.inference.batching import TokenBudget, default_budget, in_batches
 from evaluation.inference.partial_forward import LayerInput, resume_at
 from evaluation.inference.request import EditedProbes
-from evaluation.inference.scoring import EncodedProbes, Slot, TokenRead, TokenSums, TopBlock, gather_on_device, reads_of
+from evaluation.inference.scoring import (
+    EncodedProbes,
+    Slot,
+    TokenRead,
+    TokenSums,
+    TopBlock,
+    encode_probes,
+    gather_on_device,
+    reads_of,
+)
 from evaluation.inference.token_tree import Tokens, TokenTree, build_trees, can_pack, to_tensors, token_cost
 from evaluation.models.device_memory import least_free_bytes
 from evaluation.models.hooks import capture
@@ -119,8 +128,8 @@ class EditScorer:
     def score(self, edited: Sequence[EditedProbes]) -> list[list[Answer]]:
         """Answers of every edit, in the order of its probes. Equal probes of an edit are computed once."""
         scored = [[p for p in one.probes if isinstance(p, ScoreProbe)] for one in edited]
-        pairs = enumerate(zip(edited, scored, strict=True))
-        encoded = [EncodedProbes(self.lm, probes, one.rewrite, n) for n, (one, probes) in pairs]
+        pairs = zip(edited, scored, strict=True)
+        encoded = encode_probes(self.lm, [(probes, one.rewrite) for one, probes in pairs])
         edits = PerRow(self.lm.model, [one.deltas for one in edited])
         rows = [row for one, texts in zip(edited, encoded, strict=True) for row in self._rows(one, texts)]
         with packed_weights(self.lm):
@@ -182,7 +191,8 @@ class EditScorer:
         own_mask = lm.device.type == "cuda" and bool(self._worth) and lm.layout.window is None and longest <= LONG
         packed = to_tensors(lm, [row.tree for row in batch], own_mask=own_mask)
         run = lm.module(lm.layout.base) if lm.layout.plain_head else lm.model
-        prompts = PromptRows.of([row.prompt for row in batch], lm.device) if batch[0].prompt else None
+        routed = any(row.prompt for row in batch)
+        prompts = PromptRows.of([max(1, row.prompt) for row in batch], lm.device) if routed else None
         with ExitStack() as hooks:
             seen = {n: hooks.enter_context(capture(lm.block(n))) for n in self.stored.layers if unedited}
             hooks.enter_context(edits.on(numbers))

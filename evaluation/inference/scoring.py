@@ -111,7 +111,7 @@ def score(
         rewrite: Changes every prompt first (an edit that lives in the prompt).
         batch_tokens: Most tokens, padding included, in one forward pass (a single longer probe runs alone).
     """
-    encoded, sums = EncodedProbes(lm, probes, rewrite), TokenSums()
+    (encoded,), sums = encode_probes(lm, [(probes, rewrite)]), TokenSums()
     rows = [(slot, target) for slot, target in encoded.targets.items()]
     routed = is_routed(lm.model)
     for batch in pack_batches(rows, lambda row: len(row[1].ids) - 1, batch_tokens):
@@ -137,8 +137,7 @@ class EncodedProbes:
 
     Args:
         lm: The model.
-        probes: Probes; equal ones become one.
-        rewrite: The edit's way with prompts.
+        prompts: Different probes, each with its prompt as the edit wants it.
         edit: Number of the edit.
 
     Attributes:
@@ -146,20 +145,13 @@ class EncodedProbes:
         targets: Every target that can be scored.
     """
 
-    def __init__(self, lm: LM, probes: Sequence[ScoreProbe], rewrite: Rewrite | None, edit: int = 0) -> None:
+    def __init__(self, lm: LM, prompts: Sequence[tuple[ScoreProbe, str]], edit: int) -> None:
         self.edit = edit
-        by_id = {probe.id: probe for probe in probes}
-        self.probes = list(by_id.values())
-        prompts = [instructed(probe, rewrite) for probe in self.probes]
-        lm.encodings.add(
-            PromptTarget(prompt, target, probe.separator)
-            for probe, prompt in zip(self.probes, prompts, strict=True)
-            for target in probe.targets
-        )
+        self.probes = [probe for probe, _ in prompts]
         self.targets: dict[Slot, EncodedPrompt] = {}
         self._errors: dict[int, str] = {}
         self._truncated: set[int] = set()
-        for i, (probe, prompt) in enumerate(zip(self.probes, prompts, strict=True)):
+        for i, (probe, prompt) in enumerate(prompts):
             try:
                 targets, truncated = encode_probe(lm, probe, prompt)
             except UnscorableProbe as error:
@@ -192,6 +184,26 @@ class EncodedProbes:
             scores.append(TargetScore(text=text, logprob=logprob, tokens=tokens, greedy=greedy, matched=matched))
         next_tokens = sums.next_tokens.get((self.edit, i, 0))
         return Answer(probe=probe.id, targets=tuple(scores), truncated=truncated, next_tokens=next_tokens)
+
+
+def encode_probes(lm: LM, edited: Sequence[tuple[Sequence[ScoreProbe], Rewrite | None]]) -> list[EncodedProbes]:
+    """The probes of every edit as tokens, all tokenised in one batch; equal probes of an edit become one.
+
+    Args:
+        lm: The model.
+        edited: Probes, and the edit's way with prompts.
+    """
+    prompts = [
+        [(probe, instructed(probe, rewrite)) for probe in {probe.id: probe for probe in probes}.values()]
+        for probes, rewrite in edited
+    ]
+    lm.encodings.add(
+        PromptTarget(prompt, target, probe.separator)
+        for some in prompts
+        for probe, prompt in some
+        for target in probe.targets
+    )
+    return [EncodedProbes(lm, some, n) for n, some in enumerate(prompts)]
 
 
 def reads_of(target: EncodedPrompt, slot: Slot, probe: ScoreProbe) -> list[TokenRead]:

@@ -12,7 +12,7 @@ from evaluation.analysis.forgetting_series import forgetting_series
 from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import load_run
 from schemas.runs import CaseResult
-from tests.support.arithmetic import make_cases
+from tests.support.arithmetic import make_cases, unfinish
 from tests.support.report.fading import SEQUENCE, run
 from tests.support.report.read_report import finished
 from tests.support.report.two_runs import TWO
@@ -55,6 +55,7 @@ def test_the_curve_is_worked_by_hand(tmp_path: Path) -> None:
 def test_a_length_half_asked_is_left_out(tmp_path: Path) -> None:
     (journal,) = [j for j in run(tmp_path).glob("*/journal.jsonl") if '"after":4' in j.read_text().replace(" ", "")]
     journal.write_text("".join(journal.read_text().splitlines(keepends=True)[:-1]))
+    unfinish(tmp_path)
     (series,) = forgetting_series(load_run(tmp_path), load_metrics(["es"]), "mean")
     assert [s.edits for s in series.curves[0].spots] == [1, 2]
 
@@ -91,5 +92,6 @@ def test_a_method_that_has_not_begun_has_no_curve(tmp_path: Path) -> None:
     out = finished(tmp_path, editors=TWO, split=make_cases(4, 0), regime=SEQUENCE, metrics=["es"])
     (weak,) = out.glob("weak-*")
     (weak / "journal.jsonl").unlink()
+    unfinish(out)
     (series,) = forgetting_series(load_run(out), load_metrics(["es"]), "mean")
     assert [c.label for c in series.curves] == ["push"]

@@ -113,7 +113,7 @@ def test_a_wrong_second_delta_leaves_nothing_behind(tiny: LM) -> None:
     good = low_rank(tiny)
     wrong = {
         "has no weight 'model.nowhere.weight'": LowRankDelta("model.nowhere.weight", good.left, good.right),
-        "no weight of a linear module": LowRankDelta(f"{tiny.layout.norm}.weight", good.left, good.right),
+        "cannot be changed by an edit": LowRankDelta(f"{tiny.layout.norm}.weight", good.left, good.right),
         r"the change is \(32, 3\)": LowRankDelta(good.weight, good.left, torch.zeros(3, 2)),
     }
     for message, delta in wrong.items():

@@ -10,7 +10,7 @@ import pytest
 
 from evaluation.engines.simple import SimpleEngine
 from evaluation.metrics import METRICS
-from evaluation.regimes import batch
+from evaluation.regimes import table
 from evaluation.regimes.base import RegimeContext, edits_digest
 from evaluation.regimes.config import RegimeChoice
 from evaluation.regimes.table import BatchRegime
@@ -48,7 +48,7 @@ def test_training_at_the_putting_on_counts_as_editing(monkeypatch: pytest.Monkey
         clock[0] += 100.0
         yield model
 
-    monkeypatch.setattr(batch.time, "perf_counter", look)
+    monkeypatch.setattr(table.time, "perf_counter", look)
     monkeypatch.setattr(ArithmeticEdit, "on", late)
     regime = BatchRegime(RegimeChoice(name="batch", size=2))
     context = RegimeContext(cases, ArithmeticEditor("push", {}), SimpleEngine(lm), lm)

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from curation.files.journal import Journal
 from curation.splits.split_file import Split, make_split
 from evaluation.report.write import write_report
 from evaluation.runs.results import load_run
+from schemas.answers import Answer
 from tests.evaluation.scenarios.test_killed import killed_and_resumed
 from tests.support import forked_programs as programs
 from tests.support.arithmetic import make_config
@@ -60,27 +60,29 @@ def start(out: Path, regime: str) -> programs.Program:
     return programs.start(PROGRAM, out, regime, modules=(__name__,))
 
 
-def shared(out: Path) -> dict[str, dict[str, Any]]:
-    """What the journals of shared questions hold, by folder and state."""
-    results = {}
-    for path in sorted(out.glob("*/shared.jsonl")):
-        with Journal(path) as journal:
-            results.update({f"{path.parent.name} {k}": v for k, v in journal.items()})
-    return results
+def answers_by_unit(out: Path) -> dict[tuple[str, str], tuple[Answer, ...]]:
+    """Answers of every work unit, specificity questions among them, by label and unit."""
+    folders = [(editor.label, editor.folder) for editor in load_run(out).editors if editor.folder is not None]
+    return {(label, key): unit.answers for label, folder in folders for key, unit in folder.units().items()}
 
 
-def appended(out: Path) -> Counter[str]:
-    """Lines of every journal of shared questions: one a state, and never another for the same state."""
-    return Counter({path.parent.name: path.read_bytes().count(b"\n") for path in out.glob("*/shared.jsonl")})
+def states_asked(out: Path) -> Counter[str]:
+    """Units that answer the specificity questions too, and so more than the others, by label: one a state."""
+    answers = answers_by_unit(out)
+    fewest = min(map(len, answers.values()))
+    return Counter(label for (label, _), some in answers.items() if len(some) > fewest)
+
+
+def lines(out: Path) -> Counter[str]:
+    """Lines of every method's journal."""
+    return Counter({path.parent.name: path.read_bytes().count(b"\n") for path in out.glob("*/journal.jsonl")})
 
 
 def asked_once(regime: str, whole: Path, out: Path, shots: int) -> None:
-    """What stands in the end is what an undisturbed run has, and it asked every state once."""
-    states = appended(whole)
-    names = {name.partition("-")[0]: count for name, count in states.items()}
-    assert names == {"none": 1, "ice": STATES[regime], "ft_lm": STATES[regime]}
-    assert shared(out) == nearly(shared(whole))
-    repeated = appended(out) - states
+    """The result is that of an undisturbed run, and every state answered the specificity questions once."""
+    assert states_asked(whole) == {"none": 1, "ice": STATES[regime], "ft_lm": STATES[regime]}
+    assert answers_by_unit(out) == nearly(answers_by_unit(whole))
+    repeated = lines(out) - lines(whole)
     assert sum(repeated.values()) <= shots, "at most the state that was in hand at a kill is asked again"
 
 
@@ -107,8 +109,7 @@ def test_several_sizes_in_one_run_are_the_runs_of_each(tmp_path: Path) -> None:
         assert {k: v.answers for k, v in same.folder.units().items()} == nearly(
             {k: v.answers for k, v in editor.folder.units().items()}
         )
-    states = Counter({name.rpartition("-")[0]: count for name, count in appended(tmp_path / "sizes" / "run").items()})
-    assert sorted(states.values()) == [1, 3, 3, 7, 7]
+    assert sorted(states_asked(tmp_path / "sizes" / "run").values()) == [1, 3, 3, 7, 7]
     assert both.regimes == ("batch:1", "batch:3")
     files = write_report([tmp_path / "sizes" / "run"], out=tmp_path / "report").files
     page = files[0].read_text(encoding="utf-8")

@@ -130,7 +130,7 @@ def test_a_model_in_a_folder_writes_a_question_for_each_entity(tmp_path: Path) -
             ("Oslo", "Where is it?"),
         )
     }
-    folder = seq2seq_folder(tmp_path / "t5", marked, steps=150)
+    folder = seq2seq_folder(tmp_path / "t5", marked, steps=400)
     strategy = EntityQuestions(EntityQuestions.Params(seq2seq=folder, noun_phrases=False))
     statements = {s.target: (s.subject, s.prompt) for s in strategy.simplify(make_document("d/1", TEXT, entity=None))}
     assert statements == {

@@ -12,7 +12,7 @@ from transformers import PreTrainedTokenizerFast, T5Config, T5ForConditionalGene
 SIZES = {"d_model": 32, "d_kv": 16, "d_ff": 64, "num_layers": 1, "num_heads": 2, "dropout_rate": 0.0}
 
 
-def seq2seq_folder(folder: Path, texts: Mapping[str, str], *, steps: int = 80) -> Path:
+def seq2seq_folder(folder: Path, texts: Mapping[str, str], *, steps: int = 250) -> Path:
     """Train a T5 to answer each text with another, and save it; 0 steps leave it random."""
     plain = Tokenizer(models.BPE())
     plain.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -28,11 +28,11 @@ def seq2seq_folder(folder: Path, texts: Mapping[str, str], *, steps: int = 80) -
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=plain, pad_token="<pad>", eos_token="</s>")
     torch.manual_seed(0)
     ends = {"decoder_start_token_id": 0, "pad_token_id": 0, "eos_token_id": 1}
-    model = T5ForConditionalGeneration(T5Config(vocab_size=len(tokenizer), **SIZES, **ends))
+    model = T5ForConditionalGeneration(T5Config(vocab_size=len(tokenizer), **SIZES, **ends)).eval()  # no dropout
     read = tokenizer(list(texts), return_tensors="pt", padding=True)
     goals = tokenizer(list(texts.values()), return_tensors="pt", padding=True)
     labels = goals.input_ids.masked_fill(goals.attention_mask == 0, -100)
-    optimiser = torch.optim.Adam(model.parameters(), 1e-2)
+    optimiser = torch.optim.Adam(model.parameters(), 3e-3)
     for _ in range(steps):
         loss = model(input_ids=read.input_ids, attention_mask=read.attention_mask, labels=labels).loss
         optimiser.zero_grad()

@@ -11,6 +11,7 @@ from evaluation.analysis.sequences.states import perplexity, perplexity_ratio, s
 from evaluation.regimes.sequence_log import FILE, StateEntry, TextScore
 from evaluation.runs.results import load_run
 from schemas.core.errors import UserError
+from tests.support.arithmetic import unfinish
 from tests.support.report.fading import run
 
 BEFORE = StateEntry(
@@ -42,6 +43,7 @@ def test_states_of_a_run(tmp_path: Path) -> None:
 def test_runs_without_a_log_have_none_and_others_are_refused(tmp_path: Path) -> None:
     for path in run(tmp_path / "a").glob(f"*/{FILE}"):
         path.unlink()
+    unfinish(tmp_path / "a")
     assert sequence_states(load_run(tmp_path / "a")) == []
     with pytest.raises(UserError, match="the run's regime is 'single'"):
         sequence_states(load_run(run(tmp_path / "b", regime="single")))
