@@ -37,7 +37,7 @@ def packed_weights(lm: LM) -> Iterator[None]:
     block runs activations of several operations as one (``evaluation.models.activations``).
     """
     with ExitStack() as undo:
-        for module in _linear_maps(lm) if can_pack_weights(lm) else ():
+        for module in packable_maps(lm):
             if "forward" not in module.__dict__:  # an outer block, or somebody else, has replaced it already
                 undo.callback(module.__dict__.pop, "forward", None)
                 module.forward = PackedMap(module)
@@ -45,12 +45,13 @@ def packed_weights(lm: LM) -> Iterator[None]:
         yield
 
 
-def can_pack_weights(lm: LM) -> bool:
-    """Whether packing pays: a float32 model on an x86 CPU whose copies fit into ``MAX_BYTES``."""
+def packable_maps(lm: LM) -> list[Any]:
+    """Linear maps for which packing pays: of a float32 model on an x86 CPU, if all copies fit into ``MAX_BYTES``."""
     if lm.dtype != torch.float32 or any(device.type != "cpu" for device in lm.devices) or not has_packed_product():
-        return False
-    size = sum(int(m.weight.numel()) * int(m.weight.element_size()) for m in _linear_maps(lm))
-    return 2 * size <= MAX_BYTES
+        return []
+    maps = _linear_maps(lm)
+    size = sum(int(m.weight.numel()) * int(m.weight.element_size()) for m in maps)
+    return maps if 2 * size <= MAX_BYTES else []
 
 
 @cache
