@@ -106,9 +106,8 @@ def test_every_section_on_a_pretended_card(section: str, precision: str, pack: P
         measurements = measure(section, tmp_path, pack, "--precision", precision)
     assert not machine.counts.refused and not [s["error"] for s in measurements.values() if "error" in s]
     if section == "correctness":
-        assert all(
-            gap["largest_gap_nats"] < 1e-3
-            for step in measurements.values()
-            for gap in step.values()
-            if isinstance(gap, dict)
-        )
+        for name, step in measurements.items():
+            # Eight bits of a bfloat16 logit near 8 are 0.03 nats, and processors round products in different orders.
+            tolerance = 0.1 if name.endswith("bfloat16") else 1e-3
+            gaps = [value["largest_gap_nats"] for value in step.values() if isinstance(value, dict)]
+            assert len(gaps) == 5 and max(gaps) < tolerance, (name, gaps)

@@ -141,6 +141,6 @@ def test_maps_that_the_model_does_not_call_are_refused(cache: Cache) -> None:
     """RWKV-like models multiply with a map's weight themselves, so that no change of its output would be seen."""
     lm = make("llama")
     projection: Any = lm.projection(1)
-    lm.block(1).mlp.forward = lambda states: states @ torch.zeros(32, 48) @ projection.weight.T  # type: ignore[union-attr]
+    lm.block(1).mlp.forward = lambda states: states @ states.new_zeros(32, 48) @ projection.weight.T  # type: ignore[union-attr]
     with pytest.raises(ModelError, match="does not call model.layers.1.mlp.down_proj, so a change of it cannot be"):
         make_editor("lora", lm, cache, {"steps": 1}).edit([NORWAY])

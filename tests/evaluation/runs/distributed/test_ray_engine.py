@@ -98,7 +98,6 @@ def test_a_lost_node_does_not_hang_the_run(tmp_path: Path, monkeypatch: pytest.M
         wanted = config(tmp_path / "two", address=cluster.address)
         with RayEngine(wanted, support=Support(), lm=make("llama"), load=tiny) as engine:
             monkeypatch.setattr(engine, "report_every", 2.0)
-            monkeypatch.setattr(engine, "give_up_after", 20.0)
             real = engine.work
 
             def work(editor: Any, jobs: Any) -> Any:
@@ -112,6 +111,7 @@ def test_a_lost_node_does_not_hang_the_run(tmp_path: Path, monkeypatch: pytest.M
             assert len(nodes) == 1 and spread["rome"].computed == 5 and not spread["rome"].failed
             same(whole["rome"], spread["rome"], within=0.0)
             cluster.remove_node(nodes.pop(), allow_graceful=False)
+            monkeypatch.setattr(engine, "give_up_after", 6.0)
             with pytest.raises(UserError, match="no worker of the cluster started within .*the same command resumes"):
                 go(wanted.model_copy(update={"out": tmp_path / "three", "metrics": ("es", "ps")}), engine)
         assert any("no worker is alive" in r.getMessage() for r in caplog.records)
