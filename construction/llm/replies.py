@@ -105,6 +105,7 @@ def read(
     """What an outcome means for its type: status, value, and why there is none.
 
     The whole text is tried first, then JSON objects inside it: in a Markdown fence, between prose, after a thought.
+    Several different objects of the type (a draft, the requested format quoted) make a reply unparseable.
     """
     if stored.kind != "reply":
         return stored.kind, None, stored.message or stored.kind
@@ -114,11 +115,18 @@ def read(
         return "ok", reply.model_validate_json(stored.raw), ""
     except ValidationError as error:
         first = error
+    values: list[BaseModel] = []
     for candidate in _objects(stored.raw):
         try:
-            return "ok", reply.model_validate(candidate, strict=False), ""
+            value = reply.model_validate(candidate, strict=False)
         except ValidationError as error:
             first = error
+        else:
+            values += [] if value in values else [value]
+    if len(values) == 1:
+        return "ok", values[0], ""
+    if values:
+        return "unparseable", None, f"the reply holds {len(values)} different JSON objects that could be meant"
     cut = "; the reply was cut at the length limit" if stored.finish == "length" else ""
     return "unparseable", None, (_reason_text(first) if stored.raw.strip() else "the reply is empty") + cut
 

@@ -36,6 +36,7 @@ TEXTS = {
     "another object first": f'{{"note": 1}} and then {INNER}',
     "braces in prose": f"I use {{curly}} braces, e.g. {{ }}: {INNER}",
     "wide": f"\ufeff\u200b{INNER}",
+    "the same object twice": f"{INNER} Once more: {INNER}",
 }
 
 
@@ -50,6 +51,7 @@ BAD = {
     "prose": ("No idea.", "JSON"),
     "cut": ('{"steps": ["a", "b', "JSON"),
     "wrong type": ('{"steps": "a"}', "steps"),
+    "a draft and another": (f'First {{"steps": ["c"]}}, on reflection: {INNER}', "2 different JSON objects"),
     "a nested one only": ('{"x": {"steps": ["a"]}}', "steps"),
     "deep": ("[" * 200_000, "JSON"),
     "deep objects": ('{"a":' * 100_000, "JSON"),

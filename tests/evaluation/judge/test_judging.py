@@ -6,6 +6,8 @@ import json
 import math
 from dataclasses import replace
 
+import pytest
+
 from evaluation.judge.judging import JudgeOptions
 from tests.support.evaluation.judged import ask
 from tests.support.judge import ASK
@@ -89,3 +91,19 @@ def test_a_draft_without_a_reason_does_not_decide_the_score(tmp_path):
     with ScriptedServer(answer) as server:
         result = ask(server, tmp_path, settings=JudgeOptions(retest=0.0))
     assert result.rating.value == 5 and result.line.detail["score"] == 0.9 * 5 + 0.1 * 1
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        'First {"rating": 2, "reason": "a draft"} but on reflection: {"rating": 6, "reason": "it works"}',
+        'You asked for {"rating": 1, "reason": "..."}. Mine: {"rating": 6, "reason": "it works"}',
+    ],
+)
+def test_a_reply_with_two_ratings_is_asked_again(tmp_path, first):
+    """The first rating was taken without a note (two_ratings_reply.json of the public reports)."""
+    replies = iter([first, '{"rating": 6, "reason": "it works"}'])
+    with ScriptedServer(lambda p: next(replies)) as server:
+        result = ask(server, tmp_path, settings=JudgeOptions(retest=0.0))
+        assert len(server.requests) == 2
+    assert result.rating.value == 6
