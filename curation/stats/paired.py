@@ -2,8 +2,7 @@
 
 The sign-flip test is exact for its own null: the two sides are exchangeable in every case, so that each difference is
 as likely as its opposite. Where differences are skewed, a mean of zero is another null, which it rejects too often;
-``studentised`` tests that one, and ``skewness`` says when it matters. The defaults come from simulation: few cases show
-too little of their skewness to choose a test by it.
+``studentised`` tests that one. Few cases show too little of their skewness to choose a test by it.
 """
 
 from __future__ import annotations
@@ -115,22 +114,6 @@ def sign_flip(differences: Floats, resampling: Resampling = DEFAULT) -> float | 
         signs = 1 - 2 * rng.integers(0, 2, size=(size, n), dtype=np.int8)
         hits += int((np.abs(signs @ gaps) >= seen).sum())
     return (hits + 1) / (resampling.resamples + 1)
-
-
-def skewness(differences: Floats) -> float | None:
-    """Sample skewness (adjusted Fisher-Pearson); None for fewer than three values or where all are the same.
-
-    Example:
-        >>> round(skewness(np.array([0.05] * 19 + [-0.95])), 1), skewness(np.ones(5))
-        (-4.5, None)
-    """
-    gaps = np.asarray(differences, dtype=np.float64)
-    n = len(gaps)
-    off = gaps - gaps.mean() if n else gaps
-    square = float((off**2).mean()) if n else 0.0
-    if n < 3 or not varies(square / n, float(gaps.mean())):
-        return None
-    return float((off**3).mean() / square**1.5 * math.sqrt(n * (n - 1)) / (n - 2))
 
 
 def studentised(differences: Floats, resampling: Resampling = DEFAULT) -> float | None:

@@ -21,7 +21,7 @@ from curation.stats.estimates import Estimate, Floats, undefined
 from curation.stats.paired import holm
 
 View = Literal["pooled", "within", "between"]
-LEVEL, SMALLEST = 0.05, 0.1  # the filter of Table 6
+LEVEL, SMALLEST = 0.05, 0.1
 Values = Mapping[str, Mapping[str, Mapping[str, float]]]  # metric -> method -> case -> value
 _ALL_ORDERS = 7  # methods up to which all orders are tried: 5040
 _CHUNK = 1_000_000  # numbers ranked at once
@@ -29,18 +29,17 @@ _FEW = "fewer than three cases have values under every method"
 
 
 class MetricPair(NamedTuple):
-    """Two metrics in one view; ``kept``: p below 0.05 and |rho| above 0.1, the filter of Table 6, uncorrected.
-
-    In the pooled view the p of the filter is the paper's, Spearman's with single units as independent (``p_units``).
-    ``p_holm`` is corrected for all pairs of the view.
-    """
+    """Two metrics in one view; ``p_holm``: the p of the correlation, corrected for all pairs of the view."""
 
     first: str
     second: str
     correlation: Estimate
     p_holm: float | None
-    kept: bool
-    p_units: float | None = None
+
+    @property
+    def decided(self) -> bool:
+        """Whether the corrected p is below 0.05 and abs(rho) above 0.1."""
+        return passes_filter(self.correlation.value, self.p_holm)
 
 
 class Correlations(NamedTuple):
@@ -82,20 +81,16 @@ def correlate(values: Values, view: View, *, resampling: Resampling = Resampling
         ]
         estimates[(a, b)] = _VIEWS[view](rows, resampling)
     corrected = holm({f"{a}\n{b}": e.p for (a, b), e in estimates.items()})
-    pairs = tuple(_pair(a, b, e, corrected[f"{a}\n{b}"], view) for (a, b), e in estimates.items())
+    pairs = tuple(MetricPair(a, b, e, corrected[f"{a}\n{b}"]) for (a, b), e in estimates.items())
     order, joins = cluster(names, {(p.first, p.second): p.correlation.value for p in pairs})
     methods = {m for by_method in values.values() for m in by_method}
     cases = {c for by_method in values.values() for by_case in by_method.values() for c in by_case}
     return Correlations(view, pairs, order, joins, len(methods), len(cases))
 
 
-def _pair(first: str, second: str, estimate: Estimate, p_holm: float | None, view: View) -> MetricPair:
-    rho, units = estimate.value, None
-    if view == "pooled" and rho is not None:
-        units = spearman_p(rho, estimate.n)
-    p = units if view == "pooled" else estimate.p
-    decided = rho is not None and p is not None and p < LEVEL and abs(rho) > SMALLEST
-    return MetricPair(first, second, estimate, p_holm, decided, units)
+def passes_filter(rho: float | None, p: float | None) -> bool:
+    """The filter of ScEdit's Table 6: p below 0.05 and abs(rho) above 0.1."""
+    return rho is not None and p is not None and p < LEVEL and abs(rho) > SMALLEST
 
 
 def spearman_p(rho: float, n: int) -> float | None:

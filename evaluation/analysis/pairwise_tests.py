@@ -29,7 +29,7 @@ from curation.stats.bounded import (
 )
 from curation.stats.estimates import Floats
 from curation.stats.intervals import Interval, varies
-from curation.stats.paired import holm, sign_flip, skewness, smallest_detectable, smallest_p, studentised
+from curation.stats.paired import holm, sign_flip, smallest_detectable, smallest_p, studentised
 
 LEVEL = 0.05
 POWER = 0.8
@@ -53,18 +53,16 @@ class PairwiseTest(NamedTuple):
         difference: Mean of first minus second over the cases that both have, in the metric's unit, or None.
         low: Lower end of its default 95 % interval, or None.
         high: The upper end.
-        p: Two-sided p of the sign-flip test by case, or of the two-way t test where neighbours recur.
-        p_holm: The deciding p, corrected for the family.
+        p: Two-sided p: the largest of those of the tests named in ``test``.
+        p_holm: The same p, corrected for the family; never smaller than p.
         wins: Cases where the first is better (as the metric says what is better). ``ties``, ``losses``: the others.
         cases: Cases that both have.
         only_one: Cases that one of them lacks.
         detectable: Smallest true difference that these cases show with 80 % power at the level of the family's hardest
             step, or None where the differences do not vary, or where no outcome could decide (``never``).
         verdict: Who is better at a corrected p below 0.05; ``equal`` where no case differs.
-        test: Which tests decide: the largest p of those named.
-        studentised: P of the studentised bootstrap, where values have no scale.
-        interval_p: The level at which the interval begins to hold 0.
-        skewness: Of the differences; None where they do not vary.
+        test: Which tests decide: ``interval`` asks at which level the interval begins to hold 0, ``studentised`` is the
+            bootstrap for values without a scale.
         never: Even if all these cases agreed, the corrected p would not be below 0.05.
         kind: How the interval was had.
     """
@@ -85,16 +83,13 @@ class PairwiseTest(NamedTuple):
     detectable: float | None
     verdict: Verdict
     test: Test = "sign-flip"
-    studentised: float | None = None
-    skewness: float | None = None
     never: bool = False
     kind: str = ""
-    interval_p: float | None = None
 
     @property
     def note(self) -> str:
         """What a reader must know of a decision without a scale; empty elsewhere."""
-        return NO_SCALE if self.studentised is not None else ""
+        return NO_SCALE if self.test == "sign-flip and studentised" else ""
 
 
 class ComparisonFamily(NamedTuple):
@@ -144,11 +139,7 @@ class _Differences(NamedTuple):
     interval: Interval
     only_one: int
     p: float | None
-    deciding: float | None
     test: Test
-    studentised: float | None
-    interval_p: float | None
-    skewness: float | None
     sd: float
     units: int
     reach: Callable[[float], float | None]
@@ -228,9 +219,8 @@ def _differences(
     interval = difference_interval(first, second, scale=scale, items=rows)
     only_one = len(first.keys() ^ second.keys())
     if not keys:
-        nothing = (None, None, "sign-flip", None, None, None, 0.0, 0, _no_reach)
-        return _Differences(gaps, interval, only_one, *nothing)  # type: ignore[arg-type]
-    skew, other = skewness(gaps), None
+        return _Differences(gaps, interval, only_one, None, "sign-flip", 0.0, 0, _no_reach)
+    other = None
     reach: Callable[[float], float | None] = _no_reach
     bounded = None if scale is None else difference_p(first, second, scale=scale, items=rows)
     if scale is not None:
@@ -246,8 +236,8 @@ def _differences(
         if bounded is None:
             other = studentised(gaps, resampling)
             test = "sign-flip" if other is None else "sign-flip and studentised"
-    deciding = None if p is None else max(p, other or 0.0, bounded or 0.0)
-    return _Differences(gaps, interval, only_one, p, deciding, test, other, bounded, skew, sd, units, reach)
+    p = None if p is None else max(p, other or 0.0, bounded or 0.0)
+    return _Differences(gaps, interval, only_one, p, test, sd, units, reach)
 
 
 def _sd(gaps: Floats) -> float:
@@ -277,8 +267,8 @@ def _two_way(rows: Sequence[PairedItem], mean: float) -> tuple[float, float, int
 def _family(
     metric: str, differences: Mapping[tuple[str, str], _Differences], *, higher: bool, scale: Scale | None
 ) -> tuple[PairwiseTest, ...]:
-    tests = max(1, sum(one.deciding is not None for one in differences.values()))
-    corrected = holm({str(n): one.deciding for n, one in enumerate(differences.values())})
+    tests = max(1, sum(one.p is not None for one in differences.values()))
+    corrected = holm({str(n): one.p for n, one in enumerate(differences.values())})
     out = []
     for n, ((first, second), one) in enumerate(differences.items()):
         up, down = int((one.gaps > 0).sum()), int((one.gaps < 0).sum())
@@ -297,11 +287,8 @@ def _family(
                 detectable=seen,
                 verdict=_verdict(one.interval.mean, corrected[str(n)], up + down, higher=higher),
                 test=one.test,
-                studentised=one.studentised,
-                skewness=one.skewness,
                 never=never,
                 kind=one.interval.kind,
-                interval_p=one.interval_p,
             )
         )
     return tuple(out)
@@ -330,7 +317,7 @@ def _detectable(one: _Differences, tests: int, scale: Scale | None) -> float | N
 
     if one.sd <= _SAME or one.units < 2:
         return None
-    units = one.units - (_LOST_CASES if one.studentised is not None else 0)
+    units = one.units - (_LOST_CASES if one.test == "sign-flip and studentised" else 0)
     seen = smallest_detectable(sd=one.sd, n=max(2, units), power=POWER, level=LEVEL, family=tests)
     if not one.test.startswith("two-way") and 2 * smallest_p(one.units) * tests >= LEVEL:
         seen = max(seen, one.sd * float(stats.norm.ppf(POWER ** (1 / one.units))))

@@ -25,7 +25,7 @@ class HeatMapCell(NamedTuple):
     y: float
     text: str
     shade: int
-    kept: bool
+    decided: bool
     description: str
 
 
@@ -70,10 +70,10 @@ def heat_map(correlations: Correlations) -> HeatMap | None:
                 absent["no pair" if pair is None else pair.correlation.reason] += i < j
                 squares.append(HeatMapCell(x, y, "–", 0, False, ""))
                 continue
-            p = "no p" if pair.correlation.p is None else f"p {pair.correlation.p:.3g}"
+            p = "no p" if pair.p_holm is None else f"corrected p {pair.p_holm:.3g}"
             label = f"{first} and {second}: rho {value:.2f}, {p}, n {pair.correlation.n}"
             shade = round(value * _STEPS)
-            squares.append(HeatMapCell(x, y, _signed_text(value), shade, pair.kept, label))
+            squares.append(HeatMapCell(x, y, _signed_text(value), shade, pair.decided, label))
     farthest = max((j[4] for j in correlations.joins), default=1.0) or 1.0
     lines = []
     for x1, y1, x2, y2, height in correlations.joins:

@@ -27,11 +27,11 @@ _INTERVALS = (
 _COMPARED = (
     *("part", "metric", "family", "first", "second", "difference", "low_95", "high_95", "p", "p_holm", "wins", "ties"),
     *("losses", "cases", "only_one", "smallest_detectable", "verdict", "comparisons_in_family", "draws"),
-    *("interval", "test", "p_studentised", "skewness", "could_decide", "p_interval"),
+    *("interval", "test", "could_decide"),
 )
 _CORRELATED = (
-    *("part", "view", "first", "second", "rho", "low_95", "high_95", "n", "cases", "p", "p_holm", "table6_filter"),
-    *("note", "p_units"),
+    *("part", "view", "first", "second", "rho", "low_95", "high_95", "n", "cases", "p", "p_holm", "decided"),
+    "note",
 )
 
 
@@ -109,7 +109,7 @@ def comparisons_csv(parts: Sequence[ReportSection], others: Sequence[TextSection
         (
             *(n or "", f.metric, f.kind, c.first, c.second, c.difference, c.low, c.high, c.p, c.p_holm),
             *(c.wins, c.ties, c.losses, c.cases, c.only_one, c.detectable, c.verdict, len(f.contests), f.draws),
-            *(c.kind, c.test, c.studentised, c.skewness, "no" if c.never else "yes", c.interval_p),
+            *(c.kind, c.test, "no" if c.never else "yes"),
         )
         for n, f in numbered
         for c in f.contests
@@ -127,7 +127,7 @@ def correlations_csv(parts: Sequence[ReportSection]) -> str:
                 rows.append(
                     (
                         *(n, view.view, pair.first, pair.second, e.value, e.low, e.high, e.n, e.cases, e.p),
-                        *(pair.p_holm, "yes" if pair.kept else "no", e.reason or e.note, pair.p_units),
+                        *(pair.p_holm, "yes" if pair.decided else "no", e.reason or e.note),
                     )
                 )
     return _write(_CORRELATED, rows)
@@ -136,7 +136,7 @@ def correlations_csv(parts: Sequence[ReportSection]) -> str:
 def more_markdown(
     text: TextSection | None, contests: Sequence[ComparisonFamily], correlations: Sequence[Correlations]
 ) -> str:
-    """Ratings, decided comparisons and kept correlations as Markdown tables."""
+    """Ratings, decided comparisons and correlations as Markdown tables."""
     parts: list[str] = []
     if text is not None:
         for source in text.sources:
@@ -161,15 +161,12 @@ def more_markdown(
             )
         parts.append("")
     for view in correlations:
-        decided_pairs = [p for p in view.pairs if p.kept]
+        decided_pairs = [p for p in view.pairs if p.decided]
         if decided_pairs:
-            parts += [f"## Correlations, {view.view} (p < 0.05 and absolute rho above 0.1)", ""]
-            parts += ["| pair | rho | p | p (Holm) |", "| --- | ---: | ---: | ---: |"]
+            parts += [f"## Correlations, {view.view} (corrected p < 0.05 and absolute rho above 0.1)", ""]
+            parts += ["| pair | rho | p (Holm) |", "| --- | ---: | ---: |"]
             for p in sorted(decided_pairs, key=lambda p: -abs(p.correlation.value or 0.0)):
-                corrected = "–" if p.p_holm is None else f"{p.p_holm:.3g}"
-                rho = p.correlation
-                filtered = rho.p if p.p_units is None else p.p_units
-                parts.append(f"| {p.first}, {p.second} | {rho.value:.2f} | {filtered:.3g} | {corrected} |")
+                parts.append(f"| {p.first}, {p.second} | {p.correlation.value:.2f} | {p.p_holm:.3g} |")
             parts.append("")
     return "\n".join(parts)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from evaluation.analysis.comparison import Comparison, MethodRow
+from evaluation.analysis.correlations import passes_filter, spearman_p
 from evaluation.analysis.text_ratings import PEOPLE, PROGRAMS, SHORT, RatingCell, RatingSource
 from evaluation.metrics.base import Role, Summary, metric_of
 from evaluation.metrics.events.open_answers import RatedAnswer
@@ -314,7 +315,8 @@ def _correlation(what: PublishedTable, entry: PrintedFigure, ours: OurResults) -
                 differs += _judge_differs(what, source)
             p = "–" if e.p is None else f"{e.p:.2g}"
             basis = f"{model}, {e.cases} cases, {view.methods} methods, p {p}"
-            basis += "; passes the printed filter" if pair.kept else "; does not pass the printed filter"
+            kept = passes_filter(e.value, spearman_p(pair.correlation.value, e.n))  # single units, as printed
+            basis += f"; {'passes' if kept else 'does not pass'} the printed filter"
             out.append(OurFigure(e.value or 0.0, _half(e.low, e.high), tuple(differs), basis))
     return out
 

@@ -12,7 +12,6 @@ from curation.stats.paired import (
     holm,
     power_of,
     sign_flip,
-    skewness,
     smallest_detectable,
     smallest_p,
     studentised,
@@ -140,12 +139,6 @@ def test_the_studentised_test_is_undefined_where_nothing_varies():
     assert studentised(np.ones(9)) is None and studentised(np.zeros(9)) is None
     assert studentised(np.array([1.0, 2.0])) is None and studentised(np.arange(9.0), Resampling(0)) is None
     assert studentised(np.full(6, 0.1) + 1e-17) is None
-
-
-def test_skewness_is_that_of_scipy():
-    gaps = np.array([0.1, 0.2, 0.15, 0.1, -3.0, 0.2, 0.12])
-    assert skewness(gaps) == pytest.approx(stats.skew(gaps, bias=False))
-    assert skewness(np.array([1.0, 2.0])) is None and skewness(np.full(8, 0.1)) is None
 
 
 def test_the_smallest_p_is_that_of_equal_signs():

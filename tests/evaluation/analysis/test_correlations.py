@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from curation.stats.bootstrap import Resampling
-from evaluation.analysis.correlations import cluster, correlate
+from evaluation.analysis.correlations import cluster, correlate, spearman_p
 from tests.support.report.correlated_metrics import HOW, METHODS, values
 
 
@@ -15,13 +15,21 @@ def flat(data, name):
     return [v for m in METHODS for v in data[name][m].values()]
 
 
-def test_pooled_is_scipys_value_and_the_filter_that_of_table_6():
+def test_pooled_is_scipys_value():
     data = values(within=0.5)
     pair = correlate(data, "pooled", resampling=HOW).between("B", "A")
     assert pair.correlation.value == pytest.approx(stats.spearmanr(flat(data, "A"), flat(data, "B")).statistic)
     units = stats.spearmanr(flat(data, "A"), flat(data, "B")).pvalue
-    assert pair.p_units == pytest.approx(units) and pair.kept == (units < 0.05)
-    assert pair.kept and pair.p_holm >= pair.correlation.p
+    assert spearman_p(pair.correlation.value, pair.correlation.n) == pytest.approx(units)
+
+
+@pytest.mark.parametrize("view", ["pooled", "within", "between"])
+@pytest.mark.parametrize("seed", range(6))
+def test_the_corrected_p_is_of_the_same_test_and_never_smaller(view, seed):
+    """The pooled view printed the p of single units with Holm's of another test: p 0.0446, Holm 0.0431."""
+    pairs = correlate(values(within=0.3, between=1.0, seed=seed), view, resampling=Resampling(99)).pairs
+    assert pairs and all(p.p_holm >= p.correlation.p for p in pairs if p.correlation.p is not None)
+    assert all(p.decided == (p.p_holm < 0.05 and abs(p.correlation.value) > 0.1) for p in pairs if p.p_holm)
 
 
 def test_pooled_p_and_interval_are_of_one_null():
@@ -52,9 +60,9 @@ def test_methods_that_differ_make_metrics_correlate_only_when_pooled():
     assert between.note == "3 means, no interval; could never decide with 3 methods"
 
 
-def test_no_association_is_seldom_kept():
+def test_no_association_is_seldom_decided():
     total = sum(
-        p.kept for seed in range(12) for p in correlate(values(seed=seed), "within", resampling=Resampling(99)).pairs
+        p.decided for seed in range(12) for p in correlate(values(seed=seed), "within", resampling=Resampling(99)).pairs
     )
     assert total <= 6, "about 2 of 36 pairs at the level of 5 %; more than 6 has a chance below 1 %"
 

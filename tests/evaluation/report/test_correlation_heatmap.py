@@ -10,7 +10,7 @@ def test_heat_map_has_every_pair_and_says_it_in_words():
     assert len(picture.squares) == 9 and len(picture.tree) == 2
     assert sum(s.text == "1" for s in picture.squares) == 3
     strong = [s for s in picture.squares if "A and B" in s.description or "B and A" in s.description]
-    assert all(s.shade >= 2 and s.kept and "rho 0." in s.description for s in strong)
+    assert all(s.shade >= 2 and s.decided and "rho 0." in s.description for s in strong)
     assert heat_map(correlate({"A": values()["A"]}, "pooled", resampling=HOW)) is None
 
 

@@ -31,13 +31,12 @@ def test_csv_json_and_markdown_agree(tmp_path):
     assert {c["label"] for c in data["parts"][0]["cases"]} == {"none", "push"}
 
 
-def test_a_kept_pair_without_a_p_of_its_own_is_printed() -> None:
-    """Two metrics that agree in every resample: rho has no spread, the filter of Table 6 keeps it all the same."""
+def test_a_pair_without_a_p_is_not_decided() -> None:
+    """Two metrics that agree in every resample: rho has no spread, so no test was made."""
     same = {m: {f"c{k}": float(k + 10 * n) for k in range(9)} for n, m in enumerate(("a", "b"))}
     view = correlate({"X": same, "Y": same}, "pooled", resampling=Resampling(99))
-    assert view.pairs[0].kept and view.pairs[0].correlation.p is None
-    (line,) = [x for x in more_markdown(None, (), [view]).splitlines() if x.startswith("| X, Y | 1.00 |")]
-    assert line.endswith("| – |"), "Holm corrects the p of the view, which is undefined here"
+    assert view.pairs[0].correlation.p is None and not view.pairs[0].decided
+    assert "X, Y" not in more_markdown(None, (), [view])
 
 
 def test_tables_of_ratings_say_which_estimator_and_do_not_make_agreement_certain(tmp_path):
