@@ -54,8 +54,6 @@ COMMANDS: dict[str, Command | Group] = {
     "store restore": Command("curation.cli.store:restore", "Restore a store from a backup."),
     "store dump": Command("curation.cli.store:dump", "Write everything a store holds as JSON lines."),
     "store rebuild": Command("curation.cli.store:rebuild", "Rebuild a store from a dump."),
-    "store salvage": Command("curation.cli.store:salvage", "Save what is readable of a damaged store."),
-    "store clean": Command("curation.cli.store:clean", "Remove what interrupted commands left."),
     "split": Group("Freeze, compare, release and publish splits.", "split freeze mine --store my.duckdb"),
     "split freeze": Command("curation.cli.splits:freeze", "Freeze a store's kept items as a split."),
     "split add": Command("curation.cli.splits:add", "Add a frozen split and its records to a store."),

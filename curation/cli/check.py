@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 @limit_option(also="items per check.")
 @click.option("--again", is_flag=True, help="Also judge what has a verdict; the new one replaces it.")
 @shared_option("--dry-run", is_flag=True, also="Items due, and cost.")
-@click.option("--blocks", "only_blocks", is_flag=True, help="Check the file itself instead: read every block and row.")
 @click.option("--list", "only_list", is_flag=True, help="List the checks and stop.")
 @json_options
 def check(
@@ -42,7 +41,6 @@ def check(
     limit: int | None,
     again: bool,
     dry_run: bool,
-    only_blocks: bool,
     only_list: bool,
     as_json: bool,
 ) -> None:
@@ -61,9 +59,6 @@ def check(
         return
     if store_path is None:
         raise click.UsageError("Missing option '--store' / '-s'.")
-    if only_blocks:
-        _look(store_path, as_json=as_json)
-        return
     from curation.checks.store_checks import CheckContext, make_checks, run_check
     from curation.store.store import Store
     from schemas.core.config import override
@@ -80,24 +75,6 @@ def check(
             with _progress(one) as tell:
                 done = run_check(store, one, around=around, again=again, limit=limit, on_progress=tell)
             _print_results(done, as_json=as_json)
-
-
-def _look(path: Path, *, as_json: bool) -> None:
-    """Say whether the file is whole; exit status 1 where it is not."""
-    from curation.store.salvage import look
-
-    damage = look(path)
-    broken = ["all"] if damage.tables is None else list(damage.tables)
-    if as_json:
-        click.echo(json.dumps({"blocks": damage.blocks, "tables": broken}))
-    elif damage.blocks or broken:
-        names = f"; not readable to the end: {', '.join(broken)}" if broken else "; every table can be read"
-        click.echo(f"{path}: damaged: {counted(len(damage.blocks), 'block')} not as written{names}")
-        click.echo(f"Save what is readable: scedit store salvage {path} --out NEW")
-    else:
-        click.echo(f"{path}: whole: every block and every row was read")
-    if damage.blocks or broken:
-        raise SystemExit(1)
 
 
 def _tell_choice(checks: Sequence[StoreCheck]) -> None:

@@ -1,4 +1,4 @@
-"""Commands that keep a store: sql, backup, restore, dump, rebuild, salvage, clean."""
+"""Commands that keep a store: sql, backup, restore, dump, rebuild."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from curation.cli.options import json_option, json_options, limit_option, shared_option, store_option, writes
+from curation.cli.options import json_options, limit_option, store_option, writes
 from schemas.text.counting import counted
 
 if TYPE_CHECKING:
@@ -61,54 +61,6 @@ def backup(path: Path, store_path: Path) -> None:
     with Store.open(store_path) as store:
         snapshot(store, path)
     click.echo(f"{path}: {path.stat().st_size:,} bytes. Put it back with: scedit store restore {path} --store NEW")
-
-
-@click.command()
-@click.argument("store_path", metavar="STORE", type=_PATH)
-@click.option("--out", type=_PATH, required=True, help="The new store; an existing one is never overwritten.")
-@json_option
-def salvage(store_path: Path, out: Path, as_json: bool) -> None:
-    """Save what can still be read of the damaged STORE to a new one, and list the rest.
-
-    Records, verdicts, lines of lineage, whole splits and results are saved as they were. The exit status is 1 where
-    something is lost; STORE stays as it is.
-
-    Example: scedit store salvage my.duckdb --out saved.duckdb
-    """
-    from curation.store.backup import DumpCounts
-    from curation.store.salvage import salvage as save
-
-    done = save(store_path, out)
-    if as_json:
-        click.echo(json.dumps({"saved": done.saved, "lost": [loss._asdict() for loss in done.lost]}))
-    else:
-        for loss in done.lost:
-            click.echo(f"lost: {loss.table}: {loss.what}: {loss.reason}")
-        sizes = DumpCounts(**done.saved)
-        click.echo(f"{out}: {_sizes(sizes)}, {counted(sizes.results, 'result')} saved; {len(done.lost):,} lost")
-    if done.lost:
-        raise SystemExit(1)
-
-
-@click.command()
-@click.argument("folder", type=_PATH, default=".")
-@shared_option("--dry-run", is_flag=True)
-def clean(folder: Path, dry_run: bool) -> None:
-    """Remove the unfinished files that interrupted commands left in FOLDER (the present one when left out).
-
-    What a command that still runs on this machine is writing stays.
-
-    Example: scedit store clean data
-    """
-    from curation.files.leftovers import clean as remove
-    from schemas.core.errors import UserError
-
-    if not folder.is_dir():
-        raise UserError("there is no such folder", where=str(folder))
-    leftovers = remove(folder, dry_run=dry_run)
-    for left in leftovers:
-        click.echo(f"{left.size:>15,} bytes  {left.path}")
-    click.echo(f"{counted(len(leftovers), 'unfinished file')} {'to remove' if dry_run else 'removed'}.")
 
 
 @click.command()

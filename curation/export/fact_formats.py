@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from curation.export.scedit_format import cloze
-from curation.files.disk_map import DiskMap
 from curation.files.json_files import write_array, write_lines
 from curation.splits.split_extras import NONE, Extras
 from curation.splits.split_file import Split
@@ -59,9 +58,10 @@ def write_knowedit(split: Split, path: Path) -> int:
 
 def fact_rows(cases: Sequence[Case]) -> Iterator[dict[str, Any]]:
     """Whole facts, each once: those to be edited, then (``change`` none or edited elsewhere) the neighbours'."""
-    seen = DiskMap()
+    seen = set[str]()
     for fact in chain((c.fact for c in cases), (n.fact for c in cases for n in c.neighbours)):
-        if seen.add(int(fact.id[:15], 16)):
+        if fact.id not in seen:
+            seen.add(fact.id)
             yield fact.payload()
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from curation.export.events.event_summary import EventSummary, event_numbers
 from curation.export.judged_summary import HumanJudgements, ItemOrigin, JudgedSummary
-from curation.files.disk_map import DiskMap
 from curation.splits.case_stream import FACT
 from curation.splits.split_file import Split
 from curation.splits.visible_texts import case_records
@@ -81,40 +80,24 @@ def survey(split: Split, store: Store | None = None) -> SplitSummary | EventSumm
     )
 
 
-class _Cases:
-    """To which case something belongs, by its name (a key or an id); of several the first."""
-
-    def __init__(self) -> None:
-        self._found = DiskMap()
-
-    def add(self, name: str, case: str) -> None:
-        self._found.first(hash(name), case)
-
-    def __contains__(self, name: object) -> bool:
-        return self._found.get(hash(name)) is not None
-
-    def __getitem__(self, name: str) -> str:
-        return str(self._found.get(hash(name)))
-
-
-def _items(split: Split, store: Store) -> tuple[_Cases, _Cases]:
-    """The case of every item of a split by its id, scripts included; and that of every neighbour's link."""
-    items, links, scripts = _Cases(), _Cases(), _Cases()
+def _items(split: Split, store: Store) -> tuple[dict[str, str], dict[str, str]]:
+    """The (first) case of every item of a split by its id, scripts included; and that of every neighbour's link."""
+    items, links, scripts = dict[str, str](), dict[str, str](), dict[str, str]()
     if split.type != FACT:
         for event_case in split.all_cases:
             for record in case_records(event_case):
-                items.add(record.id, event_case.key)
+                items.setdefault(record.id, event_case.key)
         return items, links
     for case in split.cases:
         for record in _records(case):
-            items.add(record.id, case.key)
+            items.setdefault(record.id, case.key)
         for neighbour in case.neighbours:
-            links.add(neighbour.link.id, case.key)
+            links.setdefault(neighbour.link.id, case.key)
         for key in _script_keys(case):
-            scripts.add(key, case.key)
+            scripts.setdefault(key, case.key)
     for script in store.all(Script):
         if script.key in scripts:
-            items.add(script.id, scripts[script.key])
+            items.setdefault(script.id, scripts[script.key])
     return items, links
 
 
@@ -124,8 +107,8 @@ def _numbers(cases: Iterable[Case]) -> SplitSummary:
     steps: Counter[int | None] = Counter()
     neighbours: Counter[str] = Counter()
     sources: Counter[tuple[str, str, str | None]] = Counter()
-    texts = DiskMap()
-    questions = prompts = near = lonely = repeated = 0
+    texts = set[str]()
+    questions = prompts = near = lonely = 0
     for case in cases:
         changes[case.fact.change] += 1
         relations[case.fact.relation.label or case.fact.relation.id] += 1
@@ -136,7 +119,7 @@ def _numbers(cases: Iterable[Case]) -> SplitSummary:
         lonely += not any(n.prompts for n in case.neighbours)
         for fact in (case.fact, *(n.fact for n in case.neighbours)):
             sources[fact.source.name, fact.source.licence, fact.source.url] += 1
-        repeated += sum(not texts.add(hash(p.text)) for p in case.prompts)
+        texts.update(p.text for p in case.prompts)
     return SplitSummary(
         changes=dict(sorted(changes.items())),
         relations=dict(relations.most_common()),
@@ -146,7 +129,7 @@ def _numbers(cases: Iterable[Case]) -> SplitSummary:
         neighbours=dict(sorted(neighbours.items())),
         neighbour_prompts=near,
         lonely=lonely,
-        repeated=repeated,
+        repeated=prompts - len(texts),
         sources=dict(sources.most_common()),
     )
 
@@ -157,7 +140,7 @@ def _records(case: Case) -> Iterator[Record]:
         yield from (n.link, n.fact, *n.questions, *n.prompts)
 
 
-def _is_about_unlinked_neighbour(verdict: Verdict, links: _Cases, items: _Cases) -> bool:
+def _is_about_unlinked_neighbour(verdict: Verdict, links: dict[str, str], items: dict[str, str]) -> bool:
     """Whether a verdict is about a neighbour beside a prompt that is not in the split."""
     return verdict.item_id in links and any(r not in items for r in verdict.related)
 
@@ -168,7 +151,7 @@ def _script_keys(case: Case) -> Iterator[str]:
             yield prompt.script
 
 
-def _item_origins(store: Store, items: _Cases) -> tuple[ItemOrigin, ...]:
+def _item_origins(store: Store, items: dict[str, str]) -> tuple[ItemOrigin, ...]:
     days: dict[tuple[str, str | None, str | None], list[str]] = {}
     counts: Counter[tuple[str, str | None, str | None]] = Counter()
     for line in store.lineages():
@@ -210,7 +193,7 @@ def _people(
     )
 
 
-def _verdicts(task: str, verdicts: list[Verdict], items: _Cases) -> HumanJudgements:
+def _verdicts(task: str, verdicts: list[Verdict], items: dict[str, str]) -> HumanJudgements:
     """Agreement on labels (names, so nominal); a judgement of an item beside another is a unit of its own."""
     from curation.stats.proportions import binomial_interval
 
@@ -226,7 +209,7 @@ def _label(verdict: Verdict) -> str | None:
     return None if verdict.label == "unscored" else verdict.label
 
 
-def _ratings(task: str, ratings: list[Rating], items: _Cases) -> HumanJudgements:
+def _ratings(task: str, ratings: list[Rating], items: dict[str, str]) -> HumanJudgements:
     last = {(r.item_id, r.rater): r for r in ratings}  # who rated a text again meant the later rating
     rows = [(item, rater, None if r.value is None else float(r.value)) for (item, rater), r in last.items()]
     low, high = SCALES[ratings[0].scale]

@@ -1,8 +1,8 @@
 """Files and folders that are whole or not there: what is written takes its name only when it is finished.
 
 Text, bytes, JSON, files that other libraries write (DuckDB), and folders go through here: a temporary file in the same
-folder, flushed to the disk, then renamed. Symbolic links are followed, and ``curation.files.protection`` is asked
-first: the store in use, a command's inputs and what others wrote are not replaced.
+folder, flushed to the disk, then renamed. Symbolic links are followed. The guard of the running command
+(``curation.files.outputs``) is asked first, so that its inputs and the files of others are not replaced.
 """
 
 from __future__ import annotations
@@ -14,14 +14,64 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
-from curation.files.protection import check, note, real, refuse_held
 from schemas.core.errors import UserError
 
 ELSEWHERE = "nothing was put there; name another place"
 
 _numbers = itertools.count(1)
+
+
+class Guard(Protocol):
+    """Checks the files that a command writes."""
+
+    def check(self, path: Path) -> None:
+        """Refuse a path whose content must stay."""
+
+    def note(self, path: Path) -> None:
+        """Remember that this file was written."""
+
+
+_guards: list[Guard] = []
+
+
+@contextlib.contextmanager
+def guarded(guard: Guard) -> Iterator[None]:
+    """Let a guard check what is written inside; inside another guard, the outer one decides."""
+    _guards.append(guard)
+    try:
+        yield
+    finally:
+        _guards.remove(guard)
+
+
+def real(path: Path) -> Path:
+    """The absolute path, symbolic links followed, the last one too.
+
+    Raises:
+        UserError: no path, or a circle of links.
+    """
+    try:
+        end = Path(os.path.realpath(path))
+    except (OSError, ValueError) as error:
+        raise UserError(f"this is no path to write to: {error}", where=str(path)) from None
+    if os.path.islink(end):
+        raise UserError("the link leads in a circle", where=str(path), fix=ELSEWHERE)
+    return end
+
+
+def check_writable(path: Path) -> None:
+    """Refuse a path (links followed) whose content must stay.
+
+    Raises:
+        UserError: a folder, no regular file, or what the guard of the command refuses.
+    """
+    if os.path.exists(path) and not os.path.isfile(path):
+        what = "this is a folder, a file is to be written" if os.path.isdir(path) else "this is no regular file"
+        raise UserError(what, where=str(path), fix=ELSEWHERE)
+    for guard in _guards[:1]:
+        guard.check(path)
 
 
 def unwritable(error: OSError, path: Path, what: str = "", *, fix: str = ELSEWHERE) -> UserError:
@@ -46,7 +96,7 @@ def atomic_path(path: Path, what: str = "", *, fsync: bool = True, fix: str = EL
         UserError: it cannot be written (full, not permitted, not a folder), or what stands there must stay.
     """
     path = real(path)
-    check(path)
+    check_writable(path)
     partial = path.with_name(f".{path.name[:200]}.{os.getpid()}-{next(_numbers)}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -54,11 +104,11 @@ def atomic_path(path: Path, what: str = "", *, fsync: bool = True, fix: str = EL
         if fsync:
             with open(partial, "rb") as file:
                 os.fsync(file.fileno())
-        refuse_held(path)
         os.replace(partial, path)
         if fsync:
             _flush_name(path.parent)
-        note(path)
+        for guard in _guards[:1]:
+            guard.note(path)
     except BaseException as error:
         with contextlib.suppress(OSError):
             partial.unlink(missing_ok=True)

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from curation.files.checksums import sha256
-from curation.files.disk_map import DiskMap
 from curation.loaders import LocatedRecord, Problem, stream
 from curation.loaders.key_prefix import check_prefix, split_with_prefix, with_prefix
 from curation.splits.split_file import Split
@@ -203,12 +202,20 @@ def import_split(split: Split, path: Path, *, origin: str, identity: Identity = 
     if identity.prefix is not None:
         split = split_with_prefix(split, check_prefix(identity.prefix))
     made_at = now()
-    seen = DiskMap()
-    records = (r for r in split_records(split) if seen.add(int(r.id[:15], 16)))  # a neighbour can be in many cases
+    records = _each_once(split_records(split))
     act = Lineage(item_id="", stage="import", made_at=made_at, detail={"from": origin})
     known = identity.of(f"{split.name}@{split.version}", split.digest)
     with Store.open(path, create=True) as store:
         return store.put_source(known, records, act, replace=identity.replace, split=split)
+
+
+def _each_once(records: Iterable[Record]) -> Iterator[Record]:
+    """Every record once: a neighbour can be in many cases."""
+    seen = set[str]()
+    for record in records:
+        if record.id not in seen:
+            seen.add(record.id)
+            yield record
 
 
 def split_records(split: Split) -> Iterator[Record]:

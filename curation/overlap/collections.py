@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from curation.files.disk_list import DiskList
 from curation.loaders.base import LocatedRecord
 from curation.splits.split_file import Split
 from schemas.cases import Case, DocumentCase, EventCase
@@ -25,10 +24,7 @@ class OwnedText(NamedTuple):
 
 
 class TextCollection(NamedTuple):
-    """One side of the comparison. ``owners``: keys of cases, facts or lines; each is counted once a level.
-
-    Facts and texts lie on the disk; of each memory holds its place.
-    """
+    """One side of the comparison. ``owners``: keys of cases, facts or lines; each is counted once a level."""
 
     name: str
     owners: tuple[str, ...]
@@ -38,7 +34,7 @@ class TextCollection(NamedTuple):
     @classmethod
     def from_cases(cls, name: str, cases: Iterable[Case]) -> TextCollection:
         """Cases with their edited facts and all their own texts; neighbours are no training targets and stay out."""
-        cases = DiskList(cases, load=Case.model_validate, dump=Case.payload)
+        cases = list(cases)
 
         def texts() -> Iterator[OwnedText]:
             yield from (text for case in cases for text in _fact_texts(case.key, case.fact))
@@ -58,7 +54,7 @@ class TextCollection(NamedTuple):
                 yield from (OwnedText(case.key, q.text) for q in case.facts)
                 yield from (OwnedText(case.key, q.text) for q in case.tendencies)
 
-        owned_texts = DiskList(texts(), load=_text)
+        owned_texts = tuple(texts())
         return cls(name, tuple(case.key for case in cases), (), owned_texts)
 
     @classmethod
@@ -71,7 +67,7 @@ class TextCollection(NamedTuple):
                 yield OwnedText(case.key, case.document.text)
                 yield from (OwnedText(case.key, probe.query) for probe in case.probes)
 
-        return cls(name, tuple(case.key for case in cases), (), DiskList(texts(), load=_text))
+        return cls(name, tuple(case.key for case in cases), (), tuple(texts()))
 
     @classmethod
     def from_facts(
@@ -82,14 +78,14 @@ class TextCollection(NamedTuple):
         return _collection(
             name,
             owned_facts,
-            lambda facts_on_disk: chain((t for o, f in facts_on_disk for t in _fact_texts(o, f)), texts()),
+            lambda owned: chain((t for o, f in owned for t in _fact_texts(o, f)), texts()),
         )
 
     @classmethod
     def from_texts(cls, name: str, texts: Iterable[str]) -> TextCollection:
         """Plain texts, owned by their line numbers."""
         owned = (OwnedText(f"{name}:{n}", text) for n, text in enumerate(texts, 1) if text.strip())
-        owned_texts = DiskList(owned, load=_text)
+        owned_texts = tuple(owned)
         return cls(name, tuple(t.owner for t in owned_texts), (), owned_texts)
 
 
@@ -98,18 +94,8 @@ def _collection(
     facts: Iterable[tuple[str, Fact]],
     texts: Callable[[Sequence[tuple[str, Fact]]], Iterable[OwnedText]],
 ) -> TextCollection:
-    facts_on_disk = DiskList(facts, load=_key_and_fact, dump=lambda owned: [owned[0], owned[1].payload()])
-    return TextCollection(
-        name, tuple(owner for owner, _ in facts_on_disk), facts_on_disk, DiskList(texts(facts_on_disk), load=_text)
-    )
-
-
-def _key_and_fact(data: Any) -> tuple[str, Fact]:
-    return data[0], Fact.model_validate(data[1])
-
-
-def _text(data: Any) -> OwnedText:
-    return OwnedText(*data)
+    owned_facts = tuple(facts)
+    return TextCollection(name, tuple(owner for owner, _ in owned_facts), owned_facts, tuple(texts(owned_facts)))
 
 
 def open_collection(source: Path | str) -> TextCollection:

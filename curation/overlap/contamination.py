@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from curation.overlap.collections import TextCollection, open_collection
 from curation.similarity.prefix_join import similar_pairs
@@ -86,7 +86,7 @@ class _Tally:
     """Counts of one level, without keeping the pairs' texts."""
 
     def __init__(self, examples: int, a: Mapping[str, int], b: Mapping[str, int]) -> None:
-        self._most, self._numbers, self._pairs = examples, (a, b), _Distinct()
+        self._most, self._numbers, self._pairs = examples, (a, b), set[int]()
         self._seen = bytearray(len(a)), bytearray(len(b))
         self._examples: list[SharedItem] = []
 
@@ -99,36 +99,7 @@ class _Tally:
 
     def level(self, name: str) -> Level:
         a, b = (sum(seen) for seen in self._seen)
-        return Level(name=name, a=a, b=b, pairs=self._pairs.count(), examples=tuple(self._examples))
-
-
-class _Distinct:
-    """How many different numbers there are; beyond ``limit`` of them they lie in a temporary database."""
-
-    def __init__(self, limit: int = 500_000) -> None:
-        self._limit, self._held = limit, set[int]()
-        self._aside: Any = None
-
-    def add(self, number: int) -> None:
-        self._held.add(number)
-        if len(self._held) >= self._limit:
-            self._spill()
-
-    def count(self) -> int:
-        if self._aside is None:
-            return len(self._held)
-        self._spill()
-        (total,) = self._aside.db.execute("SELECT count(DISTINCT n) FROM pairs").fetchone()
-        return int(total)
-
-    def _spill(self) -> None:
-        if self._aside is None:
-            from curation.files.temp_duckdb import TempDatabase
-
-            self._aside = TempDatabase()
-            self._aside.db.execute("CREATE TABLE pairs (n BIGINT)")
-        self._aside.db.execute("INSERT INTO pairs SELECT unnest(?::BIGINT[])", [list(self._held)])
-        self._held.clear()
+        return Level(name=name, a=a, b=b, pairs=len(self._pairs), examples=tuple(self._examples))
 
 
 def overlap(a: TextCollection, b: TextCollection, *, threshold: float = 0.8, examples: int = 5) -> Overlap:

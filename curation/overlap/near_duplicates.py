@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from curation.similarity.prefix_join import similar_pairs
 from curation.similarity.rouge import EPSILON, SimilarPairs, check_threshold, encode, plain_text, require
-from curation.similarity.text_items import TextItem, TextItems
+from curation.similarity.text_items import TextItem, text_items
 from schemas.core.errors import UserError
 from schemas.core.registry import suggest
 from schemas.verdicts import Verdict, verdict_key
@@ -170,7 +170,7 @@ def near_duplicates(
     check_choice(within, ("all", "fact", "relation"), "scope")
     threshold = THRESHOLDS[method] if threshold is None else threshold
     check_threshold(threshold)
-    ordered = TextItems(items, prefer=prefer, keeps=keeps)
+    ordered = text_items(items, prefer=prefer, keeps=keeps)
     scope, _, unit = METHODS[method].partition(" ")
     scope += "" if within == "all" else f"_in_{within}"
     pairs = _pairs(ordered, method=method, threshold=threshold, embedder=embedder, grouped=within != "all")

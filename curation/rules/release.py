@@ -18,7 +18,6 @@ from curation.splits.errata import Errata, Erratum, merge_errata
 from curation.splits.names import SEAL, check_name, seal
 from curation.splits.split_file import Split, under_version
 from curation.splits.versions import Diff, Version, changelog, check_version, diff
-from curation.store.garbage import rare_collections
 from curation.store.store import Store
 from schemas.core.clock import now, today
 from schemas.core.errors import StoreError, UserError
@@ -72,8 +71,7 @@ def freeze_with_report(
     Version.parse(version)
     before = _latest_version(store, name)
     known = merge_errata(before.header if before else None, errata)
-    with rare_collections():
-        choice = _selection(store, rule, known)
+    choice = _selection(store, rule, known)
 
     def split_details() -> dict[str, Any]:
         details: dict[str, Any] = {"rule": rule.model_dump(mode="json"), "counts": choice.counts}

@@ -1,19 +1,14 @@
-"""Texts to compare, many of them: what memory holds of each is where it lies in a temporary file."""
+"""Texts to compare, in order of preference."""
 
 from __future__ import annotations
 
-from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, overload
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
-from curation.files.disk_list import DiskList
-from curation.similarity.rouge import require, words
+from curation.similarity.rouge import words
 from schemas.core.errors import UserError
 from schemas.core.registry import suggest
-
-if TYPE_CHECKING:
-    from curation.similarity.vocabulary import Ints
 
 PREFERENCES = ("key", "longest", "shortest", "judged")
 
@@ -27,11 +22,13 @@ class TextItem(NamedTuple):
     group: str = ""
 
 
-class TextItems(Sequence[TextItem]):
+def text_items(
+    items: Iterable[TextItem], *, prefer: str = "key", keeps: Mapping[str, int] | None = None
+) -> tuple[TextItem, ...]:
     """Items in order of preference.
 
     Args:
-        items: Each id once; in order of their keys they need no sorting.
+        items: Each id once.
         prefer: Who comes first: by ``key``, the ``longest`` or ``shortest`` in words (then key), or the one with the
             most ``keeps`` (then key).
         keeps: Keep verdicts less drop verdicts, by item id.
@@ -39,69 +36,15 @@ class TextItems(Sequence[TextItem]):
     Raises:
         UserError: an id twice, or no such preference.
     """
-
-    def __init__(
-        self, items: Iterable[TextItem], *, prefer: str = "key", keeps: Mapping[str, int] | None = None
-    ) -> None:
-        if prefer not in PREFERENCES:
-            near = suggest(prefer, list(PREFERENCES))
-            fix = f"did you mean '{near}'?" if near else None
-            raise UserError(f"unknown preference '{prefer}'", allowed=", ".join(PREFERENCES), fix=fix)
-        self._order: Ints | None = None
-        self._weights, self._hashes, self._ascending = array("q"), array("q"), True
-        self._items = DiskList(self._weigh_items(items, prefer, keeps or {}), load=_item)
-        self._check(self._hashes)
-        self._sort(self._weights, ascending=self._ascending)
-        del self._weights, self._hashes
-
-    def _weigh_items(self, items: Iterable[TextItem], prefer: str, keeps: Mapping[str, int]) -> Iterator[TextItem]:
-        before = ("", "")
-        for item in items:
-            self._hashes.append(hash(item.id))
-            self._weights.append(_weight(item, prefer, keeps))
-            self._ascending = self._ascending and before <= (item.key, item.id)
-            before = (item.key, item.id)
-            yield item
-
-    def _check(self, hashes: array[int]) -> None:
-        np, _ = require()
-        if len(np.unique(np.asarray(hashes))) < len(hashes):
-            twice, times = Counter(i.id for i in self).most_common(1)[0]
-            if times > 1:
-                raise UserError(f"the item '{twice}' was given twice")
-
-    def _sort(self, weights: array[int], *, ascending: bool) -> None:
-        np, _ = require()
-        weight = np.asarray(weights)
-        if ascending and not weight.any():
-            return
-        place = np.arange(len(weight), dtype=np.int64)
-        if not ascending:
-            names = [(i.key, i.id) for i in self]
-            place = np.asarray(sorted(range(len(names)), key=names.__getitem__), dtype=np.int64)
-        self._order = place[np.argsort(weight[place], kind="stable")]
-
-    def __len__(self) -> int:
-        return len(self._items)
-
-    @overload
-    def __getitem__(self, place: int) -> TextItem: ...
-    @overload
-    def __getitem__(self, place: slice) -> tuple[TextItem, ...]: ...
-    def __getitem__(self, place: int | slice) -> TextItem | tuple[TextItem, ...]:
-        """An item, or some."""
-        places = range(len(self))[place]
-        return tuple(map(self._read, places)) if isinstance(places, range) else self._read(places)
-
-    def __iter__(self) -> Iterator[TextItem]:
-        return iter(self._items) if self._order is None else map(self._read, range(len(self)))
-
-    def _read(self, number: int) -> TextItem:
-        return self._items[number if self._order is None else int(self._order[number])]
-
-
-def _item(data: list[str]) -> TextItem:
-    return TextItem(*data)
+    if prefer not in PREFERENCES:
+        near = suggest(prefer, list(PREFERENCES))
+        fix = f"did you mean '{near}'?" if near else None
+        raise UserError(f"unknown preference '{prefer}'", allowed=", ".join(PREFERENCES), fix=fix)
+    ordered = sorted(items, key=lambda item: (_weight(item, prefer, keeps or {}), item.key, item.id))
+    repeated = next((item for item, times in Counter(i.id for i in ordered).items() if times > 1), None)
+    if repeated is not None:
+        raise UserError(f"the item '{repeated}' was given twice")
+    return tuple(ordered)
 
 
 def _weight(item: TextItem, prefer: str, keeps: Mapping[str, int]) -> int:

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
 from curation.splits.split_extras import Extras
-from curation.store.damage import Connection
+from curation.store.connection import Connection
 from schemas.core.records import Record
 from schemas.extras import Extra
 from schemas.verdicts import Verdict

@@ -1,4 +1,4 @@
-"""The store as a file: looked at before it is written, opened with plain errors, written in transactions."""
+"""The store as a file: opened with plain errors, migrated by its first writer, written in transactions."""
 
 from __future__ import annotations
 
@@ -7,22 +7,120 @@ import os
 import re
 import shutil
 import tempfile
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NoReturn, cast
+from typing import Any
 
 import duckdb
+import numpy as np
 
 from curation.store import migrations
-from curation.store.damage import Connection, damage_error, refuse_damaged
 from schemas.core.errors import StoreError
 
 MEMORY = "384MB"
-"""What DuckDB may hold; the rest goes to a folder beside the store. ``SCEDIT_STORE_MEMORY`` says otherwise ("4GB")."""
+"""Memory limit of DuckDB; it writes the rest to a folder next to the store. ``SCEDIT_STORE_MEMORY`` overrides it."""
+_OF_THE_STATEMENT = (duckdb.ProgrammingError, duckdb.DataError, duckdb.IntegrityError, duckdb.PermissionException)
+_NO_SPACE = re.compile(
+    r"No space left|File too large|Could not write|out of memory|disk is full|max_temp_directory", re.I
+)
+
+
+class Connection:
+    """A connection to a store. Errors of the file become a StoreError; errors of a statement stay DuckDB's."""
+
+    def __init__(self, db: duckdb.DuckDBPyConnection, path: Path) -> None:
+        self._db, self._path = db, path
+
+    @contextlib.contextmanager
+    def _store_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except _OF_THE_STATEMENT:
+            raise
+        except duckdb.Error as error:
+            raise store_error(error, self._path) from None
+
+    def execute(self, sql: str, values: Any = None) -> Connection:
+        """Run a statement; its rows are then fetched from here."""
+        with self._store_errors():
+            self._db.execute(sql, values) if values is not None else self._db.execute(sql)
+        return self
+
+    def execute_over(self, sql: str, columns: Mapping[str, np.ndarray[Any, Any]]) -> None:
+        """Run a statement over arrays of numpy, the columns of a table; ``{}`` in it is the table's name.
+
+        Each column has the type of its values. DuckDB finds the table among the variables of this function: a
+        registered one would stay in memory until the transaction ends.
+        """
+        with contextlib.suppress(duckdb.Error):  # drop the rows of the last statement; there may be none
+            self._db.fetchall()
+        scedit_arrays = dict(columns)
+        with self._store_errors():
+            self._db.execute(sql.format("scedit_arrays"))
+        del scedit_arrays
+
+    def fetchone(self) -> Any:
+        """The next row, or None."""
+        with self._store_errors():
+            return self._db.fetchone()
+
+    def fetchmany(self, size: int) -> Any:
+        """The next rows."""
+        with self._store_errors():
+            return self._db.fetchmany(size)
+
+    def fetchall(self) -> Any:
+        """All further rows."""
+        with self._store_errors():
+            return self._db.fetchall()
+
+    @property
+    def description(self) -> Any:
+        """The columns of the last statement, or None."""
+        return self._db.description
+
+    def cursor(self) -> Connection:
+        """A second connection to the same database."""
+        with self._store_errors():
+            return Connection(self._db.cursor(), self._path)
+
+    def close(self) -> None:
+        """Close it."""
+        with self._store_errors():
+            self._db.close()
+
+    def __enter__(self) -> Connection:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def store_error(error: duckdb.Error, path: Path) -> StoreError:
+    """The one sentence for an error of DuckDB: what is wrong with the store, and the next step."""
+    text, where = " ".join(str(error).split()), str(path)
+    if holder := re.search(r"Conflicting lock is held in (.*?) \(PID (\d+)\)", text):
+        what = f"the store is in use by process {holder[2]} ({Path(holder[1]).name})"
+        return StoreError(what, where=where, fix="wait until it ends, or stop that process; nothing was changed")
+    if "Could not set lock" in text:
+        return StoreError("the store is in use by another process", where=where, fix="wait until it ends")
+    if "Permission denied" in text or "Read-only" in text:
+        return StoreError("the file may not be written or read", where=where, fix="check its permissions")
+    if "already closed" in text:
+        return StoreError("the store is closed", where=where, fix="read it while it is open, inside its 'with'")
+    if _NO_SPACE.search(text):
+        fix = "nothing of this step was stored; free some space, or set SCEDIT_STORE_MEMORY"
+        return StoreError(f"there is no space for this step: {text[:160]}", where=where, fix=fix)
+    if "not a valid" in text:
+        what = "the file is not a DuckDB file, or its header is damaged"
+        return StoreError(what, where=where, fix="name another file, or restore a backup: scedit store restore")
+    fix = "restore a backup with 'scedit store restore', or rebuild the store from a dump with 'scedit store rebuild'"
+    return StoreError(f"the store cannot be read or written: {text[:160]}", where=where, fix=fix)
 
 
 def limits(path: Path) -> dict[str, Any]:
-    """How much DuckDB may hold, and where the rest goes: a folder of this process alone, made when it is needed."""
+    """DuckDB's memory limit, threads and spill folder; the folder belongs to this process alone."""
     folder = path.parent if os.access(path.parent, os.W_OK) else Path(tempfile.gettempdir())
     aside = folder / f"{path.name}.tmp-{os.getpid()}"
     memory = os.environ.get("SCEDIT_STORE_MEMORY") or MEMORY
@@ -30,72 +128,89 @@ def limits(path: Path) -> dict[str, Any]:
     return {"memory_limit": memory, "temp_directory": str(aside), "threads": threads}
 
 
-def clean_up(path: Path) -> None:
-    """Clear away what killed processes left beside a store; only its writer may, who is alone with it."""
-    for left in path.parent.glob(f"{path.name}.tmp-*"):
-        if left.name != f"{path.name}.tmp-{os.getpid()}":
-            shutil.rmtree(left, ignore_errors=True)
+def connect(path: Path, *, write: bool) -> Connection:
+    """Connect to a file.
+
+    Raises:
+        StoreError: locked (by whom), damaged, foreign, not permitted.
+    """
+    try:
+        return Connection(duckdb.connect(str(path), read_only=not write, config=limits(path)), path)
+    except duckdb.Error as error:
+        raise store_error(error, path) from None
 
 
-def prepare(path: Path, *, create: bool, write: bool = False) -> None:
-    """Make the file ready to open: made when it may be, migrated when it is older, refused when it is not sound.
-
-    Where it will be written, every block is looked at first.
+def open_connection(path: Path, *, write: bool = False, create: bool = False) -> Connection:
+    """Open a store; only a writer creates or migrates it, and removes spill folders of killed processes.
 
     Raises:
         StoreError: absent, locked, damaged, not a store, or written by a newer program.
     """
+    if not path.exists() and not create:
+        fix = f"make one with: scedit data import FACTS --store {path}"
+        raise StoreError("there is no such store", where=str(path), fix=fix)
     if path.exists():
         done = examine(path)
-        if create or write:
-            refuse_damaged(path, limits(path))
-    elif create:
+    else:
+        done = set()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(f"the folder cannot be made: {error.strerror}", where=str(path.parent)) from None
-        done = set()
-    else:
-        raise StoreError(
-            "there is no such store", where=str(path), fix=f"make one with: scedit data import FACTS --store {path}"
-        )
-    if all(m.__name__ in done for m in migrations.MIGRATIONS):
-        return
-    with connect(path, write=True) as db:
+    if not (write or create):
+        if not done >= migrations.READABLE:
+            what = "the store was written by an earlier version, and only a writing command brings it up to date"
+            raise StoreError(what, where=str(path), fix=f"run: scedit data import FACTS --store {path}")
+        return connect(path, write=False)
+    for left in path.parent.glob(f"{path.name}.tmp-*"):
+        if left.name != f"{path.name}.tmp-{os.getpid()}":
+            shutil.rmtree(left, ignore_errors=True)
+    missing = [m.__name__ for m in migrations.MIGRATIONS if m.__name__ not in done]
+    if done and missing:
+        shutil.copyfile(path, path.with_name(f"{path.stem}.before-{missing[0]}{path.suffix}"))
+    db = connect(path, write=True)
+    try:
         if not done:
-            with Transaction(db, path):  # a file that was killed here is empty, not foreign
+            with Transaction(db, path):  # a file whose first writer was killed is empty, not foreign
                 db.execute("CREATE TABLE IF NOT EXISTS migrations (name VARCHAR PRIMARY KEY, applied_at TIMESTAMP)")
                 db.execute("CREATE TABLE IF NOT EXISTS meta (name VARCHAR PRIMARY KEY, value VARCHAR)")
                 db.execute("INSERT OR IGNORE INTO meta VALUES ('application', ?)", [migrations.APPLICATION])
         migrations.apply(db, done=done)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def examine(path: Path) -> set[str]:
+    """Names of the migrations that a file has; empty where it has no tables.
+
+    Raises:
+        StoreError: no store of this or an earlier version.
+    """
+    with connect(path, write=False) as db:
+        tables = {r[0] for r in db.execute("SELECT table_name FROM information_schema.tables").fetchall()}
+        if not tables:
+            return set()
+        row = None
+        if {"meta", "migrations"} <= tables:
+            row = db.execute("SELECT value FROM meta WHERE name = 'application'").fetchone()
+        if not row or row[0] != migrations.APPLICATION:
+            what = "this is a DuckDB file of something else, not a store"
+            raise StoreError(what, where=str(path), fix="name another")
+        done = {str(r[0]) for r in db.execute("SELECT name FROM migrations").fetchall()}
+    if unknown := sorted(done - {m.__name__ for m in migrations.MIGRATIONS}):
+        what = f"the store was written by a newer version of this program (it knows '{unknown[-1]}')"
+        raise StoreError(what, where=str(path), fix="upgrade with: pip install -U scedit")
+    return done
 
 
 def remove_if_empty(db: Connection, path: Path) -> None:
-    """Remove the file of an open store in which nothing was kept, before another process can take it for a store."""
+    """Remove the file of an open store without content, before another process can take it for a store."""
     tables = ("records", "lineage", "splits", "results")
     with contextlib.suppress(duckdb.Error, StoreError, OSError):
         if not any(db.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchall() for table in tables):
             path.unlink()
-
-
-class _ClosedDatabase:
-    """Stands where a connection was: whatever is asked of it, the store is closed."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __getattr__(self, name: str) -> NoReturn:
-        raise StoreError(
-            "the store is closed", where=str(self._path), fix="read it while it is open, inside its 'with'"
-        )
-
-    def close(self) -> None:
-        """Closing again changes nothing."""
-
-
-def closed_connection(path: Path) -> Connection:
-    """What a closed store has for a connection."""
-    return cast("Connection", _ClosedDatabase(path))
 
 
 class Transaction:
@@ -123,60 +238,3 @@ class Transaction:
                 where=str(self._path),
                 fix="nothing of this step was kept; free some space and start again",
             ) from None
-
-
-def examine(path: Path) -> set[str]:
-    """Names of the migrations a file has had; refuses what is not a sound store of this or an older version."""
-    with connect(path, write=False) as db:
-        tables = {r[0] for r in db.execute("SELECT table_name FROM information_schema.tables").fetchall()}
-        if not {"meta", "migrations"} <= tables:
-            if not tables:
-                return set()
-            raise StoreError(
-                "this is a DuckDB file of something else, not a store", where=str(path), fix="name another"
-            )
-        row = db.execute("SELECT value FROM meta WHERE name = 'application'").fetchone()
-        if not row or row[0] != migrations.APPLICATION:
-            raise StoreError(
-                "this is a DuckDB file of something else, not a store", where=str(path), fix="name another"
-            )
-        done = {str(r[0]) for r in db.execute("SELECT name FROM migrations").fetchall()}
-    if unknown := sorted(done - {m.__name__ for m in migrations.MIGRATIONS}):
-        raise StoreError(
-            f"the store was written by a newer version of this program (it knows '{unknown[-1]}')",
-            where=str(path),
-            fix="upgrade with: pip install -U scedit",
-        )
-    return done
-
-
-def connect(path: Path, *, write: bool) -> Connection:
-    """A DuckDB connection, or a StoreError: locked (by whom), damaged, foreign, not permitted."""
-    try:
-        config = limits(path)
-        return Connection(duckdb.connect(str(path), read_only=not write, config=config), path, config)
-    except duckdb.Error as error:
-        text = " ".join(str(error).split())
-        if holder := re.search(r"Conflicting lock is held in (.*?) \(PID (\d+)\)", text):
-            raise StoreError(
-                f"the store is in use by process {holder[2]} ({Path(holder[1]).name})",
-                where=str(path),
-                fix="wait until it ends, or stop that process; nothing was changed",
-            ) from None
-        if "Permission denied" in text or "Read-only" in text:
-            raise StoreError(
-                "the file may not be written or read", where=str(path), fix="check its permissions"
-            ) from None
-        if re.search(r"checksum|[Cc]orrupt|enough bytes|[Ss]erializ|INTERNAL|\bWAL\b", text):
-            raise damage_error(path, text, limits(path)) from None
-        if "not a valid" in text:
-            raise StoreError(
-                "the file is not a DuckDB file and was left untouched",
-                where=str(path),
-                fix="name another file; a store whose first bytes are lost: scedit store salvage",
-            ) from None
-        if "Could not set lock" in text:
-            raise StoreError(
-                "the store is in use by another process", where=str(path), fix="wait until it ends"
-            ) from None
-        raise StoreError(f"the store cannot be opened: {text[:200]}", where=str(path)) from None

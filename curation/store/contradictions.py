@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from curation.store.damage import Connection
+from curation.store.connection import Connection
 from curation.store.writer import count
 
 _FACTS = """WITH f AS (SELECT key, lower(body->>'$.subject.text') AS subject, body->>'$.relation.id' AS relation,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from curation.store.damage import Connection
+from curation.store.connection import Connection
 from curation.store.writer import CHUNK, PendingRows, PutResult, count
 from schemas.core.clock import now
 from schemas.core.errors import StoreError

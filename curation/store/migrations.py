@@ -7,9 +7,9 @@ from typing import Any
 
 import duckdb
 
-from curation.store.damage import Connection
-
 APPLICATION = "scedit-store"
+READABLE = {"m001_initial", "m002_views"}
+"""What a store needs so that it can be read without a migration."""
 
 
 def m001_initial(db: duckdb.DuckDBPyConnection) -> None:
@@ -108,7 +108,7 @@ def m003_plain_tables(db: duckdb.DuckDBPyConnection) -> None:
 MIGRATIONS: list[Callable[[Any], None]] = [m001_initial, m002_views, m003_plain_tables]
 
 
-def apply(db: Connection | duckdb.DuckDBPyConnection, *, done: set[str]) -> list[str]:
+def apply(db: Any, *, done: set[str]) -> list[str]:
     """Apply what is not done yet, each in a transaction of its own; returns the names applied."""
     applied = []
     for step in MIGRATIONS:

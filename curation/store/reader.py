@@ -13,9 +13,8 @@ import duckdb
 from curation.splits.case_stream import CaseStream, read_case
 from curation.splits.split_file import RunningDigest, Split
 from curation.store.block_reader import BlockReader
-from curation.store.connection import limits
+from curation.store.connection import Connection, limits
 from curation.store.contradictions import Contradiction, contradictions_of
-from curation.store.damage import Connection
 from curation.store.import_sources import ImportSource, dump_sources, first_file, list_sources, sources_of
 from schemas.cases import AnyCase, Case, DocumentCase, EventCase
 from schemas.core.errors import DataError, UserError
@@ -295,7 +294,7 @@ class StoreReader(BlockReader):
         source, target = (f"'{str(p).replace(chr(39), chr(39) * 2)}'" for p in (self.path, path))
         access = self._db.execute("SELECT current_setting('access_mode')").fetchall()[0][0]
         if str(access).lower() == "read_only":  # it attaches nothing for writing: copy from the other side
-            with Connection(duckdb.connect(str(path), config=limits(path)), self.path, limits(self.path)) as other:
+            with Connection(duckdb.connect(str(path), config=limits(path)), self.path) as other:
                 other.execute(f"ATTACH {source} AS scedit_source (READ_ONLY)")
                 database = _quoted_name(other)
                 other.execute(f"COPY FROM DATABASE scedit_source TO {database}")
@@ -318,7 +317,7 @@ class StoreReader(BlockReader):
 
     def _make_record(self, row: tuple[Any, ...]) -> Record:
         record = _record(row)
-        record.__dict__["id"] = row[2]  # the same hash, made when the record came; ``store salvage`` compares them
+        record.__dict__["id"] = row[2]  # the same hash, made when the record came
         return record
 
     def _count(self, sql: str) -> int:

@@ -13,17 +13,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from curation.files.leftovers import name_leftovers
-from curation.files.protection import hold, release
 from curation.splits.case_stream import case_type, one_type
 from curation.splits.empty_split import no_case
 from curation.splits.split_file import RunningDigest, Split, header_of
-from curation.store.connection import Transaction, clean_up, closed_connection, connect, prepare, remove_if_empty
+from curation.store.connection import Connection, Transaction, open_connection, remove_if_empty
 from curation.store.contradictions import Contradiction, with_others
-from curation.store.damage import Connection
-from curation.store.garbage import rare_collections
 from curation.store.import_sources import ImportSource, SourceUpdate, finish_import, known_name, make_tables, put_dumped
-from curation.store.last_look import note_whole
 from curation.store.reader import KINDS, StoreReader
 from curation.store.writer import PendingRows, PutResult, chunks, put_rows, put_versions
 from schemas.cases import AnyCase
@@ -54,7 +49,6 @@ class Store(StoreReader):
 
     def __init__(self, db: Connection, path: Path, *, write: bool, new: bool = False) -> None:
         self._db, self.path, self._write, self._open, self._new = db, path, write, True, new
-        self._held = hold(path, "the store in use")
 
     @classmethod
     def open(cls, path: Path | str, *, write: bool = False, create: bool = False) -> Store:
@@ -70,20 +64,13 @@ class Store(StoreReader):
         """
         path = Path(path)
         new = not path.exists()
-        prepare(path, create=create, write=write)
-        db = connect(path, write=write or create)
-        if write or create:
-            clean_up(path)
-        name_leftovers(path.parent)
+        db = open_connection(path, write=write, create=create)
         return cls(db, path, write=write or create, new=new)
 
     def close(self) -> None:
         """Close the file; a writer's lock is given up, and reading on is refused."""
-        release(self._held)
         self._db.close()
-        if self._write and self._open:  # closing again says nothing of what others did since
-            note_whole(self.path)
-        self._db, self._open = closed_connection(self.path), False
+        self._open = False
 
     def __enter__(self) -> Store:
         return self
@@ -136,7 +123,7 @@ class Store(StoreReader):
             ConflictError: keys that others use for another content, without ``replace``.
             StoreError: the split's name and version are taken by other content.
         """
-        with self._transaction(), rare_collections():
+        with self._transaction():
             make_tables(self._db)
             source = known_name(self._db, source)
             gathered = PendingRows(self._db, watch=True, act=act)
@@ -190,7 +177,7 @@ class Store(StoreReader):
         """
         label, running, types = f"{name}@{version}", RunningDigest(), set[str]()
         try:
-            with self._transaction(), rare_collections():
+            with self._transaction():
                 self._put_cases(label, self._digest_cases(cases, running, types, name))
                 if not running.cases:
                     raise no_case(name, details().get("counts"))

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 import duckdb
 import numpy as np
 
-from curation.store.damage import Connection
+from curation.store.connection import Connection
 from schemas.core.errors import DataError
 from schemas.core.json_text import stored_text
 from schemas.core.records import Frozen, Record

@@ -9,7 +9,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from curation.files.disk_map import DiskMap
 from curation.loaders.base import FormatReader, Loader, Problem, Row, RowItem
 from curation.loaders.reading.json_reader import start
 from curation.loaders.reading.raw_records import LIMIT, NOT_UTF8
@@ -73,7 +72,7 @@ class DerivedKeys:
     """
 
     def __init__(self) -> None:
-        self._objects = DiskMap()
+        self._objects: dict[str, str] = {}
 
     def of(self, data: dict[str, Any], path: Path) -> Fact:
         """The fact of a short or whole form, as ``fact_of`` makes it."""
@@ -81,8 +80,7 @@ class DerivedKeys:
         if data.get("key"):
             return fact
         objects_digest = digest((fact.old.text.casefold(), fact.new.text.casefold() if fact.new else ""))
-        number = int(objects_digest[:15], 16)
-        if self._objects.first(hash(fact.key), number) in (None, number):
+        if self._objects.setdefault(fact.key, objects_digest) == objects_digest:
             return fact
         return fact.model_copy(update={"key": f"{fact.key}~{objects_digest[:6]}"})
 

@@ -118,24 +118,3 @@ def test_a_store_that_is_not_there(tmp_path: Path, name: str) -> None:
     with pytest.raises(StoreError, match="no such store"):
         run(name, tmp_path / "x", "--store", tmp_path / "absent.duckdb")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_damaged_store_is_looked_at_and_salvaged(path: Path, tmp_path: Path) -> None:
-    assert run("check", "--blocks", "--store", path).output.endswith("whole: every block and every row was read\n")
-    new = tmp_path / "new.duckdb"
-    assert run("salvage", path, "--out", new).exit_code == 0
-    data = bytearray(path.read_bytes())
-    data[-5000] ^= 0xFF
-    path.write_bytes(data)
-    with pytest.raises(UserError, match="exists already"):
-        run("salvage", path, "--out", new)
-    outcome = CliRunner().invoke(command("store check"), ["--blocks", "--store", str(path), "--json"])
-    assert outcome.exit_code == 1 and len(json.loads(outcome.output)[0]["blocks"]) == 1
-    result = CliRunner().invoke(command("store salvage"), [str(path), "--out", str(tmp_path / "b.duckdb"), "--json"])
-    report = json.loads(result.output)
-    assert result.exit_code == bool(report["lost"]) and set(report["saved"]) == {
-        "records",
-        "lineage",
-        "splits",
-        "results",
-    }

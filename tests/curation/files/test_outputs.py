@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
 import pytest
 
-from curation.files.atomic import write_text
-from curation.files.outputs import KEPT, OutputGuard, WrittenFiles, outputs_of
-from curation.files.protection import guard_files
+from curation.files.atomic import real, write_text
+from curation.files.outputs import KEPT, outputs_of
 from schemas.core.errors import UserError
 
 
@@ -113,19 +113,25 @@ def test_the_outermost_command_decides(tmp_path: Path) -> None:
         write(tmp_path / "a", command="split freeze")
 
 
-def test_the_list_forgets_the_oldest(tmp_path: Path) -> None:
-    files = WrittenFiles()
-    (tmp_path / "a").write_text("")
-    files.path.parent.mkdir()
-    files.path.write_text(str({f"/{n}": ["x", 1, 1] for n in range(KEPT)}).replace("'", '"'))
-    files.add([tmp_path / "a", tmp_path / "absent"], "x")
-    assert files.wrote(tmp_path / "a", "x") and not files.wrote(tmp_path / "a", "y")
-    assert len(files._read()) == KEPT and "/0" not in files._read()
+def test_the_list_drops_the_oldest(tmp_path: Path, cache: Path) -> None:
+    cache.mkdir()
+    (cache / "outputs.json").write_text(json.dumps({f"/{n}": ["x", 1, 1] for n in range(KEPT)}))
+    write(tmp_path / "a")
+    known = json.loads((cache / "outputs.json").read_text())
+    assert len(known) == KEPT and "/0" not in known and known[str(tmp_path / "a")][0] == "split export"
 
 
-def test_a_guard_that_is_done_watches_no_more(tmp_path: Path) -> None:
+def test_a_guard_ends_with_its_command(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("mine")
-    guard = OutputGuard("x", [tmp_path / "a"])
-    with pytest.raises(UserError), guard_files(guard):
-        write_text(tmp_path / "a", "new")
+    with pytest.raises(UserError):
+        write(tmp_path / "a")
     write_text(tmp_path / "a", "new")
+
+
+def test_real(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert real(Path("a/../b")) == tmp_path.resolve() / "b"
+    (tmp_path / "round").symlink_to(tmp_path / "round")
+    for path, message in (("a\0b", "no path to write to"), ("round", "leads in a circle")):
+        with pytest.raises(UserError, match=message):
+            real(Path(path))

@@ -170,8 +170,6 @@ def test_export_killed_while_it_writes_leaves_what_was_there(tmp_path: Path, for
             assert dies_at(step, "store", *words)
             assert not out.exists()
     programs.run(*command(*words)).check_returncode()
-    programs.run(*command("store", "clean", tmp_path)).check_returncode()
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["out", "s.duckdb"], "what was left is cleared away"
     if format == "split":
         assert load_split(out).digest == mini_split().digest
 

@@ -90,18 +90,6 @@ def test_a_filled_sheet_is_not_replaced_by_an_empty_one(folder: Path) -> None:
     assert isinstance(call(line, folder, sheet.parent), UserError) and name.read_text() == text
 
 
-def test_clean(folder: Path) -> None:
-    leftover = folder / f".d.jsonl.{2**22 + 7}-1.partial"
-    leftover.write_text("half")
-    run = CliRunner()
-    assert "1 unfinished file to remove" in run.invoke(cli, ["store", "clean", str(folder), "--dry-run"]).output
-    assert leftover.exists()
-    assert "1 unfinished file removed" in run.invoke(cli, ["store", "clean", str(folder)]).output
-    assert "0 unfinished files removed" in run.invoke(cli, ["store", "clean", str(folder)]).output
-    assert sorted(p.name for p in folder.iterdir()) == ["facts.jsonl", "s.duckdb"]
-    assert isinstance(run.invoke(cli, ["store", "clean", str(folder / "s.duckdb")]).exception, UserError)
-
-
 # All writers share one piece: temporary file, flush, rename.
 
 OWN_WAY = {

@@ -12,7 +12,7 @@ import duckdb
 import pytest
 
 from curation.store import migrations
-from curation.store.connection import Transaction, clean_up, connect, examine, limits, prepare
+from curation.store.connection import Transaction, connect, examine, limits
 from curation.store.store import Store
 from schemas.core.errors import StoreError
 from schemas.facts import Fact
@@ -79,8 +79,8 @@ def empty(path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (damaged, "damaged and was left untouched"),
-        (truncated, "damaged and was left untouched"),
+        (damaged, "the store cannot be read or written: .*restore a backup"),
+        (truncated, "the store cannot be read or written: .*restore a backup"),
         (foreign, "something else, not a store"),
         (newer, "newer version.*m999_future.*upgrade"),
         (text, "not a DuckDB file"),
@@ -97,17 +97,73 @@ def test_unsound_files_are_refused_and_untouched(path: Path, make: object, messa
     assert [p.name for p in path.parent.iterdir()] == [path.name]
 
 
-def test_an_older_store_is_migrated(path: Path) -> None:
+def older(path: Path, *steps: str) -> None:
+    """A store with the first migrations only, and one fact."""
     with duckdb.connect(str(path)) as db:
         db.execute("CREATE TABLE migrations (name VARCHAR PRIMARY KEY, applied_at TIMESTAMP)")
         db.execute("CREATE TABLE meta (name VARCHAR PRIMARY KEY, value VARCHAR)")
         db.execute("INSERT INTO meta VALUES ('application', ?)", [migrations.APPLICATION])
-        migrations.m001_initial(db)
-        db.execute("INSERT INTO migrations VALUES ('m001_initial', now())")
+        for step in steps:
+            getattr(migrations, step)(db)
+            db.execute("INSERT INTO migrations VALUES (?, now())", [step])
+        fact = peru_fact()
+        db.execute(
+            "INSERT INTO records (id, kind, key, current, body) VALUES (?, 'fact', ?, true, ?)",
+            [fact.id, fact.key, fact.model_dump_json()],
+        )
+
+
+def test_reading_an_older_store_leaves_it_as_it_is(path: Path) -> None:
+    older(path, "m001_initial", "m002_views")
+    before = sha(path)
+    with Store.open(path) as store:
+        assert store.get("f/peru") == peru_fact() and store.stats()["records"]["fact"]["current"] == 1
+    assert sha(path) == before and [p.name for p in path.parent.iterdir()] == [path.name]
+
+
+def test_the_first_writer_of_an_older_store_makes_a_backup_and_migrates(path: Path) -> None:
+    older(path, "m001_initial", "m002_views")
+    before = sha(path)
     with Store.open(path, write=True) as store:
-        store.put([peru_fact()])
+        store.put([peru_fact("f/2")])
+    assert sha(path.with_name("s.before-m003_plain_tables.duckdb")) == before
+    assert examine(path) == {m.__name__ for m in migrations.MIGRATIONS}
     with duckdb.connect(str(path)) as db:
-        assert db.execute("SELECT subject, old, new FROM facts").fetchall() == [("Peru", "Lima", "Oslo")]
+        assert db.execute("SELECT count(*) FROM facts").fetchall() == [(2,)]
+
+
+def test_a_store_without_views_is_read_after_a_writer_only(path: Path) -> None:
+    older(path, "m001_initial")
+    with pytest.raises(StoreError, match="an earlier version, and only a writing command"):
+        Store.open(path)
+    Store.open(path, write=True).close()
+    assert Store.open(path).get("f/peru") == peru_fact()
+
+
+@pytest.mark.parametrize("place", [12288 + 9000, 12288 + 200_000, -5000])
+def test_damage_is_one_sentence_and_the_file_stays(path: Path, place: int) -> None:
+    with Store.open(path, create=True) as store:
+        store.put(peru_fact(f"f/{n}") for n in range(3000))
+    data = bytearray(path.read_bytes())
+    for n in range(64):
+        data[place + n] ^= 0xFF
+    path.write_bytes(data)
+    try:
+        with Store.open(path) as store:
+            assert len(list(store.all(Fact))) == 3000
+    except StoreError as error:
+        assert str(path) in str(error) and "\n" not in str(error)
+    assert path.read_bytes() == bytes(data)
+
+
+def test_a_closed_store_says_so(path: Path) -> None:
+    store = Store.open(path, create=True)
+    store.close()
+    store.close()
+    with pytest.raises(StoreError, match="the store is closed"):
+        store.get("f/peru")
+    with pytest.raises(StoreError, match="the store is closed"):
+        list(store.all(Fact))
 
 
 def test_nothing_of_a_failed_transaction_counts(path: Path) -> None:
@@ -160,7 +216,7 @@ def test_tables_of_that_name_do_not_make_a_store(path: Path) -> None:
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="the folder cannot be made") as error:
-        prepare(tmp_path / "file" / "s.duckdb", create=True)
+        Store.open(tmp_path / "file" / "s.duckdb", create=True)
     assert error.value.where == str(tmp_path / "file")
 
 
@@ -198,8 +254,6 @@ def test_what_killed_processes_left_is_cleared_by_the_next_writer_only(path: Pat
     assert leftover.exists(), "a reader may be one of several"
     Store.open(path, write=True).close()
     assert (leftover.exists(), partial_path.exists(), other.exists()) == (False, True, True)
-    clean_up(path)
-    assert partial_path.exists()
 
 
 def test_memory_is_what_the_environment_says(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
