@@ -48,6 +48,7 @@ COMMANDS: dict[str, Command | Group] = {
     "store stats": Command("curation.cli.items:stats", "Count what a store holds."),
     "store funnel": Command("construction.cli.funnel:funnel", "Account for every fact: funnel, reasons, cost."),
     "store check": Command("curation.cli.check:check", "Run model-based checks on items that have no verdict yet."),
+    "store confirm": Command("curation.cli.store:confirm", "Confirm stale records for the content as it is now."),
     "store dedup": Command("curation.cli.overlap:dedup", "Measure near-duplicates, write verdicts, show clusters."),
     "store sql": Command("curation.cli.store:sql", "Query a store with SQL (read-only)."),
     "store backup": Command("curation.cli.store:backup", "Copy a store consistently."),

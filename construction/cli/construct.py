@@ -19,10 +19,10 @@ from construction.llm.cli_options import journal_option, model_options
 from curation.cli.options import (
     UPDATED,
     echo_keys,
+    error_with_lines,
     identity_options_beside,
     json_option,
     limit_option,
-    listed_conflicts,
     shared_option,
     store_option,
     update_text,
@@ -242,7 +242,7 @@ def import_scripts(cases: Path, store_path: Path, source: str, licence: str, ide
     from schemas.facts import Source
 
     adopted = take(cases, source=Source(name=source, licence=licence), prefix=identity.prefix)
-    with listed_conflicts():
+    with error_with_lines():
         update = keep(adopted, store_path, origin=str(cases), identity=identity)
     if as_json:
         reasons = [

@@ -218,4 +218,4 @@ class ProbeConstruction:
             lineage.append(Lineage(item_id=one.document.id, stage="document", made_at=made_at))
             lineage += one.lineage
         if records:
-            self._store.put(records, lineage)
+            self._store.put(records, lineage, remade=[one.document.key for one in outcomes if not one.unfinished])

@@ -303,7 +303,7 @@ class EventConstruction:
             records += [one.event, *one.facts, *one.tendencies, *one.verdicts]
             lineage += one.lineage
         if records:
-            self._store.put(records, lineage)
+            self._store.put(records, lineage, remade=[one.event.key for one in outcomes if not one.unfinished])
 
     def _count(self, one: EventOutcome) -> None:
         self._tally.n["events"] += one.event.origin == "template"

@@ -107,8 +107,9 @@ def sentence(earlier: Sequence[EarlierItems]) -> str:
 def _written_items(
     store: Store, kind: type[ScriptQuestion] | type[Script], stage: str, parents: Iterable[str]
 ) -> dict[str, list[tuple[Record, Lineage]]]:
-    """Items that a model wrote with their lines, by the key of their parent; those that were replaced are left out."""
-    items = {item.id: item for item in store.of_parents(kind, set(parents))}
+    """Items that a model wrote with their lines, by the key of their parent; replaced and stale ones are left out."""
+    stale = {item.id for item in store.stale()}  # of an earlier version of the fact: asked anew without a question
+    items = {item.id: item for item in store.of_parents(kind, set(parents)) if item.id not in stale}
     replaced_ids = {v.item_id for v in store.verdicts(items) if is_replaced(v)} if items else set()
     written: dict[str, list[tuple[Record, Lineage]]] = defaultdict(list)
     for line in store.lineages(stage=stage) if items else ():

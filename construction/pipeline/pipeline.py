@@ -295,7 +295,7 @@ class Construction:
             records += self._chosen_again(outcomes)
         if self._plan.generation is not None:
             records += generation_verdicts(self._store, outcomes, self._plan.generation)
-        self._store.put(records, lineage)
+        self._store.put(records, lineage, remade=[one.fact.key for one in outcomes if not one.unfinished])
 
     def _chosen_again(self, outcomes: Sequence[FactOutcome]) -> list[Record]:
         """Verdicts for questions that an earlier run, with other numbers, had left over."""
@@ -314,7 +314,7 @@ class Construction:
                 records += [record, *self._check_against_edit(edit, candidate.fact, record)]
                 lineage.append(Lineage(item_id=record.id, stage="neighbours", parents=parents, made_at=made_at))
         if records:
-            self._store.put(records, lineage)
+            self._store.put(records, lineage, remade=[edit.key for edit in edits])
 
     def _check_against_edit(self, edit: Fact, fact: Fact, record: Neighbour) -> list[Record]:
         """Verdicts on a neighbour's prompts in relation to one edit."""

@@ -49,6 +49,8 @@ def check(
     Where none is named, all run but those that ask a model for its opinion (verify_leak, verify_depends, verify_cut):
     name these, or a model for them (--model verify_leak=MODEL). What runs and what does not is said first.
 
+    Records that were made from content that has changed since are listed first (stale).
+
     Verdicts are kept batch by batch: once stopped, the same command resumes. A check measures or describes; the split's
     rule decides what is left out (scedit split freeze --rule).
 
@@ -60,6 +62,7 @@ def check(
     if store_path is None:
         raise click.UsageError("Missing option '--store' / '-s'.")
     from curation.checks.store_checks import CheckContext, make_checks, run_check
+    from curation.store.origins import list_stale
     from curation.store.store import Store
     from schemas.core.config import override
 
@@ -67,6 +70,8 @@ def check(
     if not names:
         _tell_choice(checks)
     with Store.open(store_path, write=not dry_run) as store:
+        for line in list_stale(store.stale()):
+            click.echo(line, err=True)
         around = CheckContext(store)
         for one in checks:
             if dry_run:

@@ -13,11 +13,11 @@ from curation.cli.options import (
     UPDATED,
     F,
     echo_keys,
+    error_with_lines,
     identity_options,
     json_option,
     json_options,
     limit_option,
-    listed_conflicts,
     shared_option,
     store_option,
     update_text,
@@ -78,7 +78,7 @@ def import_(
     from curation.loaders.importer import import_file
 
     table = read_mapping(mapping, columns) if mapping or columns else None
-    with listed_conflicts():
+    with error_with_lines():
         done = import_file(
             facts, store_path, format=format_name, mapping=table, skip_bad=skip_bad, limit=limit, identity=identity
         )

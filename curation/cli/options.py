@@ -223,17 +223,15 @@ def echo_keys(update: SourceUpdate) -> None:
 
 
 @contextlib.contextmanager
-def listed_conflicts() -> Iterator[None]:
-    """Conflicts of keys are listed on standard error before the error that says what can be done."""
-    from curation.store.import_sources import ConflictError
+def error_with_lines() -> Iterator[None]:
+    """Print what an error is about (conflicts, stale records) on standard error before the error itself."""
+    from schemas.core.errors import UserError
 
     try:
         yield
-    except ConflictError as error:
-        for conflict in error.conflicts:
-            click.echo(f"conflict: {conflict.kind} {conflict.key}: held by {conflict.holder}", err=True)
-        if error.number > len(error.conflicts):
-            click.echo(f"... and {error.number - len(error.conflicts):,} more", err=True)
+    except UserError as error:
+        for line in error.lines:
+            click.echo(line, err=True)
         raise
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from curation.cli.options import json_option, json_options, shared_option, store_option, writes
+from curation.cli.options import error_with_lines, json_option, json_options, shared_option, store_option, writes
 from schemas.core.clock import today
 from schemas.text.counting import counted
 
@@ -195,7 +195,7 @@ def release(
     from curation.splits.split_file import write_split
     from curation.store.store import Store
 
-    with Store.open(store_path, write=True) as store:
+    with error_with_lines(), Store.open(store_path, write=True) as store:
         released = make(store, name, version=version, without_sample=without_sample)
         if out:
             write_split(released.split, out)

@@ -11,9 +11,9 @@ import click
 
 from curation.cli.options import (
     echo_keys,
+    error_with_lines,
     identity_options,
     json_option,
-    listed_conflicts,
     shared_option,
     store_option,
     update_text,
@@ -61,7 +61,7 @@ def freeze(
     from curation.store.store import Store
 
     known = read_errata(errata).entries if errata else ()
-    with Store.open(store_path, write=True) as store:
+    with error_with_lines(), Store.open(store_path, write=True) as store:
         rule = _rule(rule_path, settings, store)
         split, unprompted, _ = make(store, name, rule, version=version, errata=known)
         if out:
@@ -91,7 +91,7 @@ def add(source: str, store_path: Path, identity: Identity, as_json: bool) -> Non
     from curation.store.store import Store
 
     split = named_split(source)
-    with listed_conflicts():
+    with error_with_lines():
         update = import_split(split, store_path, origin=source, identity=identity)
     with Store.open(store_path) as store:
         split = store.open_split(f"{identity.prefix or split.name}@{split.version}")

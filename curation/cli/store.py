@@ -78,6 +78,24 @@ def restore(path: Path, store_path: Path) -> None:
 
 
 @click.command()
+@click.argument("keys", nargs=-1, required=True)
+@store_option()
+def confirm(keys: tuple[str, ...], store_path: Path) -> None:
+    """Confirm that what was made from earlier versions of KEYS is right for their content now.
+
+    scedit store check lists such stale records and the keys that changed.
+
+    Example: scedit store confirm facts/cf/P36/france --store my.duckdb
+    """
+    from curation.store.store import Store
+
+    with Store.open(store_path, write=True) as store:
+        confirmed = store.confirm(keys)
+    for item in confirmed:
+        click.echo(f"confirmed: {item.kind} {item.key}")
+
+
+@click.command()
 @click.argument("path", type=_PATH)
 @store_option()
 @writes("path")

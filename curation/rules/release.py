@@ -18,6 +18,8 @@ from curation.splits.errata import Errata, Erratum, merge_errata
 from curation.splits.names import SEAL, check_name, seal
 from curation.splits.split_file import Split, under_version
 from curation.splits.versions import Diff, Version, changelog, check_version, diff
+from curation.splits.visible_texts import case_records
+from curation.store.origins import StaleError
 from curation.store.store import Store
 from schemas.core.clock import now, today
 from schemas.core.errors import StoreError, UserError
@@ -66,11 +68,14 @@ def freeze_with_report(
     Raises:
         UserError: the name or the version cannot be one, or no case is left.
         StoreError: the name and version are taken by other cases.
+        StaleError: records that the rule looks at were made from content that has changed since.
     """
     check_name(name)
     Version.parse(version)
     before = _latest_version(store, name)
     known = merge_errata(before.header if before else None, errata)
+    if stale := store.stale(root=_root_of(rule), prefix=rule.prefix):
+        raise StaleError(stale, str(store.path))
     choice = _selection(store, rule, known)
 
     def split_details() -> dict[str, Any]:
@@ -99,6 +104,12 @@ def _selection(store: Store, rule: SplitRule, errata: Errata) -> AnySelection:
     if isinstance(rule, DocumentRule):
         return DocumentSelectionStream(store, rule, errata=errata)
     return SelectionStream(store, rule, errata=errata)
+
+
+def _root_of(rule: SplitRule) -> str:
+    """The kind of the records that cases are made of: fact, event or document."""
+    kinds = {EventRule: "event", DocumentRule: "document"}
+    return kinds.get(type(rule), "fact")
 
 
 def _greedy(choice: AnySelection, rule: SplitRule) -> Iterator[str]:
@@ -137,6 +148,7 @@ def release(store: Store, name: str, *, version: str | None = None, without_samp
             cases are released already.
     """
     candidate = store.open_split(name)
+    _refuse_stale_cases(store, candidate)
     before = _predecessor(store, candidate)
     if before and before.digest == candidate.digest:
         raise UserError(
@@ -167,6 +179,18 @@ def release(store: Store, name: str, *, version: str | None = None, without_samp
             fix=f"release under another version, or freeze as {version}-candidate before releasing {version}",
         )
     return Release(renumbered, changes, text)
+
+
+def _refuse_stale_cases(store: Store, split: Split) -> None:
+    """Refuse a split that holds records which are stale in the store.
+
+    Raises:
+        StaleError: it does.
+    """
+    if stale := {item.id: item for item in store.stale()}:
+        held = {record.id for case in split.all_cases for record in case_records(case)}
+        if found := [item for id_, item in stale.items() if id_ in held]:
+            raise StaleError(found, str(store.path))
 
 
 def _checked_version(candidate: Split, changes: Diff | None, version: str | None) -> str:

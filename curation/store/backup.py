@@ -80,9 +80,7 @@ def rebuild(path: Path, target: Path) -> DumpCounts:
 
 def _fill(store: Store, path: Path) -> DumpCounts:
     counts = {"record": 0, "lineage": 0, "split": 0, "result": 0}
-    batch: list[tuple[Record, bool]] = []
-    lines: list[Lineage] = []
-    results: list[CaseResult] = []
+    batch = _DumpLines(store)
     whole = False
     for where, what, value in _lines(path):
         if what == "end":
@@ -90,32 +88,49 @@ def _fill(store: Store, path: Path) -> DumpCounts:
             continue
         counts[what] = counts.get(what, 0) + 1
         try:
-            if what == "record":
-                batch.append((KINDS[value["kind"]].model_validate(value["body"]), value["current"]))
-            elif what == "lineage":
-                lines.append(Lineage.model_validate(value))
-            elif what == "result":
-                results.append(CaseResult.model_validate(value))
-            elif what == "source":
-                store.put_dumped_source(value)
-            else:
-                _flush(store, batch, lines, results)
-                store.put_frozen(value["header"], value["cases"], where=where)
+            batch.add(what, value, where)
         except (KeyError, TypeError, ValueError) as error:
             raise DataError(f"not a line of a dump: {str(error).splitlines()[0]}", where=where) from None
-        if len(batch) + len(lines) + len(results) >= 5000:
-            _flush(store, batch, lines, results)
-    _flush(store, batch, lines, results)
+    batch.flush()
+    store.complete_origins()
     if not whole:
         raise DataError("the dump is cut off: its last line with the counts is missing or differs", where=str(path))
     return DumpCounts(counts["record"], counts["lineage"], counts["split"], counts["result"])
 
 
-def _flush(store: Store, batch: list[tuple[Record, bool]], lines: list[Lineage], results: list[CaseResult]) -> None:
-    store.put_versions(batch, lines, results)
-    batch.clear()
-    lines.clear()
-    results.clear()
+class _DumpLines:
+    """Lines of a dump on their way into a store, some thousand at a time."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._versions: list[tuple[Record, bool]] = []
+        self._lineage: list[Lineage] = []
+        self._results: list[CaseResult] = []
+        self._origins: list[tuple[str, str]] = []
+
+    def add(self, what: str, value: Any, where: str) -> None:
+        """One line of a dump."""
+        if what == "record":
+            self._versions.append((KINDS[value["kind"]].model_validate(value["body"]), value["current"]))
+        elif what == "lineage":
+            self._lineage.append(Lineage.model_validate(value))
+        elif what == "result":
+            self._results.append(CaseResult.model_validate(value))
+        elif what == "origin":
+            self._origins.append((str(value[0]), str(value[1])))
+        elif what == "source":
+            self._store.put_dumped_source(value)
+        else:
+            self.flush()
+            self._store.put_frozen(value["header"], value["cases"], where=where)
+        if len(self._versions) + len(self._lineage) + len(self._results) + len(self._origins) >= 5000:
+            self.flush()
+
+    def flush(self) -> None:
+        """Put what is gathered into the store."""
+        self._store.put_versions(self._versions, self._lineage, self._results)
+        self._store.put_origins(self._origins)
+        self._versions, self._lineage, self._results, self._origins = [], [], [], []
 
 
 def _lines(path: Path) -> Iterator[tuple[str, str, Any]]:
@@ -136,7 +151,7 @@ def _lines(path: Path) -> Iterator[tuple[str, str, Any]]:
                 if not isinstance(data, dict) or len(data) != 1:
                     raise DataError("not a line of a dump", where=where)
                 what, value = next(iter(data.items()))
-                if what not in ("record", "lineage", "split", "result", "source", "end"):
+                if what not in ("record", "lineage", "split", "result", "origin", "source", "end"):
                     raise DataError(f"a dump has no '{what}'", where=where)
                 yield where, what, value
     except FileNotFoundError:

@@ -84,6 +84,8 @@ class ConflictError(StoreError):
             where=where,
             fix=f"say {same}--replace to replace these, or --as NAME to keep both",
         )
+        more = (f"... and {number - len(conflicts):,} more",) if number > len(conflicts) else ()
+        self.lines = (*(f"conflict: {c.kind} {c.key}: held by {c.holder}" for c in conflicts), *more)
 
 
 def known_name(db: Connection, source: ImportSource) -> ImportSource:

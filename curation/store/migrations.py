@@ -7,6 +7,8 @@ from typing import Any
 
 import duckdb
 
+from curation.store.origins import fill_origins
+
 APPLICATION = "scedit-store"
 READABLE = {"m001_initial", "m002_views"}
 """What a store needs so that it can be read without a migration."""
@@ -105,7 +107,13 @@ def m003_plain_tables(db: duckdb.DuckDBPyConnection) -> None:
     db.execute("DROP TABLE records_before")
 
 
-MIGRATIONS: list[Callable[[Any], None]] = [m001_initial, m002_views, m003_plain_tables]
+def m004_origins(db: duckdb.DuckDBPyConnection) -> None:
+    """What each derived record was made from, by content."""
+    db.execute("CREATE TABLE origins (item VARCHAR NOT NULL, origin VARCHAR NOT NULL)")
+    fill_origins(db)
+
+
+MIGRATIONS: list[Callable[[Any], None]] = [m001_initial, m002_views, m003_plain_tables, m004_origins]
 
 
 def apply(db: Any, *, done: set[str]) -> list[str]:

@@ -16,6 +16,7 @@ from curation.store.block_reader import BlockReader
 from curation.store.connection import Connection, limits
 from curation.store.contradictions import Contradiction, contradictions_of
 from curation.store.import_sources import ImportSource, dump_sources, first_file, list_sources, sources_of
+from curation.store.origins import StaleItem, has_origins, stale_items
 from schemas.cases import AnyCase, Case, DocumentCase, EventCase
 from schemas.core.errors import DataError, UserError
 from schemas.core.records import Record
@@ -143,11 +144,16 @@ class StoreReader(BlockReader):
             yield record
 
     def judged(self, by: str, *, model: str | None = None) -> set[str]:
-        """Ids of the items with a current verdict by a check (``name@version``) and model."""
+        """Ids of the items with a current verdict, not stale, by a check (``name@version``) and model."""
         rows = self._db.execute(
-            'SELECT item_id FROM verdicts WHERE "by" = ? AND model IS NOT DISTINCT FROM ?', [by, model]
+            'SELECT item_id, id FROM verdicts WHERE "by" = ? AND model IS NOT DISTINCT FROM ?', [by, model]
         ).fetchall()
-        return {item for (item,) in rows}
+        stale = {item.id for item in self.stale()}
+        return {item for item, verdict in rows if verdict not in stale}
+
+    def stale(self, *, root: str | None = None, prefix: str = "") -> list[StaleItem]:
+        """Current records that were made from content that has changed; see ``curation.store.origins``."""
+        return stale_items(self._db, root=root, prefix=prefix)
 
     def known(self, item_ids: Iterable[str]) -> set[str]:
         """Those of the content ids that the store holds."""
@@ -274,6 +280,10 @@ class StoreReader(BlockReader):
             yield "split", {"header": json.loads(header), "cases": [r[0] for r in rows]}
         for (body,) in self._stream("SELECT body FROM results ORDER BY run, case_key", []):
             yield "result", json.loads(body)
+        if has_origins(self._db):
+            former = "SELECT o.* FROM origins o JOIN records r ON r.id = o.item JOIN records f ON f.id = o.origin"
+            for item, origin in self._stream(f"{former} WHERE r.current AND NOT f.current ORDER BY ALL", []):
+                yield "origin", [item, origin]
         for value in dump_sources(self._db.cursor()):
             yield "source", value
 

@@ -19,10 +19,11 @@ from curation.splits.split_file import RunningDigest, Split, header_of
 from curation.store.connection import Connection, Transaction, open_connection, remove_if_empty
 from curation.store.contradictions import Contradiction, with_others
 from curation.store.import_sources import ImportSource, SourceUpdate, finish_import, known_name, make_tables, put_dumped
+from curation.store.origins import StaleItem, fill_origins, retire_remade
 from curation.store.reader import KINDS, StoreReader
 from curation.store.writer import PendingRows, PutResult, chunks, put_rows, put_versions
 from schemas.cases import AnyCase
-from schemas.core.errors import DataError, StoreError
+from schemas.core.errors import DataError, StoreError, UserError
 from schemas.core.records import Record
 from schemas.lineage import Lineage
 from schemas.runs import CaseResult, RunManifest
@@ -84,10 +85,18 @@ class Store(StoreReader):
 
     # ---- writing ----------------------------------------------------------------------------------------------
 
-    def put(self, records: Iterable[Record], lineage: Iterable[Lineage] = ()) -> PutResult:
+    def put(
+        self, records: Iterable[Record], lineage: Iterable[Lineage] = (), *, remade: Sequence[str] = ()
+    ) -> PutResult:
         """Keep records and lineage in one transaction, in bounded memory; what is there already stays as it is.
 
         A record with a known key and new content becomes that key's current version; the earlier one is kept.
+
+        Args:
+            records: The records.
+            lineage: How they came to be.
+            remade: Keys of facts, events or documents for which all records are made anew: stale records that this
+                program made of them before are no longer current.
         """
         with self._transaction():
             gathered = PendingRows(self._db)
@@ -95,7 +104,9 @@ class Store(StoreReader):
                 gathered.records(chunk)
             for lines in chunks(lineage):
                 gathered.lineage(lines)
-            return gathered.done()
+            done = gathered.done()
+            retire_remade(self._db, remade)
+            return done
 
     def put_source(
         self,
@@ -268,6 +279,31 @@ class Store(StoreReader):
             gathered.done()
             for rows in chunks(results):
                 put_rows(self._db, rows)
+
+    def put_origins(self, origins: Sequence[tuple[str, str]]) -> None:
+        """Keep what records were made from, as a dump says it: (id of the record, id of what it was made from)."""
+        columns = [[row[n] for row in origins] for n in (0, 1)]
+        with self._transaction():
+            self._db.execute("INSERT INTO origins SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[])", columns)
+
+    def complete_origins(self) -> None:
+        """Find out what the records of an older dump were made from, by lineage, else by key."""
+        with self._transaction():
+            fill_origins(self._db)
+
+    def confirm(self, keys: Sequence[str]) -> list[StaleItem]:
+        """Count what is stale because records with these keys changed as made from their content now.
+
+        Raises:
+            UserError: nothing is stale because of these keys.
+        """
+        chosen = [item for item in self.stale() if set(keys) & set(item.origins.split())]
+        if not chosen:
+            fix = f"list what is stale: scedit store check --dry-run --store {self.path}"
+            raise UserError(f"nothing is stale because of {', '.join(keys)}", where=str(self.path), fix=fix)
+        records = [self.get(item.id) for item in chosen]
+        self.put(records)
+        return chosen
 
     def put_dumped_source(self, value: dict[str, Any]) -> None:
         """Keep (a part of) what a source holds, as a dump says it."""

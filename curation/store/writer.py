@@ -15,6 +15,7 @@ import duckdb
 import numpy as np
 
 from curation.store.connection import Connection
+from curation.store.origins import origin_rows, stamp
 from schemas.core.errors import DataError
 from schemas.core.json_text import stored_text
 from schemas.core.records import Frozen, Record
@@ -62,7 +63,7 @@ class PendingRows:
         if watch:
             for name, columns in _WATCHED.items():
                 db.execute(f"CREATE OR REPLACE TEMP TABLE {name} ({columns})")
-        self._records = self._lines = self._characters = 0
+        self._records = self._lines = self._characters = self._derived = 0
         self._seen = self._new = self._changed = 0
 
     def records(self, records: Sequence[Record]) -> None:
@@ -76,6 +77,9 @@ class PendingRows:
             self.lineage([self._act.model_copy(update={"item_id": r.id}) for r in records if r.id not in held])
         rows = [(r.id, r.kind, r.key, parent_of(r), json_of(r)) for r in last.values()]
         self._gather("batch", rows, self._records)
+        if derived := list(origin_rows(last.values())):
+            self._gather("derived", derived, self._derived)
+            self._derived += len(derived)
         self._records += len(records)
         self._characters += sum(len(body) for *_, body in rows)
         if self._records >= BATCH or self._characters >= BATCH_CHARACTERS:
@@ -96,6 +100,8 @@ class PendingRows:
         """Merge what is left; returns the counts of everything."""
         self._merge()
         self._merge_lines()
+        if self._derived:
+            stamp(self._db)
         return PutResult(self._seen, self._new, self._changed)
 
     def _gather(self, table: str, rows: Sequence[tuple[object, ...]], held: int) -> None:
@@ -203,6 +209,7 @@ _WATCHED = {
 }
 _COLUMNS = {
     "batch": [(name, _TEXT) for name in ("id", "kind", "key", "parent", "body")],
+    "derived": [(name, _TEXT) for name in ("item", "kind", "origin_kind", "origin")],
     "line": [
         *((name, _TEXT) for name in ("item_id", "stage", "made_at", "model", "prompt", "request")),
         ("tokens_in", "BIGINT"),

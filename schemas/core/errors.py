@@ -21,6 +21,7 @@ class UserError(Exception):
 
     Attributes:
         exit_status: Exit status of a command that ends with this error.
+        lines: What it is about, one by one; a command prints them before the error.
 
     Example:
         >>> str(UserError("unknown editor 'rme'", where="run.toml", allowed="rome, ft", fix="did you mean 'rome'?"))
@@ -28,6 +29,7 @@ class UserError(Exception):
     """
 
     exit_status: int = 1
+    lines: tuple[str, ...] = ()
 
     def __init__(
         self, what: str, *, where: str | None = None, allowed: str | None = None, fix: str | None = None

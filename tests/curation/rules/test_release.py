@@ -187,6 +187,7 @@ def test_a_version_frozen_under_the_name_is_the_predecessor_even_without_a_relea
     with Store.open(two_edits, write=True) as store:
         freeze(store, "mine", SplitRule())
         store.put([Q0.model_copy(update={"text": "How else?"})])
+        store.confirm([Q0.key])
         freeze(store, "mine", SplitRule(), version="1.0.1-candidate")
         with pytest.raises(UserError, match=r"mine 1.0.1 after 1.0.0 hides a major change .*allowed: 2.0.0"):
             release(store, "mine", version="1.0.1", without_sample="x")
