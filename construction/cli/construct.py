@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from construction.pipeline.adopt import Adoption
     from construction.pipeline.job import PreparedJob
     from curation.loaders.importer import Identity
+    from curation.store.import_sources import SourceUpdate
 
 _INDENT = " " * 19  # where reasons and examples begin
 _AUTHOR = "Model that writes the scripts instead of --model; repeatable. NAME[@ADDRESS[@KEY_VARIABLE]]."
@@ -131,6 +132,9 @@ def construct(*, dry_run: bool, as_json: bool, **options: Any) -> None:
         expected = prepared.estimate()
         click.echo(expected.model_dump_json() if as_json else expected.sentence())
         return
+    update = _import_facts(prepared)
+    click.echo(f"{counted(update.put.seen, 'fact')}, {update_text(update)}; source '{update.source}'", err=True)
+    echo_keys(update)
     result = _run(prepared, origin=job.facts)
     columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     click.echo(result.model_dump_json() if as_json else _table(result, job.store, columns=columns))
@@ -140,6 +144,19 @@ def construct(*, dry_run: bool, as_json: bool, **options: Any) -> None:
             err=True,
         )
         raise SystemExit(1)
+
+
+def _import_facts(prepared: PreparedJob) -> SourceUpdate:
+    """Put the facts into the store; of conflicts the keys and the next command are printed."""
+    from curation.store.import_sources import ConflictError
+
+    try:
+        with error_with_lines():
+            return prepared.import_facts()
+    except ConflictError:
+        job = prepared.job
+        click.echo(f"Import the corrected file first: scedit data import {job.facts} --store {job.store} ...", err=True)
+        raise
 
 
 def _run(prepared: PreparedJob, *, origin: str) -> ConstructionCounts:

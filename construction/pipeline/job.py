@@ -24,6 +24,8 @@ from curation.files.journal import Journal
 from curation.files.local_models import names_a_file
 from curation.loaders import load
 from curation.loaders.base import LoadResult
+from curation.loaders.importer import import_facts, load_as_known
+from curation.store.import_sources import SourceUpdate
 from curation.store.store import Store
 from schemas.core.config import Options
 from schemas.core.errors import UserError
@@ -128,11 +130,29 @@ class PreparedJob(NamedTuple):
         plan: What to construct.
         work: The facts to work on.
         session: Where it reads and writes, and which models it asks.
+        job: What was asked for.
+        loaded: What the file holds.
     """
 
     plan: ConstructionPlan
     work: ConstructionWork
     session: Session
+    job: ConstructionJob
+    loaded: LoadResult
+
+    def import_facts(self) -> SourceUpdate:
+        """Put the file's facts into the store as ``scedit data import`` does; with a limit, those to work on.
+
+        Raises:
+            ConflictError: keys that another source uses for other content.
+        """
+        beside = (r for r in self.loaded.records if isinstance(r, Fact))
+        facts = {f.key: f for f in (*beside, *self.loaded.facts)}
+        if self.job.limit is not None:
+            chosen = (f.key for f in (*self.work.edits, *self.work.others))
+            facts = {key: facts[key] for key in chosen if key in facts}
+        source, whole = self.job.facts, self.job.limit is None
+        return import_facts(source, self.job.store, facts.values(), format=self.loaded.format, whole=whole)
 
     def estimate(self) -> ConstructionEstimate:
         """What it will ask and what that costs; replies on record are not counted."""
@@ -206,7 +226,7 @@ def prepare(job: ConstructionJob, *, on_progress: Callable[[str], object]) -> Pr
         UserError: a file that cannot be read, a broken prompt, an author that is none, a limit without a price.
     """
     job.question_access.check()
-    loaded = load(job.facts, job.format_name)
+    loaded = load_as_known(job.facts, job.store, job.format_name)
     for problem in loaded.problems:
         if job.skip_bad or not problem.lost:
             on_progress(f"{problem.where}: {problem.kind}: {problem.what}")
@@ -225,7 +245,7 @@ def prepare(job: ConstructionJob, *, on_progress: Callable[[str], object]) -> Pr
         fsync=job.fsync,
         snapshot=job.snapshot,
     )
-    return PreparedJob(plan, _work(job, plan, loaded, table, edits), session)
+    return PreparedJob(plan, _work(job, plan, loaded, table, edits), session, job, loaded)
 
 
 def _as_begun(

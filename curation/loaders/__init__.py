@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from curation.loaders.base import LoadResult, LocatedRecord, Problem, json_rows, read_text
+from curation.loaders.base import Loader, LoadResult, LocatedRecord, Problem, json_rows, read_text
 from curation.loaders.reading.json_reader import rows
 from curation.loaders.reading.raw_records import Row
 from schemas.core.errors import DataError
@@ -162,32 +162,33 @@ def stream(
 
         return stream(facts_path(), "jsonl")
     path = Path(path)
-    if mapping is not None:
-        from curation.loaders.formats.custom_table import table_loader
-
-        loader = table_loader(mapping)
-    else:
-        loader = LOADERS.get(format or detect(path))
+    loader = _loader(path, format, mapping)
     return RecordStream(loader.format, loader.stream(path, named))
 
 
-def load(path: Path | str, format: str | None = None, *, mapping: TableMapping | None = None) -> LoadResult:
+def load(
+    path: Path | str, format: str | None = None, *, mapping: TableMapping | None = None, named: Path | None = None
+) -> LoadResult:
     """Facts of a file with what else it holds; what cannot be read is returned beside them, by line.
 
     Args:
         path: JSONL, JSON or CSV file; or ``shipped`` for the facts that come with this package.
         format: A name in ``LOADERS``; found from the file when left out.
         mapping: For a foreign table: which column is what; see ``curation.loaders.formats.custom_table.read_mapping``.
+        named: Another file's name, for keys that are made of the file's name.
     """
-    loaded: LoadResult
     if str(path) == "shipped":
         from curation.shipped import facts_path
 
         return load(facts_path(), "jsonl")
     path = Path(path)
-    if mapping is not None:
-        from curation.loaders.formats.custom_table import table_loader
+    return _loader(path, format, mapping)(path, named)
 
-        return table_loader(mapping)(path)
-    loaded = LOADERS.get(format or detect(path))(path)
-    return loaded
+
+def _loader(path: Path, format: str | None, mapping: TableMapping | None) -> Loader:
+    if mapping is None:
+        loader: Loader = LOADERS.get(format or detect(path))
+        return loader
+    from curation.loaders.formats.custom_table import table_loader
+
+    return table_loader(mapping)

@@ -160,15 +160,15 @@ class Loader:
     ) -> None:
         self.format, self._shape, self._read = format, shape, read
 
-    def __call__(self, path: Path) -> LoadResult:
-        """Everything in the file."""
+    def __call__(self, path: Path, named: Path | None = None) -> LoadResult:
+        """Everything in the file; ``named`` as for ``stream``."""
         facts: list[Fact] = []
         events: list[Event] = []
         documents: list[Document] = []
         beside: list[Record] = []
         problems: list[Problem] = []
         places: dict[str, str] = {}
-        for item in self.stream(path):
+        for item in self.stream(path, named):
             if isinstance(item, Problem):
                 problems.append(item)
                 continue

@@ -9,21 +9,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from curation.files.checksums import sha256
-from curation.loaders import LocatedRecord, Problem, stream
+from curation.loaders import LoadResult, LocatedRecord, Problem, load, stream
 from curation.loaders.key_prefix import check_prefix, split_with_prefix, with_prefix
 from curation.splits.split_file import Split
 from curation.splits.visible_texts import case_records
 from curation.store.import_sources import EARLIER, MADE_HERE, ImportSource, SourceUpdate
 from curation.store.store import PutResult, Store
+from curation.store.writer import chunks
 from schemas.core.clock import now
 from schemas.core.errors import DataError, UserError
 from schemas.core.ids import canonical_json, digest
 from schemas.core.records import Record
+from schemas.facts import Fact, Source
 from schemas.lineage import Lineage
 
 if TYPE_CHECKING:
     from curation.loaders.formats.custom_table import TableMapping
 
+UNSTATED = "not stated"
+"""Licence of a fact whose file states no source; the source is then called after the file."""
 SHOWN = 10  # problems that are told one by one
 
 
@@ -106,16 +110,17 @@ def import_file(
         ConflictError: keys that another source uses for other content.
     """
     reading = stream(source, format, mapping=mapping)
-    if path.exists() and Path(source).is_file():
-        known = identity.of(source, _content(source, reading.format, mapping))
-        reading = stream(source, reading.format, mapping=mapping, named=_first_file(path, known))
+    known = identity.of(source, _content(source, reading.format, mapping))
+    named = _first_file(path, known)
+    if named is not None:
+        reading = stream(source, reading.format, mapping=mapping, named=named)
     problem_log = _ProblemLog(skip_bad=skip_bad, limit=limit)
     made_at = now()
     first = next(records := problem_log.records(reading.items), None)  # before a store is made: a bad file makes none
     rest = identity.keyed(itertools.chain([] if first is None else [first], records))
     act = Lineage(item_id="", stage="load", made_at=made_at, detail={"from": source})
-    known = identity.of(source, _content(source, reading.format, mapping))
     with Store.open(path, create=True) as store:
+        rest = with_stored_sources(store, rest, (named or Path(source)).name)
         update = store.put_source(known, rest, act, replace=identity.replace, whole=limit is None)
         for contradiction in store.arrived_contradictions():
             problem_log.note(Problem(f"{source}, {contradiction.key}", "contradictory", contradiction.text))
@@ -130,8 +135,62 @@ def import_file(
     )
 
 
+def load_as_known(source: str, path: Path, format: str | None = None) -> LoadResult:
+    """``load`` with the keys and sources that ``import_file`` would give the records in a store.
+
+    Args:
+        source: A file, or ``shipped``.
+        path: The store; it may be absent.
+        format: A name in ``LOADERS``; found from the file when left out.
+    """
+    loaded = load(source, format)
+    known = UNNAMED.of(source, _content(source, loaded.format, None))
+    named = _first_file(path, known)
+    if named is not None:
+        loaded = load(source, loaded.format, named=named)
+    if not path.exists():
+        return loaded
+    with Store.open(path) as store:
+        facts = [
+            f for f in with_stored_sources(store, loaded.facts, (named or Path(source)).name) if isinstance(f, Fact)
+        ]
+    return loaded._replace(facts=tuple(facts))
+
+
+def import_facts(source: str, path: Path, facts: Iterable[Fact], *, format: str, whole: bool) -> SourceUpdate:
+    """Put the facts of a file into a store (made if need be) as ``import_file`` does; its other records stay out.
+
+    Args:
+        source: The file, or ``shipped``.
+        path: The store.
+        facts: As ``load_as_known`` brings them.
+        format: The format that the file was read as.
+        whole: These are all facts of the file: of the source's facts, what does not come is gone.
+
+    Raises:
+        ConflictError: keys that another source uses for other content.
+    """
+    known = UNNAMED.of(source, _content(source, format, None))
+    act = Lineage(item_id="", stage="load", made_at=now(), detail={"from": source})
+    with Store.open(path, create=True) as store:
+        return store.put_source(known, facts, act, whole=whole, kind="fact")
+
+
+def with_stored_sources(store: Store, records: Iterable[Record], file: str) -> Iterator[Record]:
+    """Records in which a fact whose source is only the file's name has the source that the store has for its key.
+
+    The name of a file is no content: the same facts in a renamed file are the same facts.
+    """
+    for chunk in chunks(records):
+        unnamed = [r.key for r in chunk if isinstance(r, Fact) and r.source == Source(name=file, licence=UNSTATED)]
+        stored = {f.key: f.source for f in store.by_keys(Fact, unnamed) if f.source.licence == UNSTATED}
+        yield from (r.model_copy(update={"source": stored[r.key]}) if r.key in stored else r for r in chunk)
+
+
 def _first_file(path: Path, known: ImportSource) -> Path | None:
     """The file after whose name the store has the source's keys, where it knows the source and keys are so made."""
+    if not path.exists() or not Path(known.file).is_file():
+        return None
     with Store.open(path) as store:
         file = Path(store.first_file(known) or "")
     return file if file.suffix.lower() in (".csv", ".tsv", ".json", ".jsonl") else None

@@ -127,7 +127,7 @@ def make_tables(db: Connection) -> None:
 
 
 def finish_import(
-    db: Connection, source: ImportSource, rows: PendingRows, *, replace: bool, whole: bool, where: str
+    db: Connection, source: ImportSource, rows: PendingRows, *, replace: bool, whole: bool, kind: str | None, where: str
 ) -> SourceUpdate:
     """After all records of a source came, inside the same transaction: refuse conflicts, set aside what is gone.
 
@@ -137,6 +137,7 @@ def finish_import(
         rows: What took the records in, with ``watch``.
         replace: Take over keys of other sources.
         whole: Whether the source was read to its end; only then is what did not come gone.
+        kind: The only kind of record that came; other kinds stay. None: all kinds.
         where: The store's path, for the error.
 
     Raises:
@@ -151,9 +152,9 @@ def finish_import(
         "DELETE FROM source_items i USING conflict c WHERE i.source <> $1 AND i.kind = c.kind AND i.key = c.key",
         [source.name],
     )
-    gone = _retire(db, source.name) if whole else 0
+    gone = _retire(db, source.name, kind) if whole else 0
     gone_keys, changed_keys = _first_keys(db, "retired"), _first_keys(db, "superseded")
-    _remember(db, source, whole=whole, repeated=rows.met)
+    _remember(db, source, whole=whole, kind=kind, repeated=rows.met)
     changed = count(db, "SELECT count(DISTINCT (kind, key)) FROM superseded")
     known = count(db, "SELECT count(DISTINCT (kind, key)) FROM superseded WHERE known")
     new = put.new - (changed - known) + rows.revived
@@ -264,23 +265,24 @@ def _set_aside(db: Connection) -> int:
     return count(db, "SELECT count(*) FROM retired")
 
 
-def _retire(db: Connection, name: str) -> int:
+def _retire(db: Connection, name: str, kind: str | None) -> int:
     """What the source held before and did not bring again is no longer current, unless another source holds it."""
     if not count(db, "SELECT count(*) FROM source_items WHERE source = ?", [name]):
         return 0
     db.execute(
         """CREATE OR REPLACE TEMP TABLE gone AS SELECT o.kind, o.key, o.id FROM source_items o
-           WHERE o.source = $1 AND NOT EXISTS (SELECT 1 FROM arrived a WHERE a.kind = o.kind AND a.key = o.key)
+           WHERE o.source = $1 AND o.kind = coalesce($2, o.kind)
+             AND NOT EXISTS (SELECT 1 FROM arrived a WHERE a.kind = o.kind AND a.key = o.key)
              AND NOT EXISTS (SELECT 1 FROM source_items t WHERE t.source <> $1 AND t.kind = o.kind AND t.key = o.key)
              AND EXISTS (SELECT 1 FROM records r WHERE r.id = o.id AND r.current)""",
-        [name],
+        [name, kind],
     )
     db.execute("UPDATE records SET current = false FROM gone g WHERE records.id = g.id AND records.current")
     db.execute("INSERT INTO retired SELECT kind, key FROM gone")
     return count(db, "SELECT count(*) FROM gone")
 
 
-def _remember(db: Connection, source: ImportSource, *, whole: bool, repeated: bool) -> None:
+def _remember(db: Connection, source: ImportSource, *, whole: bool, kind: str | None, repeated: bool) -> None:
     """Keep what the source holds now; the same file under a made name gives way to the name a person gave."""
     source = source._replace(file=first_file(db, source) or source.file)
     if source.named and whole:
@@ -290,7 +292,8 @@ def _remember(db: Connection, source: ImportSource, *, whole: bool, repeated: bo
     db.execute("DELETE FROM sources WHERE name = ?", [source.name])
     db.execute("INSERT INTO sources VALUES (?, ?, ?, ?, ?)", [*_source_values(source), now()])
     unless = "" if whole else " AND EXISTS (SELECT 1 FROM arrived a WHERE a.kind = i.kind AND a.key = i.key)"
-    db.execute(f"DELETE FROM source_items i WHERE source = ?{unless}", [source.name])
+    of_kind = "source = $1 AND kind = coalesce($2, kind)"
+    db.execute(f"DELETE FROM source_items i WHERE {of_kind}{unless}", [source.name, kind])
     once = "DISTINCT" if repeated else ""
     db.execute(f"INSERT INTO source_items SELECT {once} ?, kind, key, id FROM arrived", [source.name])
 

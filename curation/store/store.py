@@ -116,6 +116,7 @@ class Store(StoreReader):
         *,
         replace: bool = False,
         whole: bool = True,
+        kind: str | None = None,
         split: Split | None = None,
         beside: Iterable[Record] = (),
     ) -> SourceUpdate:
@@ -127,6 +128,7 @@ class Store(StoreReader):
             act: How they came, for the lineage of each; whatever item it names.
             replace: Take the place of other sources' records with the same key; what hung on those is set aside.
             whole: The source was read to its end; else nothing of it is gone.
+            kind: Only records of this kind come; what else the source brought before stays.
             split: A frozen split to keep with them.
             beside: Records of no source and without lineage that are kept with them, such as verdicts on them.
 
@@ -140,7 +142,9 @@ class Store(StoreReader):
             gathered = PendingRows(self._db, watch=True, act=act)
             for chunk in chunks(records):
                 gathered.records(chunk)
-            update = finish_import(self._db, source, gathered, replace=replace, whole=whole, where=str(self.path))
+            update = finish_import(
+                self._db, source, gathered, replace=replace, whole=whole, kind=kind, where=str(self.path)
+            )
             if split is not None:
                 self._keep_split(split)
             others = PendingRows(self._db)
