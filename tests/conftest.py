@@ -54,9 +54,9 @@ os.environ.setdefault("RAY_worker_niceness", "0")
 LONGEST = (
     "evaluation/scenarios/test_memit_parity.py",
     "evaluation/cli/test_demo.py",
-    "contracts/pretended_device/test_editors_suite.py",
+    "contracts/fake_device/test_editors_suite.py",
     "annotation_ui/app/test_main.py",
-    "contracts/pretended_device/test_evaluation_suite.py",
+    "contracts/fake_device/test_evaluation_suite.py",
     "evaluation/scenarios/test_parity.py",
     "evaluation/runs/distributed/test_ray_engine.py",
     "construction/scenarios/test_killed.py",

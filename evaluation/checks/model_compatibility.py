@@ -12,7 +12,8 @@ from evaluation.inference.passes import logits_at
 from evaluation.inference.scoring import score
 from evaluation.models.hooks import capture
 from evaluation.models.language_model import LM
-from evaluation.models.tokens.tokenization import encode_at, encode_target
+from evaluation.models.layout_choice import LayoutChoice
+from evaluation.models.tokenization import encode_at, encode_target
 from schemas.core.errors import ModelError, UserError
 from schemas.probes import ScoreProbe
 
@@ -53,7 +54,14 @@ class Diagnosis(NamedTuple):
         return all(f.state != "no" for f in self.findings)
 
 
-def diagnose(name: str, *, device: str = "auto", dtype: str = "float32", trust_remote_code: bool = False) -> Diagnosis:
+def diagnose(
+    name: str,
+    *,
+    device: str = "auto",
+    dtype: str = "float32",
+    trust_remote_code: bool = False,
+    layout: LayoutChoice | None = None,
+) -> Diagnosis:
     """Load a model and examine it; what keeps it from loading is a finding, not an error.
 
     Raises:
@@ -63,7 +71,7 @@ def diagnose(name: str, *, device: str = "auto", dtype: str = "float32", trust_r
 
     pick_device(device), pick_dtype(dtype)
     try:
-        lm = LM.load(name, device=device, dtype=dtype, trust_remote_code=trust_remote_code)
+        lm = LM.load(name, device=device, dtype=dtype, trust_remote_code=trust_remote_code, layout=layout)
     except ModelError as error:
         return Diagnosis(name, (Finding("load", "no", f"The model cannot be used: {error}.", {}),))
     return examine(lm)
@@ -75,7 +83,6 @@ def examine(lm: LM) -> Diagnosis:
         "load": _check_loading,
         "blocks": _blocks,
         "mlp": _mlp,
-        "norms": _norms,
         "attention": _attention,
         "head": _head,
         "start token": _start,
@@ -122,57 +129,36 @@ def _mlp(lm: LM) -> Finding:
         )
         return Finding("mlp", "note", text, {"experts": True})
     order = "[in, out]" if at.transposed else "[out, in]"
-    one = " in one map" if at.fused else ""
-    text = (
-        f"In: {', '.join(at.mlp_in)}{one}. Out: {at.mlp_out}, stored {order}; "
-        f"keys have {at.inner} entries, values {at.width}."
-    )
-    facts = {"in": list(at.mlp_in), "fused": at.fused, "out": at.mlp_out, "orientation": order, "inner": at.inner}
-    return Finding("mlp", "ok", text, facts)
-
-
-def _norms(lm: LM) -> Finding:
-    at = lm.layout
-    facts = {"block": list(at.block_norms), "after_mlp": at.mlp_norm, "final": at.norm, "additive": at.additive}
-    text = f"In a block: {', '.join(at.block_norms) or 'none'}. Final: {at.norm or 'none'}."
+    into = f"In: {', '.join(at.mlp_in)}. " if at.mlp_in else ""
+    text = f"{into}Out: {at.mlp_out}, stored {order}; keys have {at.inner} entries, values {at.width}."
+    facts = {"in": list(at.mlp_in), "out": at.mlp_out, "orientation": order, "inner": at.inner}
+    facts["additive"] = at.additive
     if at.additive:
-        return Finding("norms", "ok", text, facts)
-    why = f"{at.mlp_norm} follows the MLP" if at.mlp_norm else "the MLP's output is changed on its way to the residual"
+        return Finding("mlp", "ok", text, facts)
     more = (
-        f" {why}: what is added to the projection's output does not arrive as it is in the block's output. A value that"
-        " is searched at the projection itself is exact; a method that searches a change of the residual and"
-        " writes it into the projection is not."
+        " Its output is changed before it is added to the residual stream. A value that is searched at the projection "
+        "is exact; a change of the residual stream that is written into the projection is not."
     )
-    return Finding("norms", "note", text + more, facts)
+    return Finding("mlp", "note", text + more, facts)
 
 
 def _attention(lm: LM) -> Finding:
     at = lm.layout
-    facts = {"parallel": at.parallel, "window": at.window, "limit": lm.limit, "positions": at.positions}
-    text = (
-        "Attention and MLP read the same residual (parallel)." if at.parallel else "The MLP reads what attention wrote."
-    )
-    text += f" Reads at most {lm.limit} tokens." if lm.limit else " Tells no greatest length."
-    notes = []
+    facts = {"window": at.window, "limit": lm.limit, "positions": at.positions}
+    notes = [f"Reads at most {lm.limit} tokens." if lm.limit else "No greatest length is configured."]
     if at.window:
-        notes.append(
-            f"Some layers see {at.window} tokens: prompts longer than half of that share no cached beginnings."
-        )
+        notes.append(f"Some layers see {at.window} tokens: prompts longer than half of that share no cached prefixes.")
     if not at.positions:
-        notes.append("It takes no positions: prompts share no cached beginnings.")
-    return Finding("attention", "note" if notes else "ok", " ".join([text, *notes]), facts)
+        notes.append("It takes no positions: prompts share no cached prefixes.")
+    return Finding("attention", "note" if len(notes) > 1 else "ok", " ".join(notes), facts)
 
 
 def _head(lm: LM) -> Finding:
     at = lm.layout
-    facts = {"name": at.head, "plain": at.plain_head, "soft_cap": at.soft_cap, "tied": at.tied}
-    tied = f" Its weight is that of {at.embedding}." if at.tied else ""
+    facts = {"name": at.head, "plain": at.plain_head}
     if at.plain_head:
-        return Finding("head", "ok", f"{at.head}: logits are one product with the final hidden state.{tied}", facts)
-    cap = f"a soft cap at {at.soft_cap:g}" if at.soft_cap else "something more than one product"
-    text = (
-        f"{at.head}: the logits pass {cap}, so the whole model runs where others need the wanted positions only.{tied}"
-    )
+        return Finding("head", "ok", f"{at.head}: logits are one product with the final hidden state.", facts)
+    text = f"{at.head}: logits are capped or scaled, so the whole model runs and not the scored positions alone."
     return Finding("head", "note", text, facts)
 
 
@@ -262,16 +248,18 @@ def _edit(lm: LM) -> Finding:
     projection, text = lm.projection(layer), "The capital of Peru is"
     placed = encode_at(lm.tokenizer, text, end=text.index("Peru") + 4)
     ids, mask = lm.pad([placed.ids])
-    with capture(projection) as before:
+    with capture(projection) as before, capture(lm.block(layer)) as block_before:
         plain = logits_at(lm, ids, mask, [0], [len(placed.ids) - 1])
     key, value = before.input[0, placed.last].float(), before.output[0, placed.last].float()
     delta = LowRankDelta(lm.layout.weight(layer), value[:, None], (key / (key @ key))[:, None])  # doubles the value
     weight: torch.Tensor = projection.weight  # type: ignore[assignment]
     original = weight.detach().clone()
-    with applied(lm.model, [delta]), capture(projection) as after:
+    with applied(lm.model, [delta]), capture(projection) as after, capture(lm.block(layer)) as block_after:
         edited = logits_at(lm, ids, mask, [0], [len(placed.ids) - 1])
     gained = after.output[0, placed.last].float() - value
     off = float((gained - value).norm() / value.norm())
+    arrived = (block_after.output - block_before.output)[0, placed.last].float()
+    additive = float((arrived - value).norm() / value.norm()) <= 0.05
     moved = float((edited - plain.to(edited.device)).abs().max())
     whole = torch.equal(weight.view(torch.uint8), original.view(torch.uint8))
     facts = {"layer": layer, "relative_error": off, "logits_moved": moved, "restored": whole}
@@ -280,6 +268,9 @@ def _edit(lm: LM) -> Finding:
     if not off <= 0.05:
         text = f"A test edit of layer {layer} does not do what it should (it is off by {off:.1%})."
         return Finding("edit", "no", text, facts)
+    if lm.layout.additive and not additive:
+        text = f"What a test edit adds in layer {layer} does not arrive in the block's output: set additive = false."
+        return Finding("edit", "no", text, {**facts, "additive": False})
     if not moved > 0:
         return Finding("edit", "no", f"A test edit of layer {layer} changes nothing in the model's answer.", facts)
     text = f"A rank-one edit of layer {layer} does what it should (off by {off:.1g}), and is undone bit for bit."

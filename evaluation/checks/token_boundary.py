@@ -1,6 +1,6 @@
 """Token boundary: the object must begin with a token of its own, and the prompt must read the same without it.
 
-What a model is given and what it is scored on are cut from one tokenised text (``models.tokens.tokenization``). Two
+What a model is given and what it is scored on are cut from one tokenised text (``models.tokenization``). Two
 things can go wrong at the cut. A token may hold both the prompt's last characters and the object's first, so scoring
 the object also scores the prompt. Or the prompt's own tokens may change when an object follows, so that each object is
 scored after another prompt. Only the tokenizer is needed, no weights.

@@ -64,8 +64,8 @@ def compute(
     from curation.files.model_packages import cache_dir
     from evaluation.covariance.covariance import ENOUGH, key_covariances, open_corpus
     from evaluation.covariance.pack import write_pack
-    from evaluation.models.depth import model_depth
     from evaluation.models.language_model import LM
+    from evaluation.models.loading import model_depth
 
     text = open_corpus(corpus or None)
     parse_layers(layers, depth=model_depth(model))  # refused before a model is loaded
@@ -94,8 +94,8 @@ def pack(out: Path, model: str, layers: str, corpus: tuple[str, ...], cap: int |
     from curation.files.model_packages import cache_dir
     from evaluation.covariance.covariance import cached_covariance, open_corpus
     from evaluation.covariance.pack import write_pack
-    from evaluation.models.depth import model_depth
     from evaluation.models.language_model import LM
+    from evaluation.models.loading import model_depth
 
     text = open_corpus(corpus or None)
     parse_layers(layers, depth=model_depth(model))  # refused before a model is loaded

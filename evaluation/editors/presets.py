@@ -14,7 +14,7 @@ from curation.files.artifact_cache import Cache
 from curation.files.model_packages import cache_dir
 from evaluation.editors import EDITORS
 from evaluation.editors.base import Editor
-from evaluation.models.depth import model_depth, refuse_missing_layers
+from evaluation.models.loading import model_depth
 from schemas.core.config import validate
 from schemas.core.errors import ModelError, UserError
 
@@ -201,3 +201,21 @@ def make_editor(name: str, lm: LM, cache: Cache | None = None, overrides: Mappin
     for layer in editor.edited_layers:
         lm.layout.block(layer)  # refuses layers that the model has not
     return editor
+
+
+def refuse_missing_layers(layers: tuple[int, ...], depth: int | None, *, where: str) -> None:
+    """Refuse layer numbers that a model does not have; layers are counted from 0.
+
+    Args:
+        layers: The numbers.
+        depth: Number of layers of the model; None where it is not known, and nothing is refused.
+        where: What the error names, such as ``editors.rome.params``.
+
+    Raises:
+        UserError: a number is beyond the last layer.
+    """
+    if depth is None:
+        return
+    missing = [n for n in layers if not 0 <= n < depth]
+    if missing:
+        raise UserError(f"the model has no layer {missing[0]}", where=where, allowed=f"0 to {depth - 1}")

@@ -208,8 +208,6 @@ def write_each(lm: LM, edited: Sequence[EditedProbes], *, budget: TokenBudget | 
         for n, one in enumerate(edited)
         for probe in {p.id: p for p in written_probes(one.probes)}.values()
     ]
-    for chat in (True, False):
-        lm.encodings.texts([row.input.text for row in text_rows if row.input.chat is chat], special=not chat)
     for row in text_rows:
         if (error := _unwritable(lm, row.input)) is not None:
             by_id[row.edit][row.probe.id] = Answer(probe=row.probe.id, error=error)
@@ -242,7 +240,7 @@ def _opened(probe: GenerateProbe, ready: ModelInput) -> str:
 
 def _unwritable(lm: LM, ready: ModelInput) -> str | None:
     """Why nothing can be written after a text; None where something can."""
-    (ids,) = lm.encodings.texts([ready.text], special=not ready.chat)
+    ids = lm.token_ids(ready.text, special=not ready.chat)
     if not ids:
         return "there is nothing to continue"
     if lm.limit and len(ids) >= lm.limit:

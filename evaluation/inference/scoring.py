@@ -18,7 +18,7 @@ from torch import Tensor
 
 from evaluation.edits.routed_deltas import PromptRows, is_routed, tell_prompts_if
 from evaluation.inference.batching import pack_batches
-from evaluation.models.tokens.tokenization import EncodedPrompt, PromptTarget
+from evaluation.models.tokenization import EncodedPrompt
 from evaluation.models.transfers import send
 from schemas.answers import Answer, NextTokens, TargetScore
 from schemas.probes import ScoreProbe, instructed
@@ -187,7 +187,7 @@ class EncodedProbes:
 
 
 def encode_probes(lm: LM, edited: Sequence[tuple[Sequence[ScoreProbe], Rewrite | None]]) -> list[EncodedProbes]:
-    """The probes of every edit as tokens, all tokenised in one batch; equal probes of an edit become one.
+    """The probes of every edit as tokens; equal probes of an edit become one.
 
     Args:
         lm: The model.
@@ -197,12 +197,6 @@ def encode_probes(lm: LM, edited: Sequence[tuple[Sequence[ScoreProbe], Rewrite |
         [(probe, instructed(probe, rewrite)) for probe in {probe.id: probe for probe in probes}.values()]
         for probes, rewrite in edited
     ]
-    lm.encodings.add(
-        PromptTarget(prompt, target, probe.separator)
-        for some in prompts
-        for probe, prompt in some
-        for target in probe.targets
-    )
     return [EncodedProbes(lm, some, n) for n, some in enumerate(prompts)]
 
 

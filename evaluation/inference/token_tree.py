@@ -18,7 +18,7 @@ from torch import Tensor
 
 from evaluation.edits.routed_deltas import tell_prompts
 from evaluation.models.device_memory import device_fault
-from evaluation.models.tokens.tokenization import common_prefix
+from evaluation.models.tokenization import common_prefix
 from evaluation.models.transfers import send
 
 if TYPE_CHECKING:

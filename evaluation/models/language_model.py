@@ -1,22 +1,27 @@
-"""A language model as data: weights, tokenizer, architecture. What runs it stands in ``evaluation.inference``."""
+"""A language model as data: weights, tokenizer, layout. ``evaluation.inference`` runs it."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import asdict
+from functools import lru_cache, partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from evaluation.models import loading
-from evaluation.models.architecture import Layout, discover
-from evaluation.models.architecture_cache import cached_architecture
 from evaluation.models.hooks import note_rows, set_home, stopping_after
-from evaluation.models.tokens.encoding_memory import EncodingMemory
-from evaluation.models.tokens.tokenization import EncodedPrompt
+from evaluation.models.layout import Layout, layout_of
+from evaluation.models.layout_choice import LayoutChoice
+from evaluation.models.tokenization import EncodedPrompt, encode_target
 from evaluation.models.transfers import send
 from schemas.core.errors import ModelError
+from schemas.core.ids import content_id
+
+REMEMBERED = 2**15
+"""Texts and prompts with their targets whose tokens are remembered: all methods of a run score the same ones."""
 
 
 class LM:
@@ -27,11 +32,10 @@ class LM:
         tokenizer: Its fast tokenizer.
         name: The name it was asked for by.
         revision: What tells its weights and configuration from others; statistics are kept under it.
-        layout: Its layout, where that is known already.
+        layout: Its layout, if that is known already; else by the table of families.
 
     Attributes:
-        layout: Where its parts stand.
-        encodings: Prompts that were tokenised already.
+        layout: Names and sizes of its parts.
         limit: The most tokens it can read at once, or None where it says nothing.
 
     Raises:
@@ -45,11 +49,12 @@ class LM:
             )
         self.model, self.tokenizer, self.name, self.revision = model, tokenizer, name, revision
         self.other_attention = ""
-        self.encodings = EncodingMemory(tokenizer)
+        self._encode = lru_cache(maxsize=REMEMBERED)(partial(encode_target, tokenizer))
+        self._token_ids = lru_cache(maxsize=REMEMBERED)(partial(_token_ids, tokenizer))
         model.eval().requires_grad_(False)
         if len(self.devices) > 1:
             set_home(model, self.device)
-        self.layout: Layout = layout or discover(model)
+        self.layout: Layout = layout or layout_of(model)
         if self.layout.flat:
             blocks = [self.block(n) for n in range(self.layout.depth)]
             note_rows(blocks, (*self.layout.mlp_in, self.layout.mlp_out))
@@ -64,6 +69,7 @@ class LM:
         dtype: str = "float32",
         attention: loading.Attention | None = None,
         trust_remote_code: bool = False,
+        layout: LayoutChoice | None = None,
     ) -> LM:
         """Load ``embedded`` (SmolLM2-135M-Instruct, converted once from its GGUF), a folder, a GGUF file, a hub name.
 
@@ -74,6 +80,7 @@ class LM:
                 device, in all of this process until the next model is loaded.
             attention: ``eager`` or ``sdpa``; as transformers chooses where it is not given.
             trust_remote_code: Run code that the model brings along; off unless asked for.
+            layout: Names of the model's parts, for a model type that the table of families does not have.
 
         Raises:
             ModelError: unknown model, device or dtype, or not a decoder.
@@ -82,9 +89,10 @@ class LM:
         loading.set_product_precision(dtype, place)
         loading.leave_out_planned_attention(place)
         got = loading.load(name, device=place, dtype=kind, attention=attention, trust_remote_code=trust_remote_code)
-        layout = cached_architecture(got.model)
-        lm = cls(got.model, got.tokenizer, name=name, revision=got.revision or "", layout=layout)
+        lm = cls(got.model, got.tokenizer, name=name, revision=got.revision or "", layout=layout_of(got.model, layout))
         lm.revision = lm.revision or lm.weights_digest()[:20]
+        if layout is not None:
+            lm.revision += f"-{content_id('layout', asdict(lm.layout))[:8]}"  # other parts give other figures
         lm.other_attention = loading.other_attention(got.model, attention)
         return lm
 
@@ -124,8 +132,12 @@ class LM:
         return self.module(self.layout.block(layer))
 
     def encode(self, prompt: str, target: str, *, separator: str = " ") -> EncodedPrompt:
-        """Prompt, separator and target as tokens, with the place of the target (``models.tokens.tokenization``)."""
-        return self.encodings.encode(prompt, target, separator=separator)
+        """Prompt, separator and target as tokens, with the place of the target (``models.tokenization``)."""
+        return self._encode(prompt, target, separator=separator)
+
+    def token_ids(self, text: str, *, special: bool = True) -> tuple[int, ...]:
+        """A whole text as tokens; ``special`` lets the tokenizer add its special tokens."""
+        return self._token_ids(text, special)
 
     def pad(self, rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
         """Rows padded on the right: ids and attention mask, both [rows, longest]."""
@@ -150,6 +162,10 @@ class LM:
             flat = tensor.detach().contiguous().reshape(-1).cpu()
             h.update(flat.view(torch.uint8).numpy() if flat.numel() else b"")
         return h.hexdigest()
+
+
+def _token_ids(tokenizer: Any, text: str, special: bool) -> tuple[int, ...]:
+    return tuple(tokenizer(text, add_special_tokens=special)["input_ids"])
 
 
 def _limit(model: Any, tokenizer: Any) -> int | None:

@@ -1,4 +1,4 @@
-"""The linear maps of a decoder's blocks: which write into the residual, which is the MLP's, where experts stand."""
+"""The linear maps of a decoder's blocks: their shapes, which write into the residual stream, which are experts."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 from torch import nn
 from transformers.pytorch_utils import Conv1D
-
-from schemas.core.errors import ModelError
 
 CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
 
@@ -57,68 +55,3 @@ def maps_beside_experts(blocks: Sequence[nn.Module], *, width: int) -> list[tupl
         )
         for block in blocks
     ]
-
-
-def common_projection(blocks: nn.ModuleList, *, width: int, inner: int | None, model_class: str) -> str:
-    """Name of the MLP's output projection inside every block.
-
-    It is the one map back to the residual that all blocks have, of one shape. Where there are several (a gate for
-    the inputs of each layer beside the MLP), it is the one from the inner width that the configuration names.
-
-    Args:
-        blocks: The blocks.
-        width: Size of the residual.
-        inner: The MLP's inner width by the configuration, or None.
-        model_class: For the error.
-
-    Raises:
-        ModelError: there is none, or it cannot be told which.
-    """
-    by_block = [_candidates(block, width=width) for block in blocks]
-    for i, candidates in enumerate(by_block):
-        if not candidates:
-            raise ModelError(f"no MLP output projection in a block of class {type(blocks[i]).__name__}")
-    common = {
-        name: size for name, size in by_block[0].items() if all(candidates.get(name) == size for candidates in by_block)
-    }
-    if not common:
-        i = next(i for i, candidates in enumerate(by_block) if candidates != by_block[0])
-        raise ModelError(f"block {i} of {model_class} is built unlike block 0")
-    chosen = list(common) if len(common) == 1 else [name for name, size in common.items() if size == inner]
-    if len(chosen) != 1:
-        raise ModelError(
-            f"{len(common)} candidates for the MLP output projection in a block of class {type(blocks[0]).__name__}"
-        )
-    return chosen[0]
-
-
-def _candidates(block: nn.Module, *, width: int) -> dict[str, int]:
-    """Maps outside attention from some map's inner width back to the residual: name to that width."""
-    inside = outside_attention(block)
-    inner = {out for out, size in inside.values() if size == width}
-    return {
-        name: size
-        for name, (out, size) in inside.items()
-        if out == width and (size in inner or 2 * size in inner)  # twice: gate and up in one map
-    }
-
-
-def outside_attention(block: nn.Module) -> dict[str, tuple[int, int]]:
-    """Shapes (out, in) of the linear maps of a block that are not part of its attention, by name."""
-    return {
-        name: shape
-        for name, module in block.named_modules()
-        if (shape := linear_shape(module)) and not in_attention(block, name)
-    }
-
-
-def attention_of(block: nn.Module) -> nn.Module | None:
-    """The outermost module of a block whose class calls itself attention."""
-    return next((m for m in block.modules() if m is not block and "attention" in type(m).__name__.lower()), None)
-
-
-def in_attention(block: nn.Module, name: str) -> bool:
-    """Whether a module of a block stands inside its attention."""
-    parts = name.split(".")
-    above = [block.get_submodule(".".join(parts[:i])) for i in range(1, len(parts))]
-    return any("attention" in type(m).__name__.lower() for m in above)

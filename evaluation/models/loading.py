@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import os
 import shutil
 import struct
 import tempfile
+import warnings
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -18,7 +20,7 @@ from curation.files.checksums import remembered_sha256
 from curation.files.local_models import model_file
 from curation.files.model_packages import EMBEDDED, cache_dir
 from evaluation.models.device_memory import out_of_memory
-from schemas.core.errors import ModelError
+from schemas.core.errors import ModelError, UserError
 from schemas.core.ids import digest, slug
 
 log = logging.getLogger(__name__)
@@ -79,7 +81,7 @@ def load(
     tokenizer = load_tokenizer(name, trust_remote_code=trust_remote_code)
     decoder: Any = AutoModelForCausalLM  # its factories have no types
     try:
-        with without_progress_bars():
+        with quiet_transformers():
             model, report = decoder.from_pretrained(
                 source, dtype=dtype, use_safetensors=True, output_loading_info=True, **kind, **spread
             )
@@ -114,7 +116,7 @@ def load_tokenizer(name: str, *, trust_remote_code: bool = False) -> Any:
     from transformers import AutoTokenizer
 
     try:
-        with without_progress_bars():
+        with quiet_transformers():
             tokenizer: Any = AutoTokenizer.from_pretrained(source_of(name), trust_remote_code=trust_remote_code)
     except Exception as error:  # noqa: BLE001 - as for weights
         raise _explain(name, error) from None
@@ -128,7 +130,7 @@ def source_of(name: str) -> str:
     if not name.strip():
         raise ModelError("no model is named", allowed="embedded, local, a folder, a GGUF file or a hub name")
     if file := model_file(name):
-        return str(_converted(file, "smollm2-135m-instruct" if name == EMBEDDED else slug(file.stem)))
+        return str(_converted(file, _converted_folder(file, name)))
     path = Path(name).expanduser()
     return str(path) if path.exists() else name
 
@@ -255,22 +257,56 @@ def _explain(name: str, error: Exception) -> ModelError:
 
 
 @contextmanager
-def without_progress_bars() -> Iterator[None]:
-    """Without transformers' progress bars, which would fall between our own lines."""
+def quiet_transformers() -> Iterator[None]:
+    """Inside the block, transformers shows no progress bars, warnings or deprecations; errors are still raised."""
     from transformers.utils import logging as hf
 
-    shown = hf.is_progress_bar_enabled()
+    verbosity, bars = hf.get_verbosity(), hf.is_progress_bar_enabled()
+    hf.set_verbosity_error()  # type: ignore[no-untyped-call]
     hf.disable_progress_bar()  # type: ignore[no-untyped-call]
     try:
-        yield
+        # Some of its bars do not ask for that setting; they write to what sys.stderr is when they are made.
+        with warnings.catch_warnings(action="ignore"), redirect_stderr(io.StringIO()):
+            yield
     finally:
-        if shown:
+        hf.set_verbosity(verbosity)
+        if bars:
             hf.enable_progress_bar()  # type: ignore[no-untyped-call]
 
 
-def _converted(gguf: Path, name: str) -> Path:
-    """Folder of a GGUF model in float32 safetensors; converted on first use (the embedded model: about 20 s)."""
-    folder = cache_dir() / "models" / f"{name}-{remembered_sha256(gguf)[:16]}-v{CONVERTER}"
+def model_depth(name: str) -> int | None:
+    """Number of layers (blocks) of a model, or None if no configuration of it is on this machine.
+
+    Nothing is downloaded and no weights are read. A GGUF file tells its depth once it has been converted.
+
+    Example:
+        >>> model_depth("a-model-that-nobody-has") is None
+        True
+    """
+    from transformers import AutoConfig
+
+    try:
+        file = model_file(name)
+        path = _converted_folder(file, name) if file else Path(name).expanduser()
+        if file and not path.is_dir():
+            return None
+        with quiet_transformers():
+            config = AutoConfig.from_pretrained(str(path) if path.exists() else name, local_files_only=True)
+        depth = config.get_text_config().num_hidden_layers
+    except (OSError, ValueError, KeyError, AttributeError, UserError) as error:
+        log.debug("the depth of %s is not known before it is loaded: %s", name, error)
+        return None
+    return depth if isinstance(depth, int) and depth > 0 else None
+
+
+def _converted_folder(gguf: Path, name: str) -> Path:
+    """Where the safetensors of a GGUF file are stored, whether they are there or not."""
+    stem = "smollm2-135m-instruct" if name == EMBEDDED else slug(gguf.stem)
+    return cache_dir() / "models" / f"{stem}-{remembered_sha256(gguf)[:16]}-v{CONVERTER}"
+
+
+def _converted(gguf: Path, folder: Path) -> Path:
+    """The folder with a GGUF model in float32 safetensors; converted on first use (the embedded model: about 20 s)."""
     if folder.is_dir():
         return folder
     log.info("converting %s to %s (once; about 20 s for 135 million parameters)", gguf.name, folder)
@@ -292,7 +328,7 @@ def _convert(gguf: Path, target: Path) -> None:
 
     decoder: Any = AutoModelForCausalLM
     try:
-        with without_progress_bars():
+        with quiet_transformers():
             quantised, report = decoder.from_pretrained(
                 str(gguf.parent), gguf_file=gguf.name, dtype=torch.float32, output_loading_info=True
             )
@@ -313,8 +349,9 @@ def _convert(gguf: Path, target: Path) -> None:
         del config.quantization_config  # the weights are plain float32 now; kept, it would ask for the GGUF again
     plain = type(quantised)(config)
     plain.load_state_dict(quantised.state_dict())
-    plain.save_pretrained(target)
-    tokenizer.save_pretrained(target)
+    with quiet_transformers():
+        plain.save_pretrained(target)
+        tokenizer.save_pretrained(target)
 
 
 def folder_revision(folder: Path) -> str:

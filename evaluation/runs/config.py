@@ -16,6 +16,7 @@ from evaluation.metrics.document_choice import DocumentChoice
 from evaluation.metrics.event_choice import EventChoice
 from evaluation.metrics.generation import GenerationChoice
 from evaluation.metrics.specificity_choice import SpecificityChoice
+from evaluation.models.layout_choice import LayoutChoice
 from evaluation.regimes.config import RegimeChoice
 from evaluation.runs.endpoint import EndpointChoice, is_endpoint
 from evaluation.runs.support import SupportChoice
@@ -97,6 +98,7 @@ class RunConfig(Options):
         dtype: ``float32``, ``bfloat16``, ``float16``, or ``tf32``: float32 whose products a CUDA device rounds.
         attention: ``eager`` or ``sdpa``; as transformers chooses where it is not given. Another one than that is part
             of a run's identity, because figures differ.
+        layout: Names of the model's parts, for a model type that the table of families does not have.
         deterministic: Have a CUDA device add in a fixed order, so that the same command repeats its results there, at a
             cost in time; an operation that cannot is named by a warning.
         editors: Methods by label, the name the tables show. In TOML a list of names or of tables also serves.
@@ -134,6 +136,7 @@ class RunConfig(Options):
     device: str = "auto"
     dtype: Literal["float32", "tf32", "bfloat16", "float16"] = "float32"
     attention: Literal["eager", "sdpa"] | None = None
+    layout: LayoutChoice | None = None
     deterministic: bool = False
     editors: dict[str, EditorChoice]
     metrics: tuple[str, ...] = DEFAULT_METRICS

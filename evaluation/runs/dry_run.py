@@ -126,7 +126,7 @@ def _folder_of(config: RunConfig, label: str, name: str, regime: str, split: str
         folder = EditorFolder(path.parent)
         manifest, stored = folder.manifest(), read_json(path.with_name("config.json"))
         same = {
-            "model": all(stored.get(field) == wanted[field] for field in ("model", "dtype", "attention")),
+            "model": all(stored.get(field) == wanted[field] for field in ("model", "dtype", "attention", "layout")),
             "split": manifest.split_digest == split,
             "support": manifest.components.get("support") in (None, support),
             "regime": manifest.regime == regime,

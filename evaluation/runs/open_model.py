@@ -73,7 +73,13 @@ def open_model(plan: Plan, lm: LM | None = None) -> Iterator[OpenModel]:
             make = partial(remote_editor, far.lm, cache)
             yield OpenModel(RemoteScorer(far), make, workers, answers, far.environment)
         return
-    model = lm or LM.load(config.model, device=config.device, dtype=config.dtype, attention=config.attention)
+    model = lm or LM.load(
+        config.model,
+        device=config.device,
+        dtype=config.dtype,
+        attention=config.attention,
+        layout=config.layout,
+    )
 
     def make_here(name: str, params: dict[str, Any]) -> Any:
         return make_editor(name, model, cache, params)

@@ -13,7 +13,7 @@ from evaluation.editors import EDITORS
 from evaluation.editors.presets import check_options, preset
 from evaluation.editors.training_data import TrainingData
 from evaluation.metrics import METRICS
-from evaluation.models.depth import model_depth
+from evaluation.models.loading import model_depth
 from evaluation.regimes.config import RegimeChoice
 from evaluation.runs.config import EditorChoice
 from evaluation.runs.support import Support

@@ -14,7 +14,7 @@ from evaluation.edits.weight_deltas import Delta, LowRankDelta
 from evaluation.engines.base import plain
 from evaluation.engines.environment import environment
 from evaluation.metrics.base import Normalisation
-from evaluation.models.loading import without_progress_bars
+from evaluation.models.loading import quiet_transformers
 from evaluation.regimes.base import edits_digest
 from evaluation.runs.config import DEFAULT_METRICS
 from evaluation.runs.plan import load_metrics
@@ -139,7 +139,7 @@ def _in_force(editor: Editor, edit: Edit, deltas: Sequence[Delta], saved_as: Sav
 
 def _write_model(lm: Any, folder: Path) -> None:
     try:
-        with without_progress_bars():
+        with quiet_transformers():
             lm.model.save_pretrained(folder)
             lm.tokenizer.save_pretrained(folder)
     except (ValueError, RuntimeError, NotImplementedError) as error:

@@ -52,11 +52,11 @@ class QuestionWriter:
         from safetensors import SafetensorError
         from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
-        from evaluation.models.loading import without_progress_bars
+        from evaluation.models.loading import quiet_transformers
 
         assert self.identity
         try:
-            with without_progress_bars():
+            with quiet_transformers():
                 tokenizer: Any = AutoTokenizer.from_pretrained(self.folder, local_files_only=True)
                 model: Any = AutoModelForSeq2SeqLM.from_pretrained(self.folder, local_files_only=True)
         except (OSError, ValueError, KeyError, ImportError, RuntimeError, SafetensorError) as error:

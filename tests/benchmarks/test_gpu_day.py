@@ -1,4 +1,4 @@
-"""The day with a card, rehearsed with tiny shapes on the CPU and on a pretended card; resumed; what travels."""
+"""The day with a card, rehearsed with tiny shapes on the CPU and on a fake GPU; resumed; what travels."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from tests.support.pretended_device import pretended
+from tests.support.fake_device import fake_gpu
 from tests.support.tiny import tokenizer
 
 gpu_day = pytest.importorskip("benchmarks.gpu_day", reason="benchmarks are not shipped")
@@ -86,13 +86,13 @@ def test_without_peft_lora_alone_is_missing_and_is_done_again(
 
 def test_another_card_has_a_file_of_its_own(pack: Path, tmp_path: Path) -> None:
     measure("ceilings", tmp_path, pack)
-    with pretended(), pytest.raises(SystemExit, match=r"was begun on another device \(cpu\): name another --out"):
+    with fake_gpu(), pytest.raises(SystemExit, match=r"was begun on another device \(cpu\): name another --out"):
         measure("ceilings", tmp_path, pack)
 
 
 @pytest.mark.slow
-def test_rehearsed_on_a_pretended_card_in_bfloat16(pack: Path, tmp_path: Path) -> None:
-    with pretended() as machine:
+def test_rehearsed_on_a_fake_gpu_in_bfloat16(pack: Path, tmp_path: Path) -> None:
+    with fake_gpu() as machine:
         measurements = measure("llama-3-8b", tmp_path, pack, "--precision", "bfloat16")
     assert not machine.counts.refused and not [s["error"] for s in measurements.values() if "error" in s]
     assert measurements["ft"]["peak_gib"] > 0 and measurements["ft"]["reserved_gib"] >= measurements["ft"]["peak_gib"]
@@ -101,8 +101,8 @@ def test_rehearsed_on_a_pretended_card_in_bfloat16(pack: Path, tmp_path: Path) -
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("section", "precision"), [("gpt2-xl", "tf32"), ("correctness", "bfloat16")])
-def test_every_section_on_a_pretended_card(section: str, precision: str, pack: Path, tmp_path: Path) -> None:
-    with pretended() as machine:
+def test_every_section_on_a_fake_gpu(section: str, precision: str, pack: Path, tmp_path: Path) -> None:
+    with fake_gpu() as machine:
         measurements = measure(section, tmp_path, pack, "--precision", precision)
     assert not machine.counts.refused and not [s["error"] for s in measurements.values() if "error" in s]
     if section == "correctness":

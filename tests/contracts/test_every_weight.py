@@ -53,7 +53,8 @@ def edits_of(lm: LM, kind: str) -> dict[str, list[Delta]]:
 def test_scored_in_one_batch_as_in_the_weights(model: str, untied: bool, kind: str) -> None:
     lm = make(model, **(UNTIED[model] if untied else {}))
     edits, some = edits_of(lm, kind), probes(TEXTS[:1])
-    assert {lm.layout.head + ".weight", f"{lm.layout.embedding}.weight"} <= set(edits)
+    embedding = next(name for name, m in lm.model.named_modules() if m is lm.model.get_input_embeddings())
+    assert {lm.layout.head + ".weight", f"{embedding}.weight"} <= set(edits)
     asked = [EditedProbes(deltas, None, some) for deltas in edits.values()]
     scorer = EditScorer(lm, layers=[1])
     unedited = scorer.score([EditedProbes((), None, some)])[0]

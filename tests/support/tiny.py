@@ -47,7 +47,7 @@ def shuffled(documents: int) -> list[str]:
 
 
 DEVICE = os.environ.get("SCEDIT_TEST_DEVICE", "cpu")
-"""Where models are made: ``SCEDIT_TEST_DEVICE=cuda`` for a real card; the suite on a pretended one sets it itself."""
+"""Where models are made: ``SCEDIT_TEST_DEVICE=cuda`` for a real card; the suite on a fake one sets it itself."""
 
 COMMON = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "max_position_embeddings": 96}
 LLAMA = {**COMMON, "intermediate_size": 48, "num_key_value_heads": 2}

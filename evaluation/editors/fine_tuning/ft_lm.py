@@ -114,7 +114,7 @@ def token_rows(lm: LM, texts: Sequence[str], *, pack: int | None = None) -> list
             f"the model reads {lm.limit} tokens at once", where="ft_lm.params.pack", fix="set a smaller one"
         )
     end = () if lm.tokenizer.eos_token_id is None else (int(lm.tokenizer.eos_token_id),)
-    rows = [(*ids, *end) for ids in lm.encodings.texts(list(texts))]
+    rows = [(*ids, *end) for ids in (lm.token_ids(text) for text in texts)]
     if pack is not None:
         tokens = [token for row in rows for token in row]
         rows = [tuple(tokens[n : n + pack]) for n in range(0, len(tokens), pack)]

@@ -180,7 +180,7 @@ def _text(lm: LM, request: Fact | Document) -> TrainingText:
     if isinstance(request, Fact):
         encoded = lm.encode(request.fact_prompt, request.new_object.text)
         return TrainingText.shifted(encoded.ids, encoded.first)
-    (ids,) = lm.encodings.texts([request.text])
+    ids = lm.token_ids(request.text)
     if len(ids) < 2:
         raise UserError("a document of one token leaves nothing to learn", where=request.key)
     return TrainingText.shifted(tuple(ids[: lm.limit]), 1)

@@ -309,7 +309,7 @@ class CutTexts:
     def count(self, texts: Sequence[str]) -> int:
         """How many of the texts are cut; a warning says it the first time that there are any."""
         limit = self.lm.limit
-        lengths = [len(ids) for ids in self.lm.encodings.texts(list(texts))] if limit else []
+        lengths = [len(ids) for ids in (self.lm.token_ids(text) for text in texts)] if limit else []
         cut = [length for length in lengths if limit and length > limit]
         if cut and not self._said:
             self._said = True

@@ -167,7 +167,7 @@ def _train(
     settings = SearchSettings(p.steps, p.lr, 0.0, p.weight_decay, p.clamp, p.stop_below)
     states = [search_windows(lm, layer, some, settings=settings) for some in windows]
     written = _rows(lm, layer, [some[-1].ids[: some[-1].first] for some in windows], list(_shifts(windows, states)))
-    unrelated = [ids[: min(p.cap, lm.limit or p.cap)] for ids in lm.encodings.texts(texts)]
+    unrelated = [ids[: min(p.cap, lm.limit or p.cap)] for ids in (lm.token_ids(text) for text in texts)]
     kept = _rows(lm, layer, [ids for ids in unrelated if ids], [()] * len(unrelated))
     matrices, vectors = [w for w in weights if w.ndim > 1], [w for w in weights if w.ndim < 2]
     groups = [{"params": matrices, "weight_decay": p.block_decay}, {"params": vectors, "weight_decay": 0.0}]

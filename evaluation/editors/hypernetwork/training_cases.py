@@ -82,7 +82,7 @@ def _locality(lm: LM, case: Case) -> Iterator[GradientLine | None]:
 
 def document_line(lm: LM, document: Document) -> GradientLine | None:
     """A document as tokens, all but the first its target; None where the model cannot read it whole, or it has one."""
-    (ids,) = lm.encodings.texts([document.text])
+    ids = lm.token_ids(document.text)
     if len(ids) < 2 or (lm.limit and len(ids) > lm.limit):
         return None
     return GradientLine(tuple(ids), 1)

@@ -86,7 +86,7 @@ class SideTraining:
         self.lm, self.module, self.settings = lm, module, settings
         targets = [line(lm, fill(text, fact.fact_prompt), fact.new_object.text) for text in contexts]
         lines = [one for one in targets if one is not None]
-        (other,) = lm.encodings.texts([unrelated])
+        other = lm.token_ids(unrelated)
         if not lines or len(other) < 2:
             raise UserError("the fact prompt or the unrelated prompt cannot be read", where=fact.key)
         self.edits = len(lines)  # rows of the edit; the unrelated prompt is the last one

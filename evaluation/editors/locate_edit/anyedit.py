@@ -21,7 +21,7 @@ from evaluation.editors.locate_edit.target_windows import TargetWindow, kept_pla
 from evaluation.editors.locate_edit.value_search import SearchedValue, SearchSettings
 from evaluation.edits.edit import Edit
 from evaluation.edits.weight_deltas import WeightDelta
-from evaluation.models.tokens.tokenization import TokenPosition
+from evaluation.models.tokenization import TokenPosition
 from schemas.cases import EditRequest
 from schemas.core.config import Options
 

@@ -19,7 +19,7 @@ from evaluation.edits.weight_deltas import Delta, applied
 from evaluation.inference.batching import TokenBudget, default_budget, in_batches
 from evaluation.models.hooks import capture
 from evaluation.models.language_model import LM
-from evaluation.models.tokens.tokenization import TokenPosition, encode_at
+from evaluation.models.tokenization import TokenPosition, encode_at
 from schemas.facts import Fact
 
 

@@ -18,7 +18,7 @@ from evaluation.inference.partial_forward import resume_at, run_until
 from evaluation.inference.passes import logits_at
 from evaluation.models.hooks import capture, replace_output, stopping_after
 from evaluation.models.language_model import LM
-from evaluation.models.tokens.tokenization import TokenPosition
+from evaluation.models.tokenization import TokenPosition
 from evaluation.models.transfers import send
 from schemas.cases import EditRequest
 from schemas.core.errors import UserError
@@ -72,7 +72,7 @@ def windows_of(
         text = lm.encode(request.fact_prompt, request.new_object.text)
         ids, first = text.ids, text.first
     else:
-        (ids,) = lm.encodings.texts([request.statement])
+        ids = lm.token_ids(request.statement)
         first = lead + sum(1 for token in ids[:1] if token in lm.tokenizer.all_special_ids)
     if first == 0 or len(ids) <= first or (lm.limit and len(ids) > lm.limit):
         raise UserError(

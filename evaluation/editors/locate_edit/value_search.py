@@ -27,7 +27,7 @@ from evaluation.models.device_memory import free_memory, out_of_memory
 from evaluation.models.hooks import replace_output
 from evaluation.models.language_model import LM
 from evaluation.models.packed_weights import packed_weights
-from evaluation.models.tokens.tokenization import encode_at
+from evaluation.models.tokenization import encode_at
 from schemas.facts import Fact
 
 ESSENCE = "{} is a"

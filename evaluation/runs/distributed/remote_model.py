@@ -16,8 +16,8 @@ from schemas.core.errors import ModelError
 
 if TYPE_CHECKING:
     from curation.files.artifact_cache import Cache
-    from evaluation.models.architecture import Layout
     from evaluation.models.language_model import LM
+    from evaluation.models.layout import Layout
 
 
 class ModelDescription(NamedTuple):
@@ -125,7 +125,8 @@ def weightless(description: ModelDescription, *, dtype: str) -> LM:
     tokenizer, source = load_tokenizer(name), source_of(name)
     config, revision = AutoConfig.from_pretrained(source), description.revision
     if revision and Path(source).is_dir():
-        revision = folder_revision(Path(source))
+        _, dash, layout = revision.partition("-")  # a layout that the run names is part of the revision
+        revision = folder_revision(Path(source)) + dash + layout
     decoder: Any = AutoModelForCausalLM  # its factories have no types
     with torch.device("meta"):
         model = decoder.from_config(config, dtype=pick_dtype(dtype))

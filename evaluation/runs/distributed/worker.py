@@ -45,7 +45,7 @@ def load_model(config: RunConfig) -> LM:
     from evaluation.models.language_model import LM
 
     device = "cuda" if config.device.startswith("cuda:") else config.device
-    return LM.load(config.model, device=device, dtype=config.dtype, attention=config.attention)
+    return LM.load(config.model, device=device, dtype=config.dtype, attention=config.attention, layout=config.layout)
 
 
 def shard_identity(editor: EditorLike, *, revision: str, dtype: str, support: Support, attention: str = "") -> str:

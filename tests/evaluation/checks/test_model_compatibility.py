@@ -30,7 +30,7 @@ def test_every_class_is_healthy_and_left_as_it_was(kind: str) -> None:
     text = by_name(compatibility)
     assert text["mlp"].facts["orientation"] == ("[in, out]" if kind == "gpt2" else "[out, in]")
     assert text["edit"].facts["restored"] and text["edit"].facts["logits_moved"] > 0
-    assert text["norms"].state == ("note" if kind in ("gemma2", "gemma3", "olmo2") else "ok")
+    assert text["mlp"].state == ("note" if kind in ("gemma2", "gemma3", "olmo2") else "ok")
     assert text["head"].state == ("note" if kind == "gemma2" else "ok")
     assert text["start token"].facts["front"] == (["<s>"] if kind == "llama" else [])
     json.dumps([f._asdict() for f in compatibility.findings])
@@ -45,11 +45,9 @@ def test_bfloat16(kind: str) -> None:
 
 def test_sentences_name_what_a_reader_has_to_know() -> None:
     gemma = by_name(examine(make("gemma2")))
-    assert "post_feedforward_layernorm follows the MLP" in gemma["norms"].text
-    assert "soft cap at 30" in gemma["head"].text and "model.embed_tokens" in gemma["head"].text
+    assert "Its output is changed before it is added" in gemma["mlp"].text
+    assert "capped or scaled" in gemma["head"].text
     assert "see 16 tokens" in gemma["attention"].text
-    assert "gate_up_proj in one map" in by_name(examine(make("phi3")))["mlp"].text
-    assert "parallel" in by_name(examine(make("gptj")))["attention"].text
     assert "puts no start token although it has one (<s>)" in by_name(examine(make("gpt2")))["start token"].text
 
 
@@ -57,10 +55,17 @@ def test_a_wrong_projection_is_found_by_the_edit() -> None:
     lm = make("llama")
     lm.layout = replace(lm.layout, mlp_out="self_attn.o_proj", inner=32)
     edit = by_name(examine(lm))["edit"]
-    assert edit.state == "ok", "an attention output projection is a linear map too: the edit itself works there"
+    assert edit.state == "no", "what an attention writes goes through the MLP before it leaves the block"
     lm.layout = replace(lm.layout, mlp_out="mlp.act_fn")
     compatibility = examine(lm)
     assert not compatibility.works and by_name(compatibility)["edit"].state == "no"
+
+
+def test_a_layout_that_calls_a_normed_output_additive_is_found() -> None:
+    lm = make("olmo2")
+    lm.layout = replace(lm.layout, additive=True)
+    edit = by_name(examine(lm))["edit"]
+    assert edit.state == "no" and "set additive = false" in edit.text
 
 
 def test_a_model_that_ignores_the_edit_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

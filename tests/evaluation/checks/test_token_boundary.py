@@ -12,7 +12,7 @@ from transformers import PreTrainedTokenizerFast
 
 from curation.checks.store_checks import due, make_checks, run_check
 from evaluation.checks.token_boundary import TokenBoundary, boundary_faults
-from evaluation.models.tokens.tokenization import encode_target
+from evaluation.models.tokenization import encode_target
 from schemas.core.errors import ModelError
 from tests.support.scripted_scorer import NORTH, PERU, VISIT, filled, prompt
 from tests.support.tiny import TEXT, tokenizer

@@ -30,7 +30,6 @@ def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     status, text = invoke("model", "doctor", folder, "--device", "cpu", "--dtype", "bfloat16", "--json")
     report = json.loads(text)
     assert status == 0 and report["works"] and report["findings"][0]["facts"]["dtype"] == "bfloat16"
-    assert list((tmp_path / "cache" / "layouts").iterdir()), "the layout is on record"
 
 
 def test_command_says_why_a_model_cannot_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -39,3 +38,13 @@ def test_command_says_why_a_model_cannot_be_used(tmp_path: Path, monkeypatch: py
     assert status == 1 and "cannot be used" in text and "does not work: 1 of 1" in text
     status, text = invoke("model", "doctor", tmp_path / "absent", "--json")
     assert status == 1 and json.loads(text)["works"] is False
+
+
+def test_a_layout_from_a_file(tmp_path: Path) -> None:
+    folder, file = saved(make("gpt2"), tmp_path / "m"), tmp_path / "my.toml"
+    file.write_text('[layout]\nlike = "gpt2"\nmlp_out = "mlp.c_proj"\n')
+    status, text = invoke("model", "doctor", folder, "--layout", file)
+    assert status == 0 and "Out: mlp.c_proj" in text
+    file.write_text('[layout]\nlike = "gpt2"\nmlp_out = "mlp.w2"\n')
+    status, text = invoke("model", "doctor", folder, "--layout", file)
+    assert status == 1 and "layout.mlp_out" in text and "no module 'mlp.w2'" in text

@@ -14,7 +14,7 @@ from evaluation.covariance.corpus import Corpus
 from evaluation.covariance.covariance import KeyCovariance, key_covariances
 from evaluation.covariance.estimation import PassProgress
 from evaluation.covariance.running_sums import RunningSums, layers_a_pass, multiplies_wide
-from tests.support.pretended_device import pretended
+from tests.support.fake_device import fake_gpu
 from tests.support.tiny import make, shuffled
 
 CUDA = torch.device("cuda:0")
@@ -39,7 +39,7 @@ def test_float32_sums_against_float64(dtype: torch.dtype, monkeypatch: pytest.Mo
     keys = keys_of(512 * 16, 24, dtype)
     exact = keys.double().T @ keys.double()
     scale = exact.diagonal().sqrt()[:, None] * exact.diagonal().sqrt()
-    with pretended():
+    with fake_gpu():
         running = RunningSums({0: torch.zeros(24, 24, dtype=torch.float64)})
         for batch in keys.split(16):
             running.add(0, batch.to(CUDA))
@@ -52,7 +52,7 @@ def test_float32_sums_against_float64(dtype: torch.dtype, monkeypatch: pytest.Mo
 
 def test_stretches_end_at_their_length(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running_sums, "STRETCH", 32)
-    with pretended() as machine:
+    with fake_gpu() as machine:
         running = RunningSums({0: torch.zeros(8, 8, dtype=torch.float64)})
         for batch in keys_of(96, 8, torch.float32).split(16):
             running.add(0, batch.to(CUDA))
@@ -61,7 +61,7 @@ def test_stretches_end_at_their_length(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_sum_on_the_device_takes_four_bytes_an_entry() -> None:
-    with pretended() as machine:
+    with fake_gpu() as machine:
         running = RunningSums({n: torch.zeros(64, 64, dtype=torch.float64) for n in (0, 1)})
         for layer in (0, 1):
             running.add(layer, torch.ones(1, 64).to(CUDA))
@@ -71,7 +71,7 @@ def test_a_sum_on_the_device_takes_four_bytes_an_entry() -> None:
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_the_device_measures_what_the_cpu_does(dtype: torch.dtype, corpus: Corpus, tmp_path: Path) -> None:
     want = key_covariances(make("llama", dtype=dtype), [0, 2], corpus, cache=Cache(tmp_path / "cpu"))
-    with pretended() as machine:
+    with fake_gpu() as machine:
         lm = make("llama", dtype=dtype)
         lm.model.to("cuda")
         got = key_covariances(lm, [0, 2], corpus, cache=Cache(tmp_path / "cuda"))
@@ -102,7 +102,7 @@ def test_broken_off_on_the_device_it_goes_on_to_the_same_bits(
         lm.model.to("cuda")
         return key_covariances(lm, [1], corpus, cache=Cache(tmp_path / folder), on_progress=tell)[1]
 
-    with pretended():
+    with fake_gpu():
         want = measured("whole", lambda done: None)
         with pytest.raises(End):
             measured("parts", end)
@@ -122,7 +122,7 @@ def test_layers_beyond_the_memory_have_their_own_pass(
     assert "passes of 2" in caplog.text
     monkeypatch.setattr(running_sums, "HOST_BYTES", 2**40)
     own = sum(p.numel() * p.element_size() for p in lm.model.parameters())
-    with pretended(memory=own + 3 * 4 * lm.layout.inner**2):
+    with fake_gpu(memory=own + 3 * 4 * lm.layout.inner**2):
         lm.model.to("cuda")
         assert list(layers_a_pass(lm, [0, 1, 2])) == [[0], [1], [2]], "half of what is free is one sum"
 

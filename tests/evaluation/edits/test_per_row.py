@@ -108,7 +108,7 @@ def test_wrong_deltas_are_refused_before_any_pass() -> None:
     good = LowRankDelta(lm.layout.weight(1), torch.zeros(lm.layout.width, 1), torch.zeros(lm.layout.inner, 1))
     wrong: dict[str, Delta] = {
         "has no weight 'model.nowhere.weight'": LowRankDelta("model.nowhere.weight", good.left, good.right),
-        "cannot be changed by an edit": DenseDelta(f"{lm.layout.norm}.weight", torch.zeros(32, 32)),
+        "cannot be changed by an edit": DenseDelta("model.norm.weight", torch.zeros(32, 32)),
         r"the change is \(32, 3\)": DenseDelta(good.weight, torch.zeros(32, 3)),
     }
     for message, delta in wrong.items():

@@ -11,7 +11,7 @@ from transformers.activations import FastGELUActivation, NewGELUActivation
 
 from evaluation.models.activations import fused_activations
 from evaluation.models.language_model import LM
-from tests.support.pretended_device import pretended
+from tests.support.fake_device import fake_gpu
 from tests.support.tiny import make
 
 
@@ -28,7 +28,7 @@ def forth_and_back(run: Callable[[Tensor], Tensor], x: Tensor) -> tuple[Tensor, 
 
 @pytest.mark.parametrize("form", ["gelu_new", "gelu_fast"])
 def test_equal_to_the_modules_own(form: str) -> None:
-    with pretended() as machine:
+    with fake_gpu() as machine:
         lm = make("gpt2", activation_function=form)
         lm.model.to("cuda")
         modules = activations(lm)
@@ -50,7 +50,7 @@ def test_equal_to_the_modules_own(form: str) -> None:
 
 @pytest.mark.parametrize("broken", [RuntimeError, KeyboardInterrupt])
 def test_taken_off_whatever_happens(broken: type[BaseException]) -> None:
-    with pretended():
+    with fake_gpu():
         lm = make("gpt2")
         lm.model.to("cuda")
         with pytest.raises(broken), fused_activations(lm):
@@ -62,7 +62,7 @@ def test_what_others_put_there_stays() -> None:
     def own(x: Tensor) -> Tensor:
         return x
 
-    with pretended():
+    with fake_gpu():
         lm = make("gpt2")
         lm.model.to("cuda")
         first, *others = activations(lm)
@@ -77,7 +77,7 @@ def test_a_cpu_and_narrow_types_keep_the_modules_way() -> None:
     if lm.device.type == "cpu":
         with fused_activations(lm):
             assert not any("forward" in module.__dict__ for module in activations(lm))
-    with pretended():
+    with fake_gpu():
         narrow = make("gpt2", dtype=torch.bfloat16)
         narrow.model.to("cuda")
         with fused_activations(narrow):

@@ -1,4 +1,4 @@
-"""The maps of a block: which one is the MLP's, where experts stand, what cannot be told."""
+"""The linear maps of a block, and which of its modules hold experts."""
 
 from __future__ import annotations
 
@@ -6,37 +6,8 @@ import pytest
 import torch
 from torch import nn
 
-from evaluation.models.linear_maps import common_projection, expert_modules, maps_beside_experts
-from schemas.core.errors import ModelError
+from evaluation.models.linear_maps import expert_modules, maps_beside_experts
 from tests.support.evaluation.further_architectures import DENSE, EXPERTS, make_further
-
-
-def block(*inner: int, width: int = 4) -> nn.Module:
-    """A block with an MLP for every inner width."""
-    maps = {f"{way}{i}": nn.Linear(*sizes) for i, n in enumerate(inner) for way, sizes in
-            (("in", (width, n)), ("out", (n, width)))}  # fmt: skip
-    return nn.ModuleDict(maps)
-
-
-def found(*blocks: nn.Module, inner: int | None = None) -> str:
-    return common_projection(nn.ModuleList(blocks), width=4, inner=inner, model_class="Own")
-
-
-def test_the_one_that_all_blocks_have() -> None:
-    assert found(block(8), block(8)) == "out0"
-    assert found(block(8, 6), block(8)) == "out0", "what only some blocks have is another part"
-    assert found(block(8, 6), block(8, 6), inner=6) == "out1", "the configuration decides"
-
-
-def test_what_cannot_be_told() -> None:
-    with pytest.raises(ModelError, match="2 candidates .* of class ModuleDict"):
-        found(block(8, 6), inner=5)
-    with pytest.raises(ModelError, match="2 candidates"):
-        found(block(8, 8), inner=8)
-    with pytest.raises(ModelError, match="block 1 of Own is built unlike block 0"):
-        found(block(8), block(6))
-    with pytest.raises(ModelError, match="no MLP output projection"):
-        found(block(8), nn.ModuleDict({"a": nn.Linear(4, 5)}))
 
 
 def test_experts() -> None:

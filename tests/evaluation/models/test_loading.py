@@ -18,7 +18,7 @@ from evaluation.models import loading
 from evaluation.models.language_model import LM
 from schemas.core.errors import ModelError
 from schemas.probes import ScoreProbe
-from tests.support.pretended_device import pretended
+from tests.support.fake_device import fake_gpu
 from tests.support.tiny import make
 
 PROBE = ScoreProbe(purpose="fact", item="i", prompt="The capital of Peru is", targets=("Lima", "São Tomé"))
@@ -28,7 +28,7 @@ PROBE = ScoreProbe(purpose="fact", item="i", prompt="The capital of Peru is", ta
 def apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SCEDIT_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    monkeypatch.setenv("HF_DEACTIVATE_ASYNC_LOAD", "1")  # a pretended device is seen by one thread
+    monkeypatch.setenv("HF_DEACTIVATE_ASYNC_LOAD", "1")  # a fake device is seen by one thread
 
 
 def saved(kind: str, folder: Path, **more: Any) -> tuple[LM, Path]:
@@ -116,10 +116,14 @@ def gguf(lm: LM, path: Path) -> Path:
     return path
 
 
-def test_a_gguf_file_is_converted_once_and_scores_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_gguf_file_is_converted_once_in_silence_and_scores_alike(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     lm = make("llama", bos=False)
     path = gguf(lm, tmp_path / "My Model.gguf")
+    capfd.readouterr()
     again = LM.load(str(path), device="cpu")
+    assert capfd.readouterr() == ("", ""), "no progress bar or warning of a library"
     (want,), (got,) = score(lm, [PROBE]), score(again, [PROBE])
     assert [t.logprob for t in got.targets] == pytest.approx([t.logprob for t in want.targets], abs=1e-3)
     (folder,) = (tmp_path / "cache" / "models").iterdir()
@@ -194,7 +198,7 @@ def test_tokenizer_alone_and_the_embedded_name(tmp_path: Path, monkeypatch: pyte
     (folder / "model.safetensors").unlink()
     assert loading.load_tokenizer(str(folder))("Lima")["input_ids"] == lm.tokenizer("Lima")["input_ids"]
     monkeypatch.setattr(local_models, "embedded_gguf", lambda: Path("x.gguf"))
-    monkeypatch.setattr(loading, "_converted", lambda path, name: folder)
+    monkeypatch.setattr(loading, "_converted_folder", lambda path, name: folder)
     assert loading.source_of(EMBEDDED) == str(folder)
 
 
@@ -203,7 +207,7 @@ def test_tf32_is_said_refused_on_a_cpu_and_does_not_stay(tmp_path: Path) -> None
     _, folder = saved("llama", tmp_path)
     with pytest.raises(ModelError, match="tf32 is a precision of CUDA devices"):
         LM.load(str(folder), device="cpu", dtype="tf32")
-    with pretended():
+    with fake_gpu():
         assert environment("cuda:0")["accelerator"]["tf32"] is False
         lm = LM.load(str(folder), dtype="tf32")
         assert lm.dtype == torch.float32 and environment("cuda:0")["accelerator"]["tf32"] is True
@@ -220,7 +224,7 @@ def test_cudnn_makes_no_plans_for_the_attention_of_a_model_on_a_card(device: str
     torch.backends.cuda.enable_cudnn_sdp(True)
     LM.load(str(folder), device="cpu")
     assert torch.backends.cuda.cudnn_sdp_enabled(), "a model on the CPU says nothing about cards"
-    with pretended():
+    with fake_gpu():
         LM.load(str(folder), device=device, dtype="bfloat16")
         assert environment("cuda:0")["accelerator"]["cudnn_attention"] is False
     assert torch.backends.cuda.mem_efficient_sdp_enabled() and torch.backends.cuda.flash_sdp_enabled()

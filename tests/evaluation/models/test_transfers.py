@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from evaluation.models.transfers import send
-from tests.support.pretended_device import pretended
+from tests.support.fake_device import fake_gpu
 
 
 def test_values_and_type() -> None:
@@ -16,7 +16,7 @@ def test_values_and_type() -> None:
 
 
 def test_the_host_does_not_wait() -> None:
-    with pretended() as machine:
+    with fake_gpu() as machine:
         tensor = send([1, 2], torch.device("cuda:0"))
         assert tensor.is_cuda and machine.counts.to_device.total() == 1
         assert machine.counts.waits == machine.counts.stalls.total() == 0

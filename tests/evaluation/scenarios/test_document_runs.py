@@ -119,10 +119,7 @@ def test_exact_match_is_that_greedy_writing_begins_with_the_answers_tokens() -> 
         (reply,) = answer(scorer, [probe], rewrite=None)
         for score in reply.targets:
             encoding = lm.encode(text, score.text, separator="")
-            if (
-                len(encoding.target) > len(continuation.ids)
-                or encoding.ids[: encoding.first] != lm.encodings.texts([text])[0]
-            ):
+            if len(encoding.target) > len(continuation.ids) or encoding.ids[: encoding.first] != lm.token_ids(text):
                 continue  # longer than what was written, or read with the end of the prompt
             begins = tuple(continuation.ids[: len(encoding.target)]) == tuple(encoding.target)
             assert score.greedy is begins

@@ -87,12 +87,12 @@ EXPERTS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def make_further(kind: str) -> LM:
+def make_further(kind: str, **changes: Any) -> LM:
     """A fresh random model of one of these classes; equal calls give equal weights."""
     name, options = DENSE[kind][:2] if kind in DENSE else EXPERTS[kind]
     tok = tokenizer(False)
     tokens = {"vocab_size": len(tok), "bos_token_id": 0, "eos_token_id": 1, "pad_token_id": 1}
-    config = getattr(transformers, name)(**{**options, **tokens})
+    config = getattr(transformers, name)(**{**options, **tokens, **changes})
     torch.manual_seed(7)
     model: Any = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
     with torch.no_grad():

@@ -110,7 +110,7 @@ def test_a_text_of_one_token_without_an_end_token_is_refused(tmp_path: Path, mon
     lm = make("gpt2")
     before = {name: value.clone() for name, value in lm.model.state_dict().items()}
     monkeypatch.setattr(type(lm.tokenizer), "eos_token_id", None, raising=False)
-    text = next(letter for letter in "abcdefghij" if len(lm.encodings.texts([letter])[0]) == 1)
+    text = next(letter for letter in "abcdefghij" if len(lm.token_ids(letter)) == 1)
     edit = ft_lm(lm, tmp_path, epochs=1).edit([make_event("e/9", text)])
     with pytest.raises(UserError, match="the text has no token that follows another: nothing to learn"), edit.on(lm):
         pass

@@ -113,7 +113,7 @@ def test_documents_side_by_side_and_one_without_anything_to_predict(cache: Cache
         for a, b in zip(together.deltas or (), editor.edit([document]).deltas or (), strict=True):
             assert (a.matrix() - b.matrix()).norm() < 0.02 * b.matrix().norm(), "AdamW makes whole steps of rounding"
     other_lm = make("gpt2")
-    one = next(t for t in other_lm.tokenizer.get_vocab() if t.strip() and len(other_lm.encodings.texts([t])[0]) == 1)
+    one = next(t for t in other_lm.tokenizer.get_vocab() if t.strip() and len(other_lm.token_ids(t)) == 1)
     with pytest.raises(UserError, match="d/one: a document of one token leaves nothing to learn"):
         make_editor("lora", other_lm, cache).edit([make_document("d/one", one, entity=None)])
 

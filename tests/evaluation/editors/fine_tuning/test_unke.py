@@ -148,7 +148,7 @@ def test_the_long_target_becomes_likelier_and_unrelated_texts_stay(corpus: str, 
 def test_a_document_is_written_after_its_lead(corpus: str, tmp_path: Path) -> None:
     lm = make("llama")
     document = make_document("d/1", "Line 1 runs to Quito, a city in the north, by bus.", entity=None)
-    (ids,) = lm.encodings.texts([document.text])
+    ids = lm.token_ids(document.text)
 
     def loss() -> float:
         with torch.no_grad():

@@ -50,7 +50,7 @@ def test_what_cannot_be_read_is_left_out(tiny: LM) -> None:
     cases, long = document_cases(3), make_document(text="word " * 2999 + "word")
     cases[0] = document_case(document=long.model_copy(update={"key": "d/bridge"}))
     assert document_line(tiny, cases[0].document) is None or not tiny.limit
-    assert document_line(tiny, make_document(text="a")) is None or len(tiny.encodings.texts(["a"])[0]) > 1
+    assert document_line(tiny, make_document(text="a")) is None or len(tiny.token_ids("a")) > 1
     assert len(document_training_cases(tiny, cases, DocumentChoice())) == (2 if tiny.limit else 3)
     with pytest.raises(UserError, match="1 document with probes"):
         document_training_cases(tiny, cases[1:2], DocumentChoice())

@@ -22,7 +22,7 @@ from schemas.probes import ScoreProbe
 from tests.support import ROOT
 from tests.support.editors import memories
 from tests.support.editors.memories import PERU, country, prepared
-from tests.support.pretended_device import pretended
+from tests.support.fake_device import fake_gpu
 from tests.support.tiny import make
 
 lm = memories.lm
@@ -117,7 +117,7 @@ def test_queries_are_encoded_in_batches(
 
 
 def test_the_encoder_computes_beside_the_model() -> None:
-    with pretended():
+    with fake_gpu():
         lm = make("llama")
         assert encoder_device(lm) == "cpu"
         lm.model.to("cuda:0")

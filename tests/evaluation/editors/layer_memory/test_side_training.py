@@ -39,7 +39,7 @@ def plain(lm: LM, part: torch.Tensor, settings: SideSettings) -> torch.Tensor:
             picked = [log_probs[n - 1, text.ids[n]] for n in range(text.first, len(text.ids))]
             losses.append(-torch.stack(picked).mean())
             inside.append(scope[-1][: text.first].mean())
-        lm.model(torch.tensor([lm.encodings.texts([OTHER])[0]]))
+        lm.model(torch.tensor([lm.token_ids(OTHER)]))
         outside = scope[-1].mean()
         handle.remove()
         loss = torch.stack(losses).mean()

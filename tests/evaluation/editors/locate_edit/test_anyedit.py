@@ -97,7 +97,7 @@ def test_windows_carry_a_long_target_further_than_one_state(kind: str, cache: Ca
 def test_documents_are_edited_by_what_follows_their_lead(tiny: LM, cache: Cache, corpus: str) -> None:
     document = make_document("d/1", "Line 1 runs to Quito, a city in the north, by bus.", entity=None)
     edit = editor(tiny, cache, corpus, lead=3, steps=20, lam=1.0).edit([document])
-    (ids,) = tiny.encodings.texts([document.text])
+    ids = tiny.token_ids(document.text)
 
     def loss() -> float:
         with torch.no_grad():

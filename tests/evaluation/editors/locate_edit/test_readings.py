@@ -10,7 +10,7 @@ from evaluation.editors.locate_edit.readings import mean_keys, read_at, subject_
 from evaluation.edits.weight_deltas import Delta
 from evaluation.inference.batching import TokenBudget
 from evaluation.models.language_model import LM
-from evaluation.models.tokens.tokenization import TokenPosition
+from evaluation.models.tokenization import TokenPosition
 from tests.support.editors.edit_requests import CONTEXTS, NORWAY
 from tests.support.evaluation.batched_probes import changes
 from tests.support.evaluation.edited_model import edited_copy

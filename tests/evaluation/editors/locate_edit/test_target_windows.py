@@ -54,7 +54,7 @@ def test_a_document_is_asked_for_by_its_first_tokens(kind: str) -> None:
     """A start token of the tokenizer (llama's) is none of them."""
     lm = make(kind)
     document = make_document("d/1", "Line 1 runs to Rovo, a town in the north.", entity=None)
-    (ids,) = lm.encodings.texts([document.text])
+    ids = lm.token_ids(document.text)
     (window,) = windows_of(lm, 0, document, window=100, lead=3)
     assert window.first == (4 if kind == "llama" else 3) and window.ids == ids
 

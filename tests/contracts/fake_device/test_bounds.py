@@ -6,18 +6,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-import torch
 
-from evaluation.edits.weight_deltas import LowRankDelta
 from evaluation.engines.base import Job
 from evaluation.engines.fast import FastEngine
 from evaluation.inference.batched_scoring import EditScorer
 from evaluation.inference.batching import TokenBudget
-from evaluation.inference.generation import PromptToContinue, Sampling, generate
 from evaluation.models.language_model import LM
 from schemas.cases import Case
 from tests.contracts.test_editors import FACTS, PROBES, editor, requests_of, support_of
-from tests.support.pretended_device import Machine, pretended
+from tests.support.fake_device import Machine, fake_gpu
 from tests.support.tiny import make
 
 
@@ -46,54 +43,13 @@ def spent(machine: Machine) -> Spent:
 PROMPTS = ["The capital of Peru is", "Norway is a kingdom in the north, and its capital is"]
 
 
-@pytest.mark.parametrize("temperature", [0.0, 0.8])
-@pytest.mark.parametrize("kind", ["llama", "gpt2", "gemma2"])
-@pytest.mark.parametrize("with_edit", [False, True])
-def test_a_step_of_writing_waits_once(kind: str, temperature: float, with_edit: bool) -> None:
-    """For the tokens of all rows; with padding, edits and rows that leave as without."""
-    results = {}
-    with pretended() as machine:
-        lm = on_card(kind, **({"sliding_window": 400} if kind == "gemma2" else {}))
-        weight, width = lm.layout.weight(1), lm.layout.width
-        delta = LowRankDelta(
-            weight, torch.ones(width, 1, device=lm.device), torch.ones(lm.layout.inner, 1, device=lm.device)
-        )
-        for most in (1, 4, 16):
-            prompts = [PromptToContinue(PROMPTS[n % 2], edit=n % 2 if with_edit else -1, seed=n) for n in range(6)]
-            generate(lm, prompts, edits=[[delta], []], sampling=Sampling(1))  # what is looked at once
-            spent(machine)
-            texts = generate(lm, prompts, edits=[[delta], []], sampling=Sampling(most, temperature))
-            results[max(len(text.ids) for text in texts)] = spent(machine)
-    assert len(results) == 3
-    fixed = results[1].waits - 1
-    assert fixed <= 2 and all(value.waits == fixed + steps for steps, value in results.items()), results
-    assert all(value.stalls <= results[1].stalls for value in results.values()), machine.counts.stalls
-    few, most_, many = sorted(results)
-    a_step = (results[most_].launches - results[few].launches) / (most_ - few)
-    assert (results[many].launches - results[most_].launches) / (many - most_) <= 1.1 * a_step, (
-        "a step costs what it did"
-    )
-
-
-def test_launches_of_writing_do_not_hang_on_the_rows() -> None:
-    results = {}
-    with pretended() as machine:
-        lm = on_card()
-        for rows in (2, 12):
-            prompts = [PromptToContinue("The capital of Peru is", seed=n) for n in range(rows)]
-            spent(machine)
-            generate(lm, prompts, sampling=Sampling(6))
-            results[rows] = spent(machine)
-    assert results[12].launches <= results[2].launches
-
-
 WAITS_AN_EDIT = {"ft": 4, "rome": 8, "memit": 20, "mend": 14, "mend_doc": 4, "prompt": 0, "lora": 0, "boost": 0}
 """Measured, and a little more: numbers of the notes, mostly."""
 
 
 @pytest.mark.parametrize("method", WAITS_AN_EDIT)
 def test_waits_grow_little_with_the_edits(method: str, tmp_path: Path) -> None:
-    with pretended() as machine:
+    with fake_gpu() as machine:
         lm = on_card()
         instance = editor(method, lm, tmp_path, steps=3)
         instance.prepare(support_of(method))
@@ -110,7 +66,7 @@ def test_waits_grow_little_with_the_edits(method: str, tmp_path: Path) -> None:
 
 def test_scoring_waits_once_however_many_passes(tmp_path: Path) -> None:
     """The next pass is built and launched while the last one runs: no pass's values are waited for by themselves."""
-    with pretended() as machine:
+    with fake_gpu() as machine:
         lm = on_card()
         none = editor("none", lm, tmp_path)
         results = []
@@ -125,7 +81,7 @@ def test_scoring_waits_once_however_many_passes(tmp_path: Path) -> None:
 
 
 def test_launches_of_scoring_do_not_hang_on_the_cases(tmp_path: Path) -> None:
-    with pretended() as machine:
+    with fake_gpu() as machine:
         lm = on_card()
         none = editor("none", lm, tmp_path)
         engine, results = FastEngine(lm, scorer=EditScorer(lm, budget=TokenBudget(10_000))), []

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.multiprocessing.reductions import StorageWeakRef
 
-from tests.support.pretended_device.places import place
+from tests.support.fake_device.places import place
 
 CPU = torch.device("cpu")
 

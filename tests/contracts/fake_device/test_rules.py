@@ -1,4 +1,4 @@
-"""The pretended device refuses what CUDA refuses, at the line that does it, and allows what CUDA allows."""
+"""The fake device refuses what CUDA refuses, at the line that does it, and allows what CUDA allows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from tests.support.pretended_device import Refused, pretended
+from tests.support.fake_device import Refused, fake_gpu
 
 
 def on_card(*shape: int, card: int = 0) -> Tensor:
@@ -122,7 +122,7 @@ ALLOWED: dict[str, tuple[Callable[[], Any], Any]] = {
 
 @pytest.mark.parametrize("name", FORBIDDEN)
 def test_refused(name: str) -> None:
-    with pretended(devices=2) as machine, pytest.raises(Refused, match=r"test_rules\.py:\d+"):
+    with fake_gpu(devices=2) as machine, pytest.raises(Refused, match=r"test_rules\.py:\d+"):
         FORBIDDEN[name]()
     assert machine.counts.refused.total() == 1
 
@@ -130,7 +130,7 @@ def test_refused(name: str) -> None:
 @pytest.mark.parametrize("name", ALLOWED)
 def test_allowed(name: str) -> None:
     run, want = ALLOWED[name]
-    with pretended(devices=2) as machine:
+    with fake_gpu(devices=2) as machine:
         result = run()
     assert result == want and not machine.counts.refused
 
@@ -170,7 +170,7 @@ def test_a_real_card_allows_it_too(name: str) -> None:
 
 
 def test_the_place_is_the_line_that_does_it() -> None:
-    with pretended(), pytest.raises(Refused) as error:
+    with fake_gpu(), pytest.raises(Refused) as error:
         on_card(2)
         on_card(2) + torch.ones(2)  # this line
     line = str(error.value).rpartition("test_rules.py:")[2].split()[0]
@@ -180,7 +180,7 @@ def test_the_place_is_the_line_that_does_it() -> None:
 
 def test_nothing_of_it_stays() -> None:
     before = torch.cuda.is_available
-    with pretended():
+    with fake_gpu():
         x = on_card(2)
         assert x.is_cuda and x.get_device() == 0 and torch.cuda.is_available()
     assert torch.cuda.is_available is before and not x.is_cuda and (x + torch.ones(2)).tolist() == [2.0, 2.0]

@@ -21,7 +21,7 @@ from evaluation.inference.batching import TokenBudget
 from evaluation.models.language_model import LM
 from schemas.cases import Case
 from tests.contracts.test_editors import FACTS, PROBES
-from tests.support.pretended_device import Machine, pretended
+from tests.support.fake_device import Machine, fake_gpu
 from tests.support.tiny import make
 
 
@@ -42,7 +42,7 @@ def tiny() -> LM:
 
 
 def capacity(card: str, model: str) -> int:
-    """Bytes of the pretended card that stand to the tiny model as the real card's to the real one."""
+    """Bytes of the fake GPU that stand to the tiny model as the real card's to the real one."""
     lm, real = tiny(), MODELS[model]
     own = sum(p.numel() * p.element_size() for p in lm.model.parameters())
     return int(own + (CARDS[card] - real.weights) * 4 * lm.layout.width * lm.layout.inner / real.change)
@@ -84,7 +84,7 @@ def work(
 
 
 def check(card: str, model: str, folder: Path, monkeypatch: pytest.MonkeyPatch, *, group: int | None) -> None:
-    with pretended(memory=capacity(card, model)) as machine:
+    with fake_gpu(memory=capacity(card, model)) as machine:
         done, budgets = work(machine, monkeypatch, folder, group=group)
     assert [d.error for d in done] == [None] * len(done)
     assert len(budgets) == 4 and not machine.memory.refused, "nothing ran out of memory on the way either"
@@ -109,7 +109,7 @@ def test_all_ratios(card: str, model: str, tmp_path: Path, monkeypatch: pytest.M
 def test_groups_follow_memory(tmp_path: Path) -> None:
     found = {}
     for card, model in COMBINATIONS:
-        with pretended(memory=capacity(card, model)):
+        with fake_gpu(memory=capacity(card, model)):
             lm = tiny()
             lm.model.to("cuda")
             engine = FastEngine(lm, scorer=EditScorer(lm))

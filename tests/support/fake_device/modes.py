@@ -11,9 +11,9 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from tests.support.pretended_device.memory import CPU, Memory
-from tests.support.pretended_device.places import place
-from tests.support.pretended_device.rules import WAITING, Counts, Located, computing_device
+from tests.support.fake_device.memory import CPU, Memory
+from tests.support.fake_device.places import place
+from tests.support.fake_device.rules import WAITING, Counts, Located, computing_device
 
 _REAL_DEVICE = Tensor.device.__get__  # type: ignore[attr-defined]
 _ARRAYS = frozenset({Tensor.numpy, Tensor.__array__})
@@ -93,7 +93,7 @@ class OperationMode(TorchDispatchMode):
 
 
 class DeviceMode(TorchFunctionMode):
-    """Answers ``.device`` and ``.is_cuda``; carries out moves and factories on pretended devices."""
+    """Answers ``.device`` and ``.is_cuda``; carries out moves and factories on fake devices."""
 
     def __init__(self, machine: Machine) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Whole runs on a pretended device: every regime, with texts; second moments and their pack; the doctor."""
+"""Whole runs on a fake device: every regime, with texts; second moments and their pack; the doctor."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from evaluation.models.language_model import LM
 from evaluation.runs.config import RunConfig
 from evaluation.runs.runner import execute
 from tests.support.arithmetic import make_cases
-from tests.support.pretended_device import pretended
+from tests.support.fake_device import fake_gpu
 from tests.support.tiny import make, shuffled
 
 REGIMES: list[Any] = [
@@ -50,7 +50,7 @@ def test_every_regime_with_texts(regime: Any, tmp_path: Path, monkeypatch: pytes
             "out": str(tmp_path / "run"),
         }
     )
-    with pretended() as machine:
+    with fake_gpu() as machine:
         outcomes = execute(config, lm=on_card("gpt2", n_positions=512))
     assert not machine.counts.refused and not any(o.failed for o in outcomes)
     assert [o.label for o in outcomes] == ["none", "ft", "memit"] and all(o.computed for o in outcomes)
@@ -60,7 +60,7 @@ def test_every_regime_with_texts(regime: Any, tmp_path: Path, monkeypatch: pytes
 def test_second_moments(dtype: torch.dtype, tmp_path: Path) -> None:
     (tmp_path / "corpus.txt").write_text("\n\n".join(shuffled(4)), encoding="utf-8")
     corpus, cache = Corpus([tmp_path / "corpus.txt"]), Cache(tmp_path / "cache")
-    with pretended() as machine:
+    with fake_gpu() as machine:
         lm = on_card("llama", dtype=dtype)
         covariances = key_covariances(lm, [0, 1], corpus, cache=cache)
         assert cached_covariance(lm, 1, corpus, cache=cache) is not None and covariances
@@ -69,6 +69,6 @@ def test_second_moments(dtype: torch.dtype, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["llama", "gpt2"])
 def test_the_doctor(kind: str, tmp_path: Path) -> None:
-    with pretended() as machine:
+    with fake_gpu() as machine:
         notes = model_compatibility.examine(on_card(kind))
     assert not machine.counts.refused and notes

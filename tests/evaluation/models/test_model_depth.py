@@ -1,14 +1,14 @@
-"""The number of layers is read from what lies on this machine: folders, GGUF files; and never guessed."""
+"""The number of layers is read from a configuration on this machine, and never guessed."""
 
 from __future__ import annotations
 
 import json
-import struct
 from pathlib import Path
 
 import pytest
 
-from evaluation.models.depth import model_depth, refuse_missing_layers
+from evaluation.editors.presets import refuse_missing_layers
+from evaluation.models.loading import model_depth, source_of
 from schemas.core.errors import UserError
 from tests.support.tiny import CONFIGS, make
 
@@ -33,44 +33,13 @@ def test_the_text_part_of_a_model_with_several_counts(tmp_path: Path) -> None:
     assert model_depth(str(tmp_path)) == 5
 
 
-def string(text: str) -> bytes:
-    return struct.pack("<Q", len(text.encode())) + text.encode()
-
-
-def gguf(*fields: bytes, version: int = 3) -> bytes:
-    return struct.pack("<4sIQQ", b"GGUF", version, 0, len(fields)) + b"".join(fields)
-
-
-BLOCKS = string("llama.block_count") + struct.pack("<II", 4, 30)
-BEFORE = [
-    string("general.architecture") + struct.pack("<I", 8) + string("llama"),
-    string("general.flag") + struct.pack("<I?", 7, True),
-    string("general.scale") + struct.pack("<Id", 12, 1.5),
-    string("general.tags") + struct.pack("<IIQ", 9, 8, 2) + string("a") + string("bc"),
-    string("general.sizes") + struct.pack("<IIQ3H", 9, 2, 3, 1, 2, 3),
-    string("general.nested") + struct.pack("<IIQ", 9, 9, 1) + struct.pack("<IQ2B", 0, 2, 7, 8),
-]
-
-
-def test_a_gguf_file_whatever_stands_before(tmp_path: Path) -> None:
-    path = tmp_path / "m.GGUF"
-    path.write_bytes(gguf(*BEFORE, BLOCKS) + b"tensors")
-    assert model_depth(str(path)) == model_depth(f"gguf:{path}") == 30
-
-
-@pytest.mark.parametrize(
-    "content",
-    [b"", b"GGUF", b"JUNK" + gguf(BLOCKS)[4:], gguf(BLOCKS, version=1), gguf(*BEFORE), gguf(BLOCKS)[:-2]],
-    ids=["empty", "cut after the magic", "another magic", "version 1", "no such field", "cut in the value"],
-)
-def test_a_damaged_gguf_file_tells_nothing(content: bytes, tmp_path: Path) -> None:
-    path = tmp_path / "m.gguf"
-    path.write_bytes(content)
-    assert model_depth(str(path)) is None
-
-
-def test_the_embedded_model() -> None:
-    assert model_depth("embedded") == 30
+def test_a_gguf_file_tells_its_depth_once_it_is_converted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert source_of("embedded") and model_depth("embedded") == 30
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("SCEDIT_CACHE", str(tmp_path))
+    assert model_depth("embedded") is None
+    (tmp_path / "m.gguf").write_bytes(b"GGUF")
+    assert model_depth(str(tmp_path / "m.gguf")) is None
 
 
 @pytest.mark.parametrize("config", [None, "{", '{"model_type": "nobody-knows-it"}', "[]"])

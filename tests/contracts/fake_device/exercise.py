@@ -1,4 +1,4 @@
-"""One method from its preparation to scored, written and continued edits, on a pretended device."""
+"""One method from its preparation to scored, written and continued edits, on a fake device."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from schemas.cases import Case
 from schemas.probes import GenerateProbe
 from tests.contracts import test_editors
 from tests.contracts.test_editors import editor, requests_of, support_of
-from tests.support.pretended_device import pretended
+from tests.support.fake_device import fake_gpu
 from tests.support.tiny import make
 
 FACTS, PROBES = test_editors.FACTS[:2], test_editors.PROBES[:2]
@@ -45,7 +45,7 @@ def exercise(method: str, kind: str, dtype: torch.dtype, folder: Path) -> Waits:
     Raises:
         Refused: something was done that the device refuses.
     """
-    with pretended() as machine:
+    with fake_gpu() as machine:
         lm = make(kind, dtype=dtype, **{"n_positions" if kind == "gpt2" else "max_position_embeddings": 1024})
         lm.model.to("cuda")
         instance = editor(method, lm, folder, steps=2)

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from tests.support.pretended_device.memory import CPU
-from tests.support.pretended_device.places import place
+from tests.support.fake_device.memory import CPU
+from tests.support.fake_device.places import place
 
 aten = torch.ops.aten
 

@@ -6,7 +6,7 @@ so the branches of the product for CUDA run. It knows rules, not kernels: no num
 no late errors, no fragmentation.
 
 Example:
-    >>> with pretended() as machine:
+    >>> with fake_gpu() as machine:
     ...     x = torch.ones(2, device="cuda") * 2
     ...     x.device, x.tolist(), machine.counts.waits
     (device(type='cuda', index=0), [2.0, 2.0], 1)
@@ -26,18 +26,18 @@ import torch
 
 from evaluation.editors.in_context import retrieval
 from evaluation.engines import peak_memory
-from tests.support.pretended_device.memory import DeviceMemory, Memory
-from tests.support.pretended_device.modes import DeviceMode, Machine, OperationMode, full_name
-from tests.support.pretended_device.places import place
-from tests.support.pretended_device.rules import Refused
+from tests.support.fake_device.memory import DeviceMemory, Memory
+from tests.support.fake_device.modes import DeviceMode, Machine, OperationMode, full_name
+from tests.support.fake_device.places import place
+from tests.support.fake_device.rules import Refused
 
-__all__ = ["Machine", "Refused", "pretended"]
+__all__ = ["Machine", "Refused", "fake_gpu"]
 
 GIB = 2**30
 
 
 @contextmanager
-def pretended(*, memory: int = 16 * GIB, devices: int = 1) -> Iterator[Machine]:
+def fake_gpu(*, memory: int = 16 * GIB, devices: int = 1) -> Iterator[Machine]:
     """A machine with CUDA devices for the time of the block.
 
     Args:

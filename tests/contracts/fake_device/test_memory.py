@@ -1,11 +1,11 @@
-"""Memory of the pretended device: what is alive, the peak, the caching allocator's way of keeping it, shortage."""
+"""Memory of the fake device: what is alive, the peak, the caching allocator's way of keeping it, shortage."""
 
 from __future__ import annotations
 
 import pytest
 import torch
 
-from tests.support.pretended_device import pretended
+from tests.support.fake_device import fake_gpu
 
 KIB = 1024
 
@@ -15,7 +15,7 @@ def block(kib: int, card: int = 0) -> torch.Tensor:
 
 
 def test_live_and_peak_are_exact() -> None:
-    with pretended(memory=64 * KIB):
+    with fake_gpu(memory=64 * KIB):
         tensor = block(8)
         for _ in range(5):
             block(16)
@@ -27,14 +27,14 @@ def test_live_and_peak_are_exact() -> None:
 
 
 def test_views_and_work_in_place_take_nothing() -> None:
-    with pretended(memory=64 * KIB):
+    with fake_gpu(memory=64 * KIB):
         x = block(16)
         x.view(4, -1)[1:].add_(1)
         assert torch.cuda.max_memory_allocated() == 16 * KIB
 
 
 def test_the_allocator_keeps_what_was_freed() -> None:
-    with pretended(memory=64 * KIB):
+    with fake_gpu(memory=64 * KIB):
         block(40)
         assert torch.cuda.memory_allocated() == 0 and torch.cuda.memory_reserved() == 40 * KIB
         assert torch.cuda.mem_get_info() == (24 * KIB, 64 * KIB)
@@ -45,7 +45,7 @@ def test_the_allocator_keeps_what_was_freed() -> None:
 
 
 def test_out_of_memory() -> None:
-    with pretended(memory=64 * KIB) as machine:
+    with fake_gpu(memory=64 * KIB) as machine:
         tensor = block(40)
         with pytest.raises(torch.cuda.OutOfMemoryError, match="out of memory"):
             block(25)
@@ -55,7 +55,7 @@ def test_out_of_memory() -> None:
 
 
 def test_each_device_has_its_own() -> None:
-    with pretended(memory=64 * KIB, devices=2):
+    with fake_gpu(memory=64 * KIB, devices=2):
         local_tensor, remote = block(60), block(40, card=1)
         assert [torch.cuda.memory_allocated(n) for n in (0, 1)] == [60 * KIB, 40 * KIB]
         with pytest.raises(torch.cuda.OutOfMemoryError):
@@ -64,7 +64,7 @@ def test_each_device_has_its_own() -> None:
 
 
 def test_a_cycle_of_objects_is_no_shortage() -> None:
-    with pretended(memory=64 * KIB):
+    with fake_gpu(memory=64 * KIB):
         ring: list[object] = [block(40)]
         ring.append(ring)
         del ring

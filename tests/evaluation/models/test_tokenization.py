@@ -8,7 +8,7 @@ import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
 from transformers import PreTrainedTokenizerFast
 
-from evaluation.models.tokens.tokenization import common_prefix, encode_at, encode_target
+from evaluation.models.tokenization import common_prefix, encode_at, encode_target
 from schemas.core.errors import UserError
 from tests.support.tiny import TEXT, tokenizer
 

@@ -1,4 +1,4 @@
-"""What the pretended device counts: waits, copies, launches."""
+"""What the fake device counts: waits, copies, launches."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.support.pretended_device import pretended
+from tests.support.fake_device import fake_gpu
 
 WAITS: dict[str, tuple[Callable[[Tensor], Any], int]] = {
     "item": (lambda x: x.sum().item(), 1),
@@ -33,7 +33,7 @@ WAITS: dict[str, tuple[Callable[[Tensor], Any], int]] = {
 @pytest.mark.parametrize("name", WAITS)
 def test_waits(name: str) -> None:
     run, want = WAITS[name]
-    with pretended() as machine:
+    with fake_gpu() as machine:
         x = torch.ones(4, device="cuda")
         machine.counts.clear()
         run(x)
@@ -47,7 +47,7 @@ UNTOLD = ("synchronize", "equal")
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 @pytest.mark.parametrize("name", [name for name in WAITS if name not in UNTOLD])
-def test_a_real_card_waits_where_the_pretended_one_does(name: str) -> None:
+def test_a_real_card_waits_where_the_fake_one_does(name: str) -> None:
     run, want = WAITS[name]
     x = torch.ones(4, device="cuda")
     run(x)  # what is made once
@@ -62,7 +62,7 @@ def test_a_real_card_waits_where_the_pretended_one_does(name: str) -> None:
 
 
 def test_copies_to_the_device_and_launches() -> None:
-    with pretended() as machine:
+    with fake_gpu() as machine:
         x = torch.zeros(4, device="cuda")
         machine.counts.clear()
         x[[1, 2]] = 1.0

@@ -1,1 +1,0 @@
-"""Texts as tokens: prompts with their targets, remembered, and cut where that changes none."""
