@@ -96,6 +96,7 @@ class ItemScore(Frozen):
     """One probe's score; ``value`` None means unscored, and ``reason`` says why. ``tie`` marks equal targets.
 
     ``weight``: what it counts in a pooled mean, such as the number of tokens that ``value`` is a mean over.
+    ``largest``: the largest value it can have, where that is less than the metric's own bound and known.
     """
 
     probe: str
@@ -105,6 +106,7 @@ class ItemScore(Frozen):
     tie: bool = False
     reason: str = ""
     weight: float = 1.0
+    largest: float | None = None
 
 
 class CaseScores(Frozen):
@@ -117,6 +119,16 @@ class CaseScores(Frozen):
     @property
     def mean(self) -> float | None:
         """Mean over scored items, weighted; None where none is scored."""
-        scored = [(i.value, i.weight) for i in self.items if i.value is not None]
-        total = sum(weight for _, weight in scored)
-        return sum(value * weight for value, weight in scored) / total if total else None
+        return _weighted_mean([(i.value, i.weight) for i in self.items if i.value is not None])
+
+    @property
+    def largest(self) -> float | None:
+        """The largest value that the mean can have; None where some scored item does not say its own."""
+        scored = [i for i in self.items if i.value is not None]
+        known = [(i.largest, i.weight) for i in scored if i.largest is not None]
+        return _weighted_mean(known) if len(known) == len(scored) else None
+
+
+def _weighted_mean(rows: list[tuple[float, float]]) -> float | None:
+    total = sum(weight for _, weight in rows)
+    return sum(value * weight for value, weight in rows) / total if total else None

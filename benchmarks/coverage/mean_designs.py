@@ -93,7 +93,8 @@ def _mean_row(design: str, draw: Draw, truth: float, scale: Scale, promise: floa
 def _published_row(share: float) -> Row:
     def once(rng: Rng, n: int) -> Outcome:
         interval = mean_interval(rates(share, 1, 0.0)(rng, n).tolist())
-        return covers((interval.low, interval.high), share)
+        mean, half = interval.mean or 0.0, interval.half or 0.0  # of no width where all agree, as published
+        return covers((mean - half, mean + half), share)
 
     return Row("means", f"rate {share}, 1 prompt a case", "published", once, None, why=_TOO_NARROW)
 

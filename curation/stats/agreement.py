@@ -36,6 +36,7 @@ from curation.stats.coefficients import (
     unit_agreement,
 )
 from curation.stats.estimates import Estimate, Floats, sums_by, undefined
+from curation.stats.intervals import LEAST_CASES
 from curation.stats.rating_table import Category, RatingTable
 
 _LEAST_DISAGREEMENT = 8  # by simulation: 4 covers 84 % near a ceiling; 1,000 is far too wide for near-perfect raters
@@ -258,8 +259,8 @@ def _mean_over_units(name: str, shares: Floats, table: RatingTable) -> Estimate:
     cases = len(groups.names)
     off = np.bincount(groups.of, weights=shares - value, minlength=cases) / len(shares)
     ends = beta_ends(Spread(value, float((off**2).sum()) * cases / max(cases - 1, 1), cases))
-    if ends is None:
-        return Estimate(name, value, n=len(shares), cases=cases, note="a single case has no spread")
+    if ends is None or cases < LEAST_CASES:
+        return Estimate(name, value, n=len(shares), cases=cases, note=f"n = {cases}: too few")
     return Estimate(name, value, *ends, len(shares), cases, "beta, by case, 95 %")
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from curation.stats.estimates import Estimate, Floats, Groups, Ints, number_groups, sums_by, undefined
-from curation.stats.intervals import NO_SPREAD, Z95, Interval, varies
+from curation.stats.intervals import LEAST_CASES, NO_SPREAD, Z95, Interval, varies
 
 _CHUNK = 4_000_000  # numbers held at once: 32 MB
 _MOST_UNDEFINED = 0.05  # share of undefined resamples above which an interval would describe the defined ones only
@@ -82,28 +82,24 @@ def bootstrap_sums(sums: Floats, statistic: Callable[[Floats], Floats], resampli
 
 
 def ends(draws: Floats, resampling: Resampling, *, cases: int, most_undefined: float = _MOST_UNDEFINED) -> IntervalEnds:
-    """Percentile interval of bootstrap draws; none where there are too few cases or too many undefined draws."""
-    if cases < 2:
-        return IntervalEnds(None, None, "a single case has no spread")
+    """Percentile interval of bootstrap draws.
+
+    None for fewer than five cases, for too many undefined draws, and where resamples differ by rounding at most.
+    """
     if draws.size == 0:
         return IntervalEnds(None, None, "no resampling was asked for")
+    if cases < LEAST_CASES:
+        return IntervalEnds(None, None, f"n = {cases}: too few")
     lost = int(np.isnan(draws).sum())
     if lost > most_undefined * draws.size:
         return IntervalEnds(None, None, f"undefined in {lost} of {draws.size} resamples")
     tail = 100 * (1 - resampling.confidence) / 2
     low, high = np.nanpercentile(draws, [tail, 100 - tail])
-    notes = [f"undefined in {lost} of {draws.size} resamples, left out"] if lost else []
-    if low == high:
-        notes.append("every resample gives the same value, which is no knowledge of the spread")
-    return IntervalEnds(float(low), float(high), "; ".join(notes))
-
-
-def ends_of_spread(draws: Floats, resampling: Resampling, *, cases: int) -> IntervalEnds:
-    """Like :func:`ends`; none where resamples differ by rounding at most: an interval of no width says too much."""
-    interval = ends(draws, resampling, cases=cases)
-    if interval.low is None or interval.high is None or varies((interval.high - interval.low) ** 2, interval.high):
-        return interval
-    return interval._replace(low=None, high=None, note=interval.note or NO_SPREAD)
+    if not varies(float(high - low) ** 2, float(high)):
+        return IntervalEnds(None, None, NO_SPREAD)
+    return IntervalEnds(
+        float(low), float(high), f"undefined in {lost} of {draws.size} resamples, left out" if lost else ""
+    )
 
 
 class Transform(NamedTuple):
@@ -156,8 +152,8 @@ def student_ends_of_draws(
     from scipy.special import stdtrit  # type: ignore[import-untyped]
 
     interval = ends(draws, resampling, cases=cases, most_undefined=_MOST_UNDEFINED_SPREAD)
-    if interval.low is None or interval.low == interval.high:
-        return interval._replace(low=None, high=None)
+    if interval.low is None:
+        return interval
     spread = float(transform.to(draws[~np.isnan(draws)], nearest).std(ddof=1))
     half = -float(stdtrit(cases - 1, (1 - resampling.confidence) / 2)) * spread
     middle = float(transform.to(np.array([value]), nearest)[0])
@@ -230,8 +226,6 @@ def two_way_bootstrap(
     draws = _crossed_draws(data, rows, columns, resampling)
     few = min(len(rows.names), len(columns.names))
     low, high, note = ends(draws, resampling, cases=few)
-    if few < 2:
-        note = "a single case or neighbour has no spread"
     method = resampling.describe("crossed (pigeonhole) bootstrap of cases and neighbours") if low is not None else ""
     return Estimate(name, mean, low, high, data.size, len(rows.names), method, note=note)
 

@@ -22,7 +22,17 @@ import numpy as np
 
 from curation.stats.bootstrap import case_means
 from curation.stats.estimates import Estimate, Floats, number_groups, undefined
-from curation.stats.intervals import BY_CASE, NO_SPREAD, STUDENT, TWO_WAY, Interval, mean_interval, skew_shift, varies
+from curation.stats.intervals import (
+    BY_CASE,
+    LEAST_CASES,
+    NO_SPREAD,
+    STUDENT,
+    TWO_WAY,
+    Interval,
+    mean_interval,
+    skew_shift,
+    varies,
+)
 from curation.stats.proportions import end_with_unseen_case
 
 Scale = tuple[float, float]
@@ -143,14 +153,15 @@ def student_ends(spread: Spread) -> Scale | None:
 def bounded_interval(values: Sequence[float], scale: Scale | None = SHARE, *, tail: float = _TAIL) -> Interval:
     """Mean of independent values (one a case) with the default 95 % interval; ``half`` stays the published one.
 
-    Where there is no scale it is Student's t, else ``tail`` is the chance left out at each end: 0.025 for 95 %.
+    Where there is no scale it is Student's t, else ``tail`` is the chance left out at each end: 0.025 for 95 %. Fewer
+    than five values have no interval.
 
     Example:
         >>> [round(end, 3) for end in bounded_interval([1.0, 0.0, 1.0, 1.0, 1.0, 1.0]).ends]
         [0.359, 0.996]
     """
     published, scale = mean_interval(values), _scale_if_valid(scale, values)
-    return published if len(values) < 2 else _interval(published, spread_of(values), scale, tail)
+    return published if len(values) < LEAST_CASES else _interval(published, spread_of(values), scale, tail)
 
 
 def clustered_interval(
@@ -167,32 +178,32 @@ def clustered_interval(
         values: One value a prompt.
         cases: The case of each value.
         neighbours: The neighbour of each value, None where it has none; empty where no value has one.
-        scale: Lowest and highest possible value; None where there are none.
+        scale: Lowest and highest possible mean of a case; None where there are none.
         tail: Chance left out at each end where there is a scale.
     """
     by_case: dict[str, list[float]] = defaultdict(list)
     for value, case in zip(values, cases, strict=True):
         by_case[case].append(value)
     means = [sum(v) / len(v) for v in by_case.values()]
-    if len(means) < 2 or not neighbours or not recurs(cases, neighbours):
+    if len(means) < LEAST_CASES or not neighbours or not recurs(cases, neighbours):
         return bounded_interval(means, scale, tail=tail)
     spread = crossed_spread(values, cases, [str(n) for n in neighbours])
-    return _interval(mean_interval(means), spread, _scale_if_valid(scale, values), tail)
+    return _interval(mean_interval(means), spread, _scale_if_valid(scale, means), tail)
 
 
 def case_mean_estimate(name: str, values: Sequence[float], cases: Sequence[str]) -> Estimate:
     """Mean of case means of values without a scale, with Student's interval over cases; none where all cases agree.
 
     Example:
-        >>> case_mean_estimate("gap", [1.0, 3.0, 2.0, 2.5], ["a", "a", "b", "c"]).text(2)
-        '2.17 [1.45, 3.94]'
+        >>> case_mean_estimate("gap", [1.0, 3.0, 2.0, 2.5, 1.5, 2.0], list("aabcde")).text(2)
+        '2.00 [1.56, 2.44]'
     """
     if not values:
         return undefined(name, "there is no value")
     means = list(case_means(values, cases).values())
     interval = bounded_interval(means, None)
     known = interval.ends is not None
-    note = "" if known else "a single case has no spread" if len(means) < 2 else NO_SPREAD
+    note = interval.missing
     method = f"95 %: {interval.kind}" if known else ""
     low, high = interval.ends or (None, None)
     return Estimate(name, interval.mean, low, high, len(values), len(means), method, note=note)
@@ -232,14 +243,12 @@ def difference_interval(
     keys = sorted(first.keys() & second.keys())
     a, b = [first[k] for k in keys], [second[k] for k in keys]
     published = mean_interval([x - y for x, y in zip(a, b, strict=True)])
-    if len(keys) < 2:
+    if len(keys) < LEAST_CASES:
         return published
     sides = _paired_spreads(first, second, items)
     if _scale_if_valid(scale, [*a, *b]) is None or scale is None:
         return _interval(published, sides.gap._replace(mean=published.mean or 0.0), None)
     ends = _difference_ends(sides, published.mean or 0.0, scale)
-    if ends is None:
-        return published
     return published._replace(ends=ends, kind=TWO_WAY if sides.gap.crossed else BY_CASE)
 
 

@@ -15,6 +15,7 @@ BY_CASE = "beta, by case"
 TWO_WAY = "beta, by case and neighbour"
 STUDENT = "Student's t, by case; less where strongly skewed"
 NO_SPREAD = "undefined, because all agree"
+LEAST_CASES = 5  # independent units below which no interval is given: so few say next to nothing
 _NOISE = 1e-9  # standard errors below this share of the mean (of 1 for small means) are rounding, not spread
 
 
@@ -23,10 +24,10 @@ class Interval(NamedTuple):
 
     Attributes:
         mean: The mean, or None where there is no unit.
-        half: Half the width of the published interval, 1.96·sd/√n; None for fewer than two units.
+        half: Half the width of the published interval, 1.96·sd/√n; None for fewer than five units.
         n: Units.
-        ends: Lower and upper end of the default interval (``bounded``); None where only the published one is there, or
-            where all units agree on values without a scale.
+        ends: Lower and upper end of the default interval (``bounded``); None where only the published one is there,
+            for fewer than five units, and where all units agree on values without a scale.
         kind: What ``low`` and ``high`` are: one of ``PUBLISHED``, ``BY_CASE``, ``TWO_WAY``, ``STUDENT``, ``NO_SPREAD``.
         unit: What the values are: ``fraction`` is shown in percent, ``ratio`` as a factor, any other as it is.
     """
@@ -41,16 +42,45 @@ class Interval(NamedTuple):
     @property
     def low(self) -> float | None:
         """Lower end: of the default interval where there is one, else of the published one, which is not clipped."""
-        if self.ends is not None:
-            return self.ends[0]
-        return None if self.mean is None or self.half is None or self.kind == NO_SPREAD else self.mean - self.half
+        return self._bounds[0]
 
     @property
     def high(self) -> float | None:
         """Upper end, likewise."""
+        return self._bounds[1]
+
+    @property
+    def _bounds(self) -> tuple[float | None, float | None]:
+        """Both ends; none where the published interval has no width: values that agree are no certainty."""
         if self.ends is not None:
-            return self.ends[1]
-        return None if self.mean is None or self.half is None or self.kind == NO_SPREAD else self.mean + self.half
+            return self.ends
+        if self.mean is None or self.half is None or self.kind != PUBLISHED or not varies(self.half**2, self.mean):
+            return None, None
+        return self.mean - self.half, self.mean + self.half
+
+    @property
+    def missing(self) -> str:
+        """Why there is a mean and no interval; empty where there is one.
+
+        Example:
+            >>> Interval(0.5, None, 3).missing, Interval(0.5, 0.0, 9).missing, Interval(0.5, 0.1, 9).missing
+            ('n = 3: too few', 'all agree', '')
+        """
+        if self.mean is None or self.low is not None:
+            return ""
+        if self.n < LEAST_CASES:
+            return f"n = {self.n}: too few"
+        return "one neighbour" if self.kind == TWO_WAY else "all agree"
+
+    def minus(self, constant: float) -> Interval:
+        """The interval of the mean less a constant.
+
+        Example:
+            >>> Interval(0.75, 0.125, 9, (0.5, 1.0)).minus(1.0)[:4]
+            (-0.25, 0.125, 9, (-0.5, 0.0))
+        """
+        ends = None if self.ends is None else (self.ends[0] - constant, self.ends[1] - constant)
+        return self._replace(mean=None if self.mean is None else self.mean - constant, ends=ends)
 
     @property
     def published(self) -> Interval:
@@ -78,21 +108,21 @@ def mean_interval(values: Sequence[float]) -> Interval:
     """Mean and 1.96·sd/√n, with the sample standard deviation (n - 1).
 
     The published token-level intervals of ScEdit (Table 2) are of this kind, with one value a case. The values must be
-    independent: give one value a cluster, not one a prompt.
+    independent: give one value a cluster, not one a prompt. Fewer than five values have no interval.
 
     Example:
-        >>> coin = mean_interval([0.0, 1.0, 1.0, 0.0])
+        >>> coin = mean_interval([0.0, 1.0, 1.0, 0.0, 0.0, 1.0])
         >>> coin.mean, round(coin.half, 4), coin.n
-        (0.5, 0.5658, 4)
-        >>> mean_interval([1.0]).half is None
+        (0.5, 0.4383, 6)
+        >>> mean_interval([1.0, 0.0]).half is None
         True
     """
     n = len(values)
     if n == 0:
         return Interval(None, None, 0)
     mean = math.fsum(values) / n
-    if n == 1:
-        return Interval(mean, None, 1)
+    if n < LEAST_CASES:
+        return Interval(mean, None, n)
     variance = math.fsum((v - mean) ** 2 for v in values) / (n - 1)
     return Interval(mean, Z95 * math.sqrt(variance / n), n)
 

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from curation.stats.intervals import skew_shift
-from curation.stats.prediction_powered import LEAST, Contributions, Unit, agree, agreement_note, check, contributions
+from curation.stats.intervals import LEAST_CASES, skew_shift
+from curation.stats.prediction_powered import Contributions, Unit, agree, agreement_note, check, contributions
 from schemas.text.counting import counted
 
 
@@ -42,9 +42,9 @@ def scripts_needed(units: Sequence[Unit], half_width: float, *, confidence: floa
         raise ValueError("a half width is above 0")
     check(units)
     labelled = len({u.case for u in units if u.human is not None})
-    if labelled < LEAST:
+    if labelled < LEAST_CASES:
         return LabelBudget(
-            None, None, None, f"people rated {counted(labelled, 'case')}, fewer than {LEAST}: no spread is known"
+            None, None, None, f"people rated {counted(labelled, 'case')}, fewer than {LEAST_CASES}: no spread is known"
         )
     parts, people = contributions(units), contributions(units, fixed=0.0)
     if agree(parts):
@@ -63,7 +63,7 @@ def _smallest_number(half: float, contributions: Contributions, scripts: int, co
     from scipy import stats  # type: ignore[import-untyped]
 
     third = float((contributions.influence**3).sum()) / len(contributions.cases) ** 3
-    for n in range(LEAST, scripts + 1):
+    for n in range(LEAST_CASES, scripts + 1):
         cases = min(len(contributions.cases), max(2, round(n * contributions.labelled / contributions.units)))
         quantile = float(stats.t.ppf((1 + confidence) / 2, cases - 1))
         spread = (contributions.steady + contributions.sampling * contributions.units / n) * cases / (cases - 1)

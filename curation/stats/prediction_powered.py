@@ -22,12 +22,11 @@ import numpy as np
 
 from curation.stats.bounded import Scale, clustered_interval
 from curation.stats.estimates import Estimate, Floats, Ints, number_groups, undefined
-from curation.stats.intervals import NO_SPREAD, not_excluded, skew_shift, varies, why_unsupported
+from curation.stats.intervals import LEAST_CASES, NO_SPREAD, not_excluded, skew_shift, varies, why_unsupported
 from schemas.core.ids import seed
 from schemas.text.counting import counted
 
 FOLDS = 5
-LEAST = 5  # labelled cases below which no interval is worth printing
 
 
 class Unit(NamedTuple):
@@ -117,8 +116,8 @@ def calibrate(units: Sequence[Unit], *, confidence: float = 0.95, scale: Scale |
     cases = len({u.case for u in units})
     alone = _judge_alone(units, confidence, scale)
     labelled = len({u.case for u in units if u.human is not None})
-    if labelled < LEAST:
-        why = f"people rated {counted(labelled, 'case')}, fewer than {LEAST}"
+    if labelled < LEAST_CASES:
+        why = f"people rated {counted(labelled, 'case')}, fewer than {LEAST_CASES}"
         none = [undefined(x, why, n=labelled, cases=cases) for x in ("prediction-powered", "people alone", "bias")]
         return CalibratedEstimates(none[0], none[1], alone, none[2], None, labelled, cases, None)
     powered, people = contributions(units), contributions(units, fixed=0.0)
@@ -152,8 +151,10 @@ def difference(
     both = {u.case for u in first} & {u.case for u in second}
     sides = [[u for u in side if u.case in both] for side in (first, second)]
     few = min(len({u.case for u in side if u.human is not None}) for side in sides)
-    if few < LEAST:
-        return undefined(name, f"people rated fewer than {LEAST} common cases of one side: {few}", cases=len(both))
+    if few < LEAST_CASES:
+        return undefined(
+            name, f"people rated fewer than {LEAST_CASES} common cases of one side: {few}", cases=len(both)
+        )
     a, b = (contributions(side) for side in sides)
     order = {case: n for n, case in enumerate(b.cases)}
     gap = a.influence - b.influence[[order[case] for case in a.cases]]
@@ -273,8 +274,8 @@ def _as_labels(units: Sequence[Unit]) -> list[Unit]:
 
 def _estimate(name: str, contributions: Contributions, confidence: float) -> Estimate:
     value, units, cases = contributions.value, contributions.units, len(contributions.cases)
-    if cases < 2:
-        return Estimate(name, value, None, None, units, cases, note="a single case has no spread")
+    if cases < LEAST_CASES:
+        return Estimate(name, value, None, None, units, cases, note=f"n = {cases}: too few")
     if agree(contributions):
         return Estimate(name, value, None, None, units, cases, note=agreement_note(contributions))
     if contributions.refused:

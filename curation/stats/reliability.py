@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from curation.stats.bootstrap import DEFAULT, FISHER, Resampling, draw_counts, ends_of_spread, student_ends_of_draws
+from curation.stats.bootstrap import DEFAULT, FISHER, Resampling, draw_counts, ends, student_ends_of_draws
 from curation.stats.estimates import Estimate, Floats, undefined
 from curation.stats.rating_table import RatingTable
 
@@ -74,7 +74,7 @@ def ceiling(table: RatingTable, *, k: int | None = None, resampling: Resampling 
     blocks = draw_counts(cases, resampling, width=2 * n)
     draws = [one for counts in blocks for one in np.maximum(_resampled_correlations(values, counts[:, groups.of]), 0.0)]
     value, *ceilings = (math.sqrt(spearman_brown(float(one), k)) for one in (r, *draws))
-    low, high, note = ends_of_spread(np.array(ceilings), resampling, cases=cases)
+    low, high, note = ends(np.array(ceilings), resampling, cases=cases)
     if low is not None:
         scale = FISHER._replace(lowest=0.0)
         low, high, note = student_ends_of_draws(value, np.array(ceilings), scale, resampling, cases=cases)

@@ -6,10 +6,9 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from curation.stats.bounded import clustered_interval
 from curation.stats.intervals import Interval
 from evaluation.analysis.comparison import Scores
-from evaluation.metrics.base import Metric, metric_of, scale_of, scored_items
+from evaluation.metrics.base import Metric, case_mean_interval, metric_of
 from evaluation.runs.results import Run, cases_by_key
 from schemas.answers import CaseScores, ItemScore
 
@@ -58,7 +57,7 @@ def _of_cases(name: str, keys: Sequence[str], run: Run, scores: Scores, metric: 
     for editor in run.editors:
         case_scores = scores.by_editor[editor.label][metric.name]
         mine = [case_scores[k] for k in keys if k in case_scores]
-        values[editor.label] = clustered_interval(*scored_items(mine), scale_of(metric))
+        values[editor.label] = case_mean_interval(metric, mine)
         prompts = max(prompts, sum(i.value is not None for s in mine for i in s.items))
     return BreakdownRow(name, len(keys), prompts, values)
 
@@ -80,10 +79,7 @@ def by_step(run: Run, scores: Scores, metrics: Sequence[Metric]) -> list[Breakdo
                     name,
                     max(len(r) for r in rows.values()),
                     max(sum(len(one.items) for one in r.values()) for r in rows.values()),
-                    {
-                        label: clustered_interval(*scored_items(r.values()), scale_of(metric))
-                        for label, r in rows.items()
-                    },
+                    {label: case_mean_interval(metric, r.values()) for label, r in rows.items()},
                 )
             )
         if lines:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -98,6 +98,10 @@ class Scores(NamedTuple):
         """Case means of one editor on one metric, where there is one."""
         return {k: s.mean for k, s in self.by_editor[label][metric].items() if s.mean is not None}
 
+    def of_metric(self, metric: Metric) -> Iterator[CaseScores]:
+        """The scores of one metric under every editor."""
+        return (one for by_metric in self.by_editor.values() for one in by_metric[metric.name].values())
+
     def tested(self, metric: Metric, labels: Sequence[str]) -> dict[str, dict[str, float]]:
         """Label -> case -> value, whose means over cases are the metric's values: what tests by case compare."""
         if metric.pooled:
@@ -120,11 +124,22 @@ class Scores(NamedTuple):
         if metric.pooled:
             gap = pooled_difference(common_values, theirs, scale_of(metric))
             return exponential(gap, RATIO) if metric.unit == PERPLEXITY else gap._replace(unit=metric.unit)
-        return score_difference(common_values, theirs, scale_of(metric))._replace(unit=metric.unit)
+        return score_difference(metric, common_values, theirs)._replace(unit=metric.unit)
+
+    def gain(self, label: str, baseline: str, metric: Metric, keys: Iterable[str], summary: Summary) -> Interval:
+        """Difference to no edit; none of the unedited model itself, whose gain is 0 by definition."""
+        if label == baseline:
+            return Interval(None, None, 0)
+        if metric.unedited is not None:
+            return summary.interval.minus(metric.unedited)
+        return self.difference(label, baseline, metric, keys)
 
 
 def score_run(run: Run, metrics: Sequence[Metric], normalisation: Normalisation) -> Scores:
-    """Score every finished case of every editor from the stored answers; nothing is asked of a model."""
+    """Score every finished case of every editor from the stored answers; nothing is asked of a model.
+
+    The unedited model has no scores of metrics whose value it has by definition (``Metric.unedited``).
+    """
     cases = all_cases_by_key(run)
     before = {k: answers_by_probe(r.answers) for k, r in run.baseline.results.items() if r.error is None}
     out: dict[str, dict[str, dict[str, CaseScores]]] = {}
@@ -139,6 +154,8 @@ def score_run(run: Run, metrics: Sequence[Metric], normalisation: Normalisation)
             m.name: {c.key: m.score(c, answers, before.get(c.key, {}), normalisation) for c, answers in done}
             for m in metrics
         }
+        if editor.label == run.baseline.label:
+            out[editor.label] |= {m.name: {} for m in metrics if m.unedited is not None}
     return Scores(out)
 
 
@@ -181,15 +198,14 @@ def _row(editor: EditorRun, keys: Sequence[str], run: Run, scores: Scores, metri
     base = run.baseline.label
     by_metric = scores.by_editor[editor.label]
     peaks = [r.peak_bytes for r in good if r.peak_bytes is not None]
+    summaries = {m.name: m.summarise([by_metric[m.name][k] for k in keys if k in by_metric[m.name]]) for m in metrics}
     return MethodRow(
         label=editor.label,
         editor=editor.manifest.editor,
         params=editor.manifest.params,
         baseline=editor.label == base,
-        summaries={
-            m.name: m.summarise([by_metric[m.name][k] for k in keys if k in by_metric[m.name]]) for m in metrics
-        },
-        gain={m.name: scores.difference(editor.label, base, m, keys) for m in metrics},
+        summaries=summaries,
+        gain={m.name: scores.gain(editor.label, base, m, keys, summaries[m.name]) for m in metrics},
         finished=len(good),
         failed=len(mine) - len(good),
         pending=len(keys) - len(mine) - len(unedited),

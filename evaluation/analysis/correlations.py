@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from curation.stats.bootstrap import Resampling
+from curation.stats.bootstrap import Resampling, ends
 from curation.stats.correlation import spearman
 from curation.stats.estimates import Estimate, Floats, undefined
 from curation.stats.paired import holm
@@ -191,11 +191,7 @@ def _resampled_interval(x: Floats, y: Floats, resampling: Resampling) -> tuple[f
         vary = (np.abs(u).sum(axis=2) > 0) & (np.abs(v).sum(axis=2) > 0)
         rho = np.where(vary, (u * v).sum(axis=2), 0.0).sum(axis=1)
         draws += (rho[vary.any(axis=1)] / vary.sum(axis=1)[vary.any(axis=1)]).tolist()
-    if len(draws) < 2:
-        return None, None
-    tail = 100 * (1 - resampling.confidence) / 2
-    low, high = np.percentile(draws, [tail, 100 - tail])
-    return float(low), float(high)
+    return ends(np.array(draws), resampling, cases=x.shape[1])[:2]
 
 
 def _ranks(data: Floats) -> Floats:

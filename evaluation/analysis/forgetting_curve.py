@@ -6,10 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from curation.splits.contradictions import overwritten
-from curation.stats.bounded import clustered_interval
 from curation.stats.intervals import Interval
 from evaluation.analysis.two_way_intervals import score_difference
-from evaluation.metrics.base import Metric, Normalisation, scale_of, scored_items
+from evaluation.metrics.base import Metric, Normalisation, case_mean_interval
 from evaluation.regimes.config import RegimeChoice
 from evaluation.regimes.sampling import sampled_positions
 from evaluation.runs.asked_cases import sequence_choice
@@ -131,7 +130,6 @@ def _values(
 
 def _curve(label: str, metric: Metric, whole: Iterable[int], values: Values) -> list[ForgettingPoint]:
     fresh = {scores.case: scores for (position, after), scores in values.items() if position == after}
-    scale = scale_of(metric)
     out = []
     for edits in whole:
         now = {scores.case: scores for (_, after), scores in values.items() if after == edits}
@@ -144,9 +142,9 @@ def _curve(label: str, metric: Metric, whole: Iterable[int], values: Values) -> 
                 label,
                 metric.name,
                 edits,
-                clustered_interval(*scored_items(now.values()), scale),
-                clustered_interval(*scored_items(new.values()), scale),
-                score_difference(now, new, scale),
+                case_mean_interval(metric, now.values()),
+                case_mean_interval(metric, new.values()),
+                score_difference(metric, now, new),
                 None if latest is None else latest.mean,
             )
         )

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from curation.stats.bootstrap import DEFAULT, Resampling, two_way_bootstrap, two_way_interval
-from curation.stats.bounded import PairedItem, Scale, difference_interval
+from curation.stats.bounded import PairedItem, difference_interval
 from curation.stats.estimates import Estimate
 from curation.stats.intervals import Interval
+from evaluation.metrics.base import Metric, scale_of
 from schemas.answers import CaseScores
 
 
@@ -67,9 +68,8 @@ def paired_items(first: Mapping[str, CaseScores], second: Mapping[str, CaseScore
     return out
 
 
-def score_difference(
-    first: Mapping[str, CaseScores], second: Mapping[str, CaseScores], scale: Scale | None
-) -> Interval:
+def score_difference(metric: Metric, first: Mapping[str, CaseScores], second: Mapping[str, CaseScores]) -> Interval:
     """Mean of ``first - second`` over the cases that both have: two-way where the metric's neighbours recur."""
+    scale = scale_of(metric, (s for key, s in first.items() if key in second))
     one, two = ({k: s.mean for k, s in side.items() if s.mean is not None} for side in (first, second))
     return difference_interval(one, two, scale=scale, items=paired_items(first, second))

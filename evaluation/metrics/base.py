@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, runtime_checkable
 
 from curation.stats.bounded import SHARE, Scale, clustered_interval
 from curation.stats.intervals import PUBLISHED, Interval
 from schemas.answers import Answer, CaseScores, ItemScore
 from schemas.cases import Case
+from schemas.core.errors import UserError
 from schemas.probes import Probe, ScoreProbe
 
 Answers = Mapping[str, Answer]
@@ -19,6 +20,9 @@ NORMALISATIONS: dict[str, str] = {
     "sum": "log-probability of the whole target (as the paper's formula)",
 }
 TRUNCATED = "truncated"
+Bounds = tuple[float, float]
+NEVER_NEGATIVE: Bounds = (0.0, math.inf)
+_ROUNDING = 1e-9  # of sums, by which a mean may lie outside its bounds
 
 Role = Literal[
     "efficacy",
@@ -46,7 +50,8 @@ class Summary(NamedTuple):
     one, and ``kind`` says which it is (two-way where neighbours recur); a metric without ends has the published one.
     ``cases`` and ``items`` count what was scored; ``unscored`` items have no value and are in no mean; ``ties`` are
     scored as not preferred; ``truncated`` prompts lost their beginning and are scored on what was left. ``level`` is
-    what the mean is over: ``case`` means or every ``question``; the interval is over cases both times.
+    what the mean is over: ``case`` means or every ``question``; the interval is over cases both times. ``share`` is
+    the mean as a share of the largest mean that was possible, where items say theirs.
     """
 
     metric: str
@@ -61,6 +66,7 @@ class Summary(NamedTuple):
     ends: tuple[float, float] | None = None
     kind: str = PUBLISHED
     unit: str = "fraction"
+    share: float | None = None
 
     @property
     def interval(self) -> Interval:
@@ -83,7 +89,10 @@ class Metric(Protocol):
         better: Which values are better.
         role: What it is to a report.
         unit: What its values are: ``fraction`` (0 to 1), ``perplexity`` (its items are in nats per token, and two
-            values differ by a ratio) or another unit without bounds, such as ``bits``.
+            values differ by a ratio) or another unit, such as ``bits``.
+        bounds: Lowest and highest possible value of an item; infinite where there is none. No interval leaves them.
+        unedited: The value that the unedited model has by definition, where the metric compares answers with those
+            before the edit; None where it is measured.
         asks_for_texts: Whether it asks for texts; it is then made with a ``Generation``.
         takes: Types of case that it asks something of: ``fact``, ``event``, ``document``.
         pooled: Whether its value is a mean over questions, not over cases (``evaluation.metrics.pooled``).
@@ -97,6 +106,8 @@ class Metric(Protocol):
     better: ClassVar[Literal["higher", "lower"]]
     role: ClassVar[Role]
     unit: ClassVar[str]
+    bounds: ClassVar[Bounds]
+    unedited: ClassVar[float | None]
     asks_for_texts: ClassVar[bool]
     takes: ClassVar[tuple[str, ...]]
     pooled: ClassVar[bool]
@@ -120,14 +131,19 @@ def metric_of(metrics: Iterable[Metric], role: Role) -> Metric | None:
     return next((m for m in metrics if m.role == role), None)
 
 
-def scale_of(metric: Metric) -> Scale | None:
-    """Lowest and highest possible value of a metric's cases; None where its values are no fractions."""
-    return scale_of_unit(metric.unit)
+def scale_of(metric: Metric | CaseMean, scores: Iterable[CaseScores] = ()) -> Scale | None:
+    """Lowest and highest possible mean of a case; None where an end is infinite.
 
-
-def scale_of_unit(unit: str) -> Scale | None:
-    """The same of a metric's unit."""
-    return SHARE if unit == "fraction" else None
+    Args:
+        metric: For its bounds.
+        scores: Of the cases: where their items say their largest values, no case's mean exceeds the largest of them.
+    """
+    low, high = metric.bounds
+    largest = [s.largest for s in scores if s.mean is not None]
+    known = [value for value in largest if value is not None]
+    if known and len(known) == len(largest):
+        high = min(high, max(known))
+    return (low, high) if math.isfinite(low) and low < high < math.inf else None
 
 
 def scored_items(scores: Iterable[CaseScores]) -> tuple[list[float], list[str], list[str | None]]:
@@ -136,8 +152,25 @@ def scored_items(scores: Iterable[CaseScores]) -> tuple[list[float], list[str], 
     return [r[0] for r in rows], [r[1] for r in rows], [r[2] for r in rows]
 
 
-_NEVER_NEGATIVE = ("bits", "nats")
-"""Units of entropies and divergences: no scale bounds them above, and none is below 0."""
+def within_bounds(metric: Metric | CaseMean, interval: Interval) -> Interval:
+    """The interval of a metric, cut at its bounds.
+
+    Raises:
+        UserError: the mean is outside of the bounds.
+    """
+    low, high = metric.bounds
+    if interval.mean is None or low - _ROUNDING <= interval.mean <= high + _ROUNDING:
+        ends = interval.ends
+        return interval if ends is None else interval._replace(ends=(max(ends[0], low), min(ends[1], high)))
+    raise UserError(
+        f"the metric '{metric.name}' has the mean {interval.mean:g}, outside of its bounds {low:g} to {high:g}",
+        fix="state its bounds: bounds = (lowest, highest)",
+    )
+
+
+def case_mean_interval(metric: Metric | CaseMean, scores: Collection[CaseScores]) -> Interval:
+    """Mean of the case means of a metric with its interval, two-way where neighbours recur."""
+    return within_bounds(metric, clustered_interval(*scored_items(scores), scale_of(metric, scores)))
 
 
 class CaseMean:
@@ -149,6 +182,8 @@ class CaseMean:
     name: ClassVar[str]
     role: ClassVar[Role] = "other"
     unit: ClassVar[str] = "fraction"
+    bounds: ClassVar[Bounds] = SHARE
+    unedited: ClassVar[float | None] = None
     asks_for_texts: ClassVar[bool] = False
     takes: ClassVar[tuple[str, ...]] = ("fact",)
     pooled: ClassVar[bool] = False
@@ -156,13 +191,12 @@ class CaseMean:
 
     def summarise(self, scores: Sequence[CaseScores]) -> Summary:
         """Mean of case means, its published and its default interval, and the counts."""
-        interval = clustered_interval(*scored_items(scores), scale_of_unit(self.unit))
-        if self.unit in _NEVER_NEGATIVE and interval.ends is not None:
-            interval = interval._replace(ends=(max(0.0, interval.ends[0]), interval.ends[1]))
-        return self._summary(scores, interval)
+        return self._summary(scores, case_mean_interval(self, scores))
 
     def _summary(self, scores: Sequence[CaseScores], interval: Interval, **more: Any) -> Summary:
         items = [i for s in scores for i in s.items]
+        largest = [s.largest for s in scores if s.mean is not None]
+        most = math.fsum(v for v in largest if v is not None) / len(largest) if largest and None not in largest else 0.0
         return Summary(
             metric=self.name,
             mean=interval.mean,
@@ -175,6 +209,7 @@ class CaseMean:
             ends=interval.ends,
             kind=interval.kind,
             unit=self.unit,
+            share=interval.mean / most if interval.mean is not None and most > 0 else None,
             **more,
         )
 

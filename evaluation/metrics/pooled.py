@@ -17,8 +17,8 @@ import numpy as np
 from curation.stats.bootstrap import DEFAULT, Resampling, bootstrap_sums
 from curation.stats.bounded import PairedSpreads, Scale, Spread, beta_ends, ends_of_difference, student_ends
 from curation.stats.estimates import Floats
-from curation.stats.intervals import NO_SPREAD, Z95, Interval
-from evaluation.metrics.base import CaseMean, Summary, scale_of_unit
+from curation.stats.intervals import LEAST_CASES, NO_SPREAD, Z95, Interval
+from evaluation.metrics.base import NEVER_NEGATIVE, Bounds, CaseMean, Summary, scale_of, within_bounds
 from schemas.answers import CaseScores
 
 POOLED = "beta, questions pooled, bootstrap by case"
@@ -37,8 +37,8 @@ class PooledMean(CaseMean):
     def summarise(self, scores: Sequence[CaseScores]) -> Summary:
         """Mean over questions with its interval by case, and the counts."""
         sums = [_sums(s) for s in scores]
-        interval = pooled_interval([s for s in sums if s[1]], scale_of_unit(self.unit))
-        return self._summary(scores, interval, level="question")
+        interval = pooled_interval([s for s in sums if s[1]], scale_of(self))
+        return self._summary(scores, within_bounds(self, interval), level="question")
 
 
 class PooledPerplexity(PooledMean):
@@ -49,6 +49,7 @@ class PooledPerplexity(PooledMean):
     """
 
     unit: ClassVar[str] = PERPLEXITY
+    bounds: ClassVar[Bounds] = NEVER_NEGATIVE
     better: ClassVar[Literal["higher", "lower"]] = "lower"
 
     def summarise(self, scores: Sequence[CaseScores]) -> Summary:
@@ -85,7 +86,7 @@ def _sums(scores: CaseScores) -> tuple[float, float]:
 def pooled_interval(
     sums: Sequence[tuple[float, float]], scale: Scale | None = (0.0, 1.0), resampling: Resampling = DEFAULT
 ) -> Interval:
-    """Sum over sum, with a 95 % interval from drawing whole cases.
+    """Sum over sum, with a 95 % interval from drawing whole cases; none for fewer than five cases.
 
     Args:
         sums: Of every case the sum of its questions' values, and their number (1 or more).
@@ -93,16 +94,16 @@ def pooled_interval(
         resampling: Resamples and seed.
 
     Example:
-        >>> found = pooled_interval([(2.0, 2.0), (0.0, 1.0), (1.0, 1.0)])
+        >>> found = pooled_interval([(2.0, 2.0), (0.0, 1.0), (1.0, 1.0), (1.0, 2.0), (2.0, 2.0)])
         >>> found.mean, found.n, [round(end, 2) for end in found.ends]
-        (0.75, 3, [0.13, 1.0])
+        (0.75, 5, [0.24, 0.99])
     """
     if not sums:
         return Interval(None, None, 0)
     table = np.array(sums, dtype=np.float64)
     mean = float(table[:, 0].sum() / table[:, 1].sum())
-    if len(table) < 2:
-        return Interval(mean, None, 1)
+    if len(table) < LEAST_CASES:
+        return Interval(mean, None, len(table))
     return _interval(_spread(mean, _draws(table, resampling)[0], len(table)), scale)
 
 
@@ -165,8 +166,8 @@ def pooled_difference(
         return Interval(None, None, 0)
     table = np.array([(p.first, p.second, p.first - p.second, p.questions) for p in pairs], dtype=np.float64)
     one, two, gap = (float(v) for v in table[:, :3].sum(axis=0) / table[:, 3].sum())
-    if len(table) < 2:
-        return Interval(gap, None, 1)
+    if len(table) < LEAST_CASES:
+        return Interval(gap, None, len(table))
     sides = [_spread(m, d, len(table)) for m, d in zip((one, two, gap), _draws(table, resampling), strict=True)]
     if scale is None:
         return _interval(sides[2], None)

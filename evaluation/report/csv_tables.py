@@ -7,11 +7,11 @@ import io
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from curation.stats.intervals import NO_SPREAD, Interval
+from curation.stats.intervals import Interval
 from evaluation.analysis.correlations import Correlations
 from evaluation.analysis.pairwise_tests import ComparisonFamily
 from evaluation.analysis.text_ratings import ASPECTS, SHORT, RatingSource
-from evaluation.report.formatting import name_cell, visible
+from evaluation.report.formatting import mean_with_interval, name_cell, visible
 from evaluation.report.sections import ReportSection, TextSection
 from schemas.text.escaping import escape_line
 
@@ -35,25 +35,14 @@ _CORRELATED = (
 )
 
 
-_ROUNDING = 1e-9  # points: a half width below it is that of values that agree
-
-
 def ratings_cell(interval: Interval) -> str:
-    """A mean rating with its interval; a published one (1.96·sd/√n) marks itself by ±.
+    """A mean rating with its interval, in points.
 
     Example:
-        >>> ratings_cell(Interval(4.25, 0.5, 9, (3.5, 4.75), "beta, by case")), ratings_cell(Interval(4.25, 0.5, 9))
-        ('4.25 [3.50, 4.75]', '4.25 ± 0.50')
-        >>> ratings_cell(Interval(None, None, 0)), ratings_cell(Interval(7.0, 0.0, 9))
-        ('–', '7.00 [all agree]')
+        >>> ratings_cell(Interval(4.25, 0.5, 9, (3.5, 4.75), "beta, by case")), ratings_cell(Interval(7.0, 0.0, 9))
+        ('4.25 [3.50, 4.75]', '7.00 [all agree]')
     """
-    if interval.mean is None:
-        return "–"
-    if interval.ends is not None:
-        return f"{interval.mean:.2f} [{interval.ends[0]:.2f}, {interval.ends[1]:.2f}]"
-    if interval.kind == NO_SPREAD or (interval.half is not None and interval.half < _ROUNDING):
-        return f"{interval.mean:.2f} [all agree]"
-    return f"{interval.mean:.2f} ± " + ("–" if interval.half is None else f"{interval.half:.2f}")
+    return mean_with_interval(interval._replace(unit="points"))
 
 
 def _write(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:

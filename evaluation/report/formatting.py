@@ -6,9 +6,10 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
-from curation.stats.intervals import NO_SPREAD, PUBLISHED, TWO_WAY, Interval
+from curation.stats.intervals import PUBLISHED, TWO_WAY, Interval
 from evaluation.analysis.comparison import Comparison, MethodRow, Scores
 from evaluation.metrics.base import Metric, Summary
 from schemas.text.counting import counted
@@ -54,65 +55,53 @@ def percent(value: float | None, *, signed: bool = False, digits: int = 1) -> st
 
 
 def mean_with_interval(interval: Interval, *, signed: bool = False) -> str:
-    """Mean with its 95 % interval in percent, with two digits below 1 %.
+    """Mean with its 95 % interval: fractions in percent, with two digits below 1 %; other units with two decimals.
 
-    The default interval stands as [low, high]; a published one (1.96·sd/√n) marks itself by ±. One case gives none.
+    The default interval stands as [low, high]; a published one (1.96·sd/√n) marks itself by ±. Brackets say why there
+    is none. A factor has its sign of multiplication.
 
     Example:
-        >>> mean_with_interval(Interval(0.5, 0.125, 4, (0.3, 0.7), "beta, by case"))
+        >>> mean_with_interval(Interval(0.5, 0.125, 6, (0.3, 0.7), "beta, by case"))
         '50.0 [30.0, 70.0]'
-        >>> mean_with_interval(Interval(0.5, 0.125, 4))
-        '50.0 ± 12.5'
-        >>> mean_with_interval(Interval(0.5, None, 1)), mean_with_interval(Interval(None, None, 0))
-        ('50.0 [1 case]', '–')
-        >>> mean_with_interval(Interval(0.85, None, 4, (0.8, 0.9), unit="ratio"))
+        >>> mean_with_interval(Interval(0.5, 0.125, 6)), mean_with_interval(Interval(1.0, 0.0, 6))
+        ('50.0 ± 12.5', '100.0 [all agree]')
+        >>> mean_with_interval(Interval(0.5, None, 3)), mean_with_interval(Interval(None, None, 0))
+        ('50.0 [n = 3: too few]', '–')
+        >>> mean_with_interval(Interval(0.85, None, 6, (0.8, 0.9), unit="ratio"))
         '×0.85 [0.80, 0.90]'
-        >>> mean_with_interval(Interval(3.5, 0.5, 4, unit="bits"))
+        >>> mean_with_interval(Interval(3.5, 0.5, 6, unit="bits"))
         '3.50 ± 0.50'
     """
     if interval.mean is None:
         return "–"
-    if interval.unit != "fraction":
-        return _plain_spread(interval, signed=signed)
-    digits = 2 if 0 < abs(interval.mean) < SMALL else 1
-    mean = percent(interval.mean, signed=signed, digits=digits)
+    show, mark = plain_number, "×" if interval.unit == "ratio" else ""
+    if interval.unit == "fraction":
+        show = partial(percent, digits=2 if 0 < abs(interval.mean) < SMALL else 1)
+    signed = signed and not mark
+    mean = mark + show(interval.mean, signed=signed)
     if interval.ends is not None:
-        low, high = (percent(end, signed=signed, digits=digits) for end in interval.ends)
-        return f"{mean} [{low}, {high}]"
-    if interval.kind == NO_SPREAD:
-        return f"{mean} [all agree]"
-    if interval.half is None and interval.n == 1:
-        return f"{mean} [1 case]"
-    return f"{mean} ± {percent(interval.half, digits=digits)}"
+        return f"{mean} [{', '.join(show(end, signed=signed) for end in interval.ends)}]"
+    return f"{mean} [{interval.missing}]" if interval.missing else f"{mean} ± {show(interval.half)}"
 
 
-def _plain_spread(interval: Interval, *, signed: bool) -> str:
-    """The same of values that are no shares: two decimals, and a factor with its sign of multiplication."""
-    factor = interval.unit == "ratio"
-    mark = "×" if factor else ""
+def plain_number(value: float | None, *, signed: bool = False) -> str:
+    """A number with two decimals, or a dash.
 
-    def text(value: float | None) -> str:
-        if value is None:
-            return "–"
-        shown = f"{value:+,.2f}" if signed and not factor else f"{value:,.2f}"
-        return shown.replace("-", "\N{MINUS SIGN}")
-
-    mean = f"{mark}{text(interval.mean)}"
-    if interval.ends is not None:
-        return f"{mean} [{text(interval.ends[0])}, {text(interval.ends[1])}]"
-    if interval.kind == NO_SPREAD:
-        return f"{mean} [all agree]"
-    if interval.half is None:
-        return f"{mean} [1 case]" if interval.n == 1 else mean
-    return f"{mean} ± {text(interval.half).lstrip('+')}"
+    Example:
+        >>> plain_number(1234.5), plain_number(-0.25, signed=True)
+        ('1,234.50', '−0.25')
+    """
+    if value is None:
+        return "–"
+    return (f"{value:+,.2f}" if signed else f"{value:,.2f}").replace("-", "\N{MINUS SIGN}")
 
 
 def with_unit(interval: Interval) -> str:
-    """``spread`` with a percent sign where it is in percent.
+    """The same with a percent sign where it is in percent.
 
     Example:
-        >>> with_unit(Interval(0.5, None, 1)), with_unit(Interval(3.5, None, 4, (3.0, 4.0), unit="perplexity"))
-        ('50.0 [1 case] %', '3.50 [3.00, 4.00]')
+        >>> with_unit(Interval(0.5, 0.1, 9)), with_unit(Interval(3.5, None, 9, (3.0, 4.0), unit="perplexity"))
+        ('50.0 ± 10.0 %', '3.50 [3.00, 4.00]')
     """
     return f"{mean_with_interval(interval)} %" if interval.unit == "fraction" else mean_with_interval(interval)
 
@@ -142,7 +131,7 @@ def as_published(value: Any) -> Any:
     """The same records with every interval of the published kind, ± 1.96·sd/√n by case.
 
     Example:
-        >>> mean_with_interval(as_published([Interval(0.5, 0.7, 4, (0.1, 0.9), "beta, by case")])[0])
+        >>> mean_with_interval(as_published([Interval(0.5, 0.7, 6, (0.1, 0.9), "beta, by case")])[0])
         '50.0 ± 70.0'
     """
     if isinstance(value, Interval):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from curation.stats.intervals import NO_SPREAD, Interval
+from curation.stats.intervals import Interval
 from evaluation.analysis.comparison import Comparison
 from evaluation.analysis.text_ratings import ASPECTS, SHORT, RatingSource, ranked_aspects
 from evaluation.metrics.base import Metric
@@ -57,8 +57,9 @@ def figure(interval: Interval, *, scale: float = 100.0, mark: str = "") -> str:
     if interval.ends is not None:
         low, high = (f"{scale * end:.{digits}f}" for end in interval.ends)
         return rf"{text}$_{{[{low},\,{high}]}}$"
-    half = None if interval.kind == NO_SPREAD else interval.half
-    return text if half is None else rf"{text}$_{{\pm{scale * half:.2f}}}$"
+    if interval.low is None or interval.half is None:
+        return text
+    return rf"{text}$_{{\pm{scale * interval.half:.2f}}}$"
 
 
 def token_table(

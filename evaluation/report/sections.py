@@ -169,14 +169,14 @@ def make_section(
     base, nulls = run.baseline.label, null_labels(run)
     contests: list[ComparisonFamily] = []
     for m in metrics:
-        values = scores.tested(m, [e.label for e in run.editors])
+        values = {k: v for k, v in scores.tested(m, [e.label for e in run.editors]).items() if v or k != base}
         if any(values.values()):
             families = comparison_families(
                 m.title,
                 values,
                 baseline=base,
                 higher=m.better == "higher",
-                scale=None if m.pooled else scale_of(m),
+                scale=None if m.pooled else scale_of(m, scores.of_metric(m)),
                 items=lambda first, second, name=m.name: scores.paired_items(first, second, name),  # type: ignore[misc]
                 null_methods=nulls,
                 against=against,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import copy
+import math
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
+import numpy as np
 import pytest
 
 from evaluation.inference.answering import answer
@@ -16,8 +18,11 @@ from evaluation.metrics import METRICS, base
 from evaluation.metrics.base import Metric, Role
 from evaluation.metrics.generation import Generation
 from evaluation.metrics.meaning.base import JointItem
+from evaluation.metrics.pooled import PERPLEXITY
 from evaluation.runs.plan import load_metrics
+from schemas.answers import CaseScores, ItemScore
 from schemas.cases import AnyCase
+from schemas.core.errors import UserError
 from schemas.probes import Probe
 from tests.support.arithmetic import ArithmeticLM, make_case
 from tests.support.documents.grouped import grouped_case
@@ -39,6 +44,7 @@ EVENTS = [
 
 
 DOCUMENTS = [document_case(), grouped_case()]
+SAMPLES = 500  # random samples of scores a metric
 
 
 def cases_of(metric: Metric) -> list[AnyCase]:
@@ -99,6 +105,57 @@ def test_no_answers_are_unscored_not_zero(metric):
     assert (summary.mean, summary.half, summary.cases, summary.items) == (None, None, 0, 0)
     assert summary.unscored == sum(len(one.items) for one in scores)
     assert (summary.unscored == 0) == metric.shared, "a state that was asked with another case has no item here"
+
+
+def drawn_scores(metric: Metric, rng: np.random.Generator) -> list[CaseScores]:
+    """Up to twelve cases with values within the bounds: spread, at one end, or all the same; neighbours may recur."""
+    low, high = (max(metric.bounds[0], -20.0), min(metric.bounds[1], 20.0))
+    ends, kind = (low, high), rng.integers(4)
+    out = []
+    for case in range(rng.integers(1, 13)):
+        items = []
+        for n in range(rng.integers(0, 5)):
+            value = [rng.uniform(low, high), ends[rng.integers(2)], high, low + (high - low) * rng.random() ** 8][kind]
+            largest = max(value, rng.random() ** 4) if metric.name == "s_bo" else None
+            cluster = f"n{rng.integers(4)}" if kind % 2 else None
+            weight = float(rng.integers(1, 5)) if metric.pooled else 1.0
+            item = ItemScore(
+                probe=f"{case}/{n}", item="i", value=value, cluster=cluster, weight=weight, largest=largest
+            )
+            items.append(item)
+        out.append(CaseScores(case=f"c{case}", metric=metric.name, items=tuple(items)))
+    return out
+
+
+def test_an_interval_holds_its_mean_and_stays_in_the_bounds(metric):
+    """A divergence with a negative mean was printed as -5.91 [0.00, -1.84]."""
+    rng = np.random.default_rng(44)
+    low, high = metric.bounds if metric.unit != PERPLEXITY else (1.0, math.inf)
+    for _ in range(SAMPLES):
+        summary = metric.summarise(drawn_scores(metric, rng))
+        interval = summary.interval
+        if interval.low is None or interval.high is None:
+            assert summary.mean is None or summary.cases < 5 or interval.missing in ("all agree", "one neighbour")
+            continue
+        assert summary.cases >= 5 and interval.low < interval.high
+        assert low <= interval.low <= summary.mean + 1e-9 and summary.mean - 1e-9 <= interval.high <= high
+        assert summary.share is None or 0 <= summary.share <= 1 + 1e-9
+
+
+def test_a_mean_outside_of_the_bounds_is_refused(metric):
+    item = ItemScore(probe="p", item="i", value=metric.bounds[0] - 5.91)
+    with pytest.raises(UserError, match="outside of its bounds"):
+        metric.summarise([CaseScores(case="c", metric=metric.name, items=(item,))])
+
+
+def test_the_value_of_the_unedited_model_is_what_it_says(metric):
+    """By definition: answers after the edit that are those before it."""
+    lm = ArithmeticLM()
+    values = []
+    for case in cases_of(metric):
+        before = answers(metric.probes(case), lm)
+        values += [i.value for i in metric.score(case, before, before, "mean").items if i.value is not None]
+    assert metric.unedited is None or set(values) <= {metric.unedited}
 
 
 def test_summary_of_nothing(metric):

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from curation.stats.bounded import clustered_interval
-from curation.stats.intervals import Interval
 from evaluation.analysis.comparison import score_run
 from evaluation.analysis.documents.batch_sizes import size_of
 from evaluation.analysis.forgetting_curve import ForgettingPoint
 from evaluation.analysis.two_way_intervals import score_difference
-from evaluation.metrics.base import Metric, Normalisation, scale_of, scored_items
+from evaluation.metrics.base import Metric, Normalisation, case_mean_interval
 from evaluation.regimes.config import regime_title
 from evaluation.runs.results import Run
 from schemas.answers import CaseScores
@@ -66,15 +64,11 @@ def _scored(scores: Mapping[str, CaseScores]) -> dict[str, CaseScores]:
 def _points(
     name: str, metric: Metric, by_size: Mapping[int, Mapping[str, CaseScores]], cases: Sequence[str]
 ) -> list[ForgettingPoint]:
-    scale = scale_of(metric)
     fewest = {case: by_size[min(by_size)][case] for case in cases}
-
-    def mean(scores: Mapping[str, CaseScores]) -> Interval:
-        return clustered_interval(*scored_items(scores.values()), scale)
-
     points = []
     for size, scores in by_size.items():
         now = {case: scores[case] for case in cases}
-        lost = score_difference(now, fewest, scale)
-        points.append(ForgettingPoint(name, metric.name, size, mean(now), mean(fewest), lost, None))
+        lost = score_difference(metric, now, fewest)
+        new, old = (case_mean_interval(metric, side.values()) for side in (now, fewest))
+        points.append(ForgettingPoint(name, metric.name, size, new, old, lost, None))
     return points

@@ -11,7 +11,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from curation.stats.bootstrap import Resampling, ends
 from curation.stats.estimates import Floats
+from curation.stats.intervals import LEAST_CASES
 from evaluation.analysis.comparison import Scores
 from evaluation.editors.baselines import NULL_METHODS
 from evaluation.metrics.base import Metric
@@ -38,7 +40,6 @@ LOCALITY = (
 SUBJECTS: dict[Subject, tuple[str, ...]] = {"efficacy": EFFICACY, "locality": LOCALITY}
 """Metrics that measure one thing, in the order of columns; a run's own metrics among them are compared."""
 LEAST_METHODS = 3
-LEAST_CASES = 4
 DRAWS = 1000
 
 
@@ -81,7 +82,7 @@ class _Column(NamedTuple):
 def method_orders(run: Run, scores: Scores, metrics: Sequence[Metric], *, draws: int = DRAWS) -> list[MethodOrder]:
     """The orders of a run (or of several merged ones) over three methods or more, null methods aside.
 
-    A condition that some method lacks is left out; so is a subject with fewer than two conditions or four common cases.
+    A condition that some method lacks is left out; so is a subject with fewer than two conditions or five common cases.
     """
     out = []
     for subject, names in SUBJECTS.items():
@@ -128,6 +129,7 @@ def _order(
         taus = kendall_taus(drawn[:, 0], drawn[:, n])
         taus = taus[~np.isnan(taus)]
         tau = float(kendall_taus((means * signs)[None, 0], (means * signs)[None, n])[0])
+        low, high, _ = ends(taus, Resampling(len(taus)), cases=cases)
         same = (bests[:, 0] & bests[:, n]).any(axis=1)
         conditions.append(
             OrderCondition(
@@ -135,7 +137,7 @@ def _order(
                 dict(zip(methods, means[n].tolist(), strict=True)),
                 dict(zip(methods, ranks_of(column.sign * means[n]), strict=True)),
                 None if np.isnan(tau) else tau,
-                tuple(np.quantile(taus, (0.025, 0.975)).tolist()) if len(taus) else None,
+                None if low is None or high is None else (low, high),
                 float(same.mean()),
             )
         )

@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, Literal
 
-from evaluation.metrics.base import TRUNCATED, Answers, CaseMean, Normalisation, item_without_value
+from evaluation.metrics.base import (
+    NEVER_NEGATIVE,
+    TRUNCATED,
+    Answers,
+    Bounds,
+    CaseMean,
+    Normalisation,
+    item_without_value,
+)
 from evaluation.metrics.distribution.next_tokens import agreement, divergence
 from evaluation.metrics.distribution.probes import Region, distribution_probes
 from schemas.answers import Answer, CaseScores, ItemScore, NextTokens
@@ -61,6 +69,8 @@ def next_tokens_of(answer: Answer | None) -> NextTokens | str:
 class _Divergence(DistributionShift):
     better: ClassVar[Literal["higher", "lower"]] = "lower"
     unit: ClassVar[str] = "nats"
+    bounds: ClassVar[Bounds] = NEVER_NEGATIVE
+    unedited: ClassVar[float | None] = 0.0
 
     def value(self, before: NextTokens, after: NextTokens) -> float:
         """Divergence in nats."""
@@ -69,6 +79,7 @@ class _Divergence(DistributionShift):
 
 class _Agreement(DistributionShift):
     better: ClassVar[Literal["higher", "lower"]] = "higher"
+    unedited: ClassVar[float | None] = 1.0
 
     def value(self, before: NextTokens, after: NextTokens) -> float:
         """Share of the most probable tokens that stay."""

@@ -89,6 +89,7 @@ class ExactMatchNew(ExactMatch):
     role: ClassVar[Role] = "other"
     title: ClassVar[str] = "EM, not known before"
     about: ClassVar[str] = "EM of probes that the unedited model does not answer"
+    unedited: ClassVar[float | None] = 0.0
 
     def value(self, probe: DocumentProbe, after: Answers, before: Answers) -> ItemScore | None:
         """As for all probes; None where the unedited model answers it, unscored where that is not known."""

@@ -114,6 +114,7 @@ class WrittenMatchNew(WrittenMatch):
     name: ClassVar[str] = "em_text_new"
     title: ClassVar[str] = "Written EM, not known before"
     about: ClassVar[str] = "Written EM of probes to which the unedited model writes no accepted answer"
+    unedited: ClassVar[float | None] = 0.0
 
     def value(self, probe: DocumentProbe, after: Answers, before: Answers) -> ItemScore | None:
         """As for all probes; None where the unedited model writes an accepted answer, unscored where it wrote none."""

@@ -144,6 +144,7 @@ class EventFactLocality(QuestionMetric):
     role: ClassVar[Role] = "event_locality"
     title: ClassVar[str] = "Facts, locality"
     about: ClassVar[str] = "Share of factual questions out of scope answered as before the edit (ELKEN Table 2)"
+    unedited: ClassVar[float | None] = 1.0
 
     def questions(self, case: EventCase) -> Sequence[FactQuestion]:
         """Those out of scope."""

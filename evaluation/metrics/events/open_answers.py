@@ -150,6 +150,7 @@ class EventOpenLocality(WrittenLocality, OpenQuestions):
     about: ClassVar[str] = (
         "Share of open answers out of scope that are rated to say the same tendency as before (ELKEN Table 2)"
     )
+    unedited: ClassVar[float | None] = 1.0
 
     def compare(self, question: Question, now: str, then: str, answer: Answer | None) -> ItemScore:
         """1 where the pair's consistency has full marks; the same words say the same, whoever would rate them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
+from evaluation.metrics.base import NEVER_NEGATIVE, Bounds
 from evaluation.metrics.text_level.base import WrittenMetric
 from evaluation.metrics.text_level.script_parser import ENTROPY_WORDS, n_gram_entropy
 from schemas.answers import GeneratedText
@@ -27,6 +28,7 @@ class NGramEntropy(WrittenMetric):
     )
     better: ClassVar[Literal["higher", "lower"]] = "higher"
     unit: ClassVar[str] = "bits"
+    bounds: ClassVar[Bounds] = NEVER_NEGATIVE
 
     def value(self, case: Case, probe: GenerateProbe, written: GeneratedText) -> float | str:
         """Bits, or that the text is too short."""

@@ -35,6 +35,7 @@ class Collapse(CaseMean):
     title: ClassVar[str] = "Collapse"
     about: ClassVar[str] = f"Share of edits that raise the perplexity of a fixed text {FACTOR:.0f} times"
     better: ClassVar[Literal["higher", "lower"]] = "lower"
+    unedited: ClassVar[float | None] = 0.0
     takes: ClassVar[tuple[str, ...]] = ("fact", "event", "document")
 
     def probes(self, case: AnyCase) -> Sequence[ScoreProbe]:

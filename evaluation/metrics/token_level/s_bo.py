@@ -16,7 +16,8 @@ class SBO(CaseMean):
     """How much probability do near subjects lose on their own objects?
 
     An item is max(P_before(o_j) - P_after(o_j), 0), where P = exp(log-probability in the stated normalisation): with
-    ``mean`` the geometric mean over the object's tokens, with ``sum`` the probability of the whole object.
+    ``mean`` the geometric mean over the object's tokens, with ``sum`` the probability of the whole object. No prompt
+    can lose more than P_before, so no interval reaches beyond the largest of the cases' means of it.
     """
 
     name: ClassVar[str] = "s_bo"
@@ -28,6 +29,7 @@ class SBO(CaseMean):
     )
     better: ClassVar[Literal["higher", "lower"]] = "lower"
     role: ClassVar[Role] = "bleed_over"
+    unedited: ClassVar[float | None] = 0.0
 
     def probes(self, case: Case) -> list[ScoreProbe]:
         """Every script prompt of every near subject, with that subject's own object."""
@@ -47,8 +49,13 @@ def _item(probe: ScoreProbe, after: Answer | None, before: Answer | None, normal
     then = target_values(probe, before, normalisation)
     if isinstance(then, str):
         return item_without_value(probe, f"before the edit: {then}")
-    loss = max(math.exp(then[0]) - math.exp(now[0]), 0.0)
+    held = math.exp(then[0])
     cut = any(a is not None and a.truncated for a in (after, before))
     return ItemScore(
-        probe=probe.id, item=probe.item, cluster=probe.cluster, value=loss, reason=TRUNCATED if cut else ""
+        probe=probe.id,
+        item=probe.item,
+        cluster=probe.cluster,
+        value=max(held - math.exp(now[0]), 0.0),
+        largest=held,
+        reason=TRUNCATED if cut else "",
     )

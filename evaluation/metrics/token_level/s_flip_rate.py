@@ -24,6 +24,7 @@ class SFlipRate(ScriptPreference):
         "Flip rate: of the script prompts at which the unedited model preferred the old object, the share at which "
         "P(new object) > P(old object) after the edit"
     )
+    unedited: ClassVar[float | None] = 0.0
 
     def score(self, case: Case, after: Answers, before: Answers, normalisation: Normalisation) -> CaseScores:
         """As S-ES; unscored where the answer before is missing or did not prefer the old object."""

@@ -40,14 +40,14 @@ def test_case_means_weigh_cases_alike():
 
 
 def test_cluster_bootstrap_equals_a_loop():
-    values, cases = [1, 0, 1, 1, 0, 0.5], ["a", "a", "b", "c", "c", "d"]
+    values, cases = [1, 0, 1, 1, 0, 0.5, 0.25], ["a", "a", "b", "c", "c", "d", "e"]
     plan = Resampling(200, seed=5)
     estimate = cluster_bootstrap(values, cases, plan)
     means = list(case_means(values, cases).values())
-    loop = [sum(m * k for m, k in zip(means, times, strict=True)) / 4 for times in counts(4, plan)]
+    loop = [sum(m * k for m, k in zip(means, times, strict=True)) / 5 for times in counts(5, plan)]
     assert estimate.value == pytest.approx(np.mean(means))
     assert (estimate.low, estimate.high) == pytest.approx(tuple(np.percentile(loop, [2.5, 97.5])))
-    assert (estimate.n, estimate.cases) == (6, 4)
+    assert (estimate.n, estimate.cases) == (7, 5)
     assert estimate == cluster_bootstrap(values, cases, plan)
 
 
@@ -63,14 +63,15 @@ def test_cluster_bootstrap_is_the_normal_interval_for_many_cases():
     ("values", "cases", "value", "note"),
     [
         pytest.param([], [], None, "", id="nothing"),
-        pytest.param([1, 0], ["a", "a"], 0.5, "a single case has no spread", id="one case"),
-        pytest.param([1, 1], ["a", "b"], 1.0, "every resample gives the same value", id="all equal"),
+        pytest.param([1, 0], ["a", "a"], 0.5, "n = 1: too few", id="one case"),
+        pytest.param([1, 0, 1, 0], list("abcd"), 0.5, "n = 4: too few", id="four cases"),
+        pytest.param([1] * 5, list("abcde"), 1.0, "all agree", id="all equal"),
     ],
 )
 def test_cluster_bootstrap_says_what_it_does_not_know(values, cases, value, note):
     estimate = cluster_bootstrap(values, cases)
     assert estimate.value == value
-    assert note in estimate.note
+    assert note in estimate.note and estimate.low is estimate.high is None
     assert estimate.defined is (value is not None)
 
 
@@ -83,7 +84,7 @@ def test_faulty_values_are_refused(values, cases):
 @pytest.mark.parametrize(
     ("values", "cases", "neighbours"),
     [
-        pytest.param([1, 0, 1, 1, 0, 0.5], list("aabbcc"), list("xyxzyz"), id="crossed"),
+        pytest.param([1, 0, 1, 1, 0, 0.5, 1, 0], list("aabbccde"), list("xyvzuwxv"), id="crossed"),
         pytest.param(
             [1, 0.9, 0.7, 0.4, 0, 0.1, 0.2, 0.8],
             list("abcdefgh"),
@@ -111,16 +112,16 @@ def test_two_way_bootstrap_equals_a_loop(values, cases, neighbours):
     assert (estimate.low, estimate.high) == pytest.approx((low, high))
 
 
-def test_two_way_needs_two_of_both():
+def test_two_way_needs_five_of_both():
     estimate = two_way_bootstrap([1, 0], ["a", "b"], ["x", "x"])
     assert estimate.low is None
-    assert "no spread" in estimate.note
+    assert "too few" in estimate.note
     assert two_way_interval([1, 0], ["a", "b"], ["x", "x"]).half is None
 
 
 def test_two_way_interval_is_the_case_interval_when_no_neighbour_recurs():
-    values, cases = [1, 0, 1, 1, 0.0, 0.5, 1], ["a", "a", "b", "b", "c", "c", "d"]
-    interval = two_way_interval(values, cases, [str(n) for n in range(7)])
+    values, cases = [1, 0, 1, 1, 0.0, 0.5, 1, 0], ["a", "a", "b", "b", "c", "c", "d", "e"]
+    interval = two_way_interval(values, cases, [str(n) for n in range(8)])
     published = mean_interval(list(case_means(values, cases).values()))
     assert interval.mean == pytest.approx(published.mean)
     assert interval.half == pytest.approx(published.half)

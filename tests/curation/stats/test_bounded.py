@@ -56,33 +56,36 @@ def test_ratings_stay_on_their_scale() -> None:
 
 
 def test_values_off_the_scale_and_without_one_get_student() -> None:
-    values = [2.0, 3.0, 5.0, 9.0]
-    half = stats.t.ppf(0.975, 3) * np.std(values, ddof=1) / 2
+    values = [2.0, 3.0, 4.0, 5.0, 10.0]
+    half = stats.t.ppf(0.975, 4) * np.std(values, ddof=1) / 5**0.5
     for scale in (None, (0.0, 1.0)):
         interval = bounded_interval(values, scale)
-        assert (interval.low, interval.kind) == (pytest.approx(4.75 - half), STUDENT)
-        assert interval.high is not None and interval.high > 4.75 + half, "the longer tail lies above"
-    even = bounded_interval([1.0, 2.0, 3.0, 4.0], None)
-    assert even.low is not None and even.high is not None and even.low + even.high == pytest.approx(5.0)
-    flat = bounded_interval([3.0, 3.0, 3.0], None)
+        assert (interval.low, interval.kind) == (pytest.approx(4.8 - half), STUDENT)
+        assert interval.high is not None and interval.high > 4.8 + half, "the longer tail lies above"
+    even = bounded_interval([1.0, 2.0, 3.0, 4.0, 5.0], None)
+    assert even.low is not None and even.high is not None and even.low + even.high == pytest.approx(6.0)
+    flat = bounded_interval([3.0] * 5, None)
     assert (flat.low, flat.high, flat.kind, flat.half) == (None, None, NO_SPREAD, 0.0)
 
 
-@pytest.mark.parametrize("values", [[], [0.5]])
-def test_a_single_case_has_no_interval(values: list[float]) -> None:
-    interval = bounded_interval(values)
-    assert interval.low is interval.high is None and interval.n == len(values)
+@pytest.mark.parametrize("values", [[], [0.5], [0.0, 1.0, 0.5, 0.25]])
+@pytest.mark.parametrize("scale", [None, (0.0, 1.0)])
+def test_fewer_than_five_cases_have_no_interval(values: list[float], scale: tuple[float, float] | None) -> None:
+    first, second = ({str(n): factor * v for n, v in enumerate(values)} for factor in (1.0, 0.5))
+    of_mean, of_gap = bounded_interval(values, scale), difference_interval(first, second, scale=scale)
+    for interval in (of_mean, of_gap):
+        assert interval.low is interval.high is None and interval.n == len(values)
     assert beta_ends(spread_of([0.5])) is student_ends(spread_of([0.5])) is None
 
 
 def test_recurring_neighbours_decide_the_kind() -> None:
-    values, cases = [1.0, 0.0, 1.0, 0.0, 1.0, 1.0], ["a", "a", "b", "b", "c", "c"]
-    two_way_interval = clustered_interval(values, cases, ["x", "y", "x", "y", "x", "z"])
-    interval = clustered_interval(values, cases, list("uvwxyz"))
+    values, cases = [1.0, 0.0, 1.0, 0.0, 1.0, 1.0, 1.0, 1.0], list("aabbccde")
+    two_way_interval = clustered_interval(values, cases, list("xyxyxzxz"))
+    interval = clustered_interval(values, cases, list("stuvwxyz"))
     assert two_way_interval.kind == TWO_WAY and interval.kind == BY_CASE
     assert two_way_interval.high - two_way_interval.low > interval.high - interval.low
-    assert interval[:2] == two_way_interval[:2] == bounded_interval([0.5, 0.5, 1.0])[:2]
-    assert clustered_interval(values, cases, ["x", None] * 3).kind == BY_CASE
+    assert interval[:2] == two_way_interval[:2] == bounded_interval([0.5, 0.5, 1.0, 1.0, 1.0])[:2]
+    assert clustered_interval(values, cases, ["x", None] * 4).kind == BY_CASE
     assert clustered_interval(values, cases).kind == BY_CASE
     assert not recurs(["a", "a"], ["x", "x"])
 

@@ -13,11 +13,12 @@ from curation.stats.intervals import mean_interval, not_excluded, why_unsupporte
     [
         pytest.param([], None, None, id="nothing"),
         pytest.param([0.25], 0.25, None, id="one value has no spread"),
-        pytest.param([1.0, 1.0, 1.0], 1.0, 0.0, id="all equal"),
-        # by hand: mean .5, deviations ±.5, variance 4*.25/3 = 1/3, 1.96*sqrt(1/3/4) = .565803
-        pytest.param([0.0, 1.0, 1.0, 0.0], 0.5, 0.5658032638, id="coin"),
-        # by hand: mean 2, variance (1+0+1)/2 = 1, 1.96/sqrt(3) = 1.131607
-        pytest.param([1.0, 2.0, 3.0], 2.0, 1.1316065276, id="one two three"),
+        pytest.param([1.0] * 5, 1.0, 0.0, id="all equal"),
+        pytest.param([0.0, 1.0, 1.0, 0.0], 0.5, None, id="four are too few"),
+        # by hand: mean .5, deviations ±.5, variance 6*.25/5 = .3, 1.96*sqrt(.3/6) = .438269
+        pytest.param([0.0, 1.0, 1.0, 0.0, 0.0, 1.0], 0.5, 0.4382693235, id="coin"),
+        # by hand: mean 3, variance (4+1+0+1+4)/4 = 2.5, 1.96*sqrt(2.5/5) = 1.385929
+        pytest.param([1.0, 2.0, 3.0, 4.0, 5.0], 3.0, 1.3859292911, id="one to five"),
     ],
 )
 def test_mean_interval_by_hand(values, mean, half):
@@ -25,6 +26,7 @@ def test_mean_interval_by_hand(values, mean, half):
     assert interval.n == len(values)
     assert interval.mean == (None if mean is None else pytest.approx(mean))
     assert interval.half == (None if half is None else pytest.approx(half))
+    assert (interval.low is None) == (not half) and (interval.missing == "") == bool(half or mean is None)
 
 
 def test_published_width_is_reproduced():
@@ -35,7 +37,7 @@ def test_published_width_is_reproduced():
     assert round(100 * interval.half, 2) == 1.85
 
 
-@given(st.lists(st.floats(0, 1), min_size=2, max_size=60))
+@given(st.lists(st.floats(0, 1), min_size=5, max_size=60))
 def test_against_the_standard_library(values):
     interval = mean_interval(values)
     assert interval.mean == pytest.approx(statistics.fmean(values))

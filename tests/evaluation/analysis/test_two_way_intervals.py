@@ -8,6 +8,7 @@ import pytest
 from curation.stats.bootstrap import Resampling, two_way_bootstrap, two_way_interval
 from curation.stats.intervals import TWO_WAY, mean_interval
 from evaluation.analysis.two_way_intervals import paired_items, score_difference, two_way_intervals
+from evaluation.metrics import METRICS
 from schemas.answers import CaseScores, ItemScore
 
 HOW = Resampling(300, seed=4)
@@ -73,8 +74,8 @@ def test_a_difference_is_two_way_where_neighbours_recur() -> None:
     then = {s.case: s for s in scores([(f"c{c}", n, 0.0) for c in range(12) for n in "xy"])}
     items = paired_items(now, then)
     assert len(items) == 24 and {i.neighbour for i in items} == {"x", "y"}
-    interval = score_difference(now, then, (0.0, 1.0))
+    interval = score_difference(METRICS.get("s_ns")(), now, then)
     assert interval.kind == TWO_WAY and interval.mean == 0.5 and interval.low < 0
     single_share = {k: s for k, s in now.items() if k == "c0"}
-    assert score_difference(single_share, then, (0.0, 1.0)).low is None
+    assert score_difference(METRICS.get("s_ns")(), single_share, then).low is None
     assert paired_items(now, {}) == []

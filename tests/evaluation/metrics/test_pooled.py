@@ -37,7 +37,7 @@ def table(**cases: tuple[float | None, ...]) -> dict[str, CaseScores]:
     return {case: scored(case, *values) for case, values in cases.items()}
 
 
-ONE = table(a=(1, 1, 1, 0), b=(0,), c=(1, None), d=(), e=(None,))
+ONE = table(a=(1, 1, 1, 0), b=(0,), c=(1, None), d=(), e=(None,), g=(1, 0), h=(0, 0))
 
 
 def slow_draws(rows: list[list[tuple[float, ...]]], resampling: Resampling) -> np.ndarray:
@@ -51,7 +51,7 @@ def slow_draws(rows: list[list[tuple[float, ...]]], resampling: Resampling) -> n
 
 def test_every_question_counts_once_and_cases_without_one_are_in_no_mean() -> None:
     value = Right().summarise(list(ONE.values()))
-    assert (value.mean, value.items, value.cases, value.unscored) == (4 / 6, 6, 3, 2)
+    assert (value.mean, value.items, value.cases, value.unscored) == (5 / 10, 10, 5, 2)
     assert (value.level, value.kind) == ("question", POOLED)
     none = Right().summarise([scored("d"), scored("e", None)])
     assert (none.mean, none.half, none.cases, none.items, none.unscored) == (None, None, 0, 0, 1)
@@ -60,16 +60,16 @@ def test_every_question_counts_once_and_cases_without_one_are_in_no_mean() -> No
 
 def test_the_interval_has_the_variance_of_cases_drawn_anew() -> None:
     resampling = Resampling(300, seed=5)
-    draws = slow_draws([[(1,), (1,), (1,), (0,)], [(0,)], [(1,)]], resampling)[:, 0]
-    fast = pooled_interval([(3, 4), (0, 1), (1, 1)], resampling=resampling)
-    assert fast.half == pytest.approx(1.96 * np.sqrt(draws.var() * 3 / 2), rel=1e-9)
-    assert fast.ends is not None and 0 < fast.ends[0] < 4 / 6 < fast.ends[1] <= 1
+    draws = slow_draws([[(1,), (1,), (1,), (0,)], [(0,)], [(1,)], [(1,), (0,)], [(0,), (0,)]], resampling)[:, 0]
+    fast = pooled_interval([(3, 4), (0, 1), (1, 1), (1, 2), (0, 2)], resampling=resampling)
+    assert fast.half == pytest.approx(1.96 * np.sqrt(draws.var() * 5 / 4), rel=1e-9)
+    assert fast.ends is not None and 0 < fast.ends[0] < 0.5 < fast.ends[1] <= 1
 
 
 @pytest.mark.parametrize(
     ("sums", "mean", "low"),
-    [([(3.0, 3.0)] * 12, 1.0, 0.735), ([(2.0, 2.0), (5.0, 5.0)], 1.0, 0.158)],
-    ids=["twelve", "two"],
+    [([(3.0, 3.0)] * 12, 1.0, 0.735), ([(2.0, 2.0), (5.0, 5.0), (1.0, 1.0)] * 2, 1.0, 0.541)],
+    ids=["twelve", "six"],
 )
 def test_cases_that_all_agree_have_the_exact_interval_of_as_many_cases(
     sums: list[tuple[float, float]], mean: float, low: float
@@ -79,14 +79,15 @@ def test_cases_that_all_agree_have_the_exact_interval_of_as_many_cases(
     assert interval.mean == mean and interval.ends == (pytest.approx(low, abs=1e-3), 1.0)
 
 
-def test_a_single_case_has_no_interval_and_values_without_a_scale_have_students() -> None:
+def test_fewer_than_five_cases_have_no_interval_and_values_without_a_scale_have_students() -> None:
     assert pooled_interval([(1.0, 3.0)])[:4] == (1 / 3, None, 1, None)
-    spread = pooled_interval([(9.0, 3.0), (4.0, 2.0), (30.0, 6.0)], None)
+    assert pooled_interval([(1.0, 2.0)] * 4)[:4] == (0.5, None, 4, None)
+    spread = pooled_interval([(9.0, 3.0), (4.0, 2.0), (30.0, 6.0), (9.0, 3.0), (4.0, 2.0)], None)
     assert spread.kind == POOLED_STUDENT and spread.ends is not None and spread.ends[1] > 5
-    assert pooled_interval([(6.0, 3.0), (4.0, 2.0)], None).kind == NO_SPREAD
+    assert pooled_interval([(6.0, 3.0), (4.0, 2.0)] * 3, None).kind == NO_SPREAD
 
 
-TWO = table(a=(0, 1, 0, 0), b=(1,), c=(1, 1), d=(1,), f=(1,))
+TWO = table(a=(0, 1, 0, 0), b=(1,), c=(1, 1), d=(1,), f=(1,), g=(1, 1), h=(0, 1))
 
 
 def test_a_difference_is_over_the_questions_that_both_scored() -> None:
@@ -94,13 +95,15 @@ def test_a_difference_is_over_the_questions_that_both_scored() -> None:
         "a": (3, 1, 4),
         "b": (0, 1, 1),
         "c": (1, 1, 1),
+        "g": (1, 2, 2),
+        "h": (0, 1, 2),
     }
     resampling = Resampling(300, seed=2)
     interval = pooled_difference(ONE, TWO, resampling=resampling)
-    rows = [[(1, 0), (1, 1), (1, 0), (0, 0)], [(0, 1)], [(1, 1)]]
+    rows = [[(1, 0), (1, 1), (1, 0), (0, 0)], [(0, 1)], [(1, 1)], [(1, 1), (0, 1)], [(0, 0), (0, 1)]]
     draws = slow_draws(rows, resampling)
-    assert interval.mean == pytest.approx((4 - 3) / 6) and interval.n == 3
-    assert interval.half == pytest.approx(1.96 * np.sqrt((draws[:, 0] - draws[:, 1]).var() * 3 / 2), rel=1e-9)
+    assert interval.mean == pytest.approx((5 - 6) / 10) and interval.n == 5
+    assert interval.half == pytest.approx(1.96 * np.sqrt((draws[:, 0] - draws[:, 1]).var() * 5 / 4), rel=1e-9)
     back = pooled_difference(TWO, ONE, resampling=resampling)
     assert (
         interval.low is not None
@@ -120,10 +123,10 @@ def test_a_question_that_all_cases_differ_in_excludes_no_difference_and_equal_si
 
 def test_contributions_have_the_pooled_value_as_their_plain_mean() -> None:
     shares = contributions({"one": ONE, "two": TWO, "nothing": table(a=(None,))})
-    assert set(shares) == {"one", "two"} and set(shares["one"]) == set(shares["two"]) == {"a", "b", "c"}
-    assert np.mean(list(shares["one"].values())) == pytest.approx(4 / 6)
-    assert np.mean(list(shares["two"].values())) == pytest.approx(3 / 6)
-    gap = [shares["one"][k] - shares["two"][k] for k in "abc"]
+    assert set(shares) == {"one", "two"} and set(shares["one"]) == set(shares["two"]) == set("abcgh")
+    assert np.mean(list(shares["one"].values())) == pytest.approx(5 / 10)
+    assert np.mean(list(shares["two"].values())) == pytest.approx(6 / 10)
+    gap = [shares["one"][k] - shares["two"][k] for k in "abcgh"]
     assert np.mean(gap) == pytest.approx(pooled_difference(ONE, TWO).mean or 0)
     assert contributions({}) == {}
 
@@ -134,6 +137,7 @@ def weighted(case: str, *items: tuple[float, float]) -> CaseScores:
 
 
 NATS = {"a": weighted("a", (0.5, 4), (3.0, 1)), "b": weighted("b", (1.0, 2)), "c": weighted("c", (2.0, 1), (1.0, 2))}
+NATS |= {"d": weighted("d", (1.5, 2)), "e": weighted("e", (0.5, 2))}
 
 
 class Perplexity(PooledPerplexity):
@@ -143,10 +147,10 @@ class Perplexity(PooledPerplexity):
 
 
 def test_a_perplexity_is_pooled_over_tokens_and_its_interval_stands_on_the_log_scale() -> None:
-    """(0.5·4 + 3 + 1·2 + 2 + 1·2) nats over 10 tokens."""
+    """(0.5·4 + 3 + 1·2 + 2 + 1·2 + 1.5·2 + 0.5·2) nats over 14 tokens."""
     value = Perplexity().summarise(list(NATS.values())).interval
-    logs = pooled_interval([(5.0, 5.0), (2.0, 2.0), (4.0, 3.0)], None)
-    assert value.mean == pytest.approx(np.exp(1.1)) and value.unit == "perplexity" and value.half is None
+    logs = pooled_interval([(5.0, 5.0), (2.0, 2.0), (4.0, 3.0), (3.0, 2.0), (1.0, 2.0)], None)
+    assert value.mean == pytest.approx(np.exp(15 / 14)) and value.unit == "perplexity" and value.half is None
     assert value.ends == pytest.approx(tuple(np.exp(logs.ends)))  # type: ignore[arg-type]
     assert value.ends[0] * value.ends[1] == pytest.approx(value.mean**2), "even on the log scale"  # type: ignore[index]
     assert NATS["a"].mean == pytest.approx(1.0)
@@ -155,10 +159,10 @@ def test_a_perplexity_is_pooled_over_tokens_and_its_interval_stands_on_the_log_s
 def test_two_perplexities_differ_by_their_ratio_on_the_same_tokens() -> None:
     halved = {k: weighted(k, *((i.value - np.log(2), i.weight) for i in s.items)) for k, s in NATS.items()}
     gap = exponential(pooled_difference(halved, NATS, None), RATIO)
-    assert gap.mean == pytest.approx(0.5) and gap.unit == RATIO and gap.n == 3 and gap.ends is None
+    assert gap.mean == pytest.approx(0.5) and gap.unit == RATIO and gap.n == 5 and gap.ends is None
     mixed = {**halved, "c": NATS["c"]}
     gap = exponential(pooled_difference(mixed, NATS, None), RATIO)
-    assert gap.mean == pytest.approx(np.exp(-np.log(2) * 7 / 10)) and gap.ends is not None
+    assert gap.mean == pytest.approx(np.exp(-np.log(2) * 11 / 14)) and gap.ends is not None
     assert gap.ends[0] < gap.mean < gap.ends[1] and gap.holds_no_difference is (gap.ends[1] >= 1)
 
 

@@ -61,9 +61,9 @@ def test_one_length_is_a_dot_without_a_line() -> None:
     assert math.isfinite(line.text_y)
 
 
-def test_one_case_has_no_bar_and_says_so() -> None:
+def test_a_case_alone_has_no_bar_and_says_so() -> None:
     (dot,) = plotted(curve("rome", {1: Interval(1.0, None, 1)})).lines[0].dots
-    assert dot.bar is None and dot.description == "rome, 1 edit: 100.0 [1 case] (1 case)"
+    assert dot.bar is None and dot.description == "rome, 1 edit: 100.0 [n = 1: too few] (1 case)"
 
 
 def test_the_dashed_line_is_what_cases_had_on_the_spot() -> None:

@@ -47,8 +47,8 @@ MINUS = "\N{MINUS SIGN}"
         (percent(NAN), "nan"),
         (mean_with_interval(Interval(0.009, 0.0004, 5)), "0.90 ± 0.04"),
         (mean_with_interval(Interval(0.01, 0.0004, 5)), "1.0 ± 0.0"),
-        (mean_with_interval(Interval(-0.002, None, 1), signed=True), f"{MINUS}0.20 [1 case]"),
-        (mean_with_interval(Interval(0.0, 0.0, 9)), "0.0 ± 0.0"),
+        (mean_with_interval(Interval(-0.002, None, 1), signed=True), f"{MINUS}0.20 [n = 1: too few]"),
+        (mean_with_interval(Interval(0.0, 0.0, 9)), "0.0 [all agree]"),
         (mean_with_interval(Interval(1.0, 0.0, 6, (0.541, 1.0), BY_CASE)), "100.0 [54.1, 100.0]"),
         (mean_with_interval(Interval(0.1, 0.9, 6, (-0.02, 0.4), BY_CASE), signed=True), f"+10.0 [{MINUS}2.0, +40.0]"),
         (mean_with_interval(Interval(0.004, 0.9, 6, (0.0, 0.02), BY_CASE)), "0.40 [0.00, 2.00]"),
@@ -131,7 +131,7 @@ def test_markdown_escapes_labels_and_shows_gains_of_methods_only() -> None:
     title, _, all_cases, _, head, rule, none, method, _, temporal = text.splitlines()[:10]
     assert (title, all_cases, temporal) == ("# R", "## All cases (6)", "## Temporal changes (6)")
     assert head.count("|") == rule.count("|") == none.count("|") and "ES ↑" in head
-    assert none == "| none | 50.0 ± – (n=3) | 1.50 | – | 1.00 GiB | 1 |"
+    assert none == "| none | 50.0 [n = 3: too few] (n=3) | 1.50 | – | 1.00 GiB | 1 |"
     assert method.startswith("| a\\|b | 75.0 ± 10.0 (n=3); gain +25.0 ± 5.0 |")
 
 

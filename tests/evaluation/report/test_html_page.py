@@ -88,9 +88,9 @@ def test_failures_blow_ups_and_ties_are_shown(tmp_path):
 
 def test_a_rate_without_spread_gets_its_note(tmp_path):
     html, _ = read(write_report([finished(tmp_path, editors=[{"name": "push", "params": {"strength": 99}}])]).files[0])
-    assert "100.0 [29.2,\N{NO-BREAK SPACE}100.0]†" in html, "three of three: the exact interval"
+    assert "100.0 [63.1,\N{NO-BREAK SPACE}100.0]†" in html, "eight of eight: the exact interval"
     assert "± 0.0" not in html
-    assert "71 points with 3 cases" in html
+    assert "37 points with 8 cases" in html
 
 
 def test_construction_is_shown_and_called_what_it_is(tmp_path):
@@ -112,9 +112,9 @@ def test_construction_is_shown_and_called_what_it_is(tmp_path):
     assert "Smoke-test quality" in html
 
 
-def test_one_case_has_no_interval(tmp_path):
+def test_a_case_alone_has_no_interval(tmp_path):
     html, reader = read(write_report([finished(tmp_path, split=make_cases(1, 0))]).files[0])
-    assert "[1 case]" in html and "± –" not in html and reader.stack == []
+    assert "[n = 1: too few]" in html and "± –" not in html and reader.stack == []
 
 
 @pytest.mark.parametrize(

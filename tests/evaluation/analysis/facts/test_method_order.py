@@ -13,6 +13,7 @@ from evaluation.analysis.comparison import merge_runs, score_run
 from evaluation.analysis.facts.method_order import MethodOrder, kendall_taus, method_orders, ranks_of
 from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import Run
+from tests.support.arithmetic import make_cases
 from tests.support.report.texts_run import finished
 
 PUSHES = [{"name": "push", "label": f"push{n}", "params": {"strength": float(n)}} for n in (1, 3, 9)]
@@ -33,9 +34,9 @@ def test_taus_and_ranks_are_those_of_scipy() -> None:
 
 
 def test_the_order_by_hand(tmp_path: Path) -> None:
-    run = finished(tmp_path, ["es", "s_es", "ns", "s_ns"], editors=["none", *PUSHES, "boost"])
+    run = finished(tmp_path, ["es", "s_es", "ns", "s_ns"], editors=["none", *PUSHES, "boost"], split=make_cases(8, 2))
     efficacy, locality = orders(run, ["s_es", "es", "ns", "s_ns"])
-    assert (efficacy.subject, efficacy.cases) == ("efficacy", 6) and locality.subject == "locality"
+    assert (efficacy.subject, efficacy.cases) == ("efficacy", 10) and locality.subject == "locality"
     assert [c.title for c in efficacy.conditions] == ["ES", "S-ES"], "in the order of the list, not of the run"
     assert set(efficacy.methods) == {"push1", "push3", "push9"}, "null methods are no competitors"
     first = efficacy.conditions[0]
@@ -55,7 +56,7 @@ def test_a_condition_that_does_not_order_has_no_tau(tmp_path: Path) -> None:
     [
         pytest.param(["es"], {"editors": ["none", *PUSHES]}, id="one condition"),
         pytest.param(["es", "ps"], {"editors": ["none", *PUSHES[:2]]}, id="two methods"),
-        pytest.param(["es", "ps"], {"editors": ["none", *PUSHES], "limit": 3}, id="three cases"),
+        pytest.param(["es", "ps"], {"editors": ["none", *PUSHES], "limit": 4}, id="four cases"),
     ],
 )
 def test_too_little_to_order(tmp_path: Path, names: list[str], more: dict[str, Any]) -> None:

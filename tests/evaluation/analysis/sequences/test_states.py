@@ -28,8 +28,7 @@ def test_perplexity_is_over_all_tokens_and_its_ratio_paired() -> None:
     found, ratio = perplexity(AFTER), perplexity_ratio(AFTER, BEFORE)
     assert found.mean == pytest.approx(math.exp(80 / 30)) and (found.n, found.unit) == (2, "perplexity")
     assert ratio.mean == pytest.approx(math.exp(1.0)) and ratio.unit == "ratio"
-    assert found.low is not None and found.low < found.mean < (found.high or 0)
-    assert ratio.low == pytest.approx(ratio.high), "both texts lost one nat a token"
+    assert found.low is ratio.low is None, "two texts are too few for an interval"
     assert perplexity_ratio(AFTER, None).mean is None
 
 

@@ -28,7 +28,7 @@ def test_per_token_over_all_probes_of_all_documents() -> None:
     metric = AnswerPerplexity()
     summary = metric.summarise([metric.score(case, AFTER, {}, "mean") for case in (ONE, TWO)])
     assert summary.mean == pytest.approx(math.exp(12 / 10)) and summary.unit == "perplexity" and summary.half is None
-    assert summary.ends is not None and summary.ends[0] < summary.mean < summary.ends[1]
+    assert summary.ends is None, "two documents are too few for an interval"
     one = AnswerPerplexityLevel1()
     assert one.summarise([one.score(c, AFTER, {}, "sum") for c in (ONE, TWO)]).mean == pytest.approx(math.exp(4 / 5))
 

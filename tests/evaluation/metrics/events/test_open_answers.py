@@ -78,9 +78,7 @@ def test_pooled_over_questions_and_not_over_events() -> None:
     ]
     summary = EventOpen().summarise(scores)
     assert summary.mean == pytest.approx(2 / 3) and (summary.items, summary.cases) == (3, 2)
-    assert (
-        summary.level == "question" and summary.ends is not None and 0 <= summary.ends[0] < 2 / 3 < summary.ends[1] <= 1
-    )
+    assert summary.level == "question" and summary.ends is None, "two events are too few for an interval"
 
 
 @pytest.mark.parametrize(

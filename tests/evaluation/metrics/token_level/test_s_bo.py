@@ -7,6 +7,7 @@ import math
 import pytest
 
 from evaluation.metrics import METRICS
+from schemas.answers import CaseScores
 from tests.support.arithmetic import make_case
 from tests.support.metrics.token_scores import answer, scored
 
@@ -34,6 +35,22 @@ def test_bleedover_states_its_normalisation():
     assert mean == pytest.approx(math.exp(-1) - math.exp(-2))
     total = scored("s_bo", case, after, before=before, normalisation="sum").mean
     assert total == pytest.approx(math.exp(-2) - math.exp(-4))
+
+
+def test_a_prompt_loses_no_more_than_its_probability_before_the_edit():
+    """Nothing lost of 0.1 each: it was printed as 0.0 with an upper end of 52 %, as if 1 could be lost."""
+    case, metric = make_case("Club", change="temporal"), METRICS.get("s_bo")()
+    lost = {after: scored("s_bo", case, [(math.log(after),)], before=[(math.log(0.1),)]) for after in (0.1, 0.075)}
+    assert lost[0.1].largest == pytest.approx(0.1)
+
+    def five(after):
+        items = [i.model_copy(update={"cluster": None}) for i in lost[after].items]
+        return metric.summarise([CaseScores(case=f"c{n}", metric="s_bo", items=items) for n in range(5)])
+
+    none, some = map(five, lost)
+    assert none.interval.low == 0.0 and none.interval.high == pytest.approx(0.1 * (1 - 0.025 ** (1 / 5)))
+    assert (none.share, some.share) == (0.0, pytest.approx(0.25))
+    assert some.interval.low > 0 and some.interval.high < 0.1
 
 
 def test_bleedover_without_an_answer_before_is_unscored():
