@@ -16,6 +16,7 @@ from construction.pipeline.case_files import case_rows
 from construction.scripts.cleaning import clean_steps
 from construction.scripts.truncation import cut_script
 from curation.loaders.base import json_rows, read_text
+from curation.loaders.fact_checks import InvalidRecord, check_record, without_invisible_ends
 from curation.loaders.importer import UNNAMED, Identity
 from curation.loaders.key_prefix import check_prefix
 from curation.loaders.reading.raw_records import Row
@@ -147,6 +148,10 @@ def adopt(path: Path, *, source: Source, prefix: str | None = None) -> Adoption:
             case = case.model_copy(update={"key": f"{check_prefix(prefix)}/{case.key}"})
         items: dict[str, Record] = {}
         for record in _records(case, source, where=row.where):
+            try:
+                check_record(record)
+            except InvalidRecord as error:
+                raise DataError(f"'{case.key}': {error}", where=row.where, fix="correct the file") from None
             if isinstance(record, Verdict):
                 verdicts[record.key] = record
                 if record.label != "keep":
@@ -198,7 +203,7 @@ def keep(adopted: Adoption, store: Path, *, origin: str, identity: Identity = UN
 def _records(case: WrittenCase, source: Source, *, where: str) -> Iterator[Record]:
     data = case.model_dump(include={"key", "relation", "subject", "prompt", "paraphrases", "old", "new"})
     more = {"changed_on": case.date_of_change, "change": case.kind, "source": source}
-    fact = validate(Fact, {**data, **more}, where=where)
+    fact, _ = without_invisible_ends(validate(Fact, {**data, **more}, where=where))
     yield fact
     if case.old_time is not None:
         times = {"old": case.old_time, "new": case.new_time}

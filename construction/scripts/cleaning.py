@@ -23,7 +23,7 @@ _LINK = re.compile(r"!?\[([^\[\]]+)\](?:\s?\([^()]*[/.#][^()]*\)|\([^()\s]*\)|\[
 _NOTE = re.compile(r"(?<=\w)\[\d{1,2}\]")
 _TAG = re.compile(
     r"</?(?:a|b|i|u|s|p|em|strong|mark|code|span|font|small|big|del|ins|kbd|var|cite|sup|sub|li|ul|ol|h[1-6]|br|hr|"
-    r"div|center|q|tt)(?:\s[^<>]*)?/?>",
+    r"div|center|q|tt)(?:\s+[\w:-]+\s*=\s*(?:\"[^\"<>]*\"|'[^'<>]*'|[^\s\"'<>]+))*\s*/?>",
     re.IGNORECASE,
 )
 _ENTITY = re.compile(r"&(?:[a-zA-Z]{2,8}|#\d{2,5}|#x[0-9a-fA-F]{2,5});")
@@ -107,7 +107,9 @@ def _strip_label(step: str) -> str:
 
 def _without_marks(step: str) -> str:
     """The step without headings, bullets, links, tags, entities and marks of emphasis or code."""
-    step = _ENTITY.sub(lambda m: html.unescape(m.group()), _TAG.sub("", step.strip())).strip()
+    step, tags = _TAG.subn("", step.strip())
+    step = re.sub(" {2,}", " ", step) if tags else step
+    step = _ENTITY.sub(lambda m: html.unescape(m.group()), step).strip()
     step = _TEX.sub(r"\1", _ESCAPED.sub(r"\1", step))
     step = _BULLET.sub("", _HEADING.sub("", step))
     step = _NOTE.sub("", _LINK.sub(r"\1", step))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from pydantic import ValidationError
 
+from curation.loaders.fact_checks import InvalidRecord, check_record, without_invisible_ends
 from curation.loaders.field_paths import explain_field, explain_invalid
 from curation.loaders.fields import template
 from curation.loaders.file_notes import FileNotes
@@ -60,10 +61,6 @@ class NeighbourFact(NamedTuple):
     fact: Fact
 
 
-class InvalidRecord(ValueError):
-    """A record that is well formed and says something that cannot be."""
-
-
 class LoadResult(NamedTuple):
     """What came out of a file.
 
@@ -112,8 +109,19 @@ class LoadResult(NamedTuple):
                 fix="get a whole copy or mend the file, or leave bad records out with --skip-bad",
             )
         if not self.edits:
-            raise DataError("no usable fact in the file", fix="see the formats: scedit data formats")
+            raise nothing_usable(lost)
         return self.facts
+
+
+def nothing_usable(lost: Sequence[Problem]) -> DataError:
+    """The error for a file without a usable record: why the first one cannot be used, and how many cannot."""
+    if not lost:
+        return DataError("no usable fact in the file", fix="see the formats: scedit data formats")
+    first = lost[0]
+    what = (
+        f"no usable fact in the file: {counted(len(lost), 'record')} left out, the first as {first.kind}: {first.what}"
+    )
+    return DataError(what, where=first.where, fix="mend the file; list all of them: scedit data audit FILE")
 
 
 _NAMED_PLACEHOLDER = re.compile(r"\{\w+\}")
@@ -217,9 +225,7 @@ def _of_row(
     row: Row, shape: FormatReader, ledger: SeenRecords, fresh: Callable[[], FormatReader]
 ) -> Iterator[LocatedRecord | Problem]:
     try:
-        items = list(shape.make(row))
-        if not _is_whole(row):
-            _check_placeholders(items)
+        items = list(_checked(shape.make(row), row))
     except ValidationError as error:
         yield row.problem("invalid", explain_invalid(error, row, fresh().make))
         return
@@ -259,12 +265,41 @@ def _is_whole(row: Row) -> bool:
     return bool(row.data.get("key")) and isinstance(row.data.get("subject"), dict)
 
 
-def _check_placeholders(items: Iterable[RowItem]) -> None:
-    """Refuse a fact whose prompt has a second placeholder: its words would be read as they stand."""
+def _checked(items: Iterable[RowItem], row: Row) -> Iterator[RowItem]:
+    """The items of a row without invisible characters at the ends of texts; what no record may hold is refused."""
+    whole = _is_whole(row)
     for item in items:
-        if isinstance(item, Fact) and (other := _NAMED_PLACEHOLDER.search(item.prompt)):
-            what = f"the prompt has the placeholder {other[0]} beside {{}}, the subject's"
-            raise InvalidRecord(f"{what}: {item.prompt}; fill it in, or leave it out")
+        made = item
+        if isinstance(item, Problem):
+            yield item
+            continue
+        record = item.fact if isinstance(item, NeighbourFact) else item
+        if isinstance(record, Fact) and not whole:
+            record, fields = without_invisible_ends(record)
+            made = NeighbourFact(record) if isinstance(item, NeighbourFact) else record
+            if fields:
+                yield row.problem("suspect", f"invisible characters at an end of {', '.join(fields)} were removed")
+            _check_placeholder(record, row)
+        check_record(record)
+        yield made
+
+
+def _check_placeholder(fact: Fact, row: Row) -> None:
+    """Refuse a template with a second placeholder: its words would be read as they stand.
+
+    In a prompt that came filled in, braces are part of the text.
+    """
+    if (other := _NAMED_PLACEHOLDER.search(fact.prompt)) and fact.prompt in _texts_of(row.data):
+        what = f"the prompt has the placeholder {other[0]} beside {{}}, the subject's"
+        raise InvalidRecord(f"{what}: {fact.prompt}; fill it in, or leave it out")
+
+
+def _texts_of(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value.strip()
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _texts_of(inner)
 
 
 def _with_renamed_keys(record: Record, renamed: Mapping[str, str]) -> Record:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -11,18 +12,36 @@ from schemas.extras import Extra
 
 
 def template(prompt: str, subject: str) -> str:
-    """A filled-in prompt with its first occurrence of the subject replaced by ``{}``.
+    """A filled-in prompt whose first occurrence of the subject as a word is replaced by ``{}``.
+
+    Where words are written without spaces between them (Chinese, Japanese, Thai ...), any occurrence counts.
 
     Raises:
-        ValueError: the subject is not in the prompt.
+        ValueError: the subject is not in the prompt, only inside a word, or the prompt holds ``{}`` already.
 
     Example:
-        >>> template("The capital of Peru is", "Peru")
-        'The capital of {} is'
+        >>> template("The Alban hills were first climbed by Al, born in", "Al")
+        'The Alban hills were first climbed by {}, born in'
     """
+    if "{}" in prompt.replace(subject, ""):
+        raise ValueError(f"the prompt {prompt!r} holds {{}}, which stands for the subject")
     if subject not in prompt:
         raise ValueError(f"the subject {subject!r} is not in the prompt {prompt!r}")
-    return prompt.replace("{", "(").replace("}", ")").replace(subject, "{}", 1)
+    for match in re.finditer(re.escape(subject), prompt):
+        if not (_joined(prompt, match.start()) or _joined(prompt, match.end())):
+            return prompt[: match.start()] + "{}" + prompt[match.end() :]
+    raise ValueError(f"the subject {subject!r} stands only inside a word of the prompt {prompt!r}")
+
+
+_SPACELESS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uf900-\ufaff\uff66-\uff9f]")
+"""Thai, Lao, Burmese, Khmer, Chinese and Japanese letters."""
+
+
+def _joined(text: str, place: int) -> bool:
+    """Whether the characters before and after a place belong to one word."""
+    before, after = text[max(0, place - 1) : place], text[place : place + 1]
+    letters = all(char.isalnum() or unicodedata.combining(char) for char in (before, after) if char)
+    return bool(before and after) and letters and not _SPACELESS.search(before + after)
 
 
 def relation_of(prompt: str) -> str:
@@ -91,6 +110,20 @@ def text_of(data: Mapping[str, Any], name: str) -> str:
         what = "empty" if isinstance(value, str) else kind_of(value)
         raise FieldValueError(name, f"must be a text with something in it, it is {what}")
     return value.strip()
+
+
+def id_of(data: Mapping[str, Any], name: str) -> str:
+    """A field that must be an id: a text with something in it, or a whole number.
+
+    Raises:
+        KeyError: it is absent.
+        ValueError: it is something else (null, 3.0, true).
+    """
+    value = data[name]
+    if isinstance(value, bool) or not isinstance(value, int | str) or not str(value).strip():
+        what = "empty" if isinstance(value, str) else kind_of(value) if not isinstance(value, float) else value
+        raise FieldValueError(name, f"must be an id (a whole number or a text), it is {what}")
+    return str(value)
 
 
 def wikidata(value: Any, letter: str = "Q") -> str | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from curation.files.checksums import sha256
 from curation.loaders import LoadResult, LocatedRecord, Problem, load, stream
+from curation.loaders.base import nothing_usable
 from curation.loaders.key_prefix import check_prefix, split_with_prefix, with_prefix
 from curation.splits.split_file import Split
 from curation.splits.visible_texts import case_records
@@ -212,6 +213,7 @@ class _ProblemLog:
         self._skip_bad, self._limit = skip_bad, limit
         self.facts = self.problems = 0
         self.shown: list[Problem] = []
+        self.lost: list[Problem] = []
         self.noun = "fact"
 
     def records(self, items: Iterator[LocatedRecord | Problem]) -> Iterator[Record]:
@@ -227,7 +229,7 @@ class _ProblemLog:
                 if self.facts == self._limit:
                     return
         if not self.facts:
-            raise DataError("no usable fact in the file", fix="see the formats: scedit data formats")
+            raise nothing_usable(self.lost)
 
     def _problem(self, problem: Problem) -> None:
         if problem.lost and not self._skip_bad:
@@ -241,6 +243,8 @@ class _ProblemLog:
     def note(self, problem: Problem) -> None:
         """Count a problem, and keep it where it is one of the first."""
         self.problems += 1
+        if problem.lost:
+            self.lost.append(problem)
         if len(self.shown) < SHOWN:
             self.shown.append(problem)
 

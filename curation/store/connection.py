@@ -132,8 +132,11 @@ def connect(path: Path, *, write: bool) -> Connection:
     """Connect to a file.
 
     Raises:
-        StoreError: locked (by whom), damaged, foreign, not permitted.
+        StoreError: absent, locked (by whom), damaged, foreign, not permitted.
     """
+    if not write and not path.exists():
+        fix = f"make one with: scedit data import FACTS --store {path}"
+        raise StoreError("there is no such store", where=str(path), fix=fix)
     try:
         return Connection(duckdb.connect(str(path), read_only=not write, config=limits(path)), path)
     except duckdb.Error as error:
@@ -146,10 +149,7 @@ def open_connection(path: Path, *, write: bool = False, create: bool = False) ->
     Raises:
         StoreError: absent, locked, damaged, not a store, or written by a newer program.
     """
-    if not path.exists() and not create:
-        fix = f"make one with: scedit data import FACTS --store {path}"
-        raise StoreError("there is no such store", where=str(path), fix=fix)
-    if path.exists():
+    if path.exists() or not create:
         done = examine(path)
     else:
         done = set()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from curation.loaders.base import FormatReader, Loader, Row, RowItem
-from curation.loaders.fields import relation_of, rest, strings, template, text_of, wikidata
+from curation.loaders.fields import id_of, relation_of, rest, strings, template, text_of, wikidata
 from curation.loaders.sources import COUNTERFACT
 from schemas.facts import Entity, Fact, Object, Relation
 
@@ -24,7 +24,7 @@ class CounterFactOriginal(FormatReader):
         """The fact, and an extra with what it does not carry."""
         data, edit = row.data, row.data["requested_rewrite"]
         fact = Fact(
-            key=f"counterfact/{data['case_id']}",
+            key=f"counterfact/{id_of(data, 'case_id')}",
             subject=Entity(text=text_of(edit, "subject")),
             relation=Relation(id=str(edit["relation_id"])),
             prompt=text_of(edit, "prompt"),
@@ -50,7 +50,7 @@ class CounterFactFlat(FormatReader):
         subject, old = text_of(data, "subject"), text_of(data, "ground_truth")
         prompt = template(text_of(data, "prompt"), subject)
         fact = Fact(
-            key=f"counterfact/{data['case_id']}",
+            key=f"counterfact/{id_of(data, 'case_id')}",
             subject=Entity(text=subject),
             relation=Relation(id=relation_of(prompt), label=prompt),
             prompt=prompt,

@@ -138,7 +138,7 @@ def _cell_at(data: dict[str, Any], column: str) -> Any:
     return value
 
 
-def load_table(path: Path) -> Any:
+def load_table(path: Path, named: Path | None = None) -> Any:
     """Refuses: a foreign table needs its mapping.
 
     Raises:

@@ -14,6 +14,7 @@ from schemas.core.ids import slug
 from schemas.core.records import Record
 from schemas.extras import Extra
 from schemas.facts import Entity, Fact, Object, Relation
+from schemas.text.control_tokens import control_token
 
 _TASKS = {"portability", "locality"}
 _REPEATED = {"Reasoning": "Script", "Relation_Specificity": "Neighbour"}
@@ -63,7 +64,7 @@ class KnowEdit(FormatReader):
     def _fact(self, row: Row) -> Fact:
         data, subject, new = row.data, text_of(row.data, "subject"), text_of(row.data, "target_new")
         prompt = template(text_of(data, "prompt"), subject)
-        names = list(dict.fromkeys(_flatten(data.get("ground_truth"))))
+        names = [n for n in dict.fromkeys(_flatten(data.get("ground_truth"))) if not control_token(n)]  # a filler
         if not names:
             self._tally.add("no old object: kept as a fact that is not to be edited", row)
         elif new.casefold() in (n.casefold() for n in names):

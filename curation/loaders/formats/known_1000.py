@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from curation.loaders.base import FormatReader, Loader, Row, RowItem
-from curation.loaders.fields import rest, template, text_of
+from curation.loaders.fields import id_of, rest, template, text_of
 from curation.loaders.sources import KNOWN_1000
 from schemas.facts import Entity, Fact, Object, Relation
 
@@ -25,7 +25,7 @@ class Known1000(FormatReader):
         data = row.data
         subject = text_of(data, "subject")
         fact = Fact(
-            key=f"known-1000/{data['known_id']}",
+            key=f"known-1000/{id_of(data, 'known_id')}",
             subject=Entity(text=subject),
             relation=Relation(id=text_of(data, "relation_id")),
             prompt=template(text_of(data, "prompt"), subject),

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from curation.loaders.base import FormatReader, Loader, Row, RowItem
-from curation.loaders.fields import FieldValueError, kind_of, text_of, unique_key_part, wikidata
+from curation.loaders.fields import FieldValueError, id_of, kind_of, text_of, unique_key_part, wikidata
 from curation.loaders.sources import MQUAKE, Upstream
 from schemas.extras import Extra
 from schemas.facts import Entity, Fact, Object, Relation
@@ -31,7 +31,7 @@ class Mquake(FormatReader):
 
     def make(self, row: Row) -> Iterator[RowItem]:
         """The case's edits that are new, and the case."""
-        case, edits = str(row.data["case_id"]), row.data["requested_rewrite"]
+        case, edits = id_of(row.data, "case_id"), row.data["requested_rewrite"]
         if case in self._cases:
             yield row.problem("duplicate", f"the case {case} stands twice")
             return

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from curation.loaders.base import FormatReader, Loader, Problem, Row, RowItem
+from curation.loaders.fields import FieldValueError, text_of
 from curation.loaders.reading.json_reader import start
 from curation.loaders.reading.raw_records import LIMIT, NOT_UTF8
 from schemas.core.errors import DataError, UserError
@@ -225,27 +226,25 @@ def fact_of(data: dict[str, Any], path: Path) -> Fact:
 
     Raises:
         KeyError: a needed field is missing.
+        ValueError: a needed field is empty, or no text and no object.
     """
-    for name in NEEDED[:-1]:
-        if name not in data:
-            raise KeyError(name)
-    subject = Entity.model_validate(_value(data["subject"]))
+    subject, old = _named(Entity, data, "subject"), _named(Object, data, "old")
+    new = None if data.get("new") is None else _named(Object, data, "new")
     relation = data["relation"]
-    relation = Relation.model_validate(
-        {"id": slug_id(relation), "label": relation} if isinstance(relation, str) else relation
-    )
-    new = data.get("new")
-    change = data.get("change") or (
-        "none" if new is None else "temporal" if data.get("changed_on") else "counterfactual"
-    )
+    if not isinstance(relation, dict):
+        label = text_of(data, "relation")
+        relation = {"id": slug_id(label), "label": label}
+    relation = Relation.model_validate(relation)
+    text_of(data, "prompt")
+    change = "none" if new is None else "temporal" if data.get("changed_on") else "counterfactual"
     data_of_fact = {
         **{k: v for k, v in data.items() if k not in ("kind", "id")},
         "subject": subject,
         "relation": relation,
-        "old": Object.model_validate(_value(data["old"])),
-        "new": None if new is None else Object.model_validate(_value(data["new"])),
-        "change": change,
-        "key": data.get("key") or f"{slug(path.stem)}/{slug(relation.id)}/{slug(subject.text)}",
+        "old": old,
+        "new": new,
+        "change": data.get("change") or change,
+        "key": data.get("key") or f"{slug(path.stem)}/{_key_part(relation.id)}/{_key_part(subject.text)}",
         "source": Source.model_validate(data["source"])
         if "source" in data
         else Source(name=path.name, licence="not stated"),
@@ -255,11 +254,27 @@ def fact_of(data: dict[str, Any], path: Path) -> Fact:
 
 def slug_id(text: str) -> str:
     """A relation's id: a property id stays as it is, other names become a slug."""
-    return text if text[:1] == "P" and text[1:].isdigit() else slug(text)
+    return text if text[:1] == "P" and text[1:].isdigit() else _key_part(text)
 
 
-def _value(value: Any) -> Any:
-    return {"text": value} if isinstance(value, str) else value
+def _key_part(text: str) -> str:
+    """A slug; of a text without a letter or digit, part of its digest: two such texts are two things.
+
+    Example:
+        >>> _key_part("Côte d'Ivoire"), _key_part("???") == _key_part("!!!")
+        ('cote-d-ivoire', False)
+    """
+    return slug(text) if any(char.isalnum() for char in text) else f"x-{digest(text)[:6]}"
+
+
+def _named(kind: type[Entity], data: Mapping[str, Any], name: str) -> Entity:
+    """A subject or object: an object with its text, or the text alone."""
+    value = data[name]
+    if not isinstance(value, dict):
+        return kind.model_validate({"text": text_of(data, name)})
+    if isinstance(value.get("text"), str) and not value["text"].strip():
+        raise FieldValueError(name, "must be a text with something in it, it is empty")
+    return kind.model_validate(value)
 
 
 load_jsonl = Loader("jsonl", NativeJsonl)

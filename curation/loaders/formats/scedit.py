@@ -288,18 +288,18 @@ def _neighbour_without_prompt(edit: Fact, whole: str, number: int) -> Iterator[R
     """A neighbour of which only the script prompt is known; its object is the edit's old object."""
     part = split_prompt(whole)
     subject = part.question or part.text
-    after = part.text[len(subject) :].replace("{", "(").replace("}", ")") if part.text.startswith(subject) else ""
+    after = part.text[len(subject) :].replace("{}", "()") if part.text.startswith(subject) else ""
     yield from _neighbour_items(edit, number, Entity(text=subject), "{}" + after, edit.old, "same_object")
     yield from _prompts(f"{edit.key}/n{number}", [whole], [None], (edit.old.text,))
 
 
 def _neighbour_with_object(edit: Fact, value: dict[str, Any], number: int) -> Iterator[RowItem]:
     """A neighbour with its own object; its plain prompt names the subject, but where, is not said."""
-    prompt = text_of(value, "prompt").replace("{", "(").replace("}", ")")
+    prompt = text_of(value, "prompt").replace("{}", "()")
     subject = _shared_subject(edit, prompt)
     old = Object(text=text_of(value, "object"))
     relation = "same_object" if old.text.casefold() == edit.old.text.casefold() else "near_subject"
-    yield from _neighbour_items(edit, number, Entity(text=subject), prompt.replace(subject, "{}", 1), old, relation)
+    yield from _neighbour_items(edit, number, Entity(text=subject), template(prompt, subject), old, relation)
     texts = _texts(value.get("question"))
     yield from _prompts(f"{edit.key}/n{number}", texts, [None] * len(texts), (old.text,))
 

@@ -193,3 +193,28 @@ def test_a_store_of_before_is_corrected_only_when_that_is_said(tmp_path: Path) -
         with Store.open(tmp_path / "u.duckdb", create=True) as db:
             db.put([*adoption.records, *adoption.verdicts], lines)
         keep(variant, tmp_path / "u.duckdb", origin="b.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"prompt": "The capital of {} is<|endoftext|>"}, "prompt: the control token <|endoftext|>"),
+        ({"changed_on": "2021-13-45", "kind": "temporal"}, "changed_on: '2021-13-45' is no date"),
+        ({"old": {"text": "Lima", "aliases": ["Oslo"]}}, "nothing would be edited"),
+    ],
+)
+def test_what_no_record_may_hold_is_refused(tmp_path, change, text):
+    case = {
+        "key": "z/1",
+        "kind": "counterfactual",
+        "relation": {"id": "P36", "label": "capital"},
+        "subject": {"text": "Peru"},
+        "prompt": "The capital of {} is",
+        "old": {"text": "Lima"},
+        "new": {"text": "Oslo"},
+        "questions": [{"question": "How to travel to the capital of Peru?", "steps": ["Pack", "Fly to Lima"]}],
+    }
+    (path := tmp_path / "cases.jsonl").write_text(json.dumps({**case, **change}) + "\n")
+    with pytest.raises(DataError, match="line 1: 'z/1'") as error:
+        adopt(path, source=Source(name="tests", licence="CC0"))
+    assert text in str(error.value)

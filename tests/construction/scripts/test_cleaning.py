@@ -138,3 +138,17 @@ def test_a_reply_is_cleaned_and_labels_never_count_as_words():
 
 def test_a_reply_under_the_first_rules_stays_as_it_was():
     assert reply(["Step 1: Pack", "2) Fly to **Rome**"], rules=1) == ("Pack", "2) Fly to **Rome**")
+
+
+@pytest.mark.parametrize(
+    ("step", "clean"),
+    [
+        ("Set a<b and c>d there", "Set a<b and c>d there"),
+        ("Pick a day </s> that suits", "Pick a day that suits"),
+        ("Type <b>Lima</b> in the box", "Type Lima in the box"),
+        ('Open <a href="https://example.org">it</a> now', "Open it now"),
+        ("Press <Enter> on the keyboard", "Press <Enter> on the keyboard"),
+    ],
+)
+def test_only_tags_are_tags(step: str, clean: str) -> None:
+    assert clean_steps([step]) == (clean,)

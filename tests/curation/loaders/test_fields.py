@@ -11,7 +11,15 @@ from curation.loaders.fields import relation_of, rest, strings, template, text_o
     ("prompt", "subject", "expected"),
     [
         ("Peru is in Peru", "Peru", "{} is in Peru"),
-        ("In {x} Peru is", "Peru", "In (x) {} is"),
+        ("In {x} Peru is", "Peru", "In {x} {} is"),
+        ("The author of {braces} in C is", "{braces}", "The author of {} in C is"),
+        (
+            "The Alban hills were first climbed by Al, born in",
+            "Al",
+            "The Alban hills were first climbed by {}, born in",
+        ),
+        ("Anna's sister Ann was born in", "Ann", "Anna's sister {} was born in"),
+        ("\u79d8\u9c81\u7684\u9996\u90fd\u662f", "\u79d8\u9c81", "{}\u7684\u9996\u90fd\u662f"),
         ("a.c abc", "abc", "a.c {}"),
     ],
 )
@@ -22,6 +30,10 @@ def test_the_first_occurrence_becomes_the_gap(prompt: str, subject: str, expecte
 def test_an_absent_subject_is_told() -> None:
     with pytest.raises(ValueError, match="'Chile' is not in the prompt 'Peru is'"):
         template("Peru is", "Chile")
+    with pytest.raises(ValueError, match="'Al' stands only inside a word of the prompt 'The Alban hills'"):
+        template("The Alban hills", "Al")
+    with pytest.raises(ValueError, match="holds {}, which stands for the subject"):
+        template("f{} by Ann is", "Ann")
 
 
 def test_relations_without_a_name_are_their_template() -> None:

@@ -44,7 +44,7 @@ def made_facts(draw: st.DrawFn, key: str = "made/1", *, edit: bool = True) -> Fa
         key=key,
         subject=Entity(text=draw(texts), aliases=draw(lists), wikidata=draw(qids)),
         relation=Relation(id=draw(st.sampled_from(["P36", "template:x", "größe"])), label=draw(st.just("") | texts)),
-        prompt=draw(st.builds("{}{{}}{}".format, texts, texts)),
+        prompt=draw(st.builds("{} {{}} {}".format, texts, texts)),
         old=Object(text=old, aliases=draw(lists), wikidata=draw(qids), datatype=draw(st.sampled_from(["entity", "x"]))),
         new=Object(text=new, aliases=draw(lists), wikidata=draw(qids)) if edit else None,
         paraphrases=draw(lists),

@@ -26,9 +26,9 @@ class SpecificityLoader:
 
     format = "mulfe-specificity"
 
-    def __call__(self, path: Path) -> LoadResult:
-        """The set, and what cannot be read."""
-        items = list(self.stream(path))
+    def __call__(self, path: Path, named: Path | None = None) -> LoadResult:
+        """The set, and what cannot be read; ``named`` as for ``stream``."""
+        items = list(self.stream(path, named))
         problems = tuple(item for item in items if isinstance(item, Problem))
         located = [item for item in items if isinstance(item, LocatedRecord)]
         sets = tuple(item.record for item in located if isinstance(item.record, SpecificitySet))

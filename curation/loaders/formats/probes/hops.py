@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from curation.loaders.base import Loader, Problem, Row, RowItem
-from curation.loaders.fields import rest, strings, text_of, unique_key_part
+from curation.loaders.fields import id_of, rest, strings, text_of, unique_key_part
 from curation.loaders.formats.knowedit import tasks
 from curation.loaders.formats.mquake import target
 from curation.loaders.formats.probes.base import GivenEdit, ProbeBenchmark, flat_strings, query_of
@@ -36,7 +36,7 @@ class MquakeHops(ProbeBenchmark):
         edits = [GivenEdit(text_of(r, "subject"), cloze, _name(r, "target_new")) for cloze, r in rewrites.items()]
         if not edits:
             raise ValueError("the field 'requested_rewrite' holds no edit")
-        document = self.document(f"mquake/hops/{data['case_id']}", edits, row, item=data["case_id"])
+        document = self.document(f"mquake/hops/{id_of(data, 'case_id')}", edits, row, item=data["case_id"])
         yield document
         hops = {hop["cloze"].strip(): hop for hop in data.get("new_single_hops") or ()}
         for number, (edit, rewrite) in enumerate(zip(edits, rewrites.values(), strict=True), 1):

@@ -50,6 +50,6 @@ def test_counterfact_shapes_agree(tmp_path: Path) -> None:
 
 
 def test_template_takes_the_first_occurrence_only() -> None:
-    assert template("Rome {x} and Rome", "Rome") == "{} (x) and Rome"
+    assert template("Rome {x} and Rome", "Rome") == "{} {x} and Rome"
     with pytest.raises(ValueError, match="not in the prompt"):
         template("a", "b")
