@@ -51,6 +51,7 @@ COMMANDS: dict[str, Command | Group] = {
     "store confirm": Command("curation.cli.store:confirm", "Confirm stale records for the content as it is now."),
     "store dedup": Command("curation.cli.overlap:dedup", "Measure near-duplicates, write verdicts, show clusters."),
     "store sql": Command("curation.cli.store:sql", "Query a store with SQL (read-only)."),
+    "store merge": Command("curation.cli.store:merge", "Merge another store into one."),
     "store backup": Command("curation.cli.store:backup", "Copy a store consistently."),
     "store restore": Command("curation.cli.store:restore", "Restore a store from a backup."),
     "store dump": Command("curation.cli.store:dump", "Write everything a store holds as JSON lines."),

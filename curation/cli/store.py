@@ -1,4 +1,4 @@
-"""Commands that keep a store: sql, backup, restore, dump, rebuild."""
+"""Commands that keep a store: sql, backup, merge, confirm, restore, dump, rebuild."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from curation.cli.options import json_options, limit_option, store_option, writes
+from curation.cli.options import error_with_lines, json_option, json_options, limit_option, store_option, writes
 from schemas.text.counting import counted
 
 if TYPE_CHECKING:
     from curation.store.backup import DumpCounts
+    from curation.store.merge import Preference
 
 _PATH = click.Path(path_type=Path)
 
@@ -75,6 +76,35 @@ def restore(path: Path, store_path: Path) -> None:
 
     restore_backup(path, store_path)
     click.echo(f"{store_path}: restored from {path}")
+
+
+@click.command()
+@click.argument("other", type=_PATH)
+@store_option()
+@click.option("--prefer", type=click.Choice(["ours", "theirs"]), help="Whose version counts where both changed a key.")
+@json_option
+def merge(other: Path, store_path: Path, prefer: Preference | None, as_json: bool) -> None:
+    """Take everything of the store OTHER into --store: records, judgements, splits, results, sources.
+
+    A key that both stores changed is a conflict: nothing is merged, until --prefer says whose version counts. Where one
+    store changed what both had, its version counts. Of two judgements by one person or check ours stays.
+
+    Example: scedit store merge hers.duckdb --store my.duckdb
+    """
+    from curation.store.merge import merge as merge_stores
+    from curation.store.store import Store
+
+    with error_with_lines(), Store.open(store_path, write=True) as store:
+        done = merge_stores(store, other, prefer=prefer)
+    if as_json:
+        click.echo(json.dumps(done._asdict()))
+        return
+    click.echo(
+        f"{counted(done.new, 'new record')}, {counted(done.changed, 'changed key')}, {counted(done.splits, 'split')}, "
+        f"{counted(done.results, 'result')}; {counted(done.two_versions, 'key')} with two versions"
+    )
+    for line in done.lines:
+        click.echo(line)
 
 
 @click.command()

@@ -178,6 +178,11 @@ def retire_remade(db: Any, keys: Sequence[str]) -> None:
     )
 
 
+def is_judgement(kind: str) -> bool:
+    """Whether records of a kind say something of others: verdicts and ratings."""
+    return kind in _JUDGEMENTS
+
+
 def has_origins(db: Any) -> bool:
     """Whether the store has the table; one that was only read by this version may not."""
     sql = "SELECT 1 FROM information_schema.tables WHERE table_name = 'origins'"

@@ -314,6 +314,16 @@ class Store(StoreReader):
         with self._transaction():
             put_dumped(self._db, value)
 
+    @property
+    def connection(self) -> Connection:
+        """The connection, for what is done to the whole database.
+
+        Raises:
+            StoreError: open for reading only.
+        """
+        self._transaction()
+        return self._db
+
     # ---- inside -----------------------------------------------------------------------------------------------
 
     def _transaction(self) -> Transaction:

@@ -13,7 +13,25 @@ from curation.splits.names import SEAL, check_header, check_name, file_name, sea
 from curation.splits.split_file import load_split, make_split, open_split, write_split
 from schemas.core.errors import DataError, UserError
 
-BAD = ["../x", "..", ".hidden", "/etc/x", "a/b", "a\\b", "", "a b", "a@1", "-x", "x" * 101, "a\n", "a..b"]
+BAD = [
+    "../x",
+    "..",
+    ".hidden",
+    "/etc/x",
+    "a/b",
+    "a\\b",
+    "",
+    "a b",
+    "a@1",
+    "-x",
+    "x" * 101,
+    "a\n",
+    "a..b",
+    "-rf",
+    "CON",
+    "nul.1",
+    "Com1",
+]
 
 
 @pytest.mark.parametrize("name", BAD)
@@ -33,6 +51,8 @@ def test_a_new_name_is_no_path(name: str) -> None:
         ({"split": "x", "version": ""}, False),
         ({"split": "x\\y", "version": "1"}, False),
         ({"split": 3, "version": "1"}, False),
+        ({"split": "-rf", "version": "1"}, False),
+        ({"split": "con", "version": "1"}, False),
         ({"split": "x@../y", "version": "1"}, False),
     ],
 )
