@@ -96,24 +96,40 @@ def sign_flip(differences: Floats, resampling: Resampling = DEFAULT) -> float | 
         >>> sign_flip(np.array([1.0, 2.0, 3.0]))
         0.25
     """
-    gaps = np.asarray(differences, dtype=np.float64)
-    gaps = gaps[np.abs(gaps) > _ROUNDING]
-    n = len(gaps)
-    if n == 0:
-        return 1.0
-    seen = abs(gaps.sum()) * (1 - 1e-9)
-    if n <= _ALL_SIGNS:
-        bits = (np.arange(2**n)[:, None] >> np.arange(n)) & 1
-        return float((np.abs((1 - 2 * bits) @ gaps) >= seen).mean())
-    if not resampling.resamples:
-        return None
-    rng = np.random.default_rng([resampling.seed, 3])
-    hits, chunk = 0, max(1, _CHUNK // n)
+    return sign_flips(np.asarray(differences, dtype=np.float64)[None], resampling)[0]
+
+
+def sign_flips(rows: Floats, resampling: Resampling = DEFAULT) -> list[float | None]:
+    """The same of several comparisons at once: one p a row of differences (comparisons, cases), 0 where there is none.
+
+    All rows have the same random sign patterns.
+    """
+    rows = np.where(np.abs(rows) > _ROUNDING, rows, 0.0)
+    out: list[float | None] = [_all_signs(row[row != 0]) for row in rows]
+    many = [n for n, p in enumerate(out) if p is None]
+    if not many or not resampling.resamples:
+        return out
+    gaps, cases = rows[many].T, rows.shape[1]
+    seen, hits = np.abs(gaps.sum(axis=0)) * (1 - 1e-9), np.zeros(len(many))
+    rng, chunk = np.random.default_rng([resampling.seed, 3]), max(1, _CHUNK // cases)
     for start in range(0, resampling.resamples, chunk):
         size = min(chunk, resampling.resamples - start)
-        signs = 1 - 2 * rng.integers(0, 2, size=(size, n), dtype=np.int8)
-        hits += int((np.abs(signs @ gaps) >= seen).sum())
-    return (hits + 1) / (resampling.resamples + 1)
+        signs = 1.0 - 2.0 * rng.integers(0, 2, size=(size, cases), dtype=np.int8)
+        hits += (np.abs(signs @ gaps) >= seen).sum(axis=0)
+    for n, count in zip(many, hits.tolist(), strict=True):
+        out[n] = (count + 1) / (resampling.resamples + 1)
+    return out
+
+
+def _all_signs(gaps: Floats) -> float | None:
+    """The exact p from all sign patterns; None where there are too many of them."""
+    n = len(gaps)
+    if n > _ALL_SIGNS:
+        return None
+    if n == 0:
+        return 1.0
+    bits = (np.arange(2**n)[:, None] >> np.arange(n)) & 1
+    return float((np.abs((1 - 2 * bits) @ gaps) >= abs(gaps.sum()) * (1 - 1e-9)).mean())
 
 
 def studentised(differences: Floats, resampling: Resampling = DEFAULT) -> float | None:

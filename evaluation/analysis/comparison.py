@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from curation.stats.bootstrap import Resampling
 from curation.stats.bounded import PairedItem
 from curation.stats.intervals import Interval, mean_interval
+from evaluation.analysis.pairwise_tests import ComparisonFamily, as_ratios, comparison_families
 from evaluation.analysis.two_way_intervals import TwoWayInterval, paired_items, score_difference, two_way_intervals
 from evaluation.editors.baselines import NULL_METHODS
 from evaluation.metrics import METRICS
@@ -62,31 +63,38 @@ class MethodRow(NamedTuple):
 
 
 class Ranking(NamedTuple):
-    """Best two editors of a metric; ``decided`` when the interval of their paired difference leaves out 0.
+    """The two best methods of a metric over the cases that all methods have a value for; null methods aside.
 
-    Editors are ordered by their means over the cases that all of them have a value for, never over different cases.
-    ``best`` and ``next`` are all editors with the best and with the second best value: none where all have the same.
-    ``common``: those cases, where they are fewer than some editor's own; None where all rest on the same cases.
+    ``decided``: the paired tests find the first better than every other method. ``worse_than_unedited``: it is worse
+    than no edit. ``common``: those cases, where they are fewer than some method's own; None where all have the same.
     """
 
     metric: str
     first: str
     second: str
-    best: tuple[str, ...]
-    next: tuple[str, ...]
     difference: Interval
     decided: bool
+    worse_than_unedited: bool
     common: int | None = None
+
+    @property
+    def best(self) -> str | None:
+        """The method to call the best, or None."""
+        return self.first if self.decided and not self.worse_than_unedited else None
 
 
 class Comparison(NamedTuple):
-    """All rows over one group of cases: ``all``, or one group; ``kind`` is what its cases edit."""
+    """All rows over one group of cases: ``all``, or one group; ``kind`` is what its cases edit.
+
+    ``contests`` are the paired comparisons of its methods, and ``leads`` the best two by metric, where asked for.
+    """
 
     group: str
     cases: int
     rows: tuple[MethodRow, ...]
-    leads: dict[str, Ranking]
+    leads: Mapping[str, Ranking] = MappingProxyType({})
     kind: str = "fact"
+    contests: tuple[ComparisonFamily, ...] = ()
 
 
 class Scores(NamedTuple):
@@ -98,16 +106,18 @@ class Scores(NamedTuple):
         """Case means of one editor on one metric, where there is one."""
         return {k: s.mean for k, s in self.by_editor[label][metric].items() if s.mean is not None}
 
-    def of_metric(self, metric: Metric) -> Iterator[CaseScores]:
-        """The scores of one metric under every editor."""
-        return (one for by_metric in self.by_editor.values() for one in by_metric[metric.name].values())
+    def of_metric(self, metric: Metric, keys: Collection[str]) -> Iterator[CaseScores]:
+        """The scores of some cases on one metric under every editor."""
+        return (s for rows in self.by_editor.values() for k, s in rows[metric.name].items() if k in keys)
 
-    def tested(self, metric: Metric, labels: Sequence[str]) -> dict[str, dict[str, float]]:
+    def tested(self, metric: Metric, labels: Sequence[str], keys: Collection[str]) -> dict[str, dict[str, float]]:
         """Label -> case -> value, whose means over cases are the metric's values: what tests by case compare."""
+        by_label = {k: self.by_editor[k][metric.name] for k in labels}
+        some = {label: {k: s for k, s in scores.items() if k in keys} for label, scores in by_label.items()}
         if metric.pooled:
-            values = contributions({label: self.by_editor[label][metric.name] for label in labels})
+            values = contributions(some)
             return {label: values.get(label, {}) for label in labels}
-        return {label: self.means(label, metric.name) for label in labels}
+        return {label: {k: s.mean for k, s in mine.items() if s.mean is not None} for label, mine in some.items()}
 
     def paired_items(self, first: str, second: str, metric: str) -> list[PairedItem]:
         """Prompts with a neighbour fact that two editors have a value for; empty where the metric has none."""
@@ -160,35 +170,66 @@ def score_run(run: Run, metrics: Sequence[Metric], normalisation: Normalisation)
 
 
 def compare(
-    run: Run, scores: Scores, metrics: Sequence[Metric], *, resampling: Resampling | None = None
+    run: Run,
+    scores: Scores,
+    metrics: Sequence[Metric],
+    *,
+    resampling: Resampling | None = None,
+    against: str | None = None,
 ) -> list[Comparison]:
     """Tables over all cases and, where there are several kinds of edit, over each kind.
 
-    With ``resampling``, rows also have the two-way clustered intervals. Cases that are edited and never asked are in
-    no table.
+    With ``resampling``, rows also have the two-way clustered intervals, and tables their paired comparisons (of the
+    method ``against`` only, where one is named) and who is best. Cases that are edited and never asked are in no table.
     """
     cases = asked_cases(run)
     kinds = list(dict.fromkeys(c.group for c in cases.values()))
     groups: dict[str, list[str]] = {ALL: list(cases)}
     if len(kinds) > 1:
         groups |= {kind: [k for k, c in cases.items() if c.group == kind] for kind in sorted(kinds)}
-    tables = [_group(name, keys, run, scores, metrics, resampling) for name, keys in groups.items()]
-    return [t._replace(kind=cases[groups[t.group][0]].request.kind) if groups[t.group] else t for t in tables]
+    out = []
+    for name, keys in groups.items():
+        rows = tuple(_row(e, keys, run, scores, metrics) for e in run.editors)
+        table = Comparison(name, len(keys), rows, kind=cases[keys[0]].request.kind if keys else "fact")
+        out.append(table if resampling is None else _tested(table, keys, scores, metrics, resampling, against))
+    return out
 
 
-def _group(
-    name: str,
+def _tested(
+    table: Comparison,
     keys: Sequence[str],
-    run: Run,
     scores: Scores,
     metrics: Sequence[Metric],
-    resampling: Resampling | None,
+    resampling: Resampling,
+    against: str | None,
 ) -> Comparison:
-    rows = tuple(_row(e, keys, run, scores, metrics) for e in run.editors)
-    if resampling is not None:
-        rows = tuple(r._replace(two_way=_two_way(r.label, keys, scores, metrics, resampling)) for r in rows)
-    leads = {m.name: lead for m in metrics if (lead := _lead(m, rows, keys, scores)) is not None}
-    return Comparison(name, len(keys), rows, leads)
+    rows = tuple(r._replace(two_way=_two_way(r.label, keys, scores, metrics, resampling)) for r in table.rows)
+    families = {m.name: _families(m, rows, set(keys), scores, against) for m in metrics}
+    leads = {m.name: lead for m in metrics if (lead := _lead(m, rows, keys, scores, families[m.name])) is not None}
+    return table._replace(rows=rows, leads=leads, contests=tuple(f for some in families.values() for f in some))
+
+
+def _families(
+    metric: Metric, rows: Sequence[MethodRow], keys: Collection[str], scores: Scores, against: str | None
+) -> list[ComparisonFamily]:
+    """All paired comparisons of one metric; with no edit only where its value is measured."""
+    labels = [r.label for r in rows if not r.baseline or metric.unedited is None]
+    values = scores.tested(metric, labels, keys)
+    if not any(values.values()):
+        return []
+    families = comparison_families(
+        metric.title,
+        values,
+        baseline=next((r.label for r in rows if r.baseline), None),
+        higher=metric.better == "higher",
+        scale=None if metric.pooled else scale_of(metric, scores.of_metric(metric, keys)),
+        items=lambda first, second: scores.paired_items(first, second, metric.name),
+        null_methods=[r.label for r in rows if r.null],
+        against=against,
+    )
+    if metric.unit == PERPLEXITY:
+        return [as_ratios(f) for f in families]
+    return [f._replace(share=metric.unit == "fraction") for f in families]
 
 
 def _row(editor: EditorRun, keys: Sequence[str], run: Run, scores: Scores, metrics: Sequence[Metric]) -> MethodRow:
@@ -243,22 +284,26 @@ def mean_before_and_after(row: MethodRow, base: str, metric: str, scores: Scores
     return sum(then[k] for k in both) / len(both), sum(now[k] for k in both) / len(both)
 
 
-def _lead(metric: Metric, rows: Sequence[MethodRow], keys: Sequence[str], scores: Scores) -> Ranking | None:
-    """Best two editors of a metric over common cases, null methods aside; None where fewer than two can be ordered."""
+def _lead(
+    metric: Metric,
+    rows: Sequence[MethodRow],
+    keys: Sequence[str],
+    scores: Scores,
+    families: Sequence[ComparisonFamily],
+) -> Ranking | None:
+    """Best two methods of a metric over common cases, null methods aside; None where fewer than two can be ordered."""
     sign = 1.0 if metric.better == "higher" else -1.0
     through = [r.label for r in rows if not r.null and not r.pending and r.summaries[metric.name].mean is not None]
     means, common = _summaries_of_common_cases(metric, through, keys, scores)
-    valued = [(sign * v, label) for label, v in means.items() if v is not None]
+    valued = sorted(((sign * v, label) for label, v in means.items() if v is not None), key=lambda x: -x[0])
     if len(valued) < 2:
         return None
-    valued.sort(key=lambda x: -x[0])
     first, second = valued[0][1], valued[1][1]
+    base = next((r.summaries[metric.name].mean for r in rows if r.baseline), None)
+    worse = base is not None and valued[0][0] < sign * base
+    decided = first in [f.best for f in families if f.kind == "among"]
     gap = scores.difference(first, second, metric, keys)
-    apart = not gap.holds_no_difference
-    values = sorted({v for v, _ in valued}, reverse=True)
-    best = tuple(label for v, label in valued if v == values[0] and len(values) > 1)
-    after = tuple(label for v, label in valued if len(best) == 1 and len(values) > 1 and v == values[1])
-    return Ranking(metric.name, first, second, best, after, gap, apart, common)
+    return Ranking(metric.name, first, second, gap, decided, worse, common)
 
 
 def _summaries_of_common_cases(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal, NamedTuple
@@ -28,8 +29,8 @@ from curation.stats.bounded import (
     recurs,
 )
 from curation.stats.estimates import Floats
-from curation.stats.intervals import Interval, varies
-from curation.stats.paired import holm, sign_flip, smallest_detectable, smallest_p, studentised
+from curation.stats.intervals import LEAST_CASES, Interval, varies
+from curation.stats.paired import holm, sign_flips, smallest_detectable, smallest_p, studentised
 
 LEVEL = 0.05
 POWER = 0.8
@@ -87,6 +88,11 @@ class PairwiseTest(NamedTuple):
     kind: str = ""
 
     @property
+    def winner(self) -> str | None:
+        """The better method, where the test decides."""
+        return {"first": self.first, "second": self.second}.get(self.verdict)
+
+    @property
     def note(self) -> str:
         """What a reader must know of a decision without a scale; empty elsewhere."""
         return NO_SCALE if self.test == "sign-flip and studentised" else ""
@@ -108,6 +114,19 @@ class ComparisonFamily(NamedTuple):
     draws: int
     share: bool = False
     ratio: bool = False
+
+    @property
+    def best(self) -> str | None:
+        """The method that its tests find better than every other; None where there is none.
+
+        Example:
+            >>> values = {m: {f"c{n}": v for n in range(12)} for m, v in (("a", 0.9), ("b", 0.5), ("c", 0.5))}
+            >>> comparison_families("ES", values, baseline=None)[0].best
+            'a'
+        """
+        wins = Counter(c.winner for c in self.contests)
+        others = len({label for c in self.contests for label in (c.first, c.second)}) - 1
+        return next((label for label, n in wins.items() if label is not None and n == others), None)
 
 
 def as_ratios(family: ComparisonFamily) -> ComparisonFamily:
@@ -183,7 +202,11 @@ def comparison_families(
     for kind, wanted in _family_pairs(list(values), baseline, null_methods, against).items():
         if wanted:
             resampling = Resampling(max(2000, _DRAWS_A_TEST * len(wanted)), seed=seed)
-            differences = {pair: _differences(values, pair, scale, items, resampling) for pair in wanted}
+            signs = sign_flips(np.array([_gaps_of_all(values, pair) for pair in wanted]), resampling)
+            differences = {
+                pair: _differences(values, pair, scale, items, resampling, p)
+                for pair, p in zip(wanted, signs, strict=True)
+            }
             contests = _family(metric, differences, higher=higher, scale=scale)
             out.append(ComparisonFamily(metric, kind, higher, contests, resampling.resamples, scale == SHARE))
     return tuple(out)
@@ -204,12 +227,20 @@ def _family_pairs(
     return pairs
 
 
+def _gaps_of_all(values: Mapping[str, Mapping[str, float]], pair: tuple[str, str]) -> list[float]:
+    """Differences of one pair over the cases of all methods; 0 where one of the two has no value."""
+    first, second = values[pair[0]], values[pair[1]]
+    keys = sorted({k for by_case in values.values() for k in by_case})
+    return [first[k] - second[k] if k in first and k in second else 0.0 for k in keys]
+
+
 def _differences(
     values: Mapping[str, Mapping[str, float]],
     pair: tuple[str, str],
     scale: Scale | None,
     items: ItemPairs | None,
     resampling: Resampling,
+    signs: float | None,
 ) -> _Differences:
     first, second = values[pair[0]], values[pair[1]]
     keys = sorted(first.keys() & second.keys())
@@ -231,7 +262,7 @@ def _differences(
         p, sd, units = _two_way(rows, float(gaps.mean()))
         test = "two-way t" if bounded is None else "two-way t and interval"
     else:
-        p, sd, units = sign_flip(gaps, resampling), _sd(gaps), len(gaps)
+        p, sd, units = signs, _sd(gaps), len(gaps)
         test = "sign-flip" if bounded is None else "sign-flip and interval"
         if bounded is None:
             other = studentised(gaps, resampling)
@@ -285,7 +316,7 @@ def _family(
                 cases=len(one.gaps),
                 only_one=one.only_one,
                 detectable=seen,
-                verdict=_verdict(one.interval.mean, corrected[str(n)], up + down, higher=higher),
+                verdict=_verdict(one.interval, corrected[str(n)], up + down, higher=higher),
                 test=one.test,
                 never=never,
                 kind=one.interval.kind,
@@ -327,11 +358,11 @@ def _detectable(one: _Differences, tests: int, scale: Scale | None) -> float | N
     return seen if scale is None else min(seen, scale[1] - scale[0])
 
 
-def _verdict(gap: float | None, p: float | None, differing: int, *, higher: bool) -> Verdict:
-    if gap is None or p is None:
+def _verdict(gap: Interval, p: float | None, differing: int, *, higher: bool) -> Verdict:
+    if gap.mean is None or p is None:
         return "undefined"
     if not differing:
         return "equal"
-    if p >= LEVEL:
+    if p >= LEVEL or gap.n < LEAST_CASES:
         return "undecided"
-    return "first" if (gap > 0) == higher else "second"
+    return "first" if (gap.mean > 0) == higher else "second"

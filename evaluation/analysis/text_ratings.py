@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -168,34 +168,6 @@ def profile(rating: Rating) -> str:
     name, _, version = rating.form.partition("@")
     bare = re.sub(rf"_?{rating.aspect}_?", "_", name).strip("_")
     return f"{bare or name}@{version}"
-
-
-def ranks(means: Mapping[str, float | None], unranked: Collection[str]) -> dict[str, str]:
-    """``first`` and ``second`` by label, null methods (``unranked``) aside; a shared first place leaves no second.
-
-    Where all have the same value, none is first.
-    """
-    known = {k: v for k, v in means.items() if v is not None and k not in unranked}
-    values = sorted(set(known.values()), reverse=True)
-    if len(values) < 2:
-        return {}
-    best = [k for k, v in known.items() if v == values[0]]
-    after = [k for k, v in known.items() if len(best) == 1 and v == values[1]]
-    return dict.fromkeys(best, "first") | dict.fromkeys(after, "second")
-
-
-def ranked_aspects(source: RatingSource, unranked: Collection[str]) -> dict[str, dict[str, str]]:
-    """``first`` and ``second`` by aspect and label, by the means over the cases in which all methods were rated.
-
-    Methods are never ordered by means over different cases; null methods (``unranked``) aside.
-    """
-    out = {}
-    for aspect in ASPECTS:
-        by_label = {k: v for k, v in source.values.get(aspect, {}).items() if v and k not in unranked}
-        common = set.intersection(*map(set, by_label.values())) if by_label else set()
-        means = {k: sum(v[c] for c in sorted(common)) / len(common) for k, v in by_label.items()} if common else {}
-        out[aspect] = ranks(means, unranked)
-    return out
 
 
 def script_values(ratings: Iterable[Rating]) -> dict[str, dict[str, float | None]]:

@@ -198,7 +198,7 @@ def _tell_size(size: Size, config: RunConfig, *, as_json: bool) -> None:
 
 def _tell_outcomes(outcomes: list[EditorOutcome], config: RunConfig, *, as_json: bool) -> None:
     from evaluation.analysis.comparison import compare, score_run
-    from evaluation.report.formatting import ARROWS, mean_with_interval, seconds
+    from evaluation.report.formatting import console_table
     from evaluation.runs.plan import metrics_of
     from evaluation.runs.results import load_run
 
@@ -214,13 +214,8 @@ def _tell_outcomes(outcomes: list[EditorOutcome], config: RunConfig, *, as_json:
             data |= {"computed": one.computed, "found": one.resumed, "failed": one.failed, "stopped": one.stopped}
             click.echo(json.dumps({**data, "metrics": values}, ensure_ascii=False))
         return
-    wide = max(len(label) for label in rows) + 2
-    titles = [f"{m.title} {ARROWS[m.better]}" for m in metrics]
-    click.echo("".ljust(wide) + "".join(t.rjust(22) for t in titles) + "s/edit".rjust(9))
-    for label, row in rows.items():
-        cells = [mean_with_interval(row.summaries[m.name].interval).rjust(22) for m in metrics]
-        failed = f"  {row.failed} failed" if row.failed else ""
-        click.echo(label.ljust(wide) + "".join(cells) + seconds(row.seconds_edit).rjust(9) + failed)
+    for line in console_table(table, metrics):
+        click.echo(line)
     over = ", ".join(m.title for m in metrics if m.pooled)
     pooled = f" {over}: over all questions, the interval by case." if over else ""
     for label, errors in _errors(finished).items():

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from curation.splits.case_stream import FACT
 from evaluation.analysis.comparison import Comparison
-from evaluation.analysis.text_ratings import ranked_aspects
 from evaluation.analysis.written.all_answers import (
     AnsweredQuestion,
     count_stopped,
@@ -112,9 +111,24 @@ def _findings(part: ReportSection, answers: Sequence[AnsweredQuestion]) -> list[
     for title, metric in topics:
         if metric is not None and (text := _by_method(table, metric)):
             out.append(HeadlineFinding(title, text))
+    if missing := _locality_missing(part):
+        out.append(HeadlineFinding("What else moved?", missing))
+    if best := narrative.best_methods(table, metrics):
+        out.insert(0, HeadlineFinding("Which method is best?", best))
     if text := _text_finding(part, answers):
         out.append(HeadlineFinding("What does the edited model write?", text))
     return out
+
+
+def _locality_missing(part: ReportSection) -> str:
+    """That locality was not measured, and why; empty where some method has a value for it, and for other edits."""
+    roles: tuple[Role, ...] = ("locality", "script_locality", "bleed_over")
+    names = [m.name for m in part.metrics if m.role in roles]
+    if part.run.split.type != FACT or any(r.summaries[n].mean is not None for r in part.tables[0].rows for n in names):
+        return ""
+    if names:
+        return "Locality was not measured: no case of this split has a neighbour that these metrics use."
+    return "Locality was not measured: the run has no metric of it (scedit model metrics)."
 
 
 def _by_method(table: Comparison, metric: Metric) -> str:
@@ -175,11 +189,10 @@ def _rating_finding(text: TextSection) -> str:
     edited = {label: c for label, c in rated.items() if label not in text.unranked and c.by_case.mean is not None}
     if not edited:
         return ""
-    order = ranked_aspects(source, text.unranked)["coherence"]
-    leading = [label for label in edited if order.get(label) == "first"]
+    best = text.best(source).get("coherence")
     program = ", a program that answers by rules and no language model" if source.scripted else ""
     sentence = f"Coherence with the new fact (1 to 7), rated by {source.title}{program}: "
-    sentence += "the highest is " if leading else ""
-    sentence += ", ".join(f"{label} with {ratings_cell(edited[label].by_case)}" for label in leading or edited)
+    sentence += f"the best is {best}; " if best else "the best is not decided; " if len(edited) > 1 else ""
+    sentence += ", ".join(f"{label} {ratings_cell(cell.by_case)}" for label, cell in edited.items())
     plain = [label for label in rated if label in text.unranked]
     return sentence + (f"; {plain[0]} {ratings_cell(rated[plain[0]].by_case)}" if plain else "") + "."

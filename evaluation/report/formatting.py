@@ -5,14 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
-from curation.stats.intervals import PUBLISHED, TWO_WAY, Interval
+from curation.stats.intervals import LEAST_CASES, PUBLISHED, Interval
 from evaluation.analysis.comparison import Comparison, MethodRow, Scores
 from evaluation.metrics.base import Metric, Summary
-from schemas.text.counting import counted
 from schemas.text.spreadsheet_cells import safe_cell
 
 _INVISIBLE = re.compile("[\u00ad\u200b\u2060-\u2064\ufeff]")
@@ -72,16 +71,30 @@ def mean_with_interval(interval: Interval, *, signed: bool = False) -> str:
         >>> mean_with_interval(Interval(3.5, 0.5, 6, unit="bits"))
         '3.50 ± 0.50'
     """
-    if interval.mean is None:
-        return "–"
-    show, mark = plain_number, "×" if interval.unit == "ratio" else ""
-    if interval.unit == "fraction":
-        show = partial(percent, digits=2 if 0 < abs(interval.mean) < SMALL else 1)
-    signed = signed and not mark
-    mean = mark + show(interval.mean, signed=signed)
+    return f"{mean_text(interval, signed=signed)} {interval_text(interval, signed=signed)}".strip()
+
+
+def mean_text(interval: Interval, *, signed: bool = False) -> str:
+    """The mean alone, or a dash."""
+    mark = "×" if interval.unit == "ratio" else ""
+    return "–" if interval.mean is None else mark + _show(interval)(interval.mean, signed=signed and not mark)
+
+
+def interval_text(interval: Interval, *, signed: bool = False) -> str:
+    """The interval alone, or why there is none; empty where there is no mean."""
+    show = _show(interval)
     if interval.ends is not None:
-        return f"{mean} [{', '.join(show(end, signed=signed) for end in interval.ends)}]"
-    return f"{mean} [{interval.missing}]" if interval.missing else f"{mean} ± {show(interval.half)}"
+        return f"[{', '.join(show(end, signed=signed and interval.unit != 'ratio') for end in interval.ends)}]"
+    if interval.missing:
+        return f"[{interval.missing}]"
+    return "" if interval.low is None else f"± {show(interval.half)}"
+
+
+def _show(interval: Interval) -> Callable[..., str]:
+    """How the values of an interval are printed."""
+    if interval.unit != "fraction":
+        return plain_number
+    return partial(percent, digits=2 if 0 < abs(interval.mean or 0.0) < SMALL else 1)
 
 
 def plain_number(value: float | None, *, signed: bool = False) -> str:
@@ -106,17 +119,49 @@ def with_unit(interval: Interval) -> str:
     return f"{mean_with_interval(interval)} %" if interval.unit == "fraction" else mean_with_interval(interval)
 
 
-def sample_size(summary: Summary) -> str:
-    """What a mean is over: cases, or questions and the cases that they are of.
+def column_size(table: Comparison, metric: Metric) -> str:
+    """What the means of a column are over, for its head: cases, and questions where the metric is a mean over them.
 
     Example:
-        >>> by_case = Summary("es", 0.5, 0.1, cases=4, items=9)
-        >>> sample_size(by_case), sample_size(by_case._replace(level="question"))
-        ('n=4', 'n=9 questions of 4 cases')
+        >>> from types import SimpleNamespace
+        >>> rows = [SimpleNamespace(summaries={"es": Summary("es", 0.5, None, cases, items=9)}) for cases in (12, 11)]
+        >>> column_size(SimpleNamespace(rows=rows), SimpleNamespace(name="es", pooled=False))
+        'n = 11 to 12'
     """
-    if summary.level != "question":
-        return f"n={summary.cases}"
-    return f"n={counted(summary.items, 'question')} of {counted(summary.cases, 'case')}"
+    summaries = [row.summaries[metric.name] for row in table.rows]
+    known = [s for s in summaries if s.mean is not None]
+    if not known:
+        return ""
+    few = ": too few" if max(s.cases for s in known) < LEAST_CASES else ""
+    questions = f", {_range(s.items for s in known)} questions" if metric.pooled else ""
+    return f"n = {_range(s.cases for s in known)}{few}{questions}"
+
+
+def console_table(table: Comparison, metrics: Sequence[Metric]) -> list[str]:
+    """The table of a run as lines for a terminal: at least two spaces between columns, n under the titles."""
+    head = ["", *(f"{m.title} {ARROWS[m.better]}" for m in metrics), "s/edit", ""]
+    sizes = ["", *(column_size(table, m) for m in metrics), "", ""]
+    rows = [
+        [
+            row.label,
+            *(mean_with_interval(row.summaries[m.name].interval) for m in metrics),
+            seconds(row.seconds_edit),
+            f"{row.failed} failed" if row.failed else "",
+        ]
+        for row in table.rows
+    ]
+    widths = [max(map(len, column)) for column in zip(head, sizes, *rows, strict=True)]
+    lines = []
+    for cells in (head, sizes, *rows):
+        first, *rest = (c.rjust(w) for c, w in zip(cells, widths, strict=True))
+        lines.append("  ".join([cells[0].ljust(len(first)), *rest]).rstrip())
+    return lines
+
+
+def _range(counts: Iterable[int]) -> str:
+    """The least and the greatest count: "3", "3 to 12"."""
+    known = sorted(counts)
+    return f"{known[0]:,}" if known[0] == known[-1] else f"{known[0]:,} to {known[-1]:,}"
 
 
 @runtime_checkable
@@ -182,12 +227,6 @@ def memory(value: int | None) -> str:
     return f"{value / 2**30:.2f} GiB" if value >= 2**30 else f"{value / 2**20:.0f} MiB"
 
 
-def certain(summary: Summary) -> bool:
-    """Whether all case means are equal, rounding aside, so that nothing is known of how cases vary."""
-    half = summary.half
-    return half is not None and summary.cases > 1 and half <= 1e-9 * max(1.0, abs(summary.mean or 0.0))
-
-
 def flat(comparisons: Iterable[Comparison], metrics: Sequence[Metric]) -> list[dict[str, Any]]:
     """One line for every group, editor and metric, with fractions, not percent."""
     out = []
@@ -224,33 +263,35 @@ def to_csv(comparisons: Iterable[Comparison], metrics: Sequence[Metric]) -> str:
 
 
 def to_markdown(comparisons: Iterable[Comparison], metrics: Sequence[Metric], *, heading: str) -> str:
-    """The figures as Markdown tables: percent, mean with its 95 % interval (number of cases), gain over no edit."""
+    """The figures as Markdown tables: mean with its 95 % interval, then the differences to no edit."""
     parts = [heading.rstrip(), ""]
     for table in comparisons:
-        parts += [f"## {group_title(table)}", ""]
-        titles = [f"{m.title} {ARROWS[m.better]}" for m in metrics]
         many = holds_many_edits(table)
+        titles = [f"{m.title} {ARROWS[m.better]} ({column_size(table, m) or 'no value'})" for m in metrics]
         head = ["method", *(["edits in force"] if many else []), *titles, "s/edit", "s/scoring", "peak", "failed"]
-        parts.append(f"| {' | '.join(head)} |")
-        parts.append("| --- |" + " ---: |" * (len(head) - 1))
-        parts += [_markdown_row(row, metrics, many) for row in table.rows]
-        parts.append("")
+        lines = [_markdown_row(row, metrics, many) for row in table.rows]
+        parts += [f"## {group_title(table)}", "", *_markdown_table(head, lines), ""]
+        gains = [
+            [row.label, *(mean_with_interval(row.gain[m.name], signed=True) for m in metrics)]
+            for row in table.rows
+            if not row.baseline
+        ]
+        if gains:
+            head = ["method", *(m.title for m in metrics)]
+            parts += ["Difference to no edit, paired by case:", "", *_markdown_table(head, gains), ""]
     return "\n".join(parts)
 
 
-def _markdown_row(row: MethodRow, metrics: Sequence[Metric], many: bool) -> str:
-    cells = [edits_in_force(row)] if many else []
-    for m in metrics:
-        s = row.summaries[m.name]
-        text = f"{mean_with_interval(s.interval)} ({sample_size(s)})" if s.mean is not None else "–"
-        if s.kind == TWO_WAY:
-            text += "; two-way"
-        if not row.baseline and row.gain[m.name].mean is not None:
-            text += f"; gain {mean_with_interval(row.gain[m.name], signed=True)}"
-        cells.append(text)
-    tail = [seconds(row.seconds_edit), seconds(row.seconds_score), memory(row.peak_bytes), str(row.failed)]
-    label = row.label.replace("|", "\\|")
-    return f"| {label} | " + " | ".join([*cells, *tail]) + " |"
+def _markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    lines = [[cell.replace("|", "\\|") for cell in row] for row in (head, *rows)]
+    text = [f"| {' | '.join(cells)} |" for cells in lines]
+    return [text[0], "| --- |" + " ---: |" * (len(head) - 1), *text[1:]]
+
+
+def _markdown_row(row: MethodRow, metrics: Sequence[Metric], many: bool) -> list[str]:
+    figures = [mean_with_interval(row.summaries[m.name].interval) for m in metrics]
+    costs = [seconds(row.seconds_edit), seconds(row.seconds_score), memory(row.peak_bytes), str(row.failed)]
+    return [row.label, *([edits_in_force(row)] if many else []), *figures, *costs]
 
 
 def edits_in_force(row: MethodRow) -> str:
@@ -261,8 +302,7 @@ def edits_in_force(row: MethodRow) -> str:
         >>> edits_in_force(SimpleNamespace(edits=(1, 1))), edits_in_force(SimpleNamespace(edits=(3, 1200)))
         ('1', '3 to 1,200')
     """
-    low, high = row.edits
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    return _range(row.edits)
 
 
 def holds_many_edits(table: Comparison) -> bool:

@@ -17,7 +17,8 @@ from curation.stats.intervals import TWO_WAY
 from evaluation.analysis.attribution_ladder import KNOWN_CASES
 from evaluation.analysis.comparison import Comparison
 from evaluation.analysis.example_cases import PURPOSES, pick_examples, probability
-from evaluation.analysis.text_ratings import ASPECTS, SHORT, RatingSource, ranked_aspects
+from evaluation.analysis.pairwise_tests import PairwiseTest
+from evaluation.analysis.text_ratings import ASPECTS, SHORT
 from evaluation.metrics.base import NORMALISATIONS, Metric
 from evaluation.regimes.config import regime_title
 from evaluation.report import narrative
@@ -29,15 +30,16 @@ from evaluation.report.first_screen import first_screen
 from evaluation.report.forgetting_plot import batch_size_plot, forgetting_plot
 from evaluation.report.formatting import (
     ARROWS,
-    certain,
+    column_size,
     edits_in_force,
     group_title,
     holds_many_edits,
+    interval_text,
+    mean_text,
     mean_with_interval,
     memory,
     p_value,
     percent,
-    sample_size,
     seconds,
     visible,
 )
@@ -152,12 +154,14 @@ def _environment() -> Environment:
         "memory": memory,
         "probability": probability,
         "group_title": group_title,
-        "sample_size": sample_size,
-        "certain": certain,
+        "column_size": column_size,
+        "mean": mean_text,
+        "interval": interval_text,
+        "test_of": _test_against_no_edit,
+        "interval_kinds": _interval_kinds,
         "edits_in_force": edits_in_force,
         "holds_many_edits": holds_many_edits,
         "regime_title": regime_title,
-        "no_variance_note": narrative.no_variance_note,
         "common_cases_note": narrative.common_cases_note,
         "shown": _with_values,
         "model_name": narrative.model_name,
@@ -165,7 +169,6 @@ def _environment() -> Environment:
         "setting": _setting,
         "glue": _glue,
         "p_value": p_value,
-        "best": _best,
         "estimate": _estimate,
         "why": _reasons_text,
         "unscaled": _difference_text,
@@ -244,6 +247,22 @@ def _recurring_titles(table: Comparison, metrics: Sequence[Metric]) -> list[str]
     return [m.title for m in metrics if m.name in two_way_names]
 
 
+def _test_against_no_edit(table: Comparison, metric: Metric, label: str) -> PairwiseTest | None:
+    """The paired comparison of a method with no edit; None where there is none."""
+    families = [f for f in table.contests if f.metric == metric.title and f.kind != "among"]
+    return next((c for f in families for c in f.contests if c.first == label), None)
+
+
+def _interval_kinds(table: Comparison, metrics: Sequence[Metric]) -> list[tuple[str, list[str]]]:
+    """How the intervals of a table were had, and the titles of the metrics that have such intervals."""
+    titles: dict[str, list[str]] = {}
+    for m in metrics:
+        summaries = [r.summaries[m.name] for r in table.rows]
+        for kind in sorted({s.kind for s in summaries if s.interval.low is not None}):
+            titles.setdefault(kind, []).append(m.title)
+    return list(titles.items())
+
+
 def _blow_ups(run: Run) -> list[dict[str, Any]]:
     """Edits that their method flags, with the numbers it gives."""
     cases = {c.key: c for c in run.split.all_cases}
@@ -269,11 +288,6 @@ def _name_of(request: EditRequest) -> str:
 def _with_values(metrics: Sequence[Metric], table: Comparison) -> list[Metric]:
     """The metrics that have a value in a table; a column of dashes says nothing."""
     return [m for m in metrics if any(r.summaries[m.name].mean is not None for r in table.rows)]
-
-
-def _best(source: RatingSource, text: TextSection) -> dict[str, dict[str, str]]:
-    """``first`` and ``second`` by aspect and label."""
-    return ranked_aspects(source, text.unranked)
 
 
 def _difference_text(value: float | None, rated: bool, ratio: bool = False) -> str:

@@ -1,12 +1,12 @@
-r"""Tables for a paper: LaTeX with booktabs, best method bold, second best underlined, as ScEdit's Table 2."""
+r"""Tables for a paper: LaTeX with booktabs, the best method bold where the paired tests decide."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 
 from curation.stats.intervals import Interval
 from evaluation.analysis.comparison import Comparison
-from evaluation.analysis.text_ratings import ASPECTS, SHORT, RatingSource, ranked_aspects
+from evaluation.analysis.text_ratings import ASPECTS, SHORT, RatingSource
 from evaluation.metrics.base import Metric
 from evaluation.report.formatting import SMALL, edits_in_force, group_title, holds_many_edits, visible
 from schemas.text.escaping import escape_line
@@ -36,15 +36,15 @@ def escape(text: str) -> str:
     return "".join(_SPECIAL.get(c, c) for c in escape_line(visible(text)))
 
 
-def figure(interval: Interval, *, scale: float = 100.0, mark: str = "") -> str:
-    r"""A mean with its interval as a subscript, bold where ``mark`` is ``first``, underlined where ``second``.
+def figure(interval: Interval, *, scale: float = 100.0, best: bool = False) -> str:
+    r"""A mean with its interval as a subscript, bold where it is the best.
 
     Fractions are shown in percent, other units as they are.
 
     Example:
         >>> figure(Interval(0.5, 0.125, 9, (0.25, 0.75), "beta, by case"))
         '50.00$_{[25.0,\\,75.0]}$'
-        >>> figure(Interval(0.5, 0.125, 9), mark="first"), figure(Interval(None, None, 0))
+        >>> figure(Interval(0.5, 0.125, 9), best=True), figure(Interval(None, None, 0))
         ('\\textbf{50.00}$_{\\pm12.50}$', '--')
     """
     if interval.mean is None:
@@ -53,7 +53,7 @@ def figure(interval: Interval, *, scale: float = 100.0, mark: str = "") -> str:
     digits = 1 if interval.ends is not None and scale == 100 and abs(interval.mean) >= SMALL else 2
     text = f"{scale * interval.mean:.2f}"
     text = text if not text.startswith("-") else f"$-${text[1:]}"
-    text = {"first": rf"\textbf{{{text}}}", "second": rf"\underline{{{text}}}"}.get(mark, text)
+    text = rf"\textbf{{{text}}}" if best else text
     if interval.ends is not None:
         low, high = (f"{scale * end:.{digits}f}" for end in interval.ends)
         return rf"{text}$_{{[{low},\,{high}]}}$"
@@ -95,19 +95,15 @@ def _token_table(tables: Sequence[Comparison], shown: Sequence[Metric], *, capti
 
 def _token_cell(interval: Interval, label: str, metric: Metric, table: Comparison) -> str:
     lead = table.leads.get(metric.name)
-    mark = "" if lead is None else "first" if label in lead.best else "second" if label in lead.next else ""
-    return figure(interval, mark=mark)
+    return figure(interval, best=lead is not None and label == lead.best)
 
 
-def text_table(source: RatingSource, *, model: str, unranked: Collection[str], label: str = "tab:text") -> str:
-    """The text level as one source rated it: mean of case means with its interval by case."""
+def text_table(source: RatingSource, *, model: str, best: Mapping[str, str], label: str = "tab:text") -> str:
+    """The text level as one source rated it: mean of case means with its interval by case; ``best`` by aspect."""
     aspects = [a for a in ASPECTS if any(a in row for row in source.cells.values())]
-    places = ranked_aspects(source, unranked)
     body = []
     for method, row in source.cells.items():
-        cells = [
-            figure(row[a].by_case, scale=1.0, mark=places[a].get(method, "")) if a in row else "--" for a in aspects
-        ]
+        cells = [figure(row[a].by_case, scale=1.0, best=best.get(a) == method) if a in row else "--" for a in aspects]
         body.append(" & ".join([escape(method), *cells]) + r" \\")
     caption = (
         f"Text level, rated by {escape(source.title)}: mean of case means with 95\\,\\% intervals by case, integer "

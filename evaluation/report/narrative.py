@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 from curation.files.model_packages import EMBEDDED, EMBEDDED_LABEL
 from curation.splits.case_stream import FACT
 from curation.stats.bounded import difference_interval
-from curation.stats.intervals import Interval, not_excluded
+from curation.stats.intervals import Interval
 from evaluation.analysis.comparison import Comparison, Ranking, Scores, mean_before_and_after
-from evaluation.analysis.pairwise_tests import PairwiseTest
 from evaluation.judge.model_families import family_conflicts
 from evaluation.metrics.base import NORMALISATIONS, Metric, metric_of
 from evaluation.regimes.config import ALONE, regime_title
-from evaluation.report.formatting import certain, mean_with_interval, p_value, percent
+from evaluation.report.formatting import mean_with_interval, p_value, percent, with_unit
 from evaluation.runs.asked_cases import edits_made
 from evaluation.runs.results import Run
 from schemas.text.counting import counted
@@ -40,66 +39,51 @@ def common_cases_note(table: Comparison, metrics: Sequence[Metric]) -> str | Non
     ]
     if not columns:
         return None
-    return f"Best and second are ordered over the cases that every method has a value for: {', '.join(columns)}."
-
-
-def no_variance_note(table: Comparison, metrics: Sequence[Metric]) -> str | None:
-    """The note under a table where all cases of a figure agree; None where there is no such figure."""
-    rates = [m.name for m in metrics if m.better == "higher"]
-    sizes = sorted({r.summaries[m].cases for r in table.rows for m in rates if certain(r.summaries[m])})
-    if not sizes:
-        return None
-    bounds = ", ".join(f"{percent(not_excluded(n), digits=0)} points with {counted(n, 'case')}" for n in sizes)
-    return (
-        "† All cases have the same value, so nothing is known of how they vary. That is no certainty: the true rate "
-        f"can be as far away as {bounds}."
-    )
+    return f"The best method is chosen over the cases that every method has a value for: {', '.join(columns)}."
 
 
 def summary(part: ReportSection) -> list[str]:
     """The main results, each with its interval and with whether the best is decided against the second best."""
     run, table, scores, metrics = part.run, part.tables[0], part.scores, part.metrics
     out = _changes_by_method(run, table, scores, metrics)
-    decided = {(c.metric, frozenset((c.first, c.second))): c for f in part.contests for c in f.contests}
     for metric in metrics:
         lead = table.leads.get(metric.name)
-        if metric.role not in ("script_efficacy", "script_locality", "bleed_over") or lead is None:
-            continue
-        summaries = {r.label: r.summaries[metric.name] for r in table.rows}
-        first = summaries[lead.first]
-        if not lead.best:
-            out.append(
-                f"{metric.title}: all methods have {percent(first.mean or 0)} % over {counted(first.cases, 'case')}."
-            )
-            continue
-        better = "Highest" if metric.better == "higher" else "Lowest"
-        leaders = " and ".join(f"{label} with {mean_with_interval(summaries[label].interval)} %" for label in lead.best)
-        text = f"{better} {metric.title}: {leaders} over {counted(first.cases, 'case')}"
-        contest = decided.get((metric.title, frozenset((lead.first, lead.second))))
-        out.append(f"{text}{_describe_lead(lead, contest)}.")
+        if metric.role in ("script_efficacy", "script_locality", "bleed_over") and lead is not None:
+            out.append(_describe_lead(metric, table, lead))
     if drop := _paraphrase_to_script_gap(run, table, scores, metrics):
         out.append(drop)
     return out
 
 
-def _describe_lead(lead: Ranking, contest: PairwiseTest | None) -> str:
-    """How the best stands to the second best; nothing where several are best."""
-    if len(lead.best) > 1:
-        return ""
-    if contest is None or contest.verdict == "equal":
-        return f"; {lead.second} has the same"
-    gap = lead.difference
-    turned = gap if (gap.mean or 0) >= 0 else _reverse(gap)
-    gap_text = f"{mean_with_interval(turned)} points, p {p_value(contest.p_holm)} after Holm"
-    if contest.verdict in ("first", "second"):
-        return f"; {lead.second} differs by {gap_text}"
-    return f"; not decided against {lead.second} (difference {gap_text})"
+def _describe_lead(metric: Metric, table: Comparison, lead: Ranking) -> str:
+    """The best method and how it differs from the second best, or that the best is not decided."""
+    summaries = {r.label: r.summaries[metric.name] for r in table.rows}
+    first = summaries[lead.first]
+    tests = [c for f in table.contests if f.metric == metric.title and f.kind == "among" for c in f.contests]
+    test = next((c for c in tests if {c.first, c.second} == {lead.first, lead.second}), None)
+    p = "" if test is None else f", p {p_value(test.p_holm)} after Holm"
+    gap = f"{lead.second} differs by {mean_with_interval(_positive(lead.difference))} points{p}"
+    head = f"Best {metric.title}" if lead.decided else f"{metric.title}, best not decided"
+    worse = "; worse than no edit" if lead.worse_than_unedited else ""
+    return f"{head}: {lead.first} with {with_unit(first.interval)} over {counted(first.cases, 'case')}{worse}; {gap}."
 
 
-def _reverse(gap: Interval) -> Interval:
-    """The difference the other way round."""
-    ends = None if gap.ends is None else (-gap.ends[1], -gap.ends[0])
-    return gap._replace(mean=None if gap.mean is None else -gap.mean, ends=ends)
+def _positive(gap: Interval) -> Interval:
+    """The difference the way round in which it is positive."""
+    if gap.mean is None or gap.mean >= 0:
+        return gap
+    return gap._replace(mean=-gap.mean, ends=None if gap.ends is None else (-gap.ends[1], -gap.ends[0]))
+
+
+def best_methods(table: Comparison, metrics: Sequence[Metric]) -> str:
+    """The best method of each main metric in one sentence; empty where nothing was compared."""
+    words = []
+    for metric in metrics:
+        lead = table.leads.get(metric.name)
+        if metric.role != "other" and lead is not None:
+            name = lead.best or ("worse than no edit" if lead.decided else "not decided")
+            words.append(f"{metric.title} {name}")
+    return f"Best method by paired test: {', '.join(words)}." if words else ""
 
 
 def _changes_by_method(run: Run, table: Comparison, scores: Scores, metrics: Sequence[Metric]) -> list[str]:

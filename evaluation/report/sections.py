@@ -17,7 +17,7 @@ from evaluation.analysis.events.figures import EventAnalysis, event_analysis
 from evaluation.analysis.facts.figures import FactAnalysis, fact_analysis
 from evaluation.analysis.forgetting_series import ForgettingSeries, forgetting_series
 from evaluation.analysis.object_mentions import ObjectMentionCounts, count_mentions
-from evaluation.analysis.pairwise_tests import ComparisonFamily, as_ratios, comparison_families
+from evaluation.analysis.pairwise_tests import ComparisonFamily, comparison_families
 from evaluation.analysis.rating_agreement import RatingAgreement, rating_agreement
 from evaluation.analysis.repeats.seed_variation import RepeatedMethod, seed_variation
 from evaluation.analysis.side_by_side import SideBySide, side_by_side
@@ -31,9 +31,8 @@ from evaluation.analysis.text_statistics import (
     text_shapes,
 )
 from evaluation.editors.baselines import NULL_METHODS
-from evaluation.metrics.base import Metric, Normalisation, scale_of
+from evaluation.metrics.base import Metric, Normalisation
 from evaluation.metrics.generation import Generation
-from evaluation.metrics.pooled import PERPLEXITY
 from evaluation.runs.generated_scripts import generation_of, scripts_of_run
 from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import Run, cases_by_key
@@ -60,6 +59,16 @@ class TextSection(NamedTuple):
     contests: tuple[ComparisonFamily, ...]
     strange: int
     unranked: tuple[str, ...] = ()
+
+    def best(self, source: RatingSource) -> dict[str, str]:
+        """The best method by aspect, as one source rated them, where the paired tests decide."""
+        best = {f.metric: f.best for f in self.contests if f.kind == "among"}
+        return {a: label for a in ASPECTS if (label := best.get(rated_metric(a, source))) is not None}
+
+
+def rated_metric(aspect: str, source: RatingSource) -> str:
+    """An aspect as one source rated it, in tables of comparisons."""
+    return f"{SHORT[aspect]} by {source.title}"
 
 
 class TextAnalysis(NamedTuple):
@@ -166,34 +175,16 @@ def make_section(
     metrics = run_metrics(run)
     averaging = normalisation or cast(Normalisation, run.about["normalisation"])
     scores = score_run(run, metrics, averaging)
-    base, nulls = run.baseline.label, null_labels(run)
-    contests: list[ComparisonFamily] = []
-    for m in metrics:
-        values = {k: v for k, v in scores.tested(m, [e.label for e in run.editors]).items() if v or k != base}
-        if any(values.values()):
-            families = comparison_families(
-                m.title,
-                values,
-                baseline=base,
-                higher=m.better == "higher",
-                scale=None if m.pooled else scale_of(m, scores.of_metric(m)),
-                items=lambda first, second, name=m.name: scores.paired_items(first, second, name),  # type: ignore[misc]
-                null_methods=nulls,
-                against=against,
-            )
-            contests += [
-                as_ratios(f) if m.unit == PERPLEXITY else f._replace(share=m.unit == "fraction") for f in families
-            ]
     facts = run.split.type == FACT
-    text = None if texts is None else text_section(texts, cases_by_key(run), nulls, against=against)
-    tables = compare(run, scores, metrics, resampling=DEFAULT)
+    text = None if texts is None else text_section(texts, cases_by_key(run), null_labels(run), against=against)
+    tables = compare(run, scores, metrics, resampling=DEFAULT, against=against)
     return ReportSection(
         run,
         metrics,
         averaging,
         tables,
         scores,
-        tuple(contests),
+        tables[0].contests,
         (*by_relation(run, scores, metrics), *by_step(run, scores, metrics)) if facts else (),
         tuple(forgetting_series(run, metrics, averaging)),
         text,
@@ -285,7 +276,7 @@ def text_section(
         for aspect in ASPECTS
         if aspect in source.values
         for family in comparison_families(
-            f"{SHORT[aspect]} by {source.title}",
+            rated_metric(aspect, source),
             source.values[aspect],
             baseline=base,
             scale=RATING_SCALE,

@@ -166,24 +166,23 @@ def _markdown(parts: Sequence[ReportSection], others: Sequence[TextSection]) -> 
 
 def _latex(parts: Sequence[ReportSection], others: Sequence[TextSection]) -> str:
     out = [HEAD]
-    rated: list[tuple[RatingSource, str, tuple[str, ...]]] = []  # with model and the null methods' labels
+    rated: list[tuple[RatingSource, str, dict[str, str]]] = []  # with model and the best method by aspect
     for n, part in enumerate(parts, 1):
         description = part.run.about
         model = escape(model_name(description["model"]))
         caption = (
             f"Token-level results on {escape(str(description['split']))} "
             f"({counted(len(part.run.cases), 'case')}): mean of case means in percent with 95\\,\\% "
-            "intervals by case, by case and neighbour where neighbours recur. Best method "
-            "in bold, second best underlined; null methods are not ranked."
+            "intervals by case, by case and neighbour where neighbours recur. Bold: best by paired test."
         )
         label = f"tab:token{n if n > 1 else ''}"
         out.append(token_table(part.tables, part.metrics, model=model, caption=caption, label=label))
         if part.text is not None:
-            rated += [(source, model, part.text.unranked) for source in part.text.sources]
+            rated += [(source, model, part.text.best(source)) for source in part.text.sources]
     for text in others:
-        rated += [(source, escape(text.model), text.unranked) for source in text.sources]
-    for n, (source, model, unranked) in enumerate(rated, 1):
-        out.append(text_table(source, model=model, unranked=unranked, label=f"tab:text{n if n > 1 else ''}"))
+        rated += [(source, escape(text.model), text.best(source)) for source in text.sources]
+    for n, (source, model, best) in enumerate(rated, 1):
+        out.append(text_table(source, model=model, best=best, label=f"tab:text{n if n > 1 else ''}"))
     return "\n".join(out)
 
 
@@ -211,4 +210,4 @@ def _json(parts: Sequence[ReportSection]) -> dict[str, Any]:
 
 
 def _lead(lead: Any) -> dict[str, Any]:
-    return {**lead._asdict(), "difference": lead.difference._asdict()}
+    return {**lead._asdict(), "best": lead.best, "difference": lead.difference._asdict()}

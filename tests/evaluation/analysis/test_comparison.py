@@ -36,14 +36,16 @@ def test_methods_are_ordered_over_the_same_cases_only(tmp_path):
     scores = _with_means(easy, "s_es")
     rows = [_method_row(label, scores, metric) for label in "ab"]
     assert rows[0].summaries["s_es"].mean > rows[1].summaries["s_es"].mean
-    lead = _lead(metric, rows, list("1234"), scores)
-    assert (lead.best, lead.next, lead.common) == (("b",), ("a",), 2)
+    lead = _lead(metric, rows, list("1234"), scores, ())
+    assert (lead.first, lead.second, lead.best, lead.common) == ("b", "a", None, 2)
     note = common_cases_note(Comparison("all", 4, tuple(rows), {"s_es": lead}), [metric])
     assert note is not None and "S-ES over 2 cases" in note
     overall = _with_means({"a": easy["b"], "b": {k: 0.5 for k in "1234"}}, "s_es")
-    assert _lead(metric, [_method_row(label, overall, metric) for label in "ab"], list("1234"), overall).common is None
+    assert (
+        _lead(metric, [_method_row(label, overall, metric) for label in "ab"], list("1234"), overall, ()).common is None
+    )
     difference = _with_means({"a": {"1": 1.0, "2": None}, "b": {"1": None, "2": 0.5}}, "s_es")
-    assert _lead(metric, [_method_row(label, difference, metric) for label in "ab"], list("12"), difference) is None
+    assert _lead(metric, [_method_row(label, difference, metric) for label in "ab"], list("12"), difference, ()) is None
 
 
 def _method_row(label, scores, metric):

@@ -17,8 +17,6 @@ from evaluation.analysis.text_ratings import (
     PEOPLE,
     join_texts,
     profile,
-    ranked_aspects,
-    ranks,
     rating_sources,
     read_texts,
 )
@@ -87,22 +85,6 @@ def test_two_profiles_of_a_judge_stand_apart(texts):
     sources = rating_sources(texts._replace(ratings=(*texts.ratings, *other)))
     assert [s.title for s in sources] == ["people", "m (evidence@2)", "m (judge@1)"]
     assert profile(other[0]) == "evidence@2"
-
-
-def test_best_and_second_leave_the_unedited_model_aside():
-    assert ranks({"none": 7.0, "a": 5.0, "b": 6.0, "c": 4.0}, ["none"]) == {"b": "first", "a": "second"}
-    assert ranks({"a": 5.0, "b": 5.0, "c": 4.0}, []) == {"a": "first", "b": "first"}
-    assert ranks({"none": 1.0, "a": 5.0}, ["none"]) == {}
-
-
-def test_ratings_are_ordered_over_the_same_cases_only(texts):
-    """A method that was rated on its easy case only has the higher mean, and is not first."""
-    source = rating_sources(texts)[0]
-    values = {"none": {"1": 7.0}, "a": {"1": 5.0}, "b": {"1": 6.0, "2": 1.0, "3": 2.0}}
-    result = ranked_aspects(source._replace(values={"coherence": values}), ["none"])
-    assert result["coherence"] == {"b": "first", "a": "second"} and result["consistency"] == {}
-    record = {"a": {"1": 5.0}, "b": {"2": 6.0}}
-    assert ranked_aspects(source._replace(values={"coherence": record}), [])["coherence"] == {}
 
 
 def test_worst_and_best_are_by_coherence_and_of_different_cases(texts, run):
@@ -184,9 +166,3 @@ def test_a_person_whose_name_only_begins_like_a_programs_is_a_person(run, tmp_pa
     texts = read_texts(tmp_path / "s.duckdb")
     assert [(s.title, s.raters) for s in rating_sources(texts)] == [("people", ("ann", "synthetica"))]
     assert not texts.synthetic
-
-
-def test_places_of_ratings():
-    assert ranks({"none": 9.0, "a": 2.0, "b": 1.0, "c": None}, ["none"]) == {"a": "first", "b": "second"}
-    assert ranks({"a": 2.0, "b": 2.0, "c": 1.0}, []) == {"a": "first", "b": "first"}
-    assert ranks({"none": 1.0, "a": 2.0, "b": 2.0}, ["none"]) == {} == ranks({"a": 2.0}, [])

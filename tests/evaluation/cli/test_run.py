@@ -57,7 +57,7 @@ def test_run_then_report(place):
     result = call(commands.run, place / "run.toml")
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
-    assert [line.split()[0] for line in lines[1:4]] == ["none", "prompt", "ft"]
+    assert [line.split()[0] for line in lines[2:5]] == ["none", "prompt", "ft"] and "n = 4" in lines[1]
     assert "over 4 cases" in lines[-1]
     assert "ft: 4 of 4 cases" in result.stderr
     output = call(commands.report, place / "run")

@@ -15,7 +15,7 @@ from evaluation.analysis.two_way_intervals import TwoWayInterval
 from evaluation.metrics.base import Summary
 from evaluation.report.formatting import (
     by_case,
-    certain,
+    console_table,
     flat,
     group_title,
     mean_with_interval,
@@ -70,13 +70,6 @@ def test_figures(text: str, want: str) -> None:
     assert text == want
 
 
-@pytest.mark.parametrize(
-    ("half", "cases", "message"), [(0.0, 2, True), (0.0, 1, False), (None, 1, False), (0.1, 9, False)]
-)
-def test_a_rate_without_spread_is_known_by_its_cases(half: float | None, cases: int, message: bool) -> None:
-    assert certain(Summary("es", 1.0, half, cases, cases)) == message
-
-
 def row(label: str, mean: float | None, half: float | None, **more: Any) -> MethodRow:
     summary = Summary("es", mean, half, 3, 6, unscored=1, ties=2)
     fields: dict[str, Any] = {
@@ -122,17 +115,29 @@ def test_csv_has_the_two_way_interval_where_there_is_one() -> None:
     assert (one["neighbours"], one["neighbours_recurring"]) == ("7", "2")
     summary = Summary("es", 0.5, 0.1, 3, 6, ends=(0.2, 0.9), kind=TWO_WAY)
     text = to_markdown([table(row("a", 0.5, 0.1, summaries={"es": summary}))], ES, heading="x")
-    assert "50.0 [20.0, 90.0] (n=3); two-way" in text
+    assert "| a | 50.0 [20.0, 90.0] |" in text
 
 
 def test_markdown_escapes_labels_and_shows_gains_of_methods_only() -> None:
     rows = (row("none", 0.5, None, baseline=True), row("a|b", 0.75, 0.1))
     text = to_markdown([table(*rows), table(group="temporal")], ES, heading="# R\n")
-    title, _, all_cases, _, head, rule, none, method, _, temporal = text.splitlines()[:10]
-    assert (title, all_cases, temporal) == ("# R", "## All cases (6)", "## Temporal changes (6)")
-    assert head.count("|") == rule.count("|") == none.count("|") and "ES ↑" in head
-    assert none == "| none | 50.0 [n = 3: too few] (n=3) | 1.50 | – | 1.00 GiB | 1 |"
-    assert method.startswith("| a\\|b | 75.0 ± 10.0 (n=3); gain +25.0 ± 5.0 |")
+    title, _, all_cases, _, head, rule, none, method, *_ = text.splitlines()
+    assert (title, all_cases) == ("# R", "## All cases (6)") and "## Temporal changes (6)" in text
+    assert head.count("|") == rule.count("|") == none.count("|") and "ES ↑ (n = 3: too few)" in head
+    assert none == "| none | 50.0 [n = 3: too few] | 1.50 | – | 1.00 GiB | 1 |"
+    assert method.startswith("| a\\|b | 75.0 ± 10.0 |") and "| a\\|b | +25.0 ± 5.0 |" in text
+
+
+def test_columns_of_the_console_never_touch() -> None:
+    """``0.0 [0.0, 70.8]95.98 [1.34, 6,883.64]`` stood there."""
+    wide = Interval(95.98, None, 9, (1.34, 6883.64), unit="perplexity")
+    summaries = {"em": Summary("em", 0.0, 0.0, 9, 9, ends=(0.0, 0.708)), "ppl": Summary("ppl", *wide[:3], 9)}
+    summaries["ppl"] = summaries["ppl"]._replace(ends=wide.ends, unit=wide.unit)
+    one = row("a method with a long name", 0.0, None, summaries=summaries)
+    head, sizes, line = console_table(table(one), load_metrics(["em", "ppl"]))
+    assert line.split("  ")[0] == one.label and "0.0 [0.0, 70.8]  95.98 [1.34, 6,883.64]" in line
+    assert head.split() == ["EM", "↑", "PPL", "↓", "s/edit"] and sizes.count("n = 9") == 2
+    assert head.index("PPL ↓") + len("PPL ↓") == line.index("6,883.64]") + len("6,883.64]"), "aligned to the right"
 
 
 def test_group_titles() -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 
+from curation.stats.bootstrap import DEFAULT
 from curation.stats.intervals import mean_interval
 from evaluation.analysis.comparison import compare, score_run
 from evaluation.report.latex import WIDEST, escape, figure, token_table
@@ -13,23 +14,25 @@ from tests.support.report.two_runs import METRICS
 two = two_runs.two
 
 
-def test_latex_marks_best_and_second_and_escapes(two):
+def test_latex_marks_the_best_and_escapes(two):
     run, metrics = load_run(two), load_metrics(METRICS)
-    tables = compare(run, score_run(run, metrics, "mean"), metrics)
+    tables = compare(run, score_run(run, metrics, "mean"), metrics, resampling=DEFAULT)
     text = token_table(tables, metrics[:WIDEST], model=escape("a_b & 100%"), caption="C.")
     rows = {line.split(" & ")[0]: line for line in text.splitlines() if line.endswith(r"\\")}
     assert r"a\_b \& 100\%" in text and text.count("{") == text.count("}")
-    lead = tables[0].leads["s_es"]
-    row = next(r for r in tables[0].rows if r.label == lead.first)
-    assert rf"\textbf{{{100 * row.summaries['s_es'].mean:.2f}}}" in text
+    assert r"\textbf" not in text, "six cases decide nothing"
+    decided = tables[0]._replace(leads={"s_es": tables[0].leads["s_es"]._replace(first="push", decided=True)})
+    mean = next(r for r in decided.rows if r.label == "push").summaries["s_es"].mean
+    text = token_table([decided], metrics[:WIDEST], model="m", caption="C.")
+    assert text.count(r"\textbf") == 1 and rf"\textbf{{{100 * mean:.2f}}}" in text
     assert all(line.count("&") == WIDEST for name, line in rows.items() if name in ("push", "weak", "none"))
-    assert figure(mean_interval([0.2]), mark="second") == r"\underline{20.00}"
+    assert figure(mean_interval([0.2]), best=True) == r"\textbf{20.00}"
     assert r"\pm" not in rows["push"], "low and high, not the published half width"
 
 
 def test_latex_of_many_metrics_is_several_tables(two):
     run, metrics = load_run(two), load_metrics(METRICS)
-    tables = compare(run, score_run(run, metrics, "mean"), metrics)
+    tables = compare(run, score_run(run, metrics, "mean"), metrics, resampling=DEFAULT)
     many = [m for m in metrics for _ in range(2)]
     assert len(many) > WIDEST
     text = token_table(tables, many, model="m", caption="C.")

@@ -14,7 +14,7 @@ def test_the_summary_says_what_holm_says(tmp_path):
     out = finished(tmp_path, editors=TWO, split=make_cases(40, 0))
     _, reader = read(write_report([out]).files[0])
     text = " ".join("".join(reader.text).split())
-    assert "Highest S-ES: push" in text and "after Holm" in text
+    assert "Best S-ES: push" in text and "after Holm" in text
 
 
 @pytest.mark.parametrize(

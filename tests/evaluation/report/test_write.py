@@ -7,8 +7,9 @@ import re
 
 import pytest
 
+from curation.stats.bootstrap import DEFAULT
 from evaluation.analysis.comparison import compare, score_run
-from evaluation.report.formatting import mean_with_interval
+from evaluation.report.formatting import interval_text, mean_text, mean_with_interval
 from evaluation.report.html_page import _glue
 from evaluation.report.write import write_report
 from evaluation.runs.plan import load_metrics
@@ -31,7 +32,7 @@ def test_numbers_of_the_table_are_in_the_report(tmp_path):
             for metric in metrics:
                 summary = row.summaries[metric.name]
                 if summary.mean is not None:
-                    assert _glue(mean_with_interval(summary.interval)) in html
+                    assert mean_text(summary.interval) in html and _glue(interval_text(summary.interval)) in html
                     assert _glue(mean_with_interval(row.gain[metric.name], signed=True)) in html or row.baseline
                     count += 1
     assert count > 20
@@ -49,38 +50,37 @@ def test_unfinished_runs_say_so_and_are_not_ranked(tmp_path):
     html, _ = read(write_report([tmp_path]).files[0])
     assert "not finished" in html and "2 of 11 so far" in html
     run, metrics = load_run(tmp_path), load_metrics(["es"])
-    assert compare(run, score_run(run, metrics, "mean"), metrics)[0].leads == {}
+    assert compare(run, score_run(run, metrics, "mean"), metrics, resampling=DEFAULT)[0].leads == {}
 
 
-def test_best_and_second_and_whether_it_is_decided(tmp_path):
+def test_the_best_is_that_of_the_paired_test(tmp_path):
     editors = ["push", {"name": "push", "label": "weak", "params": {"strength": 0.5}}]
     finished(tmp_path, split=make_cases(40, 0), editors=editors)
     run, metrics = load_run(tmp_path), load_metrics(["s_es", "s_ns"])
-    leads = compare(run, score_run(run, metrics, "mean"), metrics)[0].leads
-    assert (leads["s_es"].first, leads["s_es"].second, leads["s_es"].decided) == ("push", "weak", True)
+    leads = compare(run, score_run(run, metrics, "mean"), metrics, resampling=DEFAULT)[0].leads
+    assert (leads["s_es"].best, leads["s_es"].second, leads["s_es"].decided) == ("push", "weak", True)
     assert leads["s_ns"].first == "weak", "who pushes harder loses more neighbours"
+    assert leads["s_ns"].worse_than_unedited and leads["s_ns"].best is None, "worse than no edit is never the best"
     html, _ = read(write_report([tmp_path]).files[0])
     assert re.search(r"S-ES: <strong>push</strong> beats weak by \d", html)
 
 
-def test_equal_methods_are_both_best(tmp_path):
-    twins = ["push", {"name": "push", "label": "twin", "params": {}}]
-    weak = {"name": "push", "label": "weak", "params": {"strength": 0.5}}
-    finished(tmp_path, split=make_cases(40, 0), editors=[*twins, weak])
+@pytest.mark.parametrize("weak", [True, False])
+def test_where_the_first_two_are_equal_the_best_is_not_decided(tmp_path, weak):
+    editors = ["push", {"name": "push", "label": "twin", "params": {}}]
+    editors += [{"name": "push", "label": "weak", "params": {"strength": 0.5}}] * weak
+    finished(tmp_path, split=make_cases(40, 0), editors=editors)
     run, metrics = load_run(tmp_path), load_metrics(["s_es"])
-    lead = compare(run, score_run(run, metrics, "mean"), metrics)[0].leads["s_es"]
-    assert (set(lead.best), lead.next, lead.decided) == ({"push", "twin"}, (), False)
+    lead = compare(run, score_run(run, metrics, "mean"), metrics, resampling=DEFAULT)[0].leads["s_es"]
+    assert {lead.first, lead.second} == {"push", "twin"} and (lead.decided, lead.best) == (False, None)
     html, _ = read(write_report([tmp_path]).files[0])
-    assert re.search(r"Highest S-ES: push with (\d.{1,30}?) % and twin with \1 % over 40 cases\.", html)
+    assert "S-ES, best not decided" in html and 'class="first"' not in html.split("S-NS")[0]
 
 
-def test_where_all_are_equal_none_is_best(tmp_path):
-    finished(tmp_path, editors=["push", {"name": "push", "label": "twin", "params": {}}])
-    run, metrics = load_run(tmp_path), load_metrics(["s_es"])
-    lead = compare(run, score_run(run, metrics, "mean"), metrics)[0].leads["s_es"]
-    assert (lead.best, lead.next, lead.decided) == ((), (), False)
-    html, _ = read(write_report([tmp_path]).files[0])
-    assert re.search(r"S-ES: all methods have [\d.]+ % over \d+ cases\.", html) and ", best</span>" not in html
+def test_four_cases_decide_nothing(tmp_path):
+    editors = ["push", {"name": "push", "label": "weak", "params": {"strength": 0.01}}]
+    html, _ = read(write_report([finished(tmp_path, split=make_cases(4, 0), editors=editors)]).files[0])
+    assert "n = 4: too few" in html and "not decided" in html and 'class="first"' not in html
 
 
 @pytest.mark.parametrize("kind", ["folder", "store", "out"])
@@ -117,9 +117,9 @@ def test_a_null_method_is_shown_and_never_crowned(tmp_path, monkeypatch):
     ]
     finished(tmp_path, editors=editors)
     run, metrics = load_run(tmp_path), load_metrics(METRICS)
-    assert compare(run, score_run(run, metrics, "mean"), metrics)[0].leads["s_es"].first == "push"
+    assert compare(run, score_run(run, metrics, "mean"), metrics, resampling=DEFAULT)[0].leads["s_es"].first == "push"
     monkeypatch.setattr("evaluation.analysis.comparison.NULL_METHODS", frozenset({"none", "push"}))
-    (table, *_) = compare(run, score_run(run, metrics, "mean"), metrics)
+    (table, *_) = compare(run, score_run(run, metrics, "mean"), metrics, resampling=DEFAULT)
     assert table.leads == {} and [r.null for r in table.rows] == [True, True, True]
 
 
