@@ -18,6 +18,7 @@ from pathlib import Path
 
 from benchmarks.open.cuts import all_own, guidance_table, one_a_case
 from benchmarks.support.tables import share, table
+from curation.case_sources.training_data import TrainingData
 from curation.checks.store_checks import CheckContext, StoreCheck, make_checks, run_check
 from curation.loaders import load
 from curation.loaders.importer import import_split
@@ -30,7 +31,6 @@ from curation.stats.bounded import bounded_interval
 from curation.store.store import Store
 from evaluation.checks.base import model_label
 from evaluation.editors.hypernetwork.mend import Mend
-from evaluation.editors.training_data import TrainingData
 from evaluation.metrics import METRICS
 from evaluation.runs.results import Run, load_run
 from schemas.answers import Answer

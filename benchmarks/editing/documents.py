@@ -247,7 +247,7 @@ def groups_of(count: int) -> list[list[SimplifiedRequest]]:
 
 def fact_groups(count: int) -> list[list[Fact]]:
     """The facts behind `groups_of`."""
-    from evaluation.runs.support import cases_from_facts
+    from curation.case_sources.support import cases_from_facts
 
     whole = [c.fact for c in cases_from_facts(load("shipped").require()) if c.fact.prompt.count("{}") == 1]
     return [whole[n : n + FACTS] for n in range(0, count * FACTS, FACTS)]

@@ -202,7 +202,7 @@ def cross() -> dict[str, Any]:
 
 def _elken(folder: Path) -> tuple[Any, Any]:
     """The frozen test part, and the events of train that share nothing with it."""
-    from evaluation.runs.support import SupportChoice, open_support
+    from curation.case_sources.support import SupportChoice, open_support
 
     parts = {name: _frozen(folder, name) for name in ("train", "test")}
     choice = SupportChoice(file=folder / "train.jsonl", overlapping="leave_out")

@@ -93,12 +93,12 @@ def _check(name: str, model: str, cases: tuple[Case, ...], settings: dict[str, A
     """Refuse, before a model is loaded, bad settings and methods that this command cannot prepare."""
     import contextlib
 
+    from curation.case_sources.support import Support
     from curation.splits.split_file import make_split
     from evaluation.editors import EDITORS
     from evaluation.editors.presets import check_options, preset
     from evaluation.runs.config import EditorChoice
     from evaluation.runs.separation import check_editors
-    from evaluation.runs.support import Support
     from evaluation.saved_edits.merged_weights import not_savable
 
     kind = EDITORS.get(name)

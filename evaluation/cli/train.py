@@ -25,7 +25,7 @@ from schemas.text.counting import counted
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from evaluation.runs.support import Support
+    from curation.case_sources.support import Support
 
 _FILE = click.Path(path_type=Path)
 
@@ -121,11 +121,11 @@ def _trainable(editors: tuple[str, ...]) -> str:
 
 def _training_cases(options: TrainCommandOptions, method: str, settings: dict[str, Any]) -> Support:
     """The cases to train on; the method's settings are checked before any of them is made."""
+    from curation.case_sources.opening import open_named_split
+    from curation.case_sources.support import SupportChoice, open_support
     from evaluation.editors import EDITORS
     from evaluation.editors.presets import check_options
-    from evaluation.runs.plan import open_named_split
     from evaluation.runs.separation import check_support
-    from evaluation.runs.support import SupportChoice, open_support
     from schemas.core.config import validate
 
     data = {

@@ -86,11 +86,11 @@ def tune(options: TuneCommandOptions, *, as_json: bool) -> None:
     every case. An interrupted search resumes with the next edit. DEV 'shipped' means all facts that come with the
     program and share nothing with the first --heldout split (mini if none is named).
     """
+    from curation.case_sources.opening import open_named_split
+    from curation.case_sources.support import refuse_reserved
     from evaluation.editors.presets import check_options
     from evaluation.models.language_model import LM
-    from evaluation.runs.plan import open_named_split
     from evaluation.runs.runner import Progress
-    from evaluation.runs.support import refuse_reserved
     from evaluation.tuning.search import refuse_evaluated, search, snippet
     from schemas.core.config import override
 
@@ -169,9 +169,9 @@ def _subject_to(words: tuple[str, ...]) -> dict[str, float]:
 
 
 def _shipped_cases(evaluated: list[Split]) -> Split:
+    from curation.case_sources.support import SupportChoice, open_support
     from curation.shipped import mini_split
     from curation.splits.split_file import make_split
-    from evaluation.runs.support import SupportChoice, open_support
 
     free = open_support(SupportChoice(name="shipped"), evaluated[0] if evaluated else mini_split())
     return make_split("shipped", free.cases)

@@ -17,8 +17,8 @@ from schemas.core.errors import UserError
 from schemas.facts import Fact
 
 if TYPE_CHECKING:
+    from curation.case_sources.training_data import TrainingData
     from curation.files.artifact_cache import Cache
-    from evaluation.editors.training_data import TrainingData
     from evaluation.models.language_model import LM
 
 DIVERGENCE_RATIO = 1.0

@@ -12,10 +12,10 @@ from typing import Any, ClassVar
 
 from torch import Tensor
 
+from curation.case_sources.training_data import TrainingData
 from curation.files.atomic import write_bytes
 from curation.files.checksums import remembered_sha256
 from evaluation.editors.base import Editor
-from evaluation.editors.training_data import TrainingData
 from schemas.core.errors import DataError, UserError
 from schemas.core.ids import content_id
 

@@ -84,7 +84,7 @@ class Continuation(NamedTuple):
     ended: str
 
 
-class _Row(NamedTuple):
+class _PromptRow(NamedTuple):
     prompt: PromptToContinue
     ids: tuple[int, ...]
 
@@ -111,7 +111,7 @@ def generate(
     Raises:
         UserError: a prompt has no tokens, or leaves no room for new ones.
     """
-    rows = [_Row(prompt, lm.token_ids(prompt.text, special=special)) for prompt in prompts]
+    rows = [_PromptRow(prompt, lm.token_ids(prompt.text, special=special)) for prompt in prompts]
     for prompt, ids in rows:
         if not ids:
             raise UserError("there is nothing to continue", where=repr(prompt.text))
@@ -119,7 +119,7 @@ def generate(
             raise UserError(f"the prompt leaves no room in the {lm.limit} tokens that the model reads")
     per_row, budget = PerRow(lm.model, edits), budget or writing_budget(lm)
 
-    def run(batch: list[_Row]) -> list[Continuation]:
+    def run(batch: list[_PromptRow]) -> list[Continuation]:
         return _continue(lm, per_row, batch, sampling)
 
     texts: dict[int, Continuation] = {}
@@ -130,7 +130,7 @@ def generate(
     return [texts[n] for n in range(len(rows))]
 
 
-def _groups(lm: LM, rows: Sequence[_Row], sampling: Sampling, *, routed: bool) -> list[list[int]]:
+def _groups(lm: LM, rows: Sequence[_PromptRow], sampling: Sampling, *, routed: bool) -> list[list[int]]:
     """Numbers of the rows that may share a batch: all, or only prompts of the same length if none may be padded.
 
     Padding on the left is invisible to a model that takes positions and keeps keys and values by position. A gate of a
@@ -151,7 +151,7 @@ def _has_cache(lm: LM) -> bool:
     return lm.layout.positions and not lm.layout.recurrent
 
 
-def _continue(lm: LM, per_row: PerRow, batch: Sequence[_Row], sampling: Sampling) -> list[Continuation]:
+def _continue(lm: LM, per_row: PerRow, batch: Sequence[_PromptRow], sampling: Sampling) -> list[Continuation]:
     """Continue the rows of one batch, padded on the left."""
     width = max(len(row.ids) for row in batch)
     fill = lm.tokenizer.pad_token_id or 0
@@ -201,7 +201,7 @@ class _RowEndings(StoppingCriteria):
         texts: The rows' continuations; None while a row grows.
     """
 
-    def __init__(self, lm: LM, batch: Sequence[_Row], sampling: Sampling, width: int) -> None:
+    def __init__(self, lm: LM, batch: Sequence[_PromptRow], sampling: Sampling, width: int) -> None:
         self._width = width
         self._rows = [
             GrowingText(
@@ -224,7 +224,7 @@ class _RowEndings(StoppingCriteria):
 
 
 def processors(
-    batch: Sequence[_Row], sampling: Sampling, width: int, gates: PromptRows | None
+    batch: Sequence[_PromptRow], sampling: Sampling, width: int, gates: PromptRows | None
 ) -> list[LogitsProcessor]:
     """What handles the logits of a pass: nothing for greedy rows of plain edits."""
     wanted: list[LogitsProcessor] = []

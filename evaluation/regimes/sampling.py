@@ -4,18 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from schemas.cases import AnyCase, Case
+from curation.case_sources.choosing import has_scripts
+from schemas.cases import AnyCase
 from schemas.core.ids import seed
-
-
-def has_scripts(case: AnyCase) -> bool:
-    """Whether a case has script prompts or script questions."""
-    return isinstance(case, Case) and bool(case.prompts or case.questions)
-
-
-def scripts_first(cases: Sequence[AnyCase]) -> list[AnyCase]:
-    """Cases with scripts before all others, each part in its order."""
-    return sorted(cases, key=lambda case: not has_scripts(case))
 
 
 def sampled_positions(cases: Sequence[AnyCase], length: int, sample: int | None) -> list[int]:

@@ -16,7 +16,7 @@ from curation.files.journal import Journal
 from curation.files.model_packages import cache_dir
 from evaluation.runs.config import RunConfig
 from evaluation.runs.plan import COMPONENTS
-from evaluation.runs.results import OTHER_OUT, EditorFolder, EditorRun, load_run
+from evaluation.runs.results import OTHER_OUT, EditorFolder, EditorRun, Run
 from schemas.answers import Answer
 from schemas.cases import AnyCase
 from schemas.core.errors import UserError
@@ -39,15 +39,12 @@ class CachedAnswers:
 
     Args:
         file: Answers of the unedited model; None: they are not cached.
-        earlier: Folder of a run on another version of the split (``answers_from``).
-
-    Raises:
-        UserError: ``earlier`` is not the folder of a run.
+        earlier: A run on another version of the split (``answers_from``).
     """
 
-    def __init__(self, file: Path | None = None, earlier: Path | None = None) -> None:
+    def __init__(self, file: Path | None = None, earlier: Run | None = None) -> None:
         self.file = file
-        self._run = None if earlier is None else load_run(earlier)
+        self._run = earlier
         self._cases = {} if self._run is None else {c.key: c for c in self._run.split.all_cases}
         self._unedited: dict[str, Answer] | None = None
 

@@ -9,7 +9,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from curation.shipped import SPLITS
+from curation.case_sources.opening import SplitChoice
+from curation.case_sources.support import SupportChoice
 from evaluation.editors import EDITORS
 from evaluation.metrics import METRICS
 from evaluation.metrics.document_choice import DocumentChoice
@@ -19,7 +20,6 @@ from evaluation.metrics.specificity_choice import SpecificityChoice
 from evaluation.models.layout_choice import LayoutChoice
 from evaluation.regimes.config import RegimeChoice
 from evaluation.runs.endpoint import EndpointChoice, is_endpoint
-from evaluation.runs.support import SupportChoice
 from evaluation.runs.validity_variants import VARIANTS, Variant, asks_otherwise
 from evaluation.simplify.choice import SimplifyChoice
 from schemas.core.config import Options, override, validate
@@ -27,36 +27,6 @@ from schemas.core.errors import UserError
 from schemas.core.registry import suggest
 
 DEFAULT_METRICS = ("es", "ps", "ns", "s_es", "s_ns", "s_bo")
-
-
-class SplitChoice(Options):
-    """Where the cases come from: ``store`` and ``name``, a frozen ``file``, or the name of a shipped split.
-
-    Shipped are ``mini``, ``open`` and its parts ``open:dev`` and ``open:test``.
-
-    Example:
-        >>> SplitChoice(name="mini").shipped
-        True
-    """
-
-    name: str | None = None
-    store: Path | None = None
-    file: Path | None = None
-
-    @model_validator(mode="after")
-    def _check_one(self) -> SplitChoice:
-        if self.file is not None and (self.name is not None or self.store is not None):
-            raise ValueError("give either a file, or a name (with a store), not both")
-        if self.file is None and self.name is None:
-            raise ValueError('give name = "mini", a store and a name, or a file')
-        if self.store is None and self.name is not None and self.name not in SPLITS:
-            raise ValueError(f"the split '{self.name}' needs a store (shipped are {', '.join(SPLITS)})")
-        return self
-
-    @property
-    def shipped(self) -> bool:
-        """Whether it is a split that comes with the program."""
-        return self.file is None and self.store is None
 
 
 class EditorChoice(Options):

@@ -8,12 +8,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from curation.case_sources.support import Support
 from evaluation.inference.answering import ModelScorer
 from evaluation.runs.cached_answers import CachedAnswers
 from evaluation.runs.config import RunConfig
 from evaluation.runs.endpoint import EndpointChoice, is_endpoint
 from evaluation.runs.plan import Plan
-from evaluation.runs.support import Support
 
 if TYPE_CHECKING:
     from evaluation.engines.base import Engine

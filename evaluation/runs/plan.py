@@ -4,32 +4,28 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from curation.files.json_files import read_json
-from curation.shipped import SHIPPED_NAMES, SPLITS, shipped_split
-from curation.splits.case_stream import FACT
+from curation.case_sources.choosing import ORDERS, choose
+from curation.case_sources.opening import open_split
+from curation.case_sources.support import Support, open_support
 from curation.splits.contradictions import contradictions
-from curation.splits.split_file import Split, load_split
+from curation.splits.split_file import Split
 from evaluation.engines.protocols import EditorLike, Scorer
 from evaluation.metrics import METRICS
 from evaluation.metrics.base import Metric, Role, metric_of
 from evaluation.metrics.generation import Generation
 from evaluation.metrics.shared_questions import SharedQuestions
-from evaluation.regimes.sampling import scripts_first
-from evaluation.runs.config import RunConfig, SplitChoice
+from evaluation.runs.config import RunConfig
 from evaluation.runs.endpoint import is_endpoint
-from evaluation.runs.results import BASELINE_LABEL, RUN_FILE, check_folder
+from evaluation.runs.results import BASELINE_LABEL, Run, check_folder, load_run
 from evaluation.runs.separation import check_editors, check_metrics, check_parameters, check_sequence
 from evaluation.runs.specificity import open_questions
-from evaluation.runs.support import Support, open_support
 from evaluation.runs.validity_variants import COMPONENT, Variant
 from schemas.cases import AnyCase
 from schemas.core.config import Options
 from schemas.core.errors import UserError
-from schemas.core.ids import content_id, seed
-from schemas.core.registry import suggest
+from schemas.core.ids import content_id
 from schemas.probes import Probe, ScoreProbe
 from schemas.runs import RunManifest
 
@@ -38,15 +34,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-FACT_KINDS = ("counterfactual", "temporal")
-"""How an edited fact can change."""
 BASELINE = BASELINE_LABEL  # the unedited model: always run, its answers are everyone's "before"
 REGIME = "single"  # each edit alone, then undone: the baseline's regime, and that of a run which names no other
-ORDERS = {
-    "drawn": "drawn from (split digest, case key); a larger limit keeps the cases of a smaller one",
-    "scripts_first": "cases with scripts before all others, each part drawn from (split digest, case key)",
-}
-"""Orders of a run's cases, in words."""
 COMPONENTS = {"scorer": "1", "runner": "1"}  # raised when the same run would give other numbers
 
 
@@ -60,6 +49,7 @@ class Plan(NamedTuple):
         cases: Those of the run, in order.
         metrics: Those of the run; they name the probes.
         questions: Specificity questions, where the run has some.
+        earlier: A run on another version of the split, whose answers are taken over.
         layers_checked: False if options name layers and the model's depth is not known yet.
     """
 
@@ -69,6 +59,7 @@ class Plan(NamedTuple):
     cases: tuple[AnyCase, ...]
     metrics: tuple[Metric, ...]
     questions: SharedQuestions | None
+    earlier: Run | None = None
     layers_checked: bool = True
 
 
@@ -84,13 +75,12 @@ def open_plan(config: RunConfig, lm: LM | None = None) -> Plan:
     """
     depth = (lambda: None) if is_endpoint(config.model) else None if lm is None else (lambda: lm.layout.depth)
     checked = check_parameters(config.editors, model=config.model, depth=depth, files_here=config.engine != "ray")
-    check_earlier_run(config.answers_from)
     split = open_split(config.split)
-    check_folder(config.out, config.model_dump(mode="json"), split_digest=split.digest)
     support = open_support(config.support, split)
-    check_editors(config.editors, split=split, support=support, model=config.model, engine=config.engine)
     check_metrics(config.metrics, split)
     plan = plan_of(config, split, support)
+    check_folder(config.out, config.model_dump(mode="json"), split_digest=split.digest)
+    check_editors(config.editors, split=split, support=support, model=config.model, engine=config.engine)
     check_sequence(config.regime, len(plan.cases))
     for found in _contradictions(plan):
         log.warning("%s; the later one counts, and the other case is not scored after it", found)
@@ -123,143 +113,39 @@ def plan_of(config: RunConfig, split: Split, support: Support = Support(), *, mo
     )
     generation = Generation(config.generation, split.digest, config.events, config.documents, questions)
     metrics = load_metrics(config.metrics, generation)
-    return Plan(config, split, support, chosen_cases(config, split), metrics, questions)
+    earlier = _earlier_run(config)
+    cases = choose(
+        split,
+        kinds=config.kinds,
+        limit=config.limit,
+        order=config.regime.order,
+        first=() if earlier is None else earlier.cases,  # so that a limit keeps them
+    )
+    return Plan(config, split, support, cases, metrics, questions, earlier)
 
 
-def open_split(choice: SplitChoice) -> Split:
-    """Read a split once; a store is closed again before the run begins.
-
-    Raises:
-        UserError: no such file, store or split, or the store is in use.
-    """
-    if choice.file is not None:
-        return load_split(choice.file)
-    if choice.store is not None:
-        from curation.store.store import Store
-
-        with Store.open(choice.store) as store:
-            return store.split(choice.name or "mini")
-    return shipped_split(choice.name or "mini")
-
-
-def open_named_split(
-    name: str, store: Path | str | None = None, *, allowed: str = f"{SHIPPED_NAMES}, or a split file"
-) -> Split:
-    """Read the split that a command line names.
-
-    Args:
-        name: A shipped split (``mini``, ``open:test``) or a frozen split file; with a store, a split in it.
-        store: Where the split is kept.
-        allowed: What the error says, where a command takes more.
+def _earlier_run(config: RunConfig) -> Run | None:
+    """The run that ``answers_from`` names.
 
     Raises:
-        UserError: no such file, store or split, or the store is in use.
+        UserError: not the folder of a run, or a regime in which edits build on each other.
     """
-    if store is not None:
-        return open_split(SplitChoice(store=Path(store), name=name))
-    if name in SPLITS:
-        return open_split(SplitChoice(name=name))
-    if not Path(name).is_file():
-        raise UserError(f"there is no split file '{name}'", allowed=allowed)
-    return open_split(SplitChoice(file=Path(name)))
-
-
-def check_earlier_run(folder: Path | None) -> None:
-    """Raise an error if ``answers_from`` names no run.
-
-    Raises:
-        UserError: not the folder of a run.
-    """
-    if folder is not None and not (folder / RUN_FILE).is_file():
+    if config.answers_from is None:
+        return None
+    if config.regime.name != "single":
         raise UserError(
-            "not the folder of a run (there is no run.json)",
-            where=f"answers_from = {folder}",
-            fix="name the folder of the earlier run, or leave answers_from out",
+            f"no answers are taken over in the regime '{config.regime.name}', where edits build on each other",
+            where="answers_from",
+            allowed="regime = 'single'",
+            fix="leave answers_from out",
         )
-
-
-def chosen_cases(config: RunConfig, split: Split) -> tuple[AnyCase, ...]:
-    """The cases of a run; with ``answers_from`` those of the earlier run come first, so that a limit keeps them.
-
-    Raises:
-        UserError: as ``choose``.
-    """
-    first: Sequence[str] = ()
-    if config.answers_from is not None and (config.answers_from / RUN_FILE).is_file():
-        first = read_json(config.answers_from / RUN_FILE).get("cases", ())
-    return choose(split, kinds=config.kinds, limit=config.limit, order=config.regime.order, first=first)
+    return load_run(config.answers_from)
 
 
 def order_in_words(config: RunConfig) -> str:
-    """The order of ``chosen_cases`` as ``run.json`` has it."""
+    """The order of a run's cases as ``run.json`` has it."""
     words = ORDERS[config.regime.order]
     return words if config.answers_from is None else f"the cases of the earlier run first, the others {words}"
-
-
-def choose(
-    split: Split,
-    *,
-    kinds: Iterable[str] = FACT_KINDS,
-    limit: int | Mapping[Any, int] | None = None,
-    order: str = "drawn",
-    first: Sequence[str] = (),
-) -> tuple[AnyCase, ...]:
-    """The cases of a run, in an order drawn from (split digest, case): the same for every editor and machine.
-
-    Args:
-        split: The frozen split.
-        kinds: Kinds of edit to take: how facts change, types and topics of events. ``FACT_KINDS`` means all of them in
-            a split of any type.
-        limit: So many cases, or so many of each kind named (others: none). A larger limit keeps the cases of a smaller.
-        order: A name in ``ORDERS``.
-        first: Keys of cases that come before all others, in their order; those that the split lacks are passed over.
-
-    Raises:
-        UserError: no case is left, or an edit can be of no such kind.
-    """
-    wanted = _known_kinds(split, kinds)
-    by_kind = limit if isinstance(limit, Mapping) else {}
-    _known_kinds(split, by_kind, where="limit")
-    cases = [c for c in split.all_cases if c.group in wanted]
-    cases.sort(key=lambda c: (seed(split.digest, c.key, "order"), c.key))
-    if order == "scripts_first":
-        cases = scripts_first(cases)
-    place = {key: n for n, key in enumerate(first)}
-    cases.sort(key=lambda c: place.get(c.key, len(place)))
-    if isinstance(limit, int):
-        cases = cases[:limit]
-    elif limit is not None:
-        cases = [c for kind in limit for c in [x for x in cases if x.group == kind][: limit[kind]]]
-    if not cases:
-        raise UserError(
-            f"no case of the split '{split.name}' is of the kinds asked for ({', '.join(sorted(wanted))})",
-            fix="loosen kinds or limit",
-        )
-    return tuple(cases)
-
-
-def _known_kinds(split: Split, kinds: Iterable[str], *, where: str = "kinds") -> set[str]:
-    """The kinds that are asked for.
-
-    Raises:
-        UserError: one that is neither a kind of change nor, in a split of events, there.
-    """
-    wanted = tuple(kinds)
-    known = list(FACT_KINDS)
-    if split.type != FACT:
-        known = sorted({c.group for c in split.all_cases})
-        if wanted == FACT_KINDS:
-            return set(known)
-    for kind in wanted:
-        if kind not in known:
-            near = suggest(kind, known)
-            hint = f", did you mean '{near}'?" if near else ""
-            raise UserError(
-                f"no edit of the split '{split.name}' is of the kind '{kind}'{hint}",
-                where=where,
-                allowed=", ".join(known),
-            )
-    return set(wanted)
 
 
 def ask(case: AnyCase, metrics: Iterable[Metric]) -> tuple[Probe, ...]:

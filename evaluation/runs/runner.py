@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.files.journal import Journal
-from curation.splits.split_file import Split
 from evaluation.engines.base import Engine, JobResult, with_earlier
 from evaluation.engines.environment import environment
 from evaluation.engines.protocols import EditorLike, Scorer
@@ -34,17 +33,14 @@ from evaluation.runs.plan import (
     open_plan,
     order_in_words,
     plain_params,
-    plan_of,
 )
 from evaluation.runs.results import EditorFolder, check_folder, write_back, write_run
 from evaluation.runs.specificity import refuse_other_model
-from evaluation.runs.support import Support
 from evaluation.runs.validity_variants import Variant, cases_as_requested
 from evaluation.simplify.editor import with_simplification
 from schemas.answers import Answer
 from schemas.cases import AnyCase, DocumentCase
 from schemas.core.clock import now
-from schemas.core.errors import UserError
 from schemas.probes import Probe
 from schemas.runs import CaseResult, RunManifest
 from schemas.text.counting import counted
@@ -138,17 +134,14 @@ def execute(
     plan = open_plan(config, lm)
     with fixed_order(config.deterministic), open_model(plan, lm) as model:
         outcomes = Runner(
-            config,
-            plan.split,
+            plan,
             scorer=model.scorer,
             make=model.make,
             on_event=on_event,
             retry_failed=retry_failed,
-            support=plan.support,
             engine=model.engine,
-            cached=CachedAnswers(model.answers, config.answers_from),
+            cached=CachedAnswers(model.answers, plan.earlier),
             environment=model.environment,
-            plan=plan,
         ).run()
     if target := config.feed or config.split.store:
         write_back(target, plan.split, [(outcome.manifest, outcome.folder) for outcome in outcomes])
@@ -186,51 +179,37 @@ class Runner:
     """Runs a configuration. Results are written to ``config.out``.
 
     Args:
-        config: What to run.
-        split: Its cases.
+        plan: What to run, on which cases.
         scorer: The model; it must come back unchanged from every edit.
         make: Makes an editor of a name and parameters (``make_editor`` with model and cache bound).
         on_event: Called after every case with the progress.
         retry_failed: Do failed cases and failed probes again.
-        support: Cases that methods may learn from.
         engine: How edits are made and scored; one at a time if it is not given.
         cached: Answers that were given before.
         environment: Of the process that computes, if it is not this one.
-        plan: The run's plan, if it is made already.
     """
 
     def __init__(
         self,
-        config: RunConfig,
-        split: Split,
+        plan: Plan,
         *,
         scorer: Scorer,
         make: Callable[[str, dict[str, Any]], EditorLike],
         on_event: Callable[[EditorProgress], None] | None = None,
         retry_failed: bool = False,
-        support: Support = Support(),  # noqa: B008 - a value
         engine: Engine | None = None,
         cached: CachedAnswers | None = None,
         environment: dict[str, Any] | None = None,
-        plan: Plan | None = None,
     ) -> None:
-        self.config, self.split, self.scorer, self.support = config, split, scorer, support
+        self.plan, self.config, self.split, self.support = plan, plan.config, plan.split, plan.support
+        self.cases, self.scorer = plan.cases, scorer
         self._make, self._on_event, self._retry = make, on_event or (lambda event: None), retry_failed
-        self._engine = engine or SimpleEngine(scorer, batch_tokens=config.batch_tokens)
-        self._cached = cached or CachedAnswers(earlier=config.answers_from)
+        self._engine = engine or SimpleEngine(scorer, batch_tokens=plan.config.batch_tokens)
+        self._cached = cached or CachedAnswers(earlier=plan.earlier)
         self._given_environment = environment
-        self.plan = plan or plan_of(config, split, support, model=scorer.name)
-        self.cases = self.plan.cases
         self._simplified: dict[str, dict[str, int]] = {}
-        if self.plan.questions is not None:
-            refuse_other_model(self.plan.questions.set, model=scorer.name, revision=scorer.revision)
-        if config.answers_from is not None and config.regime.name != "single":
-            raise UserError(
-                f"no answers are taken over in the regime '{config.regime.name}', where edits build on each other",
-                where="answers_from",
-                allowed="regime = 'single'",
-                fix="leave answers_from out",
-            )
+        if plan.questions is not None:
+            refuse_other_model(plan.questions.set, model=scorer.name, revision=scorer.revision)
 
     def run(self) -> list[EditorOutcome]:
         """Every row in turn, the unedited model first. A method that fails too often is stopped; the others run."""

@@ -7,16 +7,16 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from curation.case_sources.support import Support
+from curation.case_sources.training_data import TrainingData
 from curation.splits.case_stream import DOCUMENT, FACT
 from curation.splits.split_file import Split
 from evaluation.editors import EDITORS
 from evaluation.editors.presets import check_options, preset
-from evaluation.editors.training_data import TrainingData
 from evaluation.metrics import METRICS
 from evaluation.models.loading import model_depth
 from evaluation.regimes.config import RegimeChoice
 from evaluation.runs.config import EditorChoice
-from evaluation.runs.support import Support
 from schemas.core.errors import UserError
 from schemas.text.counting import counted
 

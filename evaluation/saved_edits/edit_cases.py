@@ -6,9 +6,9 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from curation.case_sources.support import cases_from_facts
 from curation.splits.partition import shared_values
 from curation.splits.split_file import load_split
-from evaluation.runs.support import cases_from_facts
 from schemas.cases import Case
 from schemas.core.errors import UserError
 

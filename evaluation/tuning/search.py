@@ -12,16 +12,17 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from curation.case_sources.choosing import choose
+from curation.case_sources.training_data import TrainingData
 from curation.files.atomic import write_json
 from curation.splits.split_file import Split
 from curation.stats.estimates import harmonic_mean
 from evaluation.analysis.comparison import score_run
 from evaluation.editors.presets import options
-from evaluation.editors.training_data import TrainingData
 from evaluation.metrics.base import Metric, Summary
 from evaluation.models.language_model import LM
 from evaluation.runs.config import EditorChoice, RunConfig
-from evaluation.runs.plan import choose, metrics_of
+from evaluation.runs.plan import metrics_of
 from evaluation.runs.results import OTHER_OUT, Run, load_run
 from evaluation.runs.runner import EditorProgress, execute
 from evaluation.runs.separation import refuse_overlap

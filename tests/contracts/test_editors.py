@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 
+from curation.case_sources.support import cases_from_facts
 from curation.files.artifact_cache import Cache
 from curation.loaders import load
 from curation.shipped import demonstrations_split
@@ -20,7 +21,6 @@ from evaluation.edits.weight_deltas import Delta
 from evaluation.inference.passes import logits_at
 from evaluation.inference.scoring import score
 from evaluation.models.language_model import LM
-from evaluation.runs.support import cases_from_facts
 from schemas.core.config import Options
 from schemas.core.errors import UserError
 from schemas.facts import Entity, Object

@@ -16,7 +16,6 @@ from evaluation.edits.edit import PlainPrompts
 from evaluation.engines.protocols import EditorLike
 from evaluation.runs.config import RunConfig
 from evaluation.runs.results import EditorFolder
-from evaluation.runs.runner import Runner
 from schemas.answers import Answer, GeneratedText, NextTokens, TargetScore
 from schemas.cases import Case, CaseNeighbour
 from schemas.core.config import Options
@@ -24,6 +23,7 @@ from schemas.core.ids import slug
 from schemas.facts import Fact, Neighbour
 from schemas.probes import GenerateProbe, ScoreProbe
 from schemas.scripts import ScriptPrompt
+from tests.support.evaluation.runner_of import runner_of
 from tests.support.facts import make_fact
 
 
@@ -198,7 +198,7 @@ def go(
     """Run the arithmetic model and methods; returns outcomes by label, and the model."""
     retry = more.pop("retry_failed", False)
     model = lm or ArithmeticLM()
-    runner = Runner(
+    runner = runner_of(
         make_config(out, **more),
         split or make_cases(),
         scorer=model,

@@ -38,9 +38,10 @@ from evaluation.editors.presets import make_editor
 from evaluation.engines.fast import FastEngine
 from evaluation.inference.answering import ModelScorer
 from evaluation.report.write import write_report
-from evaluation.runs.runner import EditorOutcome, Runner
+from evaluation.runs.runner import EditorOutcome
 from tests.annotation_ui.conftest import fill
 from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM, make_cases, make_config
+from tests.support.evaluation.runner_of import runner_of
 from tests.support.judge import by_rubric, fill_store
 from tests.support.scripted_server import ScriptedServer, author
 from tests.support.tiny import TEXT, make
@@ -140,7 +141,7 @@ def run_arithmetic(out: Path, regime: str) -> tuple[dict[str, EditorOutcome], Ar
     """A run of the arithmetic model, whose numbers are the same on every machine."""
     lm = ArithmeticLM()
     config = make_config(out, regime=REGIMES[regime], metrics=METRICS, editors=["none", "push"])
-    outcomes = Runner(config, make_cases(5, 2), scorer=lm, make=ArithmeticEditor).run()  # type: ignore[arg-type]
+    outcomes = runner_of(config, make_cases(5, 2), scorer=lm, make=ArithmeticEditor).run()  # type: ignore[arg-type]
     return {o.label: o for o in outcomes}, lm
 
 
@@ -148,7 +149,7 @@ def run_tiny(out: Path, regime: str, cache: Path) -> dict[str, EditorOutcome]:
     """A run of a real, tiny model under three methods."""
     lm, model_cache = make("llama"), Cache(cache)
     config = make_config(out, editors=EDITORS, regime=REGIMES[regime], metrics=["es", "s_es", "s_ns"])
-    runner = Runner(
+    runner = runner_of(
         config,
         make_cases(5, 0),
         scorer=ModelScorer(lm),

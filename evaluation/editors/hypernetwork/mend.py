@@ -10,13 +10,13 @@ from typing import Any, ClassVar, NamedTuple
 import torch
 from pydantic import Field, field_validator
 
+from curation.case_sources.training_data import TrainingData
 from evaluation.editors.base import check_requests, norm_notes
 from evaluation.editors.checkpoints import CheckpointEditor, not_trained, read_tensors, write_checkpoint
 from evaluation.editors.hypernetwork.gradients import GradientLine, LowerLayerStates, gradients, line, map_shapes
 from evaluation.editors.hypernetwork.network import EditNetworks, GradientPairs
 from evaluation.editors.hypernetwork.training import Trainer, TrainingResult, TrainingStep, TrainingTask
 from evaluation.editors.hypernetwork.training_cases import training_cases
-from evaluation.editors.training_data import TrainingData
 from evaluation.edits.edit import Edit, WeightEdit
 from evaluation.edits.weight_deltas import LowRankDelta
 from evaluation.models.transfers import send

@@ -9,13 +9,13 @@ from typing import Any
 
 import torch
 
+from curation.case_sources.training_data import TrainingData
 from curation.similarity.embeddings import encoder_identity
 from evaluation.editors.checkpoints import not_trained, read_tensors, write_checkpoint
 from evaluation.editors.routed.base import Router
 from evaluation.editors.routed.cross import CrossRouter, CrossScorer
 from evaluation.editors.routed.head import HeadRouter, ScopeHead
 from evaluation.editors.routed.training import TrainedScorer
-from evaluation.editors.training_data import TrainingData
 from schemas.core.errors import UserError
 
 CROSS = "cross"

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Literal
 import torch
 from pydantic import Field, model_validator
 
+from curation.case_sources.training_data import TrainingData, text_digest
 from curation.similarity.embeddings import encoder_identity
 from evaluation.editors.checkpoints import CheckpointEditor
 from evaluation.editors.in_context.retrieval import Vectors
@@ -32,7 +33,6 @@ from evaluation.editors.routed.training import (
     TrainedScorer,
     questions_of,
 )
-from evaluation.editors.training_data import TrainingData, text_digest
 from schemas.cases import AnyCase, EventCase
 from schemas.core.errors import UserError
 from schemas.core.ids import seed

@@ -15,6 +15,7 @@ from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from curation.case_sources.support import Support
 from curation.files.journal import Journal
 from evaluation.engines.base import Job, JobResult
 from evaluation.engines.fast import GROUP
@@ -23,7 +24,6 @@ from evaluation.runs.config import RunConfig
 from evaluation.runs.distributed.remote_model import RemoteModel, weightless
 from evaluation.runs.distributed.worker import Load, Worker, WorkerTask, load_model, shard_identity, unpack_result
 from evaluation.runs.plan import plain_params
-from evaluation.runs.support import Support
 from schemas.core.errors import UserError
 from schemas.text.counting import counted
 

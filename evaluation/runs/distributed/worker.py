@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from curation.case_sources.support import Support
 from curation.files.journal import Journal
 from evaluation.engines.base import Job, JobResult
 from evaluation.engines.environment import environment
@@ -16,7 +17,6 @@ from evaluation.models.determinism import fix_order
 from evaluation.runs.config import RunConfig
 from evaluation.runs.distributed.remote_model import ModelDescription
 from evaluation.runs.plan import plain_params
-from evaluation.runs.support import Support
 from schemas.answers import Answer
 from schemas.cases import AnyCase
 from schemas.core.ids import content_id

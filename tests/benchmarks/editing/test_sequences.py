@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
+from curation.case_sources.choosing import choose, has_scripts
 from curation.shipped import config_path
 from curation.splits.split_file import load_split
-from evaluation.regimes.sampling import has_scripts
 from evaluation.runs.config import load_config
-from evaluation.runs.plan import choose
 from evaluation.runs.results import load_run
 from evaluation.runs.separation import check_parameters, check_sequence
 from schemas.core.errors import UserError

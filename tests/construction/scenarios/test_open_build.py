@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from curation.case_sources.training_data import TrainingData
 from curation.shipped import demonstrations_split
 from curation.shipped.open_cases import open_path, verified_text
 from curation.splits.split_file import Split, load_split, write_split
-from evaluation.editors.training_data import TrainingData
 from schemas.core.errors import UserError
 from tests.support.construction import open_build
 from tests.support.construction.open_build import OpenParts, build

@@ -26,10 +26,11 @@ from evaluation.inference.batched_scoring import EditScorer
 from evaluation.inference.batching import TokenBudget
 from evaluation.models.language_model import LM
 from evaluation.runs.config import RunConfig
-from evaluation.runs.runner import EditorOutcome, Runner
+from evaluation.runs.runner import EditorOutcome
 from schemas.facts import Fact
 from schemas.probes import GenerateProbe, ScoreProbe
 from tests.support.arithmetic import make_case
+from tests.support.evaluation.runner_of import runner_of
 from tests.support.tiny import make
 
 LANDS = ("Peru", "Norway", "France", "Madrid", "Quito")
@@ -52,7 +53,7 @@ def run(
     editors = [{"name": name, "params": OPTIONS[name]} for name in names]
     config = RunConfig.model_validate({"split": "mini", "editors": editors, "out": str(out), **more})
     cache = Cache(out / "cache")
-    runner = Runner(
+    runner = runner_of(
         config,
         split(),
         scorer=ModelScorer(lm),
@@ -142,7 +143,7 @@ def test_one_cases_fault_is_that_cases_result(tmp_path: Path) -> None:
             return none if name == "none" else Moody(lm, ft)
 
         variant = config.model_copy(update={"out": tmp_path / out})
-        return Runner(variant, split(), scorer=ModelScorer(lm), make=made, engine=engine).run()[1]
+        return runner_of(variant, split(), scorer=ModelScorer(lm), make=made, engine=engine).run()[1]
 
     slow, fast = go("slow", SimpleEngine(ModelScorer(lm))), go("fast", FastEngine(lm, group=5))
     assert fast.failed == 2

@@ -23,7 +23,7 @@ from evaluation.models.language_model import LM
 from evaluation.runs.cached_answers import CachedAnswers
 from evaluation.runs.config import RunConfig
 from evaluation.runs.plan import load_metrics
-from evaluation.runs.runner import EditorOutcome, Runner
+from evaluation.runs.runner import EditorOutcome
 from schemas.answers import Answer
 from schemas.core.config import Options
 from schemas.core.errors import UserError
@@ -32,6 +32,7 @@ from schemas.facts import Fact
 from schemas.probes import GenerateProbe, Probe, ScoreProbe
 from schemas.runs import CaseResult
 from tests.support.arithmetic import ArithmeticLM, go, make_case
+from tests.support.evaluation.runner_of import runner_of
 from tests.support.tiny import make
 
 LANDS = ("Peru", "Norway", "France", "Madrid", "Quito")  # edited each in its own way, see Mixed
@@ -96,7 +97,7 @@ def run(lm: LM, out: Path, engine: Any = None, **more: Any) -> dict[str, EditorO
     generation = {"max_tokens": 8, "step_tokens": 4, **more.pop("generation", {})}
     data: dict[str, Any] = {"split": "mini", "editors": ["none", "mixed"], "metrics": METRICS, "out": str(out)}
     config = RunConfig.model_validate({**data, "generation": generation, **more})
-    runner = Runner(
+    runner = runner_of(
         config, split(), scorer=ModelScorer(lm), make=lambda name, _: Mixed(lm, name), engine=engine, cached=cached
     )
     return {outcome.label: outcome for outcome in runner.run()}
@@ -271,10 +272,10 @@ def test_a_workers_texts_come_home(tmp_path: Path) -> None:
     """What a Ray worker does, in this process: the task goes out pickled, the answers come back as plain values."""
     import pickle
 
+    from curation.case_sources.support import Support
     from evaluation.engines.base import Job
     from evaluation.runs.distributed.worker import Worker, WorkerTask, unpack_result
     from evaluation.runs.plan import ask
-    from evaluation.runs.support import Support
 
     lm = roomy()
     data = {

@@ -10,10 +10,10 @@ from curation.shipped import mini_split
 from curation.store.store import Store
 from evaluation.judge.inputs import judge_inputs
 from evaluation.judge.script_sources import RUN_STORE, scripts_store
-from evaluation.runs.runner import Runner
 from schemas.core.errors import UserError
 from schemas.generated_scripts import GeneratedScript
 from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM, go, make_config
+from tests.support.evaluation.runner_of import runner_of
 
 TEXTS = ["script_format"]
 
@@ -62,7 +62,7 @@ def test_the_store_that_the_run_fed_gets_them(tmp_path: Path, names: str) -> Non
     fields = {"feed": str(store)} if names == "feed" else {"split": {"store": str(store), "name": "mini"}}
     folder = tmp_path / "run"
     config = make_config(folder, metrics=TEXTS, limit=2, kinds=["counterfactual"], **fields)
-    Runner(config, mini_split(), scorer=ArithmeticLM(), make=ArithmeticEditor).run()
+    runner_of(config, mini_split(), scorer=ArithmeticLM(), make=ArithmeticEditor).run()
     assert scripts_store(folder) == store and len(scripts(store)) > 0 and not (folder / RUN_STORE).exists()
 
 

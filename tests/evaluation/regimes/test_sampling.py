@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from curation import mini_split
+from curation.case_sources.choosing import choose, has_scripts, scripts_first
 from curation.splits.split_file import make_split
 from evaluation.regimes.config import RegimeChoice
-from evaluation.regimes.sampling import has_scripts, sampled_positions, scripts_first
+from evaluation.regimes.sampling import sampled_positions
 from evaluation.regimes.sequential import SequentialRegime
-from evaluation.runs.plan import choose
 from schemas.cases import AnyCase, Case
 from tests.support.facts import peru_fact
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import torch
 
+from curation.case_sources.choosing import choose
 from curation.files.artifact_cache import Cache
 from curation.splits.split_file import make_split
 from evaluation.editors.presets import make_editor
@@ -22,8 +23,7 @@ from evaluation.models.language_model import LM
 from evaluation.regimes.base import edits_digest
 from evaluation.regimes.sequential import SequentialRegime
 from evaluation.runs.config import RunConfig, load_config
-from evaluation.runs.plan import choose
-from evaluation.runs.runner import EditorOutcome, Runner
+from evaluation.runs.runner import EditorOutcome
 from schemas.answers import Answer
 from schemas.cases import Case
 from schemas.core.errors import UserError
@@ -31,6 +31,7 @@ from schemas.runs import CaseResult
 from tests.evaluation.engines.test_fast import OPTIONS
 from tests.support.arithmetic import make_case
 from tests.support.evaluation.edited_model import add_to_weights
+from tests.support.evaluation.runner_of import runner_of
 from tests.support.evaluation.slow_scoring import slow_answer
 from tests.support.tiny import make
 
@@ -52,7 +53,7 @@ def go(lm: LM, wanted: RunConfig, *, engine: Any = None, make: Any = None) -> Ed
     """The edited model's part of a run."""
     cache = Cache(wanted.out / "cache")
     method = make or (lambda name, params: make_editor(name, lm, cache, params))
-    return Runner(wanted, SPLIT, scorer=ModelScorer(lm), make=method, engine=engine).run()[1]
+    return runner_of(wanted, SPLIT, scorer=ModelScorer(lm), make=method, engine=engine).run()[1]
 
 
 def close(answers: Sequence[Answer], want: Sequence[Answer], within: float = 1e-4) -> None:

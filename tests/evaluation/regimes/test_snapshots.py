@@ -16,9 +16,10 @@ from evaluation.engines.simple import SimpleEngine
 from evaluation.inference.answering import ModelScorer
 from evaluation.regimes import snapshots as module
 from evaluation.regimes.sequence_log import FILE
-from evaluation.runs.runner import EditorOutcome, Runner
+from evaluation.runs.runner import EditorOutcome
 from schemas.core.errors import UserError
 from tests.evaluation.regimes.test_sequential import SPLIT, by_unit, config
+from tests.support.evaluation.runner_of import runner_of
 from tests.support.tiny import make
 
 SEQUENCE = {"name": "sequential", "size": [2, 5], "snapshot_every": 1}
@@ -58,7 +59,7 @@ def go(
         made[kind] = Counted(make_editor(kind, lm, Cache(out / "cache"), params), stop, fail)
         return made[kind]
 
-    runner = Runner(wanted, SPLIT, scorer=ModelScorer(lm), make=one, engine=SimpleEngine(ModelScorer(lm)))
+    runner = runner_of(wanted, SPLIT, scorer=ModelScorer(lm), make=one, engine=SimpleEngine(ModelScorer(lm)))
     try:
         return runner.run()[1], made[name].made
     except KeyboardInterrupt:

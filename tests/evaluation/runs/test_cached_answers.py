@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from evaluation.runs.cached_answers import CachedAnswers
-from evaluation.runs.runner import Runner
 from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM, answers, make_cases, make_config
+from tests.support.evaluation.runner_of import runner_of
 
 
 def run(out: Path, kept: Path, *, revision: str = "1", dtype: str = "float32", cases: int = 4, **more: object):
     lm = ArithmeticLM(revision=revision)
     config = make_config(out, dtype=dtype, **more)
     cached = CachedAnswers(CachedAnswers.file_of(kept, revision=revision, dtype=dtype))
-    outcomes = Runner(config, make_cases(cases, 0), scorer=lm, make=ArithmeticEditor, cached=cached).run()
+    outcomes = runner_of(config, make_cases(cases, 0), scorer=lm, make=ArithmeticEditor, cached=cached).run()
     return outcomes, len(lm.calls)
 
 

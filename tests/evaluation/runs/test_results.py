@@ -13,10 +13,10 @@ from curation.files.journal import Journal
 from evaluation.analysis.comparison import compare, score_run
 from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import EditorFolder, answers_by_probe, cases_by_key, load_run
-from evaluation.runs.runner import Runner
 from schemas.answers import Answer
 from schemas.core.errors import DataError, UserError
 from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM, go, make_cases, make_config, unfinish
+from tests.support.evaluation.runner_of import runner_of
 from tests.support.report.fading import run as sequence
 
 
@@ -36,7 +36,7 @@ def test_not_a_run_folder(tmp_path, damage):
     if damage == "format":
         (tmp_path / "run.json").write_text('{"format": 99}')
     elif damage == "empty":
-        Runner(make_config(tmp_path), make_cases(), scorer=ArithmeticLM(), make=ArithmeticEditor)._write(
+        runner_of(make_config(tmp_path), make_cases(), scorer=ArithmeticLM(), make=ArithmeticEditor)._write(
             {}, started="x", finished=None
         )
     with pytest.raises(UserError):

@@ -13,8 +13,9 @@ from evaluation.engines.base import JobResult
 from evaluation.engines.simple import SimpleEngine
 from evaluation.runs.plan import BASELINE, load_metrics
 from evaluation.runs.results import load_run
-from evaluation.runs.runner import EditorProgress, Runner, line
+from evaluation.runs.runner import EditorProgress, line
 from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM, answers, go, make_cases, make_config
+from tests.support.evaluation.runner_of import runner_of
 
 
 def test_everything_is_asked_once_and_the_baseline_first(tmp_path):
@@ -104,7 +105,7 @@ def test_retry_failed_repeats_failures_only(tmp_path):
     def run(**more: Any):
         lm = ArithmeticLM()
         config = make_config(tmp_path)
-        return Runner(config, make_cases(), scorer=lm, make=lambda n, p: Moody(n, p), **more).run()[1], lm
+        return runner_of(config, make_cases(), scorer=lm, make=lambda n, p: Moody(n, p), **more).run()[1], lm
 
     first, _ = run()
     assert first.folder.results()["case/land02"].error.startswith("MemoryError: too little (tests/")
@@ -165,7 +166,7 @@ def test_notes_become_plain_values(tmp_path):
             edit.notes.update({"path": Path("a"), "number": __import__("decimal").Decimal("1.5")})
             return edit
 
-    outcomes = Runner(make_config(tmp_path), make_cases(1, 0), scorer=ArithmeticLM(), make=Noted).run()
+    outcomes = runner_of(make_config(tmp_path), make_cases(1, 0), scorer=ArithmeticLM(), make=Noted).run()
     assert outcomes[1].folder.results()["case/land00"].notes["number"] == 1.5
     assert outcomes[1].folder.results()["case/land00"].notes["path"] == "a"
 
@@ -199,7 +200,7 @@ def test_pace_of_cases_made_together_is_each_ones_share(tmp_path):
         config = make_config(tmp_path, editors=["push"], limit=4)
         engine = Together(ArithmeticLM(), batch_tokens=64)
         cases, make = make_cases(4, 0), ArithmeticEditor
-        Runner(config, cases, scorer=ArithmeticLM(), make=make, on_event=events.append, engine=engine).run()
+        runner_of(config, cases, scorer=ArithmeticLM(), make=make, on_event=events.append, engine=engine).run()
     first = [e for e in events if e.label == BASELINE and e.done]
     assert [e.seconds for e in first] == [25.0, 50.0, 75.0, 100.0]
     assert line(first[0]) == "none: 1 of 4 cases, 25.0 s a case, 75 s left"
@@ -213,7 +214,7 @@ def test_prepared_once_and_not_at_all_when_nothing_is_left(tmp_path):
         return items[-1]
 
     for _ in range(2):
-        Runner(make_config(tmp_path), make_cases(), scorer=ArithmeticLM(), make=make).run()
+        runner_of(make_config(tmp_path), make_cases(), scorer=ArithmeticLM(), make=make).run()
     assert [e.prepared for e in items] == [1, 1, 0, 0]
 
 

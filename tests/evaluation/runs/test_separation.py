@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from curation.case_sources.support import Support
+from curation.case_sources.training_data import TrainingData
 from curation.splits.split_file import Split, make_split
-from evaluation.editors.training_data import TrainingData
 from evaluation.regimes.config import RegimeChoice
 from evaluation.runs.config import RunConfig
 from evaluation.runs.separation import check_editors, check_metrics, check_sequence, check_support, refuse_overlap
-from evaluation.runs.support import Support
 from schemas.core.errors import UserError
 from tests.support.arithmetic import make_case
 from tests.support.events import event_case

@@ -8,16 +8,17 @@ from typing import Any
 import pytest
 import torch
 
+from curation.case_sources.opening import SplitChoice, open_named_split, open_split
+from curation.case_sources.support import Support
 from curation.splits.split_file import make_split, write_split
 from curation.store.store import Store
 from evaluation.editors.in_context.prompt import PromptEditor
-from evaluation.runs.config import RunConfig, SplitChoice, parse_config, select_editors, with_variants
+from evaluation.runs.config import RunConfig, parse_config, select_editors, with_variants
 from evaluation.runs.dry_run import size
 from evaluation.runs.open_model import make_engine
-from evaluation.runs.plan import BASELINE, open_named_split, open_split
+from evaluation.runs.plan import BASELINE
 from evaluation.runs.results import load_run, write_back
 from evaluation.runs.runner import EditorProgress, execute
-from evaluation.runs.support import Support
 from schemas.core.errors import UserError
 from tests.support.arithmetic import ArithmeticLM, go, make_cases, make_config
 from tests.support.tiny import make

@@ -22,7 +22,7 @@ from evaluation.metrics.documents.probes import answer_probe
 from evaluation.report.write import write_report
 from evaluation.runs.plan import metrics_of
 from evaluation.runs.results import load_run
-from evaluation.runs.runner import EditorOutcome, Runner
+from evaluation.runs.runner import EditorOutcome
 from schemas.cases import DocumentCase
 from schemas.probes import ScoreProbe, instructed
 from tests.evaluation.scenarios.test_killed import lines, numbers
@@ -30,6 +30,7 @@ from tests.support.arithmetic import make_config
 from tests.support.documents.grouped import grouped_case
 from tests.support.documents.records import document_case, document_records, make_probe
 from tests.support.documents.shared import write_set
+from tests.support.evaluation.runner_of import runner_of
 from tests.support.stats.nearly import nearly
 from tests.support.tiny import make
 
@@ -61,7 +62,7 @@ def run(out: Path, split: Split | None = None, **more: Any) -> list[EditorOutcom
     )
     engine = FastEngine(lm, group=2) if config.engine == "fast" else None
     make_one = lambda n, p: make_editor(n, lm, cache, p)  # noqa: E731
-    return Runner(config, split or documents(), scorer=ModelScorer(lm), make=make_one, engine=engine).run()
+    return runner_of(config, split or documents(), scorer=ModelScorer(lm), make=make_one, engine=engine).run()
 
 
 @pytest.fixture(scope="module")

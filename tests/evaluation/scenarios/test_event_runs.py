@@ -26,7 +26,7 @@ from evaluation.reproduction.published_data import data_difference, published_da
 from evaluation.runs.dry_run import size
 from evaluation.runs.plan import metrics_of
 from evaluation.runs.results import load_run
-from evaluation.runs.runner import EditorOutcome, Runner
+from evaluation.runs.runner import EditorOutcome
 from schemas.cases import EventCase
 from schemas.core.errors import UserError
 from schemas.facts import Entity
@@ -34,6 +34,7 @@ from tests.evaluation.scenarios.test_killed import killed_and_resumed, lines, nu
 from tests.support import forked_programs as programs
 from tests.support.arithmetic import make_config
 from tests.support.evaluation.open_answers import by_words
+from tests.support.evaluation.runner_of import runner_of
 from tests.support.events import make_event, make_fact_question, make_tendency
 from tests.support.scripted_server import ScriptedServer
 from tests.support.stats.nearly import nearly
@@ -87,7 +88,7 @@ def run(out: Path, *, stop_after: int | None = None, **more: Any) -> list[Editor
         if stop_after is not None and counts[0] > stop_after:
             raise KeyboardInterrupt
 
-    return Runner(
+    return runner_of(
         config,
         events(),
         scorer=ModelScorer(lm),

@@ -13,19 +13,19 @@ from typing import Any
 import pytest
 from safetensors import safe_open
 
+from curation.case_sources.support import Support
 from curation.files.artifact_cache import Cache
 from curation.splits.split_file import make_split
 from evaluation.editors.presets import make_editor
 from evaluation.engines.simple import SimpleEngine
 from evaluation.inference.answering import ModelScorer
 from evaluation.regimes.sequence_log import FILE
-from evaluation.runs.runner import Runner
-from evaluation.runs.support import Support
 from schemas.cases import Case
 from tests.contracts.test_editors import SUPPORT
 from tests.evaluation.scenarios.test_killed import lines, numbers
 from tests.support import forked_programs as programs
 from tests.support.arithmetic import make_config
+from tests.support.evaluation.runner_of import runner_of
 from tests.support.facts import peru_fact
 from tests.support.tiny import make
 
@@ -46,7 +46,7 @@ def run(out: Path, methods: list[str], edits: int) -> None:
     regime = {"name": "sequential", "size": [1, 10, edits], "sample": 4, "snapshot_every": max(3, edits // 20)}
     config = make_config(out, editors=editors, regime=regime, metrics=["es"])
     cases = [Case(key=f"c/{n:04}", fact=peru_fact(f"f/{n:04}")) for n in range(edits)]
-    Runner(
+    runner_of(
         config,
         make_split("many", cases),
         scorer=ModelScorer(lm),

@@ -21,7 +21,7 @@ KILLED = """
 import sys, time
 from pathlib import Path
 sys.path.insert(0, {root!r})
-from evaluation.runs.runner import Runner
+from tests.support.evaluation.runner_of import runner_of
 from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM, make_cases, make_config
 
 class Slow(ArithmeticLM):
@@ -29,7 +29,7 @@ class Slow(ArithmeticLM):
         time.sleep(0.03)
         return super().score(probes, **more)
 
-Runner(make_config(Path({out!r})), make_cases(12, 3), scorer=Slow(), make=ArithmeticEditor).run()
+runner_of(make_config(Path({out!r})), make_cases(12, 3), scorer=Slow(), make=ArithmeticEditor).run()
 """
 
 

@@ -16,9 +16,9 @@ from evaluation.inference.answering import ModelScorer
 from evaluation.inference.scoring import score
 from evaluation.models.language_model import LM
 from evaluation.runs.config import RunConfig
-from evaluation.runs.runner import Runner
 from schemas.cases import Case
 from tests.evaluation.regimes.test_sequential import CASES, SPLIT, by_unit, close, probes
+from tests.support.evaluation.runner_of import runner_of
 from tests.support.facts import peru_fact
 from tests.support.tiny import make
 
@@ -54,7 +54,7 @@ def go(lm: LM, wanted: RunConfig, *, engine: Any = None) -> Any:
         editor.prepare = lambda support: None  # the split's own support would be declared in the configuration
         return editor
 
-    return Runner(wanted, SPLIT, scorer=ModelScorer(lm), make=method, engine=engine).run()[1]
+    return runner_of(wanted, SPLIT, scorer=ModelScorer(lm), make=method, engine=engine).run()[1]
 
 
 @both
@@ -116,7 +116,7 @@ def test_only_the_newest_edit_of_a_sequence_holds_the_memory(tmp_path: Path) -> 
     editor.edit_after = watched
     editor.prepare = lambda support: None
     wanted = config(tmp_path, {"name": "sequential", "size": [5]}, "grace")
-    Runner(
+    runner_of(
         wanted,
         SPLIT,
         scorer=ModelScorer(lm),

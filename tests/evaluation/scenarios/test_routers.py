@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from benchmarks.support.routing_counts import routings_by
+from curation.case_sources.support import Support
 from curation.files.artifact_cache import Cache
 from curation.loaders import load
 from curation.shipped import events_split
@@ -19,12 +20,11 @@ from evaluation.editors.routed.serac import Serac
 from evaluation.editors.routed.wording import ScopeByWording, WordingRouter
 from evaluation.inference.answering import ModelScorer
 from evaluation.runs.results import load_run
-from evaluation.runs.runner import Runner
-from evaluation.runs.support import Support
 from schemas.cases import EventCase
 from schemas.core.errors import ModelError
 from tests.support.arithmetic import make_config
 from tests.support.evaluation.routed_events import TOWNS, HashedVectors, town_cases
+from tests.support.evaluation.runner_of import runner_of
 from tests.support.tiny import make
 
 HEAD = "shipped:serac-fact-events.safetensors"
@@ -77,7 +77,7 @@ def test_a_run_with_both_routers_and_its_routing_table(tmp_path: Path, monkeypat
     lm, cache = make("llama", max_position_embeddings=512), Cache(tmp_path / "cache")
     editors = ["wording", {"name": "serac", "params": {"epochs": 1, "threshold": 0.0}}]
     config = make_config(tmp_path / "out", editors=editors, metrics=["ev_fact"], limit=4, events={"answer_tokens": 2})
-    outcomes = Runner(
+    outcomes = runner_of(
         config,
         split,
         scorer=ModelScorer(lm),

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 
+from curation.case_sources.support import Support
 from curation.files.artifact_cache import Cache
 from curation.splits.split_file import make_split
 from evaluation.editors.presets import make_editor
@@ -16,9 +17,7 @@ from evaluation.engines.base import Job
 from evaluation.engines.fast import FastEngine
 from evaluation.inference.answering import ModelScorer
 from evaluation.runs.results import load_run
-from evaluation.runs.runner import Runner
 from evaluation.runs.separation import check_editors
-from evaluation.runs.support import Support
 from evaluation.simplify import choice as choices
 from evaluation.simplify.base import Simplifier
 from evaluation.simplify.editor import SimplifiedEditor, SimplifiedRequest, StatementEditor, with_simplification
@@ -28,6 +27,7 @@ from schemas.documents.simplified import SimplifiedFact
 from tests.support.arithmetic import make_config
 from tests.support.documents.records import document_case, make_document, make_probe
 from tests.support.editors import memit, mend
+from tests.support.evaluation.runner_of import runner_of
 from tests.support.tiny import make
 
 corpus, cases = memit.corpus, mend.cases
@@ -146,7 +146,7 @@ def test_a_run_names_the_strategy_in_its_identity_and_counts(tmp_path: Path, mon
     config = make_config(tmp_path / "run", editors=[options], metrics=["em", "ppl"])
     cache = Cache(tmp_path / "cache")
     make_one = lambda n, p: make_editor(n, lm, cache, p)  # noqa: E731
-    Runner(config, make_split("d", cases), scorer=ModelScorer(lm), make=make_one).run()
+    runner_of(config, make_split("d", cases), scorer=ModelScorer(lm), make=make_one).run()
     run = load_run(tmp_path / "run")
     editor = run.editors[1]
     assert editor.manifest.components["simplify"].startswith("sentences@1:")

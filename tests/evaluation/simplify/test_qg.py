@@ -13,13 +13,13 @@ from curation.files.artifact_cache import Cache
 from curation.splits.split_file import make_split
 from evaluation.editors.presets import make_editor
 from evaluation.inference.answering import ModelScorer
-from evaluation.runs.runner import Runner
 from evaluation.simplify.choice import SimplifyChoice
 from evaluation.simplify.editor import with_simplification
 from evaluation.simplify.qg import ModelQuestions
 from schemas.core.errors import DataError, ModelError, UserError
 from tests.support.arithmetic import make_config
 from tests.support.documents.records import document_case, make_document, make_probe
+from tests.support.evaluation.runner_of import runner_of
 from tests.support.scripted_server import Raw, ScriptedServer, completion
 from tests.support.tiny import make
 
@@ -148,7 +148,7 @@ def test_a_whole_run_asks_once_and_counts(server: ScriptedServer, tmp_path: Path
     def run(folder: Path) -> None:
         config = make_config(folder, editors=editors, metrics=["em"])
         cache, split = Cache(tmp_path / "cache"), make_split("e", cases)
-        Runner(config, split, scorer=ModelScorer(lm), make=lambda n, p: make_editor(n, lm, cache, p)).run()
+        runner_of(config, split, scorer=ModelScorer(lm), make=lambda n, p: make_editor(n, lm, cache, p)).run()
 
     run(tmp_path / "one")
     assert len(server.requests) == 3

@@ -12,12 +12,13 @@ import pytest
 from evaluation.analysis.comparison import compare, score_run
 from evaluation.runs.plan import metrics_of
 from evaluation.runs.results import load_run
-from evaluation.runs.runner import EditorProgress, Runner
+from evaluation.runs.runner import EditorProgress
 from evaluation.trackers import TRACKERS, tracked_run
 from evaluation.trackers.base import Tracker
 from evaluation.trackers.tracked_run import POINTS, TrackedRun, open_trackers, tracked
 from schemas.core.errors import UserError
 from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM, make_cases, make_config
+from tests.support.evaluation.runner_of import runner_of
 
 
 class Notebook(Tracker):
@@ -56,7 +57,7 @@ def execute(out: Path, names: tuple[str, ...], *, fail: bool = False) -> None:
     with tracked(config, names) as tracking:
         if fail:
             raise KeyboardInterrupt
-        Runner(config, make_cases(4, 1), scorer=ArithmeticLM(), make=ArithmeticEditor, on_event=tracking).run()
+        runner_of(config, make_cases(4, 1), scorer=ArithmeticLM(), make=ArithmeticEditor, on_event=tracking).run()
 
 
 def test_settings_progress_and_the_figures_of_the_table(tmp_path: Path, notebook: Notebook) -> None:

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from curation.case_sources.support import cases_from_facts
 from curation.files.artifact_cache import Cache
 from evaluation.editors.base import Editor
 from evaluation.editors.presets import make_editor
 from evaluation.models.language_model import LM
-from evaluation.runs.support import cases_from_facts
 from schemas.cases import Case
 from schemas.facts import Entity, Fact, Object, Relation
 from tests.support.facts import peru_fact

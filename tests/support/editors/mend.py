@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evaluation.runs.support import cases_from_facts
+from curation.case_sources.support import cases_from_facts
 from schemas.cases import Case
 from schemas.facts import Entity, Object
 from tests.support.facts import peru_fact

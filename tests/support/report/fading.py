@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from evaluation.runs.runner import Runner
 from tests.support.arithmetic import ArithmeticEdit, ArithmeticEditor, ArithmeticLM, make_cases, make_config
+from tests.support.evaluation.runner_of import runner_of
 
 SEQUENCE = {"name": "sequential", "size": [1, 2, 4]}
 
@@ -24,5 +24,5 @@ class Fading(ArithmeticEditor):
 
 def run(out: Path, **more: Any) -> Path:
     config = make_config(out, **{"metrics": ["es"], "regime": SEQUENCE, **more})
-    Runner(config, make_cases(4, 0), scorer=ArithmeticLM(), make=Fading).run()
+    runner_of(config, make_cases(4, 0), scorer=ArithmeticLM(), make=Fading).run()
     return out

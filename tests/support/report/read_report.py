@@ -5,13 +5,13 @@ from __future__ import annotations
 from html.parser import HTMLParser
 from pathlib import Path
 
-from evaluation.runs.runner import Runner
 from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM, make_cases, make_config
+from tests.support.evaluation.runner_of import runner_of
 
 
 def finished(out: Path, *, split=None, lm=None, **changes) -> Path:
     config = make_config(out, **changes)
-    Runner(config, split or make_cases(8, 3), scorer=lm or ArithmeticLM(), make=ArithmeticEditor).run()
+    runner_of(config, split or make_cases(8, 3), scorer=lm or ArithmeticLM(), make=ArithmeticEditor).run()
     return out
 
 

@@ -10,9 +10,9 @@ import pytest
 from evaluation.analysis.facts.batch_size_curve import batch_size_curve, is_in_batches
 from evaluation.metrics import METRICS
 from evaluation.runs.results import Run, load_run
-from evaluation.runs.runner import Runner
 from schemas.core.errors import UserError
 from tests.support.arithmetic import ArithmeticEdit, ArithmeticEditor, ArithmeticLM, make_cases, make_config
+from tests.support.evaluation.runner_of import runner_of
 
 
 class Crowded(ArithmeticEditor):
@@ -27,7 +27,7 @@ class Crowded(ArithmeticEditor):
 def run(out: Path, size: Any, *, methods: tuple[str, ...] = ("none", "push")) -> Run:
     regime = {"name": "batch", "size": size} if size else "single"
     config = make_config(out, metrics=["es", "ns_kl"], regime=regime, editors=list(methods))
-    Runner(config, make_cases(4, 0), scorer=ArithmeticLM(), make=Crowded).run()
+    runner_of(config, make_cases(4, 0), scorer=ArithmeticLM(), make=Crowded).run()
     return load_run(out)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 
+from curation.case_sources.support import cases_from_facts
 from curation.files.artifact_cache import Cache
 from curation.loaders import load
 from evaluation.editors.gradient_step.ultraedit import NormalisedEdit
@@ -17,7 +18,6 @@ from evaluation.models.language_model import LM
 from evaluation.regimes.edit_chain import EditChain
 from evaluation.regimes.state_values import tensors_in
 from evaluation.runs.one_case import log_probs
-from evaluation.runs.support import cases_from_facts
 from schemas.core.errors import UserError
 from schemas.facts import Fact
 from tests.support.editors.edit_requests import NORWAY, PERU

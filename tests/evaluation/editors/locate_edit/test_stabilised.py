@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import torch
 
+from curation.case_sources.support import Support, cases_from_facts
 from curation.files.artifact_cache import Cache
 from curation.loaders import load
 from curation.splits.split_file import make_split
@@ -25,14 +26,13 @@ from evaluation.inference.answering import ModelScorer
 from evaluation.models.language_model import LM
 from evaluation.regimes.edit_chain import EditChain
 from evaluation.runs.results import load_run
-from evaluation.runs.runner import Runner
-from evaluation.runs.support import Support, cases_from_facts
 from schemas.cases import Case
 from schemas.core.errors import UserError
 from tests.support.arithmetic import make_config
 from tests.support.editors import memit
 from tests.support.editors.edit_requests import NORWAY, PERU
 from tests.support.editors.memit import CONTEXTS, METHODS, editor
+from tests.support.evaluation.runner_of import runner_of
 from tests.support.tiny import make
 
 corpus = memit.corpus
@@ -166,7 +166,7 @@ def test_a_whole_run_under_all_of_them(regime: str, cache: Cache, corpus: str, t
     split = make_split("s", [Case(key=f"c/{fact.key}", fact=fact) for fact in facts])
     engine, make_one = FastEngine(lm), lambda n, p: make_editor(n, lm, cache, p)
     support = Support(cases=tuple(SUPPORT), digest="of the support")
-    run = Runner(config, split, support=support, scorer=ModelScorer(lm), make=make_one, engine=engine)
+    run = runner_of(config, split, support=support, scorer=ModelScorer(lm), make=make_one, engine=engine)
     assert [outcome.failed for outcome in run.run()] == [0, 0] and lm.weights_digest() == digest
     manifest = load_run(tmp_path / "run").editors[1].manifest
     assert manifest.components["support"] == "of the support", "nas measures lengths there"

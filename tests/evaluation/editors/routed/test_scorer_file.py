@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from curation.case_sources.training_data import TrainingData
 from curation.similarity.embeddings import encoder_identity
 from evaluation.editors.checkpoints import write_tensors
 from evaluation.editors.routed.cross import CrossRouter, CrossScorer
@@ -16,7 +17,6 @@ from evaluation.editors.routed.head import HeadRouter, ScopeHead
 from evaluation.editors.routed.scorer_file import check_encoder, load_router, write_scorer
 from evaluation.editors.routed.serac import Serac
 from evaluation.editors.routed.training import RoutingAccuracy, TrainedScorer
-from evaluation.editors.training_data import TrainingData
 from schemas.core.errors import DataError, UserError
 from tests.support.evaluation.routed_events import DIMENSIONS, TOWNS, HashedVectors, tiny_encoder, town_cases
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from curation.case_sources.support import Support
 from curation.files.artifact_cache import Cache
 from curation.similarity import embeddings
 from curation.splits.split_file import make_split
@@ -15,7 +16,6 @@ from evaluation.editors.routed import serac as module
 from evaluation.editors.routed.serac import Serac
 from evaluation.runs.config import RunConfig
 from evaluation.runs.separation import check_editors
-from evaluation.runs.support import Support
 from schemas.core.errors import DataError, UserError
 from tests.support.arithmetic import make_case
 from tests.support.evaluation.routed_events import ELSEWHERE, TOWNS, HashedVectors, tiny_encoder, town_cases

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from curation.case_sources.support import Support
 from curation.files.artifact_cache import Cache
 from evaluation.editors.presets import make_editor
 from evaluation.engines.base import Job
@@ -21,11 +22,11 @@ from evaluation.runs.config import RunConfig
 from evaluation.runs.distributed.ray_engine import RayEngine
 from evaluation.runs.distributed.worker import Worker, WorkerTask
 from evaluation.runs.plan import ask, load_metrics, plain_params
-from evaluation.runs.runner import EditorOutcome, Runner
-from evaluation.runs.support import Support
+from evaluation.runs.runner import EditorOutcome
 from schemas.core.errors import UserError
 from tests.evaluation.engines.test_fast import OPTIONS, same, split
 from tests.support import ROOT
+from tests.support.evaluation.runner_of import runner_of
 from tests.support.tiny import make
 
 
@@ -42,7 +43,7 @@ def config(out: Path, **more: Any) -> RunConfig:
 
 def go(wanted: RunConfig, engine: Any) -> dict[str, EditorOutcome]:
     lm, cache = make("llama"), Cache(wanted.out / "cache")
-    runner = Runner(
+    runner = runner_of(
         wanted, split(), scorer=ModelScorer(lm), make=lambda n, p: make_editor(n, lm, cache, p), engine=engine
     )
     return {outcome.label: outcome for outcome in runner.run()}

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from curation.case_sources.support import Support
 from curation.files.artifact_cache import Cache
 from curation.splits.split_file import write_split
 from evaluation.editors import EDITORS
@@ -25,7 +26,6 @@ from evaluation.runs.distributed.remote_model import (
 from evaluation.runs.distributed.worker import Worker, shard_identity
 from evaluation.runs.plan import plain_params
 from evaluation.runs.runner import execute
-from evaluation.runs.support import Support
 from schemas.core.errors import ModelError
 from tests.contracts.test_editors import editor
 from tests.evaluation.engines.test_fast import OPTIONS

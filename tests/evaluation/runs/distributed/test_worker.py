@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import torch
 
+from curation.case_sources.support import Support
 from evaluation.engines.base import Job, JobResult
 from evaluation.models.language_model import LM
 from evaluation.runs.distributed.worker import Worker, load_model, pack_result, unpack_result
-from evaluation.runs.support import Support
 from schemas.answers import Answer
 from schemas.cases import Case
 from schemas.probes import ScoreProbe

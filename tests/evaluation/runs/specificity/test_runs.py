@@ -13,11 +13,11 @@ from curation.splits.split_file import make_split
 from evaluation.analysis.comparison import compare, score_run
 from evaluation.runs.plan import metrics_of
 from evaluation.runs.results import load_run
-from evaluation.runs.runner import Runner
 from schemas.core.errors import UserError
 from tests.support.arithmetic import ArithmeticEdit, ArithmeticEditor, ArithmeticLM, make_config
 from tests.support.documents.records import document_case, make_document, make_probe
 from tests.support.documents.shared import make_shared, write_set
+from tests.support.evaluation.runner_of import runner_of
 
 SHARED = {p.id for p in make_shared().probes}
 BATCH: dict[str, Any] = {"name": "batch", "size": 2}
@@ -48,7 +48,7 @@ def go(out: Path, *, lm: ArithmeticLM | None = None, retry: bool = False, **more
     model = lm or ArithmeticLM()
     table = {"file": str(write_set(out.parent / "sets")), "number": "all"} | more.pop("specificity", {})
     config = make_config(out, **{"metrics": ["em", "em_spec", "ppl_spec"], "specificity": table, **more})
-    Runner(config, split(), scorer=model, make=DocumentEditor, retry_failed=retry).run()
+    runner_of(config, split(), scorer=model, make=DocumentEditor, retry_failed=retry).run()
     return model
 
 

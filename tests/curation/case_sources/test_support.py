@@ -9,21 +9,22 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from curation.case_sources.support import SupportChoice, cases_from_facts, open_support
+from curation.case_sources.training_data import TrainingData
 from curation.loaders import load
 from curation.shipped import demonstrations_split, mini_split, shipped_split
 from curation.splits.split_file import make_split, write_split
-from evaluation.editors.training_data import TrainingData
 from evaluation.runs.config import RunConfig
 from evaluation.runs.dry_run import size
 from evaluation.runs.plan import make_manifest
 from evaluation.runs.runner import execute
-from evaluation.runs.support import SupportChoice, cases_from_facts, open_support
 from scedit import cli
 from schemas.cases import Case, DocumentCase
 from schemas.core.errors import UserError
 from schemas.facts import Entity, Object
 from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM, make_case, make_config
 from tests.support.documents.records import document_case, make_document, make_probe
+from tests.support.evaluation.runner_of import runner_of
 from tests.support.facts import peru_fact
 
 
@@ -179,7 +180,6 @@ def test_support_is_in_the_identity_of_methods_that_use_it() -> None:
 
 
 def test_the_runner_hands_the_support_to_the_method(tmp_path: Path) -> None:
-    from evaluation.runs.runner import Runner
 
     calls: list[tuple[Case, ...]] = []
 
@@ -189,7 +189,9 @@ def test_the_runner_hands_the_support_to_the_method(tmp_path: Path) -> None:
 
     support = open_support(SupportChoice(name="demonstrations"), None)
     config: RunConfig = make_config(tmp_path, editors=["push"])
-    Runner(config, make_split("e", [make_case("Land01")]), scorer=ArithmeticLM(), make=Watcher, support=support).run()
+    runner_of(
+        config, make_split("e", [make_case("Land01")]), scorer=ArithmeticLM(), make=Watcher, support=support
+    ).run()
     assert calls and all(cases == support.cases for cases in calls)
 
 

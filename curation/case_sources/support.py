@@ -10,12 +10,17 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
-from curation.shipped import SPLITS
+from curation.case_sources.opening import SplitChoice, open_split
+from curation.case_sources.training_data import TrainingData
+from curation.loaders import load
+from curation.shipped import SPLITS, demonstrations_split
+from curation.shipped.fact_documents import documents_from_facts
+from curation.shipped.fact_events import events_from_facts
+from curation.shipped.open_cases import reserved_case
 from curation.similarity.rouge import plain_text
 from curation.splits.case_stream import FACT
 from curation.splits.partition import names_of
-from curation.splits.split_file import Split, cases_digest, load_split
-from evaluation.editors.training_data import TrainingData
+from curation.splits.split_file import Split, cases_digest
 from schemas.cases import AnyCase, Case, CaseNeighbour
 from schemas.core.config import Options
 from schemas.core.errors import UserError
@@ -174,21 +179,11 @@ def _teaches(case: AnyCase) -> bool:
 
 
 def _open(choice: SupportChoice) -> Sequence[AnyCase]:
-    if choice.name == "events_from_facts" and choice.store is None:
-        from curation.loaders import load
-        from curation.shipped.fact_events import events_from_facts
-
+    if choice.store is None and choice.name == "events_from_facts":
         return events_from_facts(load("shipped").require())
-    if choice.file is not None:
-        return load_split(choice.file).all_cases
-    if choice.store is not None:
-        from curation.store.store import Store
-
-        with Store.open(choice.store) as store:
-            return store.split(choice.name or "").all_cases
-    from curation.shipped import demonstrations_split, shipped_split
-
-    return (demonstrations_split() if choice.name == "demonstrations" else shipped_split(choice.name or "")).all_cases
+    if choice.store is None and choice.name == "demonstrations":
+        return demonstrations_split().all_cases
+    return open_split(SplitChoice(name=choice.name, store=choice.store, file=choice.file)).all_cases
 
 
 def refuse_reserved(cases: Iterable[AnyCase], *, where: str) -> None:
@@ -197,8 +192,6 @@ def refuse_reserved(cases: Iterable[AnyCase], *, where: str) -> None:
     Raises:
         UserError: it names the case.
     """
-    from curation.shipped.open_cases import reserved_case
-
     if key := reserved_case(c for c in cases if isinstance(c, Case)):
         raise UserError(
             f"'{key}' is a case of open:test, from which nothing may learn",
@@ -239,13 +232,9 @@ def _drop_overlap(
 
 def _from_facts(choice: SupportChoice, evaluated: TrainingData | None) -> tuple[list[AnyCase], int]:
     """Cases of a file of facts, or of all that is shipped: overlapping facts go before cases are made of the rest."""
-    from curation.loaders import load
-
     free, left = _free_facts(load(str(choice.facts or "shipped")).require(skip_bad=True), choice, evaluated)
     written: list[AnyCase] = []
     if choice.facts is None:
-        from curation.shipped import demonstrations_split
-
         written, more = _drop_overlap(demonstrations_split().cases, choice, evaluated)
         left += more
         taken = {plain_text(c.fact.subject.text) for c in written if isinstance(c, Case)}
@@ -255,9 +244,6 @@ def _from_facts(choice: SupportChoice, evaluated: TrainingData | None) -> tuple[
 
 def _documents_from_facts(choice: SupportChoice, evaluated: TrainingData | None) -> tuple[list[AnyCase], int]:
     """Documents made of what is shipped: overlapping facts go before documents are made, so neither half overlaps."""
-    from curation.loaders import load
-    from curation.shipped.fact_documents import documents_from_facts
-
     free, left = _free_facts(load("shipped").require(), choice, evaluated)
     return list(documents_from_facts(free)), left
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from curation.case_sources.training_data import TrainingData
 from curation.loaders import load
 from curation.shipped.fact_documents import documents_from_facts
-from evaluation.editors.training_data import TrainingData
 from schemas.cases import DocumentCase, EventCase
 from tests.support.arithmetic import make_case
 from tests.support.documents.records import make_document, make_probe
