@@ -18,7 +18,7 @@ from pathlib import Path
 
 from benchmarks.open.cuts import all_own, guidance_table, one_a_case
 from benchmarks.support.tables import share, table
-from curation.case_sources.training_data import TrainingData
+from curation.case_sources.support import TrainingData
 from curation.checks.store_checks import CheckContext, StoreCheck, make_checks, run_check
 from curation.loaders import load
 from curation.loaders.importer import import_split

@@ -17,7 +17,7 @@ from schemas.core.errors import UserError
 from schemas.facts import Fact
 
 if TYPE_CHECKING:
-    from curation.case_sources.training_data import TrainingData
+    from curation.case_sources.support import TrainingData
     from curation.files.artifact_cache import Cache
     from evaluation.models.language_model import LM
 

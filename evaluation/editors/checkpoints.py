@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from torch import Tensor
 
-from curation.case_sources.training_data import TrainingData
+from curation.case_sources.support import TrainingData
 from curation.files.atomic import write_bytes
 from curation.files.checksums import remembered_sha256
 from evaluation.editors.base import Editor

@@ -7,8 +7,7 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from curation.case_sources.support import Support
-from curation.case_sources.training_data import TrainingData
+from curation.case_sources.support import Support, TrainingData
 from curation.splits.case_stream import DOCUMENT, FACT
 from curation.splits.split_file import Split
 from evaluation.editors import EDITORS

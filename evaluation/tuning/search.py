@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from curation.case_sources.choosing import choose
-from curation.case_sources.training_data import TrainingData
+from curation.case_sources.support import TrainingData
 from curation.files.atomic import write_json
 from curation.splits.split_file import Split
 from curation.stats.estimates import harmonic_mean

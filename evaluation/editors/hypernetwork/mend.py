@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import torch
 from pydantic import Field, field_validator
 
-from curation.case_sources.training_data import TrainingData
+from curation.case_sources.support import TrainingData
 from evaluation.editors.base import check_requests, norm_notes
 from evaluation.editors.checkpoints import CheckpointEditor, not_trained, read_tensors, write_checkpoint
 from evaluation.editors.hypernetwork.gradients import GradientLine, LowerLayerStates, gradients, line, map_shapes

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from curation.case_sources.training_data import TrainingData
+from curation.case_sources.support import TrainingData
 from curation.similarity.embeddings import encoder_identity
 from evaluation.editors.checkpoints import not_trained, read_tensors, write_checkpoint
 from evaluation.editors.routed.base import Router

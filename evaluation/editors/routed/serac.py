@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal
 import torch
 from pydantic import Field, model_validator
 
-from curation.case_sources.training_data import TrainingData, text_digest
+from curation.case_sources.support import TrainingData, text_digest
 from curation.similarity.embeddings import encoder_identity
 from evaluation.editors.checkpoints import CheckpointEditor
 from evaluation.editors.in_context.retrieval import Vectors

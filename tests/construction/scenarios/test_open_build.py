@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from curation.case_sources.training_data import TrainingData
+from curation.case_sources.support import TrainingData
 from curation.shipped import demonstrations_split
 from curation.shipped.open_cases import open_path, verified_text
 from curation.splits.split_file import Split, load_split, write_split

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from curation.case_sources.support import SupportChoice, cases_from_facts, open_support
-from curation.case_sources.training_data import TrainingData
+from curation.case_sources.support import SupportChoice, TrainingData, cases_from_facts, open_support
 from curation.loaders import load
 from curation.shipped import demonstrations_split, mini_split, shipped_split
 from curation.splits.split_file import make_split, write_split

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from curation.case_sources.training_data import TrainingData
+from curation.case_sources.support import TrainingData
 from curation.loaders import load
 from curation.shipped.fact_documents import documents_from_facts
 from schemas.cases import DocumentCase, EventCase

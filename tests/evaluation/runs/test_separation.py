@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from curation.case_sources.support import Support
-from curation.case_sources.training_data import TrainingData
+from curation.case_sources.support import Support, TrainingData
 from curation.splits.split_file import Split, make_split
 from evaluation.regimes.config import RegimeChoice
 from evaluation.runs.config import RunConfig

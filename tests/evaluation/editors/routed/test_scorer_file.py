@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from curation.case_sources.training_data import TrainingData
+from curation.case_sources.support import TrainingData
 from curation.similarity.embeddings import encoder_identity
 from evaluation.editors.checkpoints import write_tensors
 from evaluation.editors.routed.cross import CrossRouter, CrossScorer
