@@ -45,6 +45,7 @@ COMMANDS: dict[str, Command | Group] = {
     "store": Group("Look into a store, check it, and keep it safe.", "store stats --store my.duckdb"),
     "store list": Command("curation.cli.items:list_", "List items of a kind."),
     "store show": Command("curation.cli.items:show", "Show one item with its lineage and verdicts."),
+    "store prompts": Command("curation.cli.items:prompts", "Show a split's cases as text."),
     "store stats": Command("curation.cli.items:stats", "Count what a store holds."),
     "store funnel": Command("construction.cli.funnel:funnel", "Account for every fact: funnel, reasons, cost."),
     "store check": Command("curation.cli.check:check", "Run model-based checks on items that have no verdict yet."),

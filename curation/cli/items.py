@@ -15,6 +15,36 @@ from schemas.text.escaping import escape
 
 
 @click.command()
+@store_option()
+@click.option("--split", "name", required=True, help="The frozen split whose cases are shown.")
+@click.option("--after", default="", metavar="KEY", help="Begin after the case with this key.")
+@limit_option(default=20, also="cases.")
+def prompts(store_path: Path, name: str, after: str, limit: int) -> None:
+    """Show the cases of a split as text: fact, questions and scripts with the cut marked, neighbours.
+
+    A terminal shows them page by page.
+
+    Example: scedit store prompts --split mine --store my.duckdb
+    """
+    from itertools import islice
+
+    from curation.export.case_text import case_lines
+    from curation.store.store import Store
+    from schemas.scripts import Script
+
+    with Store.open(store_path) as store:
+        split = store.open_split(name)
+        later = (case for case in split.all_cases if case.key > after)
+        lines = []
+        for case in islice(later, limit):
+            keys = [p.script for p in getattr(case, "prompts", ())]
+            keys += [p.script for n in getattr(case, "neighbours", ()) for p in n.prompts]
+            lines += [*case_lines(case, {s.key: s for s in store.by_keys(Script, keys)}), ""]
+        more = f"... more cases: --after {case.key}\n" if next(later, None) else ""
+    click.echo_via_pager("\n".join(map(escape, lines)) + more)
+
+
+@click.command()
 @click.argument("item")
 @store_option()
 @json_option

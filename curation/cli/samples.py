@@ -120,7 +120,7 @@ def import_(sheets: tuple[Path, ...], store_path: Path, partial: bool, as_json: 
 @shared_option("--resamples", type=click.IntRange(min=0), default=1000, show_default=True)
 @json_option
 def report(name: str, store_path: Path, resamples: int, as_json: bool) -> None:
-    """Report a sample: acceptance, and apart from it the agreement between people. NAME may be left out if it is one.
+    """Report a sample: acceptance, and apart from it the agreement between people. NAME is the sample or its split.
 
     Example: scedit split sample report --store my.duckdb
     """

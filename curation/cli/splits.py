@@ -111,7 +111,7 @@ def add(source: str, store_path: Path, identity: Identity, as_json: bool) -> Non
     "format_name",
     default="split",
     show_default=True,
-    also="One of split, scedit-cf, scedit-t, counterfact, facts, easyedit, parquet or datasets.",
+    also="One of split, scedit-cf, scedit-t, counterfact, facts, csv, easyedit, parquet or datasets.",
 )
 @click.option(
     "--knowedit-lists",
@@ -124,6 +124,7 @@ def export(name: str, path: Path, store_path: Path | None, format_name: str, kno
 
     Example: scedit split export mini ScEdit-CF.json --format scedit-cf --store my.duckdb
     """
+    from collections import Counter
     from contextlib import ExitStack
 
     from curation.export.formats import chosen_exporter
@@ -134,11 +135,16 @@ def export(name: str, path: Path, store_path: Path | None, format_name: str, kno
     with ExitStack() as stack:
         store = stack.enter_context(Store.open(store_path)) if store_path else None
         split = store.open_split(name) if store else shipped_split(name)
-        written = write(split, path, format_name, knowedit_lists)
+        written = write(split, path, format_name, knowedit_lists, store=store)
+        left = Counter(case.group for case in split.all_cases) if written < len(split.all_cases) else Counter()
+        left.pop(chosen_exporter(format_name, knowedit_lists).only or "", None)
         gaps = chosen_exporter(format_name, knowedit_lists).gaps(split)
     click.echo(
         f"{path}: {counted(written, 'case')} of {split.name}@{split.version} ({split.digest[:12]}) as {format_name}"
     )
+    if missing := len(split.all_cases) - written:
+        kinds = ", ".join(f"{n:,} {kind}" for kind, n in sorted(left.items()))
+        click.echo(f"Note: {counted(missing, 'case')} left out, which {format_name} cannot hold: {kinds}", err=True)
     for gap in gaps:
         click.echo(f"Note: {gap}", err=True)
 

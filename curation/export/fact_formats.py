@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from array import array
 from collections import Counter
@@ -11,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from curation.export.scedit_format import cloze
+from curation.files.atomic import atomic_file
 from curation.files.json_files import write_array, write_lines
 from curation.splits.split_extras import NONE, Extras
 from curation.splits.split_file import Split
 from schemas.cases import Case
-from schemas.facts import Object
+from schemas.facts import Entity, Fact, Object
 from schemas.text.counting import counted
 
 EASYEDIT_LISTS = {
@@ -32,6 +34,11 @@ _LONG_TEXTS = (
 
 _FIELDS = {"attribute_prompts": list, "generation_prompts": list, "pararel_idx": int}
 _NUMBERED = re.compile(r"counterfact/(0|[1-9]\d{0,17})")
+
+
+CSV_COLUMNS: tuple[str, ...] = ("key", "subject", "subject_aliases", "relation", "prompt")
+CSV_COLUMNS += ("old", "old_aliases", "new", "new_aliases", "changed_on", "paraphrases", "source", "licence")
+"""The columns of our table of facts."""
 
 
 def write_facts(split: Split, path: Path) -> int:
@@ -54,6 +61,27 @@ def write_easyedit(split: Split, path: Path) -> int:
 def write_knowedit(split: Split, path: Path) -> int:
     """EasyEdit-style records with the lists that EasyEdit's own KnowEdit reader looks for; the number of cases."""
     return write_array(easyedit_rows(split.cases, knowedit_lists=True), path)
+
+
+def write_csv(split: Split, path: Path) -> int:
+    """The edited facts as the table that our loader reads; returns the number of cases."""
+    with atomic_file(path, "the table") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(CSV_COLUMNS)
+        for case in split.cases:
+            table.writerow(_csv_row(case.fact))
+    return len(split.cases)
+
+
+def _csv_row(fact: Fact) -> list[str]:
+    new = fact.new or Entity(text="-")
+    lists = [fact.subject.aliases, fact.old.aliases, new.aliases, fact.paraphrases]
+    subject, old, other, paraphrases = ("|".join(names) for names in lists)
+    return [
+        *(fact.key, fact.subject.text, subject, fact.relation.id, fact.prompt),
+        *(fact.old.text, old, new.text if fact.new else "", other, fact.changed_on or "", paraphrases),
+        *(fact.source.name, fact.source.licence),
+    ]
 
 
 def fact_rows(cases: Sequence[Case]) -> Iterator[dict[str, Any]]:

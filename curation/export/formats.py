@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from curation.export.fact_formats import (
     easyedit_gaps,
     knowedit_gaps,
     write_counterfact,
+    write_csv,
     write_easyedit,
     write_facts,
     write_knowedit,
@@ -21,6 +22,9 @@ from curation.splits.case_stream import FACT
 from curation.splits.split_file import Split, write_split
 from schemas.core.errors import UserError
 from schemas.core.registry import Registry
+
+if TYPE_CHECKING:
+    from curation.store.store import Store
 
 __all__ = ["EXPORTERS", "Exporter", "export", "scedit_cf", "scedit_t"]
 
@@ -38,6 +42,7 @@ class Exporter:
         gaps: What readers of the format look for and a split does not say, a sentence each.
         edits: Types of splits that it can hold.
         about_events: ``about`` for splits of events, where it is another.
+        write_with_store: As ``write``, where the format says what the split's store knows.
     """
 
     write: Callable[[Split, Path], int]
@@ -48,6 +53,7 @@ class Exporter:
     gaps: Callable[[Split], tuple[str, ...]] = lambda split: ()
     edits: tuple[str, ...] = ("fact",)
     about_events: str = ""
+    write_with_store: Callable[[Split, Path, Store | None], int] | None = None
 
     def about_split(self, split: Split) -> str:
         """What it is, of a split of this type."""
@@ -170,13 +176,21 @@ EXPORTERS = Registry(
 )
 
 
+CSV = Exporter(
+    write_csv,
+    "{name}.csv",
+    "the edited facts as a table that scedit data import reads",
+    ("questions, prompts, neighbours, Wikidata ids, extras", "names that contain a vertical bar"),
+)
+
+
 def chosen_exporter(format: str, knowedit_lists: bool = False) -> Exporter:
-    """The exporter of a format of ``EXPORTERS``, for ``easyedit`` also with the lists that its own reader looks for.
+    """The exporter of a format (``csv`` or one of ``EXPORTERS``); with the lists that EasyEdit's reader looks for.
 
     Raises:
         UserError: unknown format, or one that knows no such lists.
     """
-    exporter: Exporter = EXPORTERS.get(format)
+    exporter: Exporter = CSV if format == "csv" else EXPORTERS.get(format)
     if not knowedit_lists:
         return exporter
     if exporter is not EASYEDIT:
@@ -184,10 +198,10 @@ def chosen_exporter(format: str, knowedit_lists: bool = False) -> Exporter:
     return KNOWEDIT
 
 
-def export(split: Split, path: Path, format: str, knowedit_lists: bool = False) -> int:
-    """Write a split in a format of ``EXPORTERS``; returns the number of cases written.
+def export(split: Split, path: Path, format: str, knowedit_lists: bool = False, *, store: Store | None = None) -> int:
+    """Write a split in a format (``csv`` or one of ``EXPORTERS``); returns the number of cases written.
 
-    A file is replaced when the new one is whole; a folder must be new or empty.
+    A file is replaced when the new one is whole; a folder must be new or empty. A card says what the ``store`` knows.
 
     Raises:
         UserError: unknown format, no case of its kind, or the place cannot be written.
@@ -195,4 +209,6 @@ def export(split: Split, path: Path, format: str, knowedit_lists: bool = False) 
     exporter = chosen_exporter(format, knowedit_lists)
     if not exporter.holds(split):
         raise UserError(f"the split '{split.name}' has no case that {format} can hold", fix="choose another format")
+    if exporter.write_with_store is not None:
+        return exporter.write_with_store(split, path, store)
     return exporter(split, path)

@@ -126,9 +126,9 @@ def _paths_below(folder: Path) -> Iterator[str]:
             yield f"{name}/"
 
 
-def write_dataset(split: Split, path: Path) -> int:
+def write_dataset(split: Split, path: Path, store: Store | None = None) -> int:
     """A folder for Hugging Face ``datasets``: card, Parquet tables, metadata; returns the number of cases."""
-    return publish(split, path, formats=("parquet",)).cases["parquet"]
+    return publish(split, path, store=store, formats=("parquet",)).cases["parquet"]
 
 
 DATASETS = Exporter(
@@ -136,6 +136,7 @@ DATASETS = Exporter(
     "{name}",
     "a folder for Hugging Face datasets: a card and the Parquet tables",
     edits=("fact", "event"),
+    write_with_store=write_dataset,
 )
 
 

@@ -203,7 +203,13 @@ def _content(source: str, format: str, mapping: TableMapping | None) -> str:
         from curation.shipped import facts_path
 
         return sha256(facts_path())
-    return digest([sha256(Path(source)), format, canonical_json(mapping.model_dump(mode="json") if mapping else {})])
+    try:
+        content = sha256(Path(source))
+    except FileNotFoundError:
+        raise UserError("there is no such file", where=source) from None
+    except OSError as error:
+        raise UserError(f"cannot be read: {error.strerror}", where=source) from None
+    return digest([content, format, canonical_json(mapping.model_dump(mode="json") if mapping else {})])
 
 
 class _ProblemLog:

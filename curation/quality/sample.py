@@ -201,13 +201,13 @@ def samples(store: Store, *, digest: str | None = None) -> list[Sample]:
 
 
 def sample_named(store: Store, name: str) -> Sample:
-    """One sample by its name or the beginning of it.
+    """One sample by its name, the beginning of it, or the split that it was drawn from (``name`` or ``name@version``).
 
     Raises:
         UserError: none or several answer to it.
     """
     known = samples(store)
-    matches = [s for s in known if s.name.startswith(name)]
+    matches = [s for s in known if s.name.startswith(name) or name in (s.split, s.split.rsplit("@", 1)[0])]
     if len(matches) != 1:
         raise UserError(
             f"{len(matches)} samples are called '{name}'" if matches else f"no sample is called '{name}'",

@@ -212,21 +212,26 @@ def _header(candidate: Split, before: Split | None) -> dict[str, Any]:
 
 
 def compare(store: Store, old: Split, new: Split) -> Diff:
-    """Compare two splits; for dropped cases the reason is what the new split's rule says of them today."""
+    """Compare two splits; the reason of a change is what the other split's rule says of the item today.
+
+    Of what was dropped the new split's rule is asked, of what was added the old one's.
+    """
     try:
-        rule = rule_of(new.header)
+        rules = {"dropped": rule_of(new.header), "added": rule_of(old.header)}
     except UserError:
         return diff(old, new)
-    errata = merge_errata(new.header)
-    return diff(old, new, why=lambda key: _reason_of_change(store, rule, key, errata))
+    errata = {"dropped": merge_errata(new.header), "added": merge_errata(old.header)}
+    return diff(old, new, why=lambda key, what: _reason_of_change(store, rules[what], key, errata[what], what))
 
 
-def _reason_of_change(store: Store, rule: SplitRule, key: str, errata: Errata) -> str:
+def _reason_of_change(store: Store, rule: SplitRule, key: str, errata: Errata, what: str) -> str:
     try:
         explanation = explain(store, rule, key, errata=errata)
     except UserError:
-        return "its fact is no longer in the store"
-    return explanation.why if explanation.status != "in" else "the store has changed since: the rule would take it now"
+        return "no longer in the store"
+    if explanation.status == "in":
+        return "new in the store" if what == "added" else "the store has changed since: the rule would take it now"
+    return f"the rule before left it out: {explanation.why}" if what == "added" else explanation.why
 
 
 def _quality(store: Store, split: Split, without: str | None) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 from curation.splits.case_stream import CaseStream
 from curation.splits.errata import Errata, merge_errata
 from curation.splits.split_file import Split
-from curation.splits.visible_texts import record_keys, visible_texts
+from curation.splits.visible_texts import case_records, record_keys, visible_texts
 from schemas.cases import AnyCase
 from schemas.core.errors import UserError
 from schemas.text.counting import counted
@@ -124,24 +124,30 @@ def greatest(levels: Sequence[Level]) -> Level:
     return "none"
 
 
-def diff(old: Split, new: Split, *, why: Callable[[str], str] | None = None) -> Diff:
+Why = Callable[[str, Literal["added", "dropped"]], str]
+"""Says why a case or record (by key) was added or dropped."""
+
+
+def diff(old: Split, new: Split, *, why: Why | None = None) -> Diff:
     """Compare two splits case by case.
 
     Args:
         old: The version before.
         new: The version after; its header's errata are reasons.
-        why: Asked for the reason of every dropped case that no erratum explains.
+        why: Asked for the reason of every change that no erratum explains.
     """
     errata, changes = merge_errata(new.header), []
     for before, after in _side_by_side(old.all_cases, new.all_cases):
         if after is None and before is not None:
-            reason = _errata_on(before, errata) or (why(before.key) if why else "")
+            reason = _errata_on(before, errata) or (why(before.key, "dropped") if why else "")
             changes.append(CaseChange(before.key, "dropped", "major", (), reason))
         elif before is None and after is not None:
-            changes.append(CaseChange(after.key, "added", "minor", (), _withdrawn_on(after, errata)))
+            reason = _withdrawn_on(after, errata) or (why(after.key, "added") if why else "")
+            changes.append(CaseChange(after.key, "added", "minor", (), reason))
         elif before is not None and after is not None and before.id != after.id:
             level, details = _compare(before, after)
-            reasons = filter(None, (_errata_on(before, errata), _withdrawn_on(after, errata)))
+            reasons = list(filter(None, (_errata_on(before, errata), _withdrawn_on(after, errata))))
+            reasons = reasons or (_reasons_inside(before, after, why) if why else [])
             changes.append(CaseChange(before.key, "changed", level, details, "; ".join(reasons)))
     return Diff(old, new, tuple(changes))
 
@@ -160,6 +166,14 @@ def _side_by_side(old: Iterable[AnyCase], new: Iterable[AnyCase]) -> Iterator[tu
         else:
             yield before, after
             before, after = next(left, None), next(right, None)
+
+
+def _reasons_inside(before: AnyCase, after: AnyCase, why: Why) -> list[str]:
+    """Why records of a changed case were added or dropped; a record in both with other content was corrected."""
+    old, new = ({r.key: r.id for r in case_records(case)} for case in (before, after))
+    reasons = [f"{key}: {why(key, 'dropped')}" for key in old if key not in new]
+    reasons += [f"{key}: {why(key, 'added')}" for key in new if key not in old]
+    return reasons + [f"{key}: corrected in the store" for key in old if old[key] != new.get(key, old[key])]
 
 
 def _errata_on(case: AnyCase, errata: Errata) -> str:

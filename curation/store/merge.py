@@ -61,7 +61,7 @@ def merge(store: Store, other: Path, *, prefer: Preference | None = None) -> Mer
         tables = {row[0] for row in db.execute(_TABLES).fetchall()}
         _refuse_other_splits(db, other)
         with Transaction(db, store.path):
-            return _Merge(db, store.path, other, tables).run(prefer)
+            return _StoreMerge(db, store.path, other, tables).run(prefer)
 
 
 _TABLES = "SELECT table_name FROM information_schema.tables WHERE table_catalog = 'theirs'"
@@ -85,7 +85,7 @@ def _refuse_other_splits(db: Connection, other: Path) -> None:
         raise StoreError(f"another split is called '{rows[0][0]}' there", where=str(other), fix=fix)
 
 
-class _Merge:
+class _StoreMerge:
     """One merge, inside a transaction."""
 
     def __init__(self, db: Connection, path: Path, other: Path, tables: set[str]) -> None:

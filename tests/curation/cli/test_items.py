@@ -88,3 +88,12 @@ def test_show_says_what_is_of_smoke_test_quality(store: Path) -> None:
     assert "[smoke-test quality]" in result and "plumbing" not in result
     data = json.loads(invoke("store", "show", "f/peru", "-s", store, "--json"))
     assert data["lineage"][0]["detail"] == {"quality": "plumbing"}, "the stored word stays"
+
+
+def test_prompts_shows_cases_as_text(tmp_path: Path) -> None:
+    invoke("split", "add", "mini", "--store", path := tmp_path / "m.duckdb")
+    text = invoke("store", "prompts", "--split", "mini", "--store", path, "--limit", 2)
+    assert text.count("case/mini/") == 3 and "Buy a train ticket to [CUT]Paris" in text
+    assert "... more cases: --after case/mini/cf-002" in text
+    later = invoke("store", "prompts", "--split", "mini", "--store", path, "--after", "case/mini/cf-002", "--limit", 99)
+    assert "case/mini/cf-001" not in later and "more cases" not in later

@@ -95,3 +95,12 @@ def test_freeze_names_contradictory_requests(tmp_path: Path, store: Path) -> Non
     assert outcome.exit_code == 0 and json.loads(outcome.stdout)["cases"] == 2
     assert "Warning: 'case/fact/kenya' and 'case/fact/peru' contradict each other: Peru, " in outcome.stderr
     assert "-> Rome and Oslo; in a batch or sequence only one of them can hold" in outcome.stderr
+
+
+def test_what_a_format_cannot_hold_is_counted(tmp_path: Path) -> None:
+    def export(name: str) -> str:
+        words = ["split", "export", "mini", str(tmp_path / name), "--format", name]
+        return CliRunner().invoke(scedit.cli, words).stderr
+
+    assert "Note: 16 cases left out, which counterfact cannot hold: 16 temporal" in export("counterfact")
+    assert "left out" not in export("easyedit")

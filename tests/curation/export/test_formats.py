@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 
 from curation.export.formats import EXPORTERS, export
+from curation.loaders import load
+from curation.loaders.importer import import_split
 from curation.shipped import mini_path, mini_split
 from curation.splits.split_file import Split, make_split
+from curation.store.store import Store
 from schemas.core.errors import UserError
 from tests.support.documents.records import document_case
 from tests.support.events import event_case
@@ -113,3 +116,27 @@ def test_what_a_killed_run_left_is_no_hindrance(tmp_path: Path, name: str) -> No
     stale.write_text("half")
     assert export(split_for(name), tmp_path / "x", name) > 0
     assert (tmp_path / "x").exists() and stale.exists() is (name in FILES)
+
+
+def test_a_table_comes_back_as_the_edited_facts(tmp_path: Path) -> None:
+    assert export(mini_split(), tmp_path / "x.csv", "csv") == len(mini_split().cases)
+    loaded = load(tmp_path / "x.csv")
+    assert not loaded.problems
+    for fact, case in zip(loaded.facts, mini_split().cases, strict=True):
+        wanted = case.fact
+        assert (fact.key, fact.fact_prompt, fact.old.names, fact.paraphrases) == (
+            wanted.key,
+            wanted.fact_prompt,
+            wanted.old.names,
+            wanted.paraphrases,
+        )
+        assert fact.new and wanted.new and fact.new.names == wanted.new.names and fact.changed_on == wanted.changed_on
+
+
+def test_a_card_says_what_the_store_knows(tmp_path: Path) -> None:
+    import_split(mini_split(), tmp_path / "s.duckdb", origin="mini")
+    with Store.open(tmp_path / "s.duckdb") as store:
+        export(mini_split(), tmp_path / "with", "datasets", store=store)
+    export(mini_split(), tmp_path / "without", "datasets")
+    cards = [(tmp_path / name / "README.md").read_text() for name in ("with", "without")]
+    assert ["as the store's lineage has it" in card for card in cards] == [True, False]

@@ -118,7 +118,7 @@ def test_a_dropped_case_whose_fact_is_gone_and_one_whose_store_changed(two_edits
         assert removal.key == f"case/{EDIT.key}" and "f/chile" in removal.reason
         as_before = new._replace(header=old.header)
         assert "the rule would take it now" in compare(store, old, as_before).of("dropped")[0].reason
-        assert compare(empty, old, new).of("dropped")[0].reason == "its fact is no longer in the store"
+        assert compare(empty, old, new).of("dropped")[0].reason == "no longer in the store"
 
 
 def test_a_header_without_a_rule_compares_without_reasons(two_edits: Path) -> None:
