@@ -55,7 +55,6 @@ def freeze(
     Example: scedit split freeze mine --store my.duckdb --set unsure=keep --out mine.jsonl
     """
     from curation.rules.release import freeze_with_report as make
-    from curation.splits.contradictions import contradictions
     from curation.splits.errata import read_errata
     from curation.splits.split_file import write_split
     from curation.store.store import Store
@@ -63,11 +62,10 @@ def freeze(
     known = read_errata(errata).entries if errata else ()
     with error_with_lines(), Store.open(store_path, write=True) as store:
         rule = _rule(rule_path, settings, store)
-        split, unprompted, _ = make(store, name, rule, version=version, errata=known)
+        split, unprompted, _, named = make(store, name, rule, version=version, errata=known)
         if out:
             write_split(split, out)
         sizes = store.split_sizes(f"{split.name}@{split.version}")
-        named = contradictions(list(split.all_cases))
     _print_split(split, sizes, as_json=as_json, unprompted=unprompted)
     for found in named:
         click.echo(f"Warning: {found.text}; in a batch or sequence only one of them can hold", err=True)

@@ -182,6 +182,9 @@ def with_stored_sources(store: Store, records: Iterable[Record], file: str) -> I
 
     The name of a file is no content: the same facts in a renamed file are the same facts.
     """
+    if not store.has("fact"):
+        yield from records
+        return
     for chunk in chunks(records):
         unnamed = [r.key for r in chunk if isinstance(r, Fact) and r.source == Source(name=file, licence=UNSTATED)]
         stored = {f.key: f.source for f in store.by_keys(Fact, unnamed) if f.source.licence == UNSTATED}

@@ -14,6 +14,7 @@ from curation.rules.event_selection import EventSelectionStream
 from curation.rules.explain import explain, rule_of
 from curation.rules.rule import SplitRule
 from curation.rules.selection import SelectionStream
+from curation.splits.contradictions import ContradictionFinder, ContradictoryRequests
 from curation.splits.errata import Errata, Erratum, merge_errata
 from curation.splits.names import SEAL, check_name, seal
 from curation.splits.split_file import Split, under_version
@@ -42,11 +43,13 @@ class FreezeResult(NamedTuple):
         split: The split.
         unprompted: Questions that nothing drops and that have no prompt, by reason.
         warnings: Thresholds that took out more than a fifth of the prompts.
+        contradictions: Cases that edit one fact to two objects.
     """
 
     split: Split
     unprompted: dict[str, int]
     warnings: tuple[str, ...]
+    contradictions: tuple[ContradictoryRequests, ...]
 
 
 def freeze(
@@ -82,7 +85,8 @@ def freeze_with_report(
         details: dict[str, Any] = {"rule": rule.model_dump(mode="json"), "counts": choice.counts}
         return details | ({"errata": known.header()} if known.entries else {})
 
-    split = store.freeze(name, choice, version=version, details=split_details)
+    finder = ContradictionFinder()
+    split = store.freeze(name, map(finder.add, choice), version=version, details=split_details)
     if split.header.get("rule") != rule.model_dump(mode="json"):
         log.warning(
             "%s@%s is frozen already, with the same cases and another rule; it keeps that header: give a new version",
@@ -92,7 +96,7 @@ def freeze_with_report(
     warnings = tuple(_greedy(choice, rule))
     for warning in warnings:
         log.warning("%s", warning)
-    return FreezeResult(split, dict(choice.unprompted), warnings)
+    return FreezeResult(split, dict(choice.unprompted), warnings, tuple(finder.found))
 
 
 AnySelection = SelectionStream | EventSelectionStream | DocumentSelectionStream

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from curation.similarity.rouge import plain_text
@@ -18,38 +18,51 @@ class ContradictoryRequests(NamedTuple):
     text: str
 
 
-def contradictions(cases: Sequence[AnyCase]) -> list[ContradictoryRequests]:
-    """Each case whose fact an earlier case edits to another object, with the nearest such case before it.
+class ContradictionFinder:
+    """Finds contradictory requests while cases come; it holds a line for each fact.
 
     Facts are the same where subject and relation are; objects are the same where they share a name.
+
+    Attributes:
+        found: Each case whose fact an earlier case edits to another object, with the nearest such case before it.
     """
-    newest: dict[tuple[str, str], int] = {}
-    out = []
-    for n, case in enumerate(cases, 1):
+
+    def __init__(self) -> None:
+        self.found: list[ContradictoryRequests] = []
+        self._newest: dict[tuple[str, str], tuple[int, str, tuple[str, ...]]] = {}
+        self._place = 0
+
+    def add(self, case: AnyCase) -> AnyCase:
+        """Look at the next case; returns it."""
+        self._place += 1
         fact = case.request
         if not isinstance(fact, Fact) or fact.new is None:
-            continue
-        key = (plain_text(fact.subject.text), fact.relation.id)
-        before = newest.get(key)
-        newest[key] = n
-        if before is None:
-            continue
-        other = cases[before - 1].request
-        assert isinstance(other, Fact)
-        if _names(other) & _names(fact):
-            continue
-        text = (
-            f"'{cases[before - 1].key}' and '{case.key}' contradict each other: {fact.subject.text}, "
-            f"{fact.relation.label or fact.relation.id} -> {other.new_object.text} and {fact.new_object.text}"
-        )
-        out.append(ContradictoryRequests(before, n, text))
-    return out
+            return case
+        pair = (plain_text(fact.subject.text), fact.relation.id)
+        before = self._newest.get(pair)
+        self._newest[pair] = (self._place, case.key, fact.new.names)
+        if before is not None and not _folded(before[2]) & _folded(fact.new.names):
+            place, key, names = before
+            text = (
+                f"'{key}' and '{case.key}' contradict each other: {fact.subject.text}, "
+                f"{fact.relation.label or fact.relation.id} -> {names[0]} and {fact.new.text}"
+            )
+            self.found.append(ContradictoryRequests(place, self._place, text))
+        return case
 
 
-def overwritten(cases: Sequence[AnyCase]) -> dict[int, int]:
+def contradictions(cases: Iterable[AnyCase]) -> list[ContradictoryRequests]:
+    """The contradictory requests of cases, in order."""
+    finder = ContradictionFinder()
+    for case in cases:
+        finder.add(case)
+    return finder.found
+
+
+def overwritten(cases: Iterable[AnyCase]) -> dict[int, int]:
     """Places of cases whose edit a later one overwrites, and the place of that later one."""
     return {found.first: found.second for found in contradictions(cases)}
 
 
-def _names(fact: Fact) -> set[str]:
-    return {name.casefold() for name in fact.new_object.names}
+def _folded(names: Iterable[str]) -> set[str]:
+    return {name.casefold() for name in names}
