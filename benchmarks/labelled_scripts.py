@@ -22,10 +22,7 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple, get_args
 
-from benchmarks.support.check_options import add_check_options, chosen_check
-from construction.mentions.rules import RULES, Rules
-from construction.pipeline.labelled_scripts import decisions_by_rules, decisions_with
-from curation.checks.script_benchmark import (
+from benchmarks.checks.script_benchmark import (
     Half,
     LabelledScript,
     Outcome,
@@ -38,6 +35,9 @@ from curation.checks.script_benchmark import (
     outcome,
     right,
 )
+from benchmarks.checks.script_decisions import decisions_by_rules, decisions_with
+from benchmarks.support.check_options import add_check_options, chosen_check
+from construction.mentions.rules import RULES, Rules
 from curation.checks.store_checks import StoreCheck
 from curation.stats.proportions import wilson_interval
 from curation.store.store import Store

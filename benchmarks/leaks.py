@@ -13,8 +13,8 @@ import argparse
 import json
 from typing import Any
 
+from benchmarks.checks.leak_benchmark import HalfScore, scores_of_check, study
 from benchmarks.support.check_options import add_check_options, chosen_check
-from curation.checks.leak_benchmark import HalfScore, scores_of_check, study
 
 
 def shown(half: HalfScore) -> dict[str, Any]:

@@ -25,14 +25,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, get_args
 
-from benchmarks.labelled_scripts import WRONG_CUTS
-from benchmarks.open_split import publish
-from benchmarks.support.tables import share, table
-from construction.cuts.cut_place import CutPlace
-from construction.cuts.step_words import Tables, foreign_step, step_parts, step_tables
-from construction.mentions.name_forms import is_of_person
-from construction.pipeline.labelled_scripts import decisions_by_rules
-from curation.checks.script_benchmark import (
+from benchmarks.checks.script_benchmark import (
     Half,
     LabelledScript,
     ScriptDecision,
@@ -41,6 +34,13 @@ from curation.checks.script_benchmark import (
     later_scripts,
     right,
 )
+from benchmarks.checks.script_decisions import decisions_by_rules
+from benchmarks.labelled_scripts import WRONG_CUTS
+from benchmarks.open_split import publish
+from benchmarks.support.tables import share, table
+from construction.cuts.cut_place import CutPlace
+from construction.cuts.step_words import Tables, foreign_step, step_parts, step_tables
+from construction.mentions.name_forms import is_of_person
 from curation.shipped import shipped_split
 from schemas.core.ids import seed
 from schemas.facts import Relation

@@ -49,12 +49,12 @@ def corpus_path() -> Path:
 
 
 def leaks_path() -> Path:
-    """Script prompts labelled ``leak`` or ``none``; ``curation.checks.leak_benchmark`` scores checks on them."""
+    """Script prompts labelled ``leak`` or ``none``; ``benchmarks.checks.leak_benchmark`` scores checks on them."""
     return _HERE / "leaks.jsonl"
 
 
 def labelled_scripts_path() -> Path:
-    """Questions and scripts with the right cut or verdict; ``curation.checks.script_benchmark`` counts on them."""
+    """Questions and scripts with the right cut or verdict; ``benchmarks.checks.script_benchmark`` counts on them."""
     return _HERE / "scripts" / "labelled_scripts.jsonl"
 
 

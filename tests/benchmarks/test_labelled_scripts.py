@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import pytest
 
-from construction.pipeline.labelled_scripts import decisions_by_rules, decisions_with
-from curation.checks.script_benchmark import ScriptDecision, labelled_scripts
+from benchmarks.checks.script_benchmark import ScriptDecision, labelled_scripts
+from benchmarks.checks.script_decisions import decisions_by_rules, decisions_with
 from curation.checks.store_checks import CheckContext, StoreCheck
 from schemas.core.errors import UserError
 from schemas.core.records import Record

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import pytest
 
+from benchmarks.checks.script_benchmark import tuning_scripts
 from construction.cuts.cut_place import CutPlace
 from construction.cuts.step_words import foreign_step, step_tables
-from curation.checks.script_benchmark import tuning_scripts
 from schemas.facts import Relation
 
 benchmark = pytest.importorskip("benchmarks.step_words", reason="benchmarks are not shipped")

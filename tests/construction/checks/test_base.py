@@ -4,11 +4,11 @@ from typing import get_args
 
 import pytest
 
+from benchmarks.checks.leak_benchmark import leak_prompts, study
 from construction.checks import CHECKS, CheckInputs, Stage, judge
 from construction.pipeline.adopt import adopt
 from construction.scripts.script_step import Draft, script_of
 from construction.scripts.truncation import cut_script
-from curation.checks.leak_benchmark import leak_prompts, study
 from curation.shipped import mini_path, mini_split
 from schemas.facts import Entity, Fact
 from schemas.scripts import ScriptPrompt, ScriptQuestion

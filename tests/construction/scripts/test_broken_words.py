@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from benchmarks.checks.script_benchmark import labelled_scripts
 from construction.scripts.broken_words import broken_words
-from curation.checks.script_benchmark import labelled_scripts
 from curation.shipped import mini_split
 
 

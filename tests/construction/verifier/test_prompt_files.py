@@ -6,10 +6,10 @@ import json
 
 import pytest
 
+from benchmarks.checks.leak_benchmark import leak_prompts
+from benchmarks.checks.script_benchmark import fresh_scripts, labelled_scripts, later_scripts, tuning_scripts
 from construction.llm.prompt_text import find_quote
 from construction.verifier.prompt_files import load_verify
-from curation.checks.leak_benchmark import leak_prompts
-from curation.checks.script_benchmark import fresh_scripts, labelled_scripts, later_scripts, tuning_scripts
 from schemas.core.errors import UserError
 
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from benchmarks.checks.leak_benchmark import leak_prompts
 from construction.llm.client import Client, Endpoint
 from construction.llm.prompt_text import LONGEST, fence_text, find_quote
 from construction.llm.reply_cache import ReplyCache, request_key
@@ -25,7 +26,6 @@ from construction.verifier.steps import (
     verify,
     verify_all,
 )
-from curation.checks.leak_benchmark import leak_prompts
 from curation.files.journal import Journal
 from schemas.scripts import ScriptPrompt, ScriptQuestion
 from tests.support.construction.verified import FACT, PROMPT, TEXT

@@ -7,7 +7,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from curation.checks.leak_benchmark import leak_prompts
+from benchmarks.checks.leak_benchmark import leak_prompts
 from curation.checks.store_checks import STORE_CHECKS, CheckContext, run_check
 from curation.cli.check import check as check_command
 from curation.store.store import Store

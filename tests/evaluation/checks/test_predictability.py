@@ -147,7 +147,7 @@ def test_rivals_do_not_share_a_name_with_the_objects(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_finds_leaks_among_the_labelled_ones(embedded: LM) -> None:
     """Leaks of the dev half score higher than their clean twins in most pairs (29 of 36 over all relations)."""
-    from curation.checks.leak_benchmark import leak_prompts
+    from benchmarks.checks.leak_benchmark import leak_prompts
 
     rows = [r for r in leak_prompts("dev") if r.relation.id in ("P176", "P36")]
     many = [

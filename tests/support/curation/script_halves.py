@@ -6,7 +6,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Sequence
 
-from curation.checks.script_benchmark import Half, LabelledScript
+from benchmarks.checks.script_benchmark import Half, LabelledScript
 
 
 def halves_of(scripts: Sequence[LabelledScript]) -> dict[str, Half]:

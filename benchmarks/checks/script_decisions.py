@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
+from benchmarks.checks.script_benchmark import LabelledScript, ScriptDecision
 from construction.checks import CheckInputs, judge
 from construction.checks.script_format import complaint
 from construction.mentions.rules import RULES, Rules
 from construction.prompts.prompt_file import load_prompt
 from construction.scripts.script_step import Draft, ScriptAsk, ScriptStep, StepList, script_of
 from construction.scripts.truncation import cut_script
-from curation.checks.script_benchmark import LabelledScript, ScriptDecision
 from curation.checks.store_checks import StoreCheck, run_check
 from curation.store.store import Store
 from schemas.core.records import Record

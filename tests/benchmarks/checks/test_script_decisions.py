@@ -8,9 +8,7 @@ from typing import ClassVar
 
 import pytest
 
-from construction.mentions.rules import Rules
-from construction.pipeline.labelled_scripts import decisions_by_rules, decisions_with
-from curation.checks.script_benchmark import (
+from benchmarks.checks.script_benchmark import (
     LabelledScript,
     fresh_scripts,
     labelled_scripts,
@@ -18,6 +16,8 @@ from curation.checks.script_benchmark import (
     right,
     tuning_scripts,
 )
+from benchmarks.checks.script_decisions import decisions_by_rules, decisions_with
+from construction.mentions.rules import Rules
 from curation.checks.store_checks import CheckContext, StoreCheck
 from schemas.core.records import Record
 from schemas.scripts import ScriptPrompt

@@ -11,7 +11,7 @@ from typing import get_args
 import pytest
 from pydantic import ValidationError
 
-from curation.checks.script_benchmark import (
+from benchmarks.checks.script_benchmark import (
     Half,
     LabelledScript,
     ScriptDecision,

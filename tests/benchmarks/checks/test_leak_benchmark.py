@@ -14,7 +14,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from curation.checks.leak_benchmark import LeakPrompt, best_threshold, leak_prompts, score_half, scores_of_check, study
+from benchmarks.checks.leak_benchmark import (
+    LeakPrompt,
+    best_threshold,
+    leak_prompts,
+    score_half,
+    scores_of_check,
+    study,
+)
 from curation.checks.store_checks import CheckContext, StoreCheck
 from curation.similarity.rouge import rouge1_f
 from schemas.core.errors import UserError
