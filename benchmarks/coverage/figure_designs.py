@@ -14,6 +14,7 @@ from curation.stats.bounded import SHARE, Scale, difference_interval
 from evaluation.analysis.correlations import View, correlate
 from evaluation.analysis.pairwise_tests import comparison_families
 from evaluation.metrics.pooled import contributions, pooled_difference, pooled_interval
+from evaluation.metrics.token_level.s_bo import SBO
 from schemas.answers import CaseScores, ItemScore
 
 PLAN, _FEWER = Resampling(300), Resampling(100)
@@ -56,6 +57,37 @@ def _sums(scores: Mapping[str, CaseScores]) -> list[tuple[float, float]]:
     return [
         (sum((i.value or 0.0) * i.weight for i in s.items), sum(i.weight for i in s.items)) for s in scores.values()
     ]
+
+
+def lost_probability(rng: Rng, n: int, *, rate: float, uneven: bool = False) -> list[CaseScores]:
+    """S-BO of n cases with 2 to 8 prompts: a prompt loses an even share of P_before at this rate, or all at rate 1.
+
+    P_before has the mean 1/6 and is skewed; ``uneven``: a tenth of the prompts has .71, the others .016.
+    """
+    out = []
+    for case in range(n):
+        size = int(rng.integers(2, 9))
+        before = rng.beta(0.5, 2.5, size)
+        if uneven:
+            before = np.where(rng.random(size) < 0.1, rng.beta(5, 2, size), rng.beta(1, 60, size))
+        lost = before * (rng.random(size) < rate) * (1.0 if rate == 1 else rng.random(size))
+        items = [
+            ItemScore(probe=f"{case}/{k}", item="i", value=float(lost[k]), largest=float(before[k]))
+            for k in range(size)
+        ]
+        out.append(CaseScores(case=str(case), metric="s_bo", items=tuple(items)))
+    return out
+
+
+def _bleed_over(rate: float, *, uneven: bool = False) -> Callable[[Rng, int], Outcome]:
+    mean = 0.9 * 1 / 61 + 0.1 * 5 / 7 if uneven else 0.5 / 3
+    truth = mean * rate * (1.0 if rate == 1 else 0.5)
+
+    def once(rng: Rng, n: int) -> Outcome:
+        interval = SBO().summarise(lost_probability(rng, n, rate=rate, uneven=uneven)).interval
+        return covers((interval.low, interval.high), truth)
+
+    return once
 
 
 Draw = Callable[[Rng, int], tuple[Scored, Scored]]
@@ -158,6 +190,10 @@ def figure_rows() -> Iterator[Row]:
     yield Row("means", tokens, "log scale, tokens pooled", _pooled(token_losses, None, _NATS), 0.93)
     yield Row("means", f"{tokens}, two methods", "ratio of perplexities", _pooled_gap(token_losses, None), 0.93)
     yield Row("means", skewed, "difference, Student's t", _divergence_gap, 0.93)
+    for rate in (0.05, 0.4, 1.0):
+        yield Row("means", f"S-BO, {rate:.0%} of the prompts lose", "bounded by P_before", _bleed_over(rate), 0.93)
+    design = "S-BO, all prompts lose, a tenth of them has most of the probability"
+    yield Row("means", design, "bounded by P_before", _bleed_over(1.0, uneven=True), 0.93)
     views: list[View] = ["pooled", "within"]
     for view, rho in product(views, (0.0, 0.5)):
         design = f"two metrics, {_METHODS} methods, correlation {rho} within each"

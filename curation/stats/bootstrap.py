@@ -1,4 +1,4 @@
-"""Bootstrap intervals that resample what is independent: cases, or cases and neighbours at once.
+"""Bootstrap intervals that resample what is independent: cases.
 
 Most statistics of the project are functions of sums over cases (means, agreement shares, the coincidence matrix of
 alpha). So a resample is a row of counts that says how often each case was drawn, and all resamples together are one
@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from curation.stats.estimates import Estimate, Floats, Groups, Ints, number_groups, sums_by, undefined
-from curation.stats.intervals import LEAST_CASES, NO_SPREAD, Z95, Interval, varies
+from curation.stats.estimates import Estimate, Floats, Groups, number_groups, sums_by, undefined
+from curation.stats.intervals import LEAST_CASES, NO_SPREAD, varies
 
 _CHUNK = 4_000_000  # numbers held at once: 32 MB
 _MOST_UNDEFINED = 0.05  # share of undefined resamples above which an interval would describe the defined ones only
@@ -52,7 +52,7 @@ def draw_counts(groups: int, resampling: Resampling, *, width: int | None = None
         groups: Number of groups (cases).
         resampling: Resamples and seed.
         width: Numbers that the caller holds per resample, to bound memory; ``groups`` where it is None.
-        stream: Number of the random stream; crossed resampling draws cases and neighbours from different ones.
+        stream: Number of the random stream.
 
     Yields:
         Arrays (chunk, groups) whose rows sum to ``groups``; their content does not depend on the chunk size.
@@ -191,95 +191,6 @@ def cluster_bootstrap(values: Sequence[float], cases: Sequence[str], resampling:
     low, high, note = ends(draws, resampling, cases=means.size)
     method = resampling.describe("case bootstrap") if low is not None else ""
     return Estimate(name, float(means.mean()), low, high, len(values), means.size, method, note=note)
-
-
-def two_way_bootstrap(
-    values: Sequence[float], cases: Sequence[str], neighbours: Sequence[str], resampling: Resampling = DEFAULT
-) -> Estimate:
-    """Mean of case means where neighbours recur across cases: cases and neighbours are both resampled.
-
-    The crossed ("pigeonhole") bootstrap of Owen (2007, Annals of Applied Statistics 1:386): cases and neighbours are
-    drawn independently, and a value counts as often as its case times its neighbour were drawn. A case none of whose
-    neighbours was drawn is left out of that resample. It does not understate the variance of crossed random effects; it
-    overstates the part that belongs to single values (up to threefold), so where there are no case and neighbour
-    effects at all it is wide.
-
-    Args:
-        values: One value per (case, neighbour) prompt.
-        cases: The case of each value.
-        neighbours: The neighbour (fact) of each value.
-        resampling: Resamples, seed, confidence.
-
-    Example:
-        >>> found = two_way_bootstrap([1, 0, 1, 1], ["a", "a", "b", "b"], ["x", "y", "x", "y"], Resampling(50))
-        >>> found.value, found.cases
-        (0.75, 2)
-    """
-    name = "mean of case means"
-    rows, columns = number_groups(cases), number_groups(neighbours)
-    _, data = _check_values(values, cases)
-    if not data.size:
-        return undefined(name, "there is no value")
-    if len(columns.of) != data.size:
-        raise ValueError("values and neighbours differ in length")
-    mean = float(np.mean(list(case_means(values, cases).values())))
-    draws = _crossed_draws(data, rows, columns, resampling)
-    few = min(len(rows.names), len(columns.names))
-    low, high, note = ends(draws, resampling, cases=few)
-    method = resampling.describe("crossed (pigeonhole) bootstrap of cases and neighbours") if low is not None else ""
-    return Estimate(name, mean, low, high, data.size, len(rows.names), method, note=note)
-
-
-def _crossed_draws(data: Floats, rows: Groups, columns: Groups, resampling: Resampling) -> Floats:
-    """Draws (resamples,) of the mean of case means under crossed resampling; NaN where nothing was drawn."""
-    order = np.argsort(rows.of, kind="stable")
-    starts = np.searchsorted(rows.of[order], np.arange(len(rows.names)))
-    y, column = data[order], columns.of[order]
-    width = max(len(rows.names), len(columns.names), 3 * data.size)
-    pairs = zip(
-        draw_counts(len(rows.names), resampling, width=width),
-        draw_counts(len(columns.names), resampling, width=width, stream=1),
-        strict=True,
-    )
-    out = []
-    for by_case, by_neighbour in pairs:
-        weight = by_neighbour[:, column]
-        mass = np.add.reduceat(weight, starts, axis=1)
-        total = np.add.reduceat(weight * y, starts, axis=1)
-        means = np.divide(total, mass, out=np.zeros_like(total), where=mass > 0)
-        used = by_case * (mass > 0)
-        alive = used.sum(axis=1)
-        out.append(np.divide((used * means).sum(axis=1), alive, out=np.full(len(alive), np.nan), where=alive > 0))
-    return np.concatenate(out) if out else np.empty(0)
-
-
-def two_way_interval(values: Sequence[float], cases: Sequence[str], neighbours: Sequence[str]) -> Interval:
-    """Mean of case means ± 1.96 standard errors clustered by case and by neighbour, without resampling.
-
-    The variance is V(case) + V(neighbour) - V(case and neighbour) (Cameron, Gelbach and Miller 2011), each clustered
-    over that grouping with the factor G/(G - 1). A negative sum, possible with few groups, is replaced by the larger
-    of the two one-way variances.
-    """
-    rows, data = _check_values(values, cases)
-    columns = number_groups(neighbours)
-    if len(rows.names) < 2 or len(columns.names) < 2:
-        return Interval(float(np.mean(list(case_means(values, cases).values()))) if data.size else None, None, 0)
-    sizes = np.bincount(rows.of)
-    share = 1.0 / (len(rows.names) * sizes[rows.of])
-    mean = float((data * share).sum())
-    influence = (data - mean) * share
-    both = number_groups([f"{r}|{c}" for r, c in zip(rows.of.tolist(), columns.of.tolist(), strict=True)])
-    by_case, by_neighbour, by_both = (_clustered(influence, g.of, len(g.names)) for g in (rows, columns, both))
-    variance = by_case + by_neighbour - by_both
-    if variance <= 0:
-        variance = max(by_case, by_neighbour)
-    return Interval(mean, Z95 * math.sqrt(variance), len(rows.names))
-
-
-def _clustered(influence: Floats, index: Ints, groups: int) -> float:
-    """Variance of a sum of influences whose groups are independent."""
-    totals = np.bincount(index, weights=influence, minlength=groups)
-    return float((totals**2).sum() * groups / max(groups - 1, 1))
 
 
 def _check_values(values: Sequence[float], cases: Sequence[str]) -> tuple[Groups, Floats]:

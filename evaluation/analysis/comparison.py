@@ -7,14 +7,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from curation.stats.bootstrap import Resampling
 from curation.stats.bounded import PairedItem
 from curation.stats.intervals import Interval, mean_interval
 from evaluation.analysis.pairwise_tests import ComparisonFamily, as_ratios, comparison_families
-from evaluation.analysis.two_way_intervals import TwoWayInterval, paired_items, score_difference, two_way_intervals
 from evaluation.editors.baselines import NULL_METHODS
 from evaluation.metrics import METRICS
-from evaluation.metrics.base import Metric, Normalisation, Summary, scale_of
+from evaluation.metrics.base import Metric, Normalisation, Summary, case_mean_difference, paired_items, scale_of
 from evaluation.metrics.generation import Generation
 from evaluation.metrics.pooled import PERPLEXITY, RATIO, contributions, exponential, pooled_difference
 from evaluation.regimes.config import regime_title
@@ -32,8 +30,7 @@ class MethodRow(NamedTuple):
 
     ``finished`` counts cases with answers, ``failed`` those that ended in an error (in no mean), ``pending`` those not
     yet run, ``unedited`` those that come after the last length of a sequence and never will be. ``blow_ups`` are
-    diverged edits, as the method itself reports. ``two_way`` has the metrics whose neighbour facts can recur, where it
-    was asked for. ``variant``: the validity variant of the row, empty for none.
+    diverged edits, as the method itself reports. ``variant``: the validity variant of the row, empty for none.
     ``edits``: the fewest and the most edits in force when a case was asked: in the weights, in the prompt or in a
     memory; 0 without an edit.
     """
@@ -51,7 +48,6 @@ class MethodRow(NamedTuple):
     seconds_score: float | None
     peak_bytes: int | None
     blow_ups: tuple[str, ...]
-    two_way: Mapping[str, TwoWayInterval] = MappingProxyType({})
     variant: str = ""
     edits: tuple[int, int] = (1, 1)
     unedited: int = 0
@@ -134,7 +130,7 @@ class Scores(NamedTuple):
         if metric.pooled:
             gap = pooled_difference(common_values, theirs, scale_of(metric))
             return exponential(gap, RATIO) if metric.unit == PERPLEXITY else gap._replace(unit=metric.unit)
-        return score_difference(metric, common_values, theirs)._replace(unit=metric.unit)
+        return case_mean_difference(metric, common_values, theirs)._replace(unit=metric.unit)
 
     def gain(self, label: str, baseline: str, metric: Metric, keys: Iterable[str], summary: Summary) -> Interval:
         """Difference to no edit; none of the unedited model itself, whose gain is 0 by definition."""
@@ -174,13 +170,13 @@ def compare(
     scores: Scores,
     metrics: Sequence[Metric],
     *,
-    resampling: Resampling | None = None,
+    tests: bool = False,
     against: str | None = None,
 ) -> list[Comparison]:
     """Tables over all cases and, where there are several kinds of edit, over each kind.
 
-    With ``resampling``, rows also have the two-way clustered intervals, and tables their paired comparisons (of the
-    method ``against`` only, where one is named) and who is best. Cases that are edited and never asked are in no table.
+    With ``tests``, tables have their paired comparisons (of the method ``against`` only, where one is named) and who is
+    best. Cases that are edited and never asked are in no table.
     """
     cases = asked_cases(run)
     kinds = list(dict.fromkeys(c.group for c in cases.values()))
@@ -191,22 +187,17 @@ def compare(
     for name, keys in groups.items():
         rows = tuple(_row(e, keys, run, scores, metrics) for e in run.editors)
         table = Comparison(name, len(keys), rows, kind=cases[keys[0]].request.kind if keys else "fact")
-        out.append(table if resampling is None else _tested(table, keys, scores, metrics, resampling, against))
+        out.append(_tested(table, keys, scores, metrics, against) if tests else table)
     return out
 
 
 def _tested(
-    table: Comparison,
-    keys: Sequence[str],
-    scores: Scores,
-    metrics: Sequence[Metric],
-    resampling: Resampling,
-    against: str | None,
+    table: Comparison, keys: Sequence[str], scores: Scores, metrics: Sequence[Metric], against: str | None
 ) -> Comparison:
-    rows = tuple(r._replace(two_way=_two_way(r.label, keys, scores, metrics, resampling)) for r in table.rows)
-    families = {m.name: _families(m, rows, set(keys), scores, against) for m in metrics}
-    leads = {m.name: lead for m in metrics if (lead := _lead(m, rows, keys, scores, families[m.name])) is not None}
-    return table._replace(rows=rows, leads=leads, contests=tuple(f for some in families.values() for f in some))
+    families = {m.name: _families(m, table.rows, set(keys), scores, against) for m in metrics}
+    leads = {m.name: _lead(m, table.rows, keys, scores, families[m.name]) for m in metrics}
+    known = {name: lead for name, lead in leads.items() if lead is not None}
+    return table._replace(leads=known, contests=tuple(f for some in families.values() for f in some))
 
 
 def _families(
@@ -264,15 +255,6 @@ def _edits_in_force(results: Sequence[CaseResult]) -> tuple[int, int]:
     """The fewest and the most edits that stood when a case was asked: in a memory, else in the model, else its own."""
     counts = [int(r.notes.get("memory") or r.after or 1) for r in results]
     return (min(counts), max(counts)) if counts else (1, 1)
-
-
-def _two_way(
-    label: str, keys: Sequence[str], scores: Scores, metrics: Sequence[Metric], resampling: Resampling
-) -> dict[str, TwoWayInterval]:
-    by_metric = {m.name: scores.by_editor[label][m.name] for m in metrics}
-    rows = {name: [by_case[k] for k in keys if k in by_case] for name, by_case in by_metric.items()}
-    both = {name: two_way_intervals(row, resampling) for name, row in rows.items()}
-    return {name: one for name, one in both.items() if one is not None}
 
 
 def mean_before_and_after(row: MethodRow, base: str, metric: str, scores: Scores) -> tuple[float, float] | None:

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from curation.splits.contradictions import overwritten
 from curation.stats.intervals import Interval
-from evaluation.analysis.two_way_intervals import score_difference
-from evaluation.metrics.base import Metric, Normalisation, case_mean_interval
+from evaluation.metrics.base import Metric, Normalisation, case_mean_difference, case_mean_interval
 from evaluation.regimes.config import RegimeChoice
 from evaluation.regimes.sampling import sampled_positions
 from evaluation.runs.asked_cases import sequence_choice
@@ -144,7 +143,7 @@ def _curve(label: str, metric: Metric, whole: Iterable[int], values: Values) -> 
                 edits,
                 case_mean_interval(metric, now.values()),
                 case_mean_interval(metric, new.values()),
-                score_difference(metric, now, new),
+                case_mean_difference(metric, now, new),
                 None if latest is None else latest.mean,
             )
         )

@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, runtime_checkable
 
-from curation.stats.bounded import SHARE, Scale, clustered_interval
+from curation.stats.bounded import SHARE, PairedItem, Scale, clustered_interval, difference_interval
 from curation.stats.intervals import PUBLISHED, Interval
 from schemas.answers import Answer, CaseScores, ItemScore
 from schemas.cases import Case
@@ -22,6 +22,7 @@ NORMALISATIONS: dict[str, str] = {
 TRUNCATED = "truncated"
 Bounds = tuple[float, float]
 NEVER_NEGATIVE: Bounds = (0.0, math.inf)
+_UNSEEN = 3.0  # cases' weight of the largest item when a scale's end is estimated; by simulation (docs/coverage.md)
 _ROUNDING = 1e-9  # of sums, by which a mean may lie outside its bounds
 
 Role = Literal[
@@ -136,13 +137,17 @@ def scale_of(metric: Metric | CaseMean, scores: Iterable[CaseScores] = ()) -> Sc
 
     Args:
         metric: For its bounds.
-        scores: Of the cases: where their items say their largest values, no case's mean exceeds the largest of them.
+        scores: Of the cases. Where their items say their largest values, the scale ends at the largest case mean of
+            these, drawn towards the largest single one by the weight of three cases: few may have missed a larger one.
     """
     low, high = metric.bounds
-    largest = [s.largest for s in scores if s.mean is not None]
+    scored = [s for s in scores if s.mean is not None]
+    largest = [s.largest for s in scored]
     known = [value for value in largest if value is not None]
     if known and len(known) == len(largest):
-        high = min(high, max(known))
+        item = max(i.largest or 0.0 for s in scored for i in s.items if i.value is not None)
+        weight = min(1.0, _UNSEEN / len({s.case for s in scored}))
+        high = min(high, max(known) + weight * (item - max(known)))
     return (low, high) if math.isfinite(low) and low < high < math.inf else None
 
 
@@ -171,6 +176,25 @@ def within_bounds(metric: Metric | CaseMean, interval: Interval) -> Interval:
 def case_mean_interval(metric: Metric | CaseMean, scores: Collection[CaseScores]) -> Interval:
     """Mean of the case means of a metric with its interval, two-way where neighbours recur."""
     return within_bounds(metric, clustered_interval(*scored_items(scores), scale_of(metric, scores)))
+
+
+def case_mean_difference(metric: Metric, first: Mapping[str, CaseScores], second: Mapping[str, CaseScores]) -> Interval:
+    """Mean of ``first - second`` over the cases that both have: two-way where the metric's neighbours recur."""
+    scale = scale_of(metric, (s for key, s in first.items() if key in second))
+    one, two = ({k: s.mean for k, s in side.items() if s.mean is not None} for side in (first, second))
+    return difference_interval(one, two, scale=scale, items=paired_items(first, second))
+
+
+def paired_items(first: Mapping[str, CaseScores], second: Mapping[str, CaseScores]) -> list[PairedItem]:
+    """Prompts with a neighbour fact that both sides have a value for; empty where a metric has none."""
+    out = []
+    for key, mine in first.items():
+        theirs = {i.probe: i.value for i in second[key].items} if key in second else {}
+        for i in mine.items:
+            other = theirs.get(i.probe)
+            if i.cluster is not None and i.value is not None and other is not None:
+                out.append(PairedItem(key, i.cluster, i.value, other))
+    return out
 
 
 class CaseMean:

@@ -21,7 +21,6 @@ _COLUMNS = (
     *("group", "editor", "label", "metric", "mean", "half_width_95", "cases", "items", "unscored", "ties", "truncated"),
     *("gain", "gain_half_width_95", "gain_cases", "cases_finished", "cases_failed", "cases_pending"),
     *("seconds_edit", "seconds_score", "peak_bytes", "blow_ups", "interval_level"),
-    *("two_way_low_95", "two_way_high_95", "two_way_half_width_95", "neighbours", "neighbours_recurring"),
 )
 
 
@@ -239,18 +238,9 @@ def flat(comparisons: Iterable[Comparison], metrics: Sequence[Metric]) -> list[d
                     *(s.unscored, s.ties, s.truncated, gain.mean, gain.half, gain.n),
                     *(row.finished, row.failed, row.pending + row.unedited),
                     *(row.seconds_edit, row.seconds_score, row.peak_bytes, len(row.blow_ups), s.level),
-                    *_two_way(row, metric.name),
                 )
                 out.append(dict(zip(_COLUMNS, values, strict=True)))
     return out
-
-
-def _two_way(row: MethodRow, metric: str) -> tuple[float | int | None, ...]:
-    """Crossed bootstrap, formula, neighbour facts, those of them that recur."""
-    both = row.two_way.get(metric)
-    if both is None:
-        return (None,) * 5
-    return both.bootstrap.low, both.bootstrap.high, both.formula.half, both.neighbours, both.recurring
 
 
 def to_csv(comparisons: Iterable[Comparison], metrics: Sequence[Metric]) -> str:

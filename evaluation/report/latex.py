@@ -8,7 +8,7 @@ from curation.stats.intervals import Interval
 from evaluation.analysis.comparison import Comparison
 from evaluation.analysis.text_ratings import ASPECTS, SHORT, RatingSource
 from evaluation.metrics.base import Metric
-from evaluation.report.formatting import SMALL, edits_in_force, group_title, holds_many_edits, visible
+from evaluation.report.formatting import SMALL, column_size, edits_in_force, group_title, holds_many_edits, visible
 from schemas.text.escaping import escape_line
 
 _ARROWS = {"higher": r"$\uparrow$", "lower": r"$\downarrow$"}
@@ -82,10 +82,9 @@ def _token_table(tables: Sequence[Comparison], shown: Sequence[Metric], *, capti
     head = [f"{escape(m.title)} {_ARROWS[m.better]}" for m in shown]
     body, many = [], any(holds_many_edits(table) for table in tables)
     for n, table in enumerate(tables):
-        if len(tables) > 1:
-            body += [r"\midrule"] * (n > 0) + [
-                rf"\multicolumn{{{len(shown) + 1 + many}}}{{l}}{{{escape(group_title(table))}}}\\"
-            ]
+        body += [r"\midrule"] * (n > 0)
+        sizes = [escape(column_size(table, m)).replace("n = ", "$n$=") for m in shown]
+        body.append(" & ".join([escape(group_title(table)), *[""] * many, *sizes]) + r" \\")
         for row in table.rows:
             cells = [_token_cell(row.summaries[m.name].interval, row.label, m, table) for m in shown]
             held = [edits_in_force(row)] if many else []

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from curation.files.model_packages import EMBEDDED, EMBEDDED_LABEL
 from curation.splits.case_stream import FACT
 from curation.stats.bounded import difference_interval
-from curation.stats.intervals import Interval
+from curation.stats.intervals import TWO_WAY, Interval
 from evaluation.analysis.comparison import Comparison, Ranking, Scores, mean_before_and_after
 from evaluation.judge.model_families import family_conflicts
 from evaluation.metrics.base import NORMALISATIONS, Metric, metric_of
@@ -83,7 +83,7 @@ def best_methods(table: Comparison, metrics: Sequence[Metric]) -> str:
         if metric.role != "other" and lead is not None:
             name = lead.best or ("worse than no edit" if lead.decided else "not decided")
             words.append(f"{metric.title} {name}")
-    return f"Best method by paired test: {', '.join(words)}." if words else ""
+    return f"By paired test: {', '.join(words)}." if words else ""
 
 
 def _changes_by_method(run: Run, table: Comparison, scores: Scores, metrics: Sequence[Metric]) -> list[str]:
@@ -177,15 +177,8 @@ def _describe_metrics(run: Run, metrics: Sequence[Metric], normalisation: str) -
 
 def _intervals(table: Comparison) -> list[str]:
     out = []
-    pairs = [both for r in table.rows for both in r.two_way.values()]
-    if any(both.recurring for both in pairs):
-        recurrences = max(both.recurring for both in pairs)
-        out.append(
-            f"Up to {recurrences} neighbour facts serve in several cases: where they do, intervals are two-way (by "
-            "case and neighbour), and so are the tests."
-        )
-    elif pairs:
-        out.append("No neighbour fact recurs in a second case, so intervals by case stand for S-NS and S-BO too.")
+    if any(s.kind == TWO_WAY for r in table.rows for s in r.summaries.values()):
+        out.append("Neighbour facts recur in several cases: these intervals and tests are by case and neighbour.")
     out.append(
         "Paired comparisons are corrected within a family (one metric, one question), not over all metrics together: "
         "with many families, some are decided by chance."

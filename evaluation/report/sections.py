@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 from curation.splits.case_stream import FACT
-from curation.stats.bootstrap import DEFAULT, Resampling
+from curation.stats.bootstrap import Resampling
 from evaluation.analysis.attribution_ladder import KNOWN_CASES, KnownCases, StageBreakdown, stage_breakdowns
 from evaluation.analysis.breakdown import Breakdown, by_relation, by_step
 from evaluation.analysis.comparison import Comparison, Scores, compare, merge_runs, score_run
@@ -177,7 +177,7 @@ def make_section(
     scores = score_run(run, metrics, averaging)
     facts = run.split.type == FACT
     text = None if texts is None else text_section(texts, cases_by_key(run), null_labels(run), against=against)
-    tables = compare(run, scores, metrics, resampling=DEFAULT, against=against)
+    tables = compare(run, scores, metrics, tests=True, against=against)
     return ReportSection(
         run,
         metrics,

@@ -47,7 +47,8 @@ def score_changes(
     """
     out = []
     for metric in metrics:
-        then = [metric.score(c, b, b, normalisation) for c, b in zip(cases, before, strict=True)]
+        measured = [] if metric.unedited is not None else zip(cases, before, strict=True)
+        then = [metric.score(c, b, b, normalisation) for c, b in measured]
         now = [metric.score(c, a, b, normalisation) for c, a, b in zip(cases, after, before, strict=True)]
         change = ScoreChange(metric, metric.summarise(then), metric.summarise(now))
         if change.after.items or change.after.unscored:

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from evaluation.analysis.comparison import score_run
 from evaluation.analysis.documents.batch_sizes import size_of
 from evaluation.analysis.forgetting_curve import ForgettingPoint
-from evaluation.analysis.two_way_intervals import score_difference
-from evaluation.metrics.base import Metric, Normalisation, case_mean_interval
+from evaluation.metrics.base import Metric, Normalisation, case_mean_difference, case_mean_interval
 from evaluation.regimes.config import regime_title
 from evaluation.runs.results import Run
 from schemas.answers import CaseScores
@@ -68,7 +67,7 @@ def _points(
     points = []
     for size, scores in by_size.items():
         now = {case: scores[case] for case in cases}
-        lost = score_difference(metric, now, fewest)
+        lost = case_mean_difference(metric, now, fewest)
         new, old = (case_mean_interval(metric, side.values()) for side in (now, fewest))
         points.append(ForgettingPoint(name, metric.name, size, new, old, lost, None))
     return points

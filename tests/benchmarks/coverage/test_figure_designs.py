@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from benchmarks.coverage.figure_designs import divergences, right_answers, spearman_of, token_losses, two_metrics
+from benchmarks.coverage.figure_designs import (
+    divergences,
+    lost_probability,
+    right_answers,
+    spearman_of,
+    token_losses,
+    two_metrics,
+)
 from evaluation.metrics.pooled import common_questions
 
 
@@ -15,6 +22,13 @@ def test_both_sides_have_the_truth_over_all_questions(draw, truth: float) -> Non
     pairs = common_questions(*draw(np.random.default_rng(4), 6_000)).values()
     first, second, weight = (sum(column) for column in zip(*pairs, strict=True))
     assert first / weight == pytest.approx(truth, rel=0.02) and second / weight == pytest.approx(truth, rel=0.02)
+
+
+@pytest.mark.parametrize(("rate", "uneven", "truth"), [(0.4, False, 0.2 / 6), (1.0, True, 0.9 / 61 + 0.1 * 5 / 7)])
+def test_lost_probability_has_the_truth(rate: float, uneven: bool, truth: float) -> None:
+    scores = lost_probability(np.random.default_rng(4), 8_000, rate=rate, uneven=uneven)
+    assert np.mean([s.mean for s in scores]) == pytest.approx(truth, rel=0.05)
+    assert all(s.mean <= s.largest for s in scores)
 
 
 def test_log_normal_values_have_one_mean_and_are_skewed() -> None:

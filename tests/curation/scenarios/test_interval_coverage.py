@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from curation.stats.agreement import alpha
-from curation.stats.bootstrap import Resampling, case_means, cluster_bootstrap, two_way_bootstrap, two_way_interval
+from curation.stats.bootstrap import Resampling, case_means, cluster_bootstrap
+from curation.stats.bounded import clustered_interval
 from curation.stats.correlation import spearman
 from curation.stats.intervals import mean_interval
 from curation.stats.paired import sign_flip
@@ -61,7 +62,7 @@ def test_clustering_by_case_covers_and_prompts_do_not():
 
 def test_clustering_both_ways_covers_and_by_case_does_not():
     def both(rng):
-        return ends(two_way_interval(*crossed(rng)))
+        return ends(clustered_interval(*crossed(rng), scale=None))
 
     def by_case(rng):
         values, cases, _ = crossed(rng)
@@ -74,7 +75,6 @@ def test_clustering_both_ways_covers_and_by_case_does_not():
 def test_bootstraps_cover_quickly():
     plan = Resampling(200)
     assert coverage(lambda r: ends(cluster_bootstrap(*clustered(r), plan)), 0, 150) >= 0.93 - slack(150)
-    assert coverage(lambda r: ends(two_way_bootstrap(*crossed(r), plan)), 0, 100) >= 0.93 - slack(100)
 
 
 def test_sign_flip_rejects_as_often_as_it_says():
@@ -124,15 +124,3 @@ def test_bootstraps_cover():
     plan = Resampling(1000)
     by_case = coverage(lambda r: ends(cluster_bootstrap(*clustered(r), plan)), 0, 2000)
     assert by_case == pytest.approx(0.945, abs=0.02)
-    both = coverage(lambda r: ends(two_way_bootstrap(*crossed(r), plan)), 0, 1000)
-    assert 0.92 <= both <= 0.99
-    analytic = coverage(lambda r: ends(two_way_interval(*crossed(r))), 0, 2000)
-    assert analytic >= 0.91
-    idle = coverage(lambda r: ends(two_way_bootstrap(*lonely(r), plan)), 0, 500)
-    assert idle >= 0.98  # without case and neighbour effects the crossed bootstrap is wide, as it says
-
-
-def lonely(rng):
-    """As ``crossed``, but every value stands for itself."""
-    _, cases, neighbours = crossed(rng)
-    return rng.normal(size=len(cases)).tolist(), cases, neighbours

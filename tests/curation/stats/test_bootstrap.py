@@ -8,8 +8,6 @@ from curation.stats.bootstrap import (
     cluster_bootstrap,
     draw_counts,
     ends,
-    two_way_bootstrap,
-    two_way_interval,
 )
 from curation.stats.intervals import mean_interval
 
@@ -79,62 +77,6 @@ def test_cluster_bootstrap_says_what_it_does_not_know(values, cases, value, note
 def test_faulty_values_are_refused(values, cases):
     with pytest.raises(ValueError):
         cluster_bootstrap(values, cases)
-
-
-@pytest.mark.parametrize(
-    ("values", "cases", "neighbours"),
-    [
-        pytest.param([1, 0, 1, 1, 0, 0.5, 1, 0], list("aabbccde"), list("xyvzuwxv"), id="crossed"),
-        pytest.param(
-            [1, 0.9, 0.7, 0.4, 0, 0.1, 0.2, 0.8],
-            list("abcdefgh"),
-            list("qrstuvwx"),
-            id="many cases lose their only neighbour",
-        ),
-    ],
-)
-def test_two_way_bootstrap_equals_a_loop(values, cases, neighbours):
-    plan = Resampling(300, seed=2)
-    estimate = two_way_bootstrap(values, cases, neighbours, plan)
-    size, names, draws = len(set(cases)), list(dict.fromkeys(neighbours)), []
-    for by_case, by_neighbour in zip(counts(size, plan), counts(len(names), plan, stream=1), strict=True):
-        times = dict(zip(names, by_neighbour, strict=True))
-        top = bottom = 0.0
-        for name, often in zip(case_means(values, cases), by_case, strict=True):
-            rows = [(v, times[n]) for v, c, n in zip(values, cases, neighbours, strict=True) if c == name]
-            mass = sum(w for _, w in rows)
-            if mass:
-                top += often * sum(v * w for v, w in rows) / mass
-                bottom += often
-        draws.append(top / bottom if bottom else np.nan)
-    assert estimate.value == pytest.approx(np.mean(list(case_means(values, cases).values())))
-    low, high = np.nanpercentile(draws, [2.5, 97.5])
-    assert (estimate.low, estimate.high) == pytest.approx((low, high))
-
-
-def test_two_way_needs_five_of_both():
-    estimate = two_way_bootstrap([1, 0], ["a", "b"], ["x", "x"])
-    assert estimate.low is None
-    assert "too few" in estimate.note
-    assert two_way_interval([1, 0], ["a", "b"], ["x", "x"]).half is None
-
-
-def test_two_way_interval_is_the_case_interval_when_no_neighbour_recurs():
-    values, cases = [1, 0, 1, 1, 0.0, 0.5, 1, 0], ["a", "a", "b", "b", "c", "c", "d", "e"]
-    interval = two_way_interval(values, cases, [str(n) for n in range(8)])
-    published = mean_interval(list(case_means(values, cases).values()))
-    assert interval.mean == pytest.approx(published.mean)
-    assert interval.half == pytest.approx(published.half)
-
-
-def test_two_way_interval_by_hand():
-    """2 x 2 crossed: rows (1, 1), (0, 0): all variance is between cases.
-
-    Influences (y - 1/2)/4 = ±1/8; case sums ±1/4, so V(case) = 2·(1/16 + 1/16) = 1/4; neighbour sums 0; single values
-    4/64·4/3 = 1/12. V = 1/4 + 0 - 1/12 = 1/6.
-    """
-    interval = two_way_interval([1, 1, 0, 0], ["a", "a", "b", "b"], ["x", "y", "x", "y"])
-    assert interval.half == pytest.approx(1.96 * (1 / 6) ** 0.5)
 
 
 def test_ends_give_no_interval_where_many_draws_are_undefined():

@@ -8,10 +8,8 @@ from typing import Any
 
 import pytest
 
-from curation.stats.estimates import Estimate
-from curation.stats.intervals import BY_CASE, NO_SPREAD, TWO_WAY, Interval
+from curation.stats.intervals import BY_CASE, NO_SPREAD, Interval
 from evaluation.analysis.comparison import Comparison, MethodRow, Scores, compare, score_run
-from evaluation.analysis.two_way_intervals import TwoWayInterval
 from evaluation.metrics.base import Summary
 from evaluation.report.formatting import (
     by_case,
@@ -97,7 +95,7 @@ def test_csv_keeps_fractions_and_leaves_empty_what_there_is_not() -> None:
     assert float(one["mean"]) == 1 / 3 and one["label"] == 'a, "b"' and one["metric"] == "es"
     assert (one["cases"], one["items"], one["unscored"], one["ties"], one["blow_ups"]) == ("3", "6", "1", "2", "2")
     assert (one["cases_finished"], one["cases_failed"], one["cases_pending"]) == ("3", "1", "2")
-    assert (one["seconds_edit"], one["seconds_score"], one["two_way_low_95"], one["neighbours"]) == ("1.5", "", "", "")
+    assert (one["seconds_edit"], one["seconds_score"], one["gain"]) == ("1.5", "", "0.25")
     assert none["mean"] == none["half_width_95"] == none["gain"] == ""
     assert lines(to_csv([], ES)) == [] and to_csv([], ES).startswith("group,editor,label,metric,mean,")
 
@@ -106,16 +104,6 @@ def test_csv_keeps_fractions_and_leaves_empty_what_there_is_not() -> None:
 def test_a_label_is_no_formula(label: str) -> None:
     (line,) = lines(to_csv([table(row(label, 0.5, 0.1))], ES))
     assert line["label"] == f"'{label}" and line["mean"] == "0.5"
-
-
-def test_csv_has_the_two_way_interval_where_there_is_one() -> None:
-    both = TwoWayInterval(Interval(0.5, 0.3, 3), Estimate("mean", 0.5, 0.2, 0.9), 7, 2)
-    (one,) = lines(to_csv([table(row("a", 0.5, 0.1, two_way={"es": both}))], ES))
-    assert (one["two_way_low_95"], one["two_way_high_95"], one["two_way_half_width_95"]) == ("0.2", "0.9", "0.3")
-    assert (one["neighbours"], one["neighbours_recurring"]) == ("7", "2")
-    summary = Summary("es", 0.5, 0.1, 3, 6, ends=(0.2, 0.9), kind=TWO_WAY)
-    text = to_markdown([table(row("a", 0.5, 0.1, summaries={"es": summary}))], ES, heading="x")
-    assert "| a | 50.0 [20.0, 90.0] |" in text
 
 
 def test_markdown_escapes_labels_and_shows_gains_of_methods_only() -> None:

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import re
 
-from curation.stats.bootstrap import DEFAULT
 from curation.stats.intervals import mean_interval
 from evaluation.analysis.comparison import compare, score_run
 from evaluation.report.latex import WIDEST, escape, figure, token_table
@@ -16,7 +15,7 @@ two = two_runs.two
 
 def test_latex_marks_the_best_and_escapes(two):
     run, metrics = load_run(two), load_metrics(METRICS)
-    tables = compare(run, score_run(run, metrics, "mean"), metrics, resampling=DEFAULT)
+    tables = compare(run, score_run(run, metrics, "mean"), metrics, tests=True)
     text = token_table(tables, metrics[:WIDEST], model=escape("a_b & 100%"), caption="C.")
     rows = {line.split(" & ")[0]: line for line in text.splitlines() if line.endswith(r"\\")}
     assert r"a\_b \& 100\%" in text and text.count("{") == text.count("}")
@@ -32,7 +31,7 @@ def test_latex_marks_the_best_and_escapes(two):
 
 def test_latex_of_many_metrics_is_several_tables(two):
     run, metrics = load_run(two), load_metrics(METRICS)
-    tables = compare(run, score_run(run, metrics, "mean"), metrics, resampling=DEFAULT)
+    tables = compare(run, score_run(run, metrics, "mean"), metrics, tests=True)
     many = [m for m in metrics for _ in range(2)]
     assert len(many) > WIDEST
     text = token_table(tables, many, model="m", caption="C.")

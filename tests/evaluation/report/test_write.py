@@ -7,7 +7,6 @@ import re
 
 import pytest
 
-from curation.stats.bootstrap import DEFAULT
 from evaluation.analysis.comparison import compare, score_run
 from evaluation.report.formatting import interval_text, mean_text, mean_with_interval
 from evaluation.report.html_page import _glue
@@ -50,14 +49,14 @@ def test_unfinished_runs_say_so_and_are_not_ranked(tmp_path):
     html, _ = read(write_report([tmp_path]).files[0])
     assert "not finished" in html and "2 of 11 so far" in html
     run, metrics = load_run(tmp_path), load_metrics(["es"])
-    assert compare(run, score_run(run, metrics, "mean"), metrics, resampling=DEFAULT)[0].leads == {}
+    assert compare(run, score_run(run, metrics, "mean"), metrics, tests=True)[0].leads == {}
 
 
 def test_the_best_is_that_of_the_paired_test(tmp_path):
     editors = ["push", {"name": "push", "label": "weak", "params": {"strength": 0.5}}]
     finished(tmp_path, split=make_cases(40, 0), editors=editors)
     run, metrics = load_run(tmp_path), load_metrics(["s_es", "s_ns"])
-    leads = compare(run, score_run(run, metrics, "mean"), metrics, resampling=DEFAULT)[0].leads
+    leads = compare(run, score_run(run, metrics, "mean"), metrics, tests=True)[0].leads
     assert (leads["s_es"].best, leads["s_es"].second, leads["s_es"].decided) == ("push", "weak", True)
     assert leads["s_ns"].first == "weak", "who pushes harder loses more neighbours"
     assert leads["s_ns"].worse_than_unedited and leads["s_ns"].best is None, "worse than no edit is never the best"
@@ -71,7 +70,7 @@ def test_where_the_first_two_are_equal_the_best_is_not_decided(tmp_path, weak):
     editors += [{"name": "push", "label": "weak", "params": {"strength": 0.5}}] * weak
     finished(tmp_path, split=make_cases(40, 0), editors=editors)
     run, metrics = load_run(tmp_path), load_metrics(["s_es"])
-    lead = compare(run, score_run(run, metrics, "mean"), metrics, resampling=DEFAULT)[0].leads["s_es"]
+    lead = compare(run, score_run(run, metrics, "mean"), metrics, tests=True)[0].leads["s_es"]
     assert {lead.first, lead.second} == {"push", "twin"} and (lead.decided, lead.best) == (False, None)
     html, _ = read(write_report([tmp_path]).files[0])
     assert "S-ES, best not decided" in html and 'class="first"' not in html.split("S-NS")[0]
@@ -117,9 +116,9 @@ def test_a_null_method_is_shown_and_never_crowned(tmp_path, monkeypatch):
     ]
     finished(tmp_path, editors=editors)
     run, metrics = load_run(tmp_path), load_metrics(METRICS)
-    assert compare(run, score_run(run, metrics, "mean"), metrics, resampling=DEFAULT)[0].leads["s_es"].first == "push"
+    assert compare(run, score_run(run, metrics, "mean"), metrics, tests=True)[0].leads["s_es"].first == "push"
     monkeypatch.setattr("evaluation.analysis.comparison.NULL_METHODS", frozenset({"none", "push"}))
-    (table, *_) = compare(run, score_run(run, metrics, "mean"), metrics, resampling=DEFAULT)
+    (table, *_) = compare(run, score_run(run, metrics, "mean"), metrics, tests=True)
     assert table.leads == {} and [r.null for r in table.rows] == [True, True, True]
 
 
