@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from evaluation.analysis.forgetting_series import ForgettingSeries
 from evaluation.report.formatting import mean_with_interval
-from evaluation.report.tradeoff_plot import mark_style
+from evaluation.report.interval_plot import style_of
 from schemas.text.counting import counted
 
 WIDTH, HEIGHT = 560, 320
@@ -64,8 +65,8 @@ class ForgettingPlot(NamedTuple):
     bottom: int = HEIGHT - _BOTTOM
 
 
-def forgetting_plot(series: ForgettingSeries) -> ForgettingPlot:
-    """Curves with a logarithmic axis of edits and percent upwards."""
+def forgetting_plot(series: ForgettingSeries, order: Sequence[str] = ()) -> ForgettingPlot:
+    """Curves with a logarithmic axis of edits and percent upwards; ``order``: the methods of the table."""
     lengths = sorted({s.edits for c in series.curves for s in c.spots})
     low, high = math.log(lengths[0]), math.log(lengths[-1])
 
@@ -85,7 +86,7 @@ def forgetting_plot(series: ForgettingSeries) -> ForgettingPlot:
             dots.append(CurveDot(across(spot.edits), _y_of(v.mean or 0.0), bar, dot_label))
         once = [(across(s.edits), _y_of(s.value.mean or 0.0)) for s in curve.at_once]
         path, dashed = _path([(d.x, d.y) for d in dots]), _path(once)
-        lines.append(PlottedCurve(curve.label, *mark_style(n), path, dashed, tuple(dots), dots[-1].y))
+        lines.append(PlottedCurve(curve.label, *style_of(curve.label, order, n), path, dashed, tuple(dots), dots[-1].y))
     cells = {(c.label, s.edits): mean_with_interval(s.value) for c in series.curves for s in c.spots}
     labels = [c.label for c in series.curves]
     return ForgettingPlot(
@@ -98,10 +99,10 @@ def forgetting_plot(series: ForgettingSeries) -> ForgettingPlot:
     )
 
 
-def batch_size_plot(series: ForgettingSeries) -> ForgettingPlot:
+def batch_size_plot(series: ForgettingSeries, order: Sequence[str] = ()) -> ForgettingPlot:
     """The same of documents that were edited in together."""
     caption = "of the documents of each batch, all of them in the model, with 95 % intervals by document."
-    return forgetting_plot(series)._replace(axis="documents edited together", caption=caption)
+    return forgetting_plot(series, order)._replace(axis="documents edited together", caption=caption)
 
 
 def _y_of(fraction: float) -> float:

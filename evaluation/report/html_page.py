@@ -44,10 +44,10 @@ from evaluation.report.formatting import (
     visible,
 )
 from evaluation.report.harmonic_score import harmonic_scores
+from evaluation.report.interval_plot import interval_plots
 from evaluation.report.judge_calibration import JudgeCalibration
 from evaluation.report.sections import ReportSection, TextSection, why_not_comparable
 from evaluation.report.sequences.state_rows import state_table
-from evaluation.report.tradeoff_plot import tradeoff_plot
 from evaluation.report.viewer.answer_list import answer_list
 from evaluation.runs.results import Run
 from schemas.cases import EditRequest
@@ -201,6 +201,7 @@ def _template_values(part: ReportSection, store: Path | None = None) -> dict[str
         ratings_hint=NO_RATINGS,
     )
     run, table = part.run, part.tables[0]
+    labels = [row.label for row in table.rows]
     return {
         **answers,
         **_harmonic(part),
@@ -215,12 +216,12 @@ def _template_values(part: ReportSection, store: Path | None = None) -> dict[str
         "tables": part.tables,
         "summary": narrative.summary(part),
         "caveats": narrative.caveats(part),
-        "plane": tradeoff_plot(table, part.metrics),
+        "plots": interval_plots(table, part.metrics),
         "examples": pick_examples(run, part.scores, part.metrics, part.normalisation) if run.split.type == FACT else [],
         "events": part.events,
         "documents": part.documents,
-        "fact_section": fact_section(part.facts),
-        "size_curves": [batch_size_plot(f) for f in (part.documents.size_curves if part.documents else ())],
+        "fact_section": fact_section(part.facts, labels),
+        "size_curves": [batch_size_plot(f, labels) for f in (part.documents.size_curves if part.documents else ())],
         "type": run.split.type,
         "errors": errors(run),
         "blow_ups": _blow_ups(run),
@@ -229,7 +230,7 @@ def _template_values(part: ReportSection, store: Path | None = None) -> dict[str
         "repeated": part.repeated,
         "titles": {m.name: m for m in part.metrics},
         "breakdowns": part.breakdowns,
-        "curves": [forgetting_plot(f) for f in part.forgetting],
+        "curves": [forgetting_plot(f, labels) for f in part.forgetting],
         "states": state_table(run),
         "text": part.text,
         "writing": part.writing,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from evaluation.analysis.facts.method_order import MethodOrder
 from evaluation.analysis.facts.strictness import CRITERIA, StrictnessCurve
 from evaluation.report.formatting import mean_with_interval
-from evaluation.report.tradeoff_plot import mark_style
+from evaluation.report.interval_plot import style_of
 
 _LEFT, _TOP, _NAMES, _LABELS = 52, 16, 150, 92
 _STEPS = (52, 92)
@@ -63,8 +63,8 @@ class _Value(NamedTuple):
     description: str
 
 
-def rank_plot(order: MethodOrder) -> CategoryPlot:
-    """Ranks over conditions, the best method on top."""
+def rank_plot(order: MethodOrder, labels: Sequence[str] = ()) -> CategoryPlot:
+    """Ranks over conditions, the best method on top; ``labels``: the methods of the table."""
     count = len(order.methods)
 
     def upwards(rank: float) -> float:
@@ -79,10 +79,10 @@ def rank_plot(order: MethodOrder) -> CategoryPlot:
     }
     ticks = [(upwards(rank), str(rank)) for rank in range(1, count + 1)]
     titles = [c.title for c in order.conditions]
-    return _plot(f"Order of methods by {order.subject}", "rank", titles, ticks, lines, max(160, _ROW * count))
+    return _plot(f"Order of methods by {order.subject}", "rank", titles, ticks, lines, max(160, _ROW * count), labels)
 
 
-def strictness_plot(title: str, curves: Sequence[StrictnessCurve]) -> CategoryPlot:
+def strictness_plot(title: str, curves: Sequence[StrictnessCurve], labels: Sequence[str] = ()) -> CategoryPlot:
     """Shares of prompts that count as unmoved, over criteria from loose to strict."""
     lines = {}
     for curve in curves:
@@ -94,7 +94,7 @@ def strictness_plot(title: str, curves: Sequence[StrictnessCurve]) -> CategoryPl
                 values.append(_Value(n, share.mean, ends, text))
         lines[curve.label] = values
     ticks = [(t / 100, str(t)) for t in (0, 25, 50, 75, 100)]
-    return _plot(f"Unmoved {title}", "unmoved prompts (%)", CRITERIA, ticks, lines, 260)
+    return _plot(f"Unmoved {title}", "unmoved prompts (%)", CRITERIA, ticks, lines, 260, labels)
 
 
 def _plot(
@@ -104,6 +104,7 @@ def _plot(
     ticks: Sequence[tuple[float, str]],
     lines: dict[str, list[_Value]],
     tall: int,
+    order: Sequence[str],
 ) -> CategoryPlot:
     gaps = max(len(columns) - 1, 1)
     reaches = (math.ceil(_LETTER * len(name)) - 14 - _STEPS[0] * n for n, name in enumerate(columns))
@@ -125,7 +126,7 @@ def _plot(
         )
         path = "M" + "L".join(f"{d.x} {d.y}" for d in dots) if len(dots) > 1 else ""
         end = dots[-1].y if dots else float(bottom)
-        drawn.append(CategoryLine(label, *mark_style(n), path, dots, end))
+        drawn.append(CategoryLine(label, *style_of(label, order, n), path, dots, end))
     named = _apart(drawn)
     lowest = max([bottom, *(line.text_y for line in named)])
     return CategoryPlot(

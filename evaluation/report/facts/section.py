@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from evaluation.analysis.facts.figures import FactAnalysis
@@ -59,8 +60,8 @@ class FactSection(NamedTuple):
     criteria: tuple[str, ...] = CRITERIA
 
 
-def fact_section(figures: FactAnalysis | None) -> FactSection | None:
-    """The section; None where there is nothing to show."""
+def fact_section(figures: FactAnalysis | None, order: Sequence[str] = ()) -> FactSection | None:
+    """The section; None where there is nothing to show. ``order``: the methods of the table, for colours and marks."""
     if not figures:
         return None
     places = []
@@ -73,8 +74,8 @@ def fact_section(figures: FactAnalysis | None) -> FactSection | None:
     for region, title in REGIONS.items():
         curves = tuple(c for c in figures.strictness if c.region == region)
         if curves:
-            tables.append(StrictnessTable(title, curves, strictness_plot(title, curves)))
-    orders = tuple(OrderTable(order, rank_plot(order)) for order in figures.orders)
+            tables.append(StrictnessTable(title, curves, strictness_plot(title, curves, order)))
+    orders = tuple(OrderTable(one, rank_plot(one, order)) for one in figures.orders)
     titles = dict.fromkeys(rates.place for rates in figures.thoughts)
     thoughts = tuple(ThoughtTable(title, tuple(r for r in figures.thoughts if r.place == title)) for title in titles)
     return FactSection(tuple(places), orders, tuple(tables), thoughts)
