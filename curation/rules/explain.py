@@ -42,12 +42,22 @@ def explain(store: Store, rule: SplitRule, item: str, *, errata: Errata | None =
         item: Key, id or the beginning of an id; an earlier version of an item is out.
         errata: Known faults.
 
+    Returns:
+        What is in by the rule and stale is ``held``.
+
     Raises:
         UserError: there is no such item, or it is of a kind that no rule decides.
     """
-    if item.startswith("case/"):
-        item = item.removeprefix("case/")
-    record = store.get(item)
+    explanation = _decided(store, rule, store.get(item.removeprefix("case/")), errata)
+    path = {step.record.id for step in explanation.steps}
+    stale = [s for s in store.stale() if s.id in path or explanation.key in s.origins.split()]
+    if explanation.status != "in" or not stale:
+        return explanation
+    return explanation._replace(status="held", why=f"{stale[0].text}; splits with it are not frozen")
+
+
+def _decided(store: Store, rule: SplitRule, record: Record, errata: Errata | None) -> Explanation:
+    """What the rule says, whether or not records are stale."""
     if isinstance(record, Case):
         record = record.fact
     if isinstance(record, EventCase):
@@ -59,7 +69,9 @@ def explain(store: Store, rule: SplitRule, item: str, *, errata: Errata | None =
     if isinstance(record, Document | DocumentProbe):
         return explain_document(store, rule, record, errata)
     if not isinstance(record, Fact | ScriptQuestion | Script | ScriptPrompt | Neighbour):
-        raise UserError(f"'{item}' is a {record.kind}, which no rule decides", allowed="fact, question, script, prompt")
+        raise UserError(
+            f"'{record.key}' is a {record.kind}, which no rule decides", allowed="fact, question, script, prompt"
+        )
     return _RecordChain(store, rule, record, errata).explain()
 
 

@@ -168,7 +168,10 @@ def open_connection(path: Path, *, write: bool = False, create: bool = False) ->
             shutil.rmtree(left, ignore_errors=True)
     missing = [m.__name__ for m in migrations.MIGRATIONS if m.__name__ not in done]
     if done and missing:
-        shutil.copyfile(path, path.with_name(f"{path.stem}.before-{missing[0]}{path.suffix}"))
+        copy = path.with_name(f"{path.stem}.before-{missing[0]}{path.suffix}")
+        for end in ("", ".wal"):  # a writer that was killed leaves the last transactions in the log
+            with contextlib.suppress(FileNotFoundError):
+                shutil.copyfile(f"{path}{end}", f"{copy}{end}")
     db = connect(path, write=True)
     try:
         if not done:

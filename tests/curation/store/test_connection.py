@@ -126,7 +126,10 @@ def test_the_first_writer_of_an_older_store_makes_a_backup_and_migrates(path: Pa
     before = sha(path)
     with Store.open(path, write=True) as store:
         store.put([peru_fact("f/2")])
-    assert sha(path.with_name("s.before-m003_plain_tables.duckdb")) == before
+    copy = path.with_name("s.before-m003_plain_tables.duckdb")
+    assert sha(copy) == before
+    with Store.open(copy) as store:
+        assert store.get("f/peru") == peru_fact()
     assert examine(path) == {m.__name__ for m in migrations.MIGRATIONS}
     with duckdb.connect(str(path)) as db:
         assert db.execute("SELECT count(*) FROM facts").fetchall() == [(2,)]

@@ -7,6 +7,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from curation.rules.explain import explain
 from curation.rules.release import freeze, release
 from curation.rules.rule import SplitRule
 from curation.store import migrations
@@ -76,6 +77,9 @@ def test_whatever_was_made_of_a_changed_fact_is_stale(path: Path, road: object) 
             freeze(store, "mine", SplitRule())
         assert "stale: prompt p/1: made from an earlier version of f/peru" in error.value.lines
         assert [name for name, *_ in store.split_names()] == []
+        for item in ("case/f/peru", "p/1", "q/1"):
+            explanation = explain(store, SplitRule(), item)
+            assert explanation.status == "held" and "made from an earlier version of f/peru" in explanation.why
     assert stale(path) == ALL
 
 
