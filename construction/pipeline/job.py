@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -22,7 +22,6 @@ from construction.prompts.custom import load_prompts
 from construction.prompts.prompt_file import WriterPrompts
 from curation.files.journal import Journal
 from curation.files.local_models import names_a_file
-from curation.loaders import load
 from curation.loaders.base import LoadResult
 from curation.loaders.importer import import_facts, load_as_known
 from curation.store.import_sources import SourceUpdate
@@ -132,6 +131,7 @@ class PreparedJob(NamedTuple):
         session: Where it reads and writes, and which models it asks.
         job: What was asked for.
         loaded: What the file holds.
+        tables: What each file of further neighbours holds, by its path.
     """
 
     plan: ConstructionPlan
@@ -139,20 +139,25 @@ class PreparedJob(NamedTuple):
     session: Session
     job: ConstructionJob
     loaded: LoadResult
+    tables: Mapping[str, LoadResult] = {}
 
     def import_facts(self) -> SourceUpdate:
         """Put the file's facts into the store as ``scedit data import`` does; with a limit, those to work on.
 
+        Of files of further neighbours the facts to work on are put there.
+
         Raises:
             ConflictError: keys that another source uses for other content.
         """
-        beside = (r for r in self.loaded.records if isinstance(r, Fact))
-        facts = {f.key: f for f in (*beside, *self.loaded.facts)}
-        if self.job.limit is not None:
-            chosen = (f.key for f in (*self.work.edits, *self.work.others))
-            facts = {key: facts[key] for key in chosen if key in facts}
-        source, whole = self.job.facts, self.job.limit is None
-        return import_facts(source, self.job.store, facts.values(), format=self.loaded.format, whole=whole)
+        chosen = {f.key for f in (*self.work.edits, *self.work.others)}
+        own = _facts_of(self.loaded)
+        for path, table in self.tables.items():
+            facts = [f for key, f in _facts_of(table).items() if key in chosen and key not in own]
+            if facts:
+                import_facts(path, self.job.store, facts, format=table.format, whole=False)
+        whole = self.job.limit is None
+        facts = [f for key, f in own.items() if whole or key in chosen]
+        return import_facts(self.job.facts, self.job.store, facts, format=self.loaded.format, whole=whole)
 
     def estimate(self) -> ConstructionEstimate:
         """What it will ask and what that costs; replies on record are not counted."""
@@ -245,7 +250,11 @@ def prepare(job: ConstructionJob, *, on_progress: Callable[[str], object]) -> Pr
         fsync=job.fsync,
         snapshot=job.snapshot,
     )
-    return PreparedJob(plan, _work(job, plan, loaded, table, edits), session, job, loaded)
+    tables = {path: load_as_known(path, job.store) for path in job.table_paths}
+    beside = [*loaded.records]
+    for more in tables.values():
+        beside += [*more.require(skip_bad=job.skip_bad), *more.records]
+    return PreparedJob(plan, plan_work(edits, table, plan, beside=beside), session, job, loaded, tables)
 
 
 def _as_begun(
@@ -272,14 +281,10 @@ def _authors(job: ConstructionJob, plan: ConstructionPlan, cache: ReplyCache | N
     return tuple(script_authors(job.named, job.access, capable, small=small))
 
 
-def _work(
-    job: ConstructionJob, plan: ConstructionPlan, loaded: LoadResult, table: Sequence[Fact], edits: Sequence[Fact]
-) -> ConstructionWork:
-    """The facts to work on: neighbours may come from the file itself and from further ones."""
-    beside = [*loaded.records]
-    for more in map(load, job.table_paths):
-        beside += [*more.require(skip_bad=job.skip_bad), *more.records]
-    return plan_work(edits, table, plan, beside=beside)
+def _facts_of(loaded: LoadResult) -> dict[str, Fact]:
+    """The facts of a file by key, those that are mentioned beside its own among them."""
+    beside = (r for r in loaded.records if isinstance(r, Fact))
+    return {fact.key: fact for fact in (*beside, *loaded.facts)}
 
 
 def _one_by_one(access: Access, *, alone: bool) -> bool:

@@ -51,10 +51,10 @@ class World:
     def run(self, *words: object) -> Result:
         return CliRunner().invoke(cli, list(map(str, words)))
 
-    def construct(self, facts: Path) -> Result:
+    def construct(self, facts: Path, *more: object) -> Result:
         self.asked.clear()
         model = ("--model", "gpt-4o", "--base-url", self.url, "--questions", 2, "--candidates", 2)
-        return self.run("construct", facts, "--store", self.store, *model, "--neighbours", 1)
+        return self.run("construct", facts, "--store", self.store, *model, "--neighbours", 1, *more)
 
     def freeze(self) -> Result:
         return self.run("split", "freeze", "mine", "--store", self.store, "--set", "unsure=keep")
@@ -118,3 +118,15 @@ def test_the_same_facts_under_another_name_are_the_same(world: World) -> None:
     assert isinstance(refused.exception, ConflictError) and refused.exception.number == 2
     with Store.open(world.store) as store:
         assert {fact.id for fact in store.all(Fact)} == before
+
+
+def test_further_neighbours_take_no_other_facts_place(world: World) -> None:
+    """Facts of --neighbours-from come by the same road: a key with other content is a conflict."""
+    facts = world.write("facts.csv", {"f1": ROWS["f1"]})
+    near = {"n1": "n1,Bolivia,P36,The capital of {} is,Lima,Turin\n"}
+    assert world.construct(facts, "--neighbours-from", world.write("near.csv", near)).exit_code == 0
+    with Store.open(world.store) as store:
+        assert store.sources_of(store.get("n1").id)[0].startswith("near.csv#")
+    other = {"n1": "n1,Bolivia,P36,The capital of {} is,Lima,Bern\n"}
+    refused = world.construct(facts, "--neighbours-from", world.write("near.csv", other))
+    assert isinstance(refused.exception, ConflictError) and "fact n1" in str(refused.exception)
