@@ -35,7 +35,7 @@ class Cache:
         True
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path | str) -> None:
         self.folder = Path(folder)
 
     def load_json(self, kind: str, identity: Mapping[str, Any]) -> Any | None:

@@ -66,7 +66,7 @@ class Journal:
         {'n': 2}
     """
 
-    def __init__(self, path: Path, *, write: bool = False, fsync: bool = False) -> None:
+    def __init__(self, path: Path | str, *, write: bool = False, fsync: bool = False) -> None:
         self.path, self._write, self._fsync = Path(path), write, fsync
         self._index: dict[str, _Line] = {}
         self._lines, self._running = 0, hashlib.sha256()

@@ -167,7 +167,11 @@ def stream(
 
 
 def load(
-    path: Path | str, format: str | None = None, *, mapping: TableMapping | None = None, named: Path | None = None
+    path: Path | str,
+    format: str | None = None,
+    *,
+    mapping: TableMapping | None = None,
+    named: Path | str | None = None,
 ) -> LoadResult:
     """Facts of a file with what else it holds; what cannot be read is returned beside them, by line.
 
@@ -182,7 +186,7 @@ def load(
 
         return load(facts_path(), "jsonl")
     path = Path(path)
-    return _loader(path, format, mapping)(path, named)
+    return _loader(path, format, mapping)(path, None if named is None else Path(named))
 
 
 def _loader(path: Path, format: str | None, mapping: TableMapping | None) -> Loader:

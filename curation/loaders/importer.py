@@ -87,7 +87,7 @@ class FileImport(NamedTuple):
 
 def import_file(
     source: str,
-    path: Path,
+    path: Path | str,
     *,
     format: str | None = None,
     mapping: TableMapping | None = None,
@@ -110,6 +110,7 @@ def import_file(
         DataError: a record that cannot be used (unless ``skip_bad``), or no fact at all.
         ConflictError: keys that another source uses for other content.
     """
+    path = Path(path)
     reading = stream(source, format, mapping=mapping)
     known = identity.of(source, _content(source, reading.format, mapping))
     named = _first_file(path, known)

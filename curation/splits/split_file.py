@@ -188,7 +188,7 @@ def part_of(split: Split, name: str, keys: Set[str], *, details: dict[str, Any] 
     return Split(name, split.version, running.hexdigest(), chosen, header)
 
 
-def write_split(split: Split, path: Path) -> None:
+def write_split(split: Split, path: Path | str) -> None:
     """Write a split file, case by case; a half-written one never stands under its name.
 
     Extras follow the cases, and the file's header then says how many they are, with a digest of their own.
@@ -197,7 +197,7 @@ def write_split(split: Split, path: Path) -> None:
     header = {k: v for k, v in split.header.items() if k != "extras"} | {"format": format_number}
     if split.extras:
         header |= {"format": max(format_number, WITH_EXTRAS), "extras": _sum(split.extras)}
-    with atomic_file(path, "the split") as file:
+    with atomic_file(Path(path), "the split") as file:
         file.write(json.dumps(header, ensure_ascii=False) + "\n")
         for case in split.all_cases:
             file.write(json.dumps(case.payload(), ensure_ascii=False, separators=(",", ":")) + "\n")

@@ -299,8 +299,9 @@ class StoreReader(BlockReader):
         """What other current facts say against one, by its key."""
         return contradictions_of(self._db, fact)
 
-    def copy_to(self, path: Path) -> None:
+    def copy_to(self, path: Path | str) -> None:
         """Write a consistent copy of the whole database to a new file."""
+        path = Path(path)
         source, target = (f"'{str(p).replace(chr(39), chr(39) * 2)}'" for p in (self.path, path))
         access = self._db.execute("SELECT current_setting('access_mode')").fetchall()[0][0]
         if str(access).lower() == "read_only":  # it attaches nothing for writing: copy from the other side

@@ -62,7 +62,7 @@ def refuse_taken(folder: Path) -> None:
 def save_edit(
     editor: Editor,
     cases: Sequence[Case],
-    folder: Path,
+    folder: Path | str,
     *,
     saved_as: SavedAs = "model",
     metrics: Sequence[str] = DEFAULT_METRICS,
@@ -82,6 +82,7 @@ def save_edit(
     Raises:
         UserError: the folder holds something, the edit changes no weights, or cannot be saved so.
     """
+    folder = Path(folder)
     refuse_taken(folder)
     if editor.routes:
         raise not_savable(editor.name)
