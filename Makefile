@@ -33,7 +33,7 @@ $(READY): pyproject.toml constraints.txt requirements-models.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Setting up $(VENV) (some minutes the first time) ..."
 	@$(PIP) install --quiet $(TORCH)
-	@sh tests/build/install.sh $(VENV) -c constraints.txt -e ".[eval,ray,annotate,local,parse,dev]"
+	@sh tests/build/install.sh $(VENV) -c constraints.txt -e ".[eval,ray,annotate,label-studio,local,parse,dev]"
 	@sh tests/build/install.sh $(VENV) --no-deps -r requirements-models.txt
 	@touch $(READY)
 

@@ -206,6 +206,13 @@ def cli(verbose: int) -> None:
     logging.basicConfig(level=level, format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr)
 
 
+EXTRAS = {
+    **{"torch": "eval", "transformers": "eval", "jinja2": "eval", "xllamacpp": "local"},
+    **{"streamlit": "annotate", "label_studio_sdk": "label-studio"},
+}
+"""The extra that brings a package, by the name under which it is imported."""
+
+
 def main() -> None:
     """Run the command line; a user's error becomes one sentence and its exit status (1, or that of the signal)."""
     sys.stdout, sys.stderr = EscapingStream(sys.stdout), EscapingStream(sys.stderr)
@@ -223,7 +230,7 @@ def main() -> None:
     except BrokenPipeError:
         sys.exit(0)
     except ModuleNotFoundError as error:
-        extra = {"torch": "eval", "transformers": "eval", "jinja2": "eval", "xllamacpp": "local"}.get(error.name or "")
+        extra = EXTRAS.get(error.name or "")
         if not extra:
             click.echo(f"Error: {one_line(error)}", err=True)
             sys.exit(1)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from annotation_ui.agreement.judgements import live_judgements
 from annotation_ui.agreement.method_means import facet_ratings, method_means, methods_of, stop_lines, varying_aspects
+from annotation_ui.campaigns.assignment import pairs_in_words
 from annotation_ui.campaigns.campaign import assign_items, campaign_task
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.raters import list_raters
@@ -23,7 +24,7 @@ class ShareResult(NamedTuple):
 
     Attributes:
         added, taken: Assignments added, and taken back.
-        lines: What the stop rule and the routing say, in sentences.
+        lines: In sentences: items that raters have in common, the stop rule, the routing.
     """
 
     added: int
@@ -43,7 +44,7 @@ def share_campaign(db: RatingsDB, name: str) -> ShareResult:
     settings = db.campaign(name).settings
     width, routing = settings.get("stop_width"), bool(settings.get("routing"))
     if width is None and not routing:
-        return ShareResult(*assign_items(db, name))
+        return ShareResult(*assign_items(db, name), _pairs_line(db, name))
     task = campaign_task(db, name)
     means = method_means(live_judgements(db, name), methods_of(db, name), task, width=width)
     lines = [*stop_lines(means)] if means.report else [f"No stop and no routing yet: {means.refused}."]
@@ -57,7 +58,13 @@ def share_campaign(db: RatingsDB, name: str) -> ShareResult:
         count = _route(db, name)
         lines.append(f"{count} items go next to the people from whom they tell most.")
     after = _pairs(db, name)
-    return ShareResult(len(after - before), len(before - after), tuple(lines))
+    return ShareResult(len(after - before), len(before - after), (*_pairs_line(db, name), *lines))
+
+
+def _pairs_line(db: RatingsDB, name: str) -> tuple[str, ...]:
+    real = {id for id, item in db.items(name).items() if item.purpose == "real"}
+    line = pairs_in_words(db.assignments(name), real)
+    return (line,) if line else ()
 
 
 def _pairs(db: RatingsDB, name: str) -> set[tuple[str, str]]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import random
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from itertools import combinations
 from typing import NamedTuple
 
 from annotation_ui.ratings.records import Assignment, CampaignItem
 from annotation_ui.tasks.base import TaskItem
 from schemas.core.errors import UserError
 from schemas.core.ids import seed
+from schemas.text.counting import counted
 
 
 class AssignmentSettings(NamedTuple):
@@ -37,9 +39,10 @@ def assign(
 ) -> tuple[list[Assignment], list[Assignment]]:
     """New assignments, and earlier ones to take back.
 
-    Every real item goes to ``overlap`` people, everybody gets as many items as the others (in all, and of every
-    stratum as far as that goes); training and attention items go to everybody. A person's batch that has begun stays
-    whole. Later batches are given away, the last first, when somebody who joined has less to do.
+    Every real item goes to ``overlap`` people, everybody gets as many items as the others, and every pair of people
+    about as many items in common, so that agreement and severity can be computed for all of them. Strata are balanced
+    as far as that goes; training and attention items go to everybody. A person's batch that has begun stays whole.
+    Later batches are given away, the last first, when somebody who joined has less to do.
 
     Args:
         items: All items of the campaign.
@@ -61,7 +64,7 @@ def assign(
     movable = [a for a in existing if a not in assignments_to_keep and a.item in real]
     shares = _Shares([*assignments_to_keep, *movable], people, real)
     added = _fill(shares, people, settings, started)
-    taken, moved = _level(movable, people, shares.load, shares.held)
+    taken, moved = _level(movable, people, shares)
     extra = [p.item.id for p in items if p.purpose != "real"]
     return _place_items(items, [*added, *moved], existing, extra, people, settings), taken
 
@@ -74,6 +77,7 @@ class _Shares:
         held: By item, the people who have it.
         load: By person, how many real items they have.
         of_stratum: The same by person and stratum.
+        common: By pair of people, how many real items both have.
     """
 
     def __init__(self, assigned: Sequence[Assignment], people: Sequence[str], real: Mapping[str, TaskItem]) -> None:
@@ -81,31 +85,51 @@ class _Shares:
         self.held: dict[str, set[str]] = defaultdict(set)
         self.load = Counter({p: 0 for p in people})
         self.of_stratum: Counter[tuple[str, str]] = Counter()
+        self.common: Counter[frozenset[str]] = Counter()
         for a in assigned:
-            self.held[a.item].add(a.person)
             if a.item in real:
-                self._count(a.person, a.item)
+                self.give(a.person, a.item)
+            else:
+                self.held[a.item].add(a.person)
 
     def give(self, person: str, item: str) -> None:
         """An item goes to a person."""
+        self.common.update(frozenset((person, other)) for other in self.held[item])
         self.held[item].add(person)
-        self._count(person, item)
-
-    def _count(self, person: str, item: str) -> None:
         self.load[person] += 1
         self.of_stratum[person, self.real[item].stratum] += 1
+
+    def take(self, person: str, item: str) -> None:
+        """An item goes back."""
+        self.held[item].discard(person)
+        self.common.subtract(frozenset((person, other)) for other in self.held[item])
+        self.load[person] -= 1
+        self.of_stratum[person, self.real[item].stratum] -= 1
+
+    def in_common(self, person: str, item: str) -> int:
+        """Items that a person has in common with those who have an item, summed over them."""
+        return sum(self.common[frozenset((person, other))] for other in self.held[item] if other != person)
 
 
 def _fill(
     shares: _Shares, people: Sequence[str], settings: AssignmentSettings, started: Collection[tuple[str, str]]
 ) -> list[tuple[str, str]]:
-    """Give every item that lacks people to those who have least, in all and of its stratum; ties fall by a seed."""
+    """Give every item that lacks people to those who have least to do.
+
+    Of several, to the one who has fewest items in common with the people it has already, then to the one who has least
+    of its stratum, then by a seed.
+    """
     added: list[tuple[str, str]] = []
     for item in _order(shares.real, settings.name):
         stratum = shares.real[item].stratum
         while sum(p in people or (p, item) in started for p in shares.held[item]) < settings.overlap:
             rank = {
-                p: (shares.load[p], shares.of_stratum[p, stratum], seed(settings.name, item, p))
+                p: (
+                    shares.load[p],
+                    shares.in_common(p, item),
+                    shares.of_stratum[p, stratum],
+                    seed(settings.name, item, p),
+                )
                 for p in people
                 if p not in shares.held[item]
             }
@@ -138,30 +162,62 @@ def _order(real: Mapping[str, TaskItem], name: str) -> list[str]:
 
 
 def _level(
-    movable: Sequence[Assignment], people: Sequence[str], load: Counter[str], held: Mapping[str, set[str]]
+    movable: Sequence[Assignment], people: Sequence[str], shares: _Shares
 ) -> tuple[list[Assignment], list[tuple[str, str]]]:
-    """Move assignments of batches that have not begun, the last first, from who has most to who has least."""
-    taken: list[Assignment] = []
-    moves: list[tuple[str, str]] = []
-    removed_people_assignments = [a for a in movable if a.person not in people]
+    """Move assignments of batches that have not begun from who has most to who has least.
+
+    Of the assignments that can be moved, the one whose other people have fewest items in common with the receiver; of
+    several, the last.
+    """
+    taken = [a for a in movable if a.person not in people]
     left = sorted((a for a in movable if a.person in people), key=lambda a: (a.batch, a.position))
-    taken += removed_people_assignments
-    moved = True
-    while moved:
-        moved = False
-        least_busy = min(people, key=lambda p: (load[p], p))
-        for a in reversed(left):
-            if load[a.person] - load[least_busy] >= 2 and least_busy not in held[a.item]:
-                left.remove(a)
-                taken.append(a)
-                moves.append((least_busy, a.item))
-                held[a.item].discard(a.person)
-                held[a.item].add(least_busy)
-                load[a.person] -= 1
-                load[least_busy] += 1
-                moved = True
-                break
-    return taken, moves
+    moves: list[tuple[str, str]] = []
+    while True:
+        receiver = min(people, key=lambda p: (shares.load[p], p))
+        candidates = [
+            a
+            for a in reversed(left)
+            if shares.load[a.person] - shares.load[receiver] >= 2 and receiver not in shares.held[a.item]
+        ]
+        if not candidates:
+            return taken, moves
+        chosen = min(candidates, key=lambda a: (-shares.load[a.person], shares.in_common(receiver, a.item), -a.batch))
+        left.remove(chosen)
+        taken.append(chosen)
+        moves.append((receiver, chosen.item))
+        shares.take(chosen.person, chosen.item)
+        shares.give(receiver, chosen.item)
+
+
+def pairs_in_words(assignments: Sequence[Assignment], items: Collection[str]) -> str:
+    """How many of some items every two people have in common, in a sentence; empty for fewer than two people.
+
+    Args:
+        assignments: Of the campaign.
+        items: Ids of the real items.
+
+    Example:
+        >>> both = [Assignment(p, "i", 1, 0) for p in ("ann", "bob")]
+        >>> pairs_in_words(both, {"i"})
+        'Every two raters have 1 item in common.'
+        >>> pairs_in_words([*both, Assignment("cho", "j", 1, 0)], {"i", "j"})
+        'Every two raters have 0 to 1 items in common; none: ann and cho, bob and cho.'
+    """
+    of_item: dict[str, set[str]] = defaultdict(set)
+    for a in assignments:
+        if a.item in items:
+            of_item[a.item].add(a.person)
+    people = sorted(set().union(*of_item.values()))
+    pairs = list(combinations(people, 2))
+    if not pairs:
+        return ""
+    common = Counter(pair for held in of_item.values() for pair in combinations(sorted(held), 2))
+    counts = [common[pair] for pair in pairs]
+    least, most = min(counts), max(counts)
+    size = counted(least, "item") if least == most else f"{least} to {most} items"
+    without = [f"{a} and {b}" for a, b in pairs if not common[a, b]]
+    rest = f"; none: {', '.join(without)}" if without and most else ""
+    return f"Every two raters have {size} in common{rest}."
 
 
 def _place_items(

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 from label_studio_sdk.core.api_error import ApiError
 
+from schemas.core.errors import UserError
+
 PAGE = 200
 BROKEN_TASK = "an annotation in it breaks Label Studio; delete the task there, or the annotation by its API"
 
@@ -55,20 +57,33 @@ def read_tasks(client: Any, project: int, pushed: Mapping[str, str]) -> ReadTask
 def task_pages(client: Any, project: int) -> Iterator[dict[str, Any]]:
     """All tasks of a project with their annotations, a page at a time (one big export times out).
 
+    A server may give shorter pages than were asked for (``TASK_API_PAGE_SIZE_MAX``), so tasks are counted, not pages.
+
     Raises:
         ApiError: a page cannot be read.
+        UserError: the pages end before the number of tasks that the server names.
     """
-    page = 1
+    page, seen = 1, set[Any]()
+    total = 0
     while True:
         answer = client.request(
             "api/tasks", method="GET", params={"project": project, "fields": "all", "page": page, "page_size": PAGE}
         )
         if answer.status_code == 404 and page > 1:
-            return
+            break
         if answer.status_code != 200:
             raise ApiError(status_code=answer.status_code, body=answer.text[:200])
         body = answer.json()
-        yield from body["tasks"]
-        if page * PAGE >= int(body["total"]):
-            return
+        total = int(body["total"])
+        new = [task for task in body["tasks"] if task["id"] not in seen]
+        seen.update(task["id"] for task in new)
+        yield from new
+        if len(seen) >= total or not new:
+            break
         page += 1
+    if len(seen) < total:
+        raise UserError(
+            f"Label Studio lists {total:,} tasks and gave {len(seen):,} of them",
+            where=f"project {project}",
+            fix="run the command again; no task is called deleted meanwhile",
+        )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import combinations
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annotation_ui.campaigns.assignment import AssignmentSettings, assign
+from annotation_ui.campaigns.assignment import AssignmentSettings, assign, pairs_in_words
 from annotation_ui.ratings.records import Assignment, CampaignItem
 from annotation_ui.tasks.base import TaskItem
 from schemas.core.errors import UserError
@@ -51,6 +52,50 @@ def test_every_item_has_its_people_and_nobody_more_than_one_extra(
         assert [a.position for a in own_items] == list(range(len(own_items)))
         assert max(Counter(a.batch for a in own_items).values(), default=0) <= batch
     assert assign(items(count, strata), people, options) == (assignments, withdrawn)
+
+
+def common(assignments: list[Assignment], people: tuple[str, ...]) -> list[int]:
+    """Items in common, for every two people."""
+    of_person = {p: {a.item for a in assignments if a.person == p} for p in people}
+    return [len(of_person[a] & of_person[b]) for a, b in combinations(people, 2)]
+
+
+@pytest.mark.parametrize("strata", [1, 3])
+@pytest.mark.parametrize("crowd", range(2, 13))
+def test_every_two_people_have_items_in_common(crowd: int, strata: int) -> None:
+    """Four people with an overlap of 2 once fell into two pairs that shared nothing."""
+    people = tuple(f"p{n:02}" for n in range(crowd))
+    for overlap in range(2, min(5, crowd) + 1):
+        for count in (20, 60):
+            assignments, _ = assign(items(count, strata), people, AssignmentSettings(overlap, 10, "x"))
+            counts = common(assignments, people)
+            assert max(counts) - min(counts) <= 4
+            expected = count * overlap * (overlap - 1) / (crowd * (crowd - 1))
+            assert min(counts) >= 1 or expected < 2, (overlap, count, counts)
+            assert connected(assignments, people)
+
+
+def connected(assignments: list[Assignment], people: tuple[str, ...]) -> bool:
+    """Whether items in common lead from everybody to everybody."""
+    reached, size = {people[0]}, 0
+    while len(reached) > size:
+        size = len(reached)
+        shared = {a.item for a in assignments if a.person in reached}
+        reached |= {a.person for a in assignments if a.item in shared}
+    return reached == set(people)
+
+
+def test_pairs_stay_connected_when_people_join_and_leave() -> None:
+    first, _ = assign(items(40), PEOPLE[:4], AssignmentSettings(2, 5, "x"))
+    started = {(a.person, a.item) for a in first if a.batch == 1}
+    new, taken = assign(items(40), PEOPLE, AssignmentSettings(2, 5, "x"), existing=first, started=started)
+    now = [a for a in first if a not in taken] + new
+    assert min(common(now, PEOPLE)) >= 1
+    left = PEOPLE[1:]
+    new, taken = assign(items(40), left, AssignmentSettings(2, 5, "x"), existing=now, started=started)
+    now = [a for a in now if a not in taken] + new
+    assert min(common(now, left)) >= 1
+    assert pairs_in_words(now, {i.item.id for i in items(40)}).startswith("Every two raters have ")
 
 
 def test_orders_differ_between_people_and_campaigns() -> None:

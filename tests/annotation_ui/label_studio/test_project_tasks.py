@@ -14,21 +14,28 @@ pytest.importorskip("label_studio_sdk", reason="label-studio-sdk is not installe
 from label_studio_sdk.core.api_error import ApiError
 
 from annotation_ui.label_studio.project_tasks import PAGE, read_tasks
+from schemas.core.errors import UserError
 
 TASKS = [{"id": n, "annotations": []} for n in range(2 * PAGE + 3)]
 PUSHED = {str(t["id"]): f"item {t['id']}" for t in TASKS}
 
 
-def client(broken: set[int], listed: int = 200) -> Any:
-    """A Label Studio in which these tasks cannot be read; ``listed`` is what its list of tasks answers then."""
+def client(broken: set[int], listed: int = 200, *, cap: int = PAGE, missing: int = 0) -> Any:
+    """A Label Studio in which these tasks cannot be read; ``listed`` is what its list of tasks answers then.
+
+    ``cap`` is the longest page that it gives, ``missing`` how many tasks it counts and does not give.
+    """
 
     def answer(request: httpx.Request) -> httpx.Response:
         if request.url.path == "/api/tasks":
             page = int(request.url.params["page"])
-            tasks = TASKS[(page - 1) * PAGE : page * PAGE]
+            size = min(cap, int(request.url.params["page_size"]))
+            tasks = TASKS[(page - 1) * size : page * size]
+            if not tasks:
+                return httpx.Response(404)
             if listed != 200 and broken & {int(str(t["id"])) for t in tasks}:
                 return httpx.Response(listed, text="<!doctype html>")
-            return httpx.Response(200, json={"tasks": tasks, "total": len(TASKS)})
+            return httpx.Response(200, json={"tasks": tasks, "total": len(TASKS) + missing})
         number = int(request.url.path.rpartition("/")[2])
         if number == 5:
             return httpx.Response(404)
@@ -44,6 +51,17 @@ def client(broken: set[int], listed: int = 200) -> Any:
 
 def test_a_whole_project_is_read_by_pages() -> None:
     assert read_tasks(client(set()), 1, PUSHED) == (TASKS, [])
+
+
+@pytest.mark.parametrize("cap", [1, 50, 100, 199, 1000])
+def test_all_tasks_are_read_whatever_the_servers_longest_page_is(cap: int) -> None:
+    assert read_tasks(client(set(), cap=cap), 1, PUSHED) == (TASKS, [])
+
+
+@pytest.mark.parametrize("cap", [PAGE, 100])
+def test_tasks_that_are_counted_and_not_given_are_not_called_deleted(cap: int) -> None:
+    with pytest.raises(UserError, match=r"lists 406 tasks and gave 403 of them"):
+        read_tasks(client(set(), cap=cap, missing=3), 1, PUSHED)
 
 
 def test_a_task_that_breaks_the_list_keeps_no_other_back() -> None:
