@@ -206,7 +206,7 @@ def update_text(update: SourceUpdate) -> str:
     parts += [f"{update.changed:,} changed"] if update.changed else []
     parts += [f"{update.taken:,} taken over from others"] if update.taken else []
     parts += [f"{update.gone:,} gone"] if update.gone else []
-    parts += [f"{update.set_aside:,} set aside that hung on what was replaced"] if update.set_aside else []
+    parts += [f"{update.set_aside:,} dependent records were archived"] if update.set_aside else []
     return ", ".join(parts)
 
 

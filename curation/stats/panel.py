@@ -71,7 +71,7 @@ def pairwise(table: RatingTable, statistic: Statistic) -> dict[tuple[str, str], 
     for pair in itertools.combinations(table.raters, 2):
         two = table.of_raters(pair)
         why = why_unpaired(two)
-        out[pair] = undefined("pair", f"{pair[0]} and {pair[1]} rated no unit both") if why else statistic(two)
+        out[pair] = undefined("pair", f"{pair[0]} and {pair[1]} have no item in common") if why else statistic(two)
     return out
 
 

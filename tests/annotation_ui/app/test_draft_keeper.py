@@ -46,7 +46,7 @@ def test_what_is_typed_outlives_reload_second_tab_expiry_and_kill(db: RatingsDB,
         page.get_by_role("radiogroup").nth(0).get_by_text("no", exact=True).click()
         page.get_by_role("button", name="The same as another question").click()
         page.get_by_label("Comment (optional)").fill("half a se")
-        page.get_by_text("Draft kept.").wait_for()
+        page.get_by_text("Draft saved.").wait_for()
 
         def filled(tab: object) -> None:
             served.settled(tab, 0, 24)

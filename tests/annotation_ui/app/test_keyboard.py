@@ -184,7 +184,7 @@ def test_the_last_answer_saves_once_and_a_held_key_rates_one_item(db: RatingsDB,
     for key in "yny":
         page.keyboard.press(key)
     wait_until(page, ["yes", "no", "yes"])
-    page.get_by_text("Draft kept.").wait_for()
+    page.get_by_text("Draft saved.").wait_for()
     assert db.history("filter") == [], "a no asks for its reason first"
     page.keyboard.press("b")
     page.locator("[role=toolbar] [aria-pressed=true]").wait_for()

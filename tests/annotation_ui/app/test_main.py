@@ -53,7 +53,7 @@ def test_one_rating_reload_undo_and_what_a_rater_cannot_see(db: RatingsDB, store
         served.rate(page, ["6"], 0, 12)
         served.settled(page, 1, 12)
         page.get_by_label("Comment (optional)").fill("half a se")
-        page.get_by_text("Draft kept.").wait_for()
+        page.get_by_text("Draft saved.").wait_for()
         page.reload()
         served.settled(page, 1, 12)  # the session survives, and so does the answer
         expect(page.get_by_label("Comment (optional)")).to_have_value("half a se")  # and what was typed only

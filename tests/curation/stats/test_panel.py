@@ -28,7 +28,7 @@ def test_pairs_and_leaving_out():
     pairs = pairwise(cells, exact_agreement)
     assert len(pairs) == 6
     assert (pairs["r0", "r1"].value, pairs["r0", "r2"].value) == (1, 0)
-    assert pairs["r0", "r3"].reason == "r0 and r3 rated no unit both"
+    assert pairs["r0", "r3"].reason == "r0 and r3 have no item in common"
     estimates = leave_one_out(cells, lambda t: alpha(t, level="ordinal", resampling=NONE))
     assert estimates["r2"].value == 1
     assert estimates["r0"].value < 0 < estimates["r2"].value

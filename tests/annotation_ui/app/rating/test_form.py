@@ -192,7 +192,7 @@ def test_double_clicks_two_windows_two_servers_and_the_way_back(db: RatingsDB, s
         assert [(r.answers or {})["coherence"] for r in db.history("pilot")] == [3, 1], "both stay on record"
 
         page.get_by_label("Comment (optional)").fill("half a thought")
-        page.get_by_text("Draft kept.").wait_for()
+        page.get_by_text("Draft saved.").wait_for()
         assert page.locator(".st-key-draft [role=status]").count() == 1, "read out, not only shown"
         page.get_by_role("link", name="My answers").click()
         page.get_by_role("button", name="Change").wait_for()

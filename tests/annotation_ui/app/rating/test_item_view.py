@@ -37,7 +37,7 @@ def test_a_filled_form_outlives_a_file_that_is_away(db: RatingsDB, store: Store)
         wait_until(page, ["yes", "no", "yes"])
         page.keyboard.press("a")
         page.get_by_label("Comment (optional)").fill("half a se")
-        page.get_by_text("Draft kept.").wait_for()
+        page.get_by_text("Draft saved.").wait_for()
         db.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         db.path.rename(away)
         for _ in range(2):  # sent twice in vain

@@ -46,7 +46,7 @@ def test_words_are_marked_by_mouse_keys_and_finger_and_reach_the_store(db: Ratin
         chips(page).nth(1).wait_for()
         for key in "yyy":  # marking ends where answers begin
             page.keyboard.press(key)
-        page.get_by_text("Draft kept.").wait_for()
+        page.get_by_text("Draft saved.").wait_for()
         page.reload()
         ready(page, 0, 24)
         chips(page).nth(1).wait_for()  # marks are part of the draft
