@@ -20,8 +20,7 @@ from schemas.verdicts import Verdict, verdict_key
 
 if TYPE_CHECKING:
     from curation.similarity.embeddings import Embedder
-    from curation.similarity.rouge import Floats
-    from curation.similarity.vocabulary import Ints
+    from curation.similarity.rouge import Floats, Ints
     from curation.store.store import Store
     from schemas.core.records import Record
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from curation.similarity.rouge import SimilarPairs, TokenRows, can_reach, check_threshold, require, score_pairs
 
 if TYPE_CHECKING:
-    from curation.similarity.vocabulary import Ints
+    from curation.similarity.rouge import Ints
 
 log = logging.getLogger(__name__)
 

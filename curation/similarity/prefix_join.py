@@ -18,7 +18,7 @@ from curation.similarity.rouge import EPSILON, SimilarPairs, TokenRows, check_th
 from curation.similarity.shared_words import CELLS, SharedWords
 
 if TYPE_CHECKING:
-    from curation.similarity.vocabulary import Ints
+    from curation.similarity.rouge import Ints
 
 WORK = 2_000_000
 """Meetings of two texts in a word that are looked at together: bounds the memory."""

@@ -19,15 +19,13 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from curation.similarity.vocabulary import Words
 from schemas.core.errors import MissingPackage, UserError
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from curation.similarity.vocabulary import Ints
-
+    Ints = NDArray[np.int64]
     Floats = NDArray[np.float64]
 
 EPSILON = 1e-9  # thresholds such as 0.4 are not exact in binary; a pair at the threshold belongs to it
@@ -108,11 +106,10 @@ class SimilarPairs(NamedTuple):
 def encode(texts: Iterable[str], *, groups: Iterable[str] | None = None) -> TokenRows:
     """Texts as rows; texts of different groups share no column, so they are never alike.
 
-    The columns depend on the texts only and not on their order. Memory grows by 5 bytes a word, 24 a text and, for a
-    while, 24 a different word.
+    The columns depend on the texts only and not on their order: rare words first, equally frequent ones by name.
     """
     np, sparse = require()
-    all_words, size = Words(), array("q")
+    known, columns, size = dict[str, int](), array("i"), array("q")
     inside = iter(groups) if groups is not None else None
     for text in texts:
         prefix = f"{next(inside)}\x02" if inside is not None else ""
@@ -120,17 +117,16 @@ def encode(texts: Iterable[str], *, groups: Iterable[str] | None = None) -> Toke
         text_words = words(text)
         for word in text_words:
             n = seen[word] = seen.get(word, 0) + 1
-            all_words.add(prefix + word if n == 1 else f"{prefix}{word}\x01{n}")
+            columns.append(known.setdefault(prefix + word if n == 1 else f"{prefix}{word}\x01{n}", len(known)))
         size.append(len(text_words))
-    counts, columns, filled = np.asarray(size, dtype=np.int64), np.empty(all_words.total, dtype=np.int32), 0
-    for part in all_words.numbers():
-        columns[filled : filled + len(part)] = part
-        filled += len(part)
+    counts, numbers = np.asarray(size, dtype=np.int64), np.asarray(columns, dtype=np.int32)
+    frequency = np.bincount(numbers, minlength=len(known)).tolist()
+    rank = np.empty(len(known), dtype=np.int32)
+    by_rarity = sorted(known.items(), key=lambda item: (frequency[item[1]], item[0]))
+    rank[[number for _, number in by_rarity]] = np.arange(len(known), dtype=np.int32)
     starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)])
-    shape = (len(counts), max(all_words.different, 1))
-    del all_words
-    matrix = sparse.csr_matrix((np.ones(len(columns), dtype=np.int8), columns, starts), shape=shape)
-    del columns
+    entries = np.ones(len(numbers), dtype=np.int8), rank[numbers], starts
+    matrix = sparse.csr_matrix(entries, shape=(len(counts), max(len(known), 1)))
     matrix.sort_indices()
     return TokenRows(matrix, counts, _parity(matrix, counts))
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from curation.similarity.rouge import TokenRows, require
 
 if TYPE_CHECKING:
-    from curation.similarity.vocabulary import Ints
+    from curation.similarity.rouge import Ints
 
 CELLS = 1 << 18
 """Pairs whose counts are held at a time, at the most (or those of one text)."""
