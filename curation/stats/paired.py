@@ -9,81 +9,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import numpy as np
 
-from curation.stats.bootstrap import DEFAULT, Resampling, cluster_bootstrap, draw_counts
-from curation.stats.estimates import Estimate, Floats
+from curation.stats.bootstrap import DEFAULT, Resampling, draw_counts
+from curation.stats.estimates import Floats
 from curation.stats.intervals import varies
 
 _ROUNDING = 1e-12  # smaller differences are none
 _ALL_SIGNS = 16  # non-zero differences up to which all sign patterns are tried: 2^16 of them
 _CHUNK = 4_000_000
-_SAME = 1e-12  # smaller differences are ties: they come from the order of additions
-
-
-class PairedResult(NamedTuple):
-    """A comparison of two sides over the cases that both have.
-
-    Attributes:
-        difference: Mean of ``first - second``, its bootstrap interval over cases, and the sign-flip p.
-        wins: Cases where the first is higher.
-        ties: Cases where both are equal.
-        losses: Cases where the second is higher.
-        only_first: Cases that only the first has; they are in no number above.
-        only_second: Cases that only the second has.
-        sd: Standard deviation of the differences (n - 1), or None.
-    """
-
-    difference: Estimate
-    wins: int
-    ties: int
-    losses: int
-    only_first: int
-    only_second: int
-    sd: float | None
-
-
-def compare(
-    first: Mapping[str, float], second: Mapping[str, float], *, resampling: Resampling = DEFAULT
-) -> PairedResult:
-    """Compare two sides case by case.
-
-    The test flips the signs of the differences: exact (all sign patterns) for up to 16 differing cases, else drawn at
-    random, with p = (hits + 1) / (draws + 1). It asks whether the differences are symmetric about 0.
-
-    Args:
-        first: Value by case key, higher is better or worse as the metric says.
-        second: Value by case key.
-        resampling: Resamples (bootstrap and random sign patterns), seed, confidence.
-
-    Example:
-        >>> found = compare({"a": 1, "b": 1, "c": 0, "d": 1}, {"a": 0, "b": 0, "c": 0})
-        >>> round(found.difference.value, 3), found.difference.p, (found.wins, found.ties, found.losses)
-        (0.667, 0.5, (2, 1, 0))
-    """
-    both = sorted(set(first) & set(second))
-    gaps = np.array([first[k] - second[k] for k in both], dtype=np.float64)
-    if np.isnan(gaps).any():
-        raise ValueError("a value is NaN; leave unscored cases out and count them")
-    gaps[np.abs(gaps) < _SAME] = 0.0
-    estimate = cluster_bootstrap(gaps.tolist(), both, resampling)._replace(name="mean paired difference")
-    if not both:
-        estimate = estimate._replace(reason="no case has both values")
-    else:
-        p = sign_flip(gaps, resampling)
-        note = estimate.note if p is not None else "; ".join(t for t in (estimate.note, "no p: no resampling") if t)
-        estimate = estimate._replace(p=p, note=note)
-    return PairedResult(
-        difference=estimate,
-        wins=int((gaps > 0).sum()),
-        ties=int((gaps == 0).sum()),
-        losses=int((gaps < 0).sum()),
-        only_first=len(set(first) - set(second)),
-        only_second=len(set(second) - set(first)),
-        sd=float(gaps.std(ddof=1)) if len(gaps) > 1 else None,
-    )
 
 
 def sign_flip(differences: Floats, resampling: Resampling = DEFAULT) -> float | None:

@@ -8,7 +8,6 @@ from scipy import stats
 
 from curation.stats.bootstrap import Resampling
 from curation.stats.paired import (
-    compare,
     holm,
     power_of,
     sign_flip,
@@ -16,37 +15,6 @@ from curation.stats.paired import (
     smallest_p,
     studentised,
 )
-
-
-def test_compare_by_hand():
-    comparison = compare({"a": 1, "b": 1, "c": 0, "d": 0, "x": 9}, {"a": 0, "b": 1, "c": 0, "d": 0.5, "y": 9, "z": 9})
-    assert comparison.difference.value == pytest.approx((1 + 0 + 0 - 0.5) / 4)
-    assert (comparison.wins, comparison.ties, comparison.losses) == (1, 2, 1)
-    assert (comparison.only_first, comparison.only_second) == (1, 2)
-    assert comparison.sd == pytest.approx(np.std([1, 0, 0, -0.5], ddof=1))
-    # four sign patterns of 1 and -.5: sums .5, -.5, 1.5, -1.5: none is nearer to 0 than .5
-    assert comparison.difference.p == 1
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "value", "p"),
-    [
-        pytest.param({"a": 1}, {"b": 1}, None, None, id="nothing in common"),
-        pytest.param({"a": 1}, {"a": 0}, 1, 1, id="one case proves nothing"),
-        pytest.param({"a": 1, "b": 0}, {"a": 1, "b": 0}, 0, 1, id="no difference"),
-        pytest.param({"a": 0.1 + 0.2, "b": 1}, {"a": 0.3, "b": 1}, 0, 1, id="rounding is a tie"),
-    ],
-)
-def test_small_comparisons(first, second, value, p):
-    comparison = compare(first, second)
-    assert (comparison.difference.value, comparison.difference.p) == (value, p)
-    assert comparison.difference.text().startswith("undefined, because no case has both values") is (value is None)
-
-
-def test_order_of_cases_changes_nothing():
-    first = {f"c{n}": float(n % 3) for n in range(30)}
-    second = {f"c{n}": float(n % 2) for n in range(30)}
-    assert compare(first, second) == compare(dict(reversed(first.items())), second)
 
 
 @given(st.lists(st.integers(-4, 4), min_size=1, max_size=8))
@@ -64,7 +32,6 @@ def test_sign_flip_of_wins_and_losses_is_the_sign_test():
     exact = stats.binomtest(21, 30).pvalue
     assert sign_flip(gaps, Resampling(20_000)) == pytest.approx(exact, abs=0.005)
     assert sign_flip(gaps, Resampling(0)) is None
-    assert compare({str(n): g for n, g in enumerate(gaps)}, {str(n): 0.0 for n in range(70)}).wins == 21
 
 
 def test_drawn_signs_agree_with_all_signs():
