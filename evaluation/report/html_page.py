@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 NO_TEXTS = "Name the store that has them: scedit report RUN --store S."
-NO_TEXTS_THERE = "The store holds no scripts of this model on these cases. Generate them with the run, then report again."
+NO_TEXTS_THERE = "The store holds no scripts of this model on these cases: write them with the run first."
 NO_RATINGS = "Rate the scripts first: scedit annotate new NAME --task rate_script, or scedit judge."
 _WITHOUT_NUMBERS = re.compile(r" \(.*\)$")
 _TEMPLATES = Path(__file__).with_name("templates")
