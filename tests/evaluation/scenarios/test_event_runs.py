@@ -175,9 +175,9 @@ def test_the_report_shows_routing_unknown_and_what_a_mean_is_over(whole: Path) -
     assert "Generated texts" not in page, "one table: nothing about events is a score of given tokens alone"
     assert "Do facts follow the event?" in page and "how-to scripts" not in page.partition("</section>")[0]
     assert "Event-level knowledge editing" in page and "Script-based" not in page and "S-ES" not in page
-    assert "n=6 questions of 3 cases" in page and "The open answers are not rated yet" in page
+    assert "n = 3: too few, 6 questions" in page and "The open answers are not rated yet" in page
     markdown = next(f for f in files if f.suffix == ".md").read_text(encoding="utf-8")
-    assert "(n=6 questions of 3 cases)" in markdown and "Events: merger (2)" in markdown
+    assert "(n = 3: too few, 6 questions)" in markdown and "Events: merger (2)" in markdown
 
 
 def test_open_answers_are_judged_and_reported(whole: Path, tmp_path: Path) -> None:
