@@ -81,12 +81,12 @@ def restore(path: Path, store_path: Path) -> None:
 @click.command()
 @click.argument("other", type=_PATH)
 @store_option()
-@click.option("--prefer", type=click.Choice(["ours", "theirs"]), help="Whose version counts where both changed a key.")
+@click.option("--keep", "prefer", type=click.Choice(["ours", "theirs"]), help="Whose version counts if both changed.")
 @json_option
 def merge(other: Path, store_path: Path, prefer: Preference | None, as_json: bool) -> None:
     """Take everything of the store OTHER into --store: records, judgements, splits, results, sources.
 
-    A key that both stores changed is a conflict: nothing is merged, until --prefer says whose version counts. Where one
+    A key that both stores changed is a conflict: nothing is merged, until --keep says whose version counts. Where one
     store changed what both had, its version counts. Of two judgements by one person or check ours stays.
 
     Example: scedit store merge hers.duckdb --store my.duckdb

@@ -146,7 +146,7 @@ class _StoreMerge:
                 f"{counted(len(made), 'key')} have other content there, changed in both stores "
                 f"(first: {made[0][0]} {made[0][1]}); nothing was merged",
                 where=str(self._other),
-                fix="say --prefer theirs or --prefer ours",
+                fix="say --keep theirs or --keep ours",
             )
             error.lines = lines
             raise error

@@ -93,7 +93,7 @@ def test_what_we_changed_stays(stores: tuple[Path, Path]) -> None:
 def test_what_both_changed_needs_a_word(stores: tuple[Path, Path], prefer: Preference, text: str) -> None:
     put(stores[0], CORRECTED)
     put(stores[1], OTHERWISE)
-    with pytest.raises(StoreError, match="1 key have other content there.*--prefer theirs") as error:
+    with pytest.raises(StoreError, match="1 key have other content there.*--keep theirs") as error:
         merged(stores)
     assert error.value.lines == ("two versions: fact f/peru",) and current(stores[0]) == {"f/peru": "Cusco"}
     result = merged(stores, prefer)
