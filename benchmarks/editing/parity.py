@@ -2,8 +2,8 @@
 
     SCEDIT_SHARED=../shared python -m benchmarks.editing.parity --write
 
-Printed: the difference of any prompt's negative log-likelihood a token after the edit, in nats: the largest, the largest
-in all cases but that one, and the mean.
+Printed: the difference of any prompt's negative log-likelihood a token after the edit, in nats: the largest, the
+largest in all cases but that one, and the mean.
 """
 
 from __future__ import annotations

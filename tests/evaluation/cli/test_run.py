@@ -295,7 +295,7 @@ def test_an_exception_in_a_users_component_is_one_sentence_with_file_and_line(pl
 
     words = ["run", str(place / "run.toml"), "--editors", "none"]
     if part == "loader":
-        monkeypatch.setattr(LOADERS, "get", lambda name: lambda path: broken(None))
+        monkeypatch.setattr(LOADERS, "get", lambda name: lambda *given: broken(None))
         words = ["data", "audit", str(place / "split.jsonl"), "--format", "jsonl"]
     else:
         monkeypatch.setattr(METRICS.get("es"), part, broken)

@@ -33,12 +33,17 @@ def test_the_text_part_of_a_model_with_several_counts(tmp_path: Path) -> None:
     assert model_depth(str(tmp_path)) == 5
 
 
-def test_a_gguf_file_tells_its_depth_once_it_is_converted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_gguf_file_tells_its_depth_before_and_after_it_is_converted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert source_of("embedded") and model_depth("embedded") == 30
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("SCEDIT_CACHE", str(tmp_path))
-    assert model_depth("embedded") is None
-    (tmp_path / "m.gguf").write_bytes(b"GGUF")
+    assert model_depth("embedded") == 30
+
+
+@pytest.mark.parametrize("content", [b"", b"GGUF", b"JUNK" * 20, b"GGUF" + b"\x03\0\0\0" + b"\0" * 16])
+def test_a_damaged_gguf_file_tells_nothing(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "m.gguf").write_bytes(content)
     assert model_depth(str(tmp_path / "m.gguf")) is None
 
 
