@@ -12,7 +12,7 @@ from evaluation.report.formatting import ARROWS, column_size, mean_with_interval
 
 SHAPES = ("circle", "square", "triangle", "diamond", "cross", "plus")
 _ROW, _TOP, _BOTTOM, _PLOT = 24, 10, 26, 300
-_LETTER, _LONGEST = 7.4, 28  # width of a letter; letters of a name beyond which it is cut
+_LETTER, _LONGEST = 9.0, 28  # pixels of a bold letter; letters of a name beyond which it is cut
 _HALF = 0.5  # fractions above it are shown on an axis that ends at 100 %
 
 
