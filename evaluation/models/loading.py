@@ -11,6 +11,7 @@ import tempfile
 import warnings
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, redirect_stderr
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -289,7 +290,7 @@ def model_depth(name: str) -> int | None:
         file = model_file(name)
         path = _converted_folder(file, name) if file else Path(name).expanduser()
         if file and not path.is_dir():
-            return _gguf_depth(file)
+            return _gguf_depth(file, file.stat().st_mtime_ns)
         with quiet_transformers():
             config = AutoConfig.from_pretrained(str(path) if path.exists() else name, local_files_only=True)
         depth = config.get_text_config().num_hidden_layers
@@ -299,8 +300,9 @@ def model_depth(name: str) -> int | None:
     return depth if isinstance(depth, int) and depth > 0 else None
 
 
-def _gguf_depth(path: Path) -> int:
-    """The field ``*.block_count`` of a GGUF file."""
+@cache
+def _gguf_depth(path: Path, changed: int) -> int:
+    """The field ``*.block_count`` of a GGUF file; ``changed`` is the file's time in ns."""
     from gguf import GGUFReader
 
     fields = GGUFReader(path).fields

@@ -64,11 +64,15 @@ def test_from_candidate_to_1_1_0(tmp_path: Path) -> None:
     question = CASES[0].questions[0]  # a rewritten question passes for no patch
     with Store.open(store, write=True) as db:
         db.put([question.model_copy(update={"text": "How else can it be done?"})])
+    with pytest.raises(UserError, match=f"made from content that has changed .*scedit store confirm {question.key}"):
+        freeze(store, "1.0.1-candidate")
+    run("store", "confirm", question.key, "--store", store)
     freeze(store, "1.0.1-candidate")
     with pytest.raises(UserError, match=r"documented 1.0.1 after 1.0.0 hides a major change"):
         run("split", "release", "documented", "-s", store, "--version", "1.0.1", "--without-sample", "a patch")
     with Store.open(store, write=True) as db:
         db.put([question])
+    run("store", "confirm", question.key, "--store", store)
 
     import_split(make_split("second", CASES[4:7]), store, origin="tests")
     bad = CASES[6].fact.key
