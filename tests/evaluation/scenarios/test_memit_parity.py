@@ -19,11 +19,15 @@ from evaluation.models.language_model import LM
 from tests.evaluation.scenarios.test_parity import cases, published_moments, reference, together
 
 __all__ = ["reference"]  # a fixture
-pytestmark = pytest.mark.model
+pytestmark = [
+    pytest.mark.model,
+    pytest.mark.skipif(
+        not os.environ.get("SCEDIT_EVERY_FACT"),
+        reason="second moments of five layers take ten minutes: SCEDIT_EVERY_FACT=1, or benchmarks.editing.parity",
+    ),
+]
 
 MEMIT = {100: "memit_layers4-8_lambda100.json", 15000: "memit_layers4-8_lambda15000.json"}
-WEIGHTS = [*MEMIT] if os.environ.get("SCEDIT_EVERY_FACT") else [15000]
-"""λ, the weight of what shall stay: the published one alone where the tests are to end soon."""
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +62,7 @@ def memit(lam: int, lm: LM, reference: Path, folder: Path) -> Editor:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1500)  # on a machine that does much else
-@pytest.mark.parametrize("lam", WEIGHTS)
+@pytest.mark.parametrize("lam", MEMIT)
 def test_memit(lam: int, embedded: LM, reference: Path, measured: Path) -> None:
     together(embedded, memit(lam, embedded, reference, measured), cases(reference, MEMIT[lam]), within=0.02)
 
