@@ -153,10 +153,8 @@ def _has_cache(lm: LM) -> bool:
 
 def _continue(lm: LM, per_row: PerRow, batch: Sequence[_PromptRow], sampling: Sampling) -> list[Continuation]:
     """Continue the rows of one batch, padded on the left."""
-    width = max(len(row.ids) for row in batch)
-    fill = lm.tokenizer.pad_token_id or 0
-    ids = send([[fill] * (width - len(row.ids)) + list(row.ids) for row in batch], lm.device)
-    mask = send([[0] * (width - len(row.ids)) + [1] * len(row.ids) for row in batch], lm.device)
+    ids, mask = lm.pad([row.ids for row in batch], left=True)
+    width = ids.shape[1]
     endings = _RowEndings(lm, batch, sampling, width)
     gates = None
     if per_row.is_routed or is_routed(lm.model):
@@ -165,7 +163,7 @@ def _continue(lm: LM, per_row: PerRow, batch: Sequence[_PromptRow], sampling: Sa
         max_new_tokens=min(sampling.longest, lm.limit - width) if lm.limit else sampling.longest,
         do_sample=False,  # tokens are drawn by ``_RowSampler``
         eos_token_id=sorted(end_tokens(lm)) or None,
-        pad_token_id=fill,
+        pad_token_id=lm.tokenizer.pad_token_id or 0,
         use_cache=_has_cache(lm),
     )
     numbers = [row.prompt.edit for row in batch]

@@ -55,11 +55,9 @@ class GrowingText:
         """What the row has come to with these new tokens, or None if it grows on."""
         if ids[-1] in self._ends:
             return TextEnding(self.text(ids[:-1]), "eos")
-        begin: int | None = 0
-        if self._asked is not None:
-            begin = self._answer_begins(self.text(ids), len(ids))
+        text = self.text(ids) if self._stop or self._asked is not None else ""
+        begin = 0 if self._asked is None else self._answer_begins(text, len(ids))
         if self._stop and begin is not None:
-            text = self.text(ids)
             found = [at for stop in self._stop if (at := text.find(stop, begin)) >= 0]
             if found:
                 return TextEnding(text[: min(found)], "stop")

@@ -139,12 +139,16 @@ class LM:
         """A whole text as tokens; ``special`` lets the tokenizer add its special tokens."""
         return self._token_ids(text, special)
 
-    def pad(self, rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
-        """Rows padded on the right: ids and attention mask, both [rows, longest]."""
+    def pad(self, rows: Sequence[Sequence[int]], *, left: bool = False) -> tuple[Tensor, Tensor]:
+        """Rows padded on the right, or on the left: ids and attention mask, both [rows, longest]."""
         longest = max(len(row) for row in rows)
         fill = self.tokenizer.pad_token_id or 0
-        ids = [[*row, *[fill] * (longest - len(row))] for row in rows]
-        mask = [[1] * len(row) + [0] * (longest - len(row)) for row in rows]
+        ids, mask = [], []
+        for row in rows:
+            padding, seen = [fill] * (longest - len(row)), [1] * len(row)
+            unseen = [0] * len(padding)
+            ids.append([*padding, *row] if left else [*row, *padding])
+            mask.append([*unseen, *seen] if left else [*seen, *unseen])
         both = send([ids, mask], self.device)
         return both[0], both[1]
 
