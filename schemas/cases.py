@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from functools import cached_property
 from typing import ClassVar, Literal
 
@@ -129,3 +131,27 @@ AnyCase = Case | EventCase | DocumentCase
 
 EditRequest = Fact | Event | Document
 """What a method is asked to make true; its ``kind`` is ``fact``, ``event`` or ``document``."""
+
+FACT = "fact"
+EVENT = "event"
+DOCUMENT = "document"
+CASE_TYPES: Mapping[str, type[Case] | type[EventCase] | type[DocumentCase]] = {
+    FACT: Case,
+    EVENT: EventCase,
+    DOCUMENT: DocumentCase,
+}
+"""Cases by what their edits are (``request.kind``); a split's header names one as its ``type``, or means facts."""
+
+
+def read_case(line: str | bytes) -> AnyCase:
+    """A case from its JSON text, by the ``type`` that stands in it; a text without one is a fact's.
+
+    Raises:
+        ValidationError, ValueError: not a case.
+    """
+    text = line if isinstance(line, str) else line.decode()
+    if '"type"' not in text:
+        return Case.model_validate_json(text)
+    data = json.loads(text)
+    named = data.get("type", FACT) if isinstance(data, dict) else FACT
+    return CASE_TYPES.get(named if isinstance(named, str) else FACT, Case).model_validate_json(text)

@@ -26,8 +26,7 @@ def construct_hops(name: str, source: Path, out: Path, as_json: bool) -> None:
     Example: scedit data construct-hops mine hops.toml --out mine.jsonl
     """
     from construction.documents.hops import read_hops
-    from curation.splits.names import check_name
-    from curation.splits.split_file import make_split, write_split
+    from curation.splits.split_file import check_name, make_split, write_split
     from schemas.facts import Source
 
     origin = Source(name=check_name(name), licence="not stated")

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from curation.splits.case_stream import FACT
 from curation.splits.split_file import Split
-from schemas.cases import AnyCase, Case
+from schemas.cases import FACT, AnyCase, Case
 from schemas.core.errors import UserError
 from schemas.core.ids import seed
 from schemas.core.registry import suggest

@@ -17,10 +17,9 @@ from curation.shipped.fact_documents import documents_from_facts
 from curation.shipped.fact_events import events_from_facts
 from curation.shipped.open_cases import reserved_case
 from curation.similarity.rouge import plain_text
-from curation.splits.case_stream import FACT
 from curation.splits.partition import names_of
 from curation.splits.split_file import Split, cases_digest
-from schemas.cases import AnyCase, Case, CaseNeighbour, DocumentCase
+from schemas.cases import FACT, AnyCase, Case, CaseNeighbour, DocumentCase
 from schemas.core.config import Options
 from schemas.core.errors import UserError
 from schemas.core.ids import digest, seed, text_id

@@ -124,9 +124,8 @@ def partition(
       scedit split partition events --by type --by subject --part train=0.5 --part test=0.5 --out parts
     """  # noqa: D301 - click needs the real backspace
     from curation.shipped import named_split
-    from curation.splits.names import file_name
     from curation.splits.partition import separate as divide
-    from curation.splits.split_file import part_of, write_split
+    from curation.splits.split_file import file_name, part_of, write_split
 
     split = named_split(source)
     shares = _shares(parts or ("train=0.8", "dev=0.1", "test=0.1"))
@@ -194,7 +193,7 @@ def overlap(a: str, b: str, threshold: float, examples: int, fail_on: tuple[str,
 
 
 def _shares(parts: tuple[str, ...]) -> dict[str, float]:
-    from curation.splits.names import check_name
+    from curation.splits.split_file import check_name
     from schemas.core.errors import UserError
 
     shares = {}

@@ -12,8 +12,8 @@ from curation.export.events.event_summary import EventSummary
 from curation.export.judged_summary import HumanJudgements, JudgedSummary
 from curation.export.parquet import tables_of
 from curation.export.summary import SplitSummary
-from curation.splits.case_stream import FACT
 from curation.splits.split_file import Split
+from schemas.cases import FACT
 from schemas.text.counting import counted
 from schemas.text.escaping import escape_line
 

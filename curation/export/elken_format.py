@@ -9,8 +9,7 @@ from typing import Any
 
 from curation.export.formats import Exporter
 from curation.files.json_files import write_array
-from curation.splits.split_extras import Extras
-from curation.splits.split_file import Split
+from curation.splits.split_file import Extras, Split
 from curation.splits.visible_texts import record_keys
 from schemas.cases import EventCase
 from schemas.events.questions import LETTERS, SCOPE_LISTS, FactQuestion, TendencyQuestion

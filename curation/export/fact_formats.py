@@ -14,8 +14,7 @@ from typing import Any
 from curation.export.scedit_format import cloze
 from curation.files.atomic import atomic_file
 from curation.files.json_files import write_array, write_lines
-from curation.splits.split_extras import NONE, Extras
-from curation.splits.split_file import Split
+from curation.splits.split_file import NONE, Extras, Split
 from schemas.cases import Case
 from schemas.facts import Entity, Fact, Object
 from schemas.text.counting import counted

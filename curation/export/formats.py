@@ -18,8 +18,8 @@ from curation.export.fact_formats import (
 )
 from curation.export.parquet import write_parquet
 from curation.export.scedit_format import scedit_cf, scedit_t, write_cf, write_t
-from curation.splits.case_stream import FACT
 from curation.splits.split_file import Split, write_split
+from schemas.cases import FACT
 from schemas.core.errors import UserError
 from schemas.core.registry import Registry
 

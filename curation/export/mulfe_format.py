@@ -10,8 +10,7 @@ from typing import Any
 
 from curation.export.formats import Exporter
 from curation.files.json_files import write_array
-from curation.splits.split_extras import NONE, Extras
-from curation.splits.split_file import Split
+from curation.splits.split_file import NONE, Extras, Split
 from curation.splits.visible_texts import record_keys
 from schemas.cases import DocumentCase
 from schemas.documents.document import DocumentProbe

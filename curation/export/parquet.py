@@ -14,9 +14,8 @@ from typing import Any
 from curation.export.columns import Column, source_columns, text_column
 from curation.export.events.event_tables import EVENT_ROWS, EVENT_TABLES
 from curation.files.atomic import atomic_folder
-from curation.splits.case_stream import FACT
 from curation.splits.split_file import Split
-from schemas.cases import Case
+from schemas.cases import FACT, Case
 from schemas.core.errors import UserError
 from schemas.extras import Extra
 from schemas.facts import Fact

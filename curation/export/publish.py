@@ -14,9 +14,9 @@ from curation.export.summary import survey
 from curation.files.atomic import atomic_file, atomic_folder
 from curation.files.checksums import sha256
 from curation.files.json_files import read_text
-from curation.splits.case_stream import FACT
 from curation.splits.split_file import Split
 from curation.store.store import Store
+from schemas.cases import FACT
 from schemas.core.errors import UserError
 
 DEFAULT = ("split", "facts", "parquet", "scedit-cf", "scedit-t", "counterfact", "easyedit")

@@ -10,8 +10,7 @@ from typing import Any
 
 from curation.files.json_files import write_array
 from curation.splits.case_ids import id_of, number_of
-from curation.splits.split_extras import NONE, Extras
-from curation.splits.split_file import Split
+from curation.splits.split_file import NONE, Extras, Split
 from schemas.cases import Case
 from schemas.core.ids import canonical_json
 from schemas.extras import CASE_ID, FILE_ORDER

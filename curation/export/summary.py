@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 
 from curation.export.events.event_summary import EventSummary, event_numbers
 from curation.export.judged_summary import HumanJudgements, ItemOrigin, JudgedSummary
-from curation.splits.case_stream import FACT
 from curation.splits.split_file import Split
 from curation.splits.visible_texts import case_records
 from curation.store.store import Store
-from schemas.cases import Case, EventCase
+from schemas.cases import FACT, Case, EventCase
 from schemas.core.records import Record
 from schemas.ratings import SCALES, Rating
 from schemas.scripts import Script

@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, TypeVar
 
-from curation.splits.case_stream import CaseStream
-from curation.splits.split_extras import Extras
-from curation.splits.split_file import RunningDigest, Split, header_of
+from curation.splits.split_file import CaseStream, Extras, RunningDigest, Split, header_of
 from schemas.cases import AnyCase, Case, CaseNeighbour, DocumentCase, EventCase
 from schemas.core.errors import UserError
 from schemas.core.records import Record

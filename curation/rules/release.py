@@ -16,8 +16,7 @@ from curation.rules.rule import SplitRule
 from curation.rules.selection import SelectionStream
 from curation.splits.contradictions import ContradictionFinder, ContradictoryRequests
 from curation.splits.errata import Errata, Erratum, merge_errata
-from curation.splits.names import SEAL, check_name, seal
-from curation.splits.split_file import Split, under_version
+from curation.splits.split_file import SEAL, Split, check_name, seal, under_version
 from curation.splits.versions import Diff, Version, changelog, check_version, diff
 from curation.splits.visible_texts import case_records
 from curation.store.origins import StaleError

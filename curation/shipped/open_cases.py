@@ -9,8 +9,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 
-from curation.splits.split_extras import Extras
-from curation.splits.split_file import Split, part_of, read_split
+from curation.splits.split_file import Extras, Split, part_of, read_split
 from schemas.cases import Case
 from schemas.core.errors import DataError
 

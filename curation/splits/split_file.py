@@ -1,7 +1,8 @@
 """Frozen splits: a JSONL file with a header and one case a line, held together by a digest.
 
 The digest covers the cases' content and nothing else, so the same cases have the same digest wherever and whenever they
-were frozen, and a split that changed under the same name is noticed.
+were frozen, and a split that changed under the same name is noticed. A name is never a path; a released header is
+sealed.
 """
 
 from __future__ import annotations
@@ -9,25 +10,15 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-from collections.abc import Iterable, Iterator, Sequence, Set
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar, overload
 
 from pydantic import ValidationError
 
 from curation.files.atomic import atomic_file
-from curation.splits.case_stream import (
-    FACT,
-    CaseStream,
-    fact_cases,
-    header_type,
-    read_case,
-    type_of_cases,
-)
-from curation.splits.empty_split import no_case
-from curation.splits.names import check_header
-from curation.splits.split_extras import NONE, Extras
-from schemas.cases import AnyCase, Case
+from schemas.cases import CASE_TYPES, FACT, AnyCase, Case, read_case
 from schemas.core.config import explain
 from schemas.core.decoding import why_not_utf8
 from schemas.core.errors import DataError, UserError
@@ -40,6 +31,74 @@ WITH_EXTRAS = 2
 """Format of a file that has lines ``{"extra": ...}`` behind its cases."""
 TYPED = 3
 """Format of a split whose edits are no facts, with or without extras: its header has a ``type``."""
+SEAL = "header_digest"
+_UNSEALED = ("format", "extras", SEAL)  # a file's own business
+_NAME = re.compile(r"\w[\w.-]{0,99}")
+_DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
+"""Names that Windows keeps for devices; no file can have one."""
+_REASONS = 8  # that are named
+C = TypeVar("C", bound=AnyCase)
+
+
+class Extras:
+    """What the sources say beside a split's facts: other probes, hops, popularity.
+
+    Example:
+        >>> extra = Extra.holding("f/1/extra/x", [1], subject_key="f/1", name="x")
+        >>> [e.key for e in Extras([extra]).of(["f/1"])], bool(NONE)
+        (['f/1/extra/x'], False)
+    """
+
+    def __init__(self, held: Iterable[Extra] = ()) -> None:
+        self._held = tuple(sorted(held, key=lambda e: e.key))
+
+    def __iter__(self) -> Iterator[Extra]:
+        """All, in order of their keys."""
+        return iter(self._held)
+
+    def __bool__(self) -> bool:
+        return next(iter(self), None) is not None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Extras) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def of(self, facts: Collection[str]) -> list[Extra]:
+        """Those of some facts, by the facts' keys."""
+        wanted = set(facts)
+        return [e for e in self._held if e.subject_key in wanted]
+
+
+NONE = Extras()
+
+
+class CaseStream(Sequence[C], Generic[C]):
+    """Cases that are read anew each time they are gone through; one at a time is in memory.
+
+    Args:
+        count: How many there are.
+        read: Begins a new pass over them.
+    """
+
+    def __init__(self, count: int, read: Callable[[], Iterator[C]]) -> None:
+        self._count, self._read = count, read
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[C]:
+        return self._read()
+
+    @overload
+    def __getitem__(self, place: int) -> C: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[C, ...]: ...
+    def __getitem__(self, place: int | slice) -> C | tuple[C, ...]:
+        """A case (reads up to there), or some cases (reads all)."""
+        if isinstance(place, slice):
+            return tuple(self._read())[place]
+        return next(itertools.islice(self._read(), range(self._count)[place], None))
 
 
 class Split(NamedTuple):
@@ -342,3 +401,137 @@ def _header(line: str, path: Path) -> dict[str, Any]:
     check_header(header, str(path))
     header_type(header, str(path))
     return header
+
+
+def type_of_cases(cases: Iterable[AnyCase], where: str) -> str:
+    """The one type of all cases (``fact`` where there is none).
+
+    Raises:
+        UserError: cases of several types.
+    """
+    return one_type({case.request.kind for case in cases}, where)
+
+
+def one_type(types: Collection[str], where: str) -> str:
+    """The only one of some types (``fact`` where there is none).
+
+    Raises:
+        UserError: several: a split holds edits of one type.
+    """
+    if len(types) > 1:
+        raise UserError(
+            f"the cases are edits of several types ({', '.join(sorted(types))})",
+            where=where,
+            allowed="one type a split",
+            fix="make a split of each",
+        )
+    return next(iter(types), FACT)
+
+
+def header_type(header: Mapping[str, Any], where: str) -> str:
+    """The type of a split's cases, as its header says.
+
+    Raises:
+        DataError: a type that this version does not know.
+    """
+    name = str(header.get("type", FACT))
+    if name not in CASE_TYPES:
+        raise DataError(
+            f"cases of the type '{name}' are not known",
+            where=where,
+            allowed=", ".join(CASE_TYPES),
+            fix="upgrade scedit",
+        )
+    return name
+
+
+def fact_cases(cases: Sequence[AnyCase], type: str, name: str) -> Sequence[Case]:
+    """The same cases, which must be edits of facts.
+
+    Raises:
+        UserError: they are edits of another type.
+    """
+    if type != FACT:
+        raise UserError(
+            f"this works on edits of facts, and the split's edits are {type}s",
+            where=name,
+            fix="choose a split of facts; the store's: scedit store stats",
+        )
+    return cases  # type: ignore[return-value]
+
+
+def check_name(name: str, what: str = "split", *, where: str | None = None) -> str:
+    """A name for something new, which can also be the name of a file.
+
+    Raises:
+        UserError: it holds anything but letters, digits, ``.``, ``-`` and ``_``, begins with a dot or a hyphen, or is
+            a device of Windows (CON).
+
+    Example:
+        >>> check_name("scedit-cf_1.2")
+        'scedit-cf_1.2'
+    """
+    if not _NAME.fullmatch(name) or ".." in name or _DEVICE.fullmatch(name):
+        raise UserError(
+            f"'{name}' cannot be the name of a {what}", where=where, allowed="letters, digits, '.', '-', '_'"
+        )
+    return name
+
+
+def check_header(header: Mapping[str, Any], where: str) -> None:
+    """What a split's file says of itself: no name that is a path, and a sealed header as it was released.
+
+    Names of before with a single ``/`` inside stay valid.
+
+    Raises:
+        DataError: name or version would lead out of a folder, or the header was edited after the release.
+    """
+    for field in ("split", "version"):
+        value = header.get(field)
+        parts = re.split(r"[/@]", value) if isinstance(value, str) else [""]
+        if any(map(_leads_out, parts)) or re.search(r"[\\\x00-\x1f\x7f]", str(value)):
+            raise DataError(
+                f"the {field} {value!r} cannot be a name", where=where, allowed="letters, digits, '.', '-', '_'"
+            )
+    if SEAL in header and header[SEAL] != seal(header):
+        raise DataError("the header was edited after the release", where=where, fix="get a whole copy")
+
+
+def _leads_out(part: str) -> bool:
+    """Whether a part of a name is another folder, an option of a command or a device."""
+    return part in ("", ".", "..") or part.startswith("-") or bool(_DEVICE.fullmatch(part))
+
+
+def seal(header: Mapping[str, Any]) -> str:
+    """Digest of everything a header says, the digest of the cases included."""
+    return digest([canonical_json({k: v for k, v in header.items() if k not in _UNSEALED})])
+
+
+def file_name(name: str) -> str:
+    """A split's name as part of a file's name.
+
+    Example:
+        >>> file_name("group/small")
+        'group-small'
+    """
+    return re.sub(r"[/\\]", "-", name)
+
+
+def no_case(name: str, counts: Mapping[str, int] | None = None) -> UserError:
+    """The one sentence for a split without a case.
+
+    Args:
+        name: The split's name.
+        counts: Edits looked at (``facts``, ``events`` or ``documents``), and how many items were left out for which
+            reason, where that is known.
+    """
+    what = f"the split '{name}' would have no case"
+    if counts is not None:
+        kind = next((one for one in ("event", "document") if f"{one}s" in counts), "fact")
+        reasons = sorted(
+            ((n, why) for why, n in counts.items() if n and why not in ("cases", f"{kind}s")), reverse=True
+        )
+        reason_text = "; ".join(f"{why}: {n:,}" for n, why in reasons[:_REASONS])
+        edits = f"{counted(counts.get(f'{kind}s', 0), kind)}{' to edit' if kind == 'fact' else ''} in the rule's scope"
+        what += f" ({edits}{f'; {reason_text}' if reason_text else ''})"
+    return UserError(what, fix="loosen its rule, or see why: scedit store stats")

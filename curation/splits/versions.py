@@ -11,9 +11,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from curation.splits.case_stream import CaseStream
 from curation.splits.errata import Errata, merge_errata
-from curation.splits.split_file import Split
+from curation.splits.split_file import CaseStream, Split
 from curation.splits.visible_texts import case_records, record_keys, visible_texts
 from schemas.cases import AnyCase
 from schemas.core.errors import UserError

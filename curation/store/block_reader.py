@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
-from curation.splits.split_extras import Extras
+from curation.splits.split_file import Extras
 from curation.store.connection import Connection
 from schemas.core.records import Record
 from schemas.extras import Extra

@@ -10,14 +10,13 @@ from typing import Any, TypeVar
 
 import duckdb
 
-from curation.splits.case_stream import CaseStream, read_case
-from curation.splits.split_file import RunningDigest, Split
+from curation.splits.split_file import CaseStream, RunningDigest, Split
 from curation.store.block_reader import BlockReader
 from curation.store.connection import Connection, limits
 from curation.store.contradictions import Contradiction, contradictions_of
 from curation.store.import_sources import ImportSource, dump_sources, first_file, list_sources, sources_of
 from curation.store.origins import StaleItem, has_origins, stale_items
-from schemas.cases import AnyCase, Case, DocumentCase, EventCase
+from schemas.cases import AnyCase, Case, DocumentCase, EventCase, read_case
 from schemas.core.errors import DataError, UserError
 from schemas.core.records import Record
 from schemas.core.registry import suggest

@@ -13,9 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from curation.splits.case_stream import case_type, one_type
-from curation.splits.empty_split import no_case
-from curation.splits.split_file import RunningDigest, Split, header_of
+from curation.splits.split_file import RunningDigest, Split, header_of, no_case, one_type
 from curation.store.connection import Connection, Transaction, open_connection, remove_if_empty
 from curation.store.contradictions import Contradiction, with_others
 from curation.store.import_sources import ImportSource, SourceUpdate, finish_import, known_name, make_tables, put_dumped
@@ -225,7 +223,7 @@ class Store(StoreReader):
         self, cases: Iterable[AnyCase], running: RunningDigest, types: set[str], name: str
     ) -> Iterator[AnyCase]:
         for case in cases:
-            types.add(case_type(case))
+            types.add(case.request.kind)
             if not running.add_text(case.key, case.canonical()):
                 raise DataError(f"the case '{case.key}' is there twice, or not in the order of its key", where=name)
             yield case

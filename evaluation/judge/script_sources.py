@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from curation.splits.case_stream import FACT
+from schemas.cases import FACT
 from schemas.core.errors import UserError
 
 RUN_STORE = "scripts.duckdb"  # the store of a run that fed none

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from curation.splits.case_stream import FACT
 from evaluation.analysis.written.all_answers import AnsweredQuestion
 from evaluation.report.sections import ReportSection
+from schemas.cases import FACT
 
 
 class AbsentSection(NamedTuple):

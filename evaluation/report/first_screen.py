@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from curation.splits.case_stream import FACT
 from evaluation.analysis.comparison import Comparison
 from evaluation.analysis.written.all_answers import (
     AnsweredQuestion,
@@ -22,6 +21,7 @@ from evaluation.report.formatting import percent, with_unit
 from evaluation.report.sections import ReportSection, TextSection, main_source
 from evaluation.runs.asked_cases import edits_made
 from evaluation.runs.results import Run
+from schemas.cases import FACT
 from schemas.documents.document import Document
 from schemas.events.event import Event
 from schemas.text.counting import counted

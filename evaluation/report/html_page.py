@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from curation.checks.verdict_counts import VerdictCounts
-from curation.splits.case_stream import FACT
 from curation.stats.estimates import Estimate
 from curation.stats.intervals import TWO_WAY
 from evaluation.analysis.attribution_ladder import KNOWN_CASES
@@ -50,7 +49,7 @@ from evaluation.report.sections import ReportSection, TextSection, why_not_compa
 from evaluation.report.sequences.state_rows import state_table
 from evaluation.report.viewer.answer_list import answer_list
 from evaluation.runs.results import Run
-from schemas.cases import EditRequest
+from schemas.cases import FACT, EditRequest
 from schemas.core.clock import now
 from schemas.documents.document import Document
 from schemas.events.event import Event

@@ -7,7 +7,6 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from curation.files.model_packages import EMBEDDED, EMBEDDED_LABEL
-from curation.splits.case_stream import FACT
 from curation.stats.bounded import difference_interval
 from curation.stats.intervals import TWO_WAY, Interval
 from evaluation.analysis.comparison import Comparison, Ranking, Scores, mean_before_and_after
@@ -17,6 +16,7 @@ from evaluation.regimes.config import ALONE, regime_title
 from evaluation.report.formatting import mean_with_interval, p_value, percent, with_unit
 from evaluation.runs.asked_cases import edits_made
 from evaluation.runs.results import Run
+from schemas.cases import FACT
 from schemas.text.counting import counted
 
 if TYPE_CHECKING:

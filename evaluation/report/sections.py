@@ -6,7 +6,6 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
-from curation.splits.case_stream import FACT
 from curation.stats.bootstrap import Resampling
 from evaluation.analysis.attribution_ladder import KNOWN_CASES, KnownCases, StageBreakdown, stage_breakdowns
 from evaluation.analysis.breakdown import Breakdown, by_relation, by_step
@@ -36,7 +35,7 @@ from evaluation.metrics.generation import Generation
 from evaluation.runs.generated_scripts import generation_of, scripts_of_run
 from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import Run, cases_by_key
-from schemas.cases import Case
+from schemas.cases import FACT, Case
 from schemas.core.errors import UserError
 from schemas.ratings import RATING_SCALE
 

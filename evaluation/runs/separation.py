@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from curation.case_sources.support import Support, TrainingData
-from curation.splits.case_stream import DOCUMENT, FACT
 from curation.splits.split_file import Split
 from evaluation.editors import EDITORS
 from evaluation.editors.presets import check_options, preset
@@ -16,6 +15,7 @@ from evaluation.metrics import METRICS
 from evaluation.models.loading import model_depth
 from evaluation.regimes.config import RegimeChoice
 from evaluation.runs.config import EditorChoice
+from schemas.cases import DOCUMENT, FACT
 from schemas.core.errors import UserError
 from schemas.text.counting import counted
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from curation.splits.case_stream import FACT
 from evaluation.analysis.written.all_answers import all_answers
 from evaluation.report.sections import ReportSection
+from schemas.cases import FACT
 
 
 def answer_list(part: ReportSection) -> dict[str, Any]:

@@ -23,8 +23,7 @@ from curation.export.formats import chosen_exporter
 from curation.export.scedit_format import cloze
 from curation.loaders import load
 from curation.shipped import mini_split
-from curation.splits.split_extras import Extras
-from curation.splits.split_file import make_split
+from curation.splits.split_file import Extras, make_split
 from schemas.cases import Case
 from schemas.core.errors import UserError
 from schemas.extras import Extra

@@ -18,8 +18,7 @@ from curation.loaders.importer import import_file
 from curation.rules.document_rule import DocumentRule
 from curation.rules.release import freeze
 from curation.shipped import mini_split
-from curation.splits.split_extras import Extras
-from curation.splits.split_file import load_split, make_split, open_split, write_split
+from curation.splits.split_file import Extras, load_split, make_split, open_split, write_split
 from curation.store.store import Store
 from schemas.cases import DocumentCase
 from schemas.documents.document import DocumentProbe

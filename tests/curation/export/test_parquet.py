@@ -7,8 +7,7 @@ import pytest
 
 from curation.export.publish import publish
 from curation.shipped import mini_split
-from curation.splits.split_extras import Extras
-from curation.splits.split_file import load_split
+from curation.splits.split_file import Extras, load_split
 from schemas.extras import Extra
 
 

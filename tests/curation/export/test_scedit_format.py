@@ -13,7 +13,7 @@ from curation.export.fact_formats import (
 )
 from curation.export.scedit_format import cf_rows, cloze, scedit_cf, scedit_t, t_rows, write_cf, write_t
 from curation.shipped import mini_split
-from curation.splits.split_extras import Extras
+from curation.splits.split_file import Extras
 from schemas.cases import Case
 from schemas.extras import Extra
 from schemas.facts import Relation

@@ -20,8 +20,7 @@ from curation.rules.release import freeze
 from curation.rules.rule import SplitRule
 from curation.shipped.open_cases import FOLDER, PARTS, part_of_split
 from curation.splits.partition import By, separate
-from curation.splits.split_extras import Extras
-from curation.splits.split_file import Split, make_split, write_split
+from curation.splits.split_file import Extras, Split, make_split, write_split
 from curation.store.store import Store
 from tests.support.construction.open_review import SOURCE, sources
 

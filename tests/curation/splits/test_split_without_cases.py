@@ -8,7 +8,7 @@ import pytest
 
 from curation.rules.release import freeze
 from curation.rules.rule import SplitRule
-from curation.splits.empty_split import no_case
+from curation.splits.split_file import no_case
 from curation.store.store import Store
 from schemas.core.errors import UserError
 from schemas.verdicts import Verdict, verdict_key

@@ -9,8 +9,17 @@ from typing import Any
 import pytest
 
 from curation.shipped import mini_split
-from curation.splits.names import SEAL, check_header, check_name, file_name, seal
-from curation.splits.split_file import load_split, make_split, open_split, write_split
+from curation.splits.split_file import (
+    SEAL,
+    check_header,
+    check_name,
+    file_name,
+    load_split,
+    make_split,
+    open_split,
+    seal,
+    write_split,
+)
 from schemas.core.errors import DataError, UserError
 
 BAD = [

@@ -5,17 +5,8 @@ import json
 import pytest
 from pydantic import ValidationError
 
-from curation.splits.case_stream import (
-    CASE_TYPES,
-    CaseStream,
-    case_type,
-    fact_cases,
-    header_type,
-    one_type,
-    read_case,
-    type_of_cases,
-)
-from schemas.cases import Case
+from curation.splits.split_file import CaseStream, fact_cases, header_type, one_type, type_of_cases
+from schemas.cases import CASE_TYPES, Case, read_case
 from schemas.core.errors import DataError, UserError
 from tests.support.events import event_case
 from tests.support.facts import peru_fact
@@ -27,7 +18,7 @@ FACT, EVENT = Case(key="case/f", fact=peru_fact()), event_case()
 def test_a_case_is_read_back_as_what_it_was(case: Case) -> None:
     text = case.model_dump_json()
     assert read_case(text) == read_case(text.encode()) == case
-    assert CASE_TYPES[case_type(case)] is type(case)
+    assert CASE_TYPES[case.request.kind] is type(case)
 
 
 def test_a_fact_that_speaks_of_a_type_stays_a_fact() -> None:

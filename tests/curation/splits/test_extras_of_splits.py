@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from curation.splits.split_extras import NONE, Extras
+from curation.splits.split_file import NONE, Extras
 from schemas.extras import Extra
 
 ONE, TWO = (Extra.holding(f"{key}/extra/x", [key], subject_key=key, name="x") for key in ("f/1", "f/2"))
