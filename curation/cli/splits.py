@@ -188,7 +188,7 @@ def explain(
 
 def _rule(path: Path | None, settings: tuple[str, ...], store: Store) -> SplitRule:
     """The rule of a file or the default one; a store without facts gets one for its edits."""
-    from curation.rules.event_rule import read_rule
+    from curation.rules.rule import read_rule
     from curation.shipped import read_config
     from schemas.core.config import override
 

@@ -1,19 +1,17 @@
-"""Why an item is in a split or out of it: the path from the item to its case, with every verdict on it."""
+"""Why an item is in a split or out of it: the trace of the selection over the item's own edits, with every verdict."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
-from curation.rules.event_rule import read_rule
-from curation.rules.explain_documents import explain_document
-from curation.rules.explain_events import explain_event
-from curation.rules.explanation import Explanation, ExplanationStep, Standing, find_loss, threshold_text
-from curation.rules.rule import Decision, SplitRule, matches, worst
-from curation.rules.selection import Ruling
+from curation.rules.rule import Decision, SplitRule, Threshold, matches, read_rule
+from curation.rules.ruling import Ruling
+from curation.rules.selection import Loss, block_of
 from curation.splits.errata import Errata
+from curation.store.block_reader import KeyRange
 from curation.store.store import Store
-from schemas.cases import Case, DocumentCase, EventCase
+from schemas.cases import AnyCase, Case, CaseNeighbour, DocumentCase, EventCase
 from schemas.core.errors import UserError
 from schemas.core.records import Record
 from schemas.documents.document import Document, DocumentProbe
@@ -24,17 +22,82 @@ from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
 from schemas.text.counting import counted
 from schemas.verdicts import Verdict
 
+_EDITS: dict[str, type[Record]] = {"fact": Fact, "event": Event, "document": Document}
+_OF_FACTS = (Fact, ScriptQuestion, Script, ScriptPrompt, Neighbour)
+_OF_EVENTS = (Event, FactQuestion, TendencyQuestion)
+_OF_DOCUMENTS = (Document, DocumentProbe)
 
-def _facts_named(record: Record) -> tuple[str, ...]:
-    if isinstance(record, Neighbour):
-        return record.edit, record.fact
-    return (record.fact,) if isinstance(record, ScriptQuestion | ScriptPrompt) else ()
+
+class Status(NamedTuple):
+    """``in``, ``out`` (dropped, or its case cannot be) or ``held`` (waits for people), and the reason in a clause."""
+
+    status: str
+    why: str
+
+
+class ExplanationStep(NamedTuple):
+    """One record on the path: what the rule makes of it by itself, and all verdicts on it, counted or not."""
+
+    record: Record
+    judged: Decision
+    verdicts: tuple[Verdict, ...]
+
+
+class Explanation(NamedTuple):
+    """Whether an item is in, the deciding reason, and the path.
+
+    Attributes:
+        status: ``in``, ``out`` or ``held``.
+        why: The deciding reason in a clause.
+        steps: The item first, then the records it depends on.
+        thresholds: The rule's thresholds in words.
+        contradictions: What other facts in the store say against the facts on the path.
+    """
+
+    key: str
+    kind: str
+    status: str
+    why: str
+    steps: tuple[ExplanationStep, ...]
+    thresholds: tuple[str, ...]
+    contradictions: tuple[str, ...] = ()
+
+    def text(self) -> str:
+        """The explanation as lines."""
+        lines = [f"{self.kind} {self.key}: {self.status.upper()}, {self.why}"]
+        for record, judged, verdicts in self.steps:
+            by = f" by {judged.by}" if judged.by else ""
+            lines.append(f"  {record.kind} {record.key}: {judged.outcome}{by}{_reason_text(judged)}")
+            for v in verdicts:
+                mark = "*" if judged.by and matches(v.by, judged.by) else " "
+                value = "" if v.value is None else f" {v.value:g} {v.unit}"
+                model = f" ({v.model})" if v.model else ""
+                lines.append(f"   {mark} {v.label or 'measured'}{value} by {v.by}{model}{_reason_text(v)}")
+            if not verdicts:
+                lines.append("     no verdict")
+        lines += [f"  contradiction: {c}" for c in self.contradictions]
+        lines += [f"  threshold: {t}" for t in self.thresholds]
+        return "\n".join(lines)
+
+    def payload(self) -> dict[str, Any]:
+        """The explanation as plain JSON values."""
+        steps = [
+            {
+                "kind": s.record.kind,
+                "key": s.record.key,
+                "id": s.record.id,
+                **s.judged._asdict(),
+                "verdicts": [v.payload() for v in s.verdicts],
+            }
+            for s in self.steps
+        ]
+        return {**self._asdict(), "steps": steps}
 
 
 def explain(store: Store, rule: SplitRule, item: str, *, errata: Errata | None = None) -> Explanation:
-    """Why a fact, question, script, prompt, neighbour link or case is in or out under a rule.
+    """Why an item is in or out under a rule: a fact, event or document, what asks about it, a neighbour or a case.
 
-    Reads the item's own chain, and where the rule has clusters those that it is in: which item stays depends on them.
+    The selection runs over the item's own edits, and over those that it is a neighbour's part of.
 
     Args:
         store: The store.
@@ -46,33 +109,18 @@ def explain(store: Store, rule: SplitRule, item: str, *, errata: Errata | None =
         What is in by the rule and stale is ``held``.
 
     Raises:
-        UserError: there is no such item, or it is of a kind that no rule decides.
+        UserError: there is no such item, or it is of a kind that the rule does not decide.
     """
-    explanation = _decided(store, rule, store.get(item.removeprefix("case/")), errata)
+    record = store.get(item.removeprefix("case/"))
+    if isinstance(record, Case | EventCase | DocumentCase):
+        record = record.request
+    _check_kind(record, rule)
+    explanation = _Trace(store, rule, record, errata).explain()
     path = {step.record.id for step in explanation.steps}
     stale = [s for s in store.stale() if s.id in path or explanation.key in s.origins.split()]
     if explanation.status != "in" or not stale:
         return explanation
     return explanation._replace(status="held", why=f"{stale[0].text}; splits with it are not frozen")
-
-
-def _decided(store: Store, rule: SplitRule, record: Record, errata: Errata | None) -> Explanation:
-    """What the rule says, whether or not records are stale."""
-    if isinstance(record, Case):
-        record = record.fact
-    if isinstance(record, EventCase):
-        record = record.event
-    if isinstance(record, Event | FactQuestion | TendencyQuestion):
-        return explain_event(store, rule, record, errata)
-    if isinstance(record, DocumentCase):
-        record = record.document
-    if isinstance(record, Document | DocumentProbe):
-        return explain_document(store, rule, record, errata)
-    if not isinstance(record, Fact | ScriptQuestion | Script | ScriptPrompt | Neighbour):
-        raise UserError(
-            f"'{record.key}' is a {record.kind}, which no rule decides", allowed="fact, question, script, prompt"
-        )
-    return _RecordChain(store, rule, record, errata).explain()
 
 
 def rule_of(header: dict[str, Any]) -> SplitRule:
@@ -86,217 +134,207 @@ def rule_of(header: dict[str, Any]) -> SplitRule:
     return read_rule(header["rule"], where="the split's header")
 
 
-class _RecordChain:
-    """The records one explanation needs, and the ruling over them."""
+def threshold_text(threshold: Threshold) -> str:
+    """A threshold in words, with what becomes of an item that is out."""
+    clusters = ", one of each cluster stays" if threshold.clusters else ""
+    return f"{threshold.text}, otherwise {threshold.then}{clusters}"
+
+
+def _check_kind(record: Record, rule: SplitRule) -> None:
+    for edited, kinds in (("fact", _OF_FACTS), ("event", _OF_EVENTS), ("document", _OF_DOCUMENTS)):
+        if isinstance(record, kinds):
+            if rule.edited != edited:
+                what = f"'{record.key}' belongs to a kind of edit ({edited}) that the rule is not about"
+                raise UserError(what, fix=f"--set edits={edited}")
+            return
+    raise UserError(
+        f"'{record.key}' is a {record.kind}, which no rule decides", allowed="fact, question, script, prompt"
+    )
+
+
+class _Trace:
+    """The selection over the edits that an item belongs to: their cases, and why the rest is left out."""
 
     def __init__(self, store: Store, rule: SplitRule, record: Record, errata: Errata | None) -> None:
         self._store, self._rule, self._record = store, rule, record
-        self._by_key: dict[tuple[str, str], Record | None] = {}
-        self._prompts: dict[str, list[ScriptPrompt]] = {}
-        self._links: dict[str, list[Neighbour]] = {}
-        self._collect(record)
-        items = [r.id for r in self._by_key.values() if r is not None]
-        items += [p.id for prompts in self._prompts.values() for p in prompts]
-        items += [n.id for links in self._links.values() for n in links] + [record.id]
-        self._ruling = Ruling(store, rule, errata=errata, items=dict.fromkeys(items))
+        self._ruling = Ruling(store, rule, errata=errata, local=True)
+        self._of = self._edit_key(record)
+        edits = {record.edit} if isinstance(record, Neighbour) else {self._of}
+        if isinstance(record, _OF_FACTS) and not isinstance(record, Neighbour):  # it can be in as a neighbour's
+            edits |= store.edits_beside({self._of})
+        self._links = store.of_parents(Neighbour, edits) if rule.edited == "fact" else []
+        self._cases: list[AnyCase] = []
+        self._losses: dict[str, Loss] = {}
+        for key in sorted(edit for edit in edits if edit.startswith(rule.prefix)):
+            block = block_of(store, self._ruling, KeyRange(key, f"{key}\x01", ""))
+            self._cases += block.cases()
+            self._losses = block.losses | self._losses
+
+    def _edit_key(self, record: Record) -> str:
+        """Key of the fact, event or document that an item belongs to; a link belongs to the neighbour's fact."""
+        if isinstance(record, Script):
+            questions = self._store.by_keys(ScriptQuestion, [record.question])
+            return questions[0].fact if questions else ""
+        return str(next((getattr(record, n) for n in ("fact", "event", "document") if hasattr(record, n)), record.key))
 
     def explain(self) -> Explanation:
-        current = self._find(type(self._record), self._record.key)
-        if current is None or current.id != self._record.id:
-            standing = Standing("out", "this version was replaced by another")
-            steps = [ExplanationStep(self._record, Decision("drop", reason=standing.why), self._verdicts(self._record))]
+        record = self._record
+        current = self._store.by_keys(type(record), [record.key])
+        if [r.id for r in current] == [record.id]:
+            path = list({r.id: r for r in self._path(record)}.values())
+            ruling = self._ruling.over(r.id for r in path)
+            steps = [self._step(r, self._decide(ruling, r)) for r in path]
+            status = self._status(steps[0])
         else:
-            standing = self._standing_of(self._record)
-            steps = [self._step(r) for r in self._chain(self._record)]
-        record, thresholds = self._record, tuple(threshold_text(t) for t in self._rule.thresholds)
-        facts = dict.fromkeys(s.record.key for s in steps if isinstance(s.record, Fact))
+            status = Status("out", "this version was replaced by another")
+            steps = [self._step(record, Decision("drop", reason=status.why))]
+        facts = [s.record.key for s in steps if isinstance(s.record, Fact)]
         against = tuple(f"{key}: {c.text}" for key in facts for c in self._store.contradictions(key))
-        return Explanation(record.key, record.kind, standing.status, standing.why, tuple(steps), thresholds, against)
+        thresholds = tuple(threshold_text(t) for t in self._rule.thresholds)
+        return Explanation(record.key, record.kind, *status, tuple(steps), thresholds, against)
 
-    # ---- reading ----------------------------------------------------------------------------------------------
-
-    def _collect(self, record: Record) -> None:
-        facts = {record.key} if isinstance(record, Fact) else {*_facts_named(record)}
-        if isinstance(record, Script) and (question := self._find(ScriptQuestion, record.question)):
-            facts = {*_facts_named(question)}
-        if not isinstance(record, Neighbour):  # it may be in as a neighbour's
-            facts |= self._store.edits_beside(facts)
-        for edit in sorted(facts):
-            self._links[edit] = list(self._store.all(Neighbour, parent=edit))
-        for key in sorted(facts | {n.fact for links in self._links.values() for n in links}):
-            self._find(Fact, key)
-            if key in facts:
-                self._find_case(key)
-            self._prompts[key] = list(self._store.all(ScriptPrompt, parent=key))
-            for prompt in self._prompts[key]:
-                self._parents(prompt)
-
-    def _parents(self, prompt: ScriptPrompt) -> list[Record]:
-        records = [self._find(ScriptQuestion, prompt.question), self._find(Script, prompt.script)]
-        return [r for r in records if r is not None]
-
-    def _find(self, kind: type[Record], key: str | None) -> Record | None:
-        if key is None:
-            return None
-        if (kind.kind, key) not in self._by_key:
-            try:
-                record: Record | None = self._store.get(key)
-            except UserError:
-                record = None  # remembered too: published prompts come without their scripts
-            self._by_key[kind.kind, key] = record if isinstance(record, kind) and record.key == key else None
-        return self._by_key[kind.kind, key]
-
-    def _find_case(self, fact: str) -> Record | None:
-        key = f"case/{fact}"
-        if ("case", key) not in self._by_key:
-            ids = [item for known, item in self._store.keys("case", like=key) if known == key]
-            if not ids:
-                return None
-            self._by_key["case", key] = self._store.get(ids[0])
-        return self._by_key["case", key]
-
-    def _chain(self, record: Record) -> Iterator[Record]:
-        """The record and what it hangs on, each once."""
+    def _path(self, record: Record) -> Iterator[Record]:
+        """The record and what it depends on; of a fact also its prompts."""
         yield record
         if isinstance(record, Fact):
-            yield from self._prompts.get(record.key, ())
+            yield from self._store.of_parents(ScriptPrompt, [record.key])
         if isinstance(record, ScriptPrompt):
-            yield from self._parents(record)
-        if isinstance(record, Script) and (question := self._find(ScriptQuestion, record.question)):
-            yield from self._chain(question)
-        yield from filter(None, (self._find(Fact, key) for key in _facts_named(record)))
+            yield from self._store.by_keys(ScriptQuestion, [record.question])
+            yield from self._store.by_keys(Script, [record.script])
+        if isinstance(record, Script):
+            for question in self._store.by_keys(ScriptQuestion, [record.question]):
+                yield from self._path(question)
+        above = (record.edit, record.fact) if isinstance(record, Neighbour) else (self._of,)
+        for key in above:
+            yield from self._store.by_keys(_EDITS[self._rule.edited], [key])
 
-    def _verdicts(self, record: Record) -> tuple[Verdict, ...]:
-        return tuple(self._store.verdicts([record.id]))
+    def _step(self, record: Record, decision: Decision) -> ExplanationStep:
+        verdicts = tuple(self._store.verdicts([record.id]))
+        return ExplanationStep(record, self._with_reason(decision, verdicts), verdicts)
 
-    def _step(self, record: Record) -> ExplanationStep:
-        return ExplanationStep(record, self._with_reason(record, self._decide_alone(record)), self._verdicts(record))
-
-    def _with_reason(self, record: Record, judged: Decision) -> Decision:
+    @staticmethod
+    def _with_reason(decision: Decision, verdicts: Iterable[Verdict]) -> Decision:
         """A decision with the reason that the verdict gives."""
-        if not judged.by or judged.reason:
-            return judged
-        verdicts = self._verdicts(record)
-        reasons = [v.reason for v in verdicts if matches(v.by, judged.by) and v.reason and v.label != "keep"]
-        return judged._replace(reason=reasons[0] if reasons else "")
+        if not decision.by or decision.reason:
+            return decision
+        reasons = [v.reason for v in verdicts if matches(v.by, decision.by) and v.reason and v.label != "keep"]
+        return decision._replace(reason=reasons[0] if reasons else "")
 
-    def _decide_alone(self, record: Record) -> Decision:
-        if not isinstance(record, Fact):
-            return self._ruling.of(record)
-        return self._ruling.of_fact(record) if self._ruling.in_scope(record) else self._ruling.of_neighbour(record)
+    def _decide(self, ruling: Ruling, record: Record) -> Decision:
+        if isinstance(record, Fact) and not ruling.in_scope(record):
+            return ruling.of_neighbour(record)
+        if isinstance(record, Fact | Event | Document):
+            return ruling.of_edit(record)
+        if isinstance(record, FactQuestion | TendencyQuestion | DocumentProbe):
+            return ruling.of_question(record)
+        return ruling.of(record)
 
-    # ---- deciding ---------------------------------------------------------------------------------------------
+    # ---- the trace of the item --------------------------------------------------------------------------------
 
-    def _standing_of(self, record: Record) -> Standing:
+    def _status(self, step: ExplanationStep) -> Status:
+        if places := [place for case in self._cases if (place := _place_in(case, step.record))]:
+            return Status("in", min(places, key=lambda place: place.startswith("as ")))
+        if step.judged.outcome != "keep":
+            return _status_of(Loss(step.judged, step.record))
+        losses = list(self._losses_of(step.record))
+        return min(losses, key=lambda s: s.status == "out", default=Status("out", "no case holds it"))
+
+    def _losses_of(self, record: Record) -> Iterator[Status]:
+        """Why an item that is kept by itself is in no case."""
         if isinstance(record, Fact):
-            of_fact = self._fact(record)
-            beside = [self._link(link) for link in self._links_to(record.key)] if of_fact.status != "in" else []
-            return _best([*beside, of_fact] if not self._ruling.in_scope(record) else [of_fact, *beside])
-        if isinstance(record, Neighbour):
-            return self._link(record)
-        if isinstance(record, ScriptPrompt):
-            return self._prompt(record)
-        loss = find_loss(self._decide(record), record)
-        if loss:
-            return loss
-        field = "question" if isinstance(record, ScriptQuestion) else "script"
-        mine = [p for group in self._prompts.values() for p in group if getattr(p, field) == record.key]
-        if not mine:
-            return Standing("out", f"no script prompt was made of this {record.kind}")
-        return _best([self._prompt(p) for p in mine])
+            yield from self._loss_of_edit(record.key)
+            yield from (s for link in self._links if link.fact == record.key for s in self._loss_of_link(link))
+        elif isinstance(record, ScriptPrompt):
+            yield from self._loss_of_prompt(record)
+        elif isinstance(record, Neighbour):
+            yield from self._loss_of_link(record)
+        elif isinstance(record, ScriptQuestion | Script):
+            field = "question" if isinstance(record, ScriptQuestion) else "script"
+            prompts = self._store.of_parents(ScriptPrompt, [self._of])
+            mine = [p for p in prompts if getattr(p, field) == record.key]
+            yield from (s for prompt in mine for s in self._loss_of_prompt(prompt))
+            if not mine:
+                yield Status("out", f"no script prompt was made of this {record.kind}")
+        else:
+            yield from self._loss_of_edit(self._of)
 
-    def _decide(self, record: Record) -> Decision:
-        """The outcome with its reason, which is looked up for what is lost only."""
-        judged = self._decide_alone(record)
-        return judged if judged.outcome == "keep" else self._step(record).judged
+    def _loss_of_prompt(self, prompt: ScriptPrompt) -> Iterator[Status]:
+        if loss := self._losses.get(prompt.id):
+            yield self._told(loss)
+            return
+        for link in self._links:
+            if link.fact == prompt.fact:
+                if loss := self._losses.get(f"{link.id} {prompt.id}"):
+                    status = _status_of(loss)
+                    yield status._replace(why=f"{loss.decision.by} says so beside '{link.edit}'")
+                yield from self._loss_of_link(link)
+        yield from self._loss_of_edit(prompt.fact)
 
-    def _loss_of_prompt(self, prompt: ScriptPrompt) -> Standing | None:
-        """Why a prompt is lost before its fact is looked at, or None: a drop on the way before a hold."""
-        lost = [s for r in (prompt, *self._parents(prompt)) if (s := find_loss(self._decide(r), r))]
-        return min(lost, key=lambda s: s.status != "out", default=None)
+    def _loss_of_link(self, link: Neighbour) -> Iterator[Status]:
+        facts = self._store.by_keys(Fact, [link.fact])
+        if not facts:
+            yield Status("out", f"its fact '{link.fact}' is not in the store")
+        for item in (link.id, *(f"beside {fact.id}" for fact in facts)):
+            if loss := self._losses.get(item):
+                yield self._told(loss)
+        yield from self._loss_of_edit(link.edit)
 
-    def _prompt(self, prompt: ScriptPrompt) -> Standing:
-        if lost := self._loss_of_prompt(prompt):
-            return lost
-        fact = self._find(Fact, prompt.fact)
-        of_fact = (
-            self._fact(fact) if isinstance(fact, Fact) else Standing("out", f"its fact '{prompt.fact}' is not there")
-        )
-        if of_fact.status == "in":
-            return of_fact
-        return _best([*(self._pair(link, prompt) for link in self._links_to(prompt.fact)), of_fact])
-
-    def _links_to(self, fact: str) -> list[Neighbour]:
-        return [link for links in self._links.values() for link in links if link.fact == fact]
-
-    def _pair(self, link: Neighbour, prompt: ScriptPrompt) -> Standing:
-        if (of_link := self._link(link)).status != "in":
-            return of_link
-        pair = worst([self._ruling.of(link, prompt.id), self._ruling.of(prompt, link.id)])
-        if pair.outcome != "keep":
-            return Standing("out" if pair.outcome == "drop" else "held", f"{pair.by} says so beside '{link.edit}'")
-        return Standing("in", f"as a neighbour's prompt of 'case/{link.edit}'")
-
-    def _link(self, link: Neighbour) -> Standing:
-        if lost := find_loss(self._decide(link), link):
-            return lost
-        beside = self._find(Fact, link.fact)
-        if not isinstance(beside, Fact):
-            return Standing("out", f"its fact '{link.fact}' is not in the store")
-        if lost := find_loss(self._with_reason(beside, self._ruling.of_neighbour(beside)), beside):
-            return lost
-        edit = self._find(Fact, link.edit)
-        of_edit = (
-            self._fact(edit) if isinstance(edit, Fact) else Standing("out", f"the edit '{link.edit}' is not there")
-        )
-        return of_edit if of_edit.status != "in" else Standing("in", f"as a neighbour in 'case/{link.edit}'")
-
-    def _fact(self, fact: Fact) -> Standing:
+    def _loss_of_edit(self, key: str) -> Iterator[Status]:
+        """Why a fact, event or document has no case."""
         rule = self._rule
-        if fact.change not in rule.changes:
-            beside = " (it can be a neighbour)" if fact.change == "none" else ""
-            return Standing("out", f"its change is '{fact.change}', the rule takes {', '.join(rule.changes)}{beside}")
-        if not fact.key.startswith(rule.prefix):
-            return Standing("out", f"its key does not begin with '{rule.prefix}'")
-        if lost := find_loss(self._decide(fact), fact):
-            return lost
-        lost_prompts = [s for p in self._prompts.get(fact.key, ()) if (s := self._loss_of_prompt(p))]
-        prompts_left = len(self._prompts.get(fact.key, ())) - len(lost_prompts)
-        if prompts_left < rule.min_prompts:
-            also = f" ({lost_prompts[0].why})" if lost_prompts else ""
-            held = bool(lost_prompts) and all(s.status == "held" for s in lost_prompts)
-            why = f"'{fact.key}' has {counted(prompts_left, 'script prompt')}, the rule wants {rule.min_prompts}{also}"
-            return Standing("held" if held else "out", why)
-        near = sum(self._has_prompt(n) for n in self._links.get(fact.key, ()))
-        if near < rule.min_neighbours:
-            neighbours = counted(near, "neighbour with a prompt", "neighbours with a prompt")
-            why = f"'{fact.key}' has {neighbours}, the rule wants {rule.min_neighbours}"
-            return Standing("out", why)
-        if lost := self._whole_case(fact):
-            return lost
-        parts = f"{counted(prompts_left, 'script prompt')} and {counted(near, 'neighbour')}"
-        return Standing("in", f"in 'case/{fact.key}', which has {parts}")
+        records = self._store.by_keys(_EDITS[rule.edited], [key])
+        if not records:
+            yield Status("out", f"its {rule.edited} '{key}' is not in the store")
+            return
+        (edit,) = records
+        if isinstance(edit, Fact) and edit.change not in rule.changes:
+            near = " (it can be a neighbour)" if edit.change == "none" else ""
+            yield Status("out", f"its change is '{edit.change}', the rule takes {', '.join(rule.changes)}{near}")
+        elif not key.startswith(rule.prefix):
+            yield Status("out", f"its key does not begin with '{rule.prefix}'")
+        elif loss := self._losses.get(edit.id):
+            yield self._told(loss)
 
-    def _whole_case(self, fact: Fact) -> Standing | None:
-        """Why people drop or hold the case as a whole; what they judged must be what the case would hold now."""
-        case = self._by_key.get(("case", f"case/{fact.key}"))
-        prompt_ids = {p.id for p in self._prompts.get(fact.key, ()) if self._loss_of_prompt(p) is None}
-        if not isinstance(case, Case) or case.fact.id != fact.id or {p.id for p in case.prompts} != prompt_ids:
-            return None
-        return find_loss(self._decide(case), case)
+    def _told(self, loss: Loss) -> Status:
+        """A loss with the reason that the verdict gives."""
+        decision = self._with_reason(loss.decision, self._store.verdicts([loss.record.id]))
+        return _status_of(loss._replace(decision=decision))
 
-    def _has_prompt(self, link: Neighbour) -> bool:
-        fact = self._find(Fact, link.fact)
-        if self._ruling.of(link).outcome != "keep" or not isinstance(fact, Fact):
-            return False
-        if self._ruling.of_neighbour(fact).outcome != "keep":
-            return False
-        return any(
-            self._loss_of_prompt(p) is None
-            and worst([self._ruling.of(link, p.id), self._ruling.of(p, link.id)]).outcome == "keep"
-            for p in self._prompts.get(link.fact, ())
+
+def _status_of(loss: Loss) -> Status:
+    return Status("out" if loss.decision.outcome == "drop" else "held", loss.text)
+
+
+def _place_in(case: AnyCase, record: Record) -> str:
+    """Where an item is in a case, in a clause; empty where it is not in it."""
+    edited = case.request.id == record.id
+    if isinstance(case, EventCase | DocumentCase):
+        asked = (*case.facts, *case.tendencies) if isinstance(case, EventCase) else case.probes
+        if not edited and all(r.id != record.id for r in asked):
+            return ""
+        return (
+            f"in '{case.key}', which has {counted(len(asked), 'probe' if case.kind == 'document_case' else 'question')}"
         )
+    if edited or _holds(case, record):
+        near = sum(bool(n.prompts) for n in case.neighbours)
+        return (
+            f"in '{case.key}', which has {counted(len(case.prompts), 'script prompt')} and {counted(near, 'neighbour')}"
+        )
+    for neighbour in case.neighbours:
+        if record.id in (neighbour.link.id, neighbour.fact.id):
+            return f"as a neighbour in '{case.key}'"
+        if _holds(neighbour, record):
+            return f"as a neighbour's prompt of '{case.key}'"
+    return ""
 
 
-def _best(standings: Iterable[Standing]) -> Standing:
-    return min(standings, key=lambda s: ("in", "held", "out").index(s.status))
+def _holds(case: Case | CaseNeighbour, record: Record) -> bool:
+    """Whether a case or neighbour holds a prompt or question, or was cut of a script."""
+    if isinstance(record, Script):
+        return any(p.script == record.key for p in case.prompts)
+    return any(r.id == record.id for r in (*case.prompts, *case.questions))
+
+
+def _reason_text(decision: Decision | Verdict) -> str:
+    """The reason behind a colon; empty where there is none."""
+    return f": {decision.reason}" if decision.reason else ""

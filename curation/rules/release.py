@@ -7,10 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from curation.rules.document_rule import DocumentRule
-from curation.rules.document_selection import DocumentSelectionStream
-from curation.rules.event_rule import EventRule
-from curation.rules.event_selection import EventSelectionStream
 from curation.rules.explain import explain, rule_of
 from curation.rules.rule import SplitRule
 from curation.rules.selection import SelectionStream
@@ -76,9 +72,9 @@ def freeze_with_report(
     Version.parse(version)
     before = _latest_version(store, name)
     known = merge_errata(before.header if before else None, errata)
-    if stale := store.stale(root=_root_of(rule), prefix=rule.prefix):
+    if stale := store.stale(root=rule.edited, prefix=rule.prefix):
         raise StaleError(stale, str(store.path))
-    choice = _selection(store, rule, known)
+    choice = SelectionStream(store, rule, errata=known)
 
     def split_details() -> dict[str, Any]:
         details: dict[str, Any] = {"rule": rule.model_dump(mode="json"), "counts": choice.counts}
@@ -98,24 +94,7 @@ def freeze_with_report(
     return FreezeResult(split, dict(choice.unprompted), warnings, tuple(finder.found))
 
 
-AnySelection = SelectionStream | EventSelectionStream | DocumentSelectionStream
-
-
-def _selection(store: Store, rule: SplitRule, errata: Errata) -> AnySelection:
-    if isinstance(rule, EventRule):
-        return EventSelectionStream(store, rule, errata=errata)
-    if isinstance(rule, DocumentRule):
-        return DocumentSelectionStream(store, rule, errata=errata)
-    return SelectionStream(store, rule, errata=errata)
-
-
-def _root_of(rule: SplitRule) -> str:
-    """The kind of the records that cases are made of: fact, event or document."""
-    kinds = {EventRule: "event", DocumentRule: "document"}
-    return kinds.get(type(rule), "fact")
-
-
-def _greedy(choice: AnySelection, rule: SplitRule) -> Iterator[str]:
+def _greedy(choice: SelectionStream, rule: SplitRule) -> Iterator[str]:
     """Thresholds by which more than a fifth of the prompts that were looked at are out."""
     for name in dict.fromkeys(t.check.partition("@")[0] for t in rule.thresholds):
         lost = sum(choice.counts.get(f"prompt: {verb} by {name}", 0) for verb in ("dropped", "held"))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
-from schemas.core.config import Options
+from schemas.core.config import Options, validate
 from schemas.core.errors import DataError
 from schemas.raters import Rater, rater_of_verdict
 from schemas.verdicts import Verdict
@@ -112,9 +112,70 @@ class SplitRule(Options):
     min_prompts: int = 1
     min_neighbours: int = 0
 
+    edited: ClassVar[str] = "fact"
+
     def named(self) -> list[str]:
         """Checks that the rule names."""
         return [*(self.checks or ()), *self.ignore, *self.models, *(t.check for t in self.thresholds)]
+
+
+class RequestRule(SplitRule):
+    """What rules about events and documents share: the part of ``SplitRule`` that is about verdicts, and people.
+
+    Attributes:
+        min_people: What asks needs the verdicts of at least this many people (ELKEN: two, and with ``people = "any"``
+            one drop is enough); those with fewer are held.
+    """
+
+    min_people: int = Field(default=0, ge=0)
+
+    @model_validator(mode="after")
+    def _no_scripts(self) -> Self:
+        of_facts = ("changes", "min_prompts", "min_neighbours")
+        if changed := [n for n in of_facts if getattr(self, n) != SplitRule.model_fields[n].default]:
+            what = f"a split of {self.edited}s has not"
+            raise ValueError(f"'{changed[0]}' is about facts and script prompts, which {what}")
+        return self
+
+
+class EventRule(RequestRule):
+    """What goes into a split of events.
+
+    Attributes:
+        edits: Tells it from a rule about facts.
+        types: Only events of these types or topics; None for all.
+        min_questions: An event has at least this many questions that are kept.
+    """
+
+    edited: ClassVar[str] = "event"
+    edits: Literal["event"] = "event"
+    types: tuple[str, ...] | None = None
+    min_questions: int = Field(default=1, ge=1)
+
+
+class DocumentRule(RequestRule):
+    """What goes into a split of documents.
+
+    Attributes:
+        edits: Tells it from a rule about facts.
+        min_probes: A document has at least this many probes that are kept.
+    """
+
+    edited: ClassVar[str] = "document"
+    edits: Literal["document"] = "document"
+    min_probes: int = Field(default=1, ge=1)
+
+
+def read_rule(table: Mapping[str, Any], where: str) -> SplitRule:
+    """The rule in a table, of facts, or of what ``edits`` says: ``event`` or ``document``.
+
+    Raises:
+        UserError: an unknown name or an impossible value.
+    """
+    for rule in (EventRule, DocumentRule):
+        if table.get("edits") == rule.edited:
+            return validate(rule, dict(table), where=where)
+    return validate(SplitRule, {k: v for k, v in table.items() if k != "edits" or v != "fact"}, where=where)
 
 
 class Decision(NamedTuple):

@@ -1,123 +1,42 @@
 """From the store to the cases of a split: verdicts measure and describe, the rule decides, every loss is counted.
 
-What comes out is a function of the store, the rule and the errata: changing a threshold measures nothing again.
-Facts are decided block by block, so memory does not grow with the store.
+The result is a function of the store, the rule and the errata: changing a threshold measures nothing again.
+Edits are decided block by block, so memory does not grow with the store.
 """
 
 from __future__ import annotations
 
-import logging
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from copy import copy
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from curation.rules.clusters import resolve_clusters
-from curation.rules.plain_verdicts import DecidedItems, plain_verdicts
-from curation.rules.rule import KEPT, Decision, SplitRule, Threshold, Verdicts, check_units, matches, worst
-from curation.splits.errata import Errata, Erratum
-from curation.store.block_reader import FactHead, KeyRange
+from curation.rules.rule import KEPT, Decision, DocumentRule, EventRule, SplitRule, Threshold, worst
+from curation.rules.ruling import Ruling
+from curation.splits.errata import Errata
+from curation.store.block_reader import KeyRange
 from curation.store.store import Store
-from schemas.cases import Case, CaseNeighbour
+from schemas.cases import AnyCase, Case, CaseNeighbour, DocumentCase, EventCase
+from schemas.core.errors import UserError
 from schemas.core.records import Record
-from schemas.core.registry import suggest
+from schemas.documents.document import Document, DocumentProbe
+from schemas.events.event import Event
+from schemas.events.questions import FactQuestion, TendencyQuestion
 from schemas.facts import Fact, Neighbour
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
+from schemas.text.counting import counted
 
-__all__ = ["Ruling", "Selection", "SelectionStream", "SplitRule", "Threshold", "choose"]
-
-log = logging.getLogger(__name__)
-
+__all__ = ["Selection", "SelectionStream", "SplitRule", "Threshold", "choose"]
 
 BLOCK = 2000
-"""Facts that are decided at a time."""
+"""Edits that are decided at a time."""
+_VERBS = {"drop": ("dropped", "drops"), "hold": ("held", "holds")}
 
 
 class Selection(NamedTuple):
     """The cases, and how many items were left out for which reason."""
 
-    cases: list[Case]
+    cases: list[AnyCase]
     counts: dict[str, int]
-
-
-class Ruling:
-    """A rule over a store's verdicts, with near-duplicate clusters settled.
-
-    Args:
-        store: The store.
-        rule: The rule.
-        errata: Known faults; they outrank people.
-        items: Read the verdicts on these items only, and settle the clusters they are in. None: all verdicts' units are
-            checked, all clusters are settled, and ``over`` then reads the verdicts on some items.
-    """
-
-    def __init__(
-        self, store: Store, rule: SplitRule, *, errata: Errata | None = None, items: Iterable[str] | None = None
-    ) -> None:
-        self.rule, self.errata, self._store = rule, errata or Errata(), store
-        named = store.judges()
-        versions: dict[str, set[str]] = defaultdict(set)
-        for by in named:
-            check, _, version = by.rsplit("/", 1)[-1].partition("@")
-            versions[check].add(version)
-        self._several = {check for check, with_version in versions.items() if len(with_version) > 1}
-        for name in dict.fromkeys(rule.named()):
-            if not any(matches(by, name) for by in named):
-                near = suggest(name, sorted(versions))
-                log.warning(
-                    "the rule names '%s', of which the store holds no verdict%s",
-                    name,
-                    f"; did you mean '{near}'?" if near else "",
-                )
-        self._units = check_units(store.units(), rule) if items is None else None
-        self._decided: DecidedItems | None = None
-        if items is None:
-            self._decided = DecidedItems(store, plain_verdicts(rule, named, several=self._several))
-        chosen = list(dict.fromkeys(items or ()))
-        self.settled: Mapping[str, Decision] = {}
-        self.verdicts = self._read(chosen)
-        if any(t.clusters for t in rule.thresholds):
-            self.settled = resolve_clusters(store, self, named, items=None if items is None else chosen)
-            self.verdicts = self._read(chosen)
-
-    def over(self, items: Iterable[str]) -> Ruling:
-        """The same ruling with the verdicts on other items."""
-        copied = copy(self)
-        copied.verdicts = self._read(items)
-        return copied
-
-    def _read(self, items: Iterable[str]) -> Verdicts:
-        wanted = list(dict.fromkeys(items))
-        if self._decided is not None:
-            wanted = self._decided.among(wanted)
-        verdicts = self._store.verdicts(wanted) if wanted else ()
-        return Verdicts(verdicts, self.rule, several=self._several, units=self._units, settled=self.settled)
-
-    def of(self, record: Record | FactHead, *related: str) -> Decision:
-        """The outcome for one record by itself (or for a pair)."""
-        if not related and (erratum := self.errata.of(record.key, record.id)):
-            return decision_of_erratum(erratum)
-        return self.verdicts.judge(record.kind, record.id, *related)
-
-    def of_fact(self, fact: Fact | FactHead) -> Decision:
-        """The outcome for a fact; an erratum on its case is one on the fact."""
-        if erratum := self.errata.of(f"case/{fact.key}", fact.id):
-            return decision_of_erratum(erratum)
-        return self.of(fact)
-
-    def of_neighbour(self, fact: Fact) -> Decision:
-        """The outcome for a fact as a neighbour: errata and people. Checks and thresholds judge facts as edits."""
-        erratum = self.errata.of(fact.key, fact.id) or self.errata.of(f"case/{fact.key}", fact.id)
-        return decision_of_erratum(erratum) if erratum else self.verdicts.by_people(fact.id) or KEPT
-
-    def in_scope(self, fact: Fact | FactHead) -> bool:
-        """Whether the rule looks at a fact as an edit."""
-        return fact.change in self.rule.changes and fact.key.startswith(self.rule.prefix)
-
-
-def decision_of_erratum(erratum: Erratum) -> Decision:
-    """What an erratum that applies comes to: out, or held until somebody has looked."""
-    return Decision("drop" if erratum.action == "drop" else "hold", "erratum", erratum.what)
 
 
 def choose(store: Store, rule: SplitRule, *, errata: Errata | None = None) -> Selection:
@@ -127,9 +46,7 @@ def choose(store: Store, rule: SplitRule, *, errata: Errata | None = None) -> Se
 
 
 class SelectionStream:
-    """The same, one case at a time and once; ``counts`` are whole when all cases have come.
-
-    Facts are decided in blocks of neighbouring keys, each with its own records and verdicts, so memory holds a block.
+    """The same, one case at a time and once; ``counts`` are complete when all cases have come.
 
     Attributes:
         unprompted: Questions that no check drops and that have no prompt, by reason; no part of a split's header.
@@ -137,9 +54,9 @@ class SelectionStream:
     """
 
     def __init__(self, store: Store, rule: SplitRule, *, errata: Errata | None = None, block: int = BLOCK) -> None:
-        self._store, self._rule, self._size = store, rule, block
+        self._store, self._size = store, block
         self._ruling = Ruling(store, rule, errata=errata)
-        self._counts: Counter[str] = Counter()
+        self._counts: Counter[str] = Counter({f"{rule.edited}s": 0} if rule.edited != "fact" else {})
         self.unprompted: Counter[str] = Counter()
         self.prompts = 0
         self._elsewhere: set[str] | None = None
@@ -149,115 +66,165 @@ class SelectionStream:
         """What was counted so far, by reason."""
         return dict(sorted({"cases": 0, **self._counts}.items()))
 
-    def __iter__(self) -> Iterator[Case]:
-        for keys in self._store.ranges(self._rule.prefix, self._size):
-            block = _Block(self._store, self._ruling, keys, self._counts, self._asked_elsewhere)
+    def __iter__(self) -> Iterator[AnyCase]:
+        rule = self._ruling.rule
+        for keys in self._store.ranges(rule.prefix, self._size, kind=rule.edited):
+            block = block_of(self._store, self._ruling, keys)
             cases = block.cases()
+            if isinstance(block, FactBlock):
+                self.prompts += sum(p.fact in keys for p in block.cut)
+                block.count_lost_questions(self._prompted_elsewhere)
+                self.unprompted.update(block.count_without_prompt(self._prompted_elsewhere))
+            self._counts.update(block.counts)
             self._counts["cases"] += len(cases)
-            self.unprompted.update(block.unprompted)
-            self.prompts += block.prompts
             yield from cases
 
-    def _asked_elsewhere(self) -> set[str]:
+    def _prompted_elsewhere(self) -> set[str]:
         if self._elsewhere is None:
             self._elsewhere = self._store.asked_elsewhere()
         return self._elsewhere
 
 
-class _Block:
-    """The facts of a range of keys with everything that decides about them."""
+class Loss(NamedTuple):
+    """Why a record is left out: the decision, and the record that it is about."""
 
-    def __init__(
-        self, store: Store, ruling: Ruling, keys: KeyRange, counts: Counter[str], elsewhere: Callable[[], set[str]]
-    ) -> None:
-        self._rule, self._keys, self._counts, self._elsewhere = ruling.rule, keys, counts, elsewhere
+    decision: Decision
+    record: Record
+
+    @property
+    def text(self) -> str:
+        """The loss in a clause."""
+        decision, record = self.decision, self.record
+        if not decision.by:
+            return decision.reason
+        reason = f": {decision.reason}" if decision.reason else ""
+        return f"{decision.by} {_VERBS[decision.outcome][1]} the {record.kind} '{record.key}'{reason}"
+
+
+class Block:
+    """The edits of a range of keys with everything that decides about them.
+
+    Attributes:
+        counts: How many items were left out, by reason.
+        losses: Why an item is left out, by its id (of a pair: both ids; of a fact as a neighbour: ``beside ID``).
+    """
+
+    def __init__(self, ruling: Ruling) -> None:
+        self._all, self._rule = ruling, ruling.rule
+        self.counts: Counter[str] = Counter()
+        self.losses: dict[str, Loss] = {}
+
+    def cases(self) -> list[AnyCase]:
+        """The cases, in order of their keys; people can judge whole cases, of exactly their content."""
+        cases = list(self._make_cases())
+        whole = self._all.over(case.id for case in cases).verdicts
+        return [c for c in cases if self._passes(whole.judge(c.kind, c.id), "case", c, lost=c.request.id)]
+
+    def _make_cases(self) -> Iterator[AnyCase]:
+        raise NotImplementedError
+
+    def _passes(
+        self, decision: Decision, what: str, record: Record, *, lost: str | None = None, count: bool = True
+    ) -> bool:
+        """Whether a decision keeps a record; else it is counted as ``what``, and noted as the loss of ``lost``."""
+        if decision.outcome == "keep":
+            return True
+        self.losses[lost or record.id] = Loss(decision, record)
+        if count:
+            self.counts[f"{what}: {_VERBS[decision.outcome][0]} by {decision.by}"] += 1
+        return False
+
+    def _short(self, record: Record, what: str, reason: str, *, held: bool = False) -> None:
+        """An edit of which too little is left."""
+        self.counts[what] += 1
+        self.losses[record.id] = Loss(Decision("hold" if held else "drop", reason=reason), record)
+
+
+def block_of(store: Store, ruling: Ruling, keys: KeyRange) -> Block:
+    """The block of a range of keys, for the kind of edits that the rule is about."""
+    if isinstance(ruling.rule, EventRule):
+        return EventBlock(store, ruling, keys)
+    if isinstance(ruling.rule, DocumentRule):
+        return DocumentBlock(store, ruling, keys)
+    return FactBlock(store, ruling, keys)
+
+
+class FactBlock(Block):
+    """Facts with their questions, scripts, prompts and neighbours.
+
+    Attributes:
+        cut: The script prompts of the facts and of their neighbours.
+    """
+
+    def __init__(self, store: Store, ruling: Ruling, keys: KeyRange) -> None:
+        super().__init__(ruling)
+        self._store, self._keys = store, keys
         self._facts = store.in_range(Fact, keys)
         links = store.in_range(Neighbour, keys, parent=True)
         targets = {link.fact for link in links}
         self._beside = {f.key: f for f in store.by_keys(Fact, targets)}
         cut = store.in_range(ScriptPrompt, keys, parent=True)
         cut += store.of_parents(ScriptPrompt, (t for t in targets if t not in keys))
+        self.cut = sorted(cut, key=lambda p: p.key)
         questions = {q.key: q for q in store.in_range(ScriptQuestion, keys, parent=True)}
         questions |= {q.key: q for q in store.by_keys(ScriptQuestion, {p.question for p in cut} - questions.keys())}
-        written = store.by_keys(Script, {p.script for p in cut})
-        judged = (self._facts, links, self._beside.values(), cut, questions.values(), written)
+        self._questions = questions
+        self._scripts = {s.key: s for s in store.by_keys(Script, {p.script for p in cut})}
+        judged = (self._facts, links, self._beside.values(), cut, questions.values(), self._scripts.values())
         self._ruling = ruling.over(record.id for records in judged for record in records)
-        self._all = ruling
         self._links: dict[str, list[Neighbour]] = defaultdict(list)
         for link in links:
             self._links[link.edit].append(link)
-        self._questions, self._prompts = questions, defaultdict[str, list[ScriptPrompt]](list)
-        self.prompts = sum(p.fact in keys for p in cut)
-        self._sort(sorted(cut, key=lambda p: p.key), {s.key: s for s in written})
-        self.unprompted = self._count_without_prompt(store, {p.question for p in cut})
+        self._prompts: dict[str, list[ScriptPrompt]] = defaultdict(list)
+        self._lost_prompts: dict[str, list[Loss]] = defaultdict(list)
+        self._sort_prompts()
 
-    def cases(self) -> list[Case]:
-        """The cases, in order of their keys."""
-        cases = []
-        for fact in self._facts:
-            if self._ruling.in_scope(fact):
-                self._counts["facts"] += 1
-                if self._passes(self._ruling.of_fact(fact), "fact") and (case := self._case(fact)):
-                    cases.append(case)
-        whole = self._all.over(c.id for c in cases).verdicts  # people can judge whole cases; of exactly this content
-        return [c for c in cases if self._passes(whole.judge(c.kind, c.id), "case")]
-
-    def _sort(self, prompts: Iterable[ScriptPrompt], written: Mapping[str, Script]) -> None:
-        """Prompts that pass with their question and script, by their fact; what is lost is counted."""
-        of = self._ruling.of
-        questions = {key: judged for key, q in self._questions.items() if (judged := of(q)) != KEPT}
-        scripts = {key: judged for key, s in written.items() if (judged := of(s)) != KEPT}
-        unasked = {key for key in questions if self._questions[key].fact in self._keys}
-        for prompt in prompts:
-            unasked.discard(prompt.question or "")
-            beside = [questions.get(prompt.question or "", KEPT), scripts.get(prompt.script or "", KEPT)]
-            judged = worst([of(prompt), *beside])
-            if judged.outcome != "keep":
-                self._lose(judged, "prompt", count=prompt.fact in self._keys)
-            else:
+    def _sort_prompts(self) -> None:
+        """Prompts that pass with their question and script, by their fact."""
+        for record in (*self._questions.values(), *self._scripts.values()):
+            if (decision := self._ruling.of(record)) != KEPT:
+                self.losses[record.id] = Loss(decision, record)
+        for prompt in self.cut:
+            parents = (self._questions.get(prompt.question or ""), self._scripts.get(prompt.script or ""))
+            losses = [self.losses[r.id] for r in parents if r is not None and r.id in self.losses]
+            if (decision := self._ruling.of(prompt)) != KEPT:
+                losses.insert(0, Loss(decision, prompt))
+            if not losses:
                 self._prompts[prompt.fact].append(prompt)
-        for key in unasked - self._elsewhere() if unasked else ():  # without a prompt: counted for their reason only
-            self._lose(questions[key], "question")
+                continue
+            loss = min(losses, key=lambda one: one.decision.outcome != "drop")
+            self._passes(loss.decision, "prompt", loss.record, lost=prompt.id, count=prompt.fact in self._keys)
+            self._lost_prompts[prompt.fact].append(loss)
 
-    def _count_without_prompt(self, store: Store, prompted: set[str | None]) -> Counter[str]:
-        """Why questions that nothing drops have no prompt: no script, or what became of their scripts."""
-        waiting = {q.key for q in self._questions.values() if q.fact in self._keys and q.key not in prompted}
-        waiting -= {key for key in waiting if self._ruling.of(self._questions[key]) != KEPT}
-        if not waiting or not (waiting := waiting - self._elsewhere()):
-            return Counter()
-        scripts = store.of_parents(Script, waiting)
-        ruling = self._all.over(s.id for s in scripts)
-        reasons = dict.fromkeys(waiting, "question without a prompt: no script")
-        for script in scripts:
-            judged = ruling.of(script)
-            verb = "dropped" if judged.outcome == "drop" else "held"
-            why = "none was cut of its script" if judged == KEPT else f"its script was {verb} by {judged.by}"
-            reasons[script.question] = f"question without a prompt: {why}"
-        return Counter(reasons.values())
-
-    def _passes(self, judged: Decision, what: str) -> bool:
-        if judged.outcome != "keep":
-            self._lose(judged, what)
-        return judged.outcome == "keep"
-
-    def _lose(self, judged: Decision, what: str, *, count: bool = True) -> None:
-        if count and judged.outcome != "keep":
-            verb = "dropped" if judged.outcome == "drop" else "held"
-            self._counts[f"{what}: {verb} by {judged.by}"] += 1
+    def _make_cases(self) -> Iterator[Case]:
+        for fact in self._facts:
+            if not self._ruling.in_scope(fact):
+                continue
+            self.counts["facts"] += 1
+            if self._passes(self._ruling.of_edit(fact), "fact", fact) and (case := self._case(fact)):
+                yield case
 
     def _case(self, fact: Fact) -> Case | None:
         prompts = self._prompts.get(fact.key, [])
         neighbours = [neighbour for link in self._links.get(fact.key, ()) if (neighbour := self._neighbour(link))]
         if len(prompts) < self._rule.min_prompts:
-            self._counts["fact: too few prompts"] += 1
+            lost = self._lost_prompts[fact.key]
+            also = f" ({lost[0].text})" if lost else ""
+            held = bool(lost) and all(loss.decision.outcome == "hold" for loss in lost)
+            number = counted(len(prompts), "script prompt")
+            reason = f"'{fact.key}' has {number}, the rule wants {self._rule.min_prompts}{also}"
+            self._short(fact, "fact: too few prompts", reason, held=held)
             return None
-        if sum(bool(n.prompts) for n in neighbours) < self._rule.min_neighbours:
-            self._counts["fact: too few neighbours"] += 1
+        near = sum(bool(n.prompts) for n in neighbours)
+        if near < self._rule.min_neighbours:
+            number = counted(near, "neighbour with a prompt", "neighbours with a prompt")
+            reason = f"'{fact.key}' has {number}, the rule wants {self._rule.min_neighbours}"
+            self._short(fact, "fact: too few neighbours", reason)
             return None
         return Case(
             key=f"case/{fact.key}",
             fact=fact,
-            questions=_questions_of(prompts, self._questions),
+            questions=self._questions_of(prompts),
             prompts=tuple(prompts),
             neighbours=tuple(neighbours),
         )
@@ -265,22 +232,127 @@ class _Block:
     def _neighbour(self, link: Neighbour) -> CaseNeighbour | None:
         of = self._ruling.of
         fact = self._beside.get(link.fact)
-        if fact is None or not self._passes(of(link), "neighbour"):
+        if fact is None or not self._passes(of(link), "neighbour", link):
             return None
-        if not self._passes(self._ruling.of_neighbour(fact), "neighbour's fact"):
+        if not self._passes(self._ruling.of_neighbour(fact), "neighbour's fact", fact, lost=f"beside {fact.id}"):
             return None
-        prompts = [
-            p
-            for p in self._prompts.get(link.fact, ())
-            if self._passes(worst([of(link, p.id), of(p, link.id)]), "neighbour prompt")
-        ]
-        questions = _questions_of(prompts, self._questions)
-        return CaseNeighbour(link=link, fact=fact, questions=questions, prompts=tuple(prompts))
+        prompts = []
+        for prompt in self._prompts.get(link.fact, ()):
+            pair = worst([of(link, prompt.id), of(prompt, link.id)])
+            if self._passes(pair, "neighbour prompt", prompt, lost=f"{link.id} {prompt.id}"):
+                prompts.append(prompt)
+        return CaseNeighbour(link=link, fact=fact, questions=self._questions_of(prompts), prompts=tuple(prompts))
+
+    def _questions_of(self, prompts: Iterable[ScriptPrompt]) -> tuple[ScriptQuestion, ...]:
+        """The questions of the prompts, each once, in order."""
+        keys = dict.fromkeys(p.question for p in prompts)
+        return tuple(self._questions[k] for k in keys if k is not None and k in self._questions)
+
+    def _without_prompt(self, elsewhere: Callable[[], set[str]]) -> list[ScriptQuestion]:
+        """Questions of the block's facts without a prompt; ``elsewhere``: those that another fact's prompt names."""
+        named = {p.question for p in self.cut}
+        waiting = [q for q in self._questions.values() if q.fact in self._keys and q.key not in named]
+        return [q for q in waiting if q.key not in elsewhere()] if waiting else []
+
+    def count_lost_questions(self, elsewhere: Callable[[], set[str]]) -> None:
+        """Count the questions without a prompt that are left out themselves."""
+        for question in self._without_prompt(elsewhere):
+            if loss := self.losses.get(question.id):
+                self._passes(loss.decision, "question", question)
+
+    def count_without_prompt(self, elsewhere: Callable[[], set[str]]) -> Counter[str]:
+        """Why questions that nothing drops have no prompt: no script, or what became of their scripts."""
+        waiting = {q.key for q in self._without_prompt(elsewhere) if q.id not in self.losses}
+        scripts = self._store.of_parents(Script, waiting) if waiting else []
+        ruling = self._all.over(s.id for s in scripts)
+        reasons = dict.fromkeys(waiting, "question without a prompt: no script")
+        for script in scripts:
+            decision = ruling.of(script)
+            why = "none was cut of its script"
+            if decision != KEPT:
+                why = f"its script was {_VERBS[decision.outcome][0]} by {decision.by}"
+            reasons[script.question] = f"question without a prompt: {why}"
+        return Counter(reasons.values())
 
 
-def _questions_of(
-    prompts: Iterable[ScriptPrompt], questions: Mapping[str, ScriptQuestion]
-) -> tuple[ScriptQuestion, ...]:
-    """The questions of the prompts, each once, in order."""
-    keys = dict.fromkeys(p.question for p in prompts)
-    return tuple(questions[k] for k in keys if k is not None and k in questions)
+class EventBlock(Block):
+    """Events with the questions about them."""
+
+    def __init__(self, store: Store, ruling: Ruling, keys: KeyRange) -> None:
+        super().__init__(ruling)
+        self._events = store.in_range(Event, keys)
+        facts = store.in_range(FactQuestion, keys, parent=True)
+        tendencies = store.in_range(TendencyQuestion, keys, parent=True)
+        self._questions: list[FactQuestion | TendencyQuestion] = [*facts, *tendencies]
+        self._ruling = ruling.over(record.id for record in (*self._events, *self._questions))
+
+    def _make_cases(self) -> Iterator[EventCase]:
+        rule = self._rule
+        assert isinstance(rule, EventRule)
+        passing: dict[str, list[FactQuestion | TendencyQuestion]] = defaultdict(list)
+        for question in self._questions:
+            if self._passes(self._ruling.of_question(question), question.kind.replace("_", " "), question):
+                passing[question.event].append(question)
+        for event in self._events:
+            if rule.types is not None and event.type not in rule.types:
+                reason = f"its type is '{event.type}', the rule takes {', '.join(rule.types)}"
+                self.losses[event.id] = Loss(Decision("drop", reason=reason), event)
+                continue
+            self.counts["events"] += 1
+            if not self._passes(self._ruling.of_edit(event), "event", event):
+                continue
+            questions = passing[event.key]
+            if len(questions) < rule.min_questions:
+                number = counted(len(questions), "kept question")
+                reason = f"'{event.key}' has {number}, the rule wants {rule.min_questions}"
+                self._short(event, "event: too few questions", reason)
+                continue
+            _refuse_both_scopes(questions)
+            yield EventCase(
+                key=f"case/{event.key}",
+                event=event,
+                facts=tuple(q for q in questions if isinstance(q, FactQuestion)),
+                tendencies=tuple(q for q in questions if isinstance(q, TendencyQuestion)),
+            )
+
+
+def _refuse_both_scopes(questions: Sequence[FactQuestion | TendencyQuestion]) -> None:
+    """A store can hold what no case can: records of several sources, each valid by itself."""
+    first: dict[str, FactQuestion | TendencyQuestion] = {}
+    for question in questions:
+        earlier = first.setdefault(question.text.casefold(), question)
+        if earlier.scope != question.scope:
+            raise UserError(
+                f"one question is both in and out of scope: {question.text!r} ('{earlier.key}' and '{question.key}')",
+                where=question.event,
+                fix=f"take one of them out: scedit split errata add {question.key} REASON --errata FILE",
+            )
+
+
+class DocumentBlock(Block):
+    """Documents with their probes."""
+
+    def __init__(self, store: Store, ruling: Ruling, keys: KeyRange) -> None:
+        super().__init__(ruling)
+        self._documents = store.in_range(Document, keys)
+        self._probes = store.in_range(DocumentProbe, keys, parent=True)
+        self._ruling = ruling.over(record.id for record in (*self._documents, *self._probes))
+
+    def _make_cases(self) -> Iterator[DocumentCase]:
+        rule = self._rule
+        assert isinstance(rule, DocumentRule)
+        passing: dict[str, list[DocumentProbe]] = defaultdict(list)
+        for probe in self._probes:
+            if self._passes(self._ruling.of_question(probe), "document probe", probe):
+                passing[probe.document].append(probe)
+        for document in self._documents:
+            self.counts["documents"] += 1
+            if not self._passes(self._ruling.of_edit(document), "document", document):
+                continue
+            probes = passing[document.key]
+            if len(probes) < rule.min_probes:
+                number = counted(len(probes), "kept probe")
+                reason = f"'{document.key}' has {number}, the rule wants {rule.min_probes}"
+                self._short(document, "document: too few probes", reason)
+                continue
+            yield DocumentCase(key=f"case/{document.key}", document=document, probes=tuple(probes))

@@ -35,19 +35,6 @@ class KeyRange(NamedTuple):
         return (sql, values) if self.high is None else (f"{sql} AND {column} < ?", [*values, self.high])
 
 
-class FactHead(NamedTuple):
-    """What decides about a fact by itself: its key, its id, the kind of its change."""
-
-    key: str
-    id: str
-    change: str
-
-    @property
-    def kind(self) -> str:
-        """The kind of the record."""
-        return "fact"
-
-
 def _portions(keys: Iterator[tuple[str]], size: int) -> list[KeyRange]:
     """Ranges of ``size`` keys, of keys that come in order."""
     lows = [key for n, (key,) in enumerate(keys) if n % size == 0]
@@ -57,10 +44,6 @@ def _portions(keys: Iterator[tuple[str]], size: int) -> list[KeyRange]:
 def _by_text(by: str) -> str:
     """What a verdict's stored text holds where a judge gave it, and no other verdict's: quotation marks are escaped."""
     return f'"by":{json.dumps(by, ensure_ascii=False)}'
-
-
-def _any_text(number: int) -> str:
-    return " OR ".join(["contains(body, ?)"] * number)
 
 
 class MeasuredUnit(NamedTuple):
@@ -92,13 +75,6 @@ class BlockReader:
         wanted = sorted({k for k in keys if k})
         return self._select_records(cls, "key IN (SELECT unnest(?::VARCHAR[]))", [wanted]) if wanted else []
 
-    def fact_heads(self, keys: Iterable[str]) -> list[FactHead]:
-        """The heads of current facts with these keys, in order of their keys; a twelfth of the time of ``by_keys``."""
-        sql = "SELECT key, id, body->>'$.change' FROM records WHERE kind = 'fact' AND current AND "
-        wanted = sorted(set(keys))
-        rows = self._stream(sql + "key IN (SELECT unnest(?::VARCHAR[])) ORDER BY key", [wanted]) if wanted else ()
-        return [FactHead(*row) for row in rows]
-
     def by_ids(self, cls: type[R], ids: Collection[str]) -> list[R]:
         """Current records of a kind with these ids, in order of their keys."""
         return self._select_records(cls, "id IN (SELECT unnest(?::VARCHAR[]))", [sorted(ids)]) if ids else []
@@ -108,20 +84,13 @@ class BlockReader:
         wanted = sorted(set(parents))
         return self._select_records(cls, "parent IN (SELECT unnest(?::VARCHAR[]))", [wanted]) if wanted else []
 
-    def items_with_verdicts(self, *, keep_checks: Sequence[str], measured: Sequence[str]) -> Iterator[str]:
-        """Ids of the items with a current verdict that is neither of two kinds, told apart by its text alone.
-
-        Args:
-            keep_checks: Checks whose ``keep`` verdicts are the one kind.
-            measured: Checks whose verdicts with a value are the other.
-        """
-        sql = "SELECT DISTINCT parent FROM records WHERE kind = 'verdict' AND current"
-        if keep_checks:
-            sql += f' AND NOT (contains(body, \'"label":"keep"\') AND ({_any_text(len(keep_checks))}))'
-        if measured:
-            sql += " AND NOT (contains(body, '\"value\":') AND NOT contains(body, '\"value\":null')"
-            sql += f" AND ({_any_text(len(measured))}))"
-        return (item for (item,) in self._stream(sql, [_by_text(by) for by in (*keep_checks, *measured)]))
+    def deciding_verdicts(self, items: Sequence[str], *, plain: Sequence[str]) -> list[Verdict]:
+        """Current verdicts on some items, without the ``keep`` of some checks, told apart by their text alone."""
+        where, values = "parent IN (SELECT unnest(?::VARCHAR[]))", [list(items), *(_by_text(by) for by in plain)]
+        if plain:
+            by = " OR ".join(["contains(body, ?)"] * len(plain))
+            where += f' AND NOT (contains(body, \'"label":"keep"\') AND ({by}))'
+        return self._select_records(Verdict, where, values)
 
     def in_range(self, cls: type[R], keys: KeyRange, *, parent: bool = False) -> list[R]:
         """Current records of a kind whose key (or parent) is in a range, in order of their keys."""

@@ -21,8 +21,8 @@ from annotation_ui.label_studio.validation import RawAnnotation, validate_annota
 from annotation_ui.ratings import raters
 from annotation_ui.ratings.database import RatingsDB
 from curation.loaders.importer import import_split
-from curation.rules.event_rule import EventRule
 from curation.rules.release import freeze
+from curation.rules.rule import EventRule
 from curation.shipped import events_split
 from curation.stats.bootstrap import Resampling
 from curation.store.store import Store

@@ -21,8 +21,8 @@ from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.tasks.base import TaskItem
 from annotation_ui.tasks.documents.probe_items import level_of
 from curation.loaders.importer import import_split
-from curation.rules.document_rule import DocumentRule
 from curation.rules.release import freeze
+from curation.rules.rule import DocumentRule
 from curation.shipped import documents_split
 from curation.stats.bootstrap import Resampling
 from curation.store.store import Store

@@ -10,8 +10,8 @@ from construction.documents.pipeline import ProbeConstruction, ProbePlan
 from construction.documents.prompt_file import load_probe_prompts
 from construction.documents.tally import ProbeCounts, ProbeTally
 from construction.llm.step import Request
-from curation.rules.document_rule import DocumentRule
-from curation.rules.document_selection import DocumentSelectionStream
+from curation.rules.rule import DocumentRule
+from curation.rules.selection import SelectionStream
 from curation.store.store import Store
 from schemas.documents.document import Document, DocumentProbe
 from tests.support.construction.probe_author import documents, write
@@ -100,5 +100,5 @@ def test_a_reply_of_no_use_is_a_loss_and_not_an_end(tmp_path: Path) -> None:
 def test_what_checks_do_not_keep_is_not_in_a_split(tmp_path: Path) -> None:
     counts, _ = construct(tmp_path / "s.duckdb")
     with Store.open(tmp_path / "s.duckdb") as store:
-        cases = list(DocumentSelectionStream(store, DocumentRule()))
+        cases = list(SelectionStream(store, DocumentRule()))
     assert sum(len(case.probes) for case in cases) == counts.kept and len(cases) == 5

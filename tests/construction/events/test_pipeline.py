@@ -12,8 +12,8 @@ from construction.events.prompt_file import load_event_prompts
 from construction.events.questions import ask_facts
 from construction.events.tally import EventCounts, EventTally
 from construction.llm.step import Request
-from curation.rules.event_rule import EventRule
-from curation.rules.event_selection import EventSelectionStream
+from curation.rules.rule import EventRule
+from curation.rules.selection import SelectionStream
 from curation.store.store import Store
 from schemas.events.event import TEMPLATE_TEXT, Event
 from schemas.events.questions import FactQuestion, TendencyQuestion
@@ -142,6 +142,6 @@ def test_a_reply_of_no_use_is_a_loss_and_not_an_end(tmp_path: Path) -> None:
 def test_what_checks_drop_is_not_in_a_split(tmp_path: Path) -> None:
     counts, _ = construct(tmp_path / "s.duckdb")
     with Store.open(tmp_path / "s.duckdb") as store:
-        cases = list(EventSelectionStream(store, EventRule()))
+        cases = list(SelectionStream(store, EventRule()))
     assert sum(len(case.tendencies) for case in cases) == counts.kept_in + counts.kept_out
     assert len(cases) == counts.events + counts.topic_kept

@@ -9,8 +9,8 @@ from curation.export.elken_format import elken_rows
 from curation.export.formats import EXPORTERS, export
 from curation.loaders import load
 from curation.loaders.importer import import_file
-from curation.rules.event_rule import EventRule
 from curation.rules.release import freeze
+from curation.rules.rule import EventRule
 from curation.shipped import mini_split
 from curation.splits.split_file import load_split, make_split, open_split, write_split
 from curation.store.store import Store

@@ -15,8 +15,8 @@ from curation.export.mulfe_format import (
 )
 from curation.loaders import load
 from curation.loaders.importer import import_file
-from curation.rules.document_rule import DocumentRule
 from curation.rules.release import freeze
+from curation.rules.rule import DocumentRule
 from curation.shipped import mini_split
 from curation.splits.split_file import Extras, load_split, make_split, open_split, write_split
 from curation.store.store import Store

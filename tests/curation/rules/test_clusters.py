@@ -7,9 +7,8 @@ import itertools
 import pytest
 
 from curation.overlap.near_duplicates import near_duplicates, store_items
-from curation.rules.clusters import _components, resolve_clusters
 from curation.rules.rule import SplitRule
-from curation.rules.selection import Ruling
+from curation.rules.ruling import Ruling, components, resolve_clusters
 from curation.store.store import Store
 from schemas.facts import Entity
 from schemas.verdicts import Verdict
@@ -63,19 +62,19 @@ def test_components_do_not_depend_on_order() -> None:
     edges = {"c": ("b",), "b": ("a",), "x": ("y",), "q": ("q",)}
     expected = [["a", "b", "c"], ["q"], ["x", "y"]]
     for order in itertools.permutations(edges):
-        assert _components({k: edges[k] for k in order}) == expected
+        assert components({k: edges[k] for k in order}) == expected
 
 
 def test_no_threshold_with_clusters_settles_nothing(store: Store) -> None:
     store.put([like(Q1, Q0)])
     rule = SplitRule.model_validate({"thresholds": [{"check": "dup", "max": 0.4, "unit": "f"}]})
-    assert resolve_clusters(store, Ruling(store, rule), store.judges()) == {}
+    assert resolve_clusters(store, Ruling(store, rule)) == {}
     assert kept(store, rule) == "02", "without clusters a value out of bounds is one item's own"
 
 
 def test_a_store_without_a_verdict(store: Store) -> None:
     rule = SplitRule.model_validate(MEASURED)
-    assert resolve_clusters(store, Ruling(store, rule), []) == {}
+    assert resolve_clusters(store, Ruling(store, rule)) == {}
 
 
 def test_the_reason_names_what_stays(store: Store) -> None:
@@ -144,5 +143,5 @@ def test_asking_for_some_items_settles_their_whole_cluster_alike(store: Store, i
     store.put([like(Q2, Q1), like(Q1, Q0), like(BESIDE[0], P0)])  # type: ignore[arg-type]
     rule = SplitRule.model_validate(MEASURED)
     full_rule = Ruling(store, rule).settled
-    some = Ruling(store, rule, items=[i.id for i in items]).settled
+    some = Ruling(store, rule, local=True).over([i.id for i in items]).settled
     assert some.items() <= full_rule.items() and {i.id for i in items} & full_rule.keys() <= some.keys()

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from curation.rules.document_rule import DocumentRule
-from curation.rules.event_rule import read_rule
+from curation.rules.rule import DocumentRule, read_rule
 from schemas.core.errors import UserError
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from curation.rules.document_rule import DocumentRule
-from curation.rules.document_selection import DocumentSelectionStream
 from curation.rules.explain import explain
 from curation.rules.release import freeze
+from curation.rules.rule import DocumentRule
+from curation.rules.selection import SelectionStream
 from curation.splits.errata import Errata, Erratum
 from curation.store.store import Store
 from tests.support.curation.verdicts import make_verdict
@@ -43,7 +43,7 @@ def test_rule(
         store.put([make_verdict(RECORDS[drop].id, "drop", "one_blank@1")])
     corrections = Errata([Erratum(item=item, what="wrong", date="2026-11-22") for item in errata])
     rules = DocumentRule.model_validate(rule)
-    cases = list(DocumentSelectionStream(store, rules, errata=corrections, block=1))
+    cases = list(SelectionStream(store, rules, errata=corrections, block=1))
     assert {c.document.key: len(c.probes) for c in cases} == expected
     keys = {c.document.key for c in cases} | {p.key for c in cases for p in c.probes}
     for key in RECORDS:  # what is explained is what the freeze does
@@ -51,10 +51,10 @@ def test_rule(
 
 
 def test_people_judge_a_whole_case_of_exactly_this_content(store: Store) -> None:
-    (case,) = DocumentSelectionStream(store, DocumentRule(prefix=BRIDGE))
+    (case,) = SelectionStream(store, DocumentRule(prefix=BRIDGE))
     assert {p.id for p in case.probes} == {p.id for p in document_case().probes}
     store.put([make_verdict(case.id, "drop", "person:ann/quality@1")])
-    assert [c.document.key for c in DocumentSelectionStream(store, DocumentRule())] == [TRAM]
+    assert [c.document.key for c in SelectionStream(store, DocumentRule())] == [TRAM]
 
 
 def test_a_frozen_split_of_documents_comes_back_and_says_what_was_lost(store: Store) -> None:

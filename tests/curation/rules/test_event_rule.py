@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from curation.rules.event_rule import EventRule, read_rule
-from curation.rules.rule import SplitRule
+from curation.rules.rule import EventRule, SplitRule, read_rule
 from schemas.core.errors import UserError
 
 

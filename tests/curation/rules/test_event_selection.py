@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from curation.rules.event_rule import EventRule
-from curation.rules.event_selection import EventSelectionStream
 from curation.rules.release import freeze, freeze_with_report
-from curation.rules.request_selection import RequestRuling
+from curation.rules.rule import EventRule
+from curation.rules.ruling import Ruling
+from curation.rules.selection import SelectionStream
 from curation.splits.errata import Errata, Erratum
 from curation.store.store import Store
 from schemas.core.errors import UserError
@@ -31,7 +31,7 @@ def store(tmp_path: Path) -> Store:
 
 def asked(store: Store, *entries: Erratum, **rule: object) -> dict[str, int]:
     """Number of questions by event, of the cases that come out."""
-    stream = EventSelectionStream(store, EventRule.model_validate(rule), errata=Errata(entries), block=1)
+    stream = SelectionStream(store, EventRule.model_validate(rule), errata=Errata(entries), block=1)
     return {c.event.key: len(c.facts) + len(c.tendencies) for c in stream}
 
 
@@ -70,12 +70,12 @@ def test_errata_take_out_events_cases_and_questions(store: Store) -> None:
     wrong = {"what": "wrong", "date": "2026-11-22"}
     assert asked(store, Erratum(item=WHO, **wrong)) == {MERGER: 4, MOVE: 1}
     assert asked(store, Erratum(item=f"case/{MOVE}", **wrong), Erratum(item=WHO, **wrong, id="other")) == {MERGER: 5}
-    ruling = RequestRuling(store, EventRule(), Errata([Erratum(item=MOVE, action="hold", **wrong)]))
-    assert ruling.decide(RECORDS[MOVE]).outcome == "hold"
+    ruling = Ruling(store, EventRule(), errata=Errata([Erratum(item=MOVE, action="hold", **wrong)]))
+    assert ruling.of_edit(RECORDS[MOVE]).outcome == "hold"
 
 
 def test_people_judge_a_whole_case_of_exactly_this_content(store: Store) -> None:
-    (case,) = EventSelectionStream(store, EventRule(prefix="e/mer"))
+    (case,) = SelectionStream(store, EventRule(prefix="e/mer"))
     assert {q.id for q in (*case.facts, *case.tendencies)} == {q.id for q in (*WHOLE.facts, *WHOLE.tendencies)}
     store.put([make_verdict(WHOLE.id[::-1], "drop", "person:ann/quality@1")])
     assert MERGER in asked(store)

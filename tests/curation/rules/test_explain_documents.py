@@ -5,11 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from curation.rules.document_rule import DocumentRule
 from curation.rules.explain import explain
-from curation.rules.explain_documents import explain_document
 from curation.rules.release import freeze
-from curation.rules.rule import SplitRule
+from curation.rules.rule import DocumentRule, SplitRule
 from curation.store.store import Store
 from schemas.core.errors import UserError
 from tests.support.documents.records import BRIDGE, TRAM, document_records, document_store, make_document
@@ -47,5 +45,5 @@ def test_a_frozen_case_a_former_version_and_a_document_that_is_gone(store: Store
 
 
 def test_a_rule_about_facts_explains_no_document(store: Store) -> None:
-    with pytest.raises(UserError, match="belongs to a document, and the rule is about other edits"):
-        explain_document(store, SplitRule(), RECORDS[BRIDGE])  # type: ignore[arg-type]
+    with pytest.raises(UserError, match="belongs to a kind of edit .document. .*; --set edits=document"):
+        explain(store, SplitRule(), BRIDGE)

@@ -4,12 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from curation.rules.event_rule import EventRule
-from curation.rules.event_selection import EventSelectionStream
 from curation.rules.explain import explain
-from curation.rules.explain_events import explain_event
 from curation.rules.release import freeze
-from curation.rules.rule import SplitRule
+from curation.rules.rule import EventRule, SplitRule
+from curation.rules.selection import SelectionStream
 from curation.splits.errata import Errata, Erratum
 from curation.store.store import Store
 from schemas.core.errors import UserError
@@ -36,7 +34,7 @@ def test_what_is_explained_is_what_the_freeze_does(
     store: Store, rule: dict[str, object], errata: tuple[Erratum, ...]
 ) -> None:
     rules, corrections = EventRule.model_validate(rule), Errata(errata)
-    cases = list(EventSelectionStream(store, rules, errata=corrections))
+    cases = list(SelectionStream(store, rules, errata=corrections))
     keys = {c.event.key for c in cases} | {q.key for c in cases for q in (*c.facts, *c.tendencies)}
     for key in RECORDS:
         assert (explain(store, rules, key, errata=corrections).status == "in") == (key in keys), key
@@ -74,6 +72,5 @@ def test_a_former_version_and_an_event_that_is_gone(store: Store) -> None:
 
 
 def test_a_rule_about_facts_explains_no_event(store: Store) -> None:
-    event = RECORDS[MERGER]
-    with pytest.raises(UserError, match="belongs to an event, and the rule is about facts; --set edits=event"):
-        explain_event(store, SplitRule(), event)  # type: ignore[arg-type]
+    with pytest.raises(UserError, match="belongs to a kind of edit .event. .*; --set edits=event"):
+        explain(store, SplitRule(), MERGER)

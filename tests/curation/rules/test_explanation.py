@@ -1,25 +1,11 @@
 from __future__ import annotations
 
-import pytest
-
-from curation.rules.explanation import Explanation, ExplanationStep, find_loss, reason_text, threshold_text
-from curation.rules.rule import KEPT, Decision, Threshold
+from curation.rules.explain import Explanation, ExplanationStep, threshold_text
+from curation.rules.rule import Decision, Threshold
 from tests.support.curation.verdicts import make_verdict
 from tests.support.events import make_event
 
 EVENT = make_event()
-
-
-@pytest.mark.parametrize(
-    ("decision", "expected"),
-    [
-        (KEPT, None),
-        (Decision("drop", "leak", "x"), ("out", "leak drops the event 'e/merger': x")),
-        (Decision("hold", "early"), ("held", "early holds the event 'e/merger'")),
-    ],
-)
-def test_what_a_decision_makes_of_a_record(decision: Decision, expected: tuple[str, str] | None) -> None:
-    assert find_loss(decision, EVENT) == expected
 
 
 def test_the_deciding_verdict_is_marked_and_all_are_listed() -> None:
@@ -39,7 +25,6 @@ def test_the_deciding_verdict_is_marked_and_all_are_listed() -> None:
 
 
 def test_words() -> None:
-    assert reason_text(KEPT) == "" and reason_text(Decision("drop", "a", "b")) == ": b"
     assert threshold_text(Threshold(check="near", max=0.4, then="hold")) == "near at most 0.4, otherwise hold"
     clusters = Threshold(check="near", below=0.4, unit="f", clusters=True)
     assert threshold_text(clusters) == "near below 0.4 f, otherwise drop, one of each cluster stays"

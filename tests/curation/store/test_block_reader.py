@@ -115,16 +115,3 @@ def test_explaining_reads_one_cluster_and_says_what_all_clusters_say(tmp_path: P
                 explanation = explain(store, rule, record.key)
                 is_neighbour = "as a neighbour" in explanation.why
                 assert (explanation.status == "in" and not is_neighbour) == (record.key in keys), explanation.text()
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_heads_are_those_of_the_whole_facts(tmp_path: Path, seed: int) -> None:
-    rng = random.Random(seed)
-    records, _ = made_store(rng)
-    with Store.open(tmp_path / "s.duckdb", create=True) as store:
-        store.put(records)
-        keys = [r.key for r in records if rng.random() < 0.7] * 2 + ["absent"]
-        facts = store.by_keys(Fact, keys)
-        assert store.fact_heads(keys) == [(f.key, f.id, f.change) for f in facts]
-        assert all(head.kind == Fact.kind for head in store.fact_heads(keys))
-        assert store.fact_heads([]) == []

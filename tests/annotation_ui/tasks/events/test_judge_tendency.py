@@ -8,8 +8,8 @@ import pytest
 
 from annotation_ui.campaigns.campaign import make_task
 from annotation_ui.tasks.base import TaskItem
-from curation.rules.event_rule import EventRule
-from curation.rules.event_selection import EventSelectionStream
+from curation.rules.rule import EventRule
+from curation.rules.selection import SelectionStream
 from curation.store.store import Store
 from schemas.core.errors import DataError
 from schemas.verdicts import Verdict
@@ -59,7 +59,7 @@ def test_an_impossible_event_leaves_its_other_questions_unsure(events: Store) ->
     other = next(i for i in TASK.items(events) if i.id == sibling.item_id)
     events.put([*TASK.records(item, answers, person="ann"), *TASK.records(other, {"label": "right"}, person="ann")])
     events.put(TASK.records(other, {"label": "right"}, person="bo"))
-    kept = [q.key for case in EventSelectionStream(events, EventRule()) for q in case.tendencies]
+    kept = [q.key for case in SelectionStream(events, EventRule()) for q in case.tendencies]
     assert kept == []
 
 

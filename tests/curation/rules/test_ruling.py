@@ -2,9 +2,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from curation.rules.document_rule import DocumentRule
-from curation.rules.event_rule import EventRule
-from curation.rules.request_selection import RequestRuling
+from curation.rules.rule import DocumentRule, EventRule
+from curation.rules.ruling import Ruling
 from curation.store.store import Store
 from tests.support.curation.verdicts import make_verdict
 from tests.support.documents.records import BRIDGE, document_records
@@ -17,7 +16,7 @@ def test_people_are_wanted_for_what_asks_and_not_for_the_edit(tmp_path: Path) ->
     with Store.open(tmp_path / "s.duckdb", create=True) as store:
         store.put([*records, *verdicts])
         for rule, edit in ((DocumentRule(min_people=2), BRIDGE), (EventRule(min_people=2), MERGER)):
-            ruling = RequestRuling(store, rule)
+            ruling = Ruling(store, rule).over(r.id for r in records)
             matches = [r for r in records if r.key.startswith(f"{edit}/")]
-            assert ruling.decide(next(r for r in records if r.key == edit)).outcome == "keep"
-            assert matches and {ruling.decide(r).outcome for r in matches} == {"hold"}
+            assert ruling.of_edit(next(r for r in records if r.key == edit)).outcome == "keep"
+            assert matches and {ruling.of_question(r).outcome for r in matches} == {"hold"}
