@@ -176,25 +176,12 @@ STAGES = {
     "Annotate": ("annotate", "judge"),
     "Evaluate": ("run", "edit", "report", "results", "model"),
 }
-MOVED = {
-    **{"adopt": "data import-scripts", "import": "data import", "formats": "data formats"},
-    **{"defects": "data audit", "convert": "data convert", "yield": "store funnel"},
-    **{name: f"store {name}" for name in ("show", "list", "stats", "check", "dedup", "sql")},
-    **{name: f"store {name}" for name in ("backup", "restore", "dump", "rebuild")},
-    **{name: f"split {name}" for name in ("overlap", "diff", "errata", "sample", "release", "publish")},
-    **{"separate": "split partition", "construct-events": "data construct-events"},
-    "construct-documents": "data construct-documents",
-    **{"scripts": "results extract-scripts", "ability": "model general-ability", "moments": "model covariance"},
-    **{name: f"results {name}" for name in ("calibrate", "forgetting", "reproduce")},
-    **{name: f"model {name}" for name in ("doctor", "train", "tune", "editors")},
-}
 
 
 @click.group(
     cls=LazyGroup,
     table=COMMANDS,
     stages=STAGES,
-    moved=MOVED,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="First look: scedit demo.   Help of a command or group: scedit COMMAND --help",
 )

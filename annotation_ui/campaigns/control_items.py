@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from annotation_ui.ratings.records import CampaignItem
 from annotation_ui.tasks.base import RatingTask, TaskItem
 from curation.files.json_files import json_lines
-from schemas.core.config import TOML_TYPES, explain
+from schemas.core.config import validate
 from schemas.core.errors import DataError, UserError
 from schemas.core.ids import content_id
 from schemas.core.records import Frozen
@@ -45,11 +43,7 @@ def read_control_items(path: Path, task: RatingTask) -> list[RaterControlItem]:
     """
     out: list[RaterControlItem] = []
     for _, where, data in json_lines(path):
-        try:
-            known = RaterControlItem.model_validate(data)
-        except ValidationError as error:
-            fields = list(RaterControlItem.model_fields)
-            raise DataError(explain(error, known=fields, types=TOML_TYPES), where=where) from None
+        known = validate(RaterControlItem, data, where=where)
         _check_known(known, task, where)
         out.append(known)
     return out

@@ -37,7 +37,6 @@ class LazyGroup(click.Group):
         table: All commands and groups of the tree by their words, such as ``"store dedup"``.
         path: The words that lead to this group.
         stages: Headings of the list of commands, with the names under each; one list without them.
-        moved: Former names of top-level commands, and where each is now.
         attrs: What ``click.Group`` takes.
     """
 
@@ -48,11 +47,10 @@ class LazyGroup(click.Group):
         table: Table,
         path: str = "",
         stages: Mapping[str, Sequence[str]] | None = None,
-        moved: Mapping[str, str] | None = None,
         **attrs: Any,
     ) -> None:
         super().__init__(name, **attrs)
-        self.table, self.path, self.stages, self.moved = table, path, stages or {}, moved or {}
+        self.table, self.path, self.stages = table, path, stages or {}
         start = f"{path} " if path else ""
         self.entries = {
             words.removeprefix(start): entry
@@ -68,7 +66,7 @@ class LazyGroup(click.Group):
         """Import and return one command, or make one group.
 
         Raises:
-            UsageError: no such command; one sentence with the former command's new place or the nearest name.
+            UsageError: no such command; one sentence with the nearest name.
         """
         entry = self.entries.get(cmd_name)
         if entry is None and ctx.resilient_parsing:  # the shell asks for completions
@@ -86,8 +84,6 @@ class LazyGroup(click.Group):
         return command
 
     def _unknown_command_text(self, name: str) -> str:
-        if name in self.moved:
-            return f"'{name}' is now 'scedit {self.moved[name]}'."
         from schemas.core.registry import suggest
 
         where = f" in 'scedit {self.path}'" if self.path else ""

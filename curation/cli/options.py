@@ -99,30 +99,6 @@ def one_editor(editors: tuple[str, ...]) -> str:
     return editors[0]
 
 
-def former_option(*names: str, now: str) -> Callable[[F], F]:
-    """Options of an earlier version: refused with the present name; no help lists them.
-
-    Args:
-        names: The former spellings; all take no value.
-        now: The present spellings, in the same order, divided by spaces.
-    """
-    present = dict(zip(names, now.split(), strict=True))
-
-    def refuse(context: click.Context, option: click.Parameter, value: str | None) -> None:
-        if value is not None:
-            raise click.UsageError(f"'{value}' is now '{present[value]}'.", context)
-
-    def decorate(command: F) -> F:
-        for name in names:
-            hint = f"Now {present[name]}."
-            command = click.option(
-                name, flag_value=name, default=None, hidden=True, expose_value=False, callback=refuse, help=hint
-            )(command)
-        return command
-
-    return decorate
-
-
 def heldout_option(*, multiple: bool = False) -> Callable[[F], F]:
     """``--heldout``: the parameter ``heldout``, a split's name or file; several with ``multiple``."""
     return shared_option("--heldout", metavar="SPLIT", multiple=multiple)

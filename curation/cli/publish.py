@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from curation.cli.options import former_option, json_option, shared_option, store_option
+from curation.cli.options import json_option, shared_option, store_option
 from schemas.core.clock import today
 from schemas.text.counting import counted
 
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 @click.option("--cite", help="How to cite it, for the metadata.")
 @click.option("--date", help="Date of publication (YYYY-MM-DD); today when left out.")
 @shared_option("--force", is_flag=True, also="Only an earlier release, and only its own files.")
-@former_option("--replace", now="--force")
 @json_option
 def publish(
     name: str,

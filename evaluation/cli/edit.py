@@ -11,7 +11,6 @@ import click
 
 from curation.cli.options import (
     editors_option,
-    former_option,
     json_option,
     limit_option,
     one_editor,
@@ -45,7 +44,6 @@ class EditCommandOptions:
 @click.argument("facts")
 @click.option("--model", default="embedded", show_default=True, help="Model: embedded, a folder or a hub name.")
 @editors_option(required=True, also="Exactly one.")
-@former_option("--method", now="--editors")
 @click.option(
     "--save", type=click.Path(path_type=Path), required=True, metavar="DIR", help="A new or empty folder to save into."
 )

@@ -20,7 +20,6 @@ from construction.llm.cli_options import (
 )
 from curation.cli.options import (
     editors_option,
-    former_option,
     json_option,
     limit_option,
     options_record,
@@ -101,7 +100,6 @@ class JudgeCommandOptions:
     show_default=True,
     help="Also ask about control items, whose ratings are known.",
 )
-@former_option("--canaries", "--no-canaries", now="--control-items --no-control-items")
 @limit_option(also="scripts, drawn by their ids: the same ones for every judge.")
 @seed_option(also="Another one draws other scripts.")
 @click.option("--quorum", type=click.IntRange(min=1), help=_QUORUM)

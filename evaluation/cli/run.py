@@ -73,18 +73,17 @@ def run(
     Without CONFIG, --model, --editors and --split say what to run. The run's folder holds what was run as run.toml.
     Finished cases are stored there, and an interrupted run resumes with the same command.
     """
-    from evaluation.runs.config import select_editors, unused_settings, with_part, with_variants
+    from evaluation.runs.config import select_editors, with_part, with_variants
     from evaluation.runs.dry_run import size
 
     base: dict[str, Any] = {"model": model, "limit": limit, "out": None if out is None else str(out)}
     base |= {"answers_from": None if answers_from is None else str(answers_from)}
-    base |= {"engine": engine, "address": address, "workers": workers}
+    named = {"name": engine, "address": address, "workers": workers}
+    base["engine"] = {name: value for name, value in named.items() if value is not None} or None
     base |= _split_base(config, store=store, name=split_name, file=split_file)
     wanted = _wanted(config, settings, base, editors)
     wanted = with_part(select_editors(wanted, list(editors)), part)
     wanted = with_variants(wanted, [n.strip() for n in (validity or "").split(",") if n.strip()])
-    if unused := unused_settings(wanted):
-        click.echo(unused, err=True)
     if dry_run:
         _tell_size(size(wanted), wanted, as_json=as_json)
         return

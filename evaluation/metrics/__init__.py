@@ -23,15 +23,6 @@ METRICS = Registry(
         "n_gram_entropy",
         "collapse",
     ),
-    former={
-        "s_flip": "s_flip_rate",
-        "script_old": "old_object_rate",
-        "script_loops": "repetition_rate",
-        "script_refused": "refusal_rate",
-    },
     listing="scedit model metrics",
 )
-"""Registered metrics; others add theirs through the entry-point group ``scedit.metric``.
-
-Former names stand in configurations and in ``run.json`` of runs made by earlier versions: they stay good for ever.
-"""
+"""Registered metrics; others add theirs through the entry-point group ``scedit.metric``."""

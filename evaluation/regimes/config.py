@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from schemas.core.config import LaterOptions
+from schemas.core.config import Options
 
 LENGTHS = (1, 10, 100)
 SNAPSHOT_EVERY = 50
@@ -17,7 +17,7 @@ ALONE = ("single", *TITLES)
 """Regimes in which no case shares a model with another."""
 
 
-class RegimeChoice(LaterOptions):
+class RegimeChoice(Options):
     """Which regime.
 
     Attributes:
@@ -40,7 +40,7 @@ class RegimeChoice(LaterOptions):
         ('batch:10', 'batch:2, batch:10')
     """
 
-    later: ClassVar[tuple[str, ...]] = ("sample", "order", "snapshot_every")
+    for_sequences: ClassVar[tuple[str, ...]] = ("sample", "order", "snapshot_every")
 
     name: Literal["single", "batch", "sequential", "revert", "reedit"] = "single"
     size: int | tuple[int, ...] | None = Field(default=None)
@@ -66,7 +66,7 @@ class RegimeChoice(LaterOptions):
             raise ValueError("'batch' takes one size or more, such as size = 10 or size = [1, 2, 5, 10]")
         if self.name != "sequential" and self.score != "both":
             raise ValueError(f"score is for 'sequential'; '{self.name}' is scored once")
-        for name in self.later:
+        for name in self.for_sequences:
             if self.name != "sequential" and getattr(self, name) != type(self).model_fields[name].default:
                 raise ValueError(f"{name} is for 'sequential'; '{self.name}' has no sequence")
         if self.name == "sequential" and not self.sizes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -24,7 +23,6 @@ from evaluation.runs.validity_variants import VARIANTS, Variant, asks_otherwise
 from evaluation.simplify.choice import SimplifyChoice
 from schemas.core.config import Options, override, validate
 from schemas.core.errors import UserError
-from schemas.core.registry import suggest
 
 DEFAULT_METRICS = ("es", "ps", "ns", "s_es", "s_ns", "s_bo")
 
@@ -56,6 +54,39 @@ class EditorChoice(Options):
         return None if self.variant is None else VARIANTS.get(self.variant)()
 
 
+class EngineChoice(Options):
+    """How edits are made and scored; a bare string names an engine.
+
+    Attributes:
+        name: ``fast`` (many edits scored in one batch), ``simple`` (one edit at a time: the reference), ``ray`` (cases
+            spread over processes and machines).
+        address: ``ray``: the cluster; processes of this machine where it is not given.
+        workers: ``ray``: how many processes.
+        group: ``fast`` and ``ray``: cases whose edits are made together; chosen for the device where it is not given.
+        batch_tokens: Most tokens of one forward pass; chosen for the device where it is not given.
+    """
+
+    name: Literal["fast", "simple", "ray"] = "fast"
+    address: str | None = None
+    workers: Annotated[int, Field(ge=1)] | None = None
+    group: Annotated[int, Field(ge=1)] | None = None
+    batch_tokens: Annotated[int, Field(ge=16)] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _accept_bare_name(cls, data: Any) -> Any:
+        return {"name": data} if isinstance(data, str) else data
+
+    @model_validator(mode="after")
+    def _settings_of_the_engine(self) -> EngineChoice:
+        users = {"address": ("ray",), "workers": ("ray",), "group": ("fast", "ray")}
+        for setting, names in users.items():
+            if getattr(self, setting) is not None and self.name not in names:
+                engines = " or ".join(f"'{name}'" for name in names)
+                raise ValueError(f"{setting} is for engine = {engines}, and this run's engine is '{self.name}'")
+        return self
+
+
 class RunConfig(Options):
     """A run: which cases, which model, which methods, which metrics.
 
@@ -84,14 +115,7 @@ class RunConfig(Options):
             limit keeps that run's cases.
         regime: How many edits stand in the model when it is asked: ``single``, or a table such as
             ``{ name = "batch", size = 10 }`` or ``{ name = "sequential", size = [1, 10, 100], score = "both" }``.
-        engine: ``fast`` (many edits scored in one batch), ``simple`` (one edit at a time: the reference), ``ray``. In a
-            file it is a table ``engine`` whose ``name`` this is and which holds the four settings that follow; beside
-            the others, as in files of version 0.1 and in a run's folder, they mean the same.
-        address: ``ray``: the cluster; processes of this machine where it is not given.
-        workers: How many processes. With another engine, as after ``--engine fast``, both are unused, and the command
-            says so.
-        group: Cases whose edits are made together by ``fast``; chosen for the device where it is not given.
-        batch_tokens: Most tokens of one forward pass.
+        engine: How edits are made and scored; a bare string names an engine.
         part: ``i/n``: only every n-th case from the i-th on, for array jobs; ``scedit results merge`` joins
             the folders.
         feed: A store that gets the results too; a store that the split came from gets them anyway.
@@ -119,11 +143,7 @@ class RunConfig(Options):
     limit: Annotated[int, Field(ge=1)] | dict[str, Annotated[int, Field(ge=0)]] | None = None
     answers_from: Path | None = None
     regime: RegimeChoice = RegimeChoice()
-    engine: Literal["fast", "simple", "ray"] = "fast"
-    address: str | None = None
-    workers: Annotated[int, Field(ge=1)] | None = None
-    group: Annotated[int, Field(ge=1)] | None = None
-    batch_tokens: Annotated[int, Field(ge=16)] = 4096
+    engine: EngineChoice = EngineChoice()
     feed: Path | None = None
     part: Annotated[str, Field(pattern=r"[1-9]\d*/[1-9]\d*")] | None = None
     out: Path
@@ -145,11 +165,11 @@ class RunConfig(Options):
 
     @model_validator(mode="after")
     def _variants_here(self) -> RunConfig:
-        if self.engine == "ray" and any(e.variant for e in self.editors.values()):
+        if self.engine.name == "ray" and any(e.variant for e in self.editors.values()):
             raise ValueError("validity rows are not spread over workers: use engine = 'fast'")
-        if self.engine == "ray" and any(e.simplify for e in self.editors.values()):
+        if self.engine.name == "ray" and any(e.simplify for e in self.editors.values()):
             raise ValueError("simplified documents are not spread over workers: use engine = 'fast'")
-        if self.engine == "ray" and self.regime.name != "single":
+        if self.engine.name == "ray" and self.regime.name != "single":
             name = self.regime.name
             raise ValueError(
                 f"in the regime '{name}' edits build on each other, so cases cannot be spread: use engine = 'fast'"
@@ -179,7 +199,7 @@ class RunConfig(Options):
             if self.endpoint is not None:
                 raise ValueError(f"the table endpoint is for model = 'endpoint:NAME', this run's is '{self.model}'")
             return self
-        if self.engine == "ray":
+        if self.engine.name == "ray":
             raise ValueError("a model behind an endpoint is not spread over workers: set endpoint.concurrency")
         if self.regime.name != "single":
             raise ValueError(
@@ -198,7 +218,7 @@ class RunConfig(Options):
                 METRICS.get(name)
             except UserError as error:
                 raise ValueError(str(error)) from None
-        return METRICS.distinct(metrics)  # former names as written: run.json says what was asked for
+        return tuple(dict.fromkeys(metrics))
 
 
 def with_part(config: RunConfig, part: str | None) -> RunConfig:
@@ -232,78 +252,18 @@ def with_variants(config: RunConfig, names: Sequence[str]) -> RunConfig:
     return RunConfig.model_validate(data | {"editors": data["editors"] | more})
 
 
-ENGINE = {"name": "engine", **{name: name for name in ("address", "workers", "group", "batch_tokens")}}
-"""Settings of the table ``engine``, and the fields of a run that they are."""
-
-
-def unused_settings(config: RunConfig) -> str:
-    """A sentence on settings that are for another engine than a run's; empty where there are none.
-
-    Example:
-        >>> config = RunConfig(split={"name": "mini"}, editors={"ft": {"name": "ft"}}, out="x", workers=4)
-        >>> unused_settings(config)
-        "workers is not used by the engine 'fast': it is for engine = 'ray'."
-    """
-    names = ["workers", "address"] if config.engine != "ray" else []
-    names = [name for name in names if getattr(config, name) is not None]
-    if names:
-        verb = "are" if len(names) > 1 else "is"
-        return (
-            f"{' and '.join(names)} {verb} not used by the engine '{config.engine}': "
-            f"{'they are' if len(names) > 1 else 'it is'} for engine = 'ray'."
-        )
-    if config.engine == "simple" and config.group is not None:
-        return "group is not used by the engine 'simple', which makes one edit at a time."
-    return ""
-
-
-def flat_engine(data: dict[str, Any]) -> dict[str, Any]:
-    """The table ``engine`` as the fields of a run: ``engine``, ``address``, ``workers``, ``group``, ``batch_tokens``.
-
-    Raises:
-        ValueError: an unknown setting, or one that stands both in the table and beside it.
-
-    Example:
-        >>> flat_engine({"engine": {"name": "ray", "workers": 4}, "model": "embedded"})
-        {'model': 'embedded', 'engine': 'ray', 'workers': 4}
-    """
-    table = data.get("engine")
-    if not isinstance(table, dict):
-        return data
-    out = {name: value for name, value in data.items() if name != "engine"}
-    for name, value in table.items():
-        if name not in ENGINE:
-            near = suggest(name, list(ENGINE))
-            hint = f", did you mean '{near}'?" if near else f"; allowed: {', '.join(ENGINE)}"
-            raise ValueError(f"engine.{name}: unknown field{hint}")
-        if out.get(ENGINE[name], value) != value:
-            raise ValueError(f"'{name}' stands in the table engine and beside it: keep the one in the table")
-        out[ENGINE[name]] = value
-    return out
-
-
-def flat_setting(setting: str) -> str:
-    """An override of the table ``engine``, such as ``engine.group=4``, as one of the run's field."""
-    name, equals, value = setting.partition("=")
-    field = ENGINE.get(name.removeprefix("engine.")) if name.startswith("engine.") else None
-    if field is None and name.startswith("engine."):
-        return f"engine={json.dumps({name.removeprefix('engine.'): value})}"  # refused by name
-    return f"{field or name}{equals}{value}"
-
-
 def expand_short_forms(data: dict[str, Any]) -> dict[str, Any]:
-    """Short forms written out: a split or regime as a string, editors as a list of names or tables, the engine's table.
+    """Short forms written out: a split, regime or engine as a string, editors as a list of names or tables.
 
     Example:
         >>> editors = ["ft", {"name": "ft", "label": "long", "params": {"steps": 9}}]
         >>> expand_short_forms({"split": "mini", "editors": editors})
         {'split': {'name': 'mini'}, 'editors': {'ft': {'name': 'ft'}, 'long': {'name': 'ft', 'params': {'steps': 9}}}}
     """
-    out = dict(flat_engine(data))
-    if isinstance(out.get("split"), str):
-        out["split"] = {"name": out["split"]}
-    if isinstance(out.get("regime"), str):
-        out["regime"] = {"name": out["regime"]}
+    out = dict(data)
+    for name in ("split", "regime", "engine"):
+        if isinstance(out.get(name), str):
+            out[name] = {"name": out[name]}
     editors = out.get("editors")
     if isinstance(editors, str):
         editors = [editors]
@@ -330,6 +290,7 @@ def load_config(path: Path | str, settings: Sequence[str] = (), *, base: dict[st
         path: The file.
         settings: ``name=value`` overrides, applied last.
         base: Values that stand above the file's and below ``settings`` (the command's own options); None is skipped.
+            An engine of another name takes the place of the file's with all its settings.
 
     Raises:
         UserError: no such file, an unknown key, a value of the wrong kind; one sentence that names the place.
@@ -337,8 +298,12 @@ def load_config(path: Path | str, settings: Sequence[str] = (), *, base: dict[st
     from curation.shipped import read_config
 
     data = _spelt_out(read_config(Path(path)), where=str(path))
-    data |= {k: v for k, v in (base or {}).items() if v is not None}
-    return parse_config(data, settings, where=str(path))
+    wanted = {k: v for k, v in (base or {}).items() if v is not None}
+    engine, there = wanted.pop("engine", {}), data.get("engine", {})
+    if engine and isinstance(there, dict):
+        same = engine.get("name") in (None, there.get("name", "fast"))
+        wanted["engine"] = {**there, **engine} if same else engine
+    return parse_config({**data, **wanted}, settings, where=str(path))
 
 
 def parse_config(data: dict[str, Any], settings: Sequence[str] = (), *, where: str) -> RunConfig:
@@ -347,7 +312,7 @@ def parse_config(data: dict[str, Any], settings: Sequence[str] = (), *, where: s
     Raises:
         UserError: as ``load_config``.
     """
-    data = override(_spelt_out(data, where=where), [flat_setting(s) for s in settings])
+    data = override(_spelt_out(data, where=where), settings)
     return validate(RunConfig, data, where=where)
 
 

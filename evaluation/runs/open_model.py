@@ -63,7 +63,7 @@ def open_model(plan: Plan, lm: LM | None = None) -> Iterator[OpenModel]:
         with endpoint_engine(endpoint.access, choice.journal or config.out / "llm.jsonl") as writer:
             yield OpenModel(endpoint.model, endpoint.make, writer)
         return
-    if config.engine == "ray" and lm is None:
+    if config.engine.name == "ray" and lm is None:
         from evaluation.runs.distributed.ray_engine import RayEngine
         from evaluation.runs.distributed.remote_model import RemoteScorer, remote_editor
 
@@ -98,10 +98,10 @@ def make_engine(config: RunConfig, lm: LM, *, support: Support) -> Iterator[Engi
     from evaluation.engines.fast import FastEngine
     from evaluation.engines.simple import SimpleEngine
 
-    if config.engine == "simple":
-        yield SimpleEngine(ModelScorer(lm), batch_tokens=config.batch_tokens)
+    if config.engine.name == "simple":
+        yield SimpleEngine(ModelScorer(lm), batch_tokens=config.engine.batch_tokens or 4096)
         return
-    if config.engine == "ray":
+    if config.engine.name == "ray":
         from evaluation.runs.distributed.ray_engine import RayEngine
 
         with RayEngine(config, support=support, lm=lm) as engine:
@@ -110,6 +110,6 @@ def make_engine(config: RunConfig, lm: LM, *, support: Support) -> Iterator[Engi
     from evaluation.inference.batched_scoring import EditScorer
     from evaluation.inference.batching import TokenBudget, default_budget
 
-    explicit = "batch_tokens" in config.model_fields_set or lm.device.type == "cpu"
-    budget = TokenBudget(config.batch_tokens) if explicit else default_budget(lm)
-    yield FastEngine(lm, scorer=EditScorer(lm, budget=budget), group=config.group)
+    tokens = config.engine.batch_tokens
+    budget = default_budget(lm) if tokens is None else TokenBudget(tokens)
+    yield FastEngine(lm, scorer=EditScorer(lm, budget=budget), group=config.engine.group)

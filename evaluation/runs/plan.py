@@ -74,13 +74,13 @@ def open_plan(config: RunConfig, lm: LM | None = None) -> Plan:
         UserError: anything that the person can mend before a model is loaded.
     """
     depth = (lambda: None) if is_endpoint(config.model) else None if lm is None else (lambda: lm.layout.depth)
-    checked = check_parameters(config.editors, model=config.model, depth=depth, files_here=config.engine != "ray")
+    checked = check_parameters(config.editors, model=config.model, depth=depth, files_here=config.engine.name != "ray")
     split = open_split(config.split)
     support = open_support(config.support, split)
     check_metrics(config.metrics, split)
     plan = plan_of(config, split, support)
     check_folder(config.out, config.model_dump(mode="json"), split_digest=split.digest)
-    check_editors(config.editors, split=split, support=support, model=config.model, engine=config.engine)
+    check_editors(config.editors, split=split, support=support, model=config.model, engine=config.engine.name)
     check_sequence(config.regime, len(plan.cases))
     for found in _contradictions(plan):
         log.warning("%s; the later one counts, and the other case is not scored after it", found)
@@ -163,17 +163,9 @@ def ask_shared(case: AnyCase, metrics: Iterable[Metric]) -> tuple[ScoreProbe, ..
 
 
 def load_metrics(names: Iterable[str], generation: Generation = Generation()) -> tuple[Metric, ...]:  # noqa: B008 - a value
-    """Metrics by name; those that ask for texts are told how to have them written.
-
-    A metric that is asked for by a former name goes by it: a run of an earlier version gives the same tables as then.
-    """
-    kinds = [_metric_named(METRICS.get(name), name) for name in names]
+    """Metrics by name; those that ask for texts are told how to have them written."""
+    kinds = [METRICS.get(name) for name in names]
     return tuple(kind(generation) if kind.asks_for_texts else kind() for kind in kinds)
-
-
-def _metric_named(kind: type[Any], name: str) -> type[Any]:
-    """A metric under the name that it was asked for by."""
-    return type(kind.__name__, (kind,), {"name": name}) if name in METRICS.former else kind
 
 
 def metrics_of(description: Mapping[str, Any]) -> tuple[Metric, ...]:

@@ -204,7 +204,7 @@ class Runner:
         self.plan, self.config, self.split, self.support = plan, plan.config, plan.split, plan.support
         self.cases, self.scorer = plan.cases, scorer
         self._make, self._on_event, self._retry = make, on_event or (lambda event: None), retry_failed
-        self._engine = engine or SimpleEngine(scorer, batch_tokens=plan.config.batch_tokens)
+        self._engine = engine or SimpleEngine(scorer)
         self._cached = cached or CachedAnswers(earlier=plan.earlier)
         self._given_environment = environment
         self._simplified: dict[str, dict[str, int]] = {}

@@ -35,7 +35,7 @@ def open_trackers(names: Sequence[str]) -> list[Tracker]:
     Raises:
         UserError: an unknown name, or a tracker that is not installed.
     """
-    return [TRACKERS.get(name)() for name in TRACKERS.distinct(names)]
+    return [TRACKERS.get(name)() for name in dict.fromkeys(names)]
 
 
 class TrackedRun:

@@ -8,16 +8,14 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 from pydantic import (
     BaseModel,
     ConfigDict,
-    SerializerFunctionWrapHandler,
     ValidationError,
     ValidationInfo,
     field_validator,
-    model_serializer,
 )
 
 from schemas.core.decoding import line_of, why_not_utf8
@@ -50,33 +48,6 @@ class Options(BaseModel):
         if _holds(str, value) and _takes_numbers(cls, info.field_name, and_no=str):
             raise ValueError("Input should be a number, not a text")
         return value
-
-
-class LaterOptions(Options):
-    """Options of which some came later than the component: at their defaults they are left out when written.
-
-    What is made of the written options (a run's identity) is then what it was before they came.
-
-    Attributes:
-        later: Names of such options.
-
-    Example:
-        >>> class Cut(LaterOptions):
-        ...     later = ("ends",)
-        ...     length: int = 3
-        ...     ends: bool = False
-        >>> Cut().model_dump(), Cut(ends=True).model_dump()
-        ({'length': 3}, {'length': 3, 'ends': True})
-    """
-
-    later: ClassVar[tuple[str, ...]] = ()
-
-    @model_serializer(mode="wrap")
-    def _without_later_defaults(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        written: dict[str, Any] = write(self)
-        fields = type(self).model_fields
-        silent = {n for n in self.later if getattr(self, n) == fields[n].get_default(call_default_factory=True)}
-        return {name: value for name, value in written.items() if name not in silent}
 
 
 O = TypeVar("O", bound=BaseModel)  # noqa: E741
@@ -117,12 +88,23 @@ def _kinds(annotation: Any) -> Iterator[Any]:
         yield annotation
 
 
-def explain(error: ValidationError, *, known: Sequence[str] = (), types: Mapping[str, str] | None = None) -> str:
+def _fields_at(cls: type[BaseModel], place: Sequence[int | str]) -> list[str]:
+    """Names of the fields at a place of a model: its own, or those of a model inside it."""
+    for part in place:
+        field = cls.model_fields.get(str(part))
+        inside = [] if field is None else [k for k in _kinds(field.annotation) if isinstance(k, type)]
+        cls = next((kind for kind in inside if issubclass(kind, BaseModel)), cls)
+    return list(cls.model_fields)
+
+
+def explain(
+    error: ValidationError, *, model: type[BaseModel] | None = None, types: Mapping[str, str] | None = None
+) -> str:
     """The first complaint of a pydantic error in one clause, with the number of further ones.
 
     Args:
         error: What pydantic raised.
-        known: Field names that an unknown one may have meant.
+        model: What was read: an unknown field may have meant one of its fields.
         types: What values should be, by type of complaint; pydantic's own words where it is silent. A model is told of
             its reply in pydantic's words, always: they are part of the request that asks for another one, and so of the
             key under which its reply is journaled.
@@ -137,7 +119,8 @@ def explain(error: ValidationError, *, known: Sequence[str] = (), types: Mapping
     place = ".".join(parts)
     message = first["msg"].removeprefix("Value error, ")
     if first["type"] == "extra_forbidden":
-        near = suggest(str(first["loc"][-1]), list(known))
+        *place_of_it, name = first["loc"]
+        near = None if model is None else suggest(str(name), _fields_at(model, place_of_it))
         message = "unknown field" + (f", did you mean '{near}'?" if near else "")
     elif types and first["type"] in types:
         message = f"Input should be {types[first['type']]}"
@@ -154,7 +137,7 @@ def validate(cls: type[O], data: Any, *, where: str) -> O:
     try:
         return cls.model_validate(data)
     except ValidationError as error:
-        raise DataError(explain(error, known=list(cls.model_fields), types=TOML_TYPES), where=where) from None
+        raise DataError(explain(error, model=cls, types=TOML_TYPES), where=where) from None
 
 
 def read_toml(path: Path) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from importlib.metadata import Distribution, EntryPoint, distributions
 from operator import attrgetter
@@ -66,8 +66,6 @@ class Registry:
         kind: The kind, as in the group's name.
         shipped: Names that come with this toolkit, in the order in which they are listed and run. Others follow in
             alphabetical order. One that no installed package declares means that the installation is out of date.
-        former: Names of earlier versions, each with the present one. They stand in users' files, so they are accepted
-            for ever and nobody can register them again; no list shows them.
         listing: The command that lists them all, where they are too many for a message.
 
     Example:
@@ -80,11 +78,9 @@ class Registry:
         kind: str,
         shipped: Sequence[str] = (),
         *,
-        former: Mapping[str, str] | None = None,
         listing: str | None = None,
     ) -> None:
-        self.kind, self._shipped, self.former = kind, tuple(shipped), dict(former or {})
-        self._listing = listing
+        self.kind, self._shipped, self._listing = kind, tuple(shipped), listing
 
     @cached_property
     def _points(self) -> dict[str, EntryPoint]:
@@ -102,11 +98,6 @@ class Registry:
             raise UserError(
                 f"the installed scedit is older than its code: no {self.kind} '{missing[0]}'", fix=_INSTALL.format("it")
             )
-        for name in self.former.keys() & points.keys():
-            raise UserError(
-                f"{_package(points[name])} registers the {self.kind} '{name}', a former name of '{self.former[name]}'",
-                fix="register it under another name",
-            )
         return {name: points[name] for name in (*self._shipped, *sorted(points.keys() - set(self._shipped)))}
 
     def names(self) -> list[str]:
@@ -117,36 +108,13 @@ class Registry:
         """
         return list(self._points)
 
-    def present(self, name: str) -> str:
-        """The present name of a component: ``name`` itself, unless it is a former one.
-
-        Example:
-            >>> Registry("metric", former={"flips": "flip_rate"}).present("flips")
-            'flip_rate'
-        """
-        return self.former.get(name, name)
-
-    def distinct(self, names: Iterable[str]) -> tuple[str, ...]:
-        """The names, each component once, where it was first named; by its present name if that is among them.
-
-        Example:
-            >>> Registry("metric", former={"flips": "flip_rate"}).distinct(["es", "flips", "flip_rate", "es"])
-            ('es', 'flip_rate')
-        """
-        present: dict[str, str] = {}
-        for name in names:
-            now = self.present(name)
-            present[now] = now if now in (name, present.get(now)) else name
-        return tuple(present.values())
-
     def get(self, name: str) -> Any:
-        """The component itself, by its present or a former name; imports its module.
+        """The component itself, by its name; imports its module.
 
         Raises:
             UserError: for an unknown name, with the nearest names, and the whole list or the command that shows it; or
                 what is registered is not where the installed package says.
         """
-        name = self.present(name)
         if name not in self._points:
             raise self._unknown_error(name)
         point = self._points[name]

@@ -22,12 +22,6 @@ from tests.support.commands import all_commands, json_value
 ROOT = Path(__file__).resolve().parents[2]
 COMMANDS = all_commands()
 LEAVES = {words: c for words, c in COMMANDS.items() if not isinstance(c, click.Group)}
-OLD = [
-    *("demo", "construct", "adopt", "prompts", "yield", "import", "formats", "defects", "convert", "show", "list"),
-    *("stats", "check", "doctor", "dedup", "separate", "overlap", "split", "diff", "errata", "sample", "release"),
-    *("publish", "sql", "backup", "restore", "dump", "rebuild", "run", "train", "reproduce", "scripts", "report"),
-    *("forgetting", "judge", "calibrate", "ability", "moments", "tune", "annotate", "editors"),
-]
 
 
 def python(code: str) -> subprocess.CompletedProcess[str]:
@@ -78,18 +72,6 @@ def test_help_is_instant() -> None:
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         fastest = min(fastest, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     assert fastest < 0.4
-
-
-@pytest.mark.parametrize("name", OLD)
-def test_an_old_name_works_or_says_where_it_went(name: str) -> None:
-    result = CliRunner().invoke(scedit.cli, [name, "whatever", "--json"])
-    if name in scedit.COMMANDS:
-        assert name not in scedit.MOVED
-        return
-    new = scedit.MOVED[name]
-    assert new in scedit.COMMANDS, "the new place exists"
-    assert result.exit_code == 2 and f"'{name}' is now 'scedit {new}'." in result.output
-    assert "Traceback" not in result.output
 
 
 @pytest.mark.parametrize(

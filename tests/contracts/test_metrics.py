@@ -19,7 +19,6 @@ from evaluation.metrics.base import Metric, Role
 from evaluation.metrics.generation import Generation
 from evaluation.metrics.meaning.base import JointItem
 from evaluation.metrics.pooled import PERPLEXITY
-from evaluation.runs.plan import load_metrics
 from schemas.answers import CaseScores, ItemScore
 from schemas.cases import AnyCase
 from schemas.core.errors import UserError
@@ -164,29 +163,6 @@ def test_summary_of_nothing(metric):
 
 def test_some_case_is_asked_something(metric):
     assert any(metric.probes(case) for case in cases_of(metric))
-
-
-FORMER = {
-    "s_flip": "s_flip_rate",
-    "script_old": "old_object_rate",
-    "script_loops": "repetition_rate",
-    "script_refused": "refusal_rate",
-}
-"""Names of 0.2.0 and before: users' configurations and finished runs have them, so none is ever taken off."""
-
-
-@pytest.mark.parametrize("old", FORMER)
-def test_a_former_name_scores_as_the_present_one_and_is_listed_nowhere(old: str) -> None:
-    assert METRICS.get(old) is METRICS.get(FORMER[old]) and METRICS.present(old) == FORMER[old]
-    assert old not in METRICS.names()
-    then, now = load_metrics([old, FORMER[old]])
-    assert (then.name, now.name) == (old, FORMER[old]) and then.title == now.title
-    lm, edited_lm = ArithmeticLM(), ArithmeticLM(lift={"Oslo": 4.0})
-    for case in FACTS:
-        assert then.probes(case) == now.probes(case)
-        before, after = answers(now.probes(case), lm), answers(now.probes(case), edited_lm)
-        a, b = (m.score(case, after, before, "mean") for m in (then, now))
-        assert (a.metric, a.items) == (old, b.items) and b.metric == FORMER[old]
 
 
 def test_a_role_that_reports_ask_for_is_held_by_one_metric_of_ours() -> None:

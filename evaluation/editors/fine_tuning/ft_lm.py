@@ -14,7 +14,6 @@ from evaluation.editors.fine_tuning.trained_weights import Training, WeightScope
 from evaluation.editors.in_context.retrieval import statement
 from evaluation.models.language_model import LM
 from schemas.cases import EditRequest
-from schemas.core.config import LaterOptions
 from schemas.core.errors import UserError
 
 
@@ -32,7 +31,7 @@ class LanguageModelFineTuning(WeightTraining):
     about: ClassVar[str] = "fine-tuning of all weights, blocks or MLPs on the edit in words, as a language model"
     costs: ClassVar[str] = "forward and backward passes over texts; about five times the memory of the trained weights"
 
-    class Params(LaterOptions, WeightScope):
+    class Params(WeightScope):
         """Options of fine-tuning on texts: which weights, and how.
 
         Attributes:
@@ -44,8 +43,6 @@ class LanguageModelFineTuning(WeightTraining):
             stop_below: Loss of a step (nats a token) below which it makes no update and training ends; 0: never.
                 Published for documents: 0.1, and 0.005 in the released settings.
         """
-
-        later: ClassVar[tuple[str, ...]] = ("stop_below",)
 
         epochs: int = Field(default=3, ge=1)
         lr: float = Field(default=3e-5, gt=0)

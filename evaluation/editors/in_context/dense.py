@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from pydantic import SerializerFunctionWrapHandler, model_serializer
-
 from curation.files.artifact_cache import Cache
 from curation.similarity.embeddings import encoder_identity
 from evaluation.editors.in_context.bm25 import Retrieval
 from evaluation.editors.in_context.retrieval import Dense, Index, Vectors, encoder_device
 from evaluation.models.language_model import LM
-
-_ENCODING = ("encoder", "query_prefix", "passage_prefix")
 
 
 class DenseRetrieval(Retrieval):
@@ -28,8 +24,6 @@ class DenseRetrieval(Retrieval):
     class Params(Retrieval.Params):
         """Options of dense retrieval: those of retrieval, and the encoder.
 
-        Options of the encoder that are not given are no part of a run's identity: they came later than the method.
-
         Attributes:
             encoder: Folder of a sentence encoder whose vector is the mean over its tokens (E5, GTE ...); None:
                 all-MiniLM-L6-v2.
@@ -40,11 +34,6 @@ class DenseRetrieval(Retrieval):
         encoder: str | None = None
         query_prefix: str = ""
         passage_prefix: str = ""
-
-        @model_serializer(mode="wrap")
-        def _without_defaults(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-            told: dict[str, Any] = write(self)
-            return {k: v for k, v in told.items() if k not in _ENCODING or v not in (None, "")}
 
     params: Params
 

@@ -80,7 +80,6 @@ class AnyEdit(Memit):
     class Params(StabiliserParams, CovarianceParams, _WindowSearch, EditedLayers):  # type: ignore[override]
         """Options of AnyEdit: layers, windows, search, strength, second moments, stabilisers."""
 
-        later: ClassVar[tuple[str, ...]] = (*StabiliserParams.later, "overlap")
         offers: ClassVar[tuple[str, ...]] = ("accumulate", "sphere", "rect", "prune")
 
     params: Params  # type: ignore[assignment]

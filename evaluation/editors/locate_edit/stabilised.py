@@ -18,7 +18,7 @@ from evaluation.edits.edit import Edit, WeightEdit
 from evaluation.edits.routed_deltas import RoutedDelta
 from evaluation.edits.weight_deltas import LowRankDelta, WeightDelta, is_narrow, joint, on
 from schemas.cases import Case
-from schemas.core.config import LaterOptions
+from schemas.core.config import Options
 from schemas.core.errors import UserError
 from schemas.facts import Fact
 
@@ -30,7 +30,7 @@ NAS_FACTS = 64
 """Facts of the support, at most, whose searched values have the mean length (published: 1,000 facts)."""
 
 
-class StabiliserParams(LaterOptions):
+class StabiliserParams(Options):
     """``stabilise``: what keeps a sequence of edits from wearing the model down; any of those that a method offers.
 
     Attributes:
@@ -40,7 +40,6 @@ class StabiliserParams(LaterOptions):
             singular values of all changes together above the weight's largest are damped.
     """
 
-    later: ClassVar[tuple[str, ...]] = ("stabilise",)
     offers: ClassVar[tuple[str, ...]] = ORDER
 
     stabilise: tuple[Stabiliser, ...] = ()

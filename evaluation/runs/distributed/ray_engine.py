@@ -44,8 +44,8 @@ class RayEngine:
     """The engine that hands work to Ray workers. Use it in a ``with`` block, which ends what it started.
 
     Args:
-        config: The run; ``address`` names a cluster, else processes of this machine are started; ``workers``: how
-            many at most, one a GPU where there are GPUs.
+        config: The run; ``engine.address`` names a cluster, else processes of this machine are started;
+            ``engine.workers``: how many at most, one a GPU where there are GPUs.
         support: What methods may learn from.
         lm: The model, where this process has it; else ``model`` asks a worker for what is needed of it. Answers of any
             other model are not taken, from shards or from workers.
@@ -79,8 +79,8 @@ class RayEngine:
         except ImportError:
             raise UserError("Ray is not installed", fix="run: pip install 'scedit[ray]'") from None
         if not ray.is_initialized():
-            count = self.config.workers or max(1, (os.cpu_count() or 2) // 2)
-            address = self.config.address or os.environ.get("RAY_ADDRESS")
+            count = self.config.engine.workers or max(1, (os.cpu_count() or 2) // 2)
+            address = self.config.engine.address or os.environ.get("RAY_ADDRESS")
             # "local" starts processes of our own: without an address Ray joins any cluster that this machine runs.
             local_options = {"address": "local", "num_cpus": max(count, 1), "include_dashboard": False}
             options: dict[str, Any] = {"address": address} if address else local_options
@@ -140,7 +140,7 @@ class RayEngine:
         finished = {done.job.key for done in recorded}
         if not (left := [job for job in jobs if job.key not in finished]):
             return
-        size = self.config.group or self._group()
+        size = self.config.engine.group or self._group()
         waiting = deque(
             WorkerTask(method, params, tuple((j.key, j.case, j.probes) for j in left[i : i + size]))
             for i in range(0, len(left), size)
@@ -249,7 +249,7 @@ class RayEngine:
 
     def _room(self) -> int:
         """How many workers there may be: one a GPU where GPUs are used, no more than the configuration says."""
-        workers = self.config.workers
+        workers = self.config.engine.workers
         if gpus := self._gpus():
             return min(gpus, workers or gpus)
         return workers or int(self._resources.get("CPU", 1))

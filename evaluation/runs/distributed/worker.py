@@ -85,7 +85,7 @@ class Worker:
         if config.deterministic:
             fix_order()
         self.lm, self.cache = load(config), Cache(cache_dir())
-        self.engine = FastEngine(self.lm, group=config.group)
+        self.engine = FastEngine(self.lm, group=config.engine.group)
         self._editors: dict[str, Any] = {}
 
     def identity(self) -> tuple[int, str]:

@@ -39,7 +39,7 @@ def tree(monkeypatch: pytest.MonkeyPatch) -> LazyGroup:
         "data deep": Group("Go deeper.", "data deep down"),
         "data deep down": Command("made_up_commands:hello", "Go down."),
     }
-    return LazyGroup("tool", table=table, stages={"Start": ("hello",), "Build": ("data",)}, moved={"hi": "hello"})
+    return LazyGroup("tool", table=table, stages={"Start": ("hello",), "Build": ("data",)})
 
 
 @pytest.mark.parametrize("words", ["--help", "data --help", "data deep --help"])
@@ -67,7 +67,6 @@ def test_commands_are_imported_when_called(tree: LazyGroup, words: str) -> None:
 @pytest.mark.parametrize(
     ("words", "answer"),
     [
-        ("hi there", "'hi' is now 'scedit hello'."),
         ("data hi", "No such command 'hi' in 'scedit data'."),
         ("helo", "Did you mean 'hello'?"),
         ("greet", "There is 'scedit data greet'."),

@@ -11,7 +11,6 @@ from click.testing import CliRunner, Result
 from curation.cli.options import (
     TEXTS,
     editors_option,
-    former_option,
     json_options,
     limit_option,
     names_of,
@@ -94,18 +93,3 @@ def test_a_limit_is_a_positive_number(limit: str) -> None:
 
 def test_texts_are_sentences() -> None:
     assert all(name.startswith("--") and text[0].isupper() and text[-1] in ".):" for name, text in TEXTS.items())
-
-
-@pytest.mark.parametrize(("old", "now"), [("--songs", "--tunes"), ("--no-songs", "--no-tunes")])
-def test_a_former_option_is_refused_with_the_present_name_and_hidden(old: str, now: str) -> None:
-    @click.command()
-    @click.option("--tunes/--no-tunes", default=True)
-    @former_option("--songs", "--no-songs", now="--tunes --no-tunes")
-    def player(tunes: bool) -> None:
-        click.echo(str(tunes))
-
-    result = CliRunner().invoke(player, [old])
-    assert result.exit_code == 2 and f"'{old}' is now '{now}'." in result.stderr
-    assert CliRunner().invoke(player, []).stdout == "True\n"
-    assert CliRunner().invoke(player, ["--no-tunes"]).stdout == "False\n"
-    assert "songs" not in CliRunner().invoke(player, ["--help"]).stdout

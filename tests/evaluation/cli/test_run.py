@@ -78,7 +78,7 @@ def test_run_as_json_and_again(place):
 
 def test_batch_size_changes_nothing(place):
     wide = call(commands.run, place / "run.toml", "--jsonl").stdout.splitlines()
-    words = ("--set", "batch_tokens=16", "--out", place / "narrow", "--jsonl")
+    words = ("--set", "engine.batch_tokens=16", "--out", place / "narrow", "--jsonl")
     narrow = call(commands.run, place / "run.toml", *words).stdout.splitlines()
     for a, b in zip(map(json.loads, wide), map(json.loads, narrow), strict=True):
         assert a["run"] == b["run"]

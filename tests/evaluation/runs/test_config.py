@@ -97,12 +97,7 @@ def test_round_trip():
     assert RunConfig.model_validate(config.model_dump(mode="json")) == config
 
 
-ENGINE_FILES = {
-    "flat": 'engine = "ray"\nworkers = 3\ngroup = 5\nbatch_tokens = 512\naddress = "ray://x:1"\n',
-    "inline": 'engine = { name = "ray", workers = 3, group = 5, batch_tokens = 512, address = "ray://x:1" }\n',
-    "table": '[engine]\nname = "ray"\nworkers = 3\ngroup = 5\nbatch_tokens = 512\naddress = "ray://x:1"\n',
-    "both, the same": 'workers = 3\ngroup = 5\n[engine]\nname = "ray"\nworkers = 3\nbatch_tokens = 512\naddress = "ray://x:1"\n',
-}
+ENGINE = '[engine]\nname = "ray"\nworkers = 3\ngroup = 5\nbatch_tokens = 512\naddress = "ray://x:1"\n'
 
 
 def written(folder: Path, engine: str) -> Path:
@@ -111,44 +106,35 @@ def written(folder: Path, engine: str) -> Path:
     return path
 
 
-def test_an_engine_table_means_what_the_flat_settings_mean(tmp_path):
-    configs = [load_config(written(tmp_path, text)) for text in ENGINE_FILES.values()]
-    assert all(c == configs[0] and c.model_fields_set == configs[0].model_fields_set for c in configs)
-    flat = configs[0].model_dump(mode="json")
-    assert (flat["engine"], flat["workers"], flat["group"], flat["batch_tokens"]) == ("ray", 3, 5, 512)
-    assert RunConfig.model_validate(flat) == configs[0], "what a run's folder holds is read back"
-
-
-@pytest.mark.parametrize("start", ["", 'engine = "fast"\ngroup = 9\n', '[engine]\nname = "fast"\ngroup = 9\n'])
-@pytest.mark.parametrize("setting", ["group=4", "engine.group=4", 'engine={ name = "fast", group = 4 }'])
-def test_old_and_new_overrides(tmp_path, start, setting):
-    path = written(tmp_path, start)
-    if start and setting.startswith("engine={"):
-        with pytest.raises(UserError, match="stands in the table engine and beside it"):
-            load_config(path, [setting])
-        return
-    config = load_config(path, [setting])
-    assert (config.engine, config.group) == ("fast", 4)
-
-
-def test_options_of_the_command_leave_the_rest_of_the_table(tmp_path):
-    path = written(tmp_path, ENGINE_FILES["table"])
-    config = load_config(path, ["engine.workers=7"], base={"engine": "simple", "workers": 8, "address": None})
-    assert (config.engine, config.workers, config.group, config.address) == ("simple", 7, 5, "ray://x:1")
+@pytest.mark.parametrize(
+    ("engine", "base", "settings", "wanted"),
+    [
+        ("", {}, [], {"name": "fast"}),
+        ('engine = "simple"\n', {}, [], {"name": "simple"}),
+        (ENGINE, {}, ["engine.workers=7"], {"name": "ray", "workers": 7, "group": 5}),
+        (ENGINE, {"workers": 8}, [], {"name": "ray", "workers": 8, "address": "ray://x:1"}),
+        (ENGINE, {"name": "ray"}, [], {"name": "ray", "workers": 3}),
+        (ENGINE, {"name": "simple"}, [], {"name": "simple", "workers": None, "group": None, "address": None}),
+        ("", {"name": "ray", "workers": 2}, ["engine.group=4"], {"name": "ray", "workers": 2, "group": 4}),
+    ],
+)
+def test_the_engine_is_one_table_under_the_options_of_the_command(tmp_path, engine, base, settings, wanted):
+    config = load_config(written(tmp_path, engine), settings, base={"engine": base or None})
+    assert config.engine.model_dump().items() >= wanted.items()
+    assert RunConfig.model_validate(config.model_dump(mode="json")) == config, "what a run's folder holds is read back"
 
 
 @pytest.mark.parametrize(
     ("engine", "settings", "message"),
     [
         ("[engine]\ngroop = 4\n", [], "engine.groop: unknown field, did you mean 'group'?"),
-        ("[engine]\nengine = 'ray'\n", [], "engine.engine: unknown field"),
-        ("group = 3\n[engine]\ngroup = 4\n", [], "'group' stands in the table engine and beside it"),
-        ("[engine]\nname = 'quick'\n", [], "engine: Input should be 'fast', 'simple' or 'ray'"),
-        ("[engine]\nworkers = 0\n", [], "workers: Input should be greater than or equal to 1"),
+        ("group = 3\n", [], "group: unknown field"),
+        ("[engine]\nname = 'quick'\n", [], "engine.name: Input should be 'fast', 'simple' or 'ray'"),
+        ("[engine]\nname = 'ray'\nworkers = 0\n", [], "workers: Input should be greater than or equal to 1"),
+        ("[engine]\nworkers = 2\n", [], "workers is for engine = 'ray', and this run's engine is 'fast'"),
         ("", ["engine.groop=4"], "engine.groop: unknown field, did you mean 'group'?"),
         ("", ["engine.group=many"], "group: Input should be a number, not a text"),
-        ("", ["engine.=4"], "engine.: unknown field"),
-        ("engine = 3\n", [], "engine: Input should be"),
+        ("engine = 3\n", [], "engine: "),
         ('regime = { name = "batch", size = 2 }\nengine = "ray"\n', [], "edits build on each other"),
     ],
 )
@@ -156,15 +142,3 @@ def test_a_bad_engine_is_one_sentence(tmp_path, engine, settings, message):
     with pytest.raises(UserError) as error:
         load_config(written(tmp_path, engine), settings)
     assert message in str(error.value) and "\n" not in str(error.value)
-
-
-def test_a_former_name_of_a_metric_stays_as_it_was_written_and_counts_once():
-    """A run.json repeats its configuration: that of an old file is written as it stands there."""
-    base = {"split": "mini", "editors": ["none"], "out": "o"}
-    for names, text in (
-        (["s_flip", "es"], ("s_flip", "es")),
-        (["es", "s_flip", "s_flip_rate"], ("es", "s_flip_rate")),
-        (["s_flip_rate", "s_flip", "es", "s_flip"], ("s_flip_rate", "es")),
-    ):
-        config = RunConfig.model_validate({**base, "metrics": names})
-        assert config.metrics == text and config.model_dump(mode="json")["metrics"] == list(text)

@@ -66,12 +66,6 @@ def test_refusals(tiny: LM) -> None:
         log_probs(tiny, "The capital is", [""])
 
 
-def test_scores_stand_under_the_names_that_were_given(tiny: LM) -> None:
-    old, new = (score_case(tiny, CASE, metrics=["es", name]) for name in ("s_flip", "s_flip_rate"))
-    assert (list(old), list(new)) == (["es", "s_flip"], ["es", "s_flip_rate"])
-    assert old["s_flip"].items == new["s_flip_rate"].items
-
-
 @pytest.mark.parametrize(
     ("prompt", "target"), [("The capital of France is", " Paris"), ("The capital of France is ", "Paris")]
 )

@@ -70,10 +70,10 @@ def test_a_method_that_reads_all_edits_is_refused_where_workers_are_not_told_the
     ):
         config = RunConfig.model_validate({"split": "mini", "editors": ["none", choice], "out": "o", "engine": "ray"})
         if fits:
-            check_editors(config.editors, split=events, support=Support(), model="gpt2-xl", engine=config.engine)
+            check_editors(config.editors, split=events, support=Support(), model="gpt2-xl", engine=config.engine.name)
             continue
         with pytest.raises(UserError, match=r"all edits of the split, which workers are not told; use engine = 'fast'"):
-            check_editors(config.editors, split=events, support=Support(), model="gpt2-xl", engine=config.engine)
+            check_editors(config.editors, split=events, support=Support(), model="gpt2-xl", engine=config.engine.name)
         check_editors(config.editors, split=events, support=Support(), model="gpt2-xl")
 
 

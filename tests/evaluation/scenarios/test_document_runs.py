@@ -60,7 +60,7 @@ def run(out: Path, split: Split | None = None, **more: Any) -> list[EditorOutcom
     config = make_config(
         out, **{"editors": METHODS, "metrics": NAMES, "documents": table, "specificity": record, **more}
     )
-    engine = FastEngine(lm, group=2) if config.engine == "fast" else None
+    engine = FastEngine(lm, group=2) if config.engine.name == "fast" else None
     make_one = lambda n, p: make_editor(n, lm, cache, p)  # noqa: E731
     return runner_of(config, split or documents(), scorer=ModelScorer(lm), make=make_one, engine=engine).run()
 

@@ -93,7 +93,7 @@ def run(out: Path, *, stop_after: int | None = None, **more: Any) -> list[Editor
         events(),
         scorer=ModelScorer(lm),
         make=lambda n, p: make_editor(n, lm, cache, p),
-        engine=FastEngine(lm, group=2) if config.engine == "fast" else None,
+        engine=FastEngine(lm, group=2) if config.engine.name == "fast" else None,
         on_event=on_event,
     ).run()
 

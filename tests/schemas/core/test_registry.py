@@ -139,35 +139,3 @@ def test_installed_packages_are_looked_through_once_for_a_path(monkeypatch: pyte
     assert Registry("thing").names() == ["one", "two"] and len(searches) == 2
     monkeypatch.setattr("sys.path", [])
     assert Registry("thing").names() == [], "another path is another search"
-
-
-def test_a_former_name_is_read_for_ever_and_listed_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    installed(monkeypatch, ("ours", "slug", SLUG))
-    table = Registry("thing", ("slug",), former={"make_slug": "slug"})
-    assert table.names() == ["slug"]
-    assert table.get("make_slug") is table.get("slug")
-    assert (table.present("make_slug"), table.present("slug"), table.present("x")) == ("slug", "slug", "x")
-    with pytest.raises(UserError, match="unknown thing 'make_slag'; allowed: slug") as error:
-        table.get("make_slag")
-    assert "make_slug" not in str(error.value), "nobody is led to a former name"
-
-
-def test_a_former_name_is_not_given_to_something_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else a run of an earlier version would be scored by what has its name today."""
-    installed(monkeypatch, ("ours", "slug", SLUG), ("other", "make_slug", SEED))
-    with pytest.raises(UserError, match="other registers the thing 'make_slug', a former name of 'slug'") as error:
-        Registry("thing", ("slug",), former={"make_slug": "slug"}).names()
-    assert error.value.fix == "register it under another name"
-
-
-def test_an_old_installation_is_told_as_such_although_it_has_the_former_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    installed(monkeypatch, ("scedit", "make_slug", SLUG))
-    with pytest.raises(UserError, match="older than its code: no thing 'slug'"):
-        Registry("thing", ("slug",), former={"make_slug": "slug"}).names()
-
-
-def test_a_component_under_two_names_is_one() -> None:
-    table = Registry("thing", former={"old": "new"})
-    assert table.distinct(["a", "old", "b"]) == ("a", "old", "b"), "as it was written"
-    assert table.distinct(["old", "a", "new"]) == table.distinct(["new", "a", "old", "old"]) == ("new", "a")
-    assert table.distinct([]) == ()

@@ -36,7 +36,9 @@ def tiny(config: RunConfig) -> Any:
 
 def config(out: Path, **more: Any) -> RunConfig:
     editors = [{"name": "rome", "params": OPTIONS["rome"]}]
-    data = {"split": "mini", "editors": editors, "out": str(out), "engine": "ray", "workers": 2, "group": 1}
+    engine = {"name": "ray", "workers": 2, "group": 1}
+    engine |= {name: more.pop(name) for name in ("workers", "address", "group") if name in more}
+    data: dict[str, Any] = {"split": "mini", "editors": editors, "out": str(out), "engine": engine}
     data |= {"metrics": ["es", "s_es", "s_es_gen"], "generation": {"step_tokens": 4}}  # texts come home too
     return RunConfig.model_validate({**data, **more})
 

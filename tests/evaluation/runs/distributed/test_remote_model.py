@@ -133,7 +133,11 @@ def test_two_nodes_and_no_model_in_the_process_that_hands_out(
             cluster.add_node(num_cpus=1)
         monkeypatch.setattr(RayEngine, "_workers", watched)
         monkeypatch.setattr(LM, "load", refused)
-        (spread,) = [o for o in execute(config("spread", engine="ray", address=cluster.address)) if o.label == "rome"]
+        (spread,) = [
+            o
+            for o in execute(config("spread", engine={"name": "ray", "address": cluster.address}))
+            if o.label == "rome"
+        ]
     finally:
         ray.shutdown()
         cluster.shutdown()
