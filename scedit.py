@@ -79,10 +79,6 @@ COMMANDS: dict[str, Command | Group] = {
     "split sample report": Command("curation.cli.samples:report", "Report acceptance and agreement."),
     "split partition": Command("curation.cli.overlap:partition", "Divide a split into parts that share nothing."),
     "split overlap": Command("curation.cli.overlap:overlap", "Check what two collections share."),
-    "split scope-readable": Command(
-        "curation.cli.scope_readable:scope_readable",
-        "Measure whether a question's scope can be guessed without its event.",
-    ),
     "split release": Command("curation.cli.releases:release", "Release a split with a checked version number."),
     "split publish": Command(
         "curation.cli.publish:publish", "Write a release for publication: formats, card, Croissant, checksums."

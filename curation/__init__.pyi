@@ -8,8 +8,8 @@ from curation.loaders import load as load_facts
 from curation.loaders.base import FormatReader as FormatReader
 from curation.loaders.base import Loader as Loader
 from curation.loaders.importer import import_file as import_file
-from curation.loaders.reading.raw_records import Problem as Problem
-from curation.loaders.reading.raw_records import Row as Row
+from curation.loaders.reading import Problem as Problem
+from curation.loaders.reading import Row as Row
 from curation.rules.release import freeze as freeze
 from curation.rules.rule import SplitRule as SplitRule
 from curation.shipped import demonstrations_split as demonstrations_split

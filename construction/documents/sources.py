@@ -14,7 +14,7 @@ from curation.loaders import load
 from curation.loaders.base import Problem, Row, read_text
 from curation.loaders.fields import kind_of
 from curation.loaders.formats.native import csv_rows
-from curation.loaders.reading.json_reader import rows
+from curation.loaders.reading import rows
 from schemas.core.config import explain
 from schemas.core.errors import DataError
 from schemas.core.ids import digest, slug

@@ -15,11 +15,11 @@ from construction.neighbours.same_object import norm
 from construction.pipeline.case_files import case_rows
 from construction.scripts.cleaning import clean_steps
 from construction.scripts.truncation import cut_script
-from curation.loaders.base import json_rows, read_text
+from curation.loaders.base import read_text
 from curation.loaders.fact_checks import InvalidRecord, check_record, without_invisible_ends
 from curation.loaders.importer import UNNAMED, Identity
 from curation.loaders.key_prefix import check_prefix
-from curation.loaders.reading.raw_records import Row
+from curation.loaders.reading import Problem, Row, rows
 from curation.similarity.record_texts import record_text
 from curation.store.import_sources import SourceUpdate
 from curation.store.store import Store
@@ -164,13 +164,14 @@ def adopt(path: Path, *, source: Source, prefix: str | None = None) -> Adoption:
 
 
 def _rows(path: Path) -> list[Row]:
-    text = read_text(path)
     if path.suffix == ".toml":
-        return case_rows(text, path)
-    rows, bad = json_rows(text, path)
-    if bad:
-        raise DataError(f"{bad[0].kind} record: {bad[0].what}", where=bad[0].where)
-    return rows
+        return case_rows(read_text(path), path)
+    read = []
+    for row in rows(path):
+        if isinstance(row, Problem):
+            raise DataError(f"{row.kind} record: {row.what}", where=row.where)
+        read.append(row)
+    return read
 
 
 def _objection(case: WrittenCase, item: Record | None, verdict: Verdict) -> Objection:

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from curation.loaders.reading.raw_records import Row
+from curation.loaders.reading import Row
 from schemas.core.config import validate
 from schemas.core.errors import DataError
 from schemas.core.records import Frozen, Key, Text

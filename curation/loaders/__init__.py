@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from curation.loaders.base import Loader, LoadResult, LocatedRecord, Problem, json_rows, read_text
-from curation.loaders.reading.json_reader import rows
-from curation.loaders.reading.raw_records import Row
+from curation.loaders.base import Loader, LoadResult, LocatedRecord, Problem, read_text
+from curation.loaders.reading import Row, rows
 from schemas.core.errors import DataError
 from schemas.core.registry import Registry
 
@@ -54,7 +53,6 @@ __all__ = [
     "Problem",
     "RecordStream",
     "detect",
-    "json_rows",
     "load",
     "read_text",
     "stream",

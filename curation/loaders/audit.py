@@ -13,8 +13,7 @@ from typing import Any
 
 from curation.loaders import LoadResult, detect, load
 from curation.loaders.formats.native import csv_rows
-from curation.loaders.reading.json_reader import rows
-from curation.loaders.reading.raw_records import Problem, Row
+from curation.loaders.reading import Problem, Row, rows
 from curation.splits.errata import Erratum
 from schemas.core.clock import today
 from schemas.facts import Fact

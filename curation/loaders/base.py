@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -14,9 +13,7 @@ from curation.loaders.fact_checks import InvalidRecord, check_record, without_in
 from curation.loaders.field_paths import explain_field, explain_invalid
 from curation.loaders.fields import template
 from curation.loaders.file_notes import FileNotes
-from curation.loaders.reading.json_array import array
-from curation.loaders.reading.json_reader import rows
-from curation.loaders.reading.raw_records import Problem, Row
+from curation.loaders.reading import Problem, Row, rows
 from curation.loaders.seen_records import SeenRecords
 from curation.loaders.sources import OWN, Upstream
 from schemas.core.decoding import line_of, why_not_utf8
@@ -41,7 +38,6 @@ __all__ = [
     "Problem",
     "Row",
     "RowItem",
-    "json_rows",
     "read_text",
     "template",
 ]
@@ -340,23 +336,3 @@ def read_text(path: Path) -> str:
     if not text.strip():
         raise DataError("the file is empty", where=str(path), fix="see the formats: scedit data formats")
     return text
-
-
-def json_rows(text: str, path: Path) -> tuple[list[Row], list[Problem]]:
-    """Records of a JSON array or of JSON lines that are in memory already, and what is no record."""
-    if text.lstrip().startswith("["):
-        items = list(array([text], path))
-    else:
-        items = []
-        for number, line in enumerate(text.split("\n"), 1):
-            where = f"{path}, line {number}"
-            try:
-                data = json.loads(line) if line.strip() else None
-            except json.JSONDecodeError as error:
-                items.append(Problem(where, "malformed", f"not valid JSON: {error.msg}, column {error.colno}"))
-                continue
-            if isinstance(data, dict):
-                items.append(Row(where, data, number))
-            elif line.strip():
-                items.append(Problem(where, "malformed", f"an object is expected, not {type(data).__name__}"))
-    return [i for i in items if isinstance(i, Row)], [i for i in items if isinstance(i, Problem)]

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from curation.loaders.fields import FieldValueError, kind_of
-from curation.loaders.reading.raw_records import Row
+from curation.loaders.reading import Row
 from schemas.core.config import explain
 
 _PYTHONS = re.compile("object|indices|attribute|index out of range")

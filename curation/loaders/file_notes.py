@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from curation.loaders.reading.raw_records import Problem, Row
+from curation.loaders.reading import Problem, Row
 from schemas.text.counting import counted
 
 

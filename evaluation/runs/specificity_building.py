@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from curation.files.artifact_cache import Cache
 from curation.loaders import load
 from curation.loaders.base import Problem
-from curation.loaders.reading.json_reader import rows
+from curation.loaders.reading import rows
 from curation.shipped.specificity_pool import PoolQuestion, pool_digest, pool_from_facts
 from curation.stats.estimates import Estimate
 from curation.stats.proportions import binomial_interval

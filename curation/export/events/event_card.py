@@ -65,7 +65,6 @@ def limit_lines(split: Split, summary: EventSummary) -> Iterator[str]:
         if letters and max(letters.values()) == sum(letters.values()) > 2:
             letter = next(iter(letters))
             yield f"- Every tendency question {words} has the right answer ({letter}): the letter tells the scope."
-    yield "- What can be told without the event (scope from the wording, for one): `scedit split scope-readable`."
     if summary.from_store and not summary.people:
         yield "- No person has judged the items."
     yield "- Truth and dates are the sources'; languages of the texts are not recorded."

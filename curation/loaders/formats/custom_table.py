@@ -11,7 +11,7 @@ from pydantic import Field, field_validator
 from curation.loaders.base import FormatReader, InvalidRecord, Loader, Problem, Row, RowItem
 from curation.loaders.fields import relation_of, rest, strings, template
 from curation.loaders.formats.native import COLUMNS, DerivedKeys, csv_rows, from_cells
-from curation.loaders.reading.json_reader import rows
+from curation.loaders.reading import rows
 from schemas.core.config import Options, read_toml, validate
 from schemas.core.errors import DataError, UserError
 from schemas.core.registry import suggest

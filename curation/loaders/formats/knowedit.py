@@ -8,7 +8,7 @@ from typing import Any
 
 from curation.loaders.base import FormatReader, InvalidRecord, Loader, Problem, Row, RowItem
 from curation.loaders.fields import relation_of, rest, strings, template, text_of, unique_key_part
-from curation.loaders.reading.json_reader import rows
+from curation.loaders.reading import rows
 from curation.loaders.sources import KNOWEDIT
 from schemas.core.ids import slug
 from schemas.core.records import Record

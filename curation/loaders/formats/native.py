@@ -11,8 +11,7 @@ from typing import Any
 
 from curation.loaders.base import FormatReader, Loader, Problem, Row, RowItem
 from curation.loaders.fields import FieldValueError, text_of
-from curation.loaders.reading.json_reader import start
-from curation.loaders.reading.raw_records import LIMIT, NOT_UTF8
+from curation.loaders.reading import LIMIT, NOT_UTF8, start
 from schemas.core.errors import DataError, UserError
 from schemas.core.ids import digest, slug
 from schemas.core.records import Record

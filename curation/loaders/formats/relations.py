@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from curation.loaders.base import FormatReader, Loader, NeighbourFact, Problem, Row, RowItem
-from curation.loaders.fields import rest, strings, text_of, unique_key_part, wikidata
-from curation.loaders.reading.json_array import array
-from curation.loaders.reading.json_reader import rows
+from curation.loaders.fields import kind_of, rest, strings, text_of, unique_key_part, wikidata
+from curation.loaders.reading import rows
 from curation.loaders.sources import RELATIONS
 from schemas.core.ids import slug
 from schemas.extras import Extra
@@ -17,10 +16,7 @@ from schemas.facts import Entity, Fact, Neighbour, Object, Relation
 
 
 def pairs(path: Path) -> Iterator[Row | Problem]:
-    """The pairs of a relation list, each with its line; the first row is the relation itself.
-
-    Pairs are read again from the text, from "samples" on, since a parsed document knows no lines.
-    """
+    """The pairs of a relation list, each with its number; the first row is the relation itself."""
     for row in rows(path):
         if isinstance(row, Problem):
             yield row
@@ -29,9 +25,12 @@ def pairs(path: Path) -> Iterator[Row | Problem]:
             yield row.problem("malformed", "the field 'samples' with subject and object pairs is missing")
             return
         yield row._replace(data={k: v for k, v in row.data.items() if k != "samples"}, number=0)
-        text = path.read_text(encoding="utf-8-sig")
-        begin = text.index("[", text.rindex('"samples"'))
-        yield from array([text[begin:]], path, inner=True, line=1 + text.count("\n", 0, begin))
+        for number, pair in enumerate(row.data["samples"], 1):
+            where = f"{path}, sample {number}"
+            if isinstance(pair, dict):
+                yield Row(where, pair, number)
+            else:
+                yield Problem(where, "malformed", f"an object is expected, not {kind_of(pair)}")
 
 
 class RelationList(FormatReader):

@@ -9,7 +9,7 @@ from typing import Any
 from curation.loaders.base import FormatReader, Loader, Problem, Row, RowItem
 from curation.loaders.fields import rest, template, text_of
 from curation.loaders.formats.scedit import split_prompt
-from curation.loaders.reading.json_reader import rows
+from curation.loaders.reading import rows
 from curation.loaders.sources import SCEDIT_PAPER
 from schemas.core.ids import slug
 from schemas.facts import Entity, Fact, Object, Relation

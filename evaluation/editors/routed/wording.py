@@ -7,9 +7,9 @@ accuracy that alone gives.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from curation.checks.scope_readable import wording_classifier
 from curation.similarity.rouge import words
 from evaluation.editors.in_context.retrieval import Tfidf
 from evaluation.editors.routed.base import Router, RoutingEditor
@@ -112,3 +112,20 @@ class WordingRouter(Router):
         cosines = self._index.scores(question)
         nearest = int(cosines.argmax())
         return Route(nearest if score >= self._threshold and cosines[nearest] > 0 else None, score)
+
+
+def wording_classifier() -> Any:
+    """TF-IDF of words and word pairs, then a logistic regression with equally weighed classes; not trained yet."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    return make_pipeline(
+        TfidfVectorizer(analyzer=_words_and_pairs, sublinear_tf=True),
+        LogisticRegression(C=10.0, max_iter=1000, class_weight="balanced"),
+    )
+
+
+def _words_and_pairs(text: str) -> list[str]:
+    single = words(text)
+    return [*single, *(f"{a} {b}" for a, b in pairwise(single))]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,7 +17,6 @@ from curation.loaders.base import (
     Problem,
     Row,
     RowItem,
-    json_rows,
     read_text,
 )
 from curation.loaders.sources import OWN
@@ -234,17 +232,6 @@ def test_files_that_are_no_text(
 def test_a_byte_order_mark_is_no_text(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"\xef\xbb\xbfZ\xc3\xbcrich")
     assert read_text(tmp_path / "f") == "Zürich"
-
-
-def test_lines_and_arrays_in_memory() -> None:
-    path = Path("f")
-    rows, faults = json_rows('{"a": 1}\n\n[2]\n{broken\n"x"', path)
-    assert [(r.where, r.data, r.number) for r in rows] == [("f, line 1", {"a": 1}, 1)]
-    assert [(p.where, p.kind) for p in faults] == [(f"f, line {n}", "malformed") for n in (3, 4, 5)]
-    assert "column 2" in faults[1].what and "not list" in faults[0].what
-    rows, faults = json_rows(json.dumps([{"a": 1}, {"a": "\u2028"}]), path)
-    assert [r.data for r in rows] == [{"a": 1}, {"a": "\u2028"}] and not faults
-    assert json_rows("", path) == ([], []) and json_rows("[]", path)[0] == []
 
 
 def test_a_fact_is_told_from_what_merely_stands_beside_it(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from curation.loaders import load
 from curation.loaders.field_paths import explain_field, explain_invalid
-from curation.loaders.reading.raw_records import Row
+from curation.loaders.reading import Row
 from schemas.facts import Entity
 
 

@@ -242,7 +242,7 @@ def test_an_escaped_half_of_a_surrogate_pair_blocks_nothing_else(tmp_path: Path,
     texts = [json.dumps(value) for value in good]
     path = tmp_path / "facts.jsonl"
     path.write_text("\n".join(texts) if shape == "lines" else "[\n" + ",\n".join(texts) + "\n]")
-    with pytest.raises(DataError, match=r"line [23]: malformed record: half of a .* \(\\ud800, column \d+\)"):
+    with pytest.raises(DataError, match=r"line [23]: malformed record: half of a surrogate pair"):
         import_file(str(path), tmp_path / "s.duckdb")
     assert not (tmp_path / "s.duckdb").exists()
     import_result = import_file(str(path), tmp_path / "s.duckdb", skip_bad=True)
@@ -331,13 +331,3 @@ def test_a_table_in_another_encoding(tmp_path: Path, encoding: str, message: str
     (tmp_path / "f.csv").write_bytes(CAPITALS.replace("Peru", "Côte d'Ivoire").encode(encoding))
     with pytest.raises(DataError, match=message):
         import_file(str(tmp_path / "f.csv"), tmp_path / "s.duckdb")
-
-
-def test_a_bad_record_blocks_none_behind_it_in_an_array_on_one_line(tmp_path: Path) -> None:
-    rows = [{**SHORT, "subject": name} for name in ("Peru", "Chad", "Mali")]
-    (tmp_path / "f.json").write_text(json.dumps(rows).replace('"Chad"', '"Ch\nad"').replace("[{", "[ {"))
-    import_result = import_file(str(tmp_path / "f.json"), tmp_path / "s.duckdb", skip_bad=True)
-    assert (
-        import_result.facts == 2
-        and "a line end or another control character inside a text" in import_result.shown[0].what
-    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from curation.loaders.reading.raw_records import Problem, Row
+from curation.loaders.reading import Problem, Row
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=20),

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from curation.loaders.base import LoadResult, LocatedRecord, Problem, Row
 from curation.loaders.fields import text_of
-from curation.loaders.reading.json_reader import rows
+from curation.loaders.reading import rows
 from curation.loaders.sources import MULFE_SPECIFICITY
 from schemas.core.config import explain
 from schemas.core.ids import canonical_json, digest

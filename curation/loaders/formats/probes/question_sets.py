@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 from curation.loaders.base import Loader, Row, RowItem
 from curation.loaders.fields import rest, strings, text_of, unique_key_part
 from curation.loaders.formats.probes.base import GivenEdit, ProbeBenchmark, flat_strings, query_of
-from curation.loaders.reading.json_reader import rows
+from curation.loaders.reading import rows
 from curation.loaders.sources import QAEDIT, ULTRAEDITBENCH, WIKIBIGEDIT, Upstream
 from schemas.documents.statement import Group
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from curation.loaders.base import Loader, Problem, Row, RowItem
 from curation.loaders.fields import kind_of, rest, text_of, unique_key_part
 from curation.loaders.formats.probes.base import GivenEdit, ProbeBenchmark, flat_strings, query_of
-from curation.loaders.reading.json_reader import rows
+from curation.loaders.reading import rows
 from curation.loaders.sources import UNIEDIT, Upstream
 from schemas.core.ids import slug
 from schemas.documents.document import Document

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from curation.loaders.reading import json_array as array_module
-from curation.loaders.reading.json_reader import rows
-from curation.loaders.reading.raw_records import Problem, Row
+from curation.loaders import reading
+from curation.loaders.reading import Problem, Row, rows
 from schemas.core.errors import DataError, UserError
 from tests.support.curation.raw_rows import RECORDS, data, told
 
@@ -20,6 +20,33 @@ from tests.support.curation.raw_rows import RECORDS, data, told
 def read(path: Path, content: str | bytes, **options: int) -> list[Row | Problem]:
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     return list(rows(path, **options))
+
+
+@settings(max_examples=60, deadline=None)
+@given(records=RECORDS, indent=st.sampled_from([None, 0, 1, 4]), chunk=st.integers(1, 40), cut=st.floats(0, 1))
+def test_an_array_is_read_as_python_reads_it_and_where_it_is_cut_its_whole_records(
+    records: list[dict[str, object]], indent: int | None, chunk: int, cut: float, tmp_path_factory: object
+) -> None:
+    path = tmp_path_factory.mktemp("x") / "f.json"  # type: ignore[attr-defined]
+    text = json.dumps(records, indent=indent)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reading, "CHUNK", chunk)
+        contents = read(path, text)
+        part = read(path, text[: 1 + int(cut * (len(text) - 2))])
+    assert data(contents) == records and not told(contents)
+    for row in contents:
+        assert text.split("\n")[int(row.where.rsplit(" ", 1)[1]) - 1].lstrip(" [").startswith("{")
+    assert data(part) == records[: len(data(part))]
+    assert [kind for _, kind in told(part)] == ["truncated"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "losses"),
+    [("malformed", True), ("invalid", True), ("truncated", True), ("duplicate", True), ("contradictory", False),
+     ("suspect", False), ("count", False), ("left", False)],
+)  # fmt: skip
+def test_which_problems_lose_a_record(kind: str, losses: bool) -> None:
+    assert Row("f", {}).problem(kind, "x").lost is losses
 
 
 @settings(max_examples=40, deadline=None)
@@ -35,17 +62,13 @@ CASES = [
     (
         "broken record in an array",
         '[\n{"a": 1},\n{"a": },\n{"a": 3}\n]',
-        2,
+        1,
         [("f.json, record 2, line 3", "malformed")],
     ),
-    ("missing quote", '[\n{"a": "x},\n{"a": 2}\n]', 1, [("f.json, record 1, line 2", "malformed")]),
-    (
-        "broken pretty record",
-        '[\n  {\n    "a": [\n    {"b": 1 2}\n    ]\n  },\n  {\n    "a": 3\n  }\n]',
-        1,
-        [("f.json, record 1, line 2", "malformed")],
-    ),
-    ("no comma", '[\n{"a": 1}\n{"a": 2}\n]', 2, [("f.json, line 3", "malformed")]),
+    ("broken pretty record", '[\n  {\n    "a": 1 2\n  }\n]', 0, [("f.json, record 1, line 2", "malformed")]),
+    ("no comma", '[\n{"a": 1}\n{"a": 2}\n]', 1, [("f.json, line 3", "malformed")]),
+    ("a name twice in an array", '[{"a": 1, "a": 2},\n{"a": 3}]', 1, [("f.json, record 1, line 1", "malformed")]),
+    ("half a pair", '{"a": "x\\ud800"}\n{"a": "\\ud83d\\ude00 \\\\ud800"}', 1, [("f.json, line 1", "malformed")]),
     ("no record", "[1,\n2]", 0, [("f.json, record 1, line 1", "malformed"), ("f.json, record 2, line 2", "malformed")]),
     ("text behind", '[{"a": 1}] x', 1, [("f.json, line 1", "malformed")]),
     ("not closed", '[\n{"a": 1},\n{"a": 2}\n', 2, [("f.json, line 4", "truncated")]),
@@ -60,7 +83,7 @@ CASES = [
     ("byte-order mark", b'\xef\xbb\xbf{"a": 1}\n', 1, []),
     ("windows lines", b'{"a": 1}\r\n\r\n{"a": 2}\r\n', 2, []),
     ("document", '{\n "a": 1,\n "b": [\n  2\n ]\n}\n', 1, []),
-    ("cut document", '{\n "a": 1,\n "b": [\n  2\n', 0, [("f.json, line 5", "truncated")]),
+    ("cut document", '{\n "a": 1,\n "b": [\n  2\n', 0, [("f.json, line 1", "truncated")]),
     ("deep", "[" * 5000 + "]" * 5000, 0, [("f.json, record 1, line 1", "malformed")]),
     ("long integer", '{"a": ' + "9" * 5000 + "}", 0, [("f.json, line 1", "malformed")]),
 ]
@@ -103,10 +126,9 @@ def test_a_record_that_is_too_long_is_one_problem(tmp_path: Path, form: str) -> 
     long = json.dumps({"a": "x" * 5000})
     text = f'{{"a": 1}}\n{long}\n{{"a": 2}}\n' if form == "lines" else f'[\n{{"a": 1}},\n{long},\n{{"a": 2}}\n]'
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(array_module, "CHUNK", 512)
-        patch.setattr("curation.loaders.reading.json_reader.CHUNK", 512)
+        patch.setattr(reading, "CHUNK", 512)
         contents = read(tmp_path / "f.json", text, limit=2000)
-    assert data(contents) == [{"a": 1}, {"a": 2}]
+    assert data(contents) == ([{"a": 1}, {"a": 2}] if form == "lines" else [{"a": 1}])
     assert [kind for _, kind in told(contents)] == ["malformed"]
     assert "longer than" in next(i for i in contents if isinstance(i, Problem)).what
 

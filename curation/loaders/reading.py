@@ -1,0 +1,303 @@
+"""Raw records from JSON files, one at a time in bounded memory, each with its place; faults are items, not exceptions.
+
+A file is JSON lines, one JSON array (a record a line, or spread over many), or one JSON object (a document).
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+from schemas.core.decoding import wide_encoding
+from schemas.core.errors import DataError, UserError
+from schemas.text.counting import counted
+
+LIMIT = 64 * 2**20
+"""Longest record, in bytes of a line or characters of an array's element."""
+CHUNK = 2**18
+"""What is read at once."""
+NOT_UTF8 = "not UTF-8 text (Latin-1 or Windows-1252, perhaps): save the file as UTF-8"
+_FOREIGN = ((b"\x1f\x8b", "a gzip file"), (b"PK\x03\x04", "a zip file"), (b"PAR1", "a Parquet file"))
+_SPACE = re.compile(r"\s*")
+
+
+class Problem(NamedTuple):
+    """Something wrong at one place of a file.
+
+    ``kind``: malformed, invalid, truncated or duplicate (a record is left out). Any other kind (contradictory, suspect,
+    count, left, quirk, impossible-answer, and those of ``curation.loaders.audit``) loses nothing: the records stand,
+    but look at them. ``item`` is the key of the record that is meant, where an erratum could name it.
+    """
+
+    where: str
+    kind: str
+    what: str
+    item: str | None = None
+
+    @property
+    def lost(self) -> bool:
+        """Whether a record could not be used. Contradictory ones are kept: a relation may have several objects."""
+        return self.kind in ("malformed", "invalid", "truncated", "duplicate")
+
+
+class Row(NamedTuple):
+    """One raw record, where it stands, and its number from 1."""
+
+    where: str
+    data: dict[str, Any]
+    number: int = 0
+
+    def problem(self, kind: str, what: str) -> Problem:
+        """A problem at this row."""
+        return Problem(self.where, kind, what)
+
+
+def rows(path: Path, *, limit: int = LIMIT, nan_as_null: bool = False) -> Iterator[Row | Problem]:
+    """Records of a JSON file in order, and what is no record.
+
+    Args:
+        path: The file.
+        limit: Longest record that is read; a longer one is a problem.
+        nan_as_null: Read the bare word NaN as null; else it is a problem.
+
+    Raises:
+        UserError: absent or unreadable.
+        DataError: empty, packed, or in UTF-16 or UTF-32: not a text file of ours at all.
+    """
+    parser = _Parser(nan_as_null=nan_as_null)
+    try:
+        with open(path, "rb") as file:
+            read = _array if _first_byte(file, path) == b"[" else _lines
+            yield from read(file, path, parser, limit)
+    except FileNotFoundError:
+        raise UserError("there is no such file", where=str(path)) from None
+    except OSError as error:
+        raise UserError(f"cannot be read: {error.strerror}", where=str(path)) from None
+
+
+def start(file: BinaryIO, path: Path) -> None:
+    """Step over a byte-order mark; refuse what is no UTF-8 text file.
+
+    Raises:
+        DataError: a packed file, one in UTF-16 or UTF-32, or no text.
+    """
+    head = file.read(4)
+    file.seek(3 if head.startswith(codecs.BOM_UTF8) else 0)
+    if encoding := wide_encoding(head):
+        raise DataError(f"not UTF-8 text but {encoding}", where=str(path), fix="save it as UTF-8")
+    for magic, name in _FOREIGN:
+        if head.startswith(magic):
+            raise DataError(f"{name}, not text", where=str(path), fix="unpack or convert it first")
+    if b"\0" in head:
+        raise DataError("not a text file", where=str(path), fix="see the formats: scedit data formats")
+
+
+def _first_byte(file: BinaryIO, path: Path) -> bytes:
+    """The first byte that is no white space; the file is left at its beginning."""
+    start(file, path)
+    begin = file.tell()
+    while byte := file.read(1):
+        if not byte.isspace():
+            file.seek(begin)
+            return byte
+    raise DataError("the file is empty", where=str(path), fix="see the formats: scedit data formats")
+
+
+class _Parser:
+    """JSON text to values; notes what Python's reader would let pass: names that stand twice, NaN, halves of pairs."""
+
+    def __init__(self, *, nan_as_null: bool) -> None:
+        self._odd: str | None = None
+        self._nan_as_null = nan_as_null
+        self._decoder = json.JSONDecoder(object_pairs_hook=self._pairs, parse_constant=self._constant)
+
+    def _pairs(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        fields = dict(pairs)
+        if len(fields) != len(pairs):
+            names = [name for name, _ in pairs]
+            twice = next(n for n in names if names.count(n) > 1)
+            self._odd = f"the field '{twice}' stands twice in one object"
+        return fields
+
+    def _constant(self, name: str) -> None:
+        if name != "NaN" or not self._nan_as_null:
+            self._odd = f"{name} is not a JSON value"
+
+    def value(self, text: str, at: int) -> tuple[Any, int]:
+        """The value that begins at a place, and where it ends."""
+        self._odd = None
+        return self._decoder.raw_decode(text, at)
+
+    def whole(self, text: str) -> Any:
+        """The one value of a text."""
+        self._odd = None
+        return self._decoder.decode(text)
+
+    def row(self, value: Any, text: str, where: str, number: int) -> Row | Problem:
+        """The value of a text as a row, or why it is none."""
+        if not isinstance(value, dict):
+            return Problem(where, "malformed", f"an object is expected, not {type(value).__name__}")
+        odd = self._odd
+        if not text.isascii() and not _is_text(text):
+            odd = NOT_UTF8
+        elif "\\ud" in text or "\\uD" in text:
+            odd = odd or (None if _is_text(json.dumps(value, ensure_ascii=False)) else "half of a surrogate pair")
+        return Problem(where, "malformed", odd) if odd else Row(where, value, number)
+
+
+def _is_text(text: str) -> bool:
+    """Whether a text can be written as UTF-8: bytes that are no UTF-8 come as lone surrogates."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _lines(file: BinaryIO, path: Path, parser: _Parser, limit: int) -> Iterator[Row | Problem]:
+    number, seen = 0, 0
+    begin = file.tell()
+    while raw := file.readline(limit + 1):
+        number += 1
+        where = f"{path}, line {number}"
+        if len(raw) > limit:
+            yield Problem(where, "malformed", f"the line is longer than {_size_of(limit)}")
+            while raw and not raw.endswith(b"\n"):
+                raw = file.readline(limit)
+            continue
+        if not raw.strip():
+            continue
+        seen += 1
+        item = _line(raw, parser, where, seen)
+        if seen == 1 and isinstance(item, Problem) and raw.strip() == b"{":
+            file.seek(begin)
+            yield _line(file.read(limit).rstrip(), parser, f"{path}, line 1", 1)
+            return
+        yield item
+
+
+def _line(raw: bytes, parser: _Parser, where: str, number: int) -> Row | Problem:
+    try:
+        text = raw.decode("utf-8")
+        return parser.row(parser.whole(text), text, where, number)
+    except UnicodeDecodeError as error:
+        return Problem(where, "malformed", f"byte {error.start + 1} of the line is {NOT_UTF8}")
+    except json.JSONDecodeError as error:
+        what = f"not valid JSON: {error.msg}, column {error.colno}"
+        if not raw.endswith(b"\n") and text.lstrip().startswith("{") and _is_cut_off(error, text):
+            return Problem(where, "truncated", f"the file is cut off in its last record ({what})")
+        return Problem(where, "malformed", what)
+    except (ValueError, RecursionError) as error:
+        return Problem(where, "malformed", _reason_of(error))
+
+
+class _Window:
+    """The part of a long text that is being read: text, place in it, line of that place."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self._decoder = file, codecs.getincrementaldecoder("utf-8")("surrogateescape")
+        self.text, self.at, self.line, self.ended = "", 0, 1, False
+
+    def more(self) -> None:
+        """Drop what is behind, and read on: as much again as there is."""
+        self.text = self.text[self.at :]
+        self.at = 0
+        data = self._file.read(max(CHUNK, len(self.text)))
+        self.ended = not data
+        self.text += self._decoder.decode(data, final=self.ended)
+
+    def move(self, place: int) -> None:
+        """Go to a place further on."""
+        self.line += self.text.count("\n", self.at, place)
+        self.at = place
+
+    def next(self) -> str:
+        """The next character that is no white space (the place moves there), or "" at the end."""
+        while True:
+            match = _SPACE.match(self.text, self.at)
+            assert match is not None
+            self.move(match.end())
+            if self.at < len(self.text) or self.ended:
+                return self.text[self.at : self.at + 1]
+            self.more()
+
+
+def _array(file: BinaryIO, path: Path, parser: _Parser, limit: int) -> Iterator[Row | Problem]:
+    """Records of a JSON array; reading ends at the first place that is no JSON."""
+    window, number = _Window(file), 0
+    window.next()
+    window.move(window.at + 1)
+    while (char := window.next()) and char != "]":
+        number += 1
+        where = f"{path}, record {number}, line {window.line}"
+        try:
+            value, end = _element(window, parser, limit)
+        except json.JSONDecodeError as error:
+            cut = window.ended and _is_cut_off(error, window.text)
+            before = counted(number - 1, "whole record stands", "whole records stand")
+            tail = f"the file is cut off here, {before} before it" if cut else "the rest of the file cannot be read"
+            yield Problem(where, "truncated" if cut else "malformed", f"not valid JSON: {error.msg}; {tail}")
+            return
+        except (ValueError, RecursionError) as error:
+            yield Problem(where, "malformed", f"{_reason_of(error)}; the rest of the file cannot be read")
+            return
+        yield parser.row(value, window.text[window.at : end], where, number)
+        window.move(end)
+        if (char := window.next()) == ",":
+            window.move(window.at + 1)
+        elif char and char != "]":
+            what = f"no comma after record {number}; the rest of the file cannot be read"
+            yield Problem(f"{path}, line {window.line}", "malformed", what)
+            return
+    if not char:
+        what = f"the file is cut off after record {number}: the array is not closed"
+        yield Problem(f"{path}, line {window.line}", "truncated", what)
+        return
+    window.move(window.at + 1)
+    if window.next():
+        yield Problem(f"{path}, line {window.line}", "malformed", "there is text after the end of the array")
+
+
+def _element(window: _Window, parser: _Parser, limit: int) -> tuple[Any, int]:
+    """The value at the window's place, and where it ends; more is read while the text may be cut off."""
+    while True:
+        try:
+            value, end = parser.value(window.text, window.at)
+            if end < len(window.text) or window.ended:
+                return value, end
+        except json.JSONDecodeError:
+            if window.ended:
+                raise
+        if len(window.text) - window.at > limit:
+            raise ValueError(f"the record is longer than {_size_of(limit)}")
+        window.more()
+
+
+def _is_cut_off(error: json.JSONDecodeError, text: str) -> bool:
+    r"""Whether a fault is the end of the whole text: nothing stands behind it but a piece of a word or an escape.
+
+    Example:
+        >>> def fault(text):
+        ...     try:
+        ...         json.loads(text)
+        ...     except json.JSONDecodeError as error:
+        ...         return _is_cut_off(error, text)
+        >>> fault('{"a": tru'), fault('{"a": [1'), fault('{"a" 1}')
+        (True, True, False)
+    """
+    behind = text.rstrip()[error.pos :]
+    return error.msg.startswith("Unterminated") or (len(behind) <= 6 and not behind.endswith(("]", "}")))
+
+
+def _size_of(limit: int) -> str:
+    """A size in words."""
+    return f"{limit / 2**20:.3g} MiB"
+
+
+def _reason_of(error: Exception) -> str:
+    """Why Python could not read a value."""
+    return "nested too deep" if isinstance(error, RecursionError) else str(error).split(";")[0]

@@ -1,1 +1,0 @@
-"""JSON and JSONL records one at a time, each with its place."""
