@@ -10,15 +10,14 @@ from pydantic import Field
 
 from evaluation.editors.base import Editor, by_size, check_requests
 from evaluation.editors.fine_tuning.training import (
-    Batch,
     DenseChange,
     Trained,
-    TrainingText,
     as_edits,
     factors_of,
     train,
     train_in_memory,
 )
+from evaluation.editors.target_texts import TargetBatch, TargetText
 from evaluation.edits.edit import Edit
 from evaluation.models.packed_weights import packed_weights
 from schemas.core.config import Options
@@ -88,11 +87,11 @@ class FineTuning(Editor):
         layer = params.layer
         return (layer,) if isinstance(layer, int) else tuple(sorted(set(layer)))
 
-    def text(self, fact: Fact) -> TrainingText:
+    def text(self, fact: Fact) -> TargetText:
         """The prompt, with all tokens of the new object to be predicted at its end."""
         encoded = self.lm.encode(fact.fact_prompt, fact.new_object.text)
         last = (encoded.first - 1,) * len(encoded.target)
-        return TrainingText(encoded.ids[: encoded.first], last, encoded.target)
+        return TargetText(encoded.ids[: encoded.first], last, encoded.target)
 
     def changes(self, edits: int) -> list[DenseChange]:
         """Changes of each trained weight, zero at first."""
@@ -104,12 +103,20 @@ class FineTuning(Editor):
         trained = train_in_memory(self.lm, texts, self._train, bytes_an_edit=self.bytes_an_edit)
         return [*as_edits(self.lm, trained)]
 
-    def _train(self, edits: list[list[TrainingText]]) -> list[Trained]:
+    def _train(self, edits: list[list[TargetText]]) -> list[Trained]:
         p, changes = self.params, self.changes(len(edits))
         optimiser = torch.optim.Adam(factors_of(changes), lr=p.lr, fused=True)
         with packed_weights(self.lm):
-            batch = Batch(self.lm, edits, self.edited_layers[0])
-            return train(batch, changes, optimiser, steps=p.steps, stop_below=p.stop_below, bound=self.bound())
+            batch = TargetBatch(self.lm, [text for texts in edits for text in texts], self.edited_layers[0])
+            return train(
+                batch,
+                changes,
+                optimiser,
+                edits=len(edits),
+                steps=p.steps,
+                stop_below=p.stop_below,
+                bound=self.bound(),
+            )
 
 
 class ConstrainedFineTuning(FineTuning):

@@ -8,7 +8,8 @@ import torch
 from pydantic import Field
 
 from evaluation.editors.fine_tuning.ft import FineTuning, TrainedLayers
-from evaluation.editors.fine_tuning.training import Batch, Trained, TrainingText, factors_of, losses_with
+from evaluation.editors.fine_tuning.training import Trained, factors_of, losses_with
+from evaluation.editors.target_texts import TargetBatch, TargetText
 from evaluation.models.packed_weights import packed_weights
 from schemas.core.errors import ModelError
 from schemas.facts import Fact
@@ -48,7 +49,7 @@ class BreadthFirstFineTuning(FineTuning):
 
     params: Params  # type: ignore[assignment]
 
-    def text(self, fact: Fact) -> TrainingText:
+    def text(self, fact: Fact) -> TargetText:
         """The prompt with the new object and, unless ``eos`` is false, the end token.
 
         Raises:
@@ -56,28 +57,28 @@ class BreadthFirstFineTuning(FineTuning):
         """
         encoded, end = self.lm.encode(fact.fact_prompt, fact.new_object.text), self.lm.tokenizer.eos_token_id
         if not self.params.eos:
-            return TrainingText.shifted(encoded.ids, encoded.first)
+            return TargetText.shifted(encoded.ids, encoded.first)
         if end is None:
             raise ModelError("the tokenizer has no end token to learn", where=self.lm.name, fix="set eos = false")
-        return TrainingText.shifted((*encoded.ids, end), encoded.first)
+        return TargetText.shifted((*encoded.ids, end), encoded.first)
 
-    def _train(self, edits: list[list[TrainingText]]) -> list[Trained]:
+    def _train(self, edits: list[list[TargetText]]) -> list[Trained]:
         with packed_weights(self.lm):
             return [self._train_one(texts) for texts in edits]
 
-    def _train_one(self, texts: list[TrainingText]) -> Trained:
+    def _train_one(self, texts: list[TargetText]) -> Trained:
         p, changes, steps, mean = self.params, self.changes(1), 0, float("nan")
         optimiser = torch.optim.Adam(factors_of(changes), lr=p.lr, fused=True)
         draws = torch.Generator().manual_seed(p.seed)
         layer = self.edited_layers[0]
-        whole = Batch(self.lm, [texts], layer) if len(texts) <= p.batch else None
+        whole = TargetBatch(self.lm, texts, layer) if len(texts) <= p.batch else None
         for _ in range(p.epochs):
             order = torch.randperm(len(texts), generator=draws).tolist()
             losses: list[float] = []
             for start in range(0, len(order), p.batch):
                 some = [texts[n] for n in order[start : start + p.batch]]
                 with torch.enable_grad():
-                    (loss,) = losses_with(whole or Batch(self.lm, [some], layer), changes)
+                    (loss,) = losses_with(whole or TargetBatch(self.lm, some, layer), changes, edits=1)
                 losses.append(float(loss.detach()))
                 if losses[-1] >= p.stop_below:
                     optimiser.zero_grad()

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 import torch
 from pydantic import Field
-from torch import Tensor
 
 from evaluation.editors.fine_tuning.trained_weights import Training, WeightScope, WeightTraining
 from evaluation.editors.in_context.retrieval import statement
+from evaluation.editors.target_texts import TargetBatch, TargetText
 from evaluation.models.language_model import LM
 from schemas.cases import EditRequest
 from schemas.core.errors import UserError
@@ -81,7 +81,8 @@ def _train(
         for start in range(0, len(order), params.batch):
             batch = [rows[n] for n in order[start : start + params.batch]]
             with torch.enable_grad():
-                batch_loss = _loss(lm, batch)
+                texts_of_step = TargetBatch(lm, [TargetText.shifted(row, 1) for row in batch])
+                batch_loss = -texts_of_step.log_probs().gather(1, texts_of_step.goals[:, None]).mean()
                 torch.autograd.backward(batch_loss)
             losses += [float(batch_loss.detach())] * len(batch)
             if losses[-1] < params.stop_below:
@@ -116,11 +117,3 @@ def token_rows(lm: LM, texts: Sequence[str], *, pack: int | None = None) -> list
         tokens = [token for row in rows for token in row]
         rows = [tuple(tokens[n : n + pack]) for n in range(0, len(tokens), pack)]
     return [row[: lm.limit] for row in rows if len(row) > 1]
-
-
-def _loss(lm: LM, rows: Sequence[Sequence[int]]) -> Tensor:
-    """Mean negative log-probability of every token that follows another."""
-    ids, mask = lm.pad(rows)
-    logits = lm.model(input_ids=ids, attention_mask=mask, use_cache=False).logits[:, :-1].float()
-    goals = ids[:, 1:].to(logits.device).masked_fill(mask[:, 1:].to(logits.device) == 0, -100)
-    return torch.nn.functional.cross_entropy(logits.reshape(-1, logits.shape[-1]), goals.reshape(-1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from evaluation.editors.fine_tuning.ft import FineTuning
-from evaluation.editors.fine_tuning.training import TrainingText
+from evaluation.editors.target_texts import TargetText
 from schemas.facts import Fact
 
 
@@ -19,7 +19,7 @@ class MaskedFineTuning(FineTuning):
     version: ClassVar[int] = 1
     about: ClassVar[str] = "fine-tuning of MLP weights, the prompt masked, the loss on all target tokens (FT-M)"
 
-    def text(self, fact: Fact) -> TrainingText:
+    def text(self, fact: Fact) -> TargetText:
         """The prompt with the new object, every token of which is to be predicted."""
         encoded = self.lm.encode(fact.fact_prompt, fact.new_object.text)
-        return TrainingText.shifted(encoded.ids, encoded.first)
+        return TargetText.shifted(encoded.ids, encoded.first)

@@ -14,16 +14,15 @@ from torch import nn
 from curation.files.artifact_cache import Cache
 from evaluation.editors.base import Editor, check_requests
 from evaluation.editors.fine_tuning.training import (
-    Batch,
     CutTexts,
     LowRankChange,
     Trained,
-    TrainingText,
     as_edits,
     factors_of,
     train,
     train_in_memory,
 )
+from evaluation.editors.target_texts import TargetBatch, TargetText
 from evaluation.edits.edit import Edit
 from evaluation.models.language_model import LM
 from evaluation.models.linear_maps import linear_shape, maps_beside_experts
@@ -115,12 +114,12 @@ class Lora(Editor):
         edits = zip(as_edits(self.lm, trained), cuts, strict=True)
         return [replace(edit, notes={**edit.notes, **cut}) for edit, cut in edits]
 
-    def _train(self, edits: list[list[TrainingText]]) -> list[Trained]:
+    def _train(self, edits: list[list[TargetText]]) -> list[Trained]:
         p, changes = self.params, self._adapters(len(edits))
         optimiser = torch.optim.AdamW(factors_of(changes), lr=p.lr, weight_decay=p.weight_decay, fused=True)
         with packed_weights(self.lm):
-            batch = Batch(self.lm, edits, min(p.layers or (0,)))
-            return train(batch, changes, optimiser, steps=p.steps, stop_below=p.stop_below)
+            batch = TargetBatch(self.lm, [text for texts in edits for text in texts], min(p.layers or (0,)))
+            return train(batch, changes, optimiser, edits=len(edits), steps=p.steps, stop_below=p.stop_below)
 
     def _adapters(self, edits: int) -> list[LowRankChange]:
         """Adapters of all maps, for each edit, as peft starts them; they are never part of the model."""
@@ -171,7 +170,7 @@ class Lora(Editor):
         return names
 
 
-def _text(lm: LM, request: Fact | Document) -> TrainingText:
+def _text(lm: LM, request: Fact | Document) -> TargetText:
     """A fact's prompt with its new object to be predicted; a document with all its tokens but the first.
 
     Raises:
@@ -179,8 +178,8 @@ def _text(lm: LM, request: Fact | Document) -> TrainingText:
     """
     if isinstance(request, Fact):
         encoded = lm.encode(request.fact_prompt, request.new_object.text)
-        return TrainingText.shifted(encoded.ids, encoded.first)
+        return TargetText.shifted(encoded.ids, encoded.first)
     ids = lm.token_ids(request.text)
     if len(ids) < 2:
         raise UserError("a document of one token leaves nothing to learn", where=request.key)
-    return TrainingText.shifted(tuple(ids[: lm.limit]), 1)
+    return TargetText.shifted(tuple(ids[: lm.limit]), 1)

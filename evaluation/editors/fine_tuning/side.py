@@ -8,13 +8,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import torch
 from pydantic import Field, model_validator
-from torch import Tensor
 
 from evaluation.editors.fine_tuning.ft_lm import token_rows
 from evaluation.editors.fine_tuning.trained_weights import Training, WeightScope, WeightTraining
-from evaluation.editors.fine_tuning.training import TrainingText
 from evaluation.editors.in_context.retrieval import said_before
-from evaluation.inference.passes import logits_at
+from evaluation.editors.target_texts import TargetBatch, TargetText
 from evaluation.metrics.document_choice import DocumentChoice
 from evaluation.models.language_model import LM
 from schemas.core.errors import UserError
@@ -101,8 +99,8 @@ class _Questions(NamedTuple):
     ``left_out``: how many are too long for the model, or whose answer is other tokens after the document.
     """
 
-    bare: list[TrainingText]
-    read: list[TrainingText]
+    bare: list[TargetText]
+    read: list[TargetText]
     left_out: int
 
 
@@ -139,9 +137,9 @@ def _train(
     return {**losses, "steps": steps, "tokens": tokens, **counts, **cut}
 
 
-def _text_rows(lm: LM, documents: Sequence[Document]) -> list[TrainingText]:
+def _text_rows(lm: LM, documents: Sequence[Document]) -> list[TargetText]:
     rows = token_rows(lm, [document.text for document in documents])
-    return [TrainingText.shifted(ids, 1) for ids in rows]
+    return [TargetText.shifted(ids, 1) for ids in rows]
 
 
 def _question_rows(lm: LM, stated: Sequence[StatedDocument], instruction: str) -> _Questions:
@@ -155,26 +153,26 @@ def _question_rows(lm: LM, stated: Sequence[StatedDocument], instruction: str) -
                 out = out._replace(left_out=out.left_out + 1)
                 continue
             for rows, text in ((out.bare, bare), (out.read, read)):
-                rows.append(TrainingText.shifted(text.ids, text.first))
+                rows.append(TargetText.shifted(text.ids, text.first))
     return out
 
 
 @torch.no_grad()
-def _taught(lm: LM, questions: _Questions, p: InContextDistillation.Params) -> list[TrainingText]:
+def _taught(lm: LM, questions: _Questions, p: InContextDistillation.Params) -> list[TargetText]:
     """The questions with what the teacher says at each token of their answers."""
-    out: list[TrainingText] = []
+    out: list[TargetText] = []
     for start in range(0, len(questions.bare), p.batch):
         bare, read = (rows[start : start + p.batch] for rows in (questions.bare, questions.read))
-        taught = (1 + p.sharpening) * _log_probs(lm, read)
+        taught = (1 + p.sharpening) * TargetBatch(lm, read).log_probs()
         if p.sharpening:
-            taught = taught - p.sharpening * _log_probs(lm, bare)
+            taught = taught - p.sharpening * TargetBatch(lm, bare).log_probs()
         parts = torch.split(taught.log_softmax(-1), [len(row.goals) for row in bare])
         out += [row._replace(teacher=part.clone()) for row, part in zip(bare, parts, strict=True)]
     return out
 
 
 def _losses(
-    lm: LM, texts: Sequence[TrainingText], answers: Sequence[TrainingText], p: InContextDistillation.Params
+    lm: LM, texts: Sequence[TargetText], answers: Sequence[TargetText], p: InContextDistillation.Params
 ) -> dict[str, float]:
     """Every term, a mean over its tokens; leaves the slopes of their weighted sum on the weights."""
     sums = {"text": 0.0, "soft": 0.0, "hard": 0.0}
@@ -182,9 +180,9 @@ def _losses(
         tokens = sum(len(row.goals) for row in rows)
         for chunk in _chunks(rows, p.batch):
             with torch.enable_grad():
-                log_probs = _log_probs(lm, chunk)
-                goals = torch.tensor([g for row in chunk for g in row.goals], device=log_probs.device)
-                nll = -log_probs.gather(1, goals[:, None]).sum() / tokens
+                batch = TargetBatch(lm, chunk)
+                log_probs = batch.log_probs()
+                nll = -log_probs.gather(1, batch.goals[:, None]).sum() / tokens
                 loss = (p.text_weight if of_text else p.hard_weight) * nll
                 teachers = [row.teacher for row in chunk if row.teacher is not None]
                 if teachers:
@@ -197,12 +195,5 @@ def _losses(
     return sums
 
 
-def _chunks(rows: Sequence[TrainingText], size: int) -> Iterator[Sequence[TrainingText]]:
+def _chunks(rows: Sequence[TargetText], size: int) -> Iterator[Sequence[TargetText]]:
     return (rows[start : start + size] for start in range(0, len(rows), size))
-
-
-def _log_probs(lm: LM, rows: Sequence[TrainingText]) -> Tensor:
-    """Log-probabilities after all places of all rows, float32 [places, vocabulary]."""
-    ids, mask = lm.pad([row.ids for row in rows])
-    owners = [n for n, row in enumerate(rows) for _ in row.positions]
-    return logits_at(lm, ids, mask, owners, [position for row in rows for position in row.positions]).log_softmax(-1)

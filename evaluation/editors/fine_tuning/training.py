@@ -1,7 +1,6 @@
 """Independent edits trained in one batch: each has its own change of some linear maps and stops by itself.
 
-Passes start at the lowest trained layer, from hidden states that are computed once. Logits are computed only at the
-scored positions. An edit whose loss is low enough is taken out of the batch.
+Passes start at the lowest trained layer. An edit whose loss is low enough is taken out of the batch.
 """
 
 from __future__ import annotations
@@ -16,12 +15,10 @@ import torch
 from torch import Tensor
 
 from evaluation.editors.base import norm_notes
+from evaluation.editors.target_texts import TargetBatch, TargetText
 from evaluation.edits.edit import WeightEdit
 from evaluation.edits.weight_deltas import DenseDelta, LowRankDelta, WeightDelta
 from evaluation.inference.batching import default_budget, in_batches
-from evaluation.inference.packed_rows import pack_rows
-from evaluation.inference.partial_forward import LayerInput, resume_at, run_until
-from evaluation.inference.passes import logits_at
 from evaluation.models.device_memory import least_free_bytes
 from evaluation.models.hooks import home_of, replace_output
 from evaluation.models.linear_maps import linear_shape
@@ -41,75 +38,6 @@ SHARE = 0.35
 
 COPIES = 6
 """Tensors of a change's size while it trains: itself, its gradient, Adam's two averages, and two for a selection."""
-
-
-class TrainingText(NamedTuple):
-    """Tokens that a model reads, and the tokens that it should predict.
-
-    Attributes:
-        ids: Tokens that are read.
-        positions: For every goal, the position after which it is predicted.
-        goals: Tokens to predict.
-        teacher: Log-probabilities to match at the positions, float32 [goals, vocabulary]; None without a teacher.
-    """
-
-    ids: tuple[int, ...]
-    positions: tuple[int, ...]
-    goals: tuple[int, ...]
-    teacher: Tensor | None = None
-
-    @classmethod
-    def shifted(cls, ids: tuple[int, ...], first: int) -> TrainingText:
-        """Each token from ``first`` on is predicted from those before it, as in language modelling."""
-        return cls(ids[:-1], tuple(range(first - 1, len(ids) - 1)), ids[first:])
-
-
-class Batch:
-    """Texts of several edits, several in each row of a pass, with what the lowest trained layer reads.
-
-    Args:
-        lm: The model.
-        edits: Texts of every edit, equally many each.
-        layer: The lowest trained layer.
-        start: What that layer reads of each text, [texts, longest text, width], where it was computed before.
-    """
-
-    def __init__(
-        self, lm: LM, edits: Sequence[Sequence[TrainingText]], layer: int, start: LayerInput | None = None
-    ) -> None:
-        self.lm, self.edits, self.layer = lm, edits, layer
-        texts = [text for edit in edits for text in edit]
-        packed = self.packed = pack_rows(lm, [text.ids for text in texts])
-        if start is None:
-            self.start = run_until(lm, layer, packed.ids, packed.mask, places=packed.depths)
-        else:
-            self.start = start._replace(hidden=packed.by_row(start.hidden))
-        scored: dict[tuple[int, int], int] = {}  # row and position, numbered
-        pairs = []  # number of the scored position, and the goal there
-        for (row, begin), text in zip(packed.begins, texts, strict=True):
-            for position, goal in zip(text.positions, text.goals, strict=True):
-                pairs.append((scored.setdefault((row, begin + position), len(scored)), goal))
-        self.rows, self.positions = [row for row, _ in scored], [position for _, position in scored]
-        self.read, self.goals = send(pairs, lm.device).T
-        shares = [
-            torch.tensor([1 / len(text.goals) / len(edit) for text in edit for _ in text.goals]) for edit in edits
-        ]
-        self.shares = send(torch.block_diag(*shares), lm.device)  # type: ignore[no-untyped-call]  # [edits, goals]
-
-    def losses(self) -> Tensor:
-        """Negative log-probability of every edit's goals, [edits]: mean over its texts of the mean over their goals."""
-        lm, packed = self.lm, self.packed
-        with resume_at(lm, self.start):
-            logits = logits_at(lm, packed.ids, packed.mask, self.rows, self.positions, depths=packed.depths)
-        return -self.shares @ logits.log_softmax(-1)[self.read, self.goals]
-
-    def select(self, edits: Sequence[int]) -> Batch:
-        """Some of the edits."""
-        texts = [self.edits[n] for n in edits]
-        size, longest = len(texts[0]), max(len(text.ids) for edit in texts for text in edit)
-        rows = send([n * size + i for n in edits for i in range(size)], self.start.hidden.device)
-        hidden = self.packed.by_text(self.start.hidden)[rows, :longest]
-        return Batch(self.lm, texts, self.layer, self.start._replace(hidden=hidden))
 
 
 class DenseChange:
@@ -186,8 +114,13 @@ def as_edits(lm: LM, trained: Sequence[Trained]) -> list[WeightEdit]:
     ]
 
 
-def losses_with(batch: Batch, changes: Sequence[Change]) -> Tensor:
-    """Losses of a batch's edits, [edits], each under its own changes.
+def losses_with(batch: TargetBatch, changes: Sequence[Change], *, edits: int) -> Tensor:
+    """Losses of a batch's edits under their own changes, [edits]: the mean over an edit's texts.
+
+    Args:
+        batch: Texts of the edits, edit after edit, equally many each.
+        changes: What is trained, each with a change for every edit.
+        edits: Their number.
 
     Raises:
         ModelError: the model does not call one of the maps.
@@ -196,14 +129,13 @@ def losses_with(batch: Batch, changes: Sequence[Change]) -> Tensor:
 
     def add(change: Change, keys: Tensor, output: Tensor) -> Tensor:
         called.add(change.map)
-        texts = batch.packed.by_text(keys).float()
-        added = change.added(texts.reshape(len(batch.edits), -1, texts.shape[-1]))
-        return (output.float() + batch.packed.by_row(added.reshape(*texts.shape[:2], -1))).to(output.dtype)
+        added = change.added(keys.float().reshape(edits, -1, keys.shape[-1]))
+        return (output.float() + added.reshape(output.shape)).to(output.dtype)
 
     with ExitStack() as hooks:
         for change in changes:
             hooks.enter_context(replace_output(batch.lm.module(change.map), partial(add, change)))
-        losses = batch.losses()
+        losses = batch.nll().reshape(edits, -1).mean(1)
     for change in changes:
         if change.map not in called:
             raise ModelError(
@@ -215,10 +147,11 @@ def losses_with(batch: Batch, changes: Sequence[Change]) -> Tensor:
 
 
 def train(
-    batch: Batch,
+    batch: TargetBatch,
     changes: Sequence[Change],
     optimiser: torch.optim.Optimizer,
     *,
+    edits: int,
     steps: int,
     stop_below: float,
     bound: float | None = None,
@@ -226,18 +159,19 @@ def train(
     """Train every edit of a batch until its own loss is low enough.
 
     Args:
-        batch: Texts of the edits.
+        batch: Texts of the edits, edit after edit, equally many each.
         changes: What is trained, each with a change for every edit.
         optimiser: Of their factors.
+        edits: Their number.
         steps: The most updates of an edit.
         stop_below: Loss (nats a token) at which an edit gets no further update.
         bound: Greatest size of an entry of a factor; None: any.
     """
     done: dict[int, Trained] = {}
-    left = list(range(len(batch.edits)))  # in the batch
+    left, size = list(range(edits)), len(batch.texts) // edits  # edits in the batch, and texts of each
     for step in range(steps + 1):
         with torch.set_grad_enabled(step < steps):
-            losses = losses_with(batch, changes)
+            losses = losses_with(batch, changes, edits=len(left))
         for i, (n, loss) in enumerate(zip(left, losses.tolist(), strict=True)):
             if n not in done and (loss < stop_below or step == steps):
                 done[n] = Trained(tuple(change.delta(i) for change in changes), loss, step)
@@ -252,7 +186,8 @@ def train(
                 for factor in factors_of(changes):
                     factor.clamp_(-bound, bound)
         if len(stay) <= 0.75 * len(left):  # otherwise copying the others costs more than it saves
-            left, batch = [left[i] for i in stay], batch.select(stay)
+            left = [left[i] for i in stay]
+            batch = batch.select([i * size + n for i in stay for n in range(size)])
             _select(changes, optimiser, stay)
     return [done[n] for n in sorted(done)]
 
@@ -271,8 +206,8 @@ def _select(changes: Sequence[Change], optimiser: torch.optim.Optimizer, stay: S
 
 def train_in_memory(
     lm: LM,
-    edits: Sequence[list[TrainingText]],
-    run: Callable[[list[list[TrainingText]]], list[Trained]],
+    edits: Sequence[list[TargetText]],
+    run: Callable[[list[list[TargetText]]], list[Trained]],
     *,
     bytes_an_edit: int,
 ) -> list[Trained]:

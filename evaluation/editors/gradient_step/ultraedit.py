@@ -12,7 +12,8 @@ from torch import Tensor
 
 from evaluation.editors.base import Editor, check_requests, norm_notes
 from evaluation.editors.gradient_step.feature_statistics import FeatureStatistics
-from evaluation.editors.hypernetwork.gradients import GradientLine, LowerLayerStates, gradients, line
+from evaluation.editors.hypernetwork.gradients import gradients
+from evaluation.editors.target_texts import TargetBatch, fact_texts
 from evaluation.edits.edit import Edit, WeightEdit
 from evaluation.edits.weight_deltas import LowRankDelta
 from schemas.cases import Case
@@ -135,23 +136,16 @@ class UltraEdit(Editor):
 
     def _features(self, facts: Sequence[Fact]) -> list[Features]:
         """Features of each fact's target after its prompt, in the model as it is."""
-        lines = [self._line(fact) for fact in facts]
+        texts = fact_texts(self.lm, facts)
         maps = {n: self.lm.layout.projection(n) for n in self.params.layers}
-        below = LowerLayerStates(self.lm, min(maps), keep=False)
         out: list[Features] = []
-        for start in range(0, len(lines), ROWS):
-            chunk = lines[start : start + ROWS]
-            pairs = gradients(self.lm, list(maps.values()), chunk, below)
-            for row, one in enumerate(chunk):
-                places = slice(one.first - 1, len(one.ids) - 1)  # where each target token is predicted
+        for start in range(0, len(texts), ROWS):
+            chunk = texts[start : start + ROWS]
+            pairs = gradients(list(maps.values()), TargetBatch(self.lm, chunk, min(maps)))
+            for row, text in enumerate(chunk):
+                places = slice(text.end, len(text.ids))  # where each target token is predicted
                 out.append({n: (pairs[m].u[row, places], pairs[m].delta[row, places]) for n, m in maps.items()})
         return out
-
-    def _line(self, fact: Fact) -> GradientLine:
-        one = line(self.lm, fact.fact_prompt, fact.new_object.text)
-        if one is None:
-            raise UserError("the fact prompt cannot be read", where=fact.key)
-        return one
 
     @torch.no_grad()
     def _write(self, groups: Sequence[Features], earlier: Sequence[Edit]) -> list[Edit]:

@@ -13,10 +13,11 @@ from pydantic import Field, field_validator
 from curation.case_sources.support import TrainingData
 from evaluation.editors.base import check_requests, norm_notes
 from evaluation.editors.checkpoints import CheckpointEditor, not_trained, read_tensors, write_checkpoint
-from evaluation.editors.hypernetwork.gradients import GradientLine, LowerLayerStates, gradients, line, map_shapes
+from evaluation.editors.hypernetwork.gradients import gradients, map_shapes
 from evaluation.editors.hypernetwork.network import EditNetworks, GradientPairs
 from evaluation.editors.hypernetwork.training import Trainer, TrainingResult, TrainingStep, TrainingTask
 from evaluation.editors.hypernetwork.training_cases import training_cases
+from evaluation.editors.target_texts import TargetBatch, TargetText, fact_texts
 from evaluation.edits.edit import Edit, WeightEdit
 from evaluation.edits.weight_deltas import LowRankDelta
 from evaluation.models.transfers import send
@@ -100,16 +101,13 @@ class Mend(CheckpointEditor):
         """Names of the modules of the edited linear maps."""
         return [self.lm.layout.projection(n) for n in layers]
 
-    def line_of(self, request: Any) -> GradientLine:
-        """What the gradient of a request is taken of.
+    def texts_of(self, requests: Sequence[Any]) -> list[TargetText]:
+        """What the gradients of requests are taken of.
 
         Raises:
-            UserError: it cannot be read.
+            UserError: one cannot be read.
         """
-        one = line(self.lm, request.fact_prompt, request.new_object.text)
-        if one is None:
-            raise UserError("the fact prompt cannot be read", where=request.key)
-        return one
+        return fact_texts(self.lm, requests)
 
     def training_task(self, cases: Sequence[Any]) -> TrainingTask:
         """What is learnt of cases.
@@ -185,8 +183,7 @@ class Mend(CheckpointEditor):
     @torch.no_grad()
     def _edit_each(self, requests: Sequence[Any]) -> list[Edit]:
         lm, ready = self.lm, self._network()
-        below = LowerLayerStates(lm, min(ready.layers), keep=False)
-        pairs = gradients(lm, ready.maps, [self.line_of(one) for one in requests], below)
+        pairs = gradients(ready.maps, TargetBatch(lm, self.texts_of(requests), min(ready.layers)))
         counts = torch.stack([pairs[name].real for name in ready.maps]).gt(0).tolist()  # fetched once, as the norms are
         changes: list[list[LowRankDelta]] = []
         for i in range(len(requests)):

@@ -7,10 +7,10 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
-from evaluation.editors.hypernetwork.gradients import GradientLine
 from evaluation.editors.hypernetwork.mend import Mend
 from evaluation.editors.hypernetwork.training import TrainingTask
-from evaluation.editors.hypernetwork.training_cases import document_line, document_training_cases
+from evaluation.editors.hypernetwork.training_cases import document_text, document_training_cases
+from evaluation.editors.target_texts import TargetText
 from evaluation.metrics.document_choice import DocumentChoice
 from schemas.core.errors import ModelError, UserError
 from schemas.documents.document import Document
@@ -93,16 +93,19 @@ class DocumentMend(Mend):
                 names.append(layout.projection(layer))
         return names
 
-    def line_of(self, request: Document) -> GradientLine:
-        """The document's tokens, all but the first of which are predicted.
+    def texts_of(self, requests: Sequence[Document]) -> list[TargetText]:
+        """The documents' tokens, all but the first of which are predicted.
 
         Raises:
             UserError: a document of one token, or of more than the model reads.
         """
-        if (found := document_line(self.lm, request)) is None:
-            most = f" and at most {self.lm.limit}, which the model reads at once" if self.lm.limit else ""
-            raise UserError(f"a document must have at least 2 tokens{most}", where=request.key)
-        return found
+        texts = []
+        for request in requests:
+            if (text := document_text(self.lm, request)) is None:
+                most = f" and at most {self.lm.limit}, which the model reads at once" if self.lm.limit else ""
+                raise UserError(f"a document must have at least 2 tokens{most}", where=request.key)
+            texts.append(text)
+        return texts
 
     def training_task(self, cases: Sequence[Any]) -> TrainingTask:
         """What is learnt of documents with their probes.

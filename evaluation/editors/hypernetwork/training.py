@@ -13,18 +13,14 @@ from torch import Tensor
 
 from evaluation.editors.checkpoints import read_tensors, write_tensors
 from evaluation.editors.hypernetwork.gradients import (
-    GradientBatch,
-    GradientLine,
     LowerLayerStates,
     apply_changes,
-    batch,
     gradients,
-    logprobs,
     map_shapes,
-    nll,
 )
 from evaluation.editors.hypernetwork.network import EditNetworks, GradientPairs, WeightChange
 from evaluation.editors.hypernetwork.training_cases import TrainingCase
+from evaluation.editors.target_texts import TargetBatch, TargetText
 from evaluation.models.language_model import LM
 from schemas.core.errors import UserError
 from schemas.core.ids import canonical_json, seed
@@ -162,7 +158,7 @@ class Trainer:
         maps, rows = self._task.maps, self._task.rows
         for start in range(0, len(lessons), rows):
             chunk = [one.edit for one in lessons[start : start + rows]]
-            by_map = gradients(self.lm, maps, chunk, self._below)
+            by_map = gradients(maps, self._below.batch(chunk))
             for i in range(len(chunk)):
                 out.append([GradientPairs(*(x[i : i + 1].cpu() for x in by_map[name])) for name in maps])
         return out
@@ -183,8 +179,8 @@ class Trainer:
             return int(torch.randint(n, (1,), generator=draw))
 
         chosen = torch.randperm(len(self.train), generator=draw)[: p.edits].tolist()
-        follow: list[tuple[int, GradientLine]] = []
-        stay: list[tuple[int, GradientLine]] = []
+        follow: list[tuple[int, TargetText]] = []
+        stay: list[tuple[int, TargetText]] = []
         for e, i in enumerate(chosen):
             lesson = self.train[i]
             texts = lesson.paraphrases
@@ -204,23 +200,23 @@ class Trainer:
     def _losses(
         self,
         pairs: Sequence[Sequence[GradientPairs]],
-        follow: Sequence[tuple[int, GradientLine]],
-        stay: Sequence[tuple[int, GradientLine]],
+        follow: Sequence[tuple[int, TargetText]],
+        stay: Sequence[tuple[int, TargetText]],
     ) -> tuple[Tensor, Tensor]:
         lm, changes = self.lm, self._changes(pairs)
         same, of_same = self._batch(follow)
         rest, of_rest = self._batch(stay)
         with torch.no_grad():
-            before = logprobs(lm, rest)
+            before = rest.log_probs()
         with apply_changes(lm, changes, of_rest):
-            after = logprobs(lm, rest)
+            after = rest.log_probs()
         divergence = rest.means((before.exp() * (before - after)).sum(-1))
         with apply_changes(lm, changes, of_same):
-            learnt = nll(logprobs(lm, same), same)
+            learnt = same.nll()
         return learnt.mean(), divergence.mean()
 
-    def _batch(self, rows: Sequence[tuple[int, GradientLine]]) -> tuple[GradientBatch, Tensor]:
-        return batch(self.lm, self._below, [one for _, one in rows]), torch.tensor([e for e, _ in rows])
+    def _batch(self, rows: Sequence[tuple[int, TargetText]]) -> tuple[TargetBatch, Tensor]:
+        return self._below.batch([one for _, one in rows]), torch.tensor([e for e, _ in rows])
 
     @torch.no_grad()
     def _measure(self, pairs: list[list[GradientPairs]]) -> Losses:

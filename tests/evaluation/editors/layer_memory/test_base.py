@@ -5,10 +5,8 @@ from __future__ import annotations
 import pytest
 
 from curation.files.artifact_cache import Cache
-from evaluation.editors.layer_memory.base import LayerMemoryEditor, lines_of
+from evaluation.editors.layer_memory.base import LayerMemoryEditor
 from evaluation.editors.presets import make_editor
-from schemas.core.errors import UserError
-from tests.support.editors.edit_requests import PERU
 from tests.support.tiny import make
 
 
@@ -24,12 +22,3 @@ def test_the_map_by_its_site(kind: str, site: str, name: str, cache: Cache) -> N
     editor = make_editor("grace", make(kind), cache, {"layer": 2, "site": site})
     assert isinstance(editor, LayerMemoryEditor) and editor.routes
     assert editor.module_name == name and editor.edited_layers == (2,)
-
-
-def test_lines_hold_prompt_and_object() -> None:
-    lm = make("llama")
-    (one,) = lines_of(lm, [PERU])
-    assert lm.tokenizer.decode(one.ids[one.first :]).strip() == PERU.new_object.text
-    short = make("llama", max_position_embeddings=4)
-    with pytest.raises(UserError, match="cannot be read"):
-        lines_of(short, [PERU])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from evaluation.editors.layer_memory.base import lines_of
 from evaluation.editors.layer_memory.value_training import learn_values, read_ends
+from evaluation.editors.target_texts import fact_texts
 from evaluation.edits.edit import WeightEdit
 from evaluation.models.hooks import capture
 from tests.evaluation.edits.test_routed_deltas import codebook
@@ -20,19 +20,19 @@ FACTS = [PERU, NORWAY, peru_fact("f/long", prompt="It is said by many people in 
 @pytest.mark.parametrize("kind", ["llama", "gpt2"])
 def test_ends_are_those_of_whole_passes(kind: str) -> None:
     lm = make(kind)
-    lines, module = lines_of(lm, FACTS), lm.projection(1)
+    lines, module = fact_texts(lm, FACTS), lm.projection(1)
     with WeightEdit((codebook(lm, PERU.fact_prompt),)).on(lm):
         ends = read_ends(lm, 1, module, lines)  # an edit in force has no part in it
     for one, end in zip(lines, ends, strict=True):
         with capture(module) as seen, torch.no_grad():
             lm.model(torch.tensor([one.ids]))
-        assert torch.allclose(end.key, seen.input[0, one.first - 1], atol=1e-5)
-        assert torch.allclose(end.output, seen.output[0, one.first - 1], atol=1e-5)
+        assert torch.allclose(end.key, seen.input[0, one.end], atol=1e-5)
+        assert torch.allclose(end.output, seen.output[0, one.end], atol=1e-5)
 
 
 def test_values_learnt_together_are_those_learnt_alone() -> None:
     lm = make("llama")
-    lines, module = lines_of(lm, FACTS), lm.projection(1)
+    lines, module = fact_texts(lm, FACTS), lm.projection(1)
     starts = [end.output for end in read_ends(lm, 1, module, lines)]
     together = learn_values(lm, 1, module, lines, starts, steps=5, lr=0.1)
     for one, start, got in zip(lines, starts, together, strict=True):

@@ -135,5 +135,3 @@ def test_options_and_models_that_are_refused(cache: Cache, corpus: str, tiny: LM
         with pytest.raises(DataError, match=words):
             editor(tiny, cache, corpus, **options)
     assert preset("anyedit", "meta-llama/Meta-Llama-3-8B-Instruct")["window"] == 40
-    assert "overlap" not in editor(tiny, cache, corpus).params.model_dump(), "earlier runs keep their identity"
-    assert editor(tiny, cache, corpus, overlap=2).params.model_dump()["overlap"] == 2
