@@ -81,11 +81,6 @@ class Cache:
             return None
         return manifest if isinstance(manifest, dict) and manifest.get("identity") == _plain_values(identity) else None
 
-    def forget(self, kind: str, identity: Mapping[str, Any]) -> None:
-        """Remove what is kept under an identity, if anything is."""
-        for path in (self._manifest_path(kind, identity), *self.folder.glob(f"{self._stem(kind, identity)}.*")):
-            path.unlink(missing_ok=True)  # the manifest first: without it the data counts as absent
-
     def _stem(self, kind: str, identity: Mapping[str, Any]) -> str:
         return f"{slug(kind)}-{content_id(kind, _plain_values(identity))}"
 

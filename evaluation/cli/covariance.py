@@ -59,7 +59,7 @@ def compute(
     batch_tokens: int,
     out: Path | None,
 ) -> None:
-    """Measure all layers in one pass over the corpus; a killed command resumes, losing a minute at most."""
+    """Measure all layers in one pass over the corpus."""
     from curation.files.artifact_cache import Cache
     from curation.files.model_packages import cache_dir
     from evaluation.covariance.covariance import ENOUGH, key_covariances, open_corpus

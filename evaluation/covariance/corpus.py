@@ -40,8 +40,8 @@ class TextSource(Protocol):
     characters: int | None
     count: int | None
 
-    def stream(self, skip: int = 0) -> Iterator[str]:
-        """The documents, the first ``skip`` of them left out."""
+    def stream(self) -> Iterator[str]:
+        """The documents."""
         ...
 
 
@@ -69,9 +69,9 @@ class Corpus:
         """The corpus that comes with the toolkit."""
         return cls([corpus_path()], name="shipped")
 
-    def stream(self, skip: int = 0) -> Iterator[str]:
-        """The documents, the first ``skip`` of them left out."""
-        return islice((text for path in self.paths for text in _documents(path)), skip, None)
+    def stream(self) -> Iterator[str]:
+        """The documents."""
+        return (text for path in self.paths for text in _documents(path))
 
 
 class _Stamp(NamedTuple):
@@ -204,19 +204,14 @@ class HubCorpus:
         s = self.spec
         self.digest = digest(("hub", s.dataset, s.config or "", s.split, s.column, self.revision, str(s.limit or "")))
 
-    def stream(self, skip: int = 0) -> Iterator[str]:
-        """The documents, the first ``skip`` of them left out.
+    def stream(self) -> Iterator[str]:
+        """The documents.
 
         Raises:
             UserError: the package ``datasets`` is not installed, or the hub does not give the dataset.
         """
-        rows = self._rows().skip(skip)
-        seen = skip
         try:
-            for row in rows:
-                if self.spec.limit is not None and seen >= self.spec.limit:
-                    return
-                seen += 1
+            for row in islice(self._rows(), self.spec.limit):
                 text = row.get(self.spec.column)
                 if not isinstance(text, str):
                     columns = ", ".join(map(str, row))

@@ -84,7 +84,7 @@ def key_covariances(
         lm: The unedited model.
         layers: Which layers, counted from 0.
         corpus: The text.
-        cache: Where they are kept; an unfinished pass goes on from there.
+        cache: Where they are kept.
         cap: The most tokens read of one document; None: as many as the model reads at once.
         batch_tokens: The most tokens, padding included, in one forward pass.
         on_progress: Called with the progress of the pass; None: the log.
@@ -97,17 +97,9 @@ def key_covariances(
         return moments
     log.info("measuring keys of layers %s over %s", missing, corpus.name)
     for some in layers_a_pass(lm, missing):
-        sums = measure(
-            lm, some, corpus, cap=_cap(lm, cap), batch_tokens=batch_tokens, cache=cache,
-            identity=_identity_of_pass(lm, corpus, cap), on_progress=on_progress,
-        )  # fmt: skip
+        sums = measure(lm, some, corpus, cap=_cap(lm, cap), batch_tokens=batch_tokens, on_progress=on_progress)
         moments |= _kept(lm, sums, corpus, cache=cache, cap=cap)
     return moments
-
-
-def _identity_of_pass(lm: LM, corpus: TextSource, cap: int | None) -> dict[str, Any]:
-    identity = {"model": lm.revision, "dtype": str(lm.dtype), "corpus": corpus.digest, "cap": _cap(lm, cap)}
-    return identity | lm.other_numerics
 
 
 def _kept(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import logging
+import pickle
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,7 +13,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from evaluation.editors.checkpoints import read_tensors, write_tensors
+from curation.files.atomic import write_bytes
 from evaluation.editors.hypernetwork.gradients import (
     LowerLayerStates,
     apply_changes,
@@ -22,7 +24,7 @@ from evaluation.editors.hypernetwork.network import EditNetworks, GradientPairs,
 from evaluation.editors.hypernetwork.training_cases import TrainingCase
 from evaluation.editors.target_texts import TargetBatch, TargetText
 from evaluation.models.language_model import LM
-from schemas.core.errors import UserError
+from schemas.core.errors import DataError, UserError
 from schemas.core.ids import canonical_json, seed
 
 log = logging.getLogger(__name__)
@@ -234,41 +236,41 @@ class Trainer:
     # --- the state on disc --------------------------------------------------------------------------------------------
 
     def _save(self, optimiser: torch.optim.Optimizer, step: int, best: Any, seconds: float) -> None:
-        tensors = {f"now.{k}": v for k, v in self.network.state_dict().items()}
-        tensors |= {f"best.{k}": v for k, v in best[2].items()}
-        for i, state in optimiser.state_dict()["state"].items():
-            tensors |= {f"adam.{i}.{k}": v for k, v in state.items()}
-        manifest = {
+        state = {
             "identity": self._identity,
+            "network": self.network.state_dict(),
+            "optimiser": optimiser.state_dict(),
             "step": step,
-            "best_step": best[1],
-            "best": list(best[0]),
+            "best": [tuple(best[0]), *best[1:]],
             "seconds": seconds,
         }
-        write_tensors(self._state, tensors, manifest)
+        content = io.BytesIO()
+        torch.save(state, content)
+        write_bytes(self._state, content.getvalue())
 
     def _resume(self, optimiser: torch.optim.Optimizer) -> tuple[int, Any, float]:
         """Steps done, the best so far, seconds spent."""
         if not self._state.exists():
             return 0, None, 0.0
-        tensors, manifest = read_tensors(self._state)
-        if manifest.get("identity") != self._identity:
+        try:
+            state = torch.load(self._state, map_location="cpu", weights_only=True)
+        except (OSError, RuntimeError, ValueError, EOFError, pickle.UnpicklingError):
+            raise DataError(
+                "the unfinished training cannot be read: the file is cut off or damaged",
+                where=str(self._state),
+                fix="remove it: the training begins anew",
+            ) from None
+        if state.get("identity") != self._identity:
             raise UserError(
                 "an unfinished training with other settings, data or another model is kept here",
                 where=str(self._state),
                 fix="remove it, or name another --out",
             )
-        part = {name: {k.partition(".")[2]: v for k, v in tensors.items() if k.startswith(f"{name}.")} for name in
-                ("now", "best", "adam")}  # fmt: skip
-        self.network.load_state_dict(part["now"])
-        moments: dict[int, dict[str, Tensor]] = {}
-        for name, value in part["adam"].items():
-            index, _, what = name.partition(".")
-            moments.setdefault(int(index), {})[what] = value
-        groups = optimiser.state_dict()["param_groups"]
-        optimiser.load_state_dict({"state": moments, "param_groups": groups})
-        log.info("going on with the training at step %d", manifest["step"])
-        return manifest["step"], (Losses(*manifest["best"]), manifest["best_step"], part["best"]), manifest["seconds"]
+        self.network.load_state_dict(state["network"])
+        optimiser.load_state_dict(state["optimiser"])
+        log.info("going on with the training at step %d", state["step"])
+        losses, best_step, best = state["best"]
+        return state["step"], (Losses(*losses), best_step, best), state["seconds"]
 
 
 def _total_loss(losses: Losses, p: Any) -> float:

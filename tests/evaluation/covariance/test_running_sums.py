@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -11,8 +10,7 @@ import torch
 from curation.files.artifact_cache import Cache
 from evaluation.covariance import estimation, running_sums
 from evaluation.covariance.corpus import Corpus
-from evaluation.covariance.covariance import KeyCovariance, key_covariances
-from evaluation.covariance.estimation import PassProgress
+from evaluation.covariance.covariance import key_covariances
 from evaluation.covariance.running_sums import RunningSums, layers_a_pass, multiplies_wide
 from tests.support.fake_device import fake_gpu
 from tests.support.tiny import make, shuffled
@@ -79,35 +77,6 @@ def test_the_device_measures_what_the_cpu_does(dtype: torch.dtype, corpus: Corpu
     for layer in (0, 2):
         assert got[layer].tokens == want[layer].tokens and got[layer].second.device.type == "cpu"
         assert torch.allclose(got[layer].second, want[layer].second, rtol=1e-5, atol=1e-7)
-
-
-def test_broken_off_on_the_device_it_goes_on_to_the_same_bits(
-    corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(estimation, "EVERY", 0.0)
-    monkeypatch.setattr(estimation, "SPARING", 0.0)
-    monkeypatch.setattr(running_sums, "STRETCH", 800)  # two windows, or so
-
-    class End(Exception):
-        """Stands for the end of the process."""
-
-    def end(done: PassProgress) -> None:
-        if done.documents >= 18:
-            raise End
-
-    starts: list[int] = []
-
-    def measured(folder: str, tell: Any) -> KeyCovariance:
-        lm = make("llama")
-        lm.model.to("cuda")
-        return key_covariances(lm, [1], corpus, cache=Cache(tmp_path / folder), on_progress=tell)[1]
-
-    with fake_gpu():
-        want = measured("whole", lambda done: None)
-        with pytest.raises(End):
-            measured("parts", end)
-        got = measured("parts", lambda done: starts.append(done.documents))
-    assert 0 < starts[0] < 18 and torch.equal(got.second, want.second)
 
 
 def test_layers_beyond_the_memory_have_their_own_pass(

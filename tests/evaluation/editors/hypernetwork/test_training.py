@@ -155,7 +155,7 @@ def test_a_state_of_another_identity_or_none_of_ours_is_refused(cases: list[Case
     with pytest.raises(UserError, match=r"state: an unfinished training with other settings.*remove it"):
         trainer(lm, cases, tmp_path, identity={"data": "two"}).run()
     (tmp_path / "state").write_bytes((tmp_path / "state").read_bytes()[:100])
-    with pytest.raises(DataError, match="not a file of this program"):
+    with pytest.raises(DataError, match="the unfinished training cannot be read"):
         trainer(lm, cases, tmp_path, identity={"data": "one"}).run()
 
 
