@@ -13,8 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import ClassVar
 
 from curation.overlap.collections import TextCollection, open_collection
-from curation.similarity.prefix_join import similar_pairs
-from curation.similarity.rouge import encode, plain_text, require
+from curation.similarity.rouge import encode, plain_text, require, similar_pairs
 from curation.splits.partition import names_of
 from schemas.core.errors import UserError
 from schemas.core.ids import content_id

@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from curation.similarity.prefix_join import similar_pairs
-from curation.similarity.rouge import EPSILON, SimilarPairs, check_threshold, encode, plain_text, require
+from curation.similarity.rouge import EPSILON, SimilarPairs, check_threshold, encode, plain_text, require, similar_pairs
 from curation.similarity.text_items import TextItem, text_items
 from schemas.core.errors import UserError
 from schemas.core.registry import suggest

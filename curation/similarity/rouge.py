@@ -16,7 +16,7 @@ import re
 import unicodedata
 from array import array
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from schemas.core.errors import MissingPackage, UserError
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 EPSILON = 1e-9  # thresholds such as 0.4 are not exact in binary; a pair at the threshold belongs to it
 _PART = 20_000  # texts whose words are looked at together
+CELLS = 4_000_000  # pairs whose shared words are counted at a time
 _UNSPACED = "\u0e00-\u0eff\u0f00-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _WORD = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
 
@@ -69,7 +70,7 @@ def plain_text(text: str) -> str:
 
 
 def rouge1_f(a: str, b: str) -> float:
-    """ROUGE-1 F of two texts, 0 to 1; 0 where one has no word. The plain definition, which the join must equal.
+    """ROUGE-1 F of two texts, 0 to 1; 0 where one has no word. ``similar_pairs`` must equal it.
 
     Example:
         >>> round(rouge1_f("How can I visit Peru?", "How do I visit Peru?"), 3)
@@ -129,6 +130,51 @@ def encode(texts: Iterable[str], *, groups: Iterable[str] | None = None) -> Toke
     matrix = sparse.csr_matrix(entries, shape=(len(counts), max(len(known), 1)))
     matrix.sort_indices()
     return TokenRows(matrix, counts, _parity(matrix, counts))
+
+
+def similar_pairs(
+    rows: TokenRows, *, threshold: float, between: int | None = None, cells: int = CELLS
+) -> Iterator[SimilarPairs]:
+    """Every pair of rows with ROUGE-1 F at or above the threshold, each once, in blocks of bounded size.
+
+    A sparse product counts the shared words of all pairs whose lengths allow the threshold.
+
+    Args:
+        rows: From ``encode``.
+        threshold: Above 0, at most 1.
+        between: Compare only rows before this number with rows from it on (two collections, encoded together).
+        cells: Pairs per block; bounds the memory.
+
+    Example:
+        >>> blocks = similar_pairs(encode(["a b c d", "x y", "a b c e"]), threshold=0.7)
+        >>> [(block.first.tolist(), block.second.tolist(), block.value.tolist()) for block in blocks]
+        [([0], [2], [0.75])]
+    """
+    np, _ = require()
+    check_threshold(threshold)
+    order = np.argsort(rows.size, kind="stable")
+    order = order[rows.size[order] > 0]
+    left, right = (order, order) if between is None else (order[order < between], order[order >= between])
+    here, there = (rows.matrix[side].astype(np.int32) for side in (left, right))
+    sizes, others = rows.size[left], rows.size[right]
+    longer = (2 - threshold) / threshold + EPSILON  # times as long a similar text can be
+    start = 0
+    while start < len(left):
+        low = start if between is None else int(np.searchsorted(others, sizes[start] / longer))
+        near = int(np.searchsorted(others, sizes[start] * longer, side="right")) - low
+        stop = min(len(left), start + max(1, cells // max(1, near)))
+        high = int(np.searchsorted(others, sizes[stop - 1] * longer, side="right"))
+        product = (here[start:stop] @ there[low:high].T).tocsr()
+        place = np.flatnonzero(product.data >= (threshold - EPSILON) * min(sizes[start], others[low : low + 1].sum()))
+        i = np.searchsorted(product.indptr, place, side="right") - 1 + start
+        j = product.indices[place].astype(np.int64) + low
+        value = 2 * product.data[place] / (sizes[i] + others[j])
+        alike = value >= threshold - EPSILON
+        alike &= (j > i) if between is None else True
+        one, two = left[i[alike]], right[j[alike]]
+        if len(one):
+            yield SimilarPairs(np.minimum(one, two), np.maximum(one, two), value[alike])
+        start = stop
 
 
 def can_reach(rows: TokenRows, first: Ints, second: Ints, *, threshold: float) -> NDArray[np.bool_]:

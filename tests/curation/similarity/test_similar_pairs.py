@@ -1,48 +1,26 @@
-"""The join of similar texts against the double loop, at every depth of its combinations and with all pairs counted."""
+"""The join of similar texts against the double loop."""
 
 from __future__ import annotations
 
 import random
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.support.prefix_products import similar_pairs as former_pairs
-from curation.similarity import prefix_join
-from curation.similarity.prefix_join import similar_pairs
-from curation.similarity.rouge import encode
+from curation.similarity.rouge import encode, similar_pairs
 from schemas.core.errors import UserError
 from tests.support.curation.near_texts import made, slow_pairs
 
 FOLLOWING = "How can I {} the {} of {} by {} with {} and {} before {} comes"
 
 
-WAYS = {
-    "as it is": (4, 40_000, 8),
-    "met": (4, 40_000, 0),
-    "deepest": (0, 40_000, 0),
-    "deepest in small groups": (0, 7, 0),
-    "counted": (4, 40_000, 10**9),
-    "counted in small groups": (4, 7, 10**9),
-}
-
-
-@pytest.fixture(params=WAYS.values(), ids=WAYS)
-def depth(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Combinations of as many words as pay, or of as many as there can be, or none; groups of few texts."""
-    for name, value in zip(("_WORTH", "GROUP", "_COUNTED"), request.param, strict=True):
-        monkeypatch.setattr(prefix_join, name, value)
-
-
-@pytest.mark.usefixtures("depth")
 @pytest.mark.parametrize("threshold", [0.05, 0.4, 0.5, 0.7, 0.8, 1.0])
 def test_the_join_equals_the_double_loop(threshold: float) -> None:
     texts = made(130, seed=int(threshold * 100))
     duplicates = {
         (int(i), int(j)): v
-        for block in similar_pairs(encode(texts), threshold=threshold, work=300)
+        for block in similar_pairs(encode(texts), threshold=threshold, cells=300)
         for i, j, v in zip(*block, strict=True)
     }
     assert duplicates == pytest.approx(slow_pairs(texts, threshold))
@@ -51,7 +29,7 @@ def test_the_join_equals_the_double_loop(threshold: float) -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.text(alphabet="ab c東é ", max_size=14), max_size=14), st.sampled_from([0.2, 0.4, 2 / 3, 1.0]))
 def test_the_join_equals_the_double_loop_on_odd_texts(texts: list[str], threshold: float) -> None:
-    blocks = list(similar_pairs(encode(texts), threshold=threshold, work=7))
+    blocks = list(similar_pairs(encode(texts), threshold=threshold, cells=7))
     duplicates = [(int(i), int(j)) for b in blocks for i, j in zip(b.first, b.second, strict=True)]
     assert len(duplicates) == len(set(duplicates)), "each pair once"
     assert set(duplicates) == set(slow_pairs(texts, threshold))
@@ -64,36 +42,18 @@ def test_two_collections_are_joined_across_only() -> None:
     assert duplicates == {(i, j) for i, j in slow_pairs(texts, 0.5) if i < 40 <= j}
 
 
-@pytest.mark.usefixtures("depth")
 @pytest.mark.parametrize("threshold", [0.5, 0.8])
 def test_two_collections_of_long_texts(threshold: float) -> None:
-    """Templates with few rare words: the shape in which combinations pay; some texts are equal, some are empty."""
+    """Templates with few rare words; some texts are equal, some are empty."""
     rng = random.Random(7)
     texts = ["", "?!", *(FOLLOWING.format(*rng.choices("abcdefghij", k=7)) for _ in range(45))] + ["x x x y"] * 3
     rng.shuffle(texts)
     for between in (0, 30, len(texts), None):
-        blocks = list(similar_pairs(encode(texts), threshold=threshold, between=between, work=50))
+        blocks = list(similar_pairs(encode(texts), threshold=threshold, between=between, cells=50))
         duplicates = [(int(i), int(j)) for b in blocks for i, j in zip(b.first, b.second, strict=True)]
         assert len(duplicates) == len(set(duplicates)), "each pair once"
         across = {(i, j) for i, j in slow_pairs(texts, threshold) if between is None or i < between <= j}
         assert set(duplicates) == across
-
-
-@pytest.mark.parametrize("threshold", [0.4, 0.7])
-def test_the_same_pairs_and_values_as_the_former_join(threshold: float) -> None:
-    rng = random.Random(3)
-    names = [f"name{n}" for n in range(40)]
-    texts = [
-        FOLLOWING.format(*rng.choices(names, k=7)) + " " + " ".join(rng.choices(names, k=n % 5)) for n in range(300)
-    ]
-    both = []
-    for join in (former_pairs, similar_pairs):
-        blocks = list(join(encode(texts), threshold=threshold))
-        pairs = np.concatenate([b.first * len(texts) + b.second for b in blocks])
-        order = np.argsort(pairs)
-        both.append((pairs[order].tolist(), np.concatenate([b.value for b in blocks])[order].tolist()))
-    assert both[0] == both[1]
-    assert len(both[0][0]) > 100
 
 
 def test_equal_texts_and_a_threshold_of_one() -> None:
