@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from curation.export.columns import Column
-from curation.export.events.event_summary import EventSummary
 from curation.export.parquet import EXTRAS, tables_of_type
-from curation.export.summary import SplitSummary
+from curation.export.summary import EventSummary, SplitSummary
 from curation.splits.split_file import Split
 from schemas.text.counting import counted
 

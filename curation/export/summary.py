@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from curation.export.events.event_summary import EventSummary, event_numbers
-from curation.export.judged_summary import HumanJudgements, ItemOrigin, JudgedSummary
 from curation.splits.split_file import Split
 from curation.splits.visible_texts import case_records
 from curation.store.store import Store
@@ -21,6 +19,59 @@ from schemas.verdicts import Verdict
 if TYPE_CHECKING:
     from curation.stats.coefficients import Level
     from curation.stats.rating_table import Category
+
+
+@dataclass(frozen=True)
+class ItemOrigin:
+    """One way in which items were made: stage, model and prompt, number of items, first and last UTC date."""
+
+    stage: str
+    model: str | None
+    prompt: str | None
+    items: int
+    first: str
+    last: str
+
+
+@dataclass(frozen=True)
+class HumanJudgements:
+    """What people said in one task or on one aspect.
+
+    ``acceptance`` (share of judgements that keep, with its exact interval) is given for verdicts; ``alpha``, ``ac1``
+    (AC2 with quadratic weights for ordinal ratings) and ``exact`` are estimates in words, an undefined one with its
+    reason.
+    """
+
+    task: str
+    raters: int
+    items: int
+    judgements: int
+    alpha: str
+    ac1: str
+    exact: str
+    labels: Mapping[str, int]
+    acceptance: str = ""
+    level: str = "nominal"
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedSummary:
+    """Sources of a split; what the store adds is empty where none was given (``from_store`` False)."""
+
+    sources: Mapping[tuple[str, str, str | None], int]
+    from_store: bool = False
+    made: tuple[ItemOrigin, ...] = ()
+    checks: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    people: tuple[HumanJudgements, ...] = ()
+    judge_models: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def licences(self) -> list[str]:
+        """Licences of the edits, most frequent first."""
+        counts: Counter[str] = Counter()
+        for (_, licence, _), n in self.sources.items():
+            counts[licence] += n
+        return [licence for licence, _ in counts.most_common()]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +87,51 @@ class SplitSummary(JudgedSummary):
     neighbour_prompts: int
     lonely: int
     repeated: int
+
+    def counts(self) -> list[tuple[str, int]]:
+        """What the card counts."""
+        rows = [(f"cases, {change}", n) for change, n in self.changes.items()]
+        rows += [("relations", len(self.relations)), ("script questions", self.questions)]
+        rows += [("script prompts", self.prompts)]
+        rows += [(f"neighbours, {link.replace('_', ' ')}", n) for link, n in self.neighbours.items()]
+        return [*rows, ("neighbour script prompts", self.neighbour_prompts)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EventSummary(JudgedSummary):
+    """Counts of a split of events.
+
+    Attributes:
+        types: Events by type or topic.
+        origins: By where they come from.
+        facts, tendencies: Questions by scope.
+        unknown, background: Factual questions in scope whose answer becomes unknown, and that need world knowledge.
+        letters: Tendency questions by scope and right letter.
+        bare: Events with factual questions only, and with tendency questions only.
+    """
+
+    types: Mapping[str, int]
+    origins: Mapping[str, int]
+    facts: Mapping[str, int]
+    tendencies: Mapping[str, int]
+    unknown: int
+    background: int
+    letters: Mapping[tuple[str, str], int]
+    bare: tuple[int, int]
+
+    def counts(self) -> list[tuple[str, int]]:
+        """What the card counts."""
+        scopes = {"in": "in scope", "out": "out of scope"}
+        rows = [(f"events, {origin}", n) for origin, n in self.origins.items()]
+        rows += [("event types and topics", len(self.types))]
+        rows += [(f"factual questions {scopes[scope]}", n) for scope, n in self.facts.items()]
+        rows += [("of those in scope: answer becomes unknown", self.unknown)]
+        rows += [("of those in scope: background knowledge needed", self.background)]
+        return rows + [(f"tendency questions {scopes[scope]}", n) for scope, n in self.tendencies.items()]
+
+    def letters_of(self, scope: str) -> dict[str, int]:
+        """Right letters of the tendency questions in or out of scope."""
+        return {letter: n for (of, letter), n in self.letters.items() if of == scope}
 
 
 def survey(split: Split, store: Store | None = None) -> SplitSummary | EventSummary:
@@ -215,3 +311,36 @@ def _ratings(task: str, ratings: list[Rating], items: dict[str, str]) -> HumanJu
     labels = Counter(str(r.value) for r in last.values() if r.value is not None)
     cases = {r.item_id: items[r.item_id] for r in ratings}
     return _people(task, rows, cases, labels=labels, level="ordinal", scale=tuple(range(low, high + 1)))
+
+
+def event_numbers(cases: Iterable[EventCase]) -> EventSummary:
+    """Count the cases of a split of events."""
+    types: Counter[str] = Counter()
+    origins: Counter[str] = Counter()
+    facts: Counter[str] = Counter()
+    tendencies: Counter[str] = Counter()
+    letters: Counter[tuple[str, str]] = Counter()
+    sources: Counter[tuple[str, str, str | None]] = Counter()
+    unknown = background = no_tendency = no_fact = 0
+    for case in cases:
+        event = case.event
+        types[event.type] += 1
+        origins[event.origin] += 1
+        sources[event.source.name, event.source.licence, event.source.url] += 1
+        facts.update(q.scope for q in case.facts)
+        tendencies.update(q.scope for q in case.tendencies)
+        letters.update((q.scope, q.answer) for q in case.tendencies)
+        unknown += sum(q.unknown for q in case.facts)
+        background += sum(q.background for q in case.facts if q.scope == "in")
+        no_tendency, no_fact = no_tendency + (not case.tendencies), no_fact + (not case.facts)
+    return EventSummary(
+        types=dict(types.most_common()),
+        origins=dict(origins.most_common()),
+        facts=dict(sorted(facts.items())),
+        tendencies=dict(sorted(tendencies.items())),
+        unknown=unknown,
+        background=background,
+        letters=dict(sorted(letters.items())),
+        bare=(no_tendency, no_fact),
+        sources=dict(sources.most_common()),
+    )

@@ -72,7 +72,6 @@ def test_force_replaces_a_release_and_nothing_beside_it(tmp_path: Path) -> None:
     error, _ = invoke("mini", place, "--formats", "split", "--force")
     assert isinstance(error, UserError) and "no part of the release: .git/HEAD, link" in str(error)
     assert (place / ".git" / "HEAD").read_text() == "ref: refs/heads/main"
-    assert "'--replace' is now '--force'" in invoke("mini", place, "--replace")[1]
 
 
 def test_a_release_for_knowedits_reader_says_what_no_case_fills(tmp_path: Path) -> None:

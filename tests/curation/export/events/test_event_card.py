@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from curation.export.events.event_card import limit_lines
-from curation.export.events.event_summary import event_numbers
+from curation.export.dataset_card import card
 from curation.export.publish import DEFAULT_OF_EVENTS, publish
+from curation.export.summary import survey
 from curation.loaders.importer import import_split
 from curation.shipped import events_split
 from curation.splits.split_file import load_split, make_split
@@ -29,15 +29,15 @@ def test_a_release_of_the_shipped_events(tmp_path: Path) -> None:
         release = publish(store.split("events"), tmp_path / "r", store=store)
     assert set(release.cases) == set(DEFAULT_OF_EVENTS) and not release.skipped and set(release.cases.values()) == {24}
     assert load_split(tmp_path / "r/events.jsonl").digest == events_split().digest
-    card = (tmp_path / "r/README.md").read_text(encoding="utf-8")
+    text = (tmp_path / "r/README.md").read_text(encoding="utf-8")
     for words in ("license: cc0-1.0", "| factual questions in scope | 64 |", "becomes unknown | 16 |",
                   "event-level-editing",
                   "| tendency questions out of scope | 48 |", "Right letters out of scope: A 16, B 16, C 16.",
                   "**judge_tendency@1**: 60 judgements of 30 items by 2 raters.", "exact agreement: 1.000",
                   'events = load_dataset(FOLDER, "events", split="test")  # or fact_questions, tendency_questions',
                   "### tendency_questions", "| source | licence | address | events |"):  # fmt: skip
-        assert words in card, words
-    assert "script" not in card.replace("scripts, cloze", "").split("## Files")[0]
+        assert words in text, words
+    assert "script" not in text.replace("scripts, cloze", "").split("## Files")[0]
     data = json.loads((tmp_path / "r/croissant.json").read_text(encoding="utf-8"))
     assert [s["name"] for s in data["recordSet"]] == ["events", "fact_questions", "tendency_questions"]
     assert "128 factual questions, 144 tendency questions" in data["description"]
@@ -47,5 +47,5 @@ def test_a_release_of_the_shipped_events(tmp_path: Path) -> None:
 def test_a_letter_that_tells_the_scope_is_a_limit(answers: str, message: bool) -> None:
     questions = [make_tendency(f"How may rain {n} change?", letter, scope="out") for n, letter in enumerate(answers)]
     case = event_case(tendencies=tuple(questions))
-    lines = list(limit_lines(make_split("s", [case]), event_numbers([case])))
-    assert any("the letter tells the scope" in line for line in lines) is message
+    split = make_split("s", [case])
+    assert ("the letter tells the scope" in card(split, survey(split), ())) is message

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from curation.export.events.event_summary import event_numbers
+from curation.export.summary import event_numbers
 from tests.support.events import MOVE, event_case, make_event, make_fact_question
 
 
