@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import StringConstraints, model_validator
@@ -75,3 +76,17 @@ def verdict_key(*, item_id: str, by: str, related: tuple[str, ...] = (), model: 
     """The identity of a verdict: who judged what, in relation to what. Judging again replaces it."""
     tail = "".join(f"~{r}" for r in related) + (f"~{slug(model)}" if model else "")
     return f"verdict/{by}/{item_id}{tail}"
+
+
+def verdicts_of_people(verdicts: Iterable[Verdict]) -> list[Verdict]:
+    """The people's verdicts on one item that count: a lead's decision alone where there is one.
+
+    Example:
+        >>> keep = Verdict(key="v/1", item_id="q", by="person:ann/filter@1", label="keep")
+        >>> drop = Verdict(key="v/2", item_id="q", by="person:lea/filter_adjudicated@1", label="drop", reason="leak")
+        >>> [v.label for v in verdicts_of_people([keep, drop])]
+        ['drop']
+    """
+    people = [(v, v.judged_by) for v in verdicts if v.judged_by is not None and v.label != "unscored"]
+    decided = [v for v, rater in people if rater is not None and rater.kind == "adjudicated"]
+    return decided or [v for v, _ in people]

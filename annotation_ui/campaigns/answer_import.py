@@ -171,7 +171,8 @@ def _add_corrections(
 def _adjudicated(record: Record, task: RatingTask) -> Record:
     """The same record, of a lead who decides between others: its form's name says so.
 
-    The name is changed where the form stands, never in the lead's own name: a lead may be called like a form.
+    Its key names neither the lead nor the form's version: the newest decision on an item replaces all before it. The
+    name is changed in the form, never in the lead's own name: a lead may be called like a form.
     """
     name = task.form.name
 
@@ -181,10 +182,17 @@ def _adjudicated(record: Record, task: RatingTask) -> Record:
     if isinstance(record, Verdict):
         person, slash, form = record.by.rpartition("/")
         by = f"{person}{slash}{renamed(form)}"
-        return record.model_copy(update={"by": by, "key": record.key.replace(record.by, by, 1)})
+        return record.model_copy(
+            update={"by": by, "key": record.key.replace(record.by, _unversioned(renamed(form)), 1)}
+        )
     assert isinstance(record, Rating)
     form = renamed(record.form)
-    return record.model_copy(update={"form": form, "key": record.key.replace(record.form, form, 1)})
+    key = record.key.replace(f"{record.form}/{record.rater}", _unversioned(form), 1)
+    return record.model_copy(update={"form": form, "key": key})
+
+
+def _unversioned(form: str) -> str:
+    return form.partition("@")[0]
 
 
 def import_answers(store: Store, task: RatingTask, answers: Sequence[RaterAnswer]) -> ImportResult:

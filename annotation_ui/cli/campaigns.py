@@ -199,16 +199,32 @@ def status(db_path: Path, name: str | None, as_json: bool) -> None:
 @click.command()
 @click.argument("person")
 @DB
+@click.option(
+    "--store",
+    "-s",
+    "store_path",
+    type=click.Path(path_type=Path),
+    help="Delete what was imported into this store, too.",
+)
 @click.confirmation_option(prompt="Delete this person with all answers?")
-def forget(person: str, db_path: Path) -> None:
-    """Delete PERSON from a ratings file with all answers, assignments and sessions.
+def forget(person: str, db_path: Path, store_path: Path | None) -> None:
+    """Delete PERSON from a ratings file with all answers, decisions and sessions, and from a store with all judgements.
 
-    Answers that were imported into a store stay there under the pseudonym; docs/annotate.md says how to remove them.
+    Dumps, backups, exports and frozen splits that were made before are not changed.
 
-    Example: scedit annotate forget ann --ratings r.sqlite --yes
+    Example: scedit annotate forget ann --ratings r.sqlite --store my.duckdb --yes
     """
     from annotation_ui.ratings.database import RatingsDB
-    from annotation_ui.ratings.raters import delete_rater
+    from annotation_ui.ratings.raters import delete_rater, get_rater
+    from curation.store.backup import forget_person
 
     with RatingsDB(db_path) as db:
-        click.echo(f"{counted(delete_rater(db, person), 'answer')} of '{person}' deleted.")
+        get_rater(db, person)
+        stored = forget_person(store_path, person) if store_path else None
+        click.echo(f"{counted(delete_rater(db, person), 'answer')} of '{person}' deleted from {db_path}.")
+    if stored is None:
+        click.echo(
+            "If answers were imported into a store, they are still there: run this with --store STORE.", err=True
+        )
+    else:
+        click.echo(f"{counted(stored, 'verdict or rating', 'verdicts and ratings')} deleted from {store_path}.")

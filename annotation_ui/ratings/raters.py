@@ -139,12 +139,13 @@ def consents(db: RatingsDB, name: str) -> dict[str, str]:
 def delete_rater(db: RatingsDB, name: str) -> int:
     """Delete a person with all answers, assignments and sessions; returns the number of answers deleted.
 
-    What was imported into a store stands there under the pseudonym until it is deleted there too.
+    The file keeps no bytes of them. ``curation.store.backup.forget_person`` deletes what a store has.
 
     Raises:
         UserError: nobody is called so.
     """
     get_rater(db, name)
+    db.connection.execute("PRAGMA secure_delete = ON")
     with db.write_transaction():
         count = db.connection.execute("DELETE FROM revisions WHERE person = ?", [name]).rowcount
         db.connection.execute("DELETE FROM decisions WHERE lead = ?", [name])
@@ -154,6 +155,7 @@ def delete_rater(db: RatingsDB, name: str) -> int:
         for table in ("assignments", "sessions", "drafts", "consents", "skips", "preferences"):
             db.connection.execute(f"DELETE FROM {table} WHERE person = ?", [name])
         db.connection.execute("DELETE FROM people WHERE name = ?", [name])
+    db.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return int(count)
 
 

@@ -13,7 +13,7 @@ from construction.documents.people import ProbeCuration, first_version, probe_cu
 from construction.documents.tally import ProbeCounts, ProbeTally
 from curation.store.store import Store
 from schemas.documents.document import Document, DocumentProbe
-from schemas.verdicts import Verdict
+from schemas.verdicts import Verdict, verdicts_of_people
 
 _STAGE = "document_probes"
 
@@ -64,5 +64,4 @@ def stored_curation(path: Path) -> ProbeCuration | None:
 
 def _ruling(verdicts: list[Verdict]) -> list[Verdict]:
     """People's verdicts where there are any that decide, else all."""
-    people = [v for v in verdicts if v.judged_by is not None and v.label != "unscored"]
-    return people or verdicts
+    return verdicts_of_people(verdicts) or verdicts

@@ -197,7 +197,12 @@ def keep(adopted: Adoption, store: Path, *, origin: str, identity: Identity = UN
     content = digest(["written cases", *(record.id for record in adopted.records)])
     with Store.open(store, create=True) as opened:
         return opened.put_source(
-            identity.of(origin, content), adopted.records, act, replace=identity.replace, beside=adopted.verdicts
+            identity.of(origin, content),
+            adopted.records,
+            act,
+            replace=identity.replace,
+            shrink=identity.shrink,
+            beside=adopted.verdicts,
         )
 
 

@@ -3,9 +3,9 @@
 Everything is counted from records, verdicts and lineage, so it holds for a store of many runs, and for one that was
 killed half-way. What came whole from a file or a split is not counted: nobody constructed it here.
 
-Labels are read as the construction reads them: a person's verdict outranks the checks', of a check the newest version
-counts, any ``drop`` drops, any ``unsure`` or ``unscored`` waits for people; measurements decide nothing here (a split's
-rule may give them a bound).
+Labels are read as the construction reads them: a lead's decision outranks people, who outrank the checks; of a check
+the newest version counts, any ``drop`` drops, any ``unsure`` or ``unscored`` waits for people; measurements decide
+nothing here (a split's rule may give them a bound).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from schemas.core.errors import UserError
 from schemas.facts import Fact, Neighbour
 from schemas.lineage import Lineage
 from schemas.scripts import MAX_STEPS, Script, ScriptPrompt, ScriptQuestion
-from schemas.verdicts import Verdict
+from schemas.verdicts import Verdict, verdicts_of_people
 
 MADE = {"questions", "scripts", "truncate", "neighbours", "adopt"}  # stages that construction writes
 EXAMPLES = 3
@@ -83,7 +83,7 @@ class JudgedItems:
             for (name, _, to), (_, v) in self._said.get(item, {}).items()
             if name != MARK and (to == (related,) if related else not to)
         ]
-        people = [v for v in verdicts if v.judged_by is not None and v.label != "unscored"]
+        people = verdicts_of_people(verdicts)
         for labels, standing in ((("drop",), "drop"), (("unsure", "unscored"), "unsure")):
             for verdict in people or verdicts:
                 if verdict.label in labels:

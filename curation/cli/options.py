@@ -144,7 +144,7 @@ def _files_in(value: Any) -> list[Path]:
 
 
 def identity_options(command: F) -> F:
-    """``--source``, ``--replace`` and ``--as``: the parameter ``identity``, as what a file is known to a store."""
+    """``--source``, ``--replace``, ``--as`` and ``--yes``: as what a file is known to a store (``identity``)."""
     return _with_identity(command, "--source")
 
 
@@ -156,16 +156,20 @@ def identity_options_beside(command: F) -> F:
 def _with_identity(command: F, name: str) -> F:
 
     @functools.wraps(command)
-    def with_identity(*args: Any, source_name: str | None, replace: bool, prefix: str | None, **options: Any) -> Any:
+    def with_identity(
+        *args: Any, source_name: str | None, replace: bool, prefix: str | None, yes: bool, **options: Any
+    ) -> Any:
         from curation.loaders.importer import Identity
 
         if replace and prefix is not None:
             raise click.UsageError("give --replace or --as, not both")
-        return command(*args, identity=Identity(source_name, replace, prefix), **options)
+        return command(*args, identity=Identity(source_name, replace, prefix, name, shrink=yes), **options)
 
     beside = "Put this name before all keys, so that both versions are kept."
     taken = "Take the place of other sources' records with the same keys."
     again = "Name of the source in the store; the same name again replaces all that it brought."
+    gone = "Import also where more than a tenth of what the source brought before is gone."
+    with_identity = click.option("--yes", is_flag=True, help=gone)(with_identity)
     with_identity = click.option("--as", "prefix", metavar="NAME", help=beside)(with_identity)
     with_identity = click.option("--replace", is_flag=True, help=taken)(with_identity)
     with_identity = click.option(name, "source_name", metavar="NAME", help=again)(with_identity)

@@ -40,11 +40,15 @@ class Identity(NamedTuple):
             all that it brought before.
         replace: Take the place of other sources' records with the same keys.
         prefix: Put this name before all keys, so that both versions are kept; also the source's name if none is given.
+        option: The option of the command that names the source.
+        shrink: More than a tenth of what the source brought before may be gone.
     """
 
     source: str | None = None
     replace: bool = False
     prefix: str | None = None
+    option: str = "--source"
+    shrink: bool = True
 
     def of(self, file: str, content: str) -> ImportSource:
         """The source for a file of this content.
@@ -55,10 +59,10 @@ class Identity(NamedTuple):
         name = self.prefix if self.source is None else self.source
         whole = digest([content, self.prefix or ""])
         if name is None:
-            return ImportSource(f"{Path(file).name or file}#{whole[:12]}", file, whole, named=False)
+            return ImportSource(f"{Path(file).name or file}#{whole[:12]}", file, whole, False, self.option)
         if not re.fullmatch(r"[^\s'](?:[^\n\r\t']{0,198}[^\s'])?", name) or name in (EARLIER, MADE_HERE):
             raise UserError(f"'{name}' cannot be the name of a source", allowed="up to 200 characters of one line")
-        return ImportSource(name, file, whole, named=True)
+        return ImportSource(name, file, whole, True, self.option)
 
     def keyed(self, records: Iterable[Record]) -> Iterable[Record]:
         """The records under the keys that they are to have."""
@@ -123,7 +127,9 @@ def import_file(
     act = Lineage(item_id="", stage="load", made_at=made_at, detail={"from": source})
     with Store.open(path, create=True) as store:
         rest = with_stored_sources(store, rest, (named or Path(source)).name)
-        update = store.put_source(known, rest, act, replace=identity.replace, whole=limit is None)
+        update = store.put_source(
+            known, rest, act, replace=identity.replace, whole=limit is None, shrink=identity.shrink
+        )
         for contradiction in store.arrived_contradictions():
             problem_log.note(Problem(f"{source}, {contradiction.key}", "contradictory", contradiction.text))
     return FileImport(
@@ -279,7 +285,7 @@ def import_split(split: Split, path: Path, *, origin: str, identity: Identity = 
     act = Lineage(item_id="", stage="import", made_at=made_at, detail={"from": origin})
     known = identity.of(f"{split.name}@{split.version}", split.digest)
     with Store.open(path, create=True) as store:
-        return store.put_source(known, records, act, replace=identity.replace, split=split)
+        return store.put_source(known, records, act, replace=identity.replace, shrink=identity.shrink, split=split)
 
 
 def _each_once(records: Iterable[Record]) -> Iterator[Record]:

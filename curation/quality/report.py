@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from curation.quality.sample import CRITERIA, Sample
 from curation.quality.sheets import TASK, VERSIONS
 from curation.store.store import Store
+from schemas.raters import ADJUDICATED
 from schemas.text.counting import counted
 
 ASPECTS = ("all", *(c.name for c in CRITERIA))
@@ -21,11 +23,13 @@ class SampleAnswers(NamedTuple):
     """Answers of people on a sample: aspect -> item id -> person -> whether they say yes.
 
     ``on_steps`` counts answers that compared scripts before and after an edit by their parsed steps (``quality@1`` of
-    the rating app), not by what the model wrote.
+    the rating app), not by what the model wrote. ``decided`` holds a lead's decisions: aspect -> item id -> yes. They
+    stand for the item in the acceptance, and are no person's answer in the agreement.
     """
 
     of: Mapping[str, Mapping[str, Mapping[str, bool]]]
     on_steps: int = 0
+    decided: Mapping[str, Mapping[str, bool]] = MappingProxyType({})
 
     @property
     def people(self) -> tuple[str, ...]:
@@ -42,6 +46,7 @@ class QualityReport(NamedTuple):
         by_person: Person -> the same for their own overall verdicts.
         unanimous: Share of items that everybody accepts, weighted.
         on_steps: Answers that compared parsed steps (``SampleAnswers``).
+        decided: Items that a lead decided.
         agreement: Aspect -> agreement statistics (``curation.stats.panel.Agreement``).
     """
 
@@ -52,6 +57,7 @@ class QualityReport(NamedTuple):
     unanimous: Any
     agreement: dict[str, Any]
     on_steps: int = 0
+    decided: int = 0
 
     @property
     def complete(self) -> bool:
@@ -63,18 +69,24 @@ def answers(store: Store, sample: Sample) -> SampleAnswers:
     """The current answers on a sample's items; of one person's under several forms those of the newest."""
     task = TASK.partition("@")[0]
     names = {task: "all"} | {f"{task}_{c.name}": c.name for c in CRITERIA}
+    leads = {name.replace(task, f"{task}_{ADJUDICATED}", 1): aspect for name, aspect in names.items()}
     of: dict[str, dict[str, dict[str, bool]]] = {a: defaultdict(dict) for a in ASPECTS}
+    decided: dict[str, dict[str, bool]] = {a: {} for a in ASPECTS}
     forms: dict[tuple[str, str], int] = {}
     on_steps: set[tuple[str, str]] = set()
     for verdict in sorted(store.verdicts([d.item_id for d in sample.items]), key=lambda v: v.by.rpartition("@")[2]):
         rater, (name, _, version) = verdict.judged_by, verdict.by.rpartition("/")[2].partition("@")
-        if rater is None or name not in names or version not in VERSIONS:
+        if rater is None or name not in {**names, **leads} or version not in VERSIONS:
+            continue
+        yes = verdict.value == 1 if verdict.label is None else verdict.label == "keep"
+        if name in leads:
+            decided[leads[name]][verdict.item_id] = yes
             continue
         who, aspect = (verdict.item_id, rater.name), names[name]
-        of[aspect][verdict.item_id][rater.name] = verdict.label == "keep" if aspect == "all" else verdict.value == 1
+        of[aspect][verdict.item_id][rater.name] = yes
         forms[who] = int(version)
         on_steps = on_steps | {who} if aspect == "change" and version == "1" and verdict.related else on_steps
-    return SampleAnswers(of, sum(forms[who] == 1 for who in on_steps))
+    return SampleAnswers(of, sum(forms[who] == 1 for who in on_steps), decided)
 
 
 def report(store: Store, sample: Sample, *, resamples: int = 1000) -> QualityReport:
@@ -90,7 +102,10 @@ def report(store: Store, sample: Sample, *, resamples: int = 1000) -> QualityRep
     sheet_answers, resampling = answers(store, sample), Resampling(resamples)
     people = tuple(dict.fromkeys([*sample.people, *sheet_answers.people]))
     missing = {p: sum(p not in sheet_answers.of["all"].get(d.item_id, {}) for d in sample.items) for p in people}
-    acceptance = {a: _acceptance(sample, _shares(sheet_answers.of[a]), resampling, a) for a in ASPECTS}
+    decided = {a: {item: float(yes) for item, yes in sheet_answers.decided[a].items()} for a in ASPECTS}
+    acceptance = {
+        a: _acceptance(sample, {**_shares(sheet_answers.of[a]), **decided[a]}, resampling, a) for a in ASPECTS
+    }
     by_person = {
         p: _acceptance(sample, _shares(sheet_answers.of["all"], only=p), resampling, f"all, by {p}")
         for p in sheet_answers.people
@@ -107,7 +122,9 @@ def report(store: Store, sample: Sample, *, resamples: int = 1000) -> QualityRep
         ]
         table = rating_table(rows, cases=cases, scale=("no", "yes"))
         agree[aspect] = agreement(table, level="nominal", resampling=resampling)
-    return QualityReport(sample, missing, acceptance, by_person, unanimous, agree, sheet_answers.on_steps)
+    return QualityReport(
+        sample, missing, acceptance, by_person, unanimous, agree, sheet_answers.on_steps, len(decided["all"])
+    )
 
 
 def _shares(items: Mapping[str, Mapping[str, bool]], *, only: str | None = None) -> dict[str, float]:
@@ -151,6 +168,8 @@ def text(report: QualityReport) -> str:
         lines.append(
             f"  {counted(report.on_steps, 'comparison')} of parsed steps (form quality@1), not of what was written"
         )
+    if report.decided:
+        lines.append(f"  {counted(report.decided, 'item')} decided by a lead: the decision counts for the item")
     lines.append("Acceptance (weighted to the split, 95 %)")
     lines += [f"  {name}: {e.text()}" for name, e in report.acceptance.items()]
     lines.append(f"  accepted by everybody: {report.unanimous.text()}")
@@ -173,6 +192,7 @@ def summary(report: QualityReport) -> dict[str, Any]:
         "people": list(report.missing),
         "missing": report.missing,
         **({"on_parsed_steps": report.on_steps} if report.on_steps else {}),
+        **({"decided_by_lead": report.decided} if report.decided else {}),
         "acceptance": {name: _plain_estimate(e) for name, e in report.acceptance.items()},
         "accepted_by_everybody": _plain_estimate(report.unanimous),
         "agreement": {

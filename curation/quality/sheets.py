@@ -26,17 +26,21 @@ from schemas.verdicts import Verdict, verdict_key
 TASK = "quality@1"
 VERSIONS = ("1", "2")
 """Of the forms whose answers count: sheets have the first; since the second the rating app shows scripts as written."""
+_GUIDES = ("question", "example")
+"""In the column ``n`` of rows that explain the sheet."""
 _YES, _NO = {"yes", "y", "true", "1"}, {"no", "n", "false", "0"}
 
 
 def write_sheet(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
     """Write a person's sheet; the ending says how (.csv, else JSONL).
 
-    A file that is there is never overwritten; the same blank sheet may be written again.
+    The first two rows say what each column asks and which values it takes, and show a filled example; reading skips
+    them. A file that is there is never overwritten; the same blank sheet may be written again.
 
     Raises:
         UserError: the file exists (it may hold answers), or cannot be written.
     """
+    rows = [*_guide_rows(rows[0]), *rows]
     out = io.StringIO()
     if path.suffix == ".csv":
         writer = csv.DictWriter(out, fieldnames=list(rows[0]), lineterminator="\n")
@@ -51,6 +55,17 @@ def write_sheet(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
         raise UserError("the sheet is there already and may hold answers", where=str(path), fix="name another folder")
     with atomic_path(path, "the sheet") as partial:
         partial.write_bytes(data)
+
+
+def _guide_rows(row: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The question and the allowed values of every column to fill in, and an example; the other columns are empty."""
+    asks, example = dict.fromkeys(row, "") | {"n": _GUIDES[0]}, dict.fromkeys(row, "") | {"n": _GUIDES[1]}
+    for criterion in CRITERIA:
+        asks |= {criterion.name: f"{criterion.asks} (yes or no)", f"{criterion.name}_reason": "If no: why?"}
+        example |= {criterion.name: "yes"}
+    last = CRITERIA[-1].name
+    example |= {last: "no", f"{last}_reason": "The text names the object two steps before the cut."}
+    return [asks, example]
 
 
 class SheetImport(NamedTuple):
@@ -172,6 +187,11 @@ def import_sheets(store: Store, paths: Sequence[Path], *, partial: bool = False)
 
 
 def _rows(path: Path) -> list[tuple[int, dict[str, str]]]:
+    """The rows to fill in, each with its line."""
+    return [(line, row) for line, row in _all_rows(path) if row.get("n") not in _GUIDES]
+
+
+def _all_rows(path: Path) -> list[tuple[int, dict[str, str]]]:
     text = read_text(path, "sheet", encoding="utf-8-sig")
     if path.suffix == ".csv":
         reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)

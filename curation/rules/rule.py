@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from schemas.core.config import Options, validate
 from schemas.core.errors import DataError
-from schemas.raters import Rater, rater_of_verdict
+from schemas.raters import ADJUDICATED, Rater, rater_of_verdict
 from schemas.verdicts import Verdict
 
 Outcome = Literal["keep", "drop", "hold"]
@@ -201,16 +201,26 @@ class StoredVerdict(NamedTuple):
         """Who said it; None for a check."""
         return rater_of_verdict(self.by)
 
+    @property
+    def by_lead(self) -> bool:
+        """Whether it is a lead's decision."""
+        return self.rater is not None and self.rater.kind == "adjudicated"
+
 
 def matches(by: str, name: str) -> bool:
     """Whether ``check@version``, with or without a person before it, is what a rule names.
 
+    A lead's decision belongs to the task that it decides.
+
     Example:
         >>> matches("person:ann/filter@2", "filter"), matches("leak@1", "leak@2")
         (True, False)
+        >>> matches("person:lea/filter_adjudicated@2", "filter")
+        True
     """
-    task = by.rsplit("/", 1)[-1]
-    return name in (task, task.partition("@")[0])
+    stored = by.rsplit("/", 1)[-1]
+    names = (stored, stored.replace(f"_{ADJUDICATED}", "", 1))
+    return any(name in (task, task.partition("@")[0]) for task in names)
 
 
 def counts(rule: SplitRule, by: str, model: str | None) -> bool:
@@ -325,14 +335,14 @@ class Verdicts:
             self._rows[verdict.item_id].append(StoredVerdict(outcome, sys.intern(verdict.by), verdict.model))
 
     def judge(self, kind: str, item: str, *related: str) -> Decision:
-        """Drop before hold before keep; people first where the rule says so."""
+        """Drop before hold before keep; people first where the rule says so, and a lead's decision before people."""
         stored = self._rows.get(_place(item, related))
         if not stored and not self._needed and (related or item not in self._settled):
             return KEPT
-        verdicts = _keep_newest(stored or ())
+        verdicts = _without_overruled(_keep_newest(stored or ()))
         if (people := [s for s in verdicts if s.rater is not None]) and self._rule.people_outrank:
             return self._people(people)
-        decisions = [Decision(self._outcome(s), s.by.rsplit("/", 1)[-1].partition("@")[0]) for s in verdicts]
+        decisions = [Decision(self._outcome(s), _check_name(s.by)) for s in verdicts]
         if not related:
             decisions += [self._settled[item]] if item in self._settled else []
             decisions += [
@@ -353,7 +363,7 @@ class Verdicts:
     def by_people(self, item: str) -> Decision | None:
         """What people alone say of an item; None where nobody said anything."""
         people = [s for s in _keep_newest(self._rows.get(item, ())) if s.rater is not None]
-        return self._people(people) if people else None
+        return self._people(_without_overruled(people)) if people else None
 
     def _outcome(self, verdict: StoredVerdict) -> Outcome:
         label: str = self._rule.unsure if verdict.label == "unsure" else verdict.label
@@ -361,6 +371,10 @@ class Verdicts:
 
     def _people(self, people: Sequence[StoredVerdict]) -> Decision:
         severe = ("drop", "unsure", "keep")
+        if decided := [v for v in people if v.by_lead]:
+            deciding = min(decided, key=lambda v: severe.index(v.label))
+            assert deciding.rater is not None
+            return Decision(self._outcome(deciding), _check_name(deciding.by), f"decided by {deciding.rater.name}")
         votes: dict[str, StoredVerdict] = {}  # one vote a person: the most severe of their verdicts on the item
         for verdict in people:
             name = verdict.rater.name if verdict.rater is not None else ""
@@ -375,7 +389,7 @@ class Verdicts:
         else:
             deciding = min(votes.values(), key=lambda v: severe.index(v.label))
         outcome = self._outcome(deciding)
-        return Decision(outcome, deciding.by.rsplit("/", 1)[-1].partition("@")[0] if outcome != "keep" else "")
+        return Decision(outcome, _check_name(deciding.by) if outcome != "keep" else "")
 
 
 def worst(decisions: Iterable[Decision]) -> Decision:
@@ -396,6 +410,17 @@ def worst(decisions: Iterable[Decision]) -> Decision:
 
 def _place(item: str, related: tuple[str, ...]) -> str:
     return "~".join((item, *related))
+
+
+def _check_name(by: str) -> str:
+    return by.rsplit("/", 1)[-1].partition("@")[0]
+
+
+def _without_overruled(verdicts: list[StoredVerdict]) -> list[StoredVerdict]:
+    """All verdicts; where a lead decided, without those of the people between whom the lead decided."""
+    if not any(v.by_lead for v in verdicts):
+        return verdicts
+    return [v for v in verdicts if v.rater is None or v.by_lead]
 
 
 def _keep_newest(verdicts: Iterable[StoredVerdict]) -> list[StoredVerdict]:

@@ -94,7 +94,7 @@ class Ruling:
         return _of_erratum(erratum) if erratum else self.verdicts.by_people(fact.id) or KEPT
 
     def of_question(self, record: Record) -> Decision:
-        """The outcome for what asks about an event or document; the rule can want several people for it."""
+        """The outcome for what asks about an event or document; the rule can want several people for it, or a lead."""
         decision = self.of(record)
         wanted = self.rule.min_people if isinstance(self.rule, RequestRule) else 0
         if decision == KEPT and self.verdicts.number_of_people(record.id) < wanted:

@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from curation.rules.rule import KEPT, Decision, DocumentRule, EventRule, SplitRule, Threshold, worst
+from curation.rules.rule import Decision, DocumentRule, EventRule, SplitRule, Threshold, worst
 from curation.rules.ruling import Ruling
 from curation.splits.errata import Errata
 from curation.store.block_reader import KeyRange
@@ -182,12 +182,12 @@ class FactBlock(Block):
     def _sort_prompts(self) -> None:
         """Prompts that pass with their question and script, by their fact."""
         for record in (*self._questions.values(), *self._scripts.values()):
-            if (decision := self._ruling.of(record)) != KEPT:
+            if (decision := self._ruling.of(record)).outcome != "keep":
                 self.losses[record.id] = Loss(decision, record)
         for prompt in self.cut:
             parents = (self._questions.get(prompt.question or ""), self._scripts.get(prompt.script or ""))
             losses = [self.losses[r.id] for r in parents if r is not None and r.id in self.losses]
-            if (decision := self._ruling.of(prompt)) != KEPT:
+            if (decision := self._ruling.of(prompt)).outcome != "keep":
                 losses.insert(0, Loss(decision, prompt))
             if not losses:
                 self._prompts[prompt.fact].append(prompt)
@@ -269,7 +269,7 @@ class FactBlock(Block):
         for script in scripts:
             decision = ruling.of(script)
             why = "none was cut of its script"
-            if decision != KEPT:
+            if decision.outcome != "keep":
                 why = f"its script was {_VERBS[decision.outcome][0]} by {decision.by}"
             reasons[script.question] = f"question without a prompt: {why}"
         return Counter(reasons.values())

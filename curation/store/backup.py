@@ -50,6 +50,19 @@ def snapshot(store: Store, path: Path) -> None:
             raise UserError(f"the copy cannot be written: {reason}", where=str(path)) from None
 
 
+def forget_person(path: Path, name: str) -> int:
+    """Delete a person's verdicts and ratings from a store, all versions with their lineage; returns how many.
+
+    The file is written anew, so that nothing of them is left in it. In a sample's list the person's name is deleted,
+    too. A frozen split is never changed: its header may name the person among those who judged its sample.
+    """
+    with Store.open(path, write=True) as store:
+        number = store.delete_judgements(name)
+    with atomic_path(path, "the store", fsync=False) as partial, Store.open(path) as store:
+        store.copy_to(partial)
+    return number
+
+
 def dump(store: Store, path: Path) -> DumpCounts:
     """Write everything a store holds as JSON lines: records with all versions, lineage, splits, results.
 

@@ -18,6 +18,7 @@ from schemas.text.counting import counted
 
 EARLIER = "an unnamed earlier source"
 MADE_HERE = "this store, which made it"
+_GONE = 0.1  # of what a source brought: more is gone only where that is said
 SHOWN = 10  # conflicts and keys that are listed
 
 
@@ -29,12 +30,14 @@ class ImportSource(NamedTuple):
         file: The file or split as it was given when the source came first.
         digest: Of the file's bytes and of how it was read.
         named: Whether a person gave the name; else it is made of file name and digest.
+        option: The option of the command that gives the name, for advice.
     """
 
     name: str
     file: str
     digest: str
     named: bool
+    option: str = "--source"
 
 
 class KeyConflict(NamedTuple):
@@ -54,7 +57,7 @@ class SourceUpdate(NamedTuple):
         new: Keys that were not there.
         changed: Keys with another content than before.
         gone: Keys that the source held before and holds no more; their records are kept as earlier versions.
-        set_aside: Records that hung on replaced facts of other sources, kept as earlier versions too.
+        set_aside: Records that hung on replaced facts which state something else now, kept as earlier versions too.
         taken: Keys that were taken over from others (``replace``).
         gone_keys: The first keys that are gone or set aside.
         changed_keys: The first keys with another content than before.
@@ -74,15 +77,24 @@ class SourceUpdate(NamedTuple):
 class ConflictError(StoreError):
     """Keys that another source uses for other content; ``conflicts`` are the first of them."""
 
-    def __init__(self, source: str, conflicts: tuple[KeyConflict, ...], number: int, where: str) -> None:
+    def __init__(
+        self, source: ImportSource, conflicts: tuple[KeyConflict, ...], number: int, where: str, *, part: bool
+    ) -> None:
+        """``part``: the file holds only a part of what the other source brought; by its name the rest would be lost."""
         self.conflicts, self.number = conflicts, number
         first = conflicts[0]
-        same = "" if first.holder in (EARLIER, MADE_HERE) else f"--source '{first.holder}' where it corrects that one, "
+        if part:
+            fix = "say --replace to correct these records alone, or --as NAME to keep both"
+        elif first.holder in (EARLIER, MADE_HERE):
+            fix = "say --replace to replace these, or --as NAME to keep both"
+        else:
+            whole = f"{source.option} '{first.holder}' where it corrects that whole file"
+            fix = f"say {whole}, --replace to replace these, or --as NAME to keep both"
         super().__init__(
-            f"{counted(number, 'record')} of '{source}' would take the place of others with the same key and another "
+            f"{counted(number, 'record')} of '{source.name}' would take the place of others with the same key and other "
             f"content (first: {first.kind} {first.key}, held by {_quote_holder(first.holder)}); nothing was imported",
             where=where,
-            fix=f"say {same}--replace to replace these, or --as NAME to keep both",
+            fix=fix,
         )
         more = (f"... and {number - len(conflicts):,} more",) if number > len(conflicts) else ()
         self.lines = (*(f"conflict: {c.kind} {c.key}: held by {c.holder}" for c in conflicts), *more)
@@ -127,7 +139,15 @@ def make_tables(db: Connection) -> None:
 
 
 def finish_import(
-    db: Connection, source: ImportSource, rows: PendingRows, *, replace: bool, whole: bool, kind: str | None, where: str
+    db: Connection,
+    source: ImportSource,
+    rows: PendingRows,
+    *,
+    replace: bool,
+    whole: bool,
+    kind: str | None,
+    shrink: bool,
+    where: str,
 ) -> SourceUpdate:
     """After all records of a source came, inside the same transaction: refuse conflicts, set aside what is gone.
 
@@ -138,21 +158,31 @@ def finish_import(
         replace: Take over keys of other sources.
         whole: Whether the source was read to its end; only then is what did not come gone.
         kind: The only kind of record that came; other kinds stay. None: all kinds.
+        shrink: More than a tenth of what the source brought before may be gone.
         where: The store's path, for the error.
 
     Raises:
         ConflictError: keys of others have another content now, and ``replace`` was not said.
+        StoreError: too much would be gone.
     """
     put = rows.done()
     conflicts = _find_conflicts(db, source.name)
     if conflicts and not replace:
-        raise ConflictError(source.name, _list_conflicts(db), conflicts, where)
+        listed = _list_conflicts(db)
+        raise ConflictError(source, listed, conflicts, where, part=_is_part(db, listed[0].holder))
     aside = _set_aside(db) if conflicts else 0
     db.execute(
         "DELETE FROM source_items i USING conflict c WHERE i.source <> $1 AND i.kind = c.kind AND i.key = c.key",
         [source.name],
     )
+    held = count(db, "SELECT count(DISTINCT (kind, key)) FROM source_items WHERE source = ?", [source.name])
     gone = _retire(db, source.name, kind) if whole else 0
+    if gone > held * _GONE and not shrink:
+        raise StoreError(
+            f"{gone:,} of {counted(held, 'record')} that '{source.name}' brought would be gone; nothing was imported",
+            where=where,
+            fix=f"--yes if that is meant; to correct some records alone: --replace without {source.option}",
+        )
     gone_keys, changed_keys = _first_keys(db, "retired"), _first_keys(db, "superseded")
     _remember(db, source, whole=whole, kind=kind, repeated=rows.met)
     changed = count(db, "SELECT count(DISTINCT (kind, key)) FROM superseded")
@@ -227,6 +257,14 @@ def _find_conflicts(db: Connection, name: str) -> int:
     return count(db, "SELECT count(*) FROM conflict")
 
 
+def _is_part(db: Connection, holder: str) -> bool:
+    """Whether more than a tenth of what another source brought is not in what came now."""
+    of_holder = "FROM source_items i WHERE i.source = ?"
+    missing = f"{of_holder} AND NOT EXISTS (SELECT 1 FROM arrived a WHERE a.kind = i.kind AND a.key = i.key)"
+    held, lost = (count(db, f"SELECT count(DISTINCT (kind, key)) {rows}", [holder]) for rows in (of_holder, missing))
+    return lost > held * _GONE
+
+
 def _list_conflicts(db: Connection) -> tuple[KeyConflict, ...]:
     rows = db.execute(
         f"""SELECT kind, key, holder, EXISTS (SELECT 1 FROM lineage l WHERE l.item_id = c.id
@@ -235,27 +273,27 @@ def _list_conflicts(db: Connection) -> tuple[KeyConflict, ...]:
     return tuple(KeyConflict(k, key, holder or (EARLIER if came else MADE_HERE)) for k, key, holder, came in rows)
 
 
+_STATEMENT = ", ".join(f"{{}}.body->>'$.{field}'" for field in ("subject.text", "prompt", "old.text", "new.text"))
+
+
 def _set_aside(db: Connection) -> int:
-    """What hung on the replaced records goes with them: all of a fact that is another now, else what was imported."""
+    """Archive what hung on replaced facts that state something else now, made or imported.
+
+    Where the statement is the same (an alias was added), or where a question or a prompt was replaced, nothing is
+    archived: what depends on the former content is stale (``curation.store.origins``).
+    """
+    former, latter = (_STATEMENT.format(*[table] * 4) for table in ("r", "n"))
     db.execute(
-        """CREATE OR REPLACE TEMP TABLE roots AS
-           SELECT CASE r.kind WHEN 'fact' THEN r.key WHEN 'script' THEN q.parent ELSE r.parent END AS key,
-             bool_or(r.kind = 'fact') AS other
-           FROM conflict c JOIN records r ON r.id = c.id AND r.kind IN ('fact', 'question', 'script', 'prompt',
-             'neighbour', 'extra')
-           LEFT JOIN records q ON r.kind = 'script' AND q.kind = 'question' AND q.key = r.parent GROUP BY ALL"""
-    )
-    db.execute(
-        """INSERT INTO retired WITH below AS (
-             SELECT r.kind, r.key, t.other FROM records r JOIN roots t ON r.parent = t.key
-             WHERE r.current AND r.kind IN ('question', 'prompt', 'neighbour', 'extra')),
-           asked AS (SELECT DISTINCT r.key, t.other FROM records r JOIN roots t ON r.parent = t.key
-             WHERE r.kind = 'question'),
-           victims AS (SELECT * FROM below UNION SELECT r.kind, r.key, a.other FROM records r
-             JOIN asked a ON r.parent = a.key WHERE r.kind = 'script' AND r.current)
-           SELECT DISTINCT v.kind, v.key FROM victims v
-           WHERE NOT EXISTS (SELECT 1 FROM arrived a WHERE a.kind = v.kind AND a.key = v.key)
-             AND (v.other OR EXISTS (SELECT 1 FROM source_items i WHERE i.kind = v.kind AND i.key = v.key))"""
+        f"""INSERT INTO retired WITH roots AS (
+             SELECT r.key FROM conflict c JOIN records r ON r.id = c.id AND r.kind = 'fact'
+             JOIN superseded s ON s.id = r.id JOIN records n ON n.id = s.new
+             WHERE row({former}) IS DISTINCT FROM row({latter})),
+           below AS (SELECT r.kind, r.key FROM records r JOIN roots t ON r.parent = t.key
+             WHERE r.current AND r.kind IN ('question', 'prompt', 'neighbour', 'extra')
+             UNION SELECT r.kind, r.key FROM records q JOIN roots t ON q.kind = 'question' AND q.parent = t.key
+             JOIN records r ON r.kind = 'script' AND r.parent = q.key AND r.current)
+           SELECT kind, key FROM below b
+           WHERE NOT EXISTS (SELECT 1 FROM arrived a WHERE a.kind = b.kind AND a.key = b.key)"""
     )
     db.execute("INSERT INTO conflict SELECT kind, key, '', NULL FROM retired")
     db.execute(

@@ -19,7 +19,7 @@ from curation.store.contradictions import Contradiction, with_others
 from curation.store.import_sources import ImportSource, SourceUpdate, finish_import, known_name, make_tables, put_dumped
 from curation.store.origins import StaleItem, fill_origins, retire_remade
 from curation.store.reader import KINDS, StoreReader
-from curation.store.writer import PendingRows, PutResult, chunks, put_rows, put_versions
+from curation.store.writer import PendingRows, PutResult, chunks, count, put_rows, put_versions
 from schemas.cases import AnyCase
 from schemas.core.errors import DataError, StoreError, UserError
 from schemas.core.records import Record
@@ -115,6 +115,7 @@ class Store(StoreReader):
         replace: bool = False,
         whole: bool = True,
         kind: str | None = None,
+        shrink: bool = True,
         split: Split | None = None,
         beside: Iterable[Record] = (),
     ) -> SourceUpdate:
@@ -124,15 +125,17 @@ class Store(StoreReader):
             source: Under which name it is known; the same file again goes by the name it was given once.
             records: Its records.
             act: How they came, for the lineage of each; whatever item it names.
-            replace: Take the place of other sources' records with the same key; what hung on those is set aside.
+            replace: Take the place of other sources' records with the same key; what hung on facts that state something
+                else now is archived.
             whole: The source was read to its end; else nothing of it is gone.
             kind: Only records of this kind come; what else the source brought before stays.
+            shrink: More than a tenth of what the source brought before may be gone.
             split: A frozen split to keep with them.
             beside: Records of no source and without lineage that are kept with them, such as verdicts on them.
 
         Raises:
             ConflictError: keys that others use for another content, without ``replace``.
-            StoreError: the split's name and version are taken by other content.
+            StoreError: the split's name and version are taken by other content, or too much would be gone.
         """
         with self._transaction():
             make_tables(self._db)
@@ -141,7 +144,14 @@ class Store(StoreReader):
             for chunk in chunks(records):
                 gathered.records(chunk)
             update = finish_import(
-                self._db, source, gathered, replace=replace, whole=whole, kind=kind, where=str(self.path)
+                self._db,
+                source,
+                gathered,
+                replace=replace,
+                whole=whole,
+                kind=kind,
+                shrink=shrink,
+                where=str(self.path),
             )
             if split is not None:
                 self._keep_split(split)
@@ -307,6 +317,31 @@ class Store(StoreReader):
         self.put(records)
         return chosen
 
+    def delete_judgements(self, person: str) -> int:
+        """Delete the verdicts and ratings of a person and their name among those who were asked about a sample.
+
+        Returns:
+            How many records are deleted, earlier versions included.
+        """
+        asked = "FROM lineage WHERE stage = 'quality_sample' AND list_contains(body->>'$.detail.people[*]', ?)"
+        with self._transaction():
+            self._db.execute(
+                "CREATE OR REPLACE TEMP TABLE forgotten AS SELECT id FROM records WHERE (kind = 'verdict' AND "
+                "starts_with(body->>'$.by', ?)) OR (kind = 'rating' AND body->>'$.rater' = ?)",
+                [f"person:{person}/", f"person:{person}"],
+            )
+            for table, column in (("lineage", "item_id"), ("origins", "item"), ("records", "id")):
+                self._db.execute(f"DELETE FROM {table} WHERE {column} IN (SELECT id FROM forgotten)")
+            lines = [
+                Lineage.model_validate_json(body)
+                for (body,) in self._db.execute(f"SELECT body {asked}", [person]).fetchall()
+            ]
+            self._db.execute(f"DELETE {asked}", [person])
+            gathered = PendingRows(self._db)
+            gathered.lineage([_without_person(line, person) for line in lines])
+            gathered.done()
+            return count(self._db, "SELECT count(*) FROM forgotten")
+
     def put_dumped_source(self, value: dict[str, Any]) -> None:
         """Keep (a part of) what a source holds, as a dump says it."""
         with self._transaction():
@@ -328,6 +363,13 @@ class Store(StoreReader):
         if not self._write:
             raise StoreError("the store is open for reading only", where=str(self.path))
         return Transaction(self._db, self.path)
+
+
+def _without_person(line: Lineage, person: str) -> Lineage:
+    """A sample's line without one of the people who were asked."""
+    people = [name for name in line.detail["people"] if name != person]
+    request = f"{(line.request or '').rpartition('/')[0]}/{','.join(people)}"
+    return line.model_copy(update={"detail": {**line.detail, "people": people}, "request": request})
 
 
 class _AlreadyStored(Exception):

@@ -12,6 +12,8 @@ from annotation_ui.campaigns.answer_import import RaterAnswer, import_answers, i
 from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
+from curation.rules.explain import explain
+from curation.rules.rule import SplitRule
 from curation.store.store import Store
 from schemas.core.errors import UserError
 from schemas.ratings import Rating
@@ -19,6 +21,7 @@ from schemas.verdicts import Verdict
 from tests.annotation_ui.conftest import TASK, answer, work
 
 YES = {"meaningful": "yes", "changes": "yes", "guides": "yes"}
+NO = {**YES, "guides": "no", "reasons": ["target_not_forced"]}
 
 
 def test_the_gate_refuses_and_reports(ready: RatingsDB, store: Store) -> None:
@@ -140,7 +143,8 @@ def test_a_decision_on_a_filter_is_told_apart_whatever_the_lead_is_called(
     decisions = [v for v in store.all(Verdict) if "_adjudicated" in v.by]
     tails = ("", "_meaningful", "_changes", "_guides")
     assert {v.by for v in decisions} == {f"person:{lead}/filter_question_adjudicated{t}@1" for t in tails}
-    assert all(v.key == f"verdict/{v.by}/{item}" for v in decisions)
+    keys = {f"verdict/filter_question_adjudicated{t}/{item}" for t in tails}
+    assert {v.key for v in decisions} == keys, "the newest decision on an item replaces that of another lead"
     assert all(v.judged_by is not None and v.judged_by.kind == "adjudicated" for v in decisions)
     assert all(v.judged_by is not None and v.judged_by.name == lead for v in decisions)
     task = make_task("filter_question")
@@ -154,10 +158,21 @@ def test_a_decision_on_ratings_is_told_apart_whatever_the_lead_is_called(
     item = _decided(db, store, TASK, lead, answer(1))
     adjudications = [r for r in store.all(Rating) if r.rated_by.kind == "adjudicated"]
     assert {r.rater for r in adjudications} == {f"person:{lead}"}
-    assert {r.key for r in adjudications} == {
-        f"rating/rate_script_adjudicated@3/person:{lead}/{aspect}/{item}" for aspect in answer(1)
-    }
+    assert {r.key for r in adjudications} == {f"rating/rate_script_adjudicated/{aspect}/{item}" for aspect in answer(1)}
     assert {m.name for m in stored_judgements(store, make_task(TASK))} == {"ann"}
+
+
+def test_the_newest_decision_decides_in_rules_and_explanations(db: RatingsDB, store: Store) -> None:
+    item = _decided(db, store, "filter_question", "lea", NO)
+    people.invite(db, "kim", role="lead")
+    assert explain(store, SplitRule(), item).status == "out"
+    db.adjudicate("c", item, "kim", YES)
+    import_campaign(db, store, "c")
+    explanation = explain(store, SplitRule(), item)
+    assert explanation.steps[0].judged.outcome == "keep"
+    assert "keep by filter_question_adjudicated: decided by kim" in explanation.text()
+    labelled = [v for v in store.verdicts([item]) if v.label is not None and "_adjudicated" in v.by]
+    assert [v.by for v in labelled] == ["person:kim/filter_question_adjudicated@1"], "one decision is current"
 
 
 def test_a_decision_on_an_item_that_the_store_lost_is_left_out(db: RatingsDB, store: Store, tmp_path: Any) -> None:

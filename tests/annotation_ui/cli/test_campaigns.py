@@ -5,8 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from annotation_ui.campaigns.campaign import next_item
 from annotation_ui.ratings.database import RatingsDB
+from curation.store.store import Store
+from schemas.core.errors import StoreError
+from schemas.ratings import Rating
 from tests.annotation_ui.cli.conftest import call
 
 
@@ -36,7 +41,15 @@ def test_a_round_at_the_keyboard(files: tuple[Path, Path], tmp_path: Path) -> No
     assert "ScEdit Table 5: 0.35" in output
     assert "12 items with a disagreement" in call("disagreements", "pilot", "-r", db).output
     assert "0 settled items" in call("gold", "pilot", "-r", db, "--out", tmp_path / "g.jsonl").output
-    assert "12 answers of 'ann' deleted" in call("forget", "ann", "-r", db, "--yes").output
+    assert b"person:ann" in store.read_bytes()
+    with pytest.raises(StoreError, match=r"none\.duckdb"):
+        call("forget", "ann", "-r", db, "-s", tmp_path / "none.duckdb", "--yes")
+    forgotten = call("forget", "ann", "-r", db, "-s", store, "--yes").output
+    assert "12 answers of 'ann' deleted" in forgotten and "36 verdicts and ratings deleted" in forgotten
+    with Store.open(store) as kept:
+        assert {r.rater for r in kept.all(Rating)} == {"person:bob"}
+    assert b"person:ann" not in store.read_bytes() and b"person:bob" in store.read_bytes()
+    assert "run this with --store" in call("forget", "bob", "-r", db, "--yes").output
 
 
 def test_tasks_are_listed() -> None:

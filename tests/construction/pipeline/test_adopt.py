@@ -173,7 +173,9 @@ def prompts(store: Path) -> list[ScriptPrompt]:
 def test_a_corrected_file_replaces_all_that_it_brought(tmp_path: Path) -> None:
     store, file = tmp_path / "s.duckdb", tmp_path / "a.jsonl"
     assert bring(store, written(file, CASE, change(key="w/2")), "--known-as", "ours").exit_code == 0
-    result = bring(store, written(file, change(neighbours=[])), "--known-as", "ours", "--json")
+    refused = bring(store, written(file, change(neighbours=[])), "--known-as", "ours")
+    assert "would be gone" in str(refused.exception) and "--replace without --known-as" in str(refused.exception)
+    result = bring(store, written(file, change(neighbours=[])), "--known-as", "ours", "--json", "--yes")
     assert result.exit_code == 0, result.output
     data = json.loads(result.output)
     assert (data["source"], data["new"], data["gone"]) == ("ours", 0, 14)

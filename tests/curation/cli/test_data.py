@@ -94,6 +94,7 @@ def test_import_lists_conflicts_and_says_what_a_correction_changed(tmp_path: Pat
     assert "1 of them new, 12 changed, 12 taken over" in taken
     assert taken.count("changed: f/") == 10 and "changed: ... and 2 more\n" in taken
     write(tmp_path / "other.jsonl", keyed[12])
-    fewer = json.loads(run(other, "--json", "--source", "other").splitlines()[-1])
+    assert "12 of 13 records that 'other' brought would be gone" in run(other, "--source", "other", ok=False)
+    fewer = json.loads(run(other, "--yes", "--json", "--source", "other").splitlines()[-1])
     assert fewer["gone"] == 12 and len(fewer["gone_keys"]) == 10 and fewer["changed_keys"] == ["f/12"]
     assert json.loads(run(custom, "--as", "b", "--json").splitlines()[-1])["new"] == 12

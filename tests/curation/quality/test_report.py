@@ -13,6 +13,7 @@ from curation.quality.sheets import import_sheets, write_sheet
 from curation.store.store import Store
 from schemas.verdicts import Verdict
 from tests.support.curation.filled_sheets import MINI, answered
+from tests.support.curation.verdicts import make_verdict
 
 
 def test_report_weights_back_to_the_split(store: Store, tmp_path: Path) -> None:
@@ -39,6 +40,21 @@ def test_report_weights_back_to_the_split(store: Store, tmp_path: Path) -> None:
     assert agree.ac1.value > agree.alpha.value, "with nearly all yes, alpha is low beside high agreement"
     assert quality.agreement["cut"].alpha.value is None and "all values are equal" in text(quality)
     assert json.loads(json.dumps(summary(quality)))["acceptance"]["all"]["value"] == quality.acceptance["all"].value
+
+
+def test_a_lead_s_decision_counts_for_the_item_and_for_nobody_s_agreement(
+    store: Store, sample: Sample, tmp_path: Path
+) -> None:
+    write_sheet(answered(sample, "ann"), tmp_path / "ann.jsonl")
+    write_sheet(answered(sample, "bob", lambda i: "cut"), tmp_path / "bob.jsonl")
+    import_sheets(store, [tmp_path / "ann.jsonl", tmp_path / "bob.jsonl"])
+    apart = report(store, sample, resamples=10)
+    store.put([make_verdict(d.item_id, "keep", "person:lea/quality_adjudicated@1") for d in sample.items])
+    decided = report(store, sample, resamples=10)
+    assert (apart.acceptance["all"].value, decided.acceptance["all"].value) == (0.5, 1.0)
+    assert decided.agreement == apart.agreement and set(decided.by_person) == {"ann", "bob"}
+    assert f"{len(sample.items)} items decided by a lead" in text(decided)
+    assert summary(decided)["decided_by_lead"] == len(sample.items)
 
 
 def test_report_before_anybody_answered(store: Store, sample: Sample) -> None:

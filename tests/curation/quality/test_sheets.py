@@ -15,15 +15,15 @@ from schemas.core.errors import DataError, UserError
 from tests.support.curation.filled_sheets import MINI, answered, blank
 
 FAULTS: list[tuple[str, Callable[[list[dict[str, Any]]], object], str]] = [
-    ("a no without a reason", lambda r: r[0].update(cut="no"), "line 1: the no to 'cut' has no reason"),
-    ("half answered", lambda r: r[1].update(cut=""), r"line 2: no answer to 'cut' \(yes or no\)"),
-    ("neither yes nor no", lambda r: r[1].update(cut="maybe"), "line 2: 'maybe' is no answer to 'cut'"),
+    ("a no without a reason", lambda r: r[0].update(cut="no"), "line 3: the no to 'cut' has no reason"),
+    ("half answered", lambda r: r[1].update(cut=""), r"line 4: no answer to 'cut' \(yes or no\)"),
+    ("neither yes nor no", lambda r: r[1].update(cut="maybe"), "line 4: 'maybe' is no answer to 'cut'"),
     (
         "another item",
         lambda r: r[2].update(item="f" * 20),
-        r"line 3: 'f+' is no item of the sample .*\(and 1 more fault\)",
+        r"line 5: 'f+' is no item of the sample .*\(and 1 more fault\)",
     ),
-    ("another sample", lambda r: r[2].update(sample="x"), "line 3: .* is no item of the sample"),
+    ("another sample", lambda r: r[2].update(sample="x"), "line 5: .* is no item of the sample"),
     ("somebody not asked", lambda r: [x.update(person="eve") for x in r], r"'eve' was not asked \(ann, bob\)"),
     ("two people", lambda r: r[0].update(person="bob"), "one sheet is of one person"),
     ("a row is gone", lambda r: r.pop(), "1 of .* items have no answer; .*--partial"),

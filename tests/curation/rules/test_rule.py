@@ -36,6 +36,10 @@ from tests.support.curation.rule_records import (
 )
 
 
+def lea(item: str, label: str) -> Verdict:
+    return ann(item, label, "lea", task="filter_adjudicated@1")
+
+
 def bound(**fields: object) -> dict[str, object]:
     return {"thresholds": [{"check": "near", **fields}]}
 
@@ -72,6 +76,15 @@ CASES = [
                            ann(P0.id, "keep", "eve")], UP, "012"),
     ("people outrank a threshold", [said(P0.id, "near@1", value=0.5), ann(P0.id, "keep")], bound(max=0.4), "012"),
     ("a person's newer task", [ann(P0.id, "drop"), ann(P0.id, "keep", task="filter@2")], {}, "012"),
+    ("a lead keeps what people drop", [ann(P0.id, "keep"), ann(P0.id, "drop", "bob"), lea(P0.id, "keep")], {}, "012"),
+    ("a lead drops what people keep", [ann(P0.id, "keep"), ann(P0.id, "keep", "bob"), lea(P0.id, "drop")], UP, "12"),
+    ("a lead decides a tie", [ann(P0.id, "keep"), ann(P0.id, "drop", "bob"), lea(P0.id, "keep")], UP, "012"),
+    ("a lead decides where the rule names the task", [ann(P0.id, "drop"), lea(P0.id, "keep")],
+     {"checks": ["filter"]}, "012"),
+    ("a lead keeps, a check that counts drops", [said(P0.id, "a@1", "drop"), lea(P0.id, "keep")],
+     {"people_outrank": False}, "12"),
+    ("a lead overrules people where checks count", [said(P0.id, "a@1", "keep"), ann(P0.id, "drop"),
+     lea(P0.id, "keep")], {"people_outrank": False}, "012"),
     ("person unsure", [ann(P0.id, "unsure")], {}, "12"),
 ]  # fmt: skip
 

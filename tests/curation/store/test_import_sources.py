@@ -10,6 +10,7 @@ import pytest
 from curation.store.backup import dump, rebuild
 from curation.store.import_sources import EARLIER, MADE_HERE, ConflictError, ImportSource, SourceUpdate
 from curation.store.store import Store
+from schemas.core.errors import StoreError
 from schemas.core.records import Record
 from schemas.facts import Fact, Object
 from schemas.lineage import Lineage
@@ -121,13 +122,39 @@ def test_replacing_a_fact_sets_aside_what_hung_on_the_other(path: Path) -> None:
             bring(store, "a", [EDIT, OTHER, LINK, *CHAINS[0], *BESIDE])
 
 
-def test_replacing_a_prompt_keeps_what_the_store_made_for_the_fact(path: Path) -> None:
+def test_replacing_a_question_archives_nothing_and_makes_its_own_script_and_prompt_stale(path: Path) -> None:
     with Store.open(path, create=True) as store:
         bring(store, "a", [EDIT, *CHAINS[0]])
         store.put([*CHAINS[1]])
         update = bring(store, "b", [EDIT, Q0.model_copy(update={"text": "How else?"})], replace=True)
-        assert (update.taken, update.set_aside) == (1, 2), "the other's script and prompt of that question"
-        assert keys(store, "prompt") == {CHAINS[1][2].key}
+        assert (update.taken, update.set_aside) == (1, 0)
+        assert keys(store, "prompt") == {P0.key, CHAINS[1][2].key}
+        assert {s.key for s in store.stale()} == {CHAINS[0][1].key, P0.key}
+
+
+def test_one_added_alias_costs_a_case_nothing(path: Path) -> None:
+    alias = EDIT.model_copy(update={"old": EDIT.old.model_copy(update={"aliases": ("Another name",)})})
+    with Store.open(path, create=True) as store:
+        bring(store, "a", [EDIT, OTHER, LINK, *CHAINS[0], *BESIDE])
+        before = {kind: n["current"] for kind, n in store.stats()["records"].items()}
+        with pytest.raises(ConflictError, match="say --replace to correct these records alone, or --as NAME"):
+            bring(store, "b", [alias])
+        update = bring(store, "b", [alias], replace=True)
+        assert (update.changed, update.gone, update.set_aside) == (1, 0, 0) and store.get("f/peru") == alias
+        assert {kind: n["current"] for kind, n in store.stats()["records"].items()} == before
+        stale = {s.key for s in store.stale()}
+        assert P0.key in stale and not stale & {r.key for r in BESIDE}, "what does not depend on it is not touched"
+
+
+def test_more_than_a_tenth_is_gone_only_where_that_is_said(path: Path) -> None:
+    facts = [peru_fact(f"f/{n}") for n in range(20)]
+    with Store.open(path, create=True) as store:
+        bring(store, "a", facts)
+        with pytest.raises(StoreError, match="3 of 20 records that 'a' brought would be gone.*--yes"):
+            store.put_source(source("a"), facts[3:], LINES[0], shrink=False)
+        assert len(keys(store, "fact")) == 20, "nothing was imported"
+        assert store.put_source(source("a"), facts[2:], LINES[0], shrink=False).gone == 2
+        assert store.put_source(source("a"), facts[9:], LINES[0], shrink=True).gone == 7
 
 
 def test_the_same_file_under_a_name_takes_over_from_its_made_name(path: Path) -> None:
