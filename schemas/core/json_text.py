@@ -1,6 +1,6 @@
-"""Records as JSON text without the way over plain values: writers that are put together once for each class of values.
+"""Records as JSON text: as stores hold it, and the canonical text, by a writer that is made once for each class.
 
-``model_dump`` and ``json.dumps`` stay the definition: a writer gives the same text byte for byte. Where a class or a
+``model_dump`` and ``json.dumps`` define the canonical text: a writer gives the same byte for byte. Where a class or a
 value is not of the plain kind that a writer knows (another serialiser, a subclass, a number that is no number), the
 text is made as defined.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cache
 from json.encoder import encode_basestring  # type: ignore[attr-defined, unused-ignore]
 from types import NoneType, UnionType
@@ -19,12 +19,9 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 Writer = Callable[[Any], str]
-Numbers = Callable[[Any], Iterable[Any]]
 
 _STORED = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
-_SMALL, _GREAT = 1e-4, 1e16
-"""From the one to below the other, pydantic writes a number as Python does (not so 1e-7: 1e-07)."""
 
 
 class _Unusual(Exception):
@@ -43,13 +40,10 @@ def stored_text(value: BaseModel) -> str:
         >>> stored_text(Entity(text="Peru"))
         '{"text":"Peru","aliases":[],"wikidata":null}'
     """
-    if (usual := _usual_numbers(cls := type(value))) is not None:
-        try:
-            if usual(value):
-                return str(cls.__pydantic_serializer__.to_json(value), "utf-8")
-        except (ValueError, KeyError, TypeError, AttributeError):  # half of a surrogate pair; another type
-            pass
-    return _text(value, _STORED, ordered=False)
+    try:
+        return value.model_dump_json()
+    except ValueError:  # half of a surrogate pair: whoever stores the text says where it is
+        return _STORED.encode(value.model_dump(mode="json"))
 
 
 def canonical_text(value: BaseModel) -> str:
@@ -60,66 +54,24 @@ def canonical_text(value: BaseModel) -> str:
         >>> canonical_text(Entity(text="Peru"))
         '{"aliases":[],"text":"Peru","wikidata":null}'
     """
-    return _text(value, _CANONICAL, ordered=True)
-
-
-def _text(value: BaseModel, encoder: json.JSONEncoder, *, ordered: bool) -> str:
-    if (writer := writer_of(type(value), ordered=ordered)) is not None:
+    if (writer := writer_of(type(value))) is not None:
         try:
             return writer(value)
         except (_Unusual, KeyError, TypeError):
             pass
-    return encoder.encode(value.model_dump(mode="json"))
+    return _CANONICAL.encode(value.model_dump(mode="json"))
 
 
 @cache
-def writer_of(cls: type[BaseModel], *, ordered: bool) -> Writer | None:
-    """The writer of a class, its names sorted or in the order of its fields; None where it needs ``model_dump``."""
+def writer_of(cls: type[BaseModel]) -> Writer | None:
+    """The writer of a class, its names sorted; None where it needs ``model_dump``."""
     try:
-        return _model(cls, ordered)
+        return _model(cls)
     except _NoWriter:
         return None
 
 
-@cache
-def _usual_numbers(cls: type[BaseModel]) -> Callable[[Any], bool] | None:
-    """Whether pydantic writes all numbers of a value of a class as Python does; None where the class has no writer."""
-    if writer_of(cls, ordered=False) is None:
-        return None
-    inside = _numbers_of_model(cls)
-    return (lambda _: True) if inside is None else (lambda value: all(map(_is_usual, inside(value))))
-
-
-def _is_usual(number: Any) -> bool:
-    return bool(number == 0 or _SMALL <= abs(number) < _GREAT)  # not so NaN
-
-
-def _numbers_of_model(cls: type[BaseModel]) -> Numbers | None:
-    fields = [
-        (name, numbers) for name, f in cls.model_fields.items() if (numbers := _numbers_of(f.annotation)) is not None
-    ]
-    if not fields:
-        return None
-    return lambda value: [number for name, inside in fields for number in inside(value.__dict__[name])]
-
-
-def _numbers_of(kind: Any) -> Numbers | None:
-    """The numbers with a point in a value of a type; None where it has none."""
-    origin, inner = get_origin(kind), get_args(kind)
-    if origin is Annotated:
-        return _numbers_of(inner[0])
-    if origin in (Union, UnionType):
-        inner_numbers = _numbers_of(next(a for a in inner if a is not NoneType))
-        return None if inner_numbers is None else lambda value: () if value is None else inner_numbers(value)
-    if origin is tuple:
-        each = _numbers_of(inner[0])
-        return None if each is None else lambda value: [number for part in value for number in each(part)]
-    if kind is float:
-        return lambda value: (value,)
-    return _numbers_of_model(kind) if isinstance(kind, type) and issubclass(kind, BaseModel) else None
-
-
-def _model(cls: type[BaseModel], ordered: bool) -> Writer:
+def _model(cls: type[BaseModel]) -> Writer:
     decorated, config = cls.__pydantic_decorators__, cls.model_config
     special = (decorated.field_serializers, decorated.model_serializers, decorated.computed_fields)
     if (
@@ -131,11 +83,11 @@ def _model(cls: type[BaseModel], ordered: bool) -> Writer:
         raise _NoWriter
     if "model_dump" in {name for c in cls.__mro__ if c not in BaseModel.__mro__ for name in vars(c)}:
         raise _NoWriter
-    names = sorted(cls.model_fields) if ordered else list(cls.model_fields)
+    names = sorted(cls.model_fields)
     if not names:
         raise _NoWriter
     known: dict[str, Any] = {"cls": cls, "unusual": _Unusual, "nothing": ()}
-    fields = [_field(cls.model_fields[name], f"held[{name!r}]", ordered, known) for name in names]
+    fields = [_field(cls.model_fields[name], f"held[{name!r}]", known) for name in names]
     form = "{" + ",".join(f"{encode_basestring(name)}:%s" for name in names) + "}"
     exec(_FUNCTION.format(form=form, fields=", ".join(fields)), known)
     return cast(Writer, known["write"])
@@ -151,21 +103,21 @@ def write(value):
 """A writer's text: one expression for all fields takes half the time of a loop over them. It holds names alone."""
 
 
-def _field(field: FieldInfo, value: str, ordered: bool, known: dict[str, Any]) -> str:
+def _field(field: FieldInfo, value: str, known: dict[str, Any]) -> str:
     if field.exclude or getattr(field, "exclude_if", None) or not all(map(_keeps_form, field.metadata)):
         raise _NoWriter
-    return _expression(field.annotation, value, ordered, known)
+    return _expression(field.annotation, value, known)
 
 
-def _expression(kind: Any, value: str, ordered: bool, known: dict[str, Any]) -> str:
+def _expression(kind: Any, value: str, known: dict[str, Any]) -> str:
     """Python for the text of a value of a type; the writers that it calls are entered among the known names."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin is Annotated and all(map(_keeps_form, inner[1:])):
-        return _expression(inner[0], value, ordered, known)
+        return _expression(inner[0], value, known)
     if (optional := _optional(kind)) is not None:
-        return f"('null' if {value} is None else {_expression(optional, value, ordered, known)})"
+        return f"('null' if {value} is None else {_expression(optional, value, known)})"
     name = f"write_{len(known)}"
-    known[name] = _writer_of(kind, ordered)
+    known[name] = _writer_of(kind)
     return f"('[]' if {value} is nothing else {name}({value}))" if origin is tuple else f"{name}({value})"
 
 
@@ -185,23 +137,23 @@ def _keeps_form(metadata: object) -> bool:
     )
 
 
-def _writer_of(kind: Any, ordered: bool) -> Writer:
+def _writer_of(kind: Any) -> Writer:
     """The writer of a type."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin is Annotated:
         if not all(map(_keeps_form, inner[1:])):
             raise _NoWriter
-        return _writer_of(inner[0], ordered)
+        return _writer_of(inner[0])
     if (optional := _optional(kind)) is not None:
-        return _optional_writer(_writer_of(optional, ordered))
+        return _optional_writer(_writer_of(optional))
     if origin is tuple and len(inner) == 2 and inner[1] is Ellipsis:
-        return _tuple(_writer_of(inner[0], ordered))
+        return _tuple(_writer_of(inner[0]))
     if kind is str or (origin is Literal and all(type(a) is str for a in inner)):
         return cast(Writer, encode_basestring)  # a TypeError for anything but text
     if kind in (bool, int, float):
         return {bool: _bool, int: _int, float: _float}[kind]
     if isinstance(kind, type) and issubclass(kind, BaseModel):
-        return _model(kind, ordered)
+        return _model(kind)
     raise _NoWriter
 
 
