@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 from pydantic import field_validator, model_validator
 
 from schemas.core.errors import UserError
-from schemas.core.records import Frozen, Key, Record, Text
+from schemas.core.records import Frozen, Key, Language, Record, Text
 
 
 class Entity(Frozen):
@@ -59,6 +59,7 @@ class Fact(Record):
         paraphrases: Other fact prompts, filled in; the object follows.
         neighbour_prompts: Plain prompts of other subjects that have the same old object, where the source gives them.
         change: ``counterfactual``, ``temporal`` (both objects true in their time) or ``none`` (not to be edited).
+        language: Language of prompt and paraphrases.
         changed_on: ISO date of a temporal change, as exact as it is known ("2021", "2021-12", "2021-12-08").
     """
 
@@ -72,6 +73,7 @@ class Fact(Record):
     neighbour_prompts: tuple[Text, ...] = ()
     change: Literal["counterfactual", "temporal", "none"] = "counterfactual"
     changed_on: str | None = None
+    language: Language = "en"
     source: Source
 
     @field_validator("prompt")

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, Field, model_validator
 
-from schemas.core.records import Key, Record, Text
+from schemas.core.records import Key, Language, Record, Text
 
 MAX_STEPS = 9
 MAX_WORDS = 7  # "less than 8 words" a step, Appendix A
@@ -58,6 +58,7 @@ class ScriptQuestion(Record):
 
     kind: ClassVar[str] = "question"
     fact: Key
+    language: Language = "en"
     text: Text
 
 

@@ -246,7 +246,7 @@ def _neighbour(edit: Fact, written: WrittenNeighbour, number: int, source: Sourc
 
 def _chain(fact: Fact, written: WrittenScript, number: int, earlier: list[ScriptQuestion]) -> Iterator[Record]:
     """Question, script, prompt where there is one, and the verdicts on them; the question joins ``earlier``."""
-    question = ScriptQuestion(key=f"{fact.key}/q{number}", fact=fact.key, text=written.question)
+    question = ScriptQuestion(key=f"{fact.key}/q{number}", fact=fact.key, language=fact.language, text=written.question)
     script = Script(key=f"{question.key}/s", question=question.key, steps=written.steps)
     prompt = cut_script(fact, question, script)
     material = CheckInputs(

@@ -156,5 +156,7 @@ class QuestionStep(PromptFileStep[QuestionAsk, ScriptQuestion, WriterPrompt]):
         for text in map(tidy, texts):
             if text:
                 key = question_key(item.fact, text)
-                questions.setdefault(key, ScriptQuestion(key=key, fact=item.fact.key, text=text))
+                questions.setdefault(
+                    key, ScriptQuestion(key=key, fact=item.fact.key, language=item.fact.language, text=text)
+                )
         return list(questions.values())[: item.count]

@@ -36,7 +36,17 @@ _NUMBERED = re.compile(r"counterfact/(0|[1-9]\d{0,17})")
 
 
 CSV_COLUMNS: tuple[str, ...] = ("key", "subject", "subject_aliases", "relation", "prompt")
-CSV_COLUMNS += ("old", "old_aliases", "new", "new_aliases", "changed_on", "paraphrases", "source", "licence")
+CSV_COLUMNS += (
+    "old",
+    "old_aliases",
+    "new",
+    "new_aliases",
+    "changed_on",
+    "paraphrases",
+    "source",
+    "licence",
+    "language",
+)
 """The columns of our table of facts."""
 
 
@@ -79,7 +89,7 @@ def _csv_row(fact: Fact) -> list[str]:
     return [
         *(fact.key, fact.subject.text, subject, fact.relation.id, fact.prompt),
         *(fact.old.text, old, new.text if fact.new else "", other, fact.changed_on or "", paraphrases),
-        *(fact.source.name, fact.source.licence),
+        *(fact.source.name, fact.source.licence, fact.language),
     ]
 
 

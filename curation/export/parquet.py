@@ -46,6 +46,7 @@ _FACT = (
     text_column("changed_on", "ISO date of a temporal change, as exact as it is known"),
     Column("paraphrases", "VARCHAR[]", "other fact prompts, filled in"),
     Column("neighbour_prompts", "VARCHAR[]", "plain prompts of other subjects that have the same old object"),
+    text_column("language", "language of the prompts, such as en"),
     *source_columns("the fact"),
 )
 _CASE = text_column("case", "key of the case")
@@ -59,6 +60,7 @@ TABLES: Mapping[str, tuple[Column, ...]] = {
         text_column("question", "key of the script question"),
         text_column("fact", "key of the fact that it depends on"),
         text_column("text", "the script question"),
+        text_column("language", "language of the question"),
     ),
     "prompts": (
         _CASE,
@@ -174,7 +176,7 @@ def _fact(fact: Fact) -> tuple[Any, ...]:
         *(fact.key, fact.subject.text, list(fact.subject.aliases), fact.subject.wikidata),
         *(fact.relation.id, fact.relation.label, fact.prompt, fact.fact_prompt),
         *(fact.old.text, list(fact.old.aliases), fact.old.wikidata, fact.old.datatype, *after),
-        *(fact.change, fact.changed_on, list(fact.paraphrases), list(fact.neighbour_prompts)),
+        *(fact.change, fact.changed_on, list(fact.paraphrases), list(fact.neighbour_prompts), fact.language),
         *(source.name, source.licence, source.url, source.item, source.date),
     )
 
@@ -185,7 +187,7 @@ def _cases(case: Case) -> Iterator[tuple[Any, ...]]:
 
 def _questions(case: Case) -> Iterator[tuple[Any, ...]]:
     def of(link: str | None, questions: Iterable[ScriptQuestion]) -> Iterator[tuple[Any, ...]]:
-        return ((case.key, link, q.key, q.fact, q.text) for q in questions)
+        return ((case.key, link, q.key, q.fact, q.text, q.language) for q in questions)
 
     yield from of(None, case.questions)
     for neighbour in case.neighbours:

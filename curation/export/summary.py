@@ -59,6 +59,7 @@ class JudgedSummary:
     """Sources of a split; what the store adds is empty where none was given (``from_store`` False)."""
 
     sources: Mapping[tuple[str, str, str | None], int]
+    languages: Mapping[str, int] = field(default_factory=dict)
     from_store: bool = False
     made: tuple[ItemOrigin, ...] = ()
     checks: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
@@ -142,6 +143,8 @@ def survey(split: Split, store: Store | None = None) -> SplitSummary | EventSumm
     """
     events = (case for case in split.all_cases if isinstance(case, EventCase))
     numbers = _numbers(split.cases) if split.type == FACT else event_numbers(events)
+    languages = Counter(case.request.language for case in split.all_cases)
+    numbers = replace(numbers, languages=dict(languages.most_common()))
     if store is None:
         return numbers
     items, links = _items(split, store)

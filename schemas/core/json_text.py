@@ -87,8 +87,19 @@ def _model(cls: type[BaseModel]) -> Writer:
     if not names:
         raise _NoWriter
     known: dict[str, Any] = {"cls": cls, "unusual": _Unusual, "nothing": ()}
-    fields = [_field(cls.model_fields[name], f"held[{name!r}]", known) for name in names]
-    form = "{" + ",".join(f"{encode_basestring(name)}:%s" for name in names) + "}"
+    fields, parts = [], []
+    for name in names:
+        field, label = cls.model_fields[name], f"{encode_basestring(name)}:"
+        expression = _field(field, f"held[{name!r}]", known)
+        if field.exclude_if is not None:  # written with its name and comma, or not at all
+            if name == names[-1]:
+                raise _NoWriter
+            known[f"leave_out_{name}"] = field.exclude_if
+            expression = f"('' if leave_out_{name}(held[{name!r}]) else {label!r} + {expression} + ',')"
+            label = ""
+        fields.append(expression)
+        parts.append(f"{label}%s{',' if label else ''}")
+    form = "{" + "".join(parts).removesuffix(",") + "}"
     exec(_FUNCTION.format(form=form, fields=", ".join(fields)), known)
     return cast(Writer, known["write"])
 
@@ -104,7 +115,7 @@ def write(value):
 
 
 def _field(field: FieldInfo, value: str, known: dict[str, Any]) -> str:
-    if field.exclude or getattr(field, "exclude_if", None) or not all(map(_keeps_form, field.metadata)):
+    if field.exclude or not all(map(_keeps_form, field.metadata)):
         raise _NoWriter
     return _expression(field.annotation, value, known)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
 from schemas.core.ids import text_id
 from schemas.core.json_text import canonical_text
@@ -25,6 +25,14 @@ Text = Annotated[str, AfterValidator(_clean)]
 
 Key = Annotated[str, StringConstraints(min_length=1, max_length=400, pattern=r"^\S+$")]
 """A stable identity: no white space."""
+
+
+Language = Annotated[
+    str,
+    StringConstraints(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$"),
+    Field(exclude_if=lambda language: language == "en"),
+]
+"""A language tag such as "de"; English, the default, is not written, so it is no part of an id."""
 
 
 class Frozen(BaseModel):

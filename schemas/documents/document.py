@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import SerializerFunctionWrapHandler, field_validator, model_serializer
 
-from schemas.core.records import Key, Record, Text
+from schemas.core.records import Key, Language, Record, Text
 from schemas.documents.statement import Group, Premise, Statement
 from schemas.documents.tags import Tag
 from schemas.facts import Source
@@ -43,6 +43,7 @@ class Document(Record):
     """
 
     kind: ClassVar[str] = "document"
+    language: Language = "en"
     text: Text
     entity: Text | None = None
     further_names: tuple[Text, ...] = ()

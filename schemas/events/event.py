@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from schemas.core.records import Frozen, Record, Text
+from schemas.core.records import Frozen, Language, Record, Text
 from schemas.facts import Entity, Source
 
 TEMPLATE_TEXT = "template_text"
@@ -31,6 +31,7 @@ class Event(Record):
     """
 
     kind: ClassVar[str] = "event"
+    language: Language = "en"
     text: Text
     type: Text
     origin: Literal["template", "generated", "written", "fact"]

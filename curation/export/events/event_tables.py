@@ -17,6 +17,7 @@ EVENT_TABLES: Mapping[str, tuple[Column, ...]] = {
         _CASE,
         _EVENT,
         text_column("text", "what happened: the edit"),
+        text_column("language", "language of the text"),
         text_column("type", "event type or topic"),
         text_column("origin", "template, generated, written or fact"),
         text_column("template", "name of the template, or null"),
@@ -59,7 +60,7 @@ EVENT_TABLES: Mapping[str, tuple[Column, ...]] = {
 def _events(case: EventCase) -> Iterator[tuple[Any, ...]]:
     event, source = case.event, case.event.source
     yield (
-        *(case.key, event.key, event.text, event.type, event.origin, event.template),
+        *(case.key, event.key, event.text, event.language, event.type, event.origin, event.template),
         *([filled.role for filled in event.roles], [filled.entity.text for filled in event.roles]),
         *(source.name, source.licence, source.url, source.item, source.date),
     )

@@ -30,7 +30,7 @@ COLUMNS: tuple[str, ...] = (
     "new",
     "new_aliases",
 )
-COLUMNS += ("changed_on", "paraphrases", "source", "licence")
+COLUMNS += ("changed_on", "paraphrases", "source", "licence", "language")
 NEEDED = ("subject", "relation", "prompt", "old", "new")
 
 
@@ -212,7 +212,7 @@ def from_cells(cells: Mapping[str, Any]) -> dict[str, Any]:
         data["new"] = entity("new")
     if cells.get("source") or cells.get("licence"):
         data["source"] = {"name": cells.get("source") or "unnamed", "licence": cells.get("licence") or "not stated"}
-    return data | {name: cells[name] for name in ("key", "changed_on") if cells.get(name)}
+    return data | {name: cells[name] for name in ("key", "changed_on", "language") if cells.get(name)}
 
 
 def _split(cell: str | list[str]) -> list[str]:

@@ -58,6 +58,15 @@ def test_odd_texts(text):
     same(Lineage(item_id=text, stage="load", made_at="t", detail={"from": text, "n": [1.5, None]}))
 
 
+def test_english_is_not_written_and_changes_no_id():
+    fact = mini_split().cases[0].fact
+    same(fact)
+    assert "language" not in fact.payload() and fact.language == "en"
+    german = fact.model_copy(update={"language": "de"})
+    same(german)
+    assert german.payload()["language"] == "de" and german.id == content_id("fact", german.payload()) != fact.id
+
+
 def test_numbers_as_python_writes_them():
     rng = random.Random(1)
     numbers = [0.0, -0.0, 1e-4, 9.9999e-5, 1e-5, 1e15, 9999999999999998.0, 1e16, 1e-7, 5e-324, 1.7976931348623157e308]
