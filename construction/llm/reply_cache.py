@@ -17,7 +17,7 @@ from schemas.core.records import Frozen
 V = TypeVar("V")
 
 _WRITTEN = ('"question"', '"questions"', '"steps"', '"key_step"')  # fields of a writer's reply
-_READ = ('"quotes"', '"quote"', '"same"', '"next"')  # fields of a verifier's reply
+_READ = ('"quotes"', '"quote"', '"same"', '"readings"')  # fields of a verifier's reply
 REPLIES = "llm/"  # keys of replies begin so; notes (forms, batches, reservations) have other beginnings
 
 

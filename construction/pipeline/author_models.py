@@ -97,8 +97,7 @@ def _accesses(named: Sequence[str], base: Access) -> list[Access]:
 
 def verifier(named: str, base: Access, profile: str) -> ScriptAuthor:
     """The model that ``--verify`` names, in the same words as ``--author``; there is no wording for small models."""
-    author = script_authors([named], base, profile)[0]
-    return author._replace(profile="embedded" if author.access.embedded else profile)
+    return script_authors([named], base, profile)[0]._replace(profile=profile)
 
 
 @asynccontextmanager

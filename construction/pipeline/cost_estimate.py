@@ -256,9 +256,7 @@ def models_of(
     """Who is asked, with which prompts."""
     author_steps = [(a.access.label, ScriptStep(load_prompts(a.profile, plan.prompts).scripts)) for a in authors]
     writers = author_steps or [(model, ScriptStep(wording.scripts))]
-    return RehearsedModels(
-        model, wording, tuple(writers), (reader.access.label, reader.profile) if reader is not None else None
-    )
+    return RehearsedModels(model, wording, tuple(writers), reader.access.label if reader is not None else None)
 
 
 def _count_whole(
@@ -275,7 +273,7 @@ def _count_whole(
         counter.add(messages, reply_tokens=SCRIPT_TOKENS, times=quota.questions * quota.scripts)
     if models.reader is not None:
         scripts = quota.questions * quota.scripts * len(models.writers)
-        for shown, times in zip(_readings(fact, *models.reader), (quota.questions, scripts), strict=True):
+        for shown, times in zip(_readings(fact, models.reader), (quota.questions, scripts), strict=True):
             counters[-1].add(shown, reply_tokens=VERDICT_TOKENS, times=times)
 
 
@@ -291,12 +289,12 @@ def _compare_with_limits(limits: Access, tokens: int, cost: float | None) -> str
     return f"That is more than {' and '.join(over)}: the run would stop there, and go on when the limit is raised."
 
 
-def _readings(fact: Fact, model: str, profile: str) -> tuple[Sequence[Message], Sequence[Message]]:
+def _readings(fact: Fact, model: str) -> tuple[Sequence[Message], Sequence[Message]]:
     """What the verifier is shown of a question, and of a prompt of usual length."""
     usual = _usual_question(fact)
     text = f"{usual.text}\nStep 1: Do something first\nStep 2: Do something else\nStep 3: Go to"
     cut = ScriptPrompt(key="p", fact=fact.key, text=text, offset=len(text) + 1, targets=("x",))
-    depends, leak = DependsStep.load(profile, model=model), LeakStep.load(profile, model=model)
+    depends, leak = DependsStep.load(model=model), LeakStep.load(model=model)
     return depends.prompt(VerifyAsk(fact=fact, question=usual)), leak.prompt(VerifyAsk(fact=fact, prompt=cut))
 
 

@@ -212,7 +212,7 @@ class Construction:
             client,
             questions=QuestionStep(wording.questions),
             writers=[ScriptWriter(who, ScriptStep(prompt, rules=plan.rules)) for who, prompt in written],
-            reader=SecondReader(*reader) if reader else None,
+            reader=SecondReader(reader.client) if reader else None,
             rules=plan.rules,
             dropped=dropped_by_people(store.verdicts()),
         )

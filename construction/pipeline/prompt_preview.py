@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from construction.prompts.custom import custom_prompts
 from construction.prompts.prompt_file import TASKS, WriterPrompt, load_prompt, profiles, prompt_path
 from construction.scripts.question_step import QuestionStep, relation_words
 from construction.scripts.script_step import ScriptAsk, ScriptStep
-from construction.verifier.prompt_files import FILES as VERIFIER
-from construction.verifier.prompt_files import load_verify
+from construction.verifier.prompt_files import load_verify, verify_file
 from construction.verifier.steps import STEPS, VerifyAsk
 from schemas.facts import Fact
 from schemas.scripts import ScriptPrompt, ScriptQuestion
+
+CAPABLE = "paper"
+"""Profile of prompts for capable models."""
 
 
 def prompt_list(profile: str | None = None, folder: Path | None = None) -> Iterator[dict[str, str]]:
@@ -29,10 +31,10 @@ def prompt_list(profile: str | None = None, folder: Path | None = None) -> Itera
             "shape": prompt.shape,
             "path": path,
         }
-    for task, name in _verifier_prompts(profile, folder):
-        wording, file = load_verify(task, name), f"verify_{task}.{name}"
-        row = {"label": f"{wording.name}@{wording.version}", "task": f"verify_{task}", "profile": name}
-        yield {**row, "shape": wording.shape, "path": f"construction/verifier/prompts/{file}.toml"}
+    for task in _verifier_tasks(profile, folder):
+        path = f"construction/verifier/prompts/{verify_file(task).name}"
+        row = {"label": load_verify(task).label, "task": f"verify_{task}", "profile": CAPABLE}
+        yield {**row, "shape": "reading", "path": path}
 
 
 def render_messages(fact: Fact, profile: str | None = None, folder: Path | None = None) -> Iterator[dict[str, str]]:
@@ -50,17 +52,15 @@ def render_messages(fact: Fact, profile: str | None = None, folder: Path | None 
             yield {"label": prompt.label, "role": message.role, "content": message.content}
     text = f"{question.text}\nStep 1: Look for it on a map\nStep 2: Travel to"
     cut = ScriptPrompt(key="example/p", fact=fact.key, text=text, offset=len(text) + 1, targets=(fact.old.text,))
-    for task, name in _verifier_prompts(profile, folder):
-        step = STEPS[task].load(name, model="example")
+    for task in _verifier_tasks(profile, folder):
+        step = STEPS[task].load(model="example")
         for message in step.prompt(VerifyAsk(fact=fact, question=question, prompt=cut)):
             yield {"label": step.label, "role": message.role, "content": message.content}
 
 
-def _verifier_prompts(profile: str | None, folder: Path | None) -> Iterator[tuple[str, str]]:
-    """Task and profile of the verifier's prompts; it knows current versions only, and not every profile."""
-    if folder is None:
-        chosen = [profile.partition("@")[0]] if profile else profiles()
-        yield from ((task, name) for name in chosen if name in VERIFIER.profiles() for task in STEPS)
+def _verifier_tasks(profile: str | None, folder: Path | None) -> Iterable[str]:
+    """The verifier's tasks; it has one wording, for capable models."""
+    return STEPS if folder is None and (profile or CAPABLE).partition("@")[0] == CAPABLE else ()
 
 
 def _writer_prompts(profile: str | None, folder: Path | None) -> Iterator[tuple[WriterPrompt, str]]:

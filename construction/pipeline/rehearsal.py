@@ -89,13 +89,13 @@ class RehearsedModels(NamedTuple):
         model: Who writes the questions.
         wording: Its prompts.
         writers: Who writes the scripts, with the step.
-        reader: Who reads what the checks let pass, and its profile.
+        reader: Who reads what the checks let pass.
     """
 
     model: str
     wording: WriterPrompts
     writers: tuple[tuple[str, ScriptStep], ...]
-    reader: tuple[str, str] | None = None
+    reader: str | None = None
 
 
 class Rehearsal:
@@ -111,7 +111,7 @@ class Rehearsal:
     def __init__(
         self, models: RehearsedModels, cache: ReplyCache, counters: list[CallCounter], *, attempts: int
     ) -> None:
-        names = [models.model, *(name for name, _ in models.writers), *([models.reader[0]] if models.reader else [])]
+        names = [models.model, *(name for name, _ in models.writers), *([models.reader] if models.reader else [])]
         self._clients = [
             RehearsalClient(name, cache, counter, attempts=attempts)
             for name, counter in zip(names, counters, strict=True)
@@ -124,7 +124,7 @@ class Rehearsal:
             first,
             questions=self._questions,
             writers=[ScriptWriter(client, step) for client, step in zip(others, steps, strict=False)],
-            reader=SecondReader(others[-1], models.reader[1]) if models.reader else None,
+            reader=SecondReader(others[-1]) if models.reader else None,
             rules=rules,
         )
 

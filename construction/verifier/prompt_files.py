@@ -1,40 +1,35 @@
-"""The verifier's prompt files, ``verify_leak``, ``verify_depends`` and ``verify_cut``, each for a profile."""
+"""The verifier's prompt files: ``verify_leak``, ``verify_depends``, ``verify_cut`` and ``verify_next``."""
 
 from __future__ import annotations
 
-from typing import Literal
+from importlib.resources import files
+from pathlib import Path
 
 from pydantic import Field
 
-from construction.llm.prompt_file import PromptFile, PromptFolder
+from construction.llm.prompt_file import PromptFile, read_prompt
 
 
 class VerifierPrompt(PromptFile):
     """One prompt file of the verifier.
 
     Attributes:
-        shape: ``list`` for replies with several quotes and a reason, ``one`` for one short answer.
-        reply_tokens: Tokens of a reply at most, where the parameters do not say. It is no part of a call's key, so
-            replies on record stay good.
+        reply_tokens: Tokens of a reply at most, for each text that is read, where the parameters do not say. It is no
+            part of a call's key, so replies on record stay good.
     """
 
-    shape: Literal["list", "one"]
-    reply_tokens: int | None = Field(default=None, ge=1)
+    reply_tokens: int = Field(ge=1)
 
 
-FILES = PromptFolder(
-    VerifierPrompt,
-    package="construction.verifier",
-    folder="prompts",
-    tasks=("verify_leak", "verify_depends", "verify_cut"),
-    reader="the verifier",
-)
+def verify_file(task: str) -> Path:
+    """The file of a task: ``leak``, ``depends``, ``cut`` or ``next``."""
+    return Path(str(files("construction.verifier").joinpath("prompts", f"verify_{task}.toml")))
 
 
-def load_verify(task: str, profile: str) -> VerifierPrompt:
-    """The verifier's prompt file of a task (``leak``, ``depends``, ``cut``) in a profile.
+def load_verify(task: str) -> VerifierPrompt:
+    """The prompt of a task.
 
     Raises:
-        UserError: no such profile, or a broken file.
+        UserError: a broken file.
     """
-    return FILES.load(f"verify_{task}", profile)
+    return read_prompt(VerifierPrompt, verify_file(task))

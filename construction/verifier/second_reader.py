@@ -19,13 +19,12 @@ class SecondReader:
 
     Args:
         client: Asks the model that reads.
-        profile: Wording of the verifier's prompts.
     """
 
-    def __init__(self, client: Client, profile: str) -> None:
+    def __init__(self, client: Client) -> None:
         self.client = client
         model = client.endpoint.model
-        self._depends, self._leak = (step.load(profile, model=model) for step in (DependsStep, LeakStep))
+        self._depends, self._leak = (step.load(model=model) for step in (DependsStep, LeakStep))
 
     async def question(self, fact: Fact, question: ScriptQuestion, trace: list[Lineage]) -> list[Verdict]:
         """What it says of a question."""
@@ -36,7 +35,7 @@ class SecondReader:
         return await self._ask(self._leak, VerifyAsk(fact=fact, prompt=prompt), trace)
 
     async def _ask(self, step: VerifyStep, ask: VerifyAsk, trace: list[Lineage]) -> list[Verdict]:
-        verdicts, lines = await verify(step, ask, self.client)
+        verdicts, lines = await verify(step, ask, client=self.client)
         if not verdicts:
             raise UnansweredCall(f"no verdict from {step.model}")
         trace += lines

@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, StringConstraints
+from pydantic import BaseModel, ConfigDict
 
 from construction.checks.leak_in_prompt import blank_step_labels
 from construction.llm.call_lineage import lineage_of_call
@@ -44,18 +44,11 @@ class VerifyAsk:
 
 
 class Quotes(BaseModel):
-    """The reply of a capable model: all leaking words, word for word; none is an empty list or ["none"]."""
+    """All leaking words, word for word; none is an empty list or ["none"]."""
 
     model_config = ConfigDict(extra="forbid")
     why: str
     quotes: list[str]
-
-
-class OneQuote(BaseModel):
-    """The reply of the embedded model: the leaking words, or "none"."""
-
-    model_config = ConfigDict(extra="forbid")
-    quote: Annotated[str, StringConstraints(max_length=80)]
 
 
 class Depends(BaseModel):
@@ -66,26 +59,45 @@ class Depends(BaseModel):
     same: Literal["yes", "no", "unsure"]
 
 
-class DependsShort(BaseModel):
-    """The same, for the embedded model."""
+Answered = Literal["yes", "no", "unsure"]
+
+
+class CutReading(BaseModel):
+    """What a reader who knows the object says of one cut.
+
+    Attributes:
+        n: Number of the text.
+        needed: Whether who does this task has to know the fact for this step.
+        same: Whether the next words are the object of the fact, and not something else of the same name.
+    """
 
     model_config = ConfigDict(extra="forbid")
-    same: Literal["yes", "no"]
-
-
-class Guides(BaseModel):
-    """Whether the object comes next where a prompt was cut."""
-
-    model_config = ConfigDict(extra="forbid")
+    n: int
     why: str
-    next: Literal["yes", "no", "unsure"]
+    needed: Answered
+    same: Answered
 
 
-class GuidesShort(BaseModel):
-    """The same, for the embedded model."""
+class CutReadings(BaseModel):
+    """The reply about all prompts of a fact."""
 
     model_config = ConfigDict(extra="forbid")
-    next: Literal["yes", "no"]
+    readings: list[CutReading]
+
+
+class NextWords(BaseModel):
+    """How a reader who was not told the fact goes on."""
+
+    model_config = ConfigDict(extra="forbid")
+    n: int
+    next: str
+
+
+class NextReadings(BaseModel):
+    """The reply about all prompts of a fact."""
+
+    model_config = ConfigDict(extra="forbid")
+    readings: list[NextWords]
 
 
 class VerifyStep(PromptStep[VerifyAsk, Verdict]):
@@ -95,20 +107,22 @@ class VerifyStep(PromptStep[VerifyAsk, Verdict]):
         check: Name under which the verdicts stand; their version is that of the prompt file.
         task: Part of the prompt file's name.
         about_questions: Whether it looks at questions, and not at prompts.
+        together: Items of a fact in one request.
     """
 
     check: ClassVar[str]
     task: ClassVar[str]
     about_questions: ClassVar[bool] = False
+    together: ClassVar[int] = 1
 
     def __init__(self, wording: VerifierPrompt, *, model: str) -> None:
         self.wording, self.model = wording, model
         self.name, self.version = wording.name, wording.version
 
     @classmethod
-    def load(cls, profile: str, *, model: str) -> VerifyStep:
-        """The step with the wording of a profile; ``model`` is who answers, as the verdicts name it."""
-        return cls(load_verify(cls.task, profile), model=model)
+    def load(cls, *, model: str) -> VerifyStep:
+        """The step with its wording; ``model`` is who answers, as the verdicts name it."""
+        return cls(load_verify(cls.task), model=model)
 
     @property
     def by(self) -> str:
@@ -127,21 +141,32 @@ class VerifyStep(PromptStep[VerifyAsk, Verdict]):
 
     def prompt(self, item: VerifyAsk) -> list[Message]:
         """The messages: rules, examples, then the fact and the text as data."""
-        fact = item.fact
-        values = {
+        return self.wording.chat({**self.fact_values(item.fact), "text": fence_text(self.text(item))})
+
+    @staticmethod
+    def fact_values(fact: Fact) -> dict[str, str]:
+        """What a wording may say of a fact."""
+        return {
             "subject": tidy(fact.subject.text),
             "statement": tidy(fact.fact_prompt),
             "relation": tidy(fact.relation.label or fact.relation.id),
             "old": tidy(fact.old.text),
             "new": tidy(fact.new.text) if fact.new else "another one",
-            "text": fence_text(self.text(item)),
         }
-        return self.wording.chat(values)
 
-    def sample(self, ask: VerifyAsk) -> Request:
-        """The request, seeded from the judged record where the wording asks for it."""
-        request = self.request(ask, parameters=self.wording.sampling(self.item(ask).id))
-        return request._replace(longest=self.wording.reply_tokens)
+    def messages(self, asks: Sequence[VerifyAsk]) -> list[Message]:
+        """The messages of a request, about at most ``together`` items."""
+        return self.prompt(asks[0])
+
+    def sample(self, asks: Sequence[VerifyAsk]) -> Request:
+        """The request, seeded from the first judged record where the wording asks for it."""
+        parameters = self.wording.sampling(self.item(asks[0]).id)
+        longest = self.wording.reply_tokens * len(asks)
+        return Request(tuple(self.messages(asks)), self.reply, parameters, longest=longest)
+
+    def verdicts(self, asks: Sequence[VerifyAsk], reply: BaseModel) -> list[Verdict]:
+        """What a reply says of the items of its request."""
+        return self.parse(asks[0], reply)
 
     def too_long(self, ask: VerifyAsk) -> bool:
         """Whether the text, or a name in the fact, is too long to be sent."""
@@ -168,19 +193,13 @@ class LeakStep(VerifyStep):
 
     check: ClassVar[str] = "verify_leak"
     task: ClassVar[str] = "leak"
-
-    def __init__(self, wording: VerifierPrompt, *, model: str) -> None:
-        super().__init__(wording, model=model)
-        self.reply = Quotes if wording.shape == "list" else OneQuote
+    reply = Quotes
 
     def parse(self, item: VerifyAsk, reply: BaseModel) -> list[Verdict]:
         """``drop`` with the places of the quoted words, ``keep`` for "none", ``unscored`` where no quote occurs."""
-        if isinstance(reply, Quotes):
-            quotes_of_reply, why = reply.quotes, reply.why
-        else:
-            assert isinstance(reply, OneQuote)
-            quotes_of_reply, why = [reply.quote], ""
-        quotes = [q for q in quotes_of_reply if q.strip(" \t\n\"'.").casefold() != _NONE]
+        assert isinstance(reply, Quotes)
+        why = reply.why
+        quotes = [q for q in reply.quotes if q.strip(" \t\n\"'.").casefold() != _NONE]
         if not quotes:
             return [self.verdict(item, "keep", "the model finds no leaking words")]
         text = self.text(item)
@@ -203,84 +222,148 @@ def shorten_quote(quote: str, length: int = 80) -> str:
     return quote if len(quote) <= length else f"{quote[: length - 3].rstrip()}..."
 
 
-class ChoiceStep(VerifyStep):
-    """Base of steps that ask for one of few words.
-
-    Attributes:
-        replies: Reply types of a capable model and of the embedded one.
-        field: The field of both that holds the word.
-        labels: What each word means: label and reason.
-    """
-
-    replies: ClassVar[tuple[type[BaseModel], type[BaseModel]]]
-    field: ClassVar[str]
-    labels: ClassVar[Mapping[str, tuple[Label, str]]]
-
-    def __init__(self, wording: VerifierPrompt, *, model: str) -> None:
-        super().__init__(wording, model=model)
-        self.reply = self.replies[wording.shape != "list"]
-
-    def parse(self, item: VerifyAsk, reply: BaseModel) -> list[Verdict]:
-        """The verdict that the word stands for, with the model's reason where it gives one."""
-        fields = reply.model_dump()
-        why = fields.get("why")
-        label, reason = self.labels[fields[self.field]]
-        return [self.verdict(item, label, f"{reason}: {why}" if why else reason)]
-
-
-class DependsStep(ChoiceStep):
+class DependsStep(VerifyStep):
     """Asks whether the answer to a question would be the same whatever the object of the fact is."""
 
     check: ClassVar[str] = "verify_depends"
     task: ClassVar[str] = "depends"
     about_questions: ClassVar[bool] = True
-    replies = (Depends, DependsShort)
-    field: ClassVar[str] = "same"
+    reply = Depends
     labels: ClassVar[Mapping[str, tuple[Label, str]]] = {
         "yes": ("drop", "the script would be the same whatever the object is"),
         "no": ("keep", "the script depends on the object"),
         "unsure": ("unsure", "the model cannot tell whether the script depends on the object"),
     }
 
+    def parse(self, item: VerifyAsk, reply: BaseModel) -> list[Verdict]:
+        """The verdict that the word stands for, with the model's reason."""
+        assert isinstance(reply, Depends)
+        label, reason = self.labels[reply.same]
+        return [self.verdict(item, label, f"{reason}: {reply.why}")]
 
-class CutStep(ChoiceStep):
-    """Asks whether the place of the cut leads to the object (the third criterion of ScEdit Appendix B.2.2)."""
+
+class FactStep(VerifyStep):
+    """Base of steps that ask about all prompts of a fact in one request."""
+
+    together: ClassVar[int] = 12
+
+    def prompt(self, item: VerifyAsk) -> list[Message]:
+        """The messages about one prompt."""
+        return self.messages([item])
+
+    def messages(self, asks: Sequence[VerifyAsk]) -> list[Message]:
+        """The messages about prompts of one fact: rules, examples, then the fact and the numbered texts as data."""
+        fences = [f"Text {n}:\n<text>\n{fence_text(self.text(ask))}\n</text>" for n, ask in enumerate(asks, 1)]
+        return self.wording.chat({**self.fact_values(asks[0].fact), "texts": "\n\n".join(fences)})
+
+    def read(self, ask: VerifyAsk, reading: Any) -> Verdict:
+        """The verdict on one prompt."""
+        raise NotImplementedError
+
+    def parse(self, item: VerifyAsk, reply: BaseModel) -> list[Verdict]:
+        """The verdict on a prompt that was asked about alone."""
+        return self.verdicts([item], reply)
+
+    def verdicts(self, asks: Sequence[VerifyAsk], reply: BaseModel) -> list[Verdict]:
+        """A verdict on each prompt; one that the reply does not read, or reads twice, is ``unscored``."""
+        readings: list[Any] = reply.readings  # type: ignore[attr-defined]
+        verdicts = []
+        for n, ask in enumerate(asks, 1):
+            own = [reading for reading in readings if reading.n == n]
+            if len(own) == 1:
+                verdicts.append(self.read(ask, own[0]))
+            else:
+                verdicts.append(self.verdict(ask, "unscored", f"the reply has {len(own)} readings of this prompt"))
+        return verdicts
+
+
+class CutStep(FactStep):
+    """Asks a reader who sees the object whether a step needs the fact, and whether its next words are the object.
+
+    The third criterion of ScEdit Appendix B.2.2. A cut is kept only if both are so: a name that is shared by something
+    else is not the same, and an object that is named in passing is not needed.
+    """
 
     check: ClassVar[str] = "verify_cut"
     task: ClassVar[str] = "cut"
-    replies = (Guides, GuidesShort)
-    field: ClassVar[str] = "next"
-    labels: ClassVar[Mapping[str, tuple[Label, str]]] = {
-        "yes": ("keep", "the place of the cut leads to the object"),
-        "no": ("drop", "the place of the cut does not lead to the object"),
-        "unsure": ("unsure", "the model cannot tell whether the place of the cut leads to the object"),
-    }
+    reply = CutReadings
+
+    def read(self, ask: VerifyAsk, reading: CutReading) -> Verdict:
+        """``keep`` where the fact is needed and the object is the same, ``drop`` where either is not."""
+        label: Label = "keep"
+        reason = "the step needs the fact, and the object comes next"
+        if "no" in (reading.needed, reading.same):
+            label = "drop"
+            reason = "the step does not need the fact" if reading.needed == "no" else "something else comes next"
+        elif "unsure" in (reading.needed, reading.same):
+            label, reason = "unsure", "the model cannot tell whether the step needs the fact"
+        return self.verdict(ask, label, f"{reason}: {reading.why}" if reading.why.strip() else reason)
 
 
-STEPS: dict[str, type[VerifyStep]] = {"leak": LeakStep, "depends": DependsStep, "cut": CutStep}
+class NextStep(FactStep):
+    """Asks a reader who is not told the fact how the text goes on: the object, or something else.
+
+    It finds continuations that are generic or of another kind ("Convert your money for the"). It does not find an
+    object that is named in passing, which a reader guesses because the question is about it.
+    """
+
+    check: ClassVar[str] = "verify_next"
+    task: ClassVar[str] = "next"
+    reply = NextReadings
+
+    def read(self, ask: VerifyAsk, reading: NextWords) -> Verdict:
+        """``keep`` where the object is named first, else ``unsure``: whether a reader knows the fact is not said."""
+        first = find(reading.next, ask.fact.old)
+        told = f"a reader goes on '{shorten_quote(tidy(reading.next))}'"
+        if first and not re.search(r"\w", _ARTICLE.sub("", reading.next[: first[0].start])):
+            return self.verdict(ask, "keep", told)
+        return self.verdict(ask, "unsure", told)
 
 
-async def verify(step: VerifyStep, ask: VerifyAsk, client: Client) -> tuple[list[Verdict], list[Lineage]]:
-    """Verdicts on one item, with their lineage; none where the endpoint is away, so that the item stays due."""
-    if step.too_long(ask):
-        return [step.verdict(ask, "unscored", f"longer than {LONGEST} characters: not sent to a model")], []
-    reply = await client.ask(step.sample(ask))
+_ARTICLE = re.compile(r"\b(?:the|a|an)\b", re.IGNORECASE)
+
+STEPS: dict[str, type[VerifyStep]] = {"leak": LeakStep, "depends": DependsStep, "cut": CutStep, "next": NextStep}
+
+
+async def verify(step: VerifyStep, *asks: VerifyAsk, client: Client) -> tuple[list[Verdict], list[Lineage]]:
+    """Verdicts on items that are asked about together, with their lineage.
+
+    None where the endpoint is away, so that the items stay due.
+    """
+    too_long = [ask for ask in asks if step.too_long(ask)]
+    verdicts = [
+        step.verdict(ask, "unscored", f"longer than {LONGEST} characters: not sent to a model") for ask in too_long
+    ]
+    sent = [ask for ask in asks if ask not in too_long]
+    if not sent:
+        return verdicts, []
+    reply = await client.ask(step.sample(sent))
     if reply.status == "unanswered":
-        return [], []
+        return verdicts, []
     if reply.value is None:
-        verdicts = [step.verdict(ask, "unscored", f"no usable reply: {reply.status}: {reply.message[:200]}")]
+        reason = f"no usable reply: {reply.status}: {reply.message[:200]}"
+        read = [step.verdict(ask, "unscored", reason) for ask in sent]
     else:
-        verdicts = step.parse(ask, reply.value)
-    return verdicts, [_line(verdict, step, reply, client) for verdict in verdicts]
+        read = step.verdicts(sent, reply.value)
+    return [*verdicts, *read], [_line(verdict, step, reply, client) for verdict in read]
+
+
+def requests_of(step: VerifyStep, asks: Sequence[VerifyAsk]) -> list[list[VerifyAsk]]:
+    """What goes into each request: items of one fact, at most as many as the step asks about together."""
+    by_fact: dict[str, list[VerifyAsk]] = {}
+    for ask in asks:
+        by_fact.setdefault(ask.fact.id, []).append(ask)
+    size = step.together
+    return [some[n : n + size] for some in by_fact.values() for n in range(0, len(some), size)]
 
 
 async def verify_all(
     step: VerifyStep, asks: Sequence[VerifyAsk], client: Client
 ) -> tuple[list[Verdict], list[Lineage]]:
-    """``verify`` for many items at once, within the client's limits; results in the order of the items."""
+    """``verify`` for many items at once, within the client's limits; results request by request."""
     from construction.llm.client import gather_all
 
-    done = await gather_all([verify(step, ask, client) for ask in asks])
+    done = await gather_all([verify(step, *some, client=client) for some in requests_of(step, asks)])
     return [v for verdicts, _ in done for v in verdicts], [line for _, lines in done for line in lines]
 
 

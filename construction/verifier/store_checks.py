@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from construction.verifier.steps import STEPS, VerifyAsk, VerifyStep, verify_all
+from construction.verifier.steps import STEPS, VerifyAsk, VerifyStep, requests_of, verify_all
 from curation.checks.store_checks import CheckContext, StoreCheck
 from curation.files.model_packages import EMBEDDED
 from schemas.core.config import Options
@@ -18,7 +18,7 @@ from schemas.verdicts import Verdict
 if TYPE_CHECKING:
     from construction.llm.connection import Access
 
-_REPLY_TOKENS = {"list": 80, "one": 20}
+_REPLY_TOKENS = 80  # of each text
 
 
 class VerifyParams(Options):
@@ -31,7 +31,6 @@ class VerifyParams(Options):
         max_cost: US dollars at most for the whole journal.
         context: Tokens of prompt and reply together that a model on this machine has room for; None for the default.
         threads: Processor threads of a model on this machine at most; None for 2.
-        profile: Wording; None for ``embedded`` with the embedded model, else ``paper``.
         journal: Replies on record; None for ``STORE.llm.jsonl``.
     """
 
@@ -41,7 +40,6 @@ class VerifyParams(Options):
     max_cost: float | None = None
     context: int | None = None
     threads: int | None = None
-    profile: str | None = None
     journal: Path | None = None
 
 
@@ -52,7 +50,7 @@ class VerifyCheck(StoreCheck):
     on_request = True
     batch: ClassVar[int] = 256
     task: ClassVar[str]
-    version: ClassVar[int] = 1  # of the prompt files, see ``by``
+    version: ClassVar[int] = 1  # that of the prompt file, see ``by``
 
     class Params(VerifyParams):
         """How the model is asked."""
@@ -75,9 +73,8 @@ class VerifyCheck(StoreCheck):
 
     @cached_property
     def step(self) -> VerifyStep:
-        """The step with the wording of the profile."""
-        profile = self.params.profile or ("embedded" if self.access.embedded else "paper")
-        return STEPS[self.task].load(profile, model=self.access.label)
+        """The step, as verdicts name the model."""
+        return STEPS[self.task].load(model=self.access.label)
 
     @property
     def model(self) -> str | None:
@@ -117,9 +114,9 @@ class VerifyCheck(StoreCheck):
         from construction.llm.cost.estimates import CallCounter
 
         counter = CallCounter()
-        for ask in self.asks(items, around):
-            if not self.step.too_long(ask):
-                counter.add(self.step.prompt(ask), reply_tokens=_REPLY_TOKENS[self.step.wording.shape])
+        asks = [ask for ask in self.asks(items, around) if not self.step.too_long(ask)]
+        for some in requests_of(self.step, asks):
+            counter.add(self.step.messages(some), reply_tokens=_REPLY_TOKENS * len(some))
         estimate = counter.estimate(self.access.price())
         plain = {"calls": estimate.calls, "tokens_in": estimate.tokens_in, "tokens_out": estimate.tokens_out}
         return plain if estimate.cost is None else {**plain, "dollars": round(estimate.cost, 4)}
@@ -131,6 +128,7 @@ class LeakVerification(VerifyCheck):
     name: ClassVar[str] = "verify_leak"
     on: ClassVar[str] = "prompt"
     about: ClassVar[str] = "a model quotes words that give away knowledge related to the old object"
+    version: ClassVar[int] = 2
     task: ClassVar[str] = "leak"
 
 
@@ -144,9 +142,19 @@ class DependenceVerification(VerifyCheck):
 
 
 class CutVerification(VerifyCheck):
-    """Whether the place where a script was cut leads to the object, said by a model."""
+    """Whether the step where a script was cut needs the fact, and the object comes next, said by a model."""
 
     name: ClassVar[str] = "verify_cut"
     on: ClassVar[str] = "prompt"
-    about: ClassVar[str] = "a model says whether the place of the cut leads to the object"
+    about: ClassVar[str] = "a model that sees the object says whether the step needs the fact and the object comes next"
+    version: ClassVar[int] = 2
     task: ClassVar[str] = "cut"
+
+
+class ContinuationVerification(VerifyCheck):
+    """How a model goes on that is not told the fact."""
+
+    name: ClassVar[str] = "verify_next"
+    on: ClassVar[str] = "prompt"
+    about: ClassVar[str] = "a model that is not told the fact goes on: does it name the object first?"
+    task: ClassVar[str] = "next"

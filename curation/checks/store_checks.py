@@ -42,6 +42,7 @@ STORE_CHECKS = Registry(
         "cut_guidance",
         "telling_word",
         "verify_cut",
+        "verify_next",
         "information_kept",
         "options_differ",
         "stands_alone",

@@ -184,14 +184,14 @@ def test_candidates_that_the_model_left_out_count_for_nothing_where_enough_were_
 
 
 def test_a_second_reader_that_is_away_leaves_the_fact_for_another_run():
-    reader = SecondReader(client_of(lambda request: None, model="reader"), "paper")
+    reader = SecondReader(client_of(lambda request: None, model="reader"))
     author, _ = author_of(answers(), reader=reader)
     outcome = make(author)
     assert outcome.unfinished == "no verdict from reader" and list(outcome.records()) == []
 
 
 def test_no_script_is_paid_for_where_the_second_reader_drops_the_question():
-    reader = SecondReader(client_of(lambda r: '{"why": "x", "same": "yes"}', model="reader"), "paper")
+    reader = SecondReader(client_of(lambda r: '{"why": "x", "same": "yes"}', model="reader"))
     author, client = author_of(answers(), reader=reader)
     outcome = make(author)
     assert client.calls == 1 and [slot.standing for slot in outcome.slots] == ["drop", "drop"]

@@ -15,12 +15,13 @@ def test_prompts_command_lists_and_renders(tmp_path):
     runner = CliRunner()
     rows = [json.loads(x) for x in runner.invoke(prompts_command, ["--jsonl"]).output.splitlines()]
     assert {(r["task"], r["profile"]) for r in rows} == {
-        (t, p) for t in (*TASKS, "verify_leak", "verify_depends", "verify_cut") for p in ("paper", "local", "embedded")
+        *((task, profile) for task in TASKS for profile in ("paper", "local", "embedded")),
+        *((f"verify_{task}", "paper") for task in ("leak", "depends", "cut", "next")),
     }
     path = tmp_path / "f.jsonl"
     path.write_text(make_fact().model_dump_json() + "\n")
     result = runner.invoke(prompts_command, ["--fact", str(path), "--profile", "paper"])
     assert result.exit_code == 0 and "Object after the change: Oslo" in result.output
     assert "Object: Lima" in result.output.split("scripts_paper@1, user")[-1]
-    verifier = result.output.split("== verify_leak_paper@1, user")[-1]
-    assert "<text>" in verifier and "Lima" in verifier and "verify_depends_paper@1" in verifier
+    verifier = result.output.split("== verify_leak@2, user")[-1]
+    assert "<text>" in verifier and "Lima" in verifier and "verify_depends@1" in verifier

@@ -16,7 +16,7 @@ from construction.pipeline.rehearsal import Rehearsal, _stand_in
 from construction.scripts.object_last import object_last
 from construction.scripts.question_step import OneQuestion, QuestionList, ReasonedQuestions
 from construction.scripts.script_step import ReasonedSteps, StepList, StepSlots
-from construction.verifier.steps import Depends, DependsShort, OneQuote, Quotes
+from construction.verifier.steps import Depends, Quotes
 from curation.files.journal import Journal
 from tests.support.construction.authored import run
 from tests.support.facts import make_fact
@@ -134,7 +134,7 @@ def test_nothing_is_written_while_it_is_rehearsed(tmp_path, facts):
     "reply",
     [
         *(QuestionList, ReasonedQuestions, OneQuestion, StepList, ReasonedSteps, StepSlots),
-        *(Quotes, OneQuote, Depends, DependsShort),
+        *(Quotes, Depends),
     ],
 )
 @pytest.mark.parametrize("old", ["Lima", "x" * 300, "a very long name of nine words in all here"])

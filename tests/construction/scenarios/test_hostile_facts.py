@@ -102,7 +102,7 @@ def test_prompts_hold_a_hostile_fact_once_and_as_data(made, profile: str) -> Non
             ScriptAsk(question=question, old=plain.old),
         ),
         (
-            STEPS["leak"].load(profile, model="m"),
+            STEPS["leak"].load(model="m"),
             VerifyAsk(fact=fact, prompt=prompt),
             VerifyAsk(fact=plain, prompt=prompt),
         ),
@@ -137,7 +137,7 @@ def test_a_megabyte_takes_no_minute(kind: str) -> None:
     prompt = ScriptPrompt(key="p", fact=fact.key, text=text, offset=len(text) + 1, targets=("x",))
     judge("prompt", CheckInputs(fact=fact, question=question, prompt=prompt))
     ask = VerifyAsk(fact=fact, question=question, prompt=prompt)
-    assert STEPS["leak"].load("paper", model="m").too_long(ask) and len(text) > LONGEST
+    assert STEPS["leak"].load(model="m").too_long(ask) and len(text) > LONGEST
 
 
 @pytest.mark.timeout(120)

@@ -16,13 +16,14 @@ from construction.llm.prompt_text import LONGEST, fence_text, find_quote
 from construction.llm.reply_cache import ReplyCache, request_key
 from construction.verifier.steps import (
     STEPS,
+    CutReading,
+    CutReadings,
     Depends,
-    DependsShort,
-    Guides,
-    GuidesShort,
-    OneQuote,
+    NextReadings,
+    NextWords,
     Quotes,
     VerifyAsk,
+    requests_of,
     verify,
     verify_all,
 )
@@ -36,8 +37,8 @@ QUESTION = ScriptQuestion(key="q", fact=FACT.key, text="How to trace a Golf?")
 ASK = VerifyAsk(fact=FACT, question=QUESTION, prompt=PROMPT)
 
 
-def step(task="leak", profile="paper"):
-    return STEPS[task].load(profile, model="gpt-x")
+def step(task="leak"):
+    return STEPS[task].load(model="gpt-x")
 
 
 QUOTES = {
@@ -67,16 +68,10 @@ def test_what_quotes_come_to(name):
     quotes, label, spans = QUOTES[name]
     (verdict,) = step().parse(ASK, Quotes(why="because", quotes=quotes))
     assert (verdict.label, [s.text for s in verdict.spans]) == (label, spans), verdict.reason
-    assert (verdict.item_id, verdict.by, verdict.model) == (PROMPT.id, "verify_leak@1", "gpt-x")
-    assert verdict.reason.endswith("(verify_leak_paper@1)"), "the prompt version"
+    assert (verdict.item_id, verdict.by, verdict.model) == (PROMPT.id, "verify_leak@2", "gpt-x")
+    assert verdict.reason.endswith("(verify_leak@2)"), "the prompt version"
     assert all(TEXT[s.start : s.end] == s.text for s in verdict.spans)
     assert ("because" in verdict.reason) == (label == "drop")
-
-
-@pytest.mark.parametrize(("quote", "label"), [("Wolfsburg", "drop"), ("none", "keep"), ("Berlin", "unscored")])
-def test_the_short_reply(quote, label):
-    (verdict,) = step(profile="embedded").parse(ASK, OneQuote(quote=quote))
-    assert verdict.label == label and verdict.reason.endswith("(verify_leak_embedded@1)")
 
 
 @pytest.mark.parametrize(
@@ -85,8 +80,6 @@ def test_the_short_reply(quote, label):
         (Depends(why="cloth is cloth", same="yes"), "drop"),
         (Depends(why="one has to go there", same="no"), "keep"),
         (Depends(why="hard to say", same="unsure"), "unsure"),
-        (DependsShort(same="yes"), "drop"),
-        (DependsShort(same="no"), "keep"),
     ],
 )
 def test_whether_a_question_depends_on_its_fact(reply, label):
@@ -95,32 +88,70 @@ def test_whether_a_question_depends_on_its_fact(reply, label):
 
 
 @pytest.mark.parametrize(
-    ("reply", "label"),
+    ("needed", "same", "label"),
     [
-        (Guides(why="a city follows", next="yes"), "keep"),
-        (Guides(why="anything may follow", next="no"), "drop"),
-        (Guides(why="hard to say", next="unsure"), "unsure"),
-        (GuidesShort(next="no"), "drop"),
+        ("yes", "yes", "keep"),
+        ("no", "yes", "drop"),
+        ("yes", "no", "drop"),
+        ("unsure", "no", "drop"),
+        ("unsure", "yes", "unsure"),
+        ("yes", "unsure", "unsure"),
     ],
 )
-def test_whether_the_cut_leads_to_the_object(reply, label):
+def test_a_cut_needs_the_fact_and_leads_to_the_object(needed, same, label):
+    reply = CutReadings(readings=[CutReading(n=1, why="so it is", needed=needed, same=same)])
     (verdict,) = step("cut").parse(ASK, reply)
-    assert (verdict.label, verdict.item_id, verdict.by) == (label, ASK.prompt.id, "verify_cut@1")
-    assert isinstance(reply, GuidesShort) or reply.why in verdict.reason
+    assert (verdict.label, verdict.item_id, verdict.by) == (label, ASK.prompt.id, "verify_cut@2")
+    assert "so it is" in verdict.reason
 
 
-@pytest.mark.parametrize("task", STEPS)
-@pytest.mark.parametrize("profile", ["paper", "embedded"])
-def test_the_model_is_told_what_it_needs(task, profile):
-    messages = step(task, profile).prompt(ASK)
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("Volkswagen", "keep"),
+        ("the Volkswagen plant", "keep"),
+        ("VOLKSWAGEN", "keep"),
+        ("old Volkswagen cars", "unsure"),
+        ("the maker", "unsure"),
+        ("", "unsure"),
+    ],
+)
+def test_how_a_reader_goes_on_who_is_not_told_the_fact(text, label):
+    (verdict,) = step("next").parse(ASK, NextReadings(readings=[NextWords(n=1, next=text)]))
+    assert (verdict.label, verdict.by) == (label, "verify_next@1")
+
+
+def other(n):
+    return VerifyAsk(fact=FACT, prompt=PROMPT.model_copy(update={"key": f"p{n}", "text": f"{TEXT[:-1]} {n}"}))
+
+
+def test_prompts_of_a_fact_are_read_in_one_request_and_only_one_reading_each_counts():
+    asks = [ASK, *(other(n) for n in range(14))]
+    elsewhere = VerifyAsk(fact=FACT.model_copy(update={"key": "f2"}), prompt=PROMPT)
+    assert [len(some) for some in requests_of(step("cut"), [*asks, elsewhere])] == [12, 3, 1]
+    assert [len(some) for some in requests_of(step("leak"), asks)] == [1] * 15
+    readings = [CutReading(n=n, why="", needed="yes", same="yes") for n in (1, 2, 2, 9)]
+    labels = [v.label for v in step("cut").verdicts(asks[:3], CutReadings(readings=readings))]
+    assert labels == ["keep", "unscored", "unscored"]
+    last = step("cut").messages(asks[:3])[-1].content
+    assert [last.count(f"Text {n}:") for n in (1, 2, 3, 4)] == [1, 1, 1, 0] and last.count("</text>") == 3
+
+
+def test_a_reader_who_goes_on_is_not_told_the_fact():
+    system, *_, last = (message.content for message in step("next").messages([ASK]))
+    assert "Volkswagen" not in last + system and "Fiat" not in last
+
+
+@pytest.mark.parametrize("task", ["leak", "depends", "cut"])
+def test_the_model_is_told_what_it_needs(task):
+    messages = step(task).prompt(ASK)
     assert messages[0].role == "system" and messages[-1].role == "user"
     last = messages[-1].content
     assert "Volkswagen" in last and "<text>\nHow to trace a Golf?" in last and last.rstrip().endswith("</text>")
     assert "{" not in last, "a placeholder was left"
-    assert ("Fiat" in last) == (profile == "paper")
     examples = [m for m in messages if m.role == "assistant"]
     for example in examples:
-        step(task, profile).reply.model_validate_json(example.content)
+        step(task).reply.model_validate_json(example.content)
 
 
 @given(st.text(max_size=40), st.text(max_size=12))
@@ -165,18 +196,18 @@ REPLIES = {
 def test_replies_over_the_wire(name, tmp_path):
     raw, label = REPLIES[name]
     with ScriptedServer(lambda payload: raw) as server:
-        verdicts, lines = ask(server, lambda c: verify(step(), ASK, c), tmp_path)
+        verdicts, lines = ask(server, lambda c: verify(step(), ASK, client=c), tmp_path)
     (verdict,) = verdicts
     assert verdict.label == label and len(verdict.reason) < 1000
     assert [line.item_id for line in lines] == [verdict.id]
-    assert (lines[0].prompt, lines[0].model, lines[0].stage) == ("verify_leak_paper@1", "gpt-x", "verify")
+    assert (lines[0].prompt, lines[0].model, lines[0].stage) == ("verify_leak@2", "gpt-x", "verify")
 
 
 def test_a_refusal_is_unscored_and_an_absent_endpoint_leaves_the_item_due(tmp_path):
     from tests.support.scripted_server import completion
 
     with ScriptedServer(lambda p: Raw(body=completion(None, refusal="I will not"))) as server:
-        verdicts, _ = ask(server, lambda c: verify(step(), ASK, c), tmp_path)
+        verdicts, _ = ask(server, lambda c: verify(step(), ASK, client=c), tmp_path)
     assert verdicts[0].label == "unscored" and "refused" in verdicts[0].reason
     replies = iter(['{"why": "", "quotes": []}', *[Raw(500, {"error": {"message": "down"}})] * 20])
     other = VerifyAsk(fact=FACT, prompt=PROMPT.model_copy(update={"key": "p2", "text": TEXT[:-1], "offset": len(TEXT)}))
@@ -189,7 +220,7 @@ def test_what_is_too_long_is_not_sent(tmp_path):
     long = "How to go?\nStep 1: " + "go " * LONGEST + "to"
     prompt = ScriptPrompt(key="p", fact=FACT.key, text=long, offset=len(long) + 1, targets=("Volkswagen",))
     with ScriptedServer() as server:
-        verdicts, lines = ask(server, lambda c: verify(step(), VerifyAsk(fact=FACT, prompt=prompt), c), tmp_path)
+        verdicts, lines = ask(server, lambda c: verify(step(), VerifyAsk(fact=FACT, prompt=prompt), client=c), tmp_path)
         assert server.requests == []
     assert verdicts[0].label == "unscored" and not lines
 
@@ -197,10 +228,11 @@ def test_what_is_too_long_is_not_sent(tmp_path):
 @pytest.mark.parametrize("message", [None, 50])
 def test_a_reply_is_limited_without_a_change_of_its_key(tmp_path, message):
     for task in STEPS:
-        one = STEPS[task].load("paper", model="m")
+        one = STEPS[task].load(model="m")
         question = ScriptQuestion(key="q", fact=FACT.key, text="How?")
-        request = one.sample(VerifyAsk(fact=FACT, prompt=PROMPT, question=question))
-        assert request.longest == 300 and "max_tokens" not in request.parameters
+        request = one.sample([VerifyAsk(fact=FACT, prompt=PROMPT, question=question)])
+        most = one.wording.reply_tokens
+        assert request.longest == most and "max_tokens" not in request.parameters
         assert request_key("m", request) == request_key("m", request._replace(longest=None))
 
         async def run(url, request=request, task=task):
@@ -212,7 +244,7 @@ def test_a_reply_is_limited_without_a_change_of_its_key(tmp_path, message):
 
         with ScriptedServer(lambda p: '{"why": "", "next": "yes"}') as server:
             asyncio.run(run(server.url))
-        assert {p["max_tokens"] for p in server.requests} == {message or 300}
+        assert {p["max_tokens"] for p in server.requests} == {message or most}
 
 
 def test_reply_types_refuse_what_they_do_not_know():
@@ -232,7 +264,7 @@ def test_the_embedded_model_verifies(tmp_path):
         with Journal(tmp_path / "j.jsonl", write=True) as journal:
             async with open_client(Access(), journal) as client:
                 asks = [VerifyAsk(fact=p.fact, prompt=p.script_prompt) for p in leak_prompts("test")[:4]]
-                return await verify_all(STEPS["leak"].load("embedded", model=client.endpoint.model), asks, client)
+                return await verify_all(STEPS["leak"].load(model=client.endpoint.model), asks, client)
 
     verdicts, lines = asyncio.run(run())
     assert len(verdicts) == len(lines) == 4
