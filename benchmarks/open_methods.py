@@ -19,8 +19,8 @@ from pathlib import Path
 
 from benchmarks.open_split import put_between
 from benchmarks.support.tables import table
+from evaluation.analysis.item_analysis import analyse
 from evaluation.analysis.pairwise_tests import PairwiseTest
-from evaluation.analysis.split_quality.item_analysis import analyse
 from evaluation.cli.results.item_analysis import analysis_text
 from evaluation.metrics.base import metric_of
 from evaluation.report.formatting import ARROWS, mean_with_interval, p_value, percent

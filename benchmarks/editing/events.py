@@ -131,7 +131,7 @@ def router() -> dict[str, Any]:
             left -= len(chunks[-1])
         routes = used.router([case.event.text for case in cases])
         routing = timed(lambda: _route_all(routes, chunks))
-        found = routings_by("serac", cases, lambda question, kind: routes.route(question).item)
+        found = routings_by(cases, lambda question, kind: routes.route(question).item)
     return {
         "train_events": len(support.cases),
         "left_out": support.left_out,
@@ -145,17 +145,20 @@ def router() -> dict[str, Any]:
     }
 
 
-def _accuracies(routings: Any) -> dict[str, Any]:
+def _accuracies(routings: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """Of each kind of question: how many, the share that is sent where it belongs, and where all are sent."""
     return {
-        r.kind: {
-            "questions": r.inside.questions + r.outside.questions,
-            "accuracy": round(r.accuracy.mean or 0.0, 4),
-            "interval": [round(x, 3) for x in r.accuracy.ends or ()],
-            "inside": r.inside._asdict(),
-            "outside": r.outside._asdict(),
+        kind: {
+            "questions": figures["questions"],
+            "accuracy": round(figures["Accuracy"].mean or 0.0, 4),
+            "interval": [round(x, 3) for x in figures["Accuracy"].ends or ()],
+            "shares": {
+                head: round(value.mean, 4)
+                for head, value in figures.items()
+                if head not in ("questions", "Accuracy") and value.mean is not None
+            },
         }
-        for r in routings
+        for kind, figures in routings.items()
     }
 
 
@@ -189,7 +192,7 @@ def cross() -> dict[str, Any]:
             assert isinstance(used, Serac)
             used.prepare([])
             routes, begun = used.router(memory), time.process_time()
-            routings = routings_by("serac", cases, lambda question, kind, r=routes: r.route(question).item)  # type: ignore[misc]
+            routings = routings_by(cases, lambda question, kind, r=routes: r.route(question).item)  # type: ignore[misc]
             out[name] = {
                 "seconds_training": round(training, 1),
                 "loss": round(steps[-1].loss, 3),

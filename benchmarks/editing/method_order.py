@@ -26,29 +26,23 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.open_split import put_between
 from benchmarks.run import write
 from benchmarks.support.tables import table
-from curation.stats.intervals import Interval
-from evaluation.analysis.comparison import score_run
 from evaluation.analysis.facts.method_order import MethodOrder, method_orders
-from evaluation.analysis.facts.written_facts import FreeTextGap, free_text_gaps
-from evaluation.report.sections import run_metrics
+from evaluation.analysis.facts.written_facts import LOSSES, STAGES, asked_in_every_way, prompt_values
+from evaluation.analysis.tables import FigureTable, Rate, head_of, rates
+from evaluation.report.formatting import one_cell
+from evaluation.runs.frame import score_run
+from evaluation.runs.plan import metrics_of
 from evaluation.runs.results import Run, load_run
 
 MARKS = ("<!-- order of methods -->", "<!-- end of the order -->")
-VALUES = {
-    "preferred": "preferred",
-    "matched": "argmax a token",
-    "whole": "all tokens",
-    "first": "first",
-    "exact": "exact",
-}
-STEPS = {"choice": "one rival or all words", "forcing": "teacher forcing", "stop": "stop", "rule": "matching rule"}
-"""What a gap has, and the heads of its columns."""
+COLUMNS: tuple[Rate, ...] = (*(STAGES[n] for n in (0, 1, 2, 5, 4)), *(LOSSES[n] for n in (0, 1, 3, 4)))
+"""From preferred to exact, then what every stage takes away."""
 PLACES = {"fact": "fact prompt", "paraphrase": "paraphrases"}
 
 
 def orders(run: Run) -> list[MethodOrder]:
     """The orders of a run over its metrics and sizes."""
-    metrics = run_metrics(run)
+    metrics = metrics_of(run.about)
     return method_orders(run, score_run(run, metrics, run.about["normalisation"]), metrics)
 
 
@@ -64,30 +58,19 @@ def order_table(order: MethodOrder) -> str:
     return table([order.subject, *(f"`{m}`" for m in order.methods), "tau-b", "same best, %"], rows)
 
 
-def gap_table(gaps: Sequence[FreeTextGap]) -> str:
-    """One row a method and place: values from preferred to exact, then what every step takes away, in points."""
-    rows = []
-    for gap in gaps:
-        values = [percent(getattr(gap, name)) for name in VALUES]
-        steps = [percent(getattr(gap, name), signed=True) for name in STEPS]
-        rows.append([PLACES[gap.place], f"`{gap.label}`", gap.prompts, *values, *steps])
-    return table(["asked", "method", "prompts", *VALUES.values(), *STEPS.values()], rows)
-
-
-def percent(interval: Interval, *, signed: bool = False) -> str:
-    """Mean and ends in percent, or in points with their sign."""
-    if interval.mean is None:
-        return "–"
-    form = "+.1f" if signed else ".1f"
-    ends = "" if interval.low is None or interval.high is None else (100 * interval.low, 100 * interval.high)
-    return f"{100 * interval.mean:{form}}" + (f" [{ends[0]:{form}}, {ends[1]:{form}}]" if ends else "")
-
-
-def alone(run: Run) -> list[FreeTextGap]:
-    """Gaps at fact prompts and paraphrases, of the unedited model and of edits that were made one at a time."""
+def gap_table(run: Run) -> FigureTable:
+    """One row a place and method, of the unedited model and of edits that were made one at a time."""
     single = {e.label for e in run.editors[1:] if e.manifest.regime in ("single", "batch:1")} | {run.baseline.label}
-    gaps = free_text_gaps(run, run.about["normalisation"])
-    return [gap for gap in gaps if gap.place in PLACES and gap.label in single]
+    values = asked_in_every_way(prompt_values(run, run.about["normalisation"]))
+    some = [v for v in values if v["place"] in PLACES and v["method"] in single]
+    rows = [(PLACES[str(p)], f"`{m}`", *rest) for p, m, *rest in rates(some, ["place", "method"], COLUMNS)]
+    return FigureTable("", head_of(("asked", "method"), "prompts", COLUMNS), tuple(rows))
+
+
+def markdown(gaps: FigureTable) -> str:
+    """The table with its heads in small letters."""
+    rows = [[one_cell(cell, head) for cell, head in zip(row, gaps.head, strict=True)] for row in gaps.rows]
+    return table([head.lower() for head in gaps.head], rows)
 
 
 def figures(found: Sequence[MethodOrder]) -> list[dict[str, Any]]:
@@ -104,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     run = load_run(options.run)
     found = orders(run)
-    text = "\n\n".join([*map(order_table, found), gap_table(alone(run))])
+    text = "\n\n".join([*map(order_table, found), markdown(gap_table(run))])
     print(text)
     if options.page is not None:
         page = options.page.read_text(encoding="utf-8")

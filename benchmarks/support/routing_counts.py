@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from evaluation.analysis.events.routing import KINDS, Routing, Sent, routing_of
+from evaluation.analysis.events.answers import KINDS, ROUTING, Sent, routing_value
+from evaluation.analysis.tables import rates
 from schemas.cases import EventCase
-from schemas.events.questions import Scope
 
 
-def routings_by(label: str, cases: Sequence[EventCase], route: Callable[[str, str], int | None]) -> list[Routing]:
-    """The routing of a router over all events of some cases, without a language model.
+def routings_by(cases: Sequence[EventCase], route: Callable[[str, str], int | None]) -> dict[str, dict[str, Any]]:
+    """The figures of a router over all events of some cases, by kind of question, under the heads of the report.
 
     Args:
-        label: The method.
         cases: Events with questions; their events, in this order, are the memory.
         route: Of a question and its kind, the number of the event that it is sent to, or None.
     """
-    out = []
+    values = []
     for kind in KINDS:
-        seen: list[list[tuple[Scope, Sent]]] = []
         for number, case in enumerate(cases):
-            sent = [(q.scope, route(q.text, kind)) for q in getattr(case, kind)]
-            seen.append([(s, "none" if to is None else "own" if to == number else "other") for s, to in sent])
-        if any(seen):
-            out.append(routing_of(label, kind, seen))
-    return out
+            for question in getattr(case, kind):
+                to = route(question.text, kind)
+                sent: Sent = "none" if to is None else "own" if to == number else "other"
+                values.append(routing_value("", kind, case.key, question.scope, sent))
+    rows = rates(values, ["kind"], ROUTING, pooled=True)
+    heads = ("questions", *(column.head for column in ROUTING))
+    return {str(kind): dict(zip(heads, figures, strict=True)) for kind, *figures in rows}

@@ -28,7 +28,8 @@ class Interval(NamedTuple):
         n: Units.
         ends: Lower and upper end of the default interval (``bounded``); None where only the published one is there,
             for fewer than five units, and where all units agree on values without a scale.
-        kind: What ``low`` and ``high`` are: one of ``PUBLISHED``, ``BY_CASE``, ``TWO_WAY``, ``STUDENT``, ``NO_SPREAD``.
+        kind: What ``low`` and ``high`` are: one of ``PUBLISHED``, ``BY_CASE``, ``TWO_WAY``, ``STUDENT``, ``NO_SPREAD``;
+            empty where a figure is shown without an interval.
         unit: What the values are: ``fraction`` is shown in percent, ``ratio`` as a factor, any other as it is.
     """
 
@@ -66,7 +67,7 @@ class Interval(NamedTuple):
             >>> Interval(0.5, None, 3).missing, Interval(0.5, 0.0, 9).missing, Interval(0.5, 0.1, 9).missing
             ('n = 3: too few', 'all agree', '')
         """
-        if self.mean is None or self.low is not None:
+        if self.mean is None or self.low is not None or not self.kind:
             return ""
         if self.n < LEAST_CASES:
             return f"n = {self.n}: too few"
@@ -81,6 +82,11 @@ class Interval(NamedTuple):
         """
         ends = None if self.ends is None else (self.ends[0] - constant, self.ends[1] - constant)
         return self._replace(mean=None if self.mean is None else self.mean - constant, ends=ends)
+
+    @property
+    def alone(self) -> Interval:
+        """The mean without an interval, and without a word on it."""
+        return self._replace(half=None, ends=None, kind="")
 
     @property
     def published(self) -> Interval:

@@ -1,22 +1,22 @@
 """Attribution by stage: on the same cases from the fact prompt to the judged script, where do edits get lost?
 
-ES, PS, S-ES, S-ES-gen, Coherence: a rate at each stage, the paired drop from the stage before, and how many cases
-flip between the two, over cases in which the model knew the old object before.
+ES, PS, S-ES, S-ES-gen, Coherence: a rate at each stage, the paired change from the stage before, and the share of cases
+that flip between the two, over cases in which the model knew the old object before.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+from itertools import pairwise
+from typing import Any, Literal, NamedTuple
 
 from curation.stats.bounded import bounded_interval, difference_interval
-from curation.stats.estimates import Estimate
 from curation.stats.intervals import Interval
-from curation.stats.proportions import binomial_interval
-from evaluation.analysis.comparison import score_run
+from evaluation.analysis.tables import DELTA, FigureTable
 from evaluation.metrics.base import Metric, Normalisation, Role
 from evaluation.metrics.text_level.probes import objects, rest_of_step
 from evaluation.metrics.text_level.script_parser import names
+from evaluation.runs.frame import score_run
 from evaluation.runs.generated_scripts import generation_of
 from evaluation.runs.plan import load_metrics, metrics_with_roles
 from evaluation.runs.results import Run, cases_by_key
@@ -29,52 +29,28 @@ KNOWN_CASES: dict[KnownCases, str] = {
 }
 STAGES: tuple[Role, ...] = ("efficacy", "generalisation", "script_efficacy", "text_efficacy")
 """Roles of the stages' metrics, in order; the metrics are the run's own, else those of this program."""
-COHERENCE = "coherence"
 MIDDLE = 4  # of the scale from 1 to 7
 PASS = 0.5
-"""A case passes a stage with more than half of its prompts; the last one with a mean Coherence above the middle."""
+CHANGES = ("Method", "Stage", f"{DELTA} from the stage before", "Lost", "Gained")
+PASSED = "Lost: of the cases that passed the stage before, the share that fails this one; gained: the reverse."
 
 
-class AttributionStage(NamedTuple):
-    """One stage.
+class Stage(NamedTuple):
+    """One stage of one method: its title, and the value of every case."""
 
-    Attributes:
-        metric: Name of the metric.
-        title: As shown.
-        rate: Mean of case means with its interval, over the breakdown's cases.
-        drop: Paired difference to the stage before, case by case; None on the first stage.
-        passed: Cases that pass this stage.
-        lost: Of the cases that passed the stage before, the share that fails this one; None on the first stage.
-        gained: Of the cases that failed the stage before, the share that passes this one; None on the first stage.
-    """
-
-    metric: str
     title: str
-    rate: Interval
-    drop: Interval | None
-    passed: int
-    lost: Estimate | None
-    gained: Estimate | None
+    values: Mapping[str, float]
 
 
-class StageBreakdown(NamedTuple):
-    """One editor's stages, over ``cases`` cases that have a value at every stage and meet the condition ``known``."""
-
-    label: str
-    known: KnownCases
-    cases: int
-    stages: tuple[AttributionStage, ...]
-
-
-def stage_breakdowns(
+def stage_values(
     run: Run,
     *,
     known: KnownCases = "preferred",
     normalisation: Normalisation = "mean",
     coherence: Mapping[str, Mapping[str, float]] | None = None,
     rater: str = "",
-) -> list[StageBreakdown]:
-    """The stages of all editors but the unedited model, on the same cases.
+) -> dict[str, list[Stage]]:
+    """The stages of every editor but the unedited model, all over the same cases.
 
     A stage without any value (no texts were written, nothing was rated) is left out for everyone.
 
@@ -89,57 +65,63 @@ def stage_breakdowns(
     metrics = stage_metrics(run, STAGES)
     scores = score_run(run, metrics, normalisation)
     labels = [e.label for e in run.editors if e.label != run.baseline.label]
-    steps = [(m.name, m.title, {label: scores.means(label, m.name) for label in labels}) for m in metrics]
+    steps = [(m.title, {label: scores.means(label, m.name) for label in labels}) for m in metrics]
     if coherence is not None:
         rated = {label: {k: float(v > MIDDLE) for k, v in coherence.get(label, {}).items()} for label in labels}
-        steps.append((COHERENCE, f"Coherence above {MIDDLE}" + (f", {rater}" if rater else ""), rated))
-    steps = [step for step in steps if any(step[2][label] for label in labels)]
-    if not steps:
-        return []
+        steps.append((f"Coherence above {MIDDLE}" + (f", {rater}" if rater else ""), rated))
+    steps = [step for step in steps if any(step[1].values())]
     common = known_cases(run, known, normalisation)
-    for _, _, values in steps:
-        for label in labels:
-            if values[label]:
-                common &= values[label].keys()
+    for _, values in steps:
+        for by_case in values.values():
+            if by_case:
+                common &= by_case.keys()
     keys = sorted(common)
-    return [
-        StageBreakdown(
-            label, known, len(keys), attribution_stages([(m, t, {k: v[label][k] for k in keys}) for m, t, v in mine])
-        )
+    return {
+        label: [Stage(title, {k: values[label][k] for k in keys}) for title, values in steps if values[label]]
         for label in labels
-        if (mine := [step for step in steps if step[2][label]])
-    ]
+        if any(values[label] for _, values in steps)
+    }
+
+
+def stage_tables(run: Run, **options: Any) -> list[FigureTable]:
+    """For each sense of "known": the rates by stage, and what every stage takes away; options as for the stages."""
+    out = []
+    for known, title in KNOWN_CASES.items():
+        stages = stage_values(run, known=known, **options)
+        cases = max((len(stage.values) for mine in stages.values() for stage in mine), default=0)
+        if not cases:
+            continue
+        titles = list(dict.fromkeys(stage.title for mine in stages.values() for stage in mine))
+        rows, changes = [], []
+        for label, mine in stages.items():
+            rates = {stage.title: bounded_interval(list(stage.values.values())) for stage in mine}
+            rows.append((label, *(rates.get(title) for title in titles)))
+            changes += [(label, *stage_change(*pair)) for pair in pairwise(mine)]
+        folded, over = known != "preferred", f"over {title} ({cases})"
+        out.append(FigureTable(f"Stages {over}", ("Method", *titles), tuple(rows), folded=folded))
+        out.append(FigureTable(f"Changes between stages {over}", CHANGES, tuple(changes), PASSED, folded=True))
+    return out
+
+
+def stage_change(before: Stage, after: Stage) -> tuple[str, Interval, Interval, Interval]:
+    """The later stage's title, the paired change, and the shares of cases that are lost and gained.
+
+    Example:
+        >>> change = stage_change(Stage("ES", {"a": 1.0, "b": 1.0}), Stage("PS", {"a": 1.0, "b": 0.0}))
+        >>> change[0], change[1].mean, change[2].mean, change[3].mean
+        ('PS', -0.5, 0.5, None)
+    """
+    passed = {k for k, v in before.values.items() if v > PASS}
+    lost = [float(after.values[k] <= PASS) for k in before.values if k in passed]
+    gained = [float(after.values[k] > PASS) for k in before.values if k not in passed]
+    gap = difference_interval(after.values, before.values)
+    return after.title, gap, bounded_interval(lost), bounded_interval(gained)
 
 
 def stage_metrics(run: Run, roles: Sequence[Role]) -> tuple[Metric, ...]:
     """The metrics of stages: the run's own with these roles, else ours (another metric may have asked the same)."""
     generation = generation_of(run)
     return metrics_with_roles(roles, load_metrics(run.about["metrics"], generation), generation)
-
-
-def attribution_stages(steps: Sequence[tuple[str, str, Mapping[str, float]]]) -> tuple[AttributionStage, ...]:
-    """Stages from the values by case of each metric in order, as (name, title, values); all over the same cases.
-
-    Example:
-        >>> low, high = attribution_stages([("es", "ES", {"a": 1.0, "b": 1.0}), ("ps", "PS", {"a": 1.0, "b": 0.0})])
-        >>> high.rate.mean, high.drop.mean, high.passed, high.lost.value, high.gained.value
-        (0.5, -0.5, 1, 0.5, None)
-    """
-    out: list[AttributionStage] = []
-    before: Mapping[str, float] | None = None
-    for metric, title, values in steps:
-        passed = {k for k, v in values.items() if v > PASS}
-        drop = lost = gained = None
-        if before is not None:
-            had = {k for k, v in before.items() if v > PASS}
-            drop = difference_interval(values, before)
-            lost = binomial_interval(len(had - passed), len(had))
-            gained = binomial_interval(len(passed - had), len(before) - len(had))
-        out.append(
-            AttributionStage(metric, title, bounded_interval(list(values.values())), drop, len(passed), lost, gained)
-        )
-        before = values
-    return tuple(out)
 
 
 def known_cases(run: Run, known: KnownCases, normalisation: Normalisation = "mean") -> set[str]:

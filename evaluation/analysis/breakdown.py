@@ -1,90 +1,82 @@
-"""Where a metric is high or low: by relation of the edited fact, and by the step at which the script was cut."""
+"""A metric cut up: by relation of the edited fact, by the step that was cut, by size of an event, by tag."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from curation.stats.intervals import Interval
-from evaluation.analysis.comparison import Scores
-from evaluation.metrics.base import Metric, case_mean_interval, metric_of
+from evaluation.analysis.tables import Cell, FigureTable
+from evaluation.metrics.base import Metric, metric_of
+from evaluation.metrics.documents.exact_match import ExactMatch
+from evaluation.metrics.events.base import WholeEventMetric
+from evaluation.metrics.pooled import pooled_interval
+from evaluation.runs.frame import Scores
 from evaluation.runs.results import Run, cases_by_key
 from schemas.answers import CaseScores, ItemScore
+from schemas.cases import DocumentCase, EventCase
+from schemas.documents.document import DocumentProbe, plain_words
+from schemas.documents.statement import KEPT
+from schemas.documents.tags import TAGS
 
 MOST = 12  # relations shown; the others are one line
 LATE = 6  # steps from here on are one line: late cuts are few
-OTHERS = "all others"
+FEWEST = 15
+"""Tags with fewer probes are left out, as in MULFE's Figure 7."""
+ALL = "all probes"
+Groups = Mapping[str, Mapping[str, Sequence[CaseScores]]]  # group -> method -> scores
+Asked = Sequence[tuple[str, DocumentProbe]]
+"""Probes with the key of their case."""
 
 
-class BreakdownRow(NamedTuple):
-    """One relation or step: how many cases and prompts it has, and the interval of every method, clustered by case."""
-
-    name: str
-    cases: int
-    prompts: int
-    values: dict[str, Interval]
-
-
-class Breakdown(NamedTuple):
-    """One metric cut up one way."""
-
-    title: str
-    by: str
-    lines: tuple[BreakdownRow, ...]
-
-
-def by_relation(run: Run, scores: Scores, metrics: Sequence[Metric]) -> list[Breakdown]:
-    """Script efficacy (else the first metric where more is better) by relation, most frequent relations first."""
-    metric = metric_of(metrics, "script_efficacy") or next((m for m in metrics if m.better == "higher"), None)
-    if metric is None:
-        return []
-    cases = cases_by_key(run)
-    groups: dict[str, list[str]] = defaultdict(list)
-    for key, case in cases.items():
-        relation = case.fact.relation
-        groups[relation.label or relation.id].append(key)
-    ranked = sorted(groups, key=lambda g: (-len(groups[g]), g))
-    shown = {g: groups[g] for g in ranked[:MOST]}
-    if len(ranked) > MOST:
-        shown[f"{OTHERS} ({len(ranked) - MOST} relations)"] = [k for g in ranked[MOST:] for k in groups[g]]
-    lines = [_of_cases(name, keys, run, scores, metric) for name, keys in shown.items()]
-    return [Breakdown(metric.title, "relation", tuple(x for x in lines if x.prompts))]
-
-
-def _of_cases(name: str, keys: Sequence[str], run: Run, scores: Scores, metric: Metric) -> BreakdownRow:
-    values, prompts = {}, 0
-    for editor in run.editors:
-        case_scores = scores.by_editor[editor.label][metric.name]
-        mine = [case_scores[k] for k in keys if k in case_scores]
-        values[editor.label] = case_mean_interval(metric, mine)
-        prompts = max(prompts, sum(i.value is not None for s in mine for i in s.items))
-    return BreakdownRow(name, len(keys), prompts, values)
-
-
-def by_step(run: Run, scores: Scores, metrics: Sequence[Metric]) -> list[Breakdown]:
-    """S-ES, S-NS and S-BO by the step that was cut; a case counts once in each line that it has prompts in."""
-    steps = _steps(run)
-    out = []
-    for metric in metrics:
-        if metric.role not in ("script_efficacy", "script_locality", "bleed_over"):
-            continue
-        by_label = {e.label: _scores_by_step(scores, e.label, metric.name, steps) for e in run.editors}
-        names = sorted({s for by_case in by_label.values() for s in by_case}, key=lambda s: (s == "not stated", s))
-        lines = []
-        for name in names:
-            rows = {label: by_case.get(name, {}) for label, by_case in by_label.items()}
-            lines.append(
-                BreakdownRow(
-                    name,
-                    max(len(r) for r in rows.values()),
-                    max(sum(len(one.items) for one in r.values()) for r in rows.values()),
-                    {label: case_mean_interval(metric, r.values()) for label, r in rows.items()},
-                )
-            )
-        if lines:
-            out.append(Breakdown(metric.title, "step that was cut", tuple(lines)))
+def cut(scores: Scores, metric: Metric, groups_of: Callable[[str, ItemScore], Iterable[str]]) -> Groups:
+    """The scored items of a metric in groups: an item is in each group that is named for it and its case."""
+    out: dict[str, dict[str, list[CaseScores]]] = defaultdict(lambda: {label: [] for label in scores.by_editor})
+    for label, metrics in scores.by_editor.items():
+        for key, one in metrics[metric.name].items():
+            items: dict[str, list[ItemScore]] = defaultdict(list)
+            for item in one.items:
+                for group in groups_of(key, item) if item.value is not None else ():
+                    items[group].append(item)
+            for group, some in items.items():
+                out[group][label].append(one.model_copy(update={"items": tuple(some)}))
     return out
+
+
+def cut_row(name: Cell, by_label: Mapping[str, Sequence[CaseScores]], metric: Metric) -> tuple[Cell, ...]:
+    """One row: the group, its cases and prompts under the method with most, and every method's value."""
+    cases = max(len(some) for some in by_label.values())
+    prompts = max(sum(len(one.items) for one in some) for some in by_label.values())
+    return (name, cases, prompts, *(metric.summarise(some).interval for some in by_label.values()))
+
+
+def breakdowns(run: Run, scores: Scores, metrics: Sequence[Metric]) -> list[FigureTable]:
+    """Script efficacy (else the first metric where more is better) by relation; script metrics by step of the cut."""
+    chosen = metric_of(metrics, "script_efficacy") or next((m for m in metrics if m.better == "higher"), None)
+    out = [] if chosen is None else [_by_relation(run, scores, chosen)]
+    steps = _steps(run)
+    for metric in metrics:
+        if metric.role in ("script_efficacy", "script_locality", "bleed_over"):
+            groups = cut(scores, metric, lambda _, item: [steps.get(item.item, "not stated")])
+            names = sorted(groups, key=lambda s: (s == "not stated", s))
+            rows = [cut_row(name, groups[name], metric) for name in names]
+            out.append(_table(f"{metric.title} by step that was cut", "Step", rows, scores))
+    return [table for table in out if table.rows]
+
+
+def _by_relation(run: Run, scores: Scores, metric: Metric) -> FigureTable:
+    relations = {key: case.fact.relation.label or case.fact.relation.id for key, case in cases_by_key(run).items()}
+    counts = Counter(relations.values())
+    ranked = sorted(counts, key=lambda relation: (-counts[relation], relation))
+    shown = {relation: relation for relation in ranked[:MOST]}
+    others = f"all others ({len(ranked) - MOST} relations)"
+    groups = cut(scores, metric, lambda key, _: [shown.get(relations[key], others)])
+    rows = [cut_row(name, groups[name], metric) for name in [*ranked[:MOST], others] if name in groups]
+    return _table(f"{metric.title} by relation", "Relation", rows, scores)
+
+
+def _table(title: str, by: str, rows: Sequence[tuple[Cell, ...]], scores: Scores, **more: str) -> FigureTable:
+    return FigureTable(title, (by, "Cases", "Prompts", *scores.by_editor), tuple(rows), folded=True, **more)
 
 
 def _steps(run: Run) -> dict[str, str]:
@@ -98,16 +90,79 @@ def _steps(run: Run) -> dict[str, str]:
     return out
 
 
-def _scores_by_step(
-    scores: Scores, label: str, metric: str, steps: Mapping[str, str]
-) -> dict[str, dict[str, CaseScores]]:
-    """Step -> case -> its scored prompts."""
-    out: dict[str, dict[str, CaseScores]] = defaultdict(dict)
-    for key, one in scores.by_editor[label][metric].items():
-        by_step: dict[str, list[ItemScore]] = defaultdict(list)
-        for item in one.items:
-            if item.value is not None:
-                by_step[steps.get(item.item, "not stated")].append(item)
-        for step, items in by_step.items():
-            out[step][key] = one.model_copy(update={"items": tuple(items)})
-    return out
+def events_by_questions(run: Run, scores: Scores, metrics: Sequence[Metric]) -> list[FigureTable]:
+    """Whole events by the number of their questions: one with eight is lost more easily than one with one."""
+    rows = []
+    for metric in (m for m in metrics if isinstance(m, WholeEventMetric)):
+        sizes = {c.key: len(metric.questions(c)) for c in run.split.all_cases if isinstance(c, EventCase)}
+        groups = cut(scores, metric, lambda key, _, sizes=sizes: [sizes[key]])  # type: ignore[misc]
+        for size in sorted(groups):
+            _, events, _, *values = cut_row(None, groups[size], metric)
+            rows.append((metric.title, size, events, *values))
+    head = ("Metric", "Questions", "Events", *scores.by_editor)
+    return (
+        [FigureTable("Whole events by the number of their questions", head, tuple(rows), folded=True)] if rows else []
+    )
+
+
+def by_tag(run: Run, scores: Scores, metrics: Sequence[Metric], *, fewest: int = FEWEST) -> list[FigureTable]:
+    """EM of every tag with enough probes, beside what a constant answer would score (MULFE Figure 7)."""
+    metric = next((m for m in metrics if m.name == ExactMatch.name), None)
+    asked = asked_probes(run)
+    tagged = {tag: [(key, probe) for key, probe in asked if tag in probe.tags] for tag in TAGS}
+    tags = [t for t in sorted(TAGS, key=lambda t: (-len(tagged[t]), t)) if len(tagged[t]) >= fewest]
+    if metric is None or not asked:
+        return []
+    of_probe = {probe.key: (*probe.tags, ALL) for _, probe in asked}
+    groups = cut(scores, metric, lambda _, item: of_probe.get(item.item, ()))
+    empty: dict[str, list[CaseScores]] = {label: [] for label in scores.by_editor}
+    rows = []
+    for tag, some in [*((t, tagged[t]) for t in tags), (ALL, asked)]:
+        _, _, _, *values = cut_row(tag, groups.get(tag, empty), metric)
+        constant = constant_by_group(some) if tag == ALL else pooled_share(constant_hits(some))
+        rows.append((tag, len({key for key, _ in some}), len(some), *values, constant))
+    caption = "Constant: the most frequent answer to a tag's (or level's) probes in the other documents."
+    head = ("Tag", "Documents", "Probes", *scores.by_editor, "Constant")
+    return [FigureTable("EM by tag", head, tuple(rows), caption)]
+
+
+def constant_by_group(asked: Asked) -> Interval:
+    """A constant for each tag (the first of a probe), or for each level where a probe has none, over all probes."""
+    groups: dict[str, list[tuple[str, DocumentProbe]]] = defaultdict(list)
+    for key, probe in asked:
+        groups[probe.tags[0] if probe.tags else f"level {probe.level}"].append((key, probe))
+    return pooled_share(hit for group in groups.values() for hit in constant_hits(group))
+
+
+def asked_probes(run: Run) -> list[tuple[str, DocumentProbe]]:
+    """The probes of a run's cases that EM scores, with the keys of these: of one blank at the most, and not kept."""
+    wanted = set(run.cases)
+    cases = [case for case in run.split.all_cases if isinstance(case, DocumentCase) and case.key in wanted]
+    return [(c.key, probe) for c in cases for probe in c.probes if probe.blanks < 2 and probe.group not in KEPT]
+
+
+def constant_hits(asked: Asked) -> list[tuple[str, float]]:
+    """Whether a constant answers each probe, with the key of its case: the most frequent answer of other documents.
+
+    Case and punctuation are folded; accepted answers count. A document's own answers have no say in its constant, else
+    a tag with one probe would score 100 %. Of equally frequent answers the first in the alphabet is taken.
+    """
+    everywhere = Counter(plain_words(probe.answer) for _, probe in asked)
+    answers_of_case: dict[str, Counter[str]] = defaultdict(Counter)
+    for key, probe in asked:
+        answers_of_case[key][plain_words(probe.answer)] += 1
+    hits = []
+    for key, probe in asked:
+        elsewhere = everywhere - answers_of_case[key]
+        constant = min(elsewhere, key=lambda answer: (-elsewhere[answer], answer), default=None)
+        hits.append((key, float(constant is not None and constant in {plain_words(a) for a in probe.answers})))
+    return hits
+
+
+def pooled_share(scored: Iterable[tuple[str, float]]) -> Interval:
+    """Share over probes, its interval from drawing whole documents."""
+    sums: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
+    for key, value in scored:
+        sums[key][0] += value
+        sums[key][1] += 1
+    return pooled_interval([(right, count) for right, count in sums.values()])

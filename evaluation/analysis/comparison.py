@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from curation.stats.bounded import PairedItem
 from curation.stats.intervals import Interval, mean_interval
 from evaluation.analysis.pairwise_tests import ComparisonFamily, as_ratios, comparison_families
 from evaluation.editors.baselines import NULL_METHODS
-from evaluation.metrics.base import Metric, Normalisation, Summary, case_mean_difference, paired_items, scale_of
+from evaluation.metrics import METRICS
+from evaluation.metrics.base import Metric, Summary, scale_of
 from evaluation.metrics.generation import Generation
-from evaluation.metrics.pooled import PERPLEXITY, RATIO, contributions, exponential, pooled_difference
+from evaluation.metrics.pooled import PERPLEXITY
 from evaluation.regimes.config import regime_title
 from evaluation.runs.asked_cases import asked_cases, unedited_cases
-from evaluation.runs.results import EditorRun, Run, all_cases_by_key, answers_by_probe
-from evaluation.runs.validity_variants import COMPONENT, asked_case
-from schemas.answers import CaseScores
+from evaluation.runs.frame import Scores
+from evaluation.runs.results import EditorRun, Run
+from evaluation.runs.validity_variants import COMPONENT
 from schemas.runs import CaseResult
 
 ALL = "all"
@@ -90,78 +90,6 @@ class Comparison(NamedTuple):
     leads: Mapping[str, Ranking] = MappingProxyType({})
     kind: str = "fact"
     contests: tuple[ComparisonFamily, ...] = ()
-
-
-class Scores(NamedTuple):
-    """Scores of every editor: label -> metric -> case key -> scores."""
-
-    by_editor: dict[str, dict[str, dict[str, CaseScores]]]
-
-    def means(self, label: str, metric: str) -> dict[str, float]:
-        """Case means of one editor on one metric, where there is one."""
-        return {k: s.mean for k, s in self.by_editor[label][metric].items() if s.mean is not None}
-
-    def of_metric(self, metric: Metric, keys: Collection[str]) -> Iterator[CaseScores]:
-        """The scores of some cases on one metric under every editor."""
-        return (s for rows in self.by_editor.values() for k, s in rows[metric.name].items() if k in keys)
-
-    def tested(self, metric: Metric, labels: Sequence[str], keys: Collection[str]) -> dict[str, dict[str, float]]:
-        """Label -> case -> value, whose means over cases are the metric's values: what tests by case compare."""
-        by_label = {k: self.by_editor[k][metric.name] for k in labels}
-        some = {label: {k: s for k, s in scores.items() if k in keys} for label, scores in by_label.items()}
-        if metric.pooled:
-            values = contributions(some)
-            return {label: values.get(label, {}) for label in labels}
-        return {label: {k: s.mean for k, s in mine.items() if s.mean is not None} for label, mine in some.items()}
-
-    def paired_items(self, first: str, second: str, metric: str) -> list[PairedItem]:
-        """Prompts with a neighbour fact that two editors have a value for; empty where the metric has none."""
-        return paired_items(self.by_editor[first][metric], self.by_editor[second][metric])
-
-    def difference(self, first: str, second: str, metric: Metric, keys: Iterable[str]) -> Interval:
-        """Mean of ``first - second`` over the cases that both have: two-way where the metric's neighbours recur.
-
-        Of a pooled metric: over the questions that both have a value for. Of perplexities: their ratio.
-        """
-        mine = self.by_editor[first][metric.name]
-        common_values = {k: mine[k] for k in keys if k in mine}
-        theirs = self.by_editor[second][metric.name]
-        if metric.pooled:
-            gap = pooled_difference(common_values, theirs, scale_of(metric))
-            return exponential(gap, RATIO) if metric.unit == PERPLEXITY else gap._replace(unit=metric.unit)
-        return case_mean_difference(metric, common_values, theirs)._replace(unit=metric.unit)
-
-    def gain(self, label: str, baseline: str, metric: Metric, keys: Iterable[str], summary: Summary) -> Interval:
-        """Difference to no edit; none of the unedited model itself, whose gain is 0 by definition."""
-        if label == baseline:
-            return Interval(None, None, 0)
-        if metric.unedited is not None:
-            return summary.interval.minus(metric.unedited)
-        return self.difference(label, baseline, metric, keys)
-
-
-def score_run(run: Run, metrics: Sequence[Metric], normalisation: Normalisation) -> Scores:
-    """Score every finished case of every editor from the stored answers; nothing is asked of a model.
-
-    The unedited model has no scores of metrics whose value it has by definition (``Metric.unedited``).
-    """
-    cases = all_cases_by_key(run)
-    before = {k: answers_by_probe(r.answers) for k, r in run.baseline.results.items() if r.error is None}
-    out: dict[str, dict[str, dict[str, CaseScores]]] = {}
-    for editor in run.editors:
-        components = editor.manifest.components
-        done = [
-            (asked_case(cases[k], components), answers_by_probe(r.answers))
-            for k, r in editor.results.items()
-            if r.error is None
-        ]
-        out[editor.label] = {
-            m.name: {c.key: m.score(c, answers, before.get(c.key, {}), normalisation) for c, answers in done}
-            for m in metrics
-        }
-        if editor.label == run.baseline.label:
-            out[editor.label] |= {m.name: {} for m in metrics if m.unedited is not None}
-    return Scores(out)
 
 
 def compare(
@@ -355,7 +283,7 @@ def _merge_runs(runs: Sequence[Run]) -> Run:
             continue
         results = {**editor.results, **{k: v for k, v in known.results.items() if v.error is None}}
         editors[editor.manifest.key] = known._replace(results={k: results[k] for k in cases if k in results})
-    metrics = list(dict.fromkeys(m for r in runs for m in r.about["metrics"]))
+    metrics = list(METRICS.distinct(m for r in runs for m in r.about["metrics"]))
     regimes = dict.fromkeys(regime for r in runs for regime in r.regimes)
     description = {**first.about, "metrics": metrics, "regime": ", ".join(regimes)}
     return first._replace(cases=cases, editors=tuple(editors.values()), about=description)

@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from evaluation.analysis.comparison import Scores
 from evaluation.metrics.base import Metric, Normalisation, Preference, metric_of, target_values
+from evaluation.runs.frame import Scores
 from evaluation.runs.results import Run, answers_by_probe, cases_by_key
 from schemas.answers import Answer
 from schemas.cases import Case

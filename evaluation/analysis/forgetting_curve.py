@@ -1,4 +1,4 @@
-"""The forgetting curve of a sequence of edits: what is left of earlier edits as more of them stand in one model."""
+"""Metrics over the number of edits in one model: edits that follow each other, and edits that are made together."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from typing import NamedTuple
 
 from curation.splits.contradictions import overwritten
 from curation.stats.intervals import Interval
+from evaluation.analysis.tables import DELTA, Cell, FigureTable, Plot, PlotPoint
 from evaluation.metrics.base import Metric, Normalisation, case_mean_difference, case_mean_interval
-from evaluation.regimes.config import RegimeChoice
+from evaluation.regimes.config import RegimeChoice, regime_title
 from evaluation.regimes.sampling import sampled_positions
 from evaluation.runs.asked_cases import sequence_choice
+from evaluation.runs.frame import Scores, score_run
 from evaluation.runs.results import Run, all_cases_by_key, answers_by_probe
 from schemas.answers import Answer, CaseScores
 from schemas.cases import AnyCase
@@ -19,11 +21,11 @@ from schemas.runs import CaseResult
 
 
 class ForgettingPoint(NamedTuple):
-    """One metric of one method when ``edits`` edits stand in the model.
+    """One metric of one method when ``edits`` edits are in the model.
 
     Attributes:
-        all: Mean of the case means over all cases edited so far.
-        new: The same right after each case's own edit, over the same cases, whenever that was.
+        all: The metric over all cases edited so far; of batches over the cases that every size of the method has.
+        new: The same cases right after each case's own edit, whenever that was; of batches, under the smallest size.
         lost: ``all`` minus ``new``, paired by case over those that were asked at both times: negative is forgotten
             (positive for metrics of which less is better).
         latest: Mean over the case edited last only, where it was asked right after its edit.
@@ -148,3 +150,90 @@ def _curve(label: str, metric: Metric, whole: Iterable[int], values: Values) -> 
             )
         )
     return out
+
+
+def is_in_batches(run: Run) -> bool:
+    """Whether edits of the run were made together, and none of them after another."""
+    return any(regime.startswith("batch:") for regime in run.regimes) and "sequential" not in run.regimes
+
+
+def batch_size_curve(run: Run, metrics: Sequence[Metric], normalisation: Normalisation) -> list[ForgettingPoint]:
+    """A point for every method, metric and size: ``edits`` made together, ``new`` under the fewest, ``lost`` paired.
+
+    Cases are those that have a value under every size of the method. The unedited model has no curve.
+
+    Raises:
+        UserError: no method of the run has two sizes.
+    """
+    points = batch_size_points(run, score_run(run, metrics, normalisation), metrics)
+    if not points:
+        raise UserError(
+            "no method of the run was run with two batch sizes",
+            where=str(run.folder),
+            fix='run with regime = { name = "batch", size = [1, 10] }',
+        )
+    return points
+
+
+def batch_size_points(run: Run, scores: Scores, metrics: Sequence[Metric]) -> list[ForgettingPoint]:
+    """The points of every method with two sizes or more; of other runs there is none."""
+    out = []
+    for name, labels in _labels_by_size(run).items():
+        for metric in metrics:
+            valued = {
+                n: {k: s for k, s in scores.by_editor[labels[n]][metric.name].items() if s.mean is not None}
+                for n in labels
+            }
+            common = set.intersection(*map(set, valued.values()))
+            keys = [key for key in run.cases if key in common]
+            if not keys:
+                continue
+            values = {n: metric.summarise([by_case[k] for k in keys]).interval for n, by_case in valued.items()}
+            least = min(labels)
+            for size, label in labels.items():
+                lost = scores.difference(label, labels[least], metric, keys)
+                out.append(ForgettingPoint(name, metric.name, size, values[size], values[least], lost, None))
+    return out
+
+
+def _labels_by_size(run: Run) -> dict[str, dict[int, str]]:
+    """Labels by method and size, methods with several sizes only; a method's name is its label without the size."""
+    found: dict[str, dict[int, str]] = {}
+    for editor in run.editors[1:]:
+        size = size_of(editor.manifest.regime)
+        if size is not None:
+            name = editor.label.removesuffix(f" ({regime_title(editor.manifest.regime)})")
+            found.setdefault(name, {})[size] = editor.label
+    return {name: dict(sorted(labels.items())) for name, labels in found.items() if len(labels) > 1}
+
+
+def size_of(regime: str) -> int | None:
+    """The number of edits made together; None in a sequence.
+
+    Example:
+        >>> size_of("single"), size_of("batch:20"), size_of("sequential")
+        (1, 20, None)
+    """
+    name, _, size = regime.partition(":")
+    return 1 if name == "single" else int(size) if name == "batch" else None
+
+
+def curve_parts(
+    points: Sequence[ForgettingPoint], metrics: Sequence[Metric], *, together: bool
+) -> list[Plot | FigureTable]:
+    """A picture of every metric with points, and a table of all; ``together``: edits were made at once."""
+    across = "edits made together" if together else "edits in the model"
+    out: list[Plot | FigureTable] = []
+    rows: list[tuple[Cell, ...]] = []
+    for metric in metrics:
+        mine = [p for p in points if p.metric == metric.name and p.all.mean is not None]
+        if not mine:
+            continue
+        now = tuple(PlotPoint(p.label, p.edits, p.all) for p in mine)
+        earlier = () if together else tuple(PlotPoint(p.label, p.edits, p.new) for p in mine if p.new.n == p.all.n)
+        caption = "" if together else "Dashed: the same cases right after their own edit."
+        out.append(Plot("lines", metric.title, now, across, metric.title, caption, earlier))
+        rows += [(p.label, metric.title, p.edits, p.all, p.new, p.lost) for p in mine]
+    now_and_then = ("With the fewest edits",) if together else ("Right after its own edit",)
+    head = ("Method", "Metric", across.capitalize(), "Value", *now_and_then, f"{DELTA}")
+    return [*out, FigureTable(f"Metrics by {across}", head, tuple(rows), folded=True)] if rows else []

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from evaluation.analysis.tables import FigureTable, Rate, head_of, rates
 from schemas.cases import Case
 from schemas.facts import Fact
 from schemas.generated_scripts import GeneratedScript
@@ -13,6 +13,7 @@ from schemas.text.mentions import Mention, find
 from schemas.text.raw_text import raw_text
 
 NAMED = ("new only", "old only", "both", "neither")
+MENTIONS = (*(Rate(n, n) for n in NAMED), Rate("refused", "refused"), Rate("without steps", "formless"))
 
 
 class MarkedText(NamedTuple):
@@ -20,16 +21,6 @@ class MarkedText(NamedTuple):
 
     text: str
     kind: str
-
-
-class ObjectMentionCounts(NamedTuple):
-    """Scripts of one method: how many, refused, without the step form, and what they name."""
-
-    label: str
-    scripts: int
-    refused: int
-    formless: int
-    counts: dict[str, int]
 
 
 def mentions(text: str, fact: Fact) -> list[tuple[Mention, str]]:
@@ -73,22 +64,14 @@ def which_objects(text: str, fact: Fact) -> str:
     return f"{next(iter(kinds))} only" if kinds else "neither"
 
 
-def count_mentions(
-    scripts: Sequence[GeneratedScript], cases: Mapping[str, Case], labels: Sequence[str]
-) -> list[ObjectMentionCounts]:
-    """Counts by method, over the scripts whose case is known."""
-    out = []
-    for label in labels:
-        mine = [s for s in scripts if s.editor == label and s.case in cases]
-        counts = Counter(which_objects(raw_text(s.text), cases[s.case].fact) for s in mine)
-        if mine:
-            out.append(
-                ObjectMentionCounts(
-                    label,
-                    len(mine),
-                    sum(s.refused for s in mine),
-                    sum(not s.steps for s in mine),
-                    {name: counts[name] for name in NAMED},
-                )
-            )
-    return out
+def mention_table(scripts: Sequence[GeneratedScript], cases: Mapping[str, Case], labels: Sequence[str]) -> FigureTable:
+    """What the scripts of every method name, over those whose case is known."""
+    values = []
+    for script in sorted((s for s in scripts if s.case in cases), key=lambda s: labels.index(s.editor)):
+        named = which_objects(raw_text(script.text), cases[script.case].fact)
+        shares = {name: name == named for name in NAMED}
+        ends = {"refused": script.refused, "formless": not script.steps}
+        values.append({"method": script.editor, "case": script.case, **shares, **ends})
+    caption = "Aliases, plurals and possessives count as mentions."
+    rows = rates(values, ["method"], MENTIONS)
+    return FigureTable("Objects named in the scripts", head_of(("Method",), "Scripts", MENTIONS), rows, caption)

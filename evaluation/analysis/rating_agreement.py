@@ -17,9 +17,9 @@ from curation.stats.estimates import Estimate
 from curation.stats.panel import Agreement, agreement
 from curation.stats.rating_table import rating_table
 from curation.stats.reliability import ceiling
+from evaluation.analysis.tables import Cell, FigureTable
 from evaluation.analysis.text_ratings import ASPECTS, PEOPLE, RatedTexts, profile, script_values
 from evaluation.judge.reliability.rubric import (
-    RubricDisagreement,
     RubricReport,
     RuledScript,
     check_against_rubric,
@@ -31,6 +31,7 @@ from schemas.ratings import SCALES, Rating
 from schemas.text.raw_text import raw_text
 
 MOST_DISAGREEMENTS = 40
+AGREED = ("Aspect", "Scripts", "Raters", "Ratings", "Alpha (ordinal)", "AC2 (quadratic)", "Exact", "Within one")
 
 
 class JudgeAgainstPeople(NamedTuple):
@@ -58,14 +59,16 @@ class JudgeAgainstPeople(NamedTuple):
 
 
 class RatingAgreement(NamedTuple):
-    """The section: agreement of the people and of the judges by aspect, judges against people, rubric check."""
+    """Agreement of the people and of the judges by aspect, judges against people, rubric check.
+
+    ``labels`` is the method of each script; ``doubled`` says why the people's agreement is undefined.
+    """
 
     people: dict[str, Agreement]
     judges: dict[str, Agreement]
     against: tuple[JudgeAgainstPeople, ...]
     rubric: RubricReport
-    disagreements: tuple[tuple[RubricDisagreement, str], ...]
-    rubric_rows: tuple[tuple[str, str, int, int, int], ...]  # rater, aspect, ruled, agreed, skipped
+    labels: Mapping[str, str]
     doubled: str
 
 
@@ -98,13 +101,48 @@ def rating_agreement(
         for aspect in ASPECTS
         if (one := _judge_against_people(aspect, name, rated, people, home, edited, resampling)) is not None
     ]
-    label = {s.id: s.editor for s in texts.scripts}
-    rows = tuple(
-        (rater, aspect, n, rubric.agreed.get((rater, aspect), 0), rubric.skipped.get((rater, aspect), 0))
-        for (rater, aspect), n in sorted(rubric.ruled.items())
+    return RatingAgreement(tables, among, tuple(against), rubric, {s.id: s.editor for s in texts.scripts}, doubled)
+
+
+def agreement_tables(found: RatingAgreement, *, raters: str) -> list[FigureTable]:
+    """The tables of the section; ``raters``: what those who are no judges are called."""
+    caption = "Where nearly all ratings are equal, alpha is about 0 despite near-perfect agreement: read AC2 and exact."
+    tables = [
+        FigureTable(f"Agreement among {raters}", AGREED, _agreement_rows(found.people), found.doubled or caption),
+        FigureTable("Agreement among judges", AGREED, _agreement_rows(found.judges)),
+        FigureTable(
+            f"Judges compared with {raters}",
+            ("Judge", "Aspect", "Scripts", "Cases", "Spearman", "Ceiling", "Alpha (interval)", "Judge less people"),
+            tuple((a.judge, a.aspect, a.scripts, a.cases, a.rho, a.ceiling, a.alpha, a.gap) for a in found.against),
+            "Ceiling: what a judge who knew these people's long-run mean could reach. ScEdit: alpha 0.43, rho 0.72.",
+        ),
+        FigureTable(
+            "Consistency with the rubric",
+            ("Rater", "Aspect", "Covered by a rule", "Following it", "Deviating"),
+            tuple(
+                (rater, aspect, ruled, found.rubric.agreed[rater, aspect], ruled - found.rubric.agreed[rater, aspect])
+                for (rater, aspect), ruled in sorted(found.rubric.ruled.items())
+            ),
+            "Some ratings follow from the objects that a script names (ScEdit Figures 9 and 10). None is corrected.",
+        ),
+        FigureTable(
+            f"Ratings that deviate (the first {MOST_DISAGREEMENTS})",
+            ("Rater", "Method", "Aspect", "Given", "The rule", "Why", "Script"),
+            tuple(
+                (d.rater, found.labels[d.item], d.aspect, d.given, d.rule, d.why, d.item[:12])
+                for d in found.rubric.disagreements[:MOST_DISAGREEMENTS]
+            ),
+            folded=True,
+        ),
+    ]
+    return [table for table in tables if table.rows]
+
+
+def _agreement_rows(agreements: Mapping[str, Agreement]) -> tuple[tuple[Cell, ...], ...]:
+    return tuple(
+        (aspect.capitalize(), a.units, a.raters, a.ratings, a.alpha, a.ac2, a.exact, a.within_one)
+        for aspect, a in agreements.items()
     )
-    shown = tuple((d, label[d.item]) for d in rubric.disagreements[:MOST_DISAGREEMENTS])
-    return RatingAgreement(tables, among, tuple(against), rubric, shown, rows, doubled)
 
 
 def _same_text(people: Sequence[Rating]) -> list[Rating]:

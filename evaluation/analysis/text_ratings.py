@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from curation.stats.bounded import bounded_interval
 from curation.stats.intervals import Interval, mean_interval
+from evaluation.analysis.tables import Cell, FigureTable
 from schemas.generated_scripts import GeneratedScript
 from schemas.raters import Rater
 from schemas.ratings import SCALES, SCRIPT, Rating
@@ -21,6 +22,7 @@ from schemas.ratings import SCALES, SCRIPT, Rating
 ASPECTS: tuple[str, ...] = SCRIPT.aspects
 SHORT = {"executability": "Exec.", "coherence": "Coh.", "consistency": "Cons.", "completeness": "Comp."}
 PEOPLE = "people"
+POINTS = "points"
 PROGRAMS = "simulated raters"
 ON_STEPS = "on parsed steps"  # of ratings by people up to version 0.1.0, where others rated what the model wrote
 
@@ -145,6 +147,26 @@ def rating_sources(texts: RatedTexts) -> list[RatingSource]:
     return [_source(title, not judge, rated, texts) for (judge, title), rated in sorted(groups.items())]
 
 
+def rating_tables(source: RatingSource) -> list[FigureTable]:
+    """Mean ratings by case, and (folded) as ScEdit's Table 3 has them, with what the unscored ones could change."""
+    by = f"a program that answers by rules, {source.title}" if source.scripted else source.title
+    raters = f"{len(source.raters)} raters: " if source.person else ""
+    caption = f"{raters}{', '.join(source.raters)}. Points of 7; mean of case means with its interval by case."
+    rows = [(label, *(row[a].by_case if a in row else None for a in ASPECTS)) for label, row in source.cells.items()]
+    head = ("Method", *(f"{SHORT[a]} ↑" for a in ASPECTS))
+    lines: list[tuple[Cell, ...]] = []
+    for label, row in source.cells.items():
+        for aspect, cell in row.items():
+            low, high = cell.bounds or (None, None)
+            lines.append((label, SHORT[aspect], cell.by_script, cell.scripts, cell.unscored, low, high))
+    details = ("Method", "Aspect", "Mean over scripts", "Scripts", "Unscored", "all 1", "all 7")
+    note = "Over scripts, ± 1.96·sd/√scripts; the last columns are the mean if all unscored scripts had a 1, or a 7."
+    return [
+        FigureTable(f"Rated by {by}", head, tuple(rows), caption),
+        FigureTable(f"By script, rated by {by}", details, tuple(lines), note, folded=True),
+    ]
+
+
 def who(rater: Rater) -> str:
     """People, programs in their place, or a judge's name.
 
@@ -214,5 +236,5 @@ def _cell(values: Mapping[str, float | None], by_case: Mapping[str, float], low:
     bounds = None
     if lost:
         bounds = ((sum(rated) + low * lost) / len(values), (sum(rated) + high * lost) / len(values))
-    interval = bounded_interval(list(by_case.values()), (float(low), float(high)))
-    return RatingCell(interval, mean_interval(rated), len(rated), lost, bounds)
+    interval = bounded_interval(list(by_case.values()), (float(low), float(high)))._replace(unit=POINTS)
+    return RatingCell(interval, mean_interval(rated)._replace(unit=POINTS), len(rated), lost, bounds)

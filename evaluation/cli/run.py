@@ -196,8 +196,9 @@ def _tell_size(size: Size, config: RunConfig, *, as_json: bool) -> None:
 
 
 def _tell_outcomes(outcomes: list[EditorOutcome], config: RunConfig, *, as_json: bool) -> None:
-    from evaluation.analysis.comparison import compare, score_run
+    from evaluation.analysis.comparison import compare
     from evaluation.report.formatting import console_table
+    from evaluation.runs.frame import score_run
     from evaluation.runs.plan import metrics_of
     from evaluation.runs.results import load_run
 
@@ -237,7 +238,7 @@ def _errors(run: Run) -> dict[str, Counter[str]]:
 )
 @store_option("store", required=False, also="Its generated scripts, ratings and construction are shown too.")
 @normalisation_option
-@writes(folders=("out",))
+@writes(folders=("out", "figures"))
 @click.option(
     "--intervals",
     type=click.Choice(["default", "published"]),
@@ -246,6 +247,7 @@ def _errors(run: Run) -> dict[str, Counter[str]]:
     help="Kind of 95 % intervals: inside the scale, for few cases too; or as published, ± 1.96·sd/√n.",
 )
 @click.option("--against", metavar="LABEL", help="Compare all methods with this one, instead of all pairs.")
+@click.option("--figures", type=_FILE, help="Folder for every picture as SVG, PNG and PDF.")
 @json_options
 def report(
     folders: tuple[Path, ...],
@@ -254,6 +256,7 @@ def report(
     normalisation: Any,
     intervals: Any,
     against: str | None,
+    figures: Path | None,
     as_json: bool,
 ) -> None:
     """Write report.html from the run FOLDERS, finished or not, and its tables as CSV, Markdown, LaTeX and JSON.
@@ -265,7 +268,13 @@ def report(
     from evaluation.report.write import write_report
 
     written = write_report(
-        folders, out=out, store=store, normalisation=normalisation, intervals=intervals, against=against
+        folders,
+        out=out,
+        store=store,
+        normalisation=normalisation,
+        intervals=intervals,
+        against=against,
+        figures=figures,
     )
     if as_json:
         for line in written.figures:
@@ -273,6 +282,8 @@ def report(
         return
     for path in written.files:
         click.echo(str(path))
+    if written.pictures:
+        click.echo(f"{counted(len(written.pictures), 'file')} in {figures}")
     click.echo(f"Open {written.files[0]} in a browser; it needs no network.")
 
 

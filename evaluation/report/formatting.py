@@ -9,9 +9,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
+from curation.stats.estimates import Estimate
 from curation.stats.intervals import LEAST_CASES, PUBLISHED, Interval
-from evaluation.analysis.comparison import Comparison, MethodRow, Scores
+from evaluation.analysis.comparison import Comparison, MethodRow
+from evaluation.analysis.tables import DELTA, Cell, FigureTable
 from evaluation.metrics.base import Metric, Summary
+from evaluation.runs.frame import Scores
 from schemas.text.spreadsheet_cells import safe_cell
 
 _INVISIBLE = re.compile("[\u00ad\u200b\u2060-\u2064\ufeff]")
@@ -73,6 +76,56 @@ def mean_with_interval(interval: Interval, *, signed: bool = False) -> str:
     return f"{mean_text(interval, signed=signed)} {interval_text(interval, signed=signed)}".strip()
 
 
+def cell_text(value: Cell, head: str = "") -> tuple[str, str]:
+    """A cell of a table and its interval, which stands apart or is empty; a head that begins with Δ gives a sign.
+
+    Fewer than five cases have no interval, which the head or the caption says once.
+
+    Example:
+        >>> cell_text(Interval(0.5, None, 9, (0.25, 0.75)), "Δ"), cell_text(Interval(0.5, None, 3))
+        (('+50.0', '[+25.0, +75.0]'), ('50.0', ''))
+        >>> cell_text(12), cell_text(None), cell_text(0.0342, "p, Holm"), cell_text(4.25)
+        (('12', ''), ('–', ''), ('0.034', ''), ('4.25', ''))
+    """
+    signed = head.startswith(DELTA)
+    if isinstance(value, Interval):
+        few = value.n < LEAST_CASES and value.low is None
+        return mean_text(value, signed=signed), "" if few else interval_text(value, signed=signed)
+    if isinstance(value, Estimate):
+        ends = "" if value.low is None or value.high is None else f"[{value.low:.2f}, {value.high:.2f}]"
+        return ("–" if value.value is None else f"{value.value:.2f}"), ends
+    if value is None:
+        return "–", ""
+    if isinstance(value, int):
+        return f"{value:,}", ""
+    if isinstance(value, float):
+        return (p_value(value) if head.startswith("p") else plain_number(value)), ""
+    return value, ""
+
+
+def one_cell(value: Cell, head: str = "") -> str:
+    """A cell with its interval as one text."""
+    return " ".join(filter(None, cell_text(value, head)))
+
+
+def table_lines(table: FigureTable) -> list[str]:
+    """A table for a terminal: at least two spaces between columns."""
+    rows = [
+        [" ".join(filter(None, cell_text(c, h))) for c, h in zip(row, table.head, strict=True)] for row in table.rows
+    ]
+    return aligned([list(table.head), *rows])
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows of cells as lines: the first column to the left, the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for cells in rows:
+        first, *rest = (c.rjust(w) for c, w in zip(cells, widths, strict=True))
+        lines.append("  ".join([cells[0].ljust(len(first)), *rest]).rstrip())
+    return lines
+
+
 def mean_text(interval: Interval, *, signed: bool = False) -> str:
     """The mean alone, or a dash."""
     mark = "×" if interval.unit == "ratio" else ""
@@ -115,7 +168,7 @@ def with_unit(interval: Interval) -> str:
         >>> with_unit(Interval(0.5, 0.1, 9)), with_unit(Interval(3.5, None, 9, (3.0, 4.0), unit="perplexity"))
         ('50.0 ± 10.0 %', '3.50 [3.00, 4.00]')
     """
-    return f"{mean_with_interval(interval)} %" if interval.unit == "fraction" else mean_with_interval(interval)
+    return f"{one_cell(interval)} %" if interval.unit == "fraction" else one_cell(interval)
 
 
 def column_size(table: Comparison, metric: Metric) -> str:
@@ -143,18 +196,13 @@ def console_table(table: Comparison, metrics: Sequence[Metric]) -> list[str]:
     rows = [
         [
             row.label,
-            *(mean_with_interval(row.summaries[m.name].interval) for m in metrics),
+            *(one_cell(row.summaries[m.name].interval) for m in metrics),
             seconds(row.seconds_edit),
             f"{row.failed} failed" if row.failed else "",
         ]
         for row in table.rows
     ]
-    widths = [max(map(len, column)) for column in zip(head, sizes, *rows, strict=True)]
-    lines = []
-    for cells in (head, sizes, *rows):
-        first, *rest = (c.rjust(w) for c, w in zip(cells, widths, strict=True))
-        lines.append("  ".join([cells[0].ljust(len(first)), *rest]).rstrip())
-    return lines
+    return aligned([head, sizes, *rows])
 
 
 def _range(counts: Iterable[int]) -> str:

@@ -4,65 +4,55 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from curation.checks.verdict_counts import VerdictCounts
-from curation.stats.estimates import Estimate
+from curation.splits.case_stream import FACT
 from curation.stats.intervals import TWO_WAY
-from evaluation.analysis.attribution_ladder import KNOWN_CASES
 from evaluation.analysis.comparison import Comparison
 from evaluation.analysis.example_cases import PURPOSES, pick_examples, probability
 from evaluation.analysis.pairwise_tests import PairwiseTest
-from evaluation.analysis.text_ratings import ASPECTS, SHORT
+from evaluation.analysis.tables import Cell, FigureTable, Plot, Section
 from evaluation.metrics.base import NORMALISATIONS, Metric
 from evaluation.regimes.config import regime_title
 from evaluation.report import narrative
-from evaluation.report.contents import contents
-from evaluation.report.correlation_heatmap import heat_map
-from evaluation.report.csv_tables import ratings_cell
-from evaluation.report.facts.section import fact_section
-from evaluation.report.first_screen import first_screen
-from evaluation.report.forgetting_plot import batch_size_plot, forgetting_plot
+from evaluation.report.charts import Figure, draw, heat_map, metric_plot
 from evaluation.report.formatting import (
     ARROWS,
+    cell_text,
     column_size,
     edits_in_force,
     group_title,
     holds_many_edits,
-    interval_text,
-    mean_text,
     mean_with_interval,
-    memory,
     p_value,
     percent,
-    seconds,
     visible,
 )
-from evaluation.report.harmonic_score import harmonic_scores
-from evaluation.report.interval_plot import interval_plots
-from evaluation.report.judge_calibration import JudgeCalibration
+from evaluation.report.further_tables import comparison_section, cost_sections, harmonic_table
 from evaluation.report.sections import ReportSection, TextSection, why_not_comparable
-from evaluation.report.sequences.state_rows import state_table
 from evaluation.report.viewer.answer_list import answer_list
 from evaluation.runs.results import Run
-from schemas.cases import FACT, EditRequest
 from schemas.core.clock import now
-from schemas.documents.document import Document
-from schemas.events.event import Event
 from schemas.text.escaping import escape
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-NO_TEXTS = "Name the store that has them: scedit report RUN --store S."
-NO_TEXTS_THERE = "The store holds no scripts of this model on these cases: write them with the run first."
-NO_RATINGS = "Rate the scripts first: scedit annotate new NAME --task rate_script, or scedit judge."
-_WITHOUT_NUMBERS = re.compile(r" \(.*\)$")
 _TEMPLATES = Path(__file__).with_name("templates")
+_HEADINGS = {
+    FACT: "Script-based knowledge editing",
+    "event": "Event-level knowledge editing",
+    "document": "Free-text knowledge editing",
+}
+_QUESTIONS = {
+    FACT: "How far an edited fact carries over into how-to scripts, and what else the edit changes.",
+    "event": "What an edited event changes in facts and tendencies, and what it leaves alone.",
+    "document": "What a model knows of an edited document, and what it leaves alone.",
+}
 
 
 def page(
@@ -70,8 +60,7 @@ def page(
     others: Sequence[TextSection],
     built: VerdictCounts | None,
     *,
-    store: Path | None,
-    calibrations: Sequence[JudgeCalibration] = (),
+    calibrated: Section | None = None,
     published: bool = False,
     answers_file: str = "",
     against: str | None = None,
@@ -82,27 +71,25 @@ def page(
         parts: What the runs gave.
         others: Scripts of models that no run is of.
         built: What construction left over, where a store was given.
-        store: That store.
-        calibrations: Judges held to people.
+        calibrated: Judges held to people.
         published: Intervals are of the published kind, and the page says so.
         against: The method that the comparisons are about, where they are about one.
         answers_file: Name of the file with every answer, where they are not on this page.
     """
+    types = {part.run.split.type for part in parts}
+    kind = types.pop() if len(types) == 1 else FACT
     template = _environment().get_template("report.html.j2")
     text = template.render(
-        parts=[_template_values(p, store) for p in parts],
+        parts=[_template_values(part, against) for part in parts],
+        heading=_HEADINGS[kind],
+        question=_QUESTIONS[kind],
         answers_file=answers_file,
         published=published,
-        against=against,
-        others=others,
-        calibrations=calibrations,
-        known_before=KNOWN_CASES,
+        others=[(text, (*text.sections, comparison_section(text.contests, against))) for text in others],
+        calibrated=calibrated if calibrated is not None and calibrated.parts else None,
         apart=why_not_comparable(parts),
         built=built,
-        store=None if store is None else Path(store).name,
         arrows=ARROWS,
-        aspects=ASPECTS,
-        short=SHORT,
         purposes=PURPOSES,
         normalisations=NORMALISATIONS,
         written=now(zone="Z"),
@@ -120,6 +107,15 @@ def answers_page(parts: Sequence[ReportSection], *, report: str) -> str:
     """
     template = _environment().get_template("parts/answers_page.html.j2")
     return reveal_hidden(template.render(parts=[answer_list(p) | {"about": p.run.about} for p in parts], report=report))
+
+
+def figures_of(part: ReportSection) -> list[Figure]:
+    """Every picture of a part: a metric each, those of its sections, the correlations."""
+    labels = [row.label for row in part.tables[0].rows]
+    plots = [plot for m in part.metrics if (plot := metric_plot(part.tables[0], m)) is not None]
+    plots += [one for section in part.sections for one in section.parts if isinstance(one, Plot)]
+    maps = [heat_map(view) for view in part.correlations]
+    return [*(draw(plot, labels) for plot in plots), *(figure for figure in maps if figure is not None)]
 
 
 def reveal_hidden(text: str) -> str:
@@ -148,16 +144,12 @@ def _environment() -> Environment:
     place.filters |= {
         "percent": percent,
         "spread": mean_with_interval,
-        "points": ratings_cell,
-        "seconds": seconds,
-        "memory": memory,
         "probability": probability,
         "group_title": group_title,
         "column_size": column_size,
-        "mean": mean_text,
-        "interval": interval_text,
+        "cell": _cell,
+        "is_table": lambda part: isinstance(part, FigureTable),
         "test_of": _test_against_no_edit,
-        "interval_kinds": _interval_kinds,
         "edits_in_force": edits_in_force,
         "holds_many_edits": holds_many_edits,
         "regime_title": regime_title,
@@ -168,10 +160,6 @@ def _environment() -> Environment:
         "setting": _setting,
         "glue": _glue,
         "p_value": p_value,
-        "estimate": _estimate,
-        "why": _reasons_text,
-        "unscaled": _difference_text,
-        "of_cases": _of_cases,
     }
     return place
 
@@ -183,62 +171,50 @@ def errors(run: Run) -> list[dict[str, str]]:
     ]
 
 
-def _harmonic(part: ReportSection) -> dict[str, Any]:
-    """The harmonic means by method, and their names."""
-    scores = harmonic_scores(part.tables[0], part.metrics, part.scores)
-    by = {label: [s for s in scores if s.label == label] for label in dict.fromkeys(s.label for s in scores)}
-    return {"harmonic": by, "harmonic_names": list(dict.fromkeys(s.name for s in scores))}
-
-
-def _template_values(part: ReportSection, store: Path | None = None) -> dict[str, Any]:
+def _template_values(part: ReportSection, against: str | None) -> dict[str, Any]:
     """What the template reads of one part."""
-    answers = answer_list(part)
-    inside = contents(
-        part,
-        answers["answers"],
-        texts_hint=NO_TEXTS if store is None else NO_TEXTS_THERE,
-        ratings_hint=NO_RATINGS,
-    )
-    run, table = part.run, part.tables[0]
+    answers, run, table = answer_list(part), part.run, part.tables[0]
     labels = [row.label for row in table.rows]
+    facts = run.split.type == FACT
+    plots = [plot for m in part.metrics if (plot := metric_plot(table, m)) is not None]
+    contests = (*part.contests, *(part.text.contests if part.text is not None else ()))
+    correlations = [(c, figure) for c in part.correlations if (figure := heat_map(c)) is not None]
     return {
         **answers,
-        **_harmonic(part),
-        "menu": inside.menu,
-        "there": inside.there,
-        "absent": inside.absent,
-        "first": first_screen(part, answers["answers"]),
+        "harmonic": harmonic_table(table, part.metrics, part.scores),
+        "first": narrative.opening(part, answers["answers"]),
         "run": run,
         "about": run.about,
         "metrics": part.metrics,
         "normalisation": part.normalisation,
         "tables": part.tables,
-        "summary": narrative.summary(part),
         "caveats": narrative.caveats(part),
-        "plots": interval_plots(table, part.metrics),
-        "examples": pick_examples(run, part.scores, part.metrics, part.normalisation) if run.split.type == FACT else [],
-        "events": part.events,
-        "documents": part.documents,
-        "fact_section": fact_section(part.facts, labels),
-        "size_curves": [batch_size_plot(f, labels) for f in (part.documents.size_curves if part.documents else ())],
+        "missing": narrative.not_measured(part),
+        "plots": [draw(plot, labels) for plot in plots],
+        "examples": pick_examples(run, part.scores, part.metrics, part.normalisation) if facts else [],
         "type": run.split.type,
         "errors": errors(run),
-        "blow_ups": _blow_ups(run),
         "environment": run.baseline.environment,
-        "contests": part.contests,
-        "repeated": part.repeated,
-        "titles": {m.name: m for m in part.metrics},
-        "breakdowns": part.breakdowns,
-        "curves": [forgetting_plot(f, labels) for f in part.forgetting],
-        "states": state_table(run),
+        "sections": [_drawn(s, labels) for s in (comparison_section(contests, against), *part.sections) if s.parts],
+        "costs": [_drawn(section, labels) for section in cost_sections(run, table, part.metrics)],
         "text": part.text,
-        "writing": part.writing,
-        "by_text": [m for m in part.metrics if run.split.type == FACT and m.asks_for_texts],
-        "by_token": [m for m in part.metrics if run.split.type != FACT or not m.asks_for_texts],
-        "correlations": part.correlations,
+        "by_text": [m for m in part.metrics if facts and m.asks_for_texts],
+        "by_token": [m for m in part.metrics if not facts or not m.asks_for_texts],
+        "correlations": correlations,
         "two_way": _recurring_titles(table, part.metrics),
-        "maps": [m for m in ((c, heat_map(c)) for c in part.correlations) if m[1] is not None],
     }
+
+
+def _drawn(section: Section, labels: Sequence[str]) -> dict[str, Any]:
+    """A section with its pictures drawn."""
+    parts = [draw(part, labels) if isinstance(part, Plot) else part for part in section.parts]
+    return {**section._asdict(), "parts": parts}
+
+
+def _cell(value: Cell, head: str) -> dict[str, str]:
+    """What a cell shows under a head: the figure, its interval, and why there is no figure."""
+    figure, interval = cell_text(value, head)
+    return {"figure": _glue(figure), "interval": _glue(interval), "reason": getattr(value, "reason", "")}
 
 
 def _recurring_titles(table: Comparison, metrics: Sequence[Metric]) -> list[str]:
@@ -253,77 +229,9 @@ def _test_against_no_edit(table: Comparison, metric: Metric, label: str) -> Pair
     return next((c for f in families for c in f.contests if c.first == label), None)
 
 
-def _interval_kinds(table: Comparison, metrics: Sequence[Metric]) -> list[tuple[str, list[str]]]:
-    """How the intervals of a table were had, and the titles of the metrics that have such intervals."""
-    titles: dict[str, list[str]] = {}
-    for m in metrics:
-        summaries = [r.summaries[m.name] for r in table.rows]
-        for kind in sorted({s.kind for s in summaries if s.interval.low is not None}):
-            titles.setdefault(kind, []).append(m.title)
-    return list(titles.items())
-
-
-def _blow_ups(run: Run) -> list[dict[str, Any]]:
-    """Edits that their method flags, with the numbers it gives."""
-    cases = {c.key: c for c in run.split.all_cases}
-    return [
-        {
-            "label": e.label,
-            "subject": _name_of(cases[k].request),
-            "case": k,
-            "norm_ratio": r.notes.get("norm_ratio"),
-            "value_norm": r.notes.get("value_norm"),
-        }
-        for e in run.editors
-        for k, r in e.results.items()
-        if r.notes.get("blow_up")
-    ]
-
-
-def _name_of(request: EditRequest) -> str:
-    """What an edit is called in a list: a fact's subject, an event's or a document's words."""
-    return request.text if isinstance(request, Event | Document) else request.subject.text
-
-
 def _with_values(metrics: Sequence[Metric], table: Comparison) -> list[Metric]:
     """The metrics that have a value in a table; a column of dashes says nothing."""
     return [m for m in metrics if any(r.summaries[m.name].mean is not None for r in table.rows)]
-
-
-def _difference_text(value: float | None, rated: bool, ratio: bool = False) -> str:
-    """A difference: of ratings in points, of shares in percentage points, with its sign; of perplexities a factor."""
-    if value is None:
-        return "–"
-    if ratio:
-        return f"×{value:.2f}"
-    text = f"{value:+.2f}" if rated else f"{100 * value:+.1f}"
-    text = text if float(text) else text.lstrip("+-")
-    return text.replace("-", "\N{MINUS SIGN}")
-
-
-def _estimate(estimate: Estimate) -> str:
-    """An estimate for a cell; why it has no value or no interval stands under the table (``_reasons_text``)."""
-    if estimate.value is None:
-        return "–"
-    if estimate.low is None or estimate.high is None:
-        return f"{estimate.value:.2f}" + ("*" if estimate.note else "")
-    return estimate.text(2)
-
-
-def _reasons_text(estimates: Iterable[Estimate | None]) -> str:
-    """Why estimates of a table have no value (–) or no interval (*), each reason once."""
-    known = [e for e in estimates if e is not None]
-    undefined = Counter(_WITHOUT_NUMBERS.sub("", e.reason) for e in known if e.value is None)
-    bare = Counter(_WITHOUT_NUMBERS.sub("", e.note) for e in known if e.value is not None and e.low is None and e.note)
-    parts = [
-        f"{mark}: {why} ({n})" for mark, reasons in (("–", undefined), ("*", bare)) for why, n in reasons.most_common()
-    ]
-    return "; ".join(parts)
-
-
-def _of_cases(share: Estimate | None) -> str:
-    """Hits of cases: "3 of 12"; a dash where there is no case."""
-    return "–" if share is None or share.value is None else f"{round(share.value * share.n)} of {share.n}"
 
 
 def _time_text(stamp: str) -> str:

@@ -7,12 +7,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from evaluation.analysis.tables import FigureTable, Section
 from evaluation.editors.baselines import NULL_METHODS
 from evaluation.judge.answers.inputs import texts_to_rate
 from evaluation.judge.control_items import ControlResult, stored_controls
 from evaluation.judge.inputs import RatedScript, null_labels, question_authors, rated_scripts
 from evaluation.judge.model_families import family_conflicts
 from evaluation.judge.reliability.calibration import ESTIMAND, Calibration, CalibrationRequest, calibrate_judge
+from evaluation.judge.reliability.calibration_tables import FAMILIES
 from evaluation.judge.reliability.summary import JudgeReliability, JudgeSummary, summarise_ratings
 from schemas.core.errors import UserError
 from schemas.raters import Rater
@@ -56,6 +58,73 @@ class JudgeCalibration(NamedTuple):
         """
         what = {"tendency": ", open answers", "consistency": ", pairs of answers"}
         return self.judge + what.get(self.rubric, "")
+
+
+def calibration_section(found: Sequence[JudgeCalibration]) -> Section:
+    """Every judge: reliability, cost, and what people would have said of all texts."""
+    caption = f"Estimated: {ESTIMAND}."
+    return Section("calibrated", "Judges calibrated to people", tuple(t for c in found for t in _tables(c)), caption)
+
+
+def _tables(c: JudgeCalibration) -> list[FigureTable]:
+    about = [f"{flag}." for flag in c.flags]
+    if c.controls is not None:
+        about.append(f"Control items: {c.controls.accepted} of {c.controls.asked} ratings are in the accepted range.")
+    else:
+        about.append("No control item of this judge is stored.")
+    cost = "no price known" if c.cost is None else f"${c.cost:.4f}"
+    lost = ", ".join(f"{n} {kind}" for kind, n in c.unscored.items())
+    about.append(f"Cached calls: {c.tokens:,} tokens, {cost}." + (f" Unscored: {lost}." if lost else ""))
+    reliability = tuple((r.aspect, r.retest.same, r.retest.n, r.length, r.scored, r.weighted) for r in c.reliability)
+    heads = ("Aspect", "Same when asked twice", "of", "Correlation with length", "Scored", "With log-probabilities")
+    tables = [FigureTable(c.title, heads, reliability, " ".join(about + _left_out(c)))]
+    missed = () if c.controls is None else c.controls.missed
+    lines = tuple((m.name, m.aspect, m.given, " to ".join(map(str, m.accepted))) for m in missed)
+    tables.append(FigureTable("Control items missed", ("Item", "Aspect", "Given", "Accepted"), lines, folded=True))
+    if c.calibration is None:
+        tables.append(FigureTable(f"{c.title}: not calibrated", ("Why",), ((c.why,),)))
+        return [table for table in tables if table.rows]
+    rows = tuple(
+        (r.method.text, r.aspect, *(k.powered, k.human, k.judge, k.bias), k.weight, k.labelled, k.cases)
+        for r in c.calibration.rows
+        if (k := r.calibrated).powered.value is not None or k.human.value is not None
+    )
+    columns = (
+        "Method",
+        "Aspect",
+        "Calibrated",
+        "People alone",
+        "Judge alone",
+        "Judge less people",
+        "Weight",
+        "Rated",
+        "of",
+    )
+    tables.append(FigureTable(f"{c.title}, calibrated", columns, rows))
+    for family, title in FAMILIES.items():
+        gaps = tuple(
+            (f"{g.first.text} - {g.second.text}", g.aspect, g.estimate, g.p)
+            for g in c.calibration.gaps
+            if g.family == family and g.estimate.value is not None
+        )
+        tables.append(
+            FigureTable(f"{title}, calibrated", ("Pair", "Aspect", "Difference", "p, Holm"), gaps, folded=True)
+        )
+    return [table for table in tables if table.rows]
+
+
+def _left_out(c: JudgeCalibration) -> list[str]:
+    """What is in no calibrated figure, and why."""
+    if c.calibration is None:
+        return []
+    absent = [r.calibrated.powered for r in c.calibration.rows if r.calibrated.powered.value is None]
+    notes = [f"Without a calibrated figure: {len(absent)}, {absent[0].reason}."] if absent else []
+    if c.calibration.left_out:
+        notes.append(f"Left out: {'; '.join(f'{n} {why}' for why, n in c.calibration.left_out.items())}.")
+    if c.calibration.synthetic:
+        names = ", ".join(c.calibration.synthetic)
+        notes.append(f"Synthetic raters ({names}) are programs: this only shows that the pipeline runs.")
+    return notes
 
 
 def calibrations(stores: Sequence[Path], unranked: Collection[str] = NULL_METHODS) -> list[JudgeCalibration]:

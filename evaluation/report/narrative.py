@@ -1,33 +1,206 @@
-"""What a report says in words: a summary of the results, and the caveats."""
+"""What a report says in words: the result in a sentence, findings with intervals, caveats, what was not measured."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from curation.files.model_packages import EMBEDDED, EMBEDDED_LABEL
-from curation.stats.bounded import difference_interval
-from curation.stats.intervals import TWO_WAY, Interval
-from evaluation.analysis.comparison import Comparison, Ranking, Scores, mean_before_and_after
+from curation.splits.case_stream import FACT
+from evaluation.analysis.comparison import Comparison
+from evaluation.analysis.written.all_answers import AnsweredQuestion, text_ends
 from evaluation.judge.model_families import family_conflicts
-from evaluation.metrics.base import NORMALISATIONS, Metric, metric_of
+from evaluation.metrics.base import NORMALISATIONS, Metric, Role, metric_of
 from evaluation.regimes.config import ALONE, regime_title
-from evaluation.report.formatting import mean_with_interval, p_value, percent, with_unit
+from evaluation.report.formatting import mean_with_interval, percent, with_unit
 from evaluation.runs.asked_cases import edits_made
 from evaluation.runs.results import Run
-from schemas.cases import FACT
+from schemas.documents.document import Document
+from schemas.events.event import Event
 from schemas.text.counting import counted
 
 if TYPE_CHECKING:
     from evaluation.report.sections import ReportSection, TextSection
 
 FEW = 100  # cases below which the number is a caveat of its own
+_MOST_NAMED = 4  # metrics that one sentence names
+_REGIMES = {
+    "single": "each edit alone, then undone",
+    "sequential": "one after the other, all staying in the model",
+    "batch": "many at once",
+    "revert": "each edit made and taken back by another edit, alone",
+    "reedit": "each edit made, taken back and made again, alone",
+}
+_TOPICS: tuple[tuple[str, tuple[Role, ...]], ...] = (
+    ("Did the edit take?", ("script_efficacy", "efficacy")),
+    ("What else moved?", ("script_locality", "locality")),
+    ("Do facts follow the event?", ("event_efficacy",)),
+    ("Do tendencies?", ("event_tendency",)),
+    ("What else moved?", ("event_locality",)),
+)
+_LOCALITY: tuple[Role, ...] = ("locality", "script_locality", "bleed_over")
+_MEANS: Mapping[Role, str] = {
+    "script_efficacy": "where a script was about to name the old object, the new one is more probable",
+    "script_locality": "in scripts about other subjects, the object that was there stays more probable",
+    "efficacy": "after the fact's own prompt, the new object is more probable",
+    "locality": "for other subjects, the object that was there stays more probable",
+}
+
+
+class HeadlineFinding(NamedTuple):
+    """One finding: a word for the list, and the sentence."""
+
+    title: str
+    text: str
+
+
+class Opening(NamedTuple):
+    """The result in one sentence, what was edited, an example, and the findings."""
+
+    result: str
+    edited: str
+    example: str
+    findings: tuple[HeadlineFinding, ...]
 
 
 def model_name(name: str) -> str:
     """A model as it is shown: ``embedded`` by what it is."""
     return EMBEDDED_LABEL if name == EMBEDDED else name
+
+
+def opening(part: ReportSection, answers: Sequence[AnsweredQuestion]) -> Opening:
+    """What a reader sees first."""
+    run, table = part.run, part.tables[0]
+    kinds = ", ".join(f"{t.cases:,} {t.group}" for t in part.tables[1:])
+    methods = [r.label for r in table.rows if not r.baseline]
+    made = edits_made(run)
+    asked = f"; {table.cases:,} of them were asked" if table.cases < made else ""
+    edited = (
+        f"{counted(made, run.split.type)}{f' ({kinds})' if kinds and table.cases == made else ''} of the split "
+        f"{run.about['split']} {'was' if made == 1 else 'were'} edited in {model_name(str(run.about['model']))} with "
+        f"{', '.join(methods) or 'no method'}; {_regimes(run)}{asked}."
+    )
+    return Opening(best_methods(table, part.metrics), edited, _example(run), tuple(_findings(part, answers)))
+
+
+def best_methods(table: Comparison, metrics: Sequence[Metric]) -> str:
+    """Which method is best by the paired tests, in one sentence; empty where nothing was compared.
+
+    Where none is decided, that is all there is to say; else every best method with its metrics.
+    """
+    leads = [(m.title, table.leads[m.name]) for m in metrics if m.role != "other" and m.name in table.leads]
+    if not leads:
+        return ""
+    won: dict[str, list[str]] = {}
+    for title, lead in leads:
+        won.setdefault(lead.best or "", []).append(title)
+    undecided = won.pop("", [])
+    if not won:
+        return f"Which method is best is not decided ({_some(undecided)}; {counted(table.cases, 'case')})."
+    best = "; ".join(f"{label} is best on {_some(titles)}" for label, titles in won.items())
+    return f"{best}" + (f"; not decided: {_some(undecided)}." if undecided else ".")
+
+
+def _some(titles: Sequence[str]) -> str:
+    """Some titles, the others as a number: "ES, PS and 3 more"."""
+    more = len(titles) - _MOST_NAMED
+    return ", ".join(titles[:_MOST_NAMED]) + (f" and {counted(more, 'more metric')}" if more > 0 else "")
+
+
+def _regimes(run: Run) -> str:
+    """How many edits were made at once, in words."""
+    words = [_REGIMES.get(regime.partition(":")[0], regime) for regime in run.regimes]
+    if len(words) == 1:
+        return words[0]
+    named = "; ".join(f"{text} ({regime_title(regime)})" for text, regime in zip(words, run.regimes, strict=True))
+    return f"in {len(words)} regimes: {named}"
+
+
+def _example(run: Run) -> str:
+    keys = set(run.cases)
+    fact = next((c.request for c in run.split.all_cases if c.key in keys), None)
+    if isinstance(fact, Event | Document):
+        return fact.text
+    if fact is None or fact.new is None:
+        return ""
+    return f"{fact.fact_prompt} … {fact.old.text} → {fact.new.text}"
+
+
+def _findings(part: ReportSection, answers: Sequence[AnsweredQuestion]) -> list[HeadlineFinding]:
+    table, metrics, out = part.tables[0], part.metrics, []
+    for title, roles in _TOPICS:
+        metric = next((m for role in roles if (m := metric_of(metrics, role)) is not None), None)
+        if metric is not None and (text := _by_method(table, metric)):
+            out.append(HeadlineFinding(title, text))
+    if missing := _locality_missing(part):
+        out.append(HeadlineFinding("What else moved?", missing))
+    if text := _text_finding(part, answers):
+        out.append(HeadlineFinding("What does the edited model write?", text))
+    return out
+
+
+def _locality_missing(part: ReportSection) -> str:
+    """That locality was not measured, and why; empty where some method has a value for it, and for other edits."""
+    names = [m.name for m in part.metrics if m.role in _LOCALITY]
+    if part.run.split.type != FACT or any(r.summaries[n].mean is not None for r in part.tables[0].rows for n in names):
+        return ""
+    if names:
+        return "Locality was not measured: no case of this split has a neighbour that these metrics use."
+    return "Locality was not measured: the run has no metric of it (scedit model metrics)."
+
+
+def _by_method(table: Comparison, metric: Metric) -> str:
+    """The methods with the highest and the lowest value, and no edit, each with its interval."""
+    values = {r.label: r.summaries[metric.name].interval for r in table.rows}
+    rows = [r for r in table.rows if not r.null and values[r.label].mean is not None]
+    if not rows:
+        return ""
+    rows.sort(key=lambda r: -(values[r.label].mean or 0))
+    highest, lowest = rows[0].label, rows[-1].label
+    text = f"{with_unit(values[highest])} ({highest})"
+    if values[highest].mean != values[lowest].mean:
+        text += f" to {with_unit(values[lowest])} ({lowest})"
+    elif len(rows) > 1:
+        text = f"{with_unit(values[highest])} under every method"
+    base = next((r for r in table.rows if r.baseline and values[r.label].mean is not None), None)
+    unedited = "" if base is None else f"; without an edit {with_unit(values[base.label])}"
+    return f"{metric.title} ({_MEANS.get(metric.role, metric.about)}): {text}{unedited}."
+
+
+def _text_finding(part: ReportSection, answers: Sequence[AnsweredQuestion]) -> str:
+    """The text level: what raters say, else which object is written; and how the texts ended."""
+    text = _rating_finding(part.text) if part.text is not None else ""
+    metric = metric_of(part.metrics, "text_efficacy")
+    if not text and metric is not None:
+        text = _by_method(part.tables[0], metric)
+    nulls = [r.label for r in part.tables[0].rows if r.null and not r.baseline]
+    ends = text_ends(answers, without=nulls)
+    if ends.texts:
+        limit = (part.run.about.get("config") or {}).get("generation", {}).get("max_tokens", 256)
+        share = percent(ends.cut_off / ends.texts, digits=0)
+        text += f" {ends.cut_off:,} of {counted(ends.texts, 'script')} ({share} %) were cut off at {limit} tokens"
+        text += f", {ends.loops:,} of them in a loop" if ends.cut_off else ""
+        text += f"; {ends.stopped:,} ended at a stop text." if ends.stopped else "."
+    return text.strip()
+
+
+def _rating_finding(text: TextSection) -> str:
+    from evaluation.report.sections import main_source
+
+    source = main_source(text.sources)
+    if source is None:
+        return ""
+    rated = {label: row["coherence"].by_case for label, row in source.cells.items() if "coherence" in row}
+    edited = [label for label, value in rated.items() if label not in text.unranked and value.mean is not None]
+    if not edited:
+        return ""
+    best = text.best(source).get("coherence")
+    program = ", a program that answers by rules and no language model" if source.scripted else ""
+    sentence = f"Coherence with the new fact (1 to 7), rated by {source.title}{program}: "
+    sentence += f"the best is {best}; " if best else "the best is not decided; " if len(edited) > 1 else ""
+    shown = [*edited, *[label for label in rated if label in text.unranked][:1]]
+    return sentence + ", ".join(f"{label} {mean_with_interval(rated[label])}" for label in shown) + "."
 
 
 def common_cases_note(table: Comparison, metrics: Sequence[Metric]) -> str | None:
@@ -42,204 +215,92 @@ def common_cases_note(table: Comparison, metrics: Sequence[Metric]) -> str | Non
     return f"The best method is chosen over the cases that every method has a value for: {', '.join(columns)}."
 
 
-def summary(part: ReportSection) -> list[str]:
-    """The main results, each with its interval and with whether the best is decided against the second best."""
-    run, table, scores, metrics = part.run, part.tables[0], part.scores, part.metrics
-    out = _changes_by_method(run, table, scores, metrics)
-    for metric in metrics:
-        lead = table.leads.get(metric.name)
-        if metric.role in ("script_efficacy", "script_locality", "bleed_over") and lead is not None:
-            out.append(_describe_lead(metric, table, lead))
-    if drop := _paraphrase_to_script_gap(run, table, scores, metrics):
-        out.append(drop)
-    return out
-
-
-def _describe_lead(metric: Metric, table: Comparison, lead: Ranking) -> str:
-    """The best method and how it differs from the second best, or that the best is not decided."""
-    summaries = {r.label: r.summaries[metric.name] for r in table.rows}
-    first = summaries[lead.first]
-    tests = [c for f in table.contests if f.metric == metric.title and f.kind == "among" for c in f.contests]
-    test = next((c for c in tests if {c.first, c.second} == {lead.first, lead.second}), None)
-    p = "" if test is None else f", p {p_value(test.p_holm)} after Holm"
-    gap = f"{lead.second} differs by {mean_with_interval(_positive(lead.difference))} points{p}"
-    head = f"Best {metric.title}" if lead.decided else f"{metric.title}, best not decided"
-    worse = "; worse than no edit" if lead.worse_than_unedited else ""
-    return f"{head}: {lead.first} with {with_unit(first.interval)} over {counted(first.cases, 'case')}{worse}; {gap}."
-
-
-def _positive(gap: Interval) -> Interval:
-    """The difference the way round in which it is positive."""
-    if gap.mean is None or gap.mean >= 0:
-        return gap
-    return gap._replace(mean=-gap.mean, ends=None if gap.ends is None else (-gap.ends[1], -gap.ends[0]))
-
-
-def best_methods(table: Comparison, metrics: Sequence[Metric]) -> str:
-    """The best method of each main metric in one sentence; empty where nothing was compared."""
-    words = []
-    for metric in metrics:
-        lead = table.leads.get(metric.name)
-        if metric.role != "other" and lead is not None:
-            name = lead.best or ("worse than no edit" if lead.decided else "not decided")
-            words.append(f"{metric.title} {name}")
-    return f"By paired test: {', '.join(words)}." if words else ""
-
-
-def _changes_by_method(run: Run, table: Comparison, scores: Scores, metrics: Sequence[Metric]) -> list[str]:
-    """What every method did to script efficacy and locality, where there are few methods."""
-    names = [m for m in metrics if m.role in ("script_efficacy", "script_locality")]
-    edited = [r for r in table.rows if not r.baseline]
-    if not names or len(edited) > 6:
-        return []
-    out = []
-    for row in edited:
-        parts = []
-        for m in names:
-            gain = row.gain[m.name]
-            if (change := mean_before_and_after(row, run.baseline.label, m.name, scores)) is not None:
-                change_text = f"{m.title} {percent(change[0])} → {percent(change[1])} %"
-                parts.append(change_text + ("" if gain.low is None else f" ({mean_with_interval(gain, signed=True)})"))
-        if parts:
-            far = f", {row.finished:,} of {counted(table.cases, 'case')} so far" if row.pending else ""
-            out.append(f"{row.label} against no edit{far}: {', '.join(parts)}.")
-    return out
-
-
-def _paraphrase_to_script_gap(run: Run, table: Comparison, scores: Scores, metrics: Sequence[Metric]) -> str | None:
-    """From one-line prompts to scripts: S-ES against PS, paired by case."""
-    script, paraphrase = metric_of(metrics, "script_efficacy"), metric_of(metrics, "generalisation")
-    if script is None or paraphrase is None:
-        return None
-    parts = []
-    for row in table.rows:
-        gap = difference_interval(scores.means(row.label, script.name), scores.means(row.label, paraphrase.name))
-        if not row.baseline and gap.mean is not None:
-            parts.append(f"{row.label} {mean_with_interval(gap, signed=True)}")
-    if not parts:
-        return None
-    return f"From paraphrases to scripts (S-ES minus PS, points, paired by case): {', '.join(parts)}."
-
-
 def caveats(part: ReportSection) -> list[str]:
-    """What the figures do not show, from the general to what happened in this run."""
+    """What the figures do not show, from the general to what happened in this run; at most two sentences each."""
     run, table, metrics = part.run, part.tables[0], part.metrics
     out = []
     if run.about["model"] == EMBEDDED:
+        out.append("The embedded model has 135 million parameters: its figures show that the pipeline runs, no more.")
+    out += _small_sample(table, metrics)
+    if metric_of(metrics, "script_efficacy") is not None:
         out.append(
-            "The embedded model has 135 million parameters and knows little. These figures only show that the "
-            "pipeline runs; they do not rank the methods. Published results are for models 10 to 60 times larger."
+            "S-ES asks which of two objects is more probable, not what the model would write. A method that raises the "
+            "new object everywhere has a high S-ES and a low S-NS: read the two together."
         )
-    out += _small_sample_notes(table, metrics)
-    out += _describe_metrics(run, metrics, part.normalisation)
-    out += _intervals(table)
+    if run.split.type == FACT:
+        out.append(
+            f"Objects are compared by {NORMALISATIONS[part.normalisation]}. For the other normalisation: "
+            "scedit report --normalisation."
+        )
+    out += _of_regimes(run)
+    out.append("Paired tests are corrected within one metric, not over all metrics: some may be decided by chance.")
     if part.text is not None:
-        out += _texts(part.text)
-    out += _describe_run(run, table)
-    return out
+        out += _of_ratings(part.text)
+    return out + _of_run(run, table)
 
 
-def _small_sample_notes(table: Comparison, metrics: Sequence[Metric]) -> list[str]:
+def not_measured(part: ReportSection) -> str:
+    """What this run has no figure of, in one sentence; empty where nothing is missing, and for other edits."""
+    if part.run.split.type != FACT:
+        return ""
+    there = {section.anchor for section in part.sections}
+    missing = [] if not _locality_missing(part) else ["locality"]
+    missing += [] if any(m.asks_for_texts for m in part.metrics) else ["what the model writes"]
+    missing += [] if part.text is not None and part.text.sources else ["ratings of texts"]
+    missing += [] if "many" in there else ["many edits in one model"]
+    return f"Not measured: {', '.join(missing)}." if missing else ""
+
+
+def _small_sample(table: Comparison, metrics: Sequence[Metric]) -> list[str]:
     intervals = [r.summaries[m.name].interval for r in table.rows for m in metrics if m.better == "higher"]
     widths = [i.high - i.low for i in intervals if i.high is not None and i.low is not None]
     if table.cases >= FEW or not widths:
         return []
+    width = percent(median(widths), digits=0)
+    return [f"{counted(table.cases, 'case')} are few: the median interval of a success rate is {width} points wide."]
+
+
+def _of_regimes(run: Run) -> list[str]:
+    if run.regimes == ("single",):
+        return ["Each edit is made alone and undone before the next: results with many edits may differ."]
+    shared = [regime_title(r) for r in run.regimes if r not in ALONE]
+    if not shared:
+        return []
     return [
-        f"{counted(table.cases, 'case')}, which is few: the median interval of the success rates is "
-        f"{percent(median(widths))} points wide. Treat a difference smaller than its own interval as noise "
-        "until more cases are run."
+        f"Cases share one model ({', '.join(shared)}): they are not independent, and intervals by case are too narrow."
     ]
 
 
-def _describe_metrics(run: Run, metrics: Sequence[Metric], normalisation: str) -> list[str]:
-    out = []
-    if metric_of(metrics, "script_efficacy") is not None:
-        out.append(
-            "S-ES asks which of two objects is more probable at the cut, not what the model would write. A method that "
-            "raises the new object everywhere gets a high S-ES and ruins S-NS: read the two together."
-        )
-    if run.split.type == FACT:
-        out.append(
-            f"Objects are compared by {NORMALISATIONS[normalisation]}. The other normalisation can change individual "
-            "outcomes where the two objects differ in length; it needs no new run: scedit report --normalisation."
-        )
-    if run.regimes == ("single",):
-        out.append("Each edit is made alone and undone before the next: results with many edits may differ.")
-    elif shared := [r for r in run.regimes if r not in ALONE]:
-        many = ", ".join(map(regime_title, shared))
-        who = "Some rows' model" if len(shared) < len(run.regimes) else "The model"
-        out.append(
-            f"{who} holds many edits at once ({many}): cases share one model, so they are not "
-            "independent and the intervals by case are too narrow. Repeat with other orders before you rely on them."
-        )
-    return out
-
-
-def _intervals(table: Comparison) -> list[str]:
-    out = []
-    if any(s.kind == TWO_WAY for r in table.rows for s in r.summaries.values()):
-        out.append("Neighbour facts recur in several cases: these intervals and tests are by case and neighbour.")
-    out.append(
-        "Paired comparisons are corrected within a family (one metric, one question), not over all metrics together: "
-        "with many families, some are decided by chance."
-    )
-    return out
-
-
-def _texts(text: TextSection) -> list[str]:
+def _of_ratings(text: TextSection) -> list[str]:
     out = []
     if text.texts.synthetic:
         out.append("Some raters are simulated (programs): their agreement is not human agreement.")
-    lost = sum(c.unscored for s in text.sources for row in s.cells.values() for c in row.values())
-    if lost:
-        out.append(
-            f"{counted(lost, 'rating')} {'is' if lost == 1 else 'are'} unscored (refused or unreadable). "
-            "They are left out of every mean; the bounds show "
-            "their possible effect."
-        )
+    if lost := sum(c.unscored for s in text.sources for row in s.cells.values() for c in row.values()):
+        out.append(f"{counted(lost, 'rating')} unscored (refused or unreadable): in no mean, see the bounds.")
     judges = [s for s in text.sources if not s.person]
     if programs := [s.title for s in judges if s.scripted]:
-        out.append(
-            f"{' and '.join(programs)}: {'programs that answer' if len(programs) > 1 else 'a program that answers'} by "
-            "rules, put in a judge's place. Such ratings show that the pipeline runs and say nothing about scripts."
-        )
-    if judges and not any(s.person for s in text.sources):
+        out.append(f"{' and '.join(programs)}: rules put in a judge's place. Such ratings say nothing about scripts.")
+    if judges and len(judges) == len(text.sources):
         out.append("The only ratings are by a judge model: no human ratings confirm them.")
-    out += [f"{f}." for s in judges for r in s.raters for f in family_conflicts(r, writers=[text.model])]
-    return out
+    return out + [f"{f}." for s in judges for r in s.raters for f in family_conflicts(r, writers=[text.model])]
 
 
-def _describe_run(run: Run, table: Comparison) -> list[str]:
+def _of_run(run: Run, table: Comparison) -> list[str]:
     out = []
+    cases, made = counted(table.cases, "case"), edits_made(run)
     for row in table.rows:
         if row.failed:
-            out.append(
-                f"{row.label}: {row.failed:,} of {counted(table.cases, 'case')} ended in an error and are "
-                "left out of its means."
-            )
+            out.append(f"{row.label}: {row.failed:,} of {cases} ended in an error and are left out of its means.")
         if row.pending:
-            out.append(
-                f"{row.label}: {row.pending:,} of {counted(table.cases, 'case')} are not yet run, so it is not ranked."
-            )
+            out.append(f"{row.label}: {row.pending:,} of {cases} are not yet run, so it is not ranked.")
         if row.blow_ups:
-            out.append(
-                f"{row.label}: {counted(len(row.blow_ups), 'edit')} diverged (flagged by the method: the "
-                "change is far larger "
-                "than usual for these weights). They are included in the means."
-            )
+            out.append(f"{row.label}: {counted(len(row.blow_ups), 'edit')} diverged; they are included in the means.")
     if not run.about.get("finished"):
         out.append("The run is not finished: these are the figures so far.")
-    made = edits_made(run)
     if after := max(row.unedited for row in table.rows):
-        out.append(
-            f"{after:,} of the {counted(table.cases, 'case')} come after the last length of the sequence: they are "
-            "never edited, and no method has a value for them."
-        )
+        out.append(f"{after:,} of the {cases} come after the last length of the sequence and are never edited.")
     if table.cases < made:
-        out.append(
-            f"{counted(made, 'edit')} were made; {table.cases:,} of their cases were asked, those that the "
-            "lengths and the sample of the sequence name."
-        )
+        out.append(f"{counted(made, 'edit')} were made; {table.cases:,} of their cases were asked.")
     if made < run.about["split_cases"]:
         order = str(run.about["order"])
         place = "an order drawn from the split's digest" if order.startswith("drawn") else f"this order: {order}"

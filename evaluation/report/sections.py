@@ -7,33 +7,33 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 from curation.stats.bootstrap import Resampling
-from evaluation.analysis.attribution_ladder import KNOWN_CASES, KnownCases, StageBreakdown, stage_breakdowns
-from evaluation.analysis.breakdown import Breakdown, by_relation, by_step
-from evaluation.analysis.comparison import Comparison, Scores, compare, merge_runs, score_run
+from evaluation.analysis.attribution_ladder import stage_tables
+from evaluation.analysis.breakdown import breakdowns, by_tag, events_by_questions
+from evaluation.analysis.comparison import Comparison, compare, merge_runs
 from evaluation.analysis.correlations import Correlations, View, correlate
-from evaluation.analysis.documents.figures import DocumentAnalysis, document_analysis
-from evaluation.analysis.events.figures import EventAnalysis, event_analysis
-from evaluation.analysis.facts.figures import FactAnalysis, fact_analysis
-from evaluation.analysis.forgetting_series import ForgettingSeries, forgetting_series
-from evaluation.analysis.object_mentions import ObjectMentionCounts, count_mentions
+from evaluation.analysis.document_tables import document_tables
+from evaluation.analysis.events.answers import event_tables
+from evaluation.analysis.events.open_ratings import open_answer_tables
+from evaluation.analysis.facts.method_order import order_parts
+from evaluation.analysis.facts.strictness import strictness_parts
+from evaluation.analysis.facts.written_facts import written_fact_tables
+from evaluation.analysis.forgetting_curve import batch_size_points, curve_parts, forgetting_points
+from evaluation.analysis.object_mentions import mention_table
 from evaluation.analysis.pairwise_tests import ComparisonFamily, comparison_families
-from evaluation.analysis.rating_agreement import RatingAgreement, rating_agreement
-from evaluation.analysis.repeats.seed_variation import RepeatedMethod, seed_variation
+from evaluation.analysis.rating_agreement import RatingAgreement, agreement_tables, rating_agreement
+from evaluation.analysis.seed_variation import seed_tables
+from evaluation.analysis.sequence_states import sequence_states, state_table
 from evaluation.analysis.side_by_side import SideBySide, side_by_side
-from evaluation.analysis.text_ratings import ASPECTS, SHORT, RatedTexts, RatingSource, rating_sources
-from evaluation.analysis.text_statistics import (
-    ObjectMentionRates,
-    ScoreTextGap,
-    TextShape,
-    object_mention_rates,
-    score_text_gaps,
-    text_shapes,
-)
+from evaluation.analysis.tables import Section
+from evaluation.analysis.text_ratings import ASPECTS, SHORT, RatedTexts, RatingSource, rating_sources, rating_tables
+from evaluation.analysis.text_statistics import text_tables
+from evaluation.analysis.written.thoughts import thought_tables
 from evaluation.editors.baselines import NULL_METHODS
 from evaluation.metrics.base import Metric, Normalisation
 from evaluation.metrics.generation import Generation
-from evaluation.runs.generated_scripts import generation_of, scripts_of_run
-from evaluation.runs.plan import load_metrics
+from evaluation.runs.frame import Scores, score_run
+from evaluation.runs.generated_scripts import scripts_of_run
+from evaluation.runs.plan import metrics_of
 from evaluation.runs.results import Run, cases_by_key
 from schemas.cases import FACT, Case
 from schemas.core.errors import UserError
@@ -44,7 +44,7 @@ _CORRELATING = Resampling(1000)
 
 
 class TextSection(NamedTuple):
-    """The scripts of one model: who rated them how, what they name, the extremes, whether raters can be believed.
+    """The scripts of one model: who rated them how, the extremes, whether raters can be believed, tables of all that.
 
     ``unranked`` are the labels of its null methods, the unedited model among them.
     """
@@ -52,11 +52,10 @@ class TextSection(NamedTuple):
     model: str
     texts: RatedTexts
     sources: tuple[RatingSource, ...]
-    named: tuple[ObjectMentionCounts, ...]
     beside: tuple[SideBySide, ...]
     judging: RatingAgreement | None
     contests: tuple[ComparisonFamily, ...]
-    strange: int
+    sections: tuple[Section, ...]
     unranked: tuple[str, ...] = ()
 
     def best(self, source: RatingSource) -> dict[str, str]:
@@ -70,15 +69,6 @@ def rated_metric(aspect: str, source: RatingSource) -> str:
     return f"{SHORT[aspect]} by {source.title}"
 
 
-class TextAnalysis(NamedTuple):
-    """What a run's own texts show: where edits are lost, objects named, gap to S-ES, length and format."""
-
-    ladders: tuple[tuple[KnownCases, tuple[StageBreakdown, ...]], ...]
-    naming: tuple[ObjectMentionRates, ...]
-    gaps: tuple[ScoreTextGap, ...]
-    shapes: tuple[TextShape, ...]
-
-
 class ReportSection(NamedTuple):
     """One run, or several of the same model, precision and split, and regime or cases, as one."""
 
@@ -88,15 +78,9 @@ class ReportSection(NamedTuple):
     tables: list[Comparison]
     scores: Scores
     contests: tuple[ComparisonFamily, ...]
-    breakdowns: tuple[Breakdown, ...]
-    forgetting: tuple[ForgettingSeries, ...]
     text: TextSection | None
     correlations: tuple[Correlations, ...]
-    writing: TextAnalysis
-    repeated: tuple[RepeatedMethod, ...] = ()
-    events: EventAnalysis | None = None
-    documents: DocumentAnalysis | None = None
-    facts: FactAnalysis | None = None
+    sections: tuple[Section, ...]
 
 
 def make_sections(
@@ -170,13 +154,13 @@ def _stored_texts(run: Run, texts: RatedTexts) -> RatedTexts | None:
 def make_section(
     run: Run, normalisation: Normalisation | None, texts: RatedTexts | None, against: str | None = None
 ) -> ReportSection:
-    """Score the stored answers and work out every figure of a part."""
-    metrics = run_metrics(run)
+    """Score the stored answers and compute every figure of a part."""
+    metrics = metrics_of(run.about)
     averaging = normalisation or cast(Normalisation, run.about["normalisation"])
     scores = score_run(run, metrics, averaging)
-    facts = run.split.type == FACT
     text = None if texts is None else text_section(texts, cases_by_key(run), null_labels(run), against=against)
     tables = compare(run, scores, metrics, tests=True, against=against)
+    sections = _sections(run, metrics, averaging, scores, tables[0], text)
     return ReportSection(
         run,
         metrics,
@@ -184,16 +168,47 @@ def make_section(
         tables,
         scores,
         tables[0].contests,
-        (*by_relation(run, scores, metrics), *by_step(run, scores, metrics)) if facts else (),
-        tuple(forgetting_series(run, metrics, averaging)),
         text,
         _correlations(run, metrics, scores, text),
-        _text_analysis(run, averaging, text) if facts else TextAnalysis((), (), (), ()),
-        tuple(seed_variation(tables[0], metrics)),
-        event_analysis(run, scores, metrics) if run.split.type == "event" else None,
-        document_analysis(run, scores, tables[0]) if run.split.type == "document" else None,
-        fact_analysis(run, scores, metrics, averaging) if facts else None,
+        tuple(section for section in sections if section.parts),
     )
+
+
+def _sections(
+    run: Run,
+    metrics: Sequence[Metric],
+    normalisation: Normalisation,
+    scores: Scores,
+    table: Comparison,
+    text: TextSection | None,
+) -> list[Section]:
+    """Everything beyond the main tables, in the order of the report; a section without a part is left out."""
+    together = batch_size_points(run, scores, metrics)
+    points = forgetting_points(run, metrics, normalisation) if "sequential" in run.regimes else together
+    states = sequence_states(run) if "sequential" in run.regimes else []
+    many = [*curve_parts(points, metrics, together=bool(together)), *([state_table(states)] if states else [])]
+    out = [Section("seeds", "Variation over seeds", tuple(seed_tables(table, metrics)))]
+    if run.split.type == "event":
+        events = (*event_tables(run, scores, metrics), *open_answer_tables(run))
+        out.append(Section("events", "Events", (*events, *events_by_questions(run, scores, metrics))))
+    elif run.split.type == "document":
+        parts = (*document_tables(run, table), *by_tag(run, scores, metrics))
+        out.append(Section("documents", "Documents", parts))
+    else:
+        source = main_source(text.sources) if text is not None else None
+        rated = None if source is None else source.values.get("coherence")
+        rater = "" if source is None else source.title
+        stages = stage_tables(run, normalisation=normalisation, coherence=rated, rater=rater)
+        written = text_tables(run, normalisation)
+        out.append(Section("ladder", "Where edits fail, stage by stage", (*stages, *written)))
+        facts = (*written_fact_tables(run, normalisation), *thought_tables(run))
+        out.append(Section("facts", "Free text after fact prompts", facts))
+        order = (*order_parts(run, scores, metrics), *strictness_parts(run, normalisation))
+        out.append(Section("order", "The methods' order, and how strict locality is", order))
+        out += () if text is None else text.sections
+        caption = "With so many lines some differ by chance: a line with few cases is a hypothesis, not a finding."
+        out.append(Section("breakdown", "By relation and by step", tuple(breakdowns(run, scores, metrics)), caption))
+    return [*out, Section("many", "Many edits in one model", tuple(many))]
 
 
 def _correlations(
@@ -201,28 +216,6 @@ def _correlations(
 ) -> tuple[Correlations, ...]:
     values = correlation_inputs(run, metrics, scores, text)
     return tuple(correlate(values, view, resampling=_CORRELATING) for view in VIEWS) if len(values) > 1 else ()
-
-
-def run_metrics(run: Run) -> tuple[Metric, ...]:
-    """The metrics of a run, told how its texts were written."""
-    return load_metrics(run.about["metrics"], generation_of(run))
-
-
-def _text_analysis(run: Run, normalisation: Normalisation, text: TextSection | None) -> TextAnalysis:
-    source = main_source(text.sources) if text is not None else None
-    rated = None if source is None else source.values.get("coherence")
-    rater = "" if source is None else source.title
-    ladders: list[tuple[KnownCases, tuple[StageBreakdown, ...]]] = []
-    for known in KNOWN_CASES:
-        breakdowns = stage_breakdowns(run, known=known, normalisation=normalisation, coherence=rated, rater=rater)
-        if any(one.cases for one in breakdowns):
-            ladders.append((known, tuple(breakdowns)))
-    return TextAnalysis(
-        tuple(ladders),
-        tuple(object_mention_rates(run)),
-        tuple(score_text_gaps(run, normalisation)),
-        tuple(text_shapes(run)),
-    )
 
 
 def correlation_inputs(
@@ -283,15 +276,22 @@ def text_section(
             against=against,
         )
     ]
+    judging = rating_agreement(texts, cases)
+    tables = [table for source in sources for table in rating_tables(source)]
+    raters = " and ".join(dict.fromkeys(s.title.partition(",")[0] for s in sources if s.person)) or "people"
+    judged = () if judging is None else tuple(agreement_tables(judging, raters=raters))
+    sections = (
+        Section("text", "Ratings of the scripts", (*tables, mention_table(texts.scripts, cases, texts.editors))),
+        Section("judging", "Can the judge be believed?", judged),
+    )
     return TextSection(
         texts.scripts[0].model,
         texts,
         sources,
-        tuple(count_mentions(texts.scripts, cases, texts.editors)),
         tuple(side_by_side(texts, cases)),
-        rating_agreement(texts, cases),
+        judging,
         tuple(contests),
-        sum(s.case not in cases for s in texts.scripts),
+        tuple(section for section in sections if section.parts),
         tuple(label for label in texts.editors if label in plain or label in nulls),
     )
 

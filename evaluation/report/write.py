@@ -14,10 +14,11 @@ from evaluation.analysis.events.open_ratings import read_answer_ratings, with_ra
 from evaluation.analysis.text_ratings import RatingSource, join_texts, read_texts, stores_of
 from evaluation.editors.baselines import NULL_METHODS
 from evaluation.metrics.base import Normalisation
+from evaluation.report.charts import write_figures
 from evaluation.report.csv_tables import comparisons_csv, correlations_csv, intervals_csv, more_markdown, ratings_csv
 from evaluation.report.formatting import as_published, by_case, flat, to_csv, to_markdown
-from evaluation.report.html_page import answers_page, errors, page
-from evaluation.report.judge_calibration import JudgeCalibration, calibrations
+from evaluation.report.html_page import answers_page, errors, figures_of, page
+from evaluation.report.judge_calibration import JudgeCalibration, calibration_section, calibrations
 from evaluation.report.latex import HEAD, escape, text_table, token_table
 from evaluation.report.narrative import model_name
 from evaluation.report.sections import ReportSection, TextSection, make_sections, null_labels
@@ -31,10 +32,11 @@ IntervalChoice = Literal["default", "published"]
 
 
 class ReportFiles(NamedTuple):
-    """What a report wrote: the files, the HTML first, and the figures of the tables."""
+    """What a report wrote: the files, the HTML first, the figures of the tables, and the pictures."""
 
     files: tuple[Path, ...]
     figures: list[dict[str, Any]]
+    pictures: tuple[Path, ...] = ()
 
 
 def write_report(
@@ -45,6 +47,7 @@ def write_report(
     normalisation: Normalisation | None = None,
     intervals: IntervalChoice = "default",
     against: str | None = None,
+    figures: Path | str | None = None,
 ) -> ReportFiles:
     """Write ``report.html`` and, beside it, the tables as CSV, Markdown, LaTeX and JSON.
 
@@ -60,6 +63,7 @@ def write_report(
         normalisation: ``mean`` or ``sum``; what the run's configuration says otherwise.
         intervals: ``default`` (inside the scale, for few cases too) or ``published`` (± 1.96·sd/√n, by case).
         against: The report is about this method: it is compared with every other and with no edit, no other pair is.
+        figures: A folder for every picture as SVG, PNG and PDF.
 
     Raises:
         UserError: a folder is no run, no method is called ``against``, nothing is finished, or a file is not writable.
@@ -75,8 +79,9 @@ def write_report(
     target, name = Path(out) if out is not None else paths[0], HTML
     if target.suffix.casefold() in (".html", ".htm"):
         target, name = target.parent, target.name
-    page_data: dict[str, Any] = {"calibrations": _calibrations(stores, parts), "published": intervals == "published"}
-    drawn = partial(page, parts, others, built, store=store, against=against, **page_data)
+    calibrated = calibration_section(_calibrations(stores, parts))
+    published = intervals == "published"
+    drawn = partial(page, parts, others, built, calibrated=calibrated, published=published, against=against)
     files = {name: drawn()}
     if len(files[name].encode()) > LARGEST:
         aside = f"{Path(name).stem}-answers.html"
@@ -84,7 +89,12 @@ def write_report(
     files |= _tables(parts, others)
     if texts is not None and texts.ratings:
         files["ratings.csv"] = ratings_csv(parts, others)
-    return ReportFiles(_write_files(target, files), _figures(parts))
+    pictures: list[Path] = []
+    if figures is not None:
+        for n, part in enumerate(parts, 1):
+            folder = Path(figures) if len(parts) == 1 else Path(figures) / f"part-{n}"
+            pictures += write_figures(figures_of(part), folder)
+    return ReportFiles(_write_files(target, files), _figures(parts), tuple(pictures))
 
 
 def _figures(parts: Sequence[ReportSection]) -> list[dict[str, Any]]:

@@ -12,8 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
-from evaluation.analysis.comparison import compare, score_run
+from evaluation.analysis.comparison import compare
 from evaluation.runs.config import RunConfig
+from evaluation.runs.frame import score_run
 from evaluation.runs.plan import metrics_of
 from evaluation.runs.results import load_run
 from evaluation.runs.runner import EditorProgress

@@ -17,11 +17,11 @@ from curation.case_sources.support import TrainingData
 from curation.files.atomic import write_json
 from curation.splits.split_file import Split
 from curation.stats.estimates import harmonic_mean
-from evaluation.analysis.comparison import score_run
 from evaluation.editors.presets import options
 from evaluation.metrics.base import Metric, Summary
 from evaluation.models.language_model import LM
 from evaluation.runs.config import EditorChoice, RunConfig
+from evaluation.runs.frame import score_run
 from evaluation.runs.plan import metrics_of
 from evaluation.runs.results import OTHER_OUT, Run, load_run
 from evaluation.runs.runner import EditorProgress, execute

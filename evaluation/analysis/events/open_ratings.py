@@ -5,20 +5,26 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
-from curation.stats.intervals import Interval
+from evaluation.analysis.tables import FigureTable, Rate, head_of, rates
 from evaluation.analysis.text_ratings import who
 from evaluation.judge.answers.from_run import OpenAnswerSource, open_answers
 from evaluation.metrics.events.open_answers import RatedAnswer
-from evaluation.metrics.pooled import pooled_interval
 from evaluation.runs.results import Run
 from schemas.answers import Answer
 from schemas.cases import EventCase
-from schemas.ratings import CONSISTENCY, RUBRICS, SCRIPT, TENDENCY, Aspect, Rating
+from schemas.ratings import CONSISTENCY, RUBRICS, SCRIPT, TENDENCY, Rating
 
 GOOD = 4
 """A rating from which on an answer counts as good (ELKEN Table 5's "more than 4" can only mean 4 or more)."""
+RATED = (
+    Rate("Share of 5", "full"),
+    Rate("4 or more", "good"),
+    Rate("Mean", "value", scale=TENDENCY.ends),
+    Rate("Unscored", "unscored"),
+    Rate("Same words", "same"),
+)
 
 
 def read_answer_ratings(stores: Iterable[Path]) -> list[Rating]:
@@ -104,52 +110,44 @@ def _main_source(items: Iterable[Mapping[str, Mapping[str, int | None]]]) -> str
     return min(counts, key=lambda source: (source in people, -counts[source], source))
 
 
-class OpenAnswerFigures(NamedTuple):
-    """One method's open answers on one aspect by one source.
-
-    Attributes:
-        source: Who rated.
-        counts: Whether the metrics rest on this source.
-        label: The method.
-        aspect: What was rated; ``consistency`` of the answers out of scope with those before the edit.
-        full: Share with full marks, pooled over questions, with its interval by event.
-        good: Share with 4 or more, likewise.
-        mean: Mean rating.
-        rated: Answers with a rating.
-        unscored: Those that the source left unscored, which are in no figure.
-        missing: Those that it was not asked about.
-        same_words: Answers in the same words as before the edit, which count as the same tendency without a rater.
-        bounds: The share with full marks if no unscored answer had got them, or each; None where none is unscored.
-    """
-
-    source: str
-    counts: bool
-    label: str
-    aspect: Aspect
-    full: Interval
-    good: Interval
-    mean: Interval
-    rated: int
-    unscored: int
-    missing: int
-    same_words: int
-    bounds: tuple[float, float] | None
+def open_answer_tables(run: Run) -> list[FigureTable]:
+    """A table of every source that rated open answers of a run with ratings attached, that of the metrics first."""
+    values = list(_rating_values(run))
+    main = next((v["main"] for v in values), "")
+    order = sorted({v["source"] for v in values}, key=lambda source: (source != main, source))
+    caption = "Answers in scope on four aspects, those out of scope by whether they say what they said before the edit."
+    return [
+        FigureTable(
+            f"Open answers rated by {source}" + ("" if source == main else " (in no metric)"),
+            head_of(("Method", "Aspect"), "Answers", RATED),
+            rates([v for v in values if v["source"] == source], ["method", "aspect"], RATED, pooled=True),
+            caption,
+        )
+        for source in order
+    ]
 
 
-def open_answer_figures(run: Run) -> list[OpenAnswerFigures]:
-    """Figures of every source that rated open answers of a run with ratings attached, by aspect and method."""
+def _rating_values(run: Run) -> Iterator[dict[str, Any]]:
+    """Every open answer under every source and aspect; answers in the same words as before count as the same."""
     placed = {(label, case, probe): (answer, scope) for label, case, probe, answer, scope in _placed(run)}
     rated = [a for a, _ in placed.values() if isinstance(a, RatedAnswer)]
-    if not rated:
-        return []
-    sources = sorted({s for a in rated for s in a.rated_by}, key=lambda s: (s != rated[0].source, s))
-    return [
-        _figures(run, placed, source, source == rated[0].source, label, aspect)
-        for source in sources
-        for aspect in (*reversed(TENDENCY.aspects), *CONSISTENCY.aspects)
-        for label in (e.label for e in run.editors)
-        if aspect not in CONSISTENCY.aspects or label != run.baseline.label
-    ]
+    base = run.baseline.label
+    for source in sorted({s for a in rated for s in a.rated_by}):
+        for aspect in (*reversed(TENDENCY.aspects), *CONSISTENCY.aspects):
+            pairs = aspect in CONSISTENCY.aspects
+            top = RUBRICS[CONSISTENCY.name if pairs else TENDENCY.name].points[1]
+            for (label, case, probe), (answer, scope) in placed.items():
+                if scope != ("out" if pairs else "in") or (pairs and label == base):
+                    continue
+                ratings = answer.rated_by.get(source, {}) if isinstance(answer, RatedAnswer) else {}
+                same = pairs and _same_words(answer, placed.get((base, case, probe)))
+                value = top if same else ratings.get(aspect)
+                unscored = None if same or aspect not in ratings else value is None
+                shares = (
+                    {"full": None, "good": None} if value is None else {"full": value == top, "good": value >= GOOD}
+                )
+                row = {"source": source, "main": rated[0].source, "method": label, "aspect": aspect, "case": case}
+                yield {**row, **shares, "value": value, "unscored": unscored, "same": same if pairs else None}
 
 
 def _placed(run: Run) -> Iterator[tuple[str, str, str, Answer, str]]:
@@ -161,42 +159,6 @@ def _placed(run: Run) -> Iterator[tuple[str, str, str, Answer, str]]:
     for one in open_answers(run):
         place = (one.label, one.answer.case, one.probe)
         yield (*place, by_probe[place], scopes[one.answer.question])
-
-
-def _figures(
-    run: Run,
-    placed: Mapping[tuple[str, str, str], tuple[Answer, str]],
-    source: str,
-    counts: bool,
-    label: str,
-    aspect: Aspect,
-) -> OpenAnswerFigures:
-    pairs = aspect in CONSISTENCY.aspects
-    rubric = RUBRICS[CONSISTENCY.name if pairs else TENDENCY.name]
-    top, values, counts_of = rubric.points[1], defaultdict[str, list[int]](list), Counter[str]()
-    for (method, case, probe), (answer, scope) in placed.items():
-        if method != label or scope != ("out" if pairs else "in"):
-            continue
-        if pairs and _same_words(answer, placed.get((run.baseline.label, case, probe))):
-            counts_of["same"] += 1
-            values[case].append(top)
-            continue
-        ratings_of_source = answer.rated_by.get(source, {}) if isinstance(answer, RatedAnswer) else {}
-        value = ratings_of_source.get(aspect)
-        if value is not None:
-            values[case].append(value)
-        counts_of["rated" if value is not None else "unscored" if aspect in ratings_of_source else "missing"] += 1
-    low, high = rubric.ends
-    scored = [v for some in values.values() for v in some]
-    whole, full = len(scored) + counts_of["unscored"], sum(v == top for v in scored)
-    return OpenAnswerFigures(
-        *(source, counts, label, aspect),
-        pooled_interval([(float(sum(v == top for v in some)), float(len(some))) for some in values.values()]),
-        pooled_interval([(float(sum(v >= GOOD for v in some)), float(len(some))) for some in values.values()]),
-        pooled_interval([(float(sum(some)), float(len(some))) for some in values.values()], (low, high)),
-        *(counts_of["rated"], counts_of["unscored"], counts_of["missing"], counts_of["same"]),
-        (full / whole, (full + counts_of["unscored"]) / whole) if counts_of["unscored"] else None,
-    )
 
 
 def _same_words(answer: Answer, before: tuple[Answer, str] | None) -> bool:

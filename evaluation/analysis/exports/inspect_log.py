@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from curation.files.atomic import atomic_path
-from evaluation.analysis.comparison import MethodRow, Scores, compare, score_run
-from evaluation.analysis.exports.run_units import RunUnit, asked_probes, results_of, whole_run
+from evaluation.analysis.comparison import MethodRow, compare
+from evaluation.analysis.exports.run_tables import ExportedRun, asked_probes, exported_run
 from evaluation.engines.base import prompt_as_read
 from evaluation.metrics.base import Normalisation
-from evaluation.runs.results import EditorRun, Run
+from evaluation.runs.results import EditorRun, Run, all_cases_by_key
 from schemas.answers import Answer, GeneratedText, ItemScore
-from schemas.cases import Case
+from schemas.cases import AnyCase, Case
 from schemas.core.errors import UserError
 from schemas.core.ids import content_id, slug
 from schemas.probes import Probe, instructed
@@ -33,6 +33,15 @@ from schemas.runs import CaseResult
 FORMAT = 2
 STOP_REASONS = {"eos": "stop", "stop": "stop", "length": "max_tokens"}
 """How a text ended, in Inspect's words."""
+
+
+class _Unit(NamedTuple):
+    """One result of one method of a run."""
+
+    whole: ExportedRun
+    editor: EditorRun
+    case: AnyCase
+    result: CaseResult
 
 
 class WrittenLog(NamedTuple):
@@ -59,11 +68,10 @@ def write_inspect_logs(
     """
     written: list[WrittenLog] = []
     for run in runs:
-        whole = whole_run(run, metrics, normalisation)
-        scores = score_run(run, whole.metrics, whole.normalisation)
-        rows = {row.label: row for row in compare(run, scores, whole.metrics)[0].rows}
+        whole = exported_run(run, metrics, normalisation)
+        rows = {row.label: row for row in compare(run, whole.scores, whole.metrics)[0].rows}
         for editor in run.editors:
-            log = _log(whole, editor, scores, rows.get(editor.label))
+            log = _log(whole, editor, rows.get(editor.label))
             path = folder / _file_name(log["eval"])
             if path.exists():
                 raise UserError(f"two runs hold the same results of '{editor.label}'", fix="name each run once")
@@ -79,9 +87,11 @@ def _file_name(spec: Mapping[str, Any]) -> str:
     return f"{time}_{slug(spec['task_display_name'])[:80]}_{spec['eval_id']}.json"
 
 
-def _log(whole: RunUnit, editor: EditorRun, scores: Scores, row: MethodRow | None) -> dict[str, Any]:
+def _log(whole: ExportedRun, editor: EditorRun, row: MethodRow | None) -> dict[str, Any]:
     """The log of one method: its specification, its figures, its samples."""
-    samples = [s for unit in results_of(whole, editor) for s in _samples(unit, scores)]
+    cases = all_cases_by_key(whole.run)
+    units = (_Unit(whole, editor, cases[key], result) for key, result in editor.results.items())
+    samples = [sample for unit in units for sample in _samples(unit)]
     finished = len(editor.results) == len(whole.run.cases)
     spec = _spec(whole, editor, len(samples))
     return {
@@ -99,7 +109,7 @@ def _log(whole: RunUnit, editor: EditorRun, scores: Scores, row: MethodRow | Non
     }
 
 
-def _spec(whole: RunUnit, editor: EditorRun, samples: int) -> dict[str, Any]:
+def _spec(whole: ExportedRun, editor: EditorRun, samples: int) -> dict[str, Any]:
     manifest, description = editor.manifest, whole.run.about
     split = f"{whole.run.split.name}@{whole.run.split.version}"
     environment = editor.environment
@@ -142,7 +152,7 @@ def _spec(whole: RunUnit, editor: EditorRun, samples: int) -> dict[str, Any]:
     }
 
 
-def _figures(whole: RunUnit, row: MethodRow) -> list[dict[str, Any]]:
+def _figures(whole: ExportedRun, row: MethodRow) -> list[dict[str, Any]]:
     """Every metric with its mean, interval and gain over no edit; what is undefined is left out."""
     out = []
     for metric in whole.metrics:
@@ -167,14 +177,13 @@ def _figures(whole: RunUnit, row: MethodRow) -> list[dict[str, Any]]:
     return out
 
 
-def _samples(unit: RunUnit, scores: Scores) -> Iterator[dict[str, Any]]:
+def _samples(unit: _Unit) -> Iterator[dict[str, Any]]:
     """The samples of one case: one for each answer, then one for what no answer holds."""
-    assert unit.editor is not None and unit.case is not None
-    key, probes = unit.case.key, asked_probes(unit)
-    result = unit.editor.results[key]
+    key, result = unit.case.key, unit.result
+    probes = asked_probes(unit.whole, unit.editor, unit.case)
     items: dict[str, dict[str, list[ItemScore]]] = defaultdict(dict)
-    for metric in unit.metrics:
-        case_scores = scores.by_editor[unit.editor.label][metric.name].get(key)
+    for metric in unit.whole.metrics:
+        case_scores = unit.whole.scores.by_editor[unit.editor.label][metric.name].get(key)
         for item in () if case_scores is None else case_scores.items:
             items[item.probe].setdefault(metric.name, []).append(item)
     for answer in result.answers:
@@ -189,12 +198,11 @@ def _samples(unit: RunUnit, scores: Scores) -> Iterator[dict[str, Any]]:
 
 
 def _sample(
-    unit: RunUnit, answer: Answer, probe: Probe | None, items: Mapping[str, Sequence[ItemScore]]
+    unit: _Unit, answer: Answer, probe: Probe | None, items: Mapping[str, Sequence[ItemScore]]
 ) -> dict[str, Any]:
-    assert unit.editor is not None and unit.case is not None
-    result = unit.editor.results[unit.case.key]
+    result = unit.result
     text = unit.case.key if probe is None else instructed(probe, lambda _: prompt_as_read(probe, result.notes))
-    likeliest = _likeliest(answer, unit.normalisation)
+    likeliest = _likeliest(answer, unit.whole.normalisation)
     sample: dict[str, Any] = {
         "id": f"{unit.case.key}/{answer.probe}" if answer.probe else unit.case.key,
         "epoch": 1,
@@ -202,7 +210,7 @@ def _sample(
         "target": [target.text for target in answer.targets],
         "output": {"model": unit.editor.manifest.model, "choices": []},
         "scores": {name: score for name, some in items.items() if (score := _score(some, likeliest)) is not None},
-        "metadata": _metadata(unit, result, answer, probe, items),
+        "metadata": _metadata(unit.case, result, answer, probe, items),
         "total_time": result.seconds_edit + result.seconds_score if not answer.probe else None,
     }
     if (written := answer.written) is not None:
@@ -246,11 +254,9 @@ def _score(items: Sequence[ItemScore], likeliest: str | None) -> dict[str, Any] 
 
 
 def _metadata(
-    unit: RunUnit, result: CaseResult, answer: Answer, probe: Probe | None, items: Mapping[str, Sequence[ItemScore]]
+    case: AnyCase, result: CaseResult, answer: Answer, probe: Probe | None, items: Mapping[str, Sequence[ItemScore]]
 ) -> dict[str, Any]:
     """What Inspect has no field for; absent values are left out."""
-    case = unit.case
-    assert case is not None
     data: dict[str, Any] = {"case": case.key, "kind": case.group, "edits": result.after}
     if isinstance(case, Case):
         fact = case.fact

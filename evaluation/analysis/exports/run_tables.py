@@ -1,24 +1,22 @@
-"""All answers, scores and figures of runs as flat tables: Parquet files, or pandas data frames; keys join them."""
+"""All answers, scores and figures of runs as Parquet files; keys join them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 from curation.export.columns import Column, text_column
 from curation.export.parquet import write_tables
-from evaluation.analysis.comparison import compare, score_run
-from evaluation.analysis.exports.run_units import RunUnit, asked_probes, run_units
-from evaluation.metrics.base import Normalisation
-from evaluation.runs.results import EditorRun, Run
+from evaluation.analysis.comparison import compare
+from evaluation.metrics.base import Metric, Normalisation
+from evaluation.runs.frame import Scores, chosen_metrics, score_rows, score_run
+from evaluation.runs.plan import metrics_of
+from evaluation.runs.results import EditorRun, Run, all_cases_by_key
+from evaluation.runs.validity_variants import asked_case
 from schemas.answers import Answer
-from schemas.cases import Case
-from schemas.core.errors import UserError
+from schemas.cases import AnyCase, Case
 from schemas.probes import Probe
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 _WHERE = (
     text_column("run", "name of the run's folder"),
@@ -58,15 +56,19 @@ TABLES: Mapping[str, tuple[Column, ...]] = {
         text_column("error", "why there is no answer, or null"),
     ),
     "scores": (
-        *_WHERE,
-        text_column("metric", "name of the metric"),
-        text_column("probe", "id of the probe; joins with answers"),
+        *(_WHERE[0], _WHERE[1], _WHERE[3], _WHERE[4]),
         text_column("item", "the record that the prompt comes from"),
+        text_column("metric", "name of the metric"),
+        Column("before", "DOUBLE", "the score without an edit; null where there is none"),
+        Column("after", "DOUBLE", "the score; null where it is unscored"),
+        text_column("text", "the written text, or null"),
+        Column("rating", "INTEGER", "null; ratings are in the frame of a run that is given a store"),
+        text_column("source", "who rated, or null"),
         text_column("neighbour", "the neighbour fact, or null"),
-        Column("value", "DOUBLE", "the score; null where it is unscored"),
+        text_column("probe", "id of the probe; joins with answers"),
+        text_column("reason", "why it is unscored, or that the prompt was truncated; null where neither"),
         Column("weight", "DOUBLE", "what it counts in a pooled mean"),
         Column("tie", "BOOLEAN", "two targets are equal"),
-        text_column("reason", "why it is unscored, or that the prompt was truncated; null where neither"),
     ),
     "figures": (
         *_WHERE[:4],
@@ -89,6 +91,38 @@ TABLES: Mapping[str, tuple[Column, ...]] = {
 """Columns of every table, in order."""
 
 
+class ExportedRun(NamedTuple):
+    """A run with the metrics that are exported, their scores, and all metrics that asked something."""
+
+    run: Run
+    metrics: Sequence[Metric]
+    scores: Scores
+    normalisation: Normalisation
+    asked: Sequence[Metric]
+
+
+def exported_run(run: Run, names: Sequence[str], normalisation: Normalisation | None) -> ExportedRun:
+    """A run to export.
+
+    Args:
+        run: A run folder read back.
+        names: Only these of its metrics; all where none is given.
+        normalisation: If not that of the run.
+
+    Raises:
+        UserError: the run has no such metric.
+    """
+    metrics, averaging = chosen_metrics(run, names), normalisation or run.about["normalisation"]
+    return ExportedRun(run, metrics, score_run(run, metrics, averaging), averaging, metrics_of(run.about))
+
+
+def asked_probes(exported: ExportedRun, editor: EditorRun, case: AnyCase) -> dict[str, Probe]:
+    """What the run's metrics ask of a case by id; the first metric's wording where several ask the same."""
+    shown = asked_case(case, editor.manifest.components)
+    probes: list[Probe] = [p for m in exported.asked for p in m.probes(shown)]
+    return {p.id: p for p in reversed(probes)}
+
+
 def write_run_tables(
     runs: Sequence[Run], folder: Path, *, metrics: Sequence[str] = (), normalisation: Normalisation | None = None
 ) -> dict[str, int]:
@@ -100,48 +134,27 @@ def write_run_tables(
         metrics: Only these metrics in scores and figures; all of each run where none is given.
         normalisation: If not that of the run.
     """
-    units = (unit for run in runs for unit in run_units(run, metrics, normalisation))
-    return write_tables(units, folder, tables=TABLES, rows=_ROWS)
-
-
-def run_frames(
-    runs: Sequence[Run], *, metrics: Sequence[str] = (), normalisation: Normalisation | None = None
-) -> dict[str, DataFrame]:
-    """The same tables as pandas data frames, by name.
-
-    Raises:
-        UserError: pandas is not installed.
-    """
-    try:
-        from pandas import DataFrame
-    except ImportError:
-        raise UserError(
-            "data frames need pandas, which is not installed", fix="pip install pandas, or write Parquet files instead"
-        ) from None
-    rows: dict[str, list[tuple[Any, ...]]] = {name: [] for name in TABLES}
-    for run in runs:
-        for unit in run_units(run, metrics, normalisation):
-            for name, make in _ROWS.items():
-                rows[name] += make(unit)
-    return {name: DataFrame(rows[name], columns=[c.name for c in columns]) for name, columns in TABLES.items()}
+    exported = (exported_run(run, metrics, normalisation) for run in runs)
+    return write_tables(exported, folder, tables=TABLES, rows=_ROWS)
 
 
 def _where(run: Run, editor: EditorRun) -> tuple[str, str, str, str]:
     return run.folder.resolve().name, editor.label, editor.manifest.editor, editor.manifest.regime
 
 
-def _answers(unit: RunUnit) -> Iterator[tuple[Any, ...]]:
-    if unit.editor is None or unit.case is None:
-        return
-    result, case = unit.editor.results[unit.case.key], unit.case
-    probes = asked_probes(unit)
-    edit: tuple[str | None, ...] = (None,) * 4
-    if isinstance(case, Case):
-        fact = case.fact
-        edit = (fact.subject.text, fact.relation.id, fact.old.text, fact.new.text if fact.new else None)
-    for answer in result.answers or [Answer(probe="", error=result.error or "no answer")]:
-        head = (*_where(unit.run, unit.editor), case.key, case.group, *edit, result.after)
-        yield (*head, *_answer_cells(answer, probes.get(answer.probe)))
+def _answers(exported: ExportedRun) -> Iterator[tuple[Any, ...]]:
+    cases = all_cases_by_key(exported.run)
+    for editor in exported.run.editors:
+        for key, result in editor.results.items():
+            case, edit = cases[key], (None,) * 4
+            probes = asked_probes(exported, editor, case)
+            if isinstance(case, Case):
+                fact = case.fact
+                new = fact.new.text if fact.new else None
+                edit = (fact.subject.text, fact.relation.id, fact.old.text, new)  # type: ignore[assignment]
+            head = (*_where(exported.run, editor), key, case.group, *edit, result.after)
+            for answer in result.answers or [Answer(probe="", error=result.error or "no answer")]:
+                yield (*head, *_answer_cells(answer, probes.get(answer.probe)))
 
 
 def _answer_cells(answer: Answer, probe: Probe | None) -> tuple[Any, ...]:
@@ -170,31 +183,23 @@ def _written_cells(answer: Answer) -> tuple[Any, ...]:
     return written.text, written.ended, written.tokens, written.thought, written.unfinished
 
 
-def _scores(unit: RunUnit) -> Iterator[tuple[Any, ...]]:
-    if unit.case is not None:
-        return
-    scores = score_run(unit.run, unit.metrics, unit.normalisation)
-    for editor in unit.run.editors:
-        for metric in unit.metrics:
-            for key, score in scores.by_editor[editor.label][metric.name].items():
-                for i in score.items:
-                    head = (*_where(unit.run, editor), key, metric.name, i.probe, i.item, i.cluster)
-                    yield (*head, i.value, i.weight, i.tie, i.reason or None)
+def _scores(exported: ExportedRun) -> Iterator[tuple[Any, ...]]:
+    name = exported.run.folder.resolve().name
+    for row, item in score_rows(exported.run, exported.scores, exported.metrics):
+        yield (name, *row, item.weight, item.tie)
 
 
-def _figures(unit: RunUnit) -> Iterator[tuple[Any, ...]]:
-    if unit.case is not None:
-        return
-    by_label = {e.label: e for e in unit.run.editors}
-    for table in compare(unit.run, score_run(unit.run, unit.metrics, unit.normalisation), unit.metrics):
+def _figures(exported: ExportedRun) -> Iterator[tuple[Any, ...]]:
+    by_label = {e.label: e for e in exported.run.editors}
+    for table in compare(exported.run, exported.scores, exported.metrics):
         for row in table.rows:
-            for m in unit.metrics:
+            for m in exported.metrics:
                 summary, gain = row.summaries[m.name], row.gain[m.name]
                 value = summary.interval
-                head = (*_where(unit.run, by_label[row.label]), table.group, m.name, m.better, m.unit)
+                head = (*_where(exported.run, by_label[row.label]), table.group, m.name, m.better, m.unit)
                 counts = (summary.cases, summary.items, summary.unscored)
-                spread = (value.mean, value.low, value.high, value.kind)
-                yield (*head, *spread, *counts, gain.mean, gain.low, gain.high)
+                ends = (value.mean, value.low, value.high, value.kind)
+                yield (*head, *ends, *counts, gain.mean, gain.low, gain.high)
 
 
 _ROWS = {"answers": _answers, "scores": _scores, "figures": _figures}

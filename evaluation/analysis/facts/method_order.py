@@ -12,12 +12,13 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from curation.stats.bootstrap import Resampling, ends
-from curation.stats.estimates import Floats
-from curation.stats.intervals import LEAST_CASES
-from evaluation.analysis.comparison import Scores
+from curation.stats.estimates import Estimate, Floats
+from curation.stats.intervals import LEAST_CASES, Interval
+from evaluation.analysis.tables import Cell, FigureTable, Plot, PlotPoint
 from evaluation.editors.baselines import NULL_METHODS
 from evaluation.metrics.base import Metric
 from evaluation.regimes.config import regime_title
+from evaluation.runs.frame import Scores
 from evaluation.runs.results import Run
 
 Subject = Literal["efficacy", "locality"]
@@ -143,6 +144,30 @@ def _order(
         )
     first = conditions[0].ranks
     return MethodOrder(subject, tuple(sorted(methods, key=lambda m: first[m])), cases, tuple(conditions))
+
+
+def order_parts(run: Run, scores: Scores, metrics: Sequence[Metric]) -> list[FigureTable | Plot]:
+    """A picture of the ranks and a table of each subject."""
+    out: list[FigureTable | Plot] = []
+    for order in method_orders(run, scores, metrics):
+        title = f"The methods' order by {order.subject}"
+        rows: list[tuple[Cell, ...]] = []
+        for one in order.conditions:
+            tau = Estimate("tau", one.tau, *(one.ends or (None, None)))
+            same = Interval(None if one.tau is None else one.same_best, None, order.cases).alone
+            rows.append((one.title, tau, same, *(f"{one.ranks[m]:g}" for m in order.methods)))
+        points = tuple(
+            PlotPoint(m, c.title, Interval(c.ranks[m], None, order.cases, unit="rank").alone)
+            for m in order.methods
+            for c in order.conditions
+        )
+        caption = (
+            f"Ranks over {order.cases} cases in common. Tau: Kendall's tau-b with the first order, and the middle 95 % "
+            "over resamples of the cases."
+        )
+        out.append(Plot("lines", title, points, "condition", "rank", caption, ranked=True))
+        out.append(FigureTable(title, ("Condition", "Tau", "Same best", *order.methods), tuple(rows), folded=True))
+    return out
 
 
 def ranks_of(values: Floats) -> list[float]:

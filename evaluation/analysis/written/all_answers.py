@@ -112,30 +112,21 @@ def _prompts_read(run: Run) -> dict[tuple[str, str, str, int], str]:
     return out
 
 
-def without_methods(answers: Sequence[AnsweredQuestion], labels: Collection[str]) -> list[AnsweredQuestion]:
-    """The same questions less what some methods answered (all their samples)."""
-    return [
-        q._replace(
-            answers=tuple(a for a in q.answers if not {a.label, a.label.rpartition(", sample ")[0]} & set(labels))
-        )
-        for q in answers
-    ]
+class TextEnds(NamedTuple):
+    """How the texts of some methods ended: at the token limit (some of these in a loop), or at a stop text."""
+
+    texts: int
+    cut_off: int
+    loops: int
+    stopped: int
 
 
-def cut_off(answers: Sequence[AnsweredQuestion]) -> tuple[int, int]:
-    """How many texts reached the token limit, of how many."""
-    ends = [a.ended for q in answers for a in q.answers]
-    return sum(e.startswith(_ENDED["length"]) for e in ends), len(ends)
-
-
-def count_stopped(answers: Sequence[AnsweredQuestion]) -> int:
-    """How many texts ended at a stop text of the configuration."""
-    return sum(a.ended == _ENDED["stop"] for q in answers for a in q.answers)
-
-
-def cut_off_in_a_loop(answers: Sequence[AnsweredQuestion]) -> int:
-    """How many of the texts that reached the token limit repeat themselves."""
-    return sum(a.ended.startswith(_ENDED["length"]) and has_repetition(a.text) for q in answers for a in q.answers)
+def text_ends(answers: Sequence[AnsweredQuestion], *, without: Collection[str] = ()) -> TextEnds:
+    """Counts over all answers but those of some methods (all their samples)."""
+    given = [a for q in answers for a in q.answers if not {a.label, a.label.rpartition(", sample ")[0]} & set(without)]
+    cut_off = [a for a in given if a.ended.startswith(_ENDED["length"])]
+    loops = sum(has_repetition(a.text) for a in cut_off)
+    return TextEnds(len(given), len(cut_off), loops, sum(a.ended == _ENDED["stop"] for a in given))
 
 
 def _question(case: Case, key: str, answers: Sequence[RawAnswer], chat: bool) -> AnsweredQuestion:

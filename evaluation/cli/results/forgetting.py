@@ -14,7 +14,7 @@ from evaluation.cli.results.options import metrics_option, normalisation_option
 
 if TYPE_CHECKING:
     from evaluation.analysis.forgetting_curve import ForgettingPoint
-    from evaluation.analysis.sequences.states import SequenceState
+    from evaluation.analysis.sequence_states import SequenceState
 
 
 @click.command(epilog="Example: scedit results forgetting runs/sequence")
@@ -33,7 +33,7 @@ def forgetting(folder: Path, metrics: tuple[str, ...], normalisation: Any, state
     Of a run in the regime 'batch' with several sizes: for every number of edits made together, the mean over the cases
     that every size has, the same cases with the fewest edits, and the difference.
     """
-    from evaluation.analysis.facts.batch_size_curve import batch_size_curve, is_in_batches
+    from evaluation.analysis.forgetting_curve import batch_size_curve, is_in_batches
     from evaluation.analysis.forgetting_curve import forgetting_curve as curve
     from evaluation.runs.generated_scripts import generation_of
     from evaluation.runs.plan import load_metrics
@@ -41,7 +41,7 @@ def forgetting(folder: Path, metrics: tuple[str, ...], normalisation: Any, state
 
     run = load_run(folder)
     if states:
-        from evaluation.analysis.sequences.states import sequence_states
+        from evaluation.analysis.sequence_states import sequence_states
 
         _print_states(sequence_states(run), as_json=as_json)
         return
@@ -70,7 +70,8 @@ def _plain(value: Any) -> Any:
 
 
 def _print_states(states: list[SequenceState], *, as_json: bool) -> None:
-    from evaluation.report.sequences.state_rows import HEADS, state_cells
+    from evaluation.analysis.sequence_states import state_table
+    from evaluation.report.formatting import table_lines
 
     if as_json:
         for state in states:
@@ -78,30 +79,26 @@ def _print_states(states: list[SequenceState], *, as_json: bool) -> None:
             norms = [norm.model_dump(mode="json") for norm in state.norms]
             click.echo(json.dumps({**data, "norms": norms}, ensure_ascii=False))
         return
-    rows = [HEADS, *(state_cells(state) for state in states)]
-    widths = [max(len(row[n]) for row in rows) + 2 for n in range(len(HEADS))]
-    for row in rows:
-        cells = [cell.rjust(width) for cell, width in zip(row, widths, strict=True)]
-        click.echo("".join([row[0].ljust(widths[0]), *cells[1:]]))
-    click.echo("Means with 95 % intervals: of perplexities by text, of seconds over the edits since the length before.")
+    table = state_table(states)
+    click.echo("\n".join([*table_lines(table), table.caption]))
 
 
 def _print_points(points: list[ForgettingPoint], *, together: bool) -> None:
-    from evaluation.report.formatting import mean_with_interval, percent
+    from evaluation.analysis.tables import DELTA
+    from evaluation.report.formatting import aligned, one_cell, percent
 
-    wide = max([len(p.label) for p in points] + [6]) + 2
-    heads = ("metric", "edits", "all so far", "after own edit", "difference", "last edit")
+    heads = ("method", "metric", "edits", "all so far", "after own edit", "difference", "last edit")
     if together:
-        heads = ("metric", "edits", "made together", "with the fewest", "difference", "")
-    widths = (12, 7, 22, 22, 24, 11)
-    click.echo("method".ljust(wide) + "".join(h.rjust(w) for h, w in zip(heads, widths, strict=True)))
+        heads = ("method", "metric", "edits", "made together", "with the fewest", "difference", "")
     fewest = min((p.edits for p in points), default=0)
+    rows = []
     for p in points:
         itself = together and p.edits == fewest
-        before = percent(None) if itself else mean_with_interval(p.new)
-        lost = percent(None) if itself else mean_with_interval(p.lost, signed=True)
-        last = "" if together else percent(p.latest)
-        cells = (p.metric, str(p.edits), mean_with_interval(p.all), before, lost, last)
-        click.echo(p.label.ljust(wide) + "".join(c.rjust(w) for c, w in zip(cells, widths, strict=True)))
+        before = percent(None) if itself else one_cell(p.new)
+        lost = percent(None) if itself else one_cell(p.lost, DELTA)
+        rows.append(
+            (p.label, p.metric, str(p.edits), one_cell(p.all), before, lost, "" if together else percent(p.latest))
+        )
+    click.echo("\n".join(aligned([heads, *rows])))
     over = "the cases that every size has" if together else "the cases edited so far"
     click.echo(f"Percent [95 % interval] over {over}; differences are paired by case.")

@@ -9,10 +9,11 @@ from pathlib import Path
 from curation.export.dataset_card import hub_licence
 from curation.export.hub import CARD, HubUpload
 from curation.files.atomic import write_text
-from evaluation.analysis.comparison import compare, score_run
+from evaluation.analysis.comparison import compare
 from evaluation.analysis.exports.run_tables import TABLES, write_run_tables
 from evaluation.report.formatting import mean_with_interval
 from evaluation.report.narrative import model_name
+from evaluation.runs.frame import score_run
 from evaluation.runs.plan import metrics_of
 from evaluation.runs.results import Run
 from schemas.text.counting import counted

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from evaluation.analysis.comparison import score_run
-from evaluation.report.sections import run_metrics
+from evaluation.runs.frame import score_run
+from evaluation.runs.plan import metrics_of
 from evaluation.runs.results import Run, load_run
 from tests.support.arithmetic import go, make_cases
 
@@ -34,14 +34,14 @@ def test_a_row_a_condition_with_means_and_ranks(run: Run) -> None:
     head, _, *rows = benchmark.order_table(order).split("\n")
     assert [cell.strip() for cell in head.split("|")[2:5]] == [f"`{m}`" for m in order.methods]
     assert len(rows) == len(order.conditions) == 2 * len(METRICS)
-    metrics = run_metrics(run)
+    metrics = metrics_of(run.about)
     means = score_run(run, metrics, "mean").means("push9 (batch of 3)", "es")
     row = next(r for r in rows if r.startswith("| ES, batch of 3 |"))
     assert f"| {100 * sum(means.values()) / len(means):.1f} (" in row
 
 
 def test_gaps_are_those_of_edits_made_one_at_a_time(run: Run) -> None:
-    rows = benchmark.gap_table(benchmark.alone(run)).split("\n")[2:]
+    rows = benchmark.markdown(benchmark.gap_table(run)).split("\n")[2:]
     assert {r.split("|")[1].strip() for r in rows} == {"fact prompt"}, "paraphrases were not written after"
     assert [r.split("|")[2].strip() for r in rows] == ["`none`", *(f"`push{n} (batch of 1)`" for n in (1, 3, 9))]
     assert all(r.count("|") == 13 for r in rows)

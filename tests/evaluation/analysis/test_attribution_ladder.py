@@ -6,65 +6,57 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.analysis.attribution_ladder import attribution_stages, known_cases, stage_breakdowns
+from evaluation.analysis.attribution_ladder import Stage, known_cases, stage_change, stage_tables, stage_values
 from evaluation.metrics import METRICS
 from tests.support.report.texts_run import TEXTS, _Elsewhere, finished
 
 
-def test_stages_by_hand() -> None:
+def test_a_change_by_hand() -> None:
     """Four cases: three pass ES; of these one fails PS, and the one that failed ES passes PS."""
-    steps = [
-        ("es", "ES", {"a": 1.0, "b": 1.0, "c": 1.0, "d": 0.0}),
-        ("ps", "PS", {"a": 1.0, "b": 0.5, "c": 1.0, "d": 1.0}),
-    ]
-    first, second = attribution_stages(steps)
-    assert (first.rate.mean, first.passed, first.drop, first.lost, first.gained) == (0.75, 3, None, None, None)
-    assert (second.rate.mean, second.passed) == (0.875, 3), "half of the prompts is not a pass"
-    assert second.drop is not None and second.drop.mean == pytest.approx(0.125)
-    assert second.lost is not None and (second.lost.value, second.lost.n) == (pytest.approx(1 / 3), 3)
-    assert second.gained is not None and (second.gained.value, second.gained.n) == (1.0, 1)
+    first = Stage("ES", {"a": 1.0, "b": 1.0, "c": 1.0, "d": 0.0})
+    title, change, lost, gained = stage_change(first, Stage("PS", {"a": 1.0, "b": 0.5, "c": 1.0, "d": 1.0}))
+    assert title == "PS" and change.mean == pytest.approx(0.125)
+    assert (lost.mean, lost.n) == (pytest.approx(1 / 3), 3), "half of the prompts is not a pass"
+    assert (gained.mean, gained.n) == (1.0, 1)
+
+
+def titles(stages: dict[str, list[Stage]]) -> list[str]:
+    return [stage.title for stage in stages["push"]]
 
 
 def test_a_run_is_followed_through_all_stages_on_the_same_cases(tmp_path: Path) -> None:
     run = finished(tmp_path, ["es", "ps", "s_es", *TEXTS])
-    (overall,) = stage_breakdowns(run, known="all")
-    assert overall.label == "push" and overall.cases == 6
-    assert [r.metric for r in overall.stages] == ["es", "ps", "s_es", "s_es_gen"]
-    (breakdowns,) = stage_breakdowns(run, known="preferred")
-    assert breakdowns.cases == len(known_cases(run, "preferred")) < 6
-    assert all(r.rate.n == breakdowns.cases for r in breakdowns.stages)
+    overall = stage_values(run, known="all")
+    assert list(overall) == ["push"] and titles(overall) == ["ES", "PS", "S-ES", "S-ES-gen"]
+    assert {len(stage.values) for stage in overall["push"]} == {6}
+    preferred = stage_values(run, known="preferred")["push"]
+    assert {tuple(sorted(s.values)) for s in preferred} == {tuple(sorted(known_cases(run, "preferred")))}
+    assert len(known_cases(run, "preferred")) < 6
     record = {"push": dict.fromkeys(run.cases[:4], 7.0)}
-    (breakdown,) = stage_breakdowns(run, known="all", coherence=record, rater="ann")
-    assert breakdown.cases == 4 and breakdown.stages[-1].title == "Coherence above 4, ann"
-    assert breakdown.stages[-1].rate.mean == 1.0
+    last = stage_values(run, known="all", coherence=record, rater="ann")["push"][-1]
+    assert last.title == "Coherence above 4, ann" and list(last.values.values()) == [1.0] * 4
+    tables = stage_tables(run, coherence=record, rater="ann")
+    assert [t.folded for t in tables[:2]] == [False, True] and len(tables[1].rows) == 4
+    assert all(len(row) == len(t.head) for t in tables for row in t.rows)
 
 
 def test_a_text_that_names_neither_object_does_not_reach_the_last_stage(tmp_path: Path) -> None:
     """The rubric gives it 3 of 7, which used to count as a third of a success: a null method gained by it."""
     run = finished(tmp_path, ["es", *TEXTS])
     for value, want in ((3.0, 0.0), (4.0, 0.0), (5.0, 1.0)):
-        (breakdown,) = stage_breakdowns(run, known="all", coherence={"push": dict.fromkeys(run.cases, value)})
-        last = breakdown.stages[-1]
-        assert (last.rate.mean, last.passed) == (want, want * len(run.cases))
-        assert last.lost is not None and last.gained is not None and last.lost.n + last.gained.n == len(run.cases)
-
-
-def test_a_stage_without_values_is_left_out(tmp_path: Path) -> None:
-    (only,) = stage_breakdowns(finished(tmp_path, ["es"]), known="all")
-    assert [r.metric for r in only.stages] == ["es"]
+        stages = stage_values(run, known="all", coherence={"push": dict.fromkeys(run.cases, value)})["push"]
+        assert set(stages[-1].values.values()) == {want}
 
 
 def test_a_stage_is_found_by_its_role_whatever_the_metric_is_called(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A metric of somebody else's with the role of a stage stands there in place of ours, where the run names it."""
+    """A metric of somebody else's with the role of a stage is used instead of ours, where the run names it."""
+    assert titles(stage_values(finished(tmp_path / "es", ["es"]), known="all")) == ["ES"], "no stage without values"
     run = finished(tmp_path, ["s_flip_rate", "ns", "es"])
-    assert [r.metric for r in stage_breakdowns(run, known="all")[0].stages] == ["es", "s_es"], (
-        "S-flip asks what S-ES asks"
-    )
+    assert titles(stage_values(run, known="all")) == ["ES", "S-ES"], "S-flip asks what S-ES asks"
     monkeypatch.setattr(METRICS.get("s_flip_rate"), "role", "efficacy")
-    (breakdown,) = stage_breakdowns(run, known="all")
-    assert [r.metric for r in breakdown.stages] == ["s_flip_rate", "s_es"]
+    assert titles(stage_values(run, known="all")) == ["S-flip", "S-ES"]
 
 
 def test_known_is_what_the_unedited_model_names(tmp_path: Path) -> None:

@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from evaluation.analysis.comparison import Comparison, MethodRow, Scores, _lead, compare, score_run
+from evaluation.analysis.comparison import Comparison, MethodRow, _lead, compare
 from evaluation.report.narrative import common_cases_note
 from evaluation.report.write import write_report
+from evaluation.runs.frame import Scores, score_run
 from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import load_run
 from schemas.answers import CaseScores, ItemScore
@@ -58,6 +59,6 @@ def test_normalisation_is_chosen_without_a_new_run(tmp_path):
     finished(tmp_path)
     one = write_report([tmp_path])
     two = write_report([tmp_path], out=tmp_path / "sum", normalisation="sum")
-    assert "probability of the whole object" in two.files[0].read_text()
+    assert "log-probability of the whole target" in two.files[0].read_text()
     bleed = [f["mean"] for w in (one, two) for f in w.figures if f["metric"] == "s_bo" and f["label"] == "push"]
     assert len(bleed) == 6 and bleed[0] > bleed[3] > 0, "all, counterfactual, temporal; twice"

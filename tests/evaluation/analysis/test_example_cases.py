@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from evaluation.analysis.comparison import score_run
 from evaluation.analysis.example_cases import pick_examples
+from evaluation.runs.frame import score_run
 from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import load_run
 from tests.support.report.read_report import METRICS, finished

@@ -4,19 +4,40 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
-from evaluation.analysis.forgetting_curve import ForgettingPoint, forgetting_curve
+from evaluation.analysis.forgetting_curve import (
+    ForgettingPoint,
+    batch_size_curve,
+    batch_size_points,
+    curve_parts,
+    forgetting_curve,
+    forgetting_points,
+    is_in_batches,
+)
+from evaluation.analysis.tables import FigureTable, Plot
 from evaluation.cli import run as commands
 from evaluation.cli.results.forgetting import forgetting as command
 from evaluation.runs.plan import load_metrics
-from evaluation.runs.results import load_run
+from evaluation.runs.results import Run, load_run
 from schemas.core.errors import UserError
 from tests.evaluation.cli import test_run as test_commands
-from tests.support.arithmetic import unfinish
+from tests.support.arithmetic import (
+    ArithmeticEdit,
+    ArithmeticEditor,
+    ArithmeticLM,
+    make_cases,
+    make_config,
+    unfinish,
+)
+from tests.support.documents.runs import METRICS, document_run, numbered_case, scores_of
+from tests.support.evaluation.runner_of import runner_of
 from tests.support.report.fading import SEQUENCE, run
+from tests.support.report.read_report import finished
+from tests.support.report.two_runs import TWO
 
 place = test_commands.place  # a fixture: configuration, split and tiny model
 
@@ -73,3 +94,85 @@ def test_ray_is_refused_where_edits_build_on_each_other(place: Path) -> None:
     words = ["--engine", "ray", "--workers", "2", "--address", "ray://nowhere:1", "--set", "regime=sequential"]
     with pytest.raises(UserError, match="edits build on each other"):
         CliRunner().invoke(commands.run, [str(place / "run.toml"), *words], catch_exceptions=False)
+
+
+def drawn(folder: Path, metrics: tuple[str, ...] = ("es",), **options: Any) -> tuple[list[Plot], FigureTable | None]:
+    """The pictures and the table of a run, as the report has them."""
+    finished_run, chosen = load_run(folder), load_metrics(list(metrics))
+    parts = curve_parts(forgetting_points(finished_run, chosen, "mean"), chosen, together=False)
+    plots = [p for p in parts if isinstance(p, Plot)]
+    return plots, next((p for p in parts if isinstance(p, FigureTable)), None)
+
+
+def test_the_picture_has_the_curve_and_what_was_asked_right_after_each_edit(tmp_path: Path) -> None:
+    points = forgetting_curve(load_run(run(tmp_path)), load_metrics(["es"]), "mean")
+    ((plot,), table) = drawn(tmp_path)
+    assert [(p.x, p.value) for p in plot.points] == [(p.edits, p.all) for p in points]
+    assert [(p.x, p.value) for p in plot.earlier] == [(p.edits, p.new) for p in points]
+    assert table is not None and [row[2] for row in table.rows] == [1, 2, 4]
+
+
+def test_what_was_not_asked_after_its_edit_is_not_drawn_as_if_it_was(tmp_path: Path) -> None:
+    ((plot,), _) = drawn(run(tmp_path, regime={**SEQUENCE, "score": "end"}))
+    assert [p.x for p in plot.points] == [1, 2, 4]
+    assert [p.x for p in plot.earlier] == [1, 2], "at four edits one case of the four was not asked after its own edit"
+
+
+def test_metrics_without_a_value_and_methods_that_have_not_begun_have_no_curve(tmp_path: Path) -> None:
+    out = finished(tmp_path, editors=TWO, split=make_cases(4, 0), regime=SEQUENCE, metrics=["es", "s_bo"])
+    (weak,) = out.glob("weak-*")
+    (weak / "journal.jsonl").unlink()
+    unfinish(out)
+    ((plot,), _) = drawn(out, ("es", "s_bo"))
+    assert plot.title == "ES" and {p.label for p in plot.points} == {"push"}
+    assert drawn(out, ()) == ([], None)
+
+
+class Crowded(ArithmeticEditor):
+    """Makes one edit take; of several together only the first, and none of it where the batch has four."""
+
+    def edit(self, requests: Any) -> ArithmeticEdit:
+        if self.name == "none":
+            return ArithmeticEdit({})
+        return ArithmeticEdit({"Oslo": {1: 50.0, 2: 50.0}.get(len(requests), -50.0)})
+
+
+def batches(out: Path, size: Any) -> Run:
+    regime = {"name": "batch", "size": size} if size else "single"
+    config = make_config(out, metrics=["es", "ns_kl"], regime=regime)
+    runner_of(config, make_cases(4, 0), scorer=ArithmeticLM(), make=Crowded).run()
+    return load_run(out)
+
+
+def test_every_batch_size_against_the_fewest_by_hand(tmp_path: Path) -> None:
+    points = batch_size_curve(batches(tmp_path, [1, 2, 4]), load_metrics(["es"]), "mean")
+    assert [(p.label, p.metric, p.edits) for p in points] == [("push", "es", n) for n in (1, 2, 4)]
+    assert [p.all.mean for p in points] == [1.0, 1.0, 0.0] and {p.all.n for p in points} == {4}
+    assert [p.new.mean for p in points] == [1.0, 1.0, 1.0], "the same cases with one edit"
+    assert [p.lost.mean for p in points] == [0.0, 0.0, -1.0] and points[2].latest is None
+    plot, table = curve_parts(points, load_metrics(["es"]), together=True)
+    assert isinstance(plot, Plot) and isinstance(table, FigureTable)
+    assert not plot.earlier and table.head[4] == "With the fewest edits"
+
+
+def test_one_batch_size_and_other_regimes(tmp_path: Path) -> None:
+    one, alone = batches(tmp_path / "one", 2), batches(tmp_path / "alone", None)
+    assert is_in_batches(one) and not is_in_batches(alone)
+    with pytest.raises(UserError, match="no method of the run was run with two batch sizes"):
+        batch_size_curve(one, load_metrics(["es"]), "mean")
+
+
+def test_two_settings_of_one_method_are_two_curves_over_batch_sizes() -> None:
+    cases = [numbered_case(n, {f"a{n}": ()}) for n in range(4)]
+    said = {
+        f"{label} (batch of {size})": {"editor": "memit", "regime": f"batch:{size}"}
+        for label in ("memit", "memit+qg")
+        for size in (1, 3)
+    }
+    documents = document_run(cases, {"none": {}, **said, "ft": {"regime": "batch:2"}})
+    right = {e.label: {f"a{n}" for n in range(k)} for k, e in enumerate(documents.editors[:-1])} | {"ft": set()}
+    points = batch_size_points(documents, scores_of(cases, right), METRICS[:1])
+    assert [(p.label, p.edits, p.all.mean) for p in points] == [
+        ("memit", 1, 0.25), ("memit", 3, 0.5), ("memit+qg", 1, 0.75), ("memit+qg", 3, 1.0),
+    ]  # fmt: skip
+    assert [p.lost.mean for p in points] == [0.0, 0.25, 0.0, 0.25], "pooled over probes, paired"

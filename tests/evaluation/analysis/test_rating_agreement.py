@@ -26,7 +26,7 @@ def test_a_judge_is_held_to_the_people_and_the_rules(texts, run):
     )
     assert next(a for a in coefficient.against if a.aspect == "consistency").scripts > coherence.scripts
     assert -1 <= coherence.rho.value <= 1 and coherence.ceiling is not None
-    rulings = {(rater, aspect): (n, ok) for rater, aspect, n, ok, _ in coefficient.rubric_rows}
+    rulings = {key: (n, coefficient.rubric.agreed[key]) for key, n in coefficient.rubric.ruled.items()}
     by_hand = [r for r in ratings if r.item_id not in edited_ids]
     both = {s.id for s in texts.scripts if s.edited and "Ask about" in s.text}
     rule = [(r, 1) for r in by_hand] + [(r, 2) for r in ratings if r.item_id in both]

@@ -108,7 +108,7 @@ def test_store_and_run_come_together_in_one_file(run, tmp_path):
     for phrase in (
         "Rated by simulated raters",
         "Rated by m (judge@1)",
-        "Synthetic raters",
+        "simulated (programs)",
         "Consistency with the rubric",
         "Judges compared with simulated raters",
     ):
@@ -149,7 +149,7 @@ def test_a_script_without_its_question_does_not_stop_the_report(run, tmp_path):
         store.put(scripts)
         store.put(rate(scripts, ("judge:m",)))
     html, _ = read(write_report([run.folder], store=path, out=tmp_path / "out").files[0])
-    assert "Not calibrated" in html and "Rated by m" in html
+    assert "not calibrated" in html and "Rated by m" in html
 
 
 def test_people_and_programs_in_their_place_are_not_averaged(run, tmp_path):

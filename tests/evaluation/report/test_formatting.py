@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from curation.stats.intervals import BY_CASE, NO_SPREAD, Interval
-from evaluation.analysis.comparison import Comparison, MethodRow, Scores, compare, score_run
+from evaluation.analysis.comparison import Comparison, MethodRow, compare
 from evaluation.metrics.base import Summary
 from evaluation.report.formatting import (
     by_case,
@@ -24,6 +24,7 @@ from evaluation.report.formatting import (
     to_csv,
     to_markdown,
 )
+from evaluation.runs.frame import Scores, score_run
 from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import load_run
 from schemas.answers import CaseScores, ItemScore

@@ -105,9 +105,9 @@ def test_control_items_on_record_are_with_their_judge_and_on_the_page(tmp_path: 
     x, y = calibrations([store])
     assert y.controls is None and x.controls is not None and x.controls[:2] == (3, 1)
     html = write_report([out], store=store).files[0].read_text()
-    assert "<strong>1 of 3</strong> ratings are in the accepted range." in html
-    assert "coherence of “&lt;b&gt;new”, rated 6, accepted 1 to 2" in html and "unscored" in html
-    assert "No control item of this judge is on record" in html, "of the other judge"
+    assert "Control items: 1 of 3 ratings are in the accepted range." in html
+    assert "&lt;b&gt;new</th>" in html and "<td>1 to 2</td>" in html
+    assert "No control item of this judge is stored" in html, "of the other judge"
 
 
 def test_a_null_method_of_another_label_is_no_rival_among_calibrated_methods(tmp_path: Path) -> None:
@@ -140,8 +140,8 @@ def test_figures_that_are_refused_are_a_sentence_and_no_table_of_dashes(tmp_path
         db.put(ratings, [Lineage(item_id=r.id, stage="annotation", made_at="t", detail=chance) for r in ratings])
     (calibration,) = calibrations([store])
     html = write_report([tmp_path / "run"], out=tmp_path / "r.html", store=store).files[0].read_text()
-    part = html.split('id="calibrated"')[1].split("</section>")[0]
+    part = html.split('id="calibrated"')[1]
     if calibration.calibration is None:
         pytest.fail(calibration.why)
     assert "Without a calibrated figure" in part and "fewer than 5" in part
-    assert 'aria-label="Calibration of' not in part and "Differences between methods, calibrated" not in part
+    assert "judge:x, calibrated" not in part and "Differences between methods, calibrated" not in part

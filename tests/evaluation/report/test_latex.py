@@ -3,8 +3,9 @@ from __future__ import annotations
 import re
 
 from curation.stats.intervals import mean_interval
-from evaluation.analysis.comparison import compare, score_run
+from evaluation.analysis.comparison import compare
 from evaluation.report.latex import WIDEST, escape, figure, token_table
+from evaluation.runs.frame import score_run
 from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import load_run
 from tests.support.report import two_runs

@@ -2,19 +2,89 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
+from evaluation.analysis.text_ratings import RatedTexts
+from evaluation.analysis.written.all_answers import all_answers
+from evaluation.report.narrative import caveats, opening
+from evaluation.report.sections import make_section, make_sections
 from evaluation.report.write import write_report
+from evaluation.runs.generated_scripts import scripts_of_run
+from evaluation.runs.results import load_run
+from schemas.answers import Answer
+from tests.evaluation.analysis.written.test_all_answers import _Odd
 from tests.evaluation.report.test_write import finished, read
-from tests.support.arithmetic import make_cases
+from tests.support.arithmetic import ArithmeticLM, make_cases
+from tests.support.ratings import rate
+from tests.support.report.texts_run import TEXTS
+from tests.support.report.texts_run import finished as with_texts
 from tests.support.report.two_runs import TWO
 
 
-def test_the_summary_says_what_holm_says(tmp_path):
-    out = finished(tmp_path, editors=TWO, split=make_cases(40, 0))
-    _, reader = read(write_report([out]).files[0])
-    text = " ".join("".join(reader.text).split())
-    assert "Best S-ES: push" in text and "after Holm" in text
+def test_the_result_is_one_sentence_of_what_the_paired_tests_decide(tmp_path: Path) -> None:
+    decided = make_section(load_run(finished(tmp_path / "a", editors=TWO, split=make_cases(40, 0))), None, None)
+    assert opening(decided, []).result == "push is best on ES, PS, S-ES; not decided: NS, S-NS."
+    few = make_section(load_run(finished(tmp_path / "b", editors=TWO, split=make_cases(4, 0))), None, None)
+    assert (
+        opening(few, []).result == "Which method is best is not decided (ES, PS, NS, S-ES and 1 more metric; 4 cases)."
+    )
+    alone = make_section(load_run(finished(tmp_path / "c", editors=["none"])), None, None)
+    assert opening(alone, []).result == "" and "no method" in opening(alone, []).edited
+
+
+def test_what_was_edited_and_three_findings(tmp_path: Path) -> None:
+    run = with_texts(tmp_path, ["s_es", "s_ns", *TEXTS], lm=_Odd())
+    part, answers = make_section(run, None, None), all_answers(run, None)
+    found = opening(part, answers)
+    assert "facts" in found.edited and "with push" in found.edited and "→" in found.example
+    titles = ["Did the edit take?", "What else moved?", "What does the edited model write?"]
+    assert [f.title for f in found.findings] == titles
+    assert all("[" in f.text and "(push)" in f.text for f in found.findings), "each with an interval"
+    count = sum(len(q.answers) for q in answers)
+    assert f"{count} of {count} scripts (100 %) were cut off at 256 tokens" in found.findings[2].text
+
+
+class _Loop(ArithmeticLM):
+    """Writes the same step until the limit cuts it off, or a stop text ends it."""
+
+    ended = "length"
+
+    def _text(self, probe: Any, prompt: str) -> Answer:
+        answer = super()._text(probe, prompt)
+        text = "\n".join(f"Step {n}: Fly to Lima and on" for n in range(1, 9))
+        return answer.model_copy(
+            update={"written": answer.written.model_copy(update={"text": text, "ended": self.ended})}
+        )
+
+
+def test_loops_and_a_program_in_a_judges_place_are_said_first(tmp_path: Path) -> None:
+    run = with_texts(tmp_path, ["s_es", "s_ns", *TEXTS], lm=_Loop())
+    scripts = [one.script for one in scripts_of_run(run)]
+    for judge, program in (("judge:scripted", True), ("judge:gpt-x", False)):
+        texts = RatedTexts(tuple(scripts), tuple(rate(scripts, (judge,))))
+        ((part,), _) = make_sections([run], None, texts)
+        last = opening(part, all_answers(run, texts)).findings[-1].text
+        assert ("a program that answers by rules and no language model" in last) == program
+        assert any("put in a judge's place" in line for line in caveats(part)) == program
+        count = len(scripts)
+        assert f"{count} of {count} scripts (100 %) were cut off at 256 tokens, {count} of them in a loop." in last
+
+
+def test_texts_that_were_stopped_and_texts_of_null_methods_are_counted_apart(tmp_path: Path) -> None:
+    lm = _Loop()
+    lm.ended = "stop"
+    run = with_texts(tmp_path, ["s_es", *TEXTS], lm=lm, generation={"stop": ["Step 10"]})
+    part, answers = make_section(run, None, None), all_answers(run, None)
+    count = sum(len(q.answers) for q in answers)
+    sentence = "{0} scripts (0 %) were cut off at 256 tokens; {0} ended at a stop text."
+    assert f"0 of {sentence.format(count)}" in opening(part, answers).findings[-1].text
+    (table, *others) = part.tables
+    rows = tuple(row if row.baseline else row._replace(editor="boost") for row in table.rows)
+    null = part._replace(tables=[table._replace(rows=rows), *others])
+    assert f"0 of {sentence.format(count // 2)}" in opening(null, answers).findings[-1].text
 
 
 @pytest.mark.parametrize(

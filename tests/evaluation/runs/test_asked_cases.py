@@ -6,15 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from evaluation.report.first_screen import first_screen
 
 from curation.splits.split_file import make_split, write_split
-from evaluation.analysis.comparison import compare, merge_runs, score_run
+from evaluation.analysis.comparison import compare, merge_runs
 from evaluation.analysis.forgetting_curve import forgetting_points
-from evaluation.report.first_screen import first_screen
 from evaluation.report.formatting import flat
 from evaluation.report.narrative import _describe_run
 from evaluation.report.sections import make_section
 from evaluation.runs.asked_cases import asked_cases, edits_made
+from evaluation.runs.frame import score_run
 from evaluation.runs.plan import load_metrics, open_plan
 from evaluation.runs.results import Run, load_run
 from tests.support.arithmetic import go, make_case, make_config

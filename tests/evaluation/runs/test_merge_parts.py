@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from evaluation.analysis.comparison import compare, score_run
+from evaluation.analysis.comparison import compare
 from evaluation.runs.config import RunConfig, with_part
+from evaluation.runs.frame import score_run
 from evaluation.runs.merge_parts import merge_parts
 from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import Run, load_run

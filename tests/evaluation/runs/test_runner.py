@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from evaluation.analysis.comparison import compare, merge_runs, score_run
+from evaluation.analysis.comparison import compare, merge_runs
 from evaluation.engines.base import JobResult
 from evaluation.engines.simple import SimpleEngine
+from evaluation.runs.frame import score_run
 from evaluation.runs.plan import BASELINE, load_metrics
 from evaluation.runs.results import load_run
 from evaluation.runs.runner import EditorProgress, line

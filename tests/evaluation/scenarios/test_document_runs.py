@@ -11,7 +11,7 @@ import pytest
 
 from curation.files.artifact_cache import Cache
 from curation.splits.split_file import Split, make_split
-from evaluation.analysis.comparison import compare, score_run
+from evaluation.analysis.comparison import compare
 from evaluation.editors.presets import make_editor
 from evaluation.engines.fast import FastEngine
 from evaluation.inference.answering import ModelScorer, answer
@@ -20,6 +20,7 @@ from evaluation.metrics import METRICS
 from evaluation.metrics.document_choice import DocumentChoice
 from evaluation.metrics.documents.probes import answer_probe
 from evaluation.report.write import write_report
+from evaluation.runs.frame import score_run
 from evaluation.runs.plan import metrics_of
 from evaluation.runs.results import load_run
 from evaluation.runs.runner import EditorOutcome

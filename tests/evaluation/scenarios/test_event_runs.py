@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from curation.export.formats import export
 from curation.files.artifact_cache import Cache
 from curation.splits.split_file import Split, make_split
-from evaluation.analysis.comparison import Comparison, compare, score_run
+from evaluation.analysis.comparison import Comparison, compare
 from evaluation.analysis.events.open_ratings import read_answer_ratings, with_ratings
 from evaluation.cli.judge import judge
 from evaluation.cli.reproduce import reproduce
@@ -24,6 +24,7 @@ from evaluation.metrics import METRICS
 from evaluation.report.write import write_report
 from evaluation.reproduction.published_data import data_difference, published_data
 from evaluation.runs.dry_run import size
+from evaluation.runs.frame import score_run
 from evaluation.runs.plan import metrics_of
 from evaluation.runs.results import load_run
 from evaluation.runs.runner import EditorOutcome

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from evaluation.analysis.comparison import compare, score_run
+from evaluation.analysis.comparison import compare
+from evaluation.runs.frame import score_run
 from evaluation.runs.plan import metrics_of
 from evaluation.runs.results import load_run
 from evaluation.runs.runner import EditorProgress

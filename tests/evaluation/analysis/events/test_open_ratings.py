@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from evaluation.analysis.comparison import score_run
-from evaluation.analysis.events.open_ratings import open_answer_figures, with_ratings
+from evaluation.analysis.events.open_ratings import open_answer_tables, with_ratings
 from evaluation.judge.answers.from_run import open_answers
 from evaluation.metrics.events.open_answers import EventOpen, EventOpenLocality
+from evaluation.runs.frame import score_run
 from evaluation.runs.results import Run
 from schemas.ratings import Rating
 from tests.support.evaluation.open_answers import RIGHT, SAME, WRONG, open_run, rated, tendency_case
@@ -44,31 +46,38 @@ def open_means(run: Run) -> dict[str, float | None]:
     return {label: EventOpen().summarise(list(score["ev_open"].values())).mean for label, score in scores.items()}
 
 
+def shown(run: Run) -> dict[tuple[str, str], dict[str, Any]]:
+    """Method and aspect -> head -> cell, of the first source."""
+    table = open_answer_tables(run)[0]
+    return {(str(row[0]), str(row[1])): dict(zip(table.head, row, strict=True)) for row in table.rows}
+
+
 def test_a_run_without_ratings_is_as_it_was() -> None:
     assert with_ratings(RUN, []) is RUN and with_ratings(RUN, rated("0" * 20, {"overall": 5})) is RUN
-    assert open_answer_figures(RUN) == []
+    assert open_answer_tables(RUN) == []
 
 
 def test_figures_by_hand() -> None:
-    """Overall 5, 4 and none: of two rated answers one has full marks, both have 4 or more; bounds 1/3 and 2/3."""
+    """Overall 5, 4 and none: of two rated answers one has full marks, both have 4 or more, one of three has none."""
     run = with_ratings(RUN, ratings([5, 4, None]))
-    figures = {(f.label, f.aspect): f for f in open_answer_figures(run)}
-    figure = figures["ice", "overall"]
-    assert (figure.full.mean, figure.good.mean, figure.mean.mean) == (0.5, 1.0, 4.5)
-    assert (figure.rated, figure.unscored, figure.missing, figure.same_words) == (2, 1, 0, 0)
-    assert figure.bounds == pytest.approx((1 / 3, 2 / 3)) and figure.source == "gpt-x" and figure.counts
-    assert figures["ice", "accuracy"].full.mean == 0.0 and figures["ice", "accuracy"].good.mean == 1.0
-    assert figures["ice", "accuracy"].missing == 1, "an answer with a rating of overall alone"
-    assert figures["none", "overall"].full.mean is None and figures["none", "overall"].missing == 3
+    (table,) = open_answer_tables(run)
+    assert table.title == "Open answers rated by gpt-x"
+    figures = shown(run)
+    overall = figures["ice", "overall"]
+    assert [overall[h].mean for h in ("Share of 5", "4 or more", "Mean")] == [0.5, 1.0, 4.5]
+    assert overall["Answers"] == 3 and overall["Unscored"].mean == pytest.approx(1 / 3)
+    accuracy = figures["ice", "accuracy"]
+    assert (accuracy["Share of 5"].mean, accuracy["4 or more"].mean) == (0.0, 1.0)
+    assert figures["none", "overall"]["Share of 5"].mean is None
     assert open_means(run) == {"none": None, "ice": 0.5}
 
 
 @pytest.mark.parametrize(("value", "want"), [(5, 1.0), (4, 0.5), (None, 1.0)])
 def test_consistency_counts_the_same_words_as_the_same(value: int | None, want: float) -> None:
     run = with_ratings(RUN, pair(value))
-    (figures,) = [f for f in open_answer_figures(run) if f.aspect == "consistency"]
-    assert (figures.label, figures.same_words, figures.full.mean) == ("ice", 1, want)
-    assert figures.bounds == (None if value else (0.5, 1.0))
+    figures = shown(run)["ice", "consistency"]
+    assert (figures["Share of 5"].mean, figures["Same words"].mean) == (want, 0.5)
+    assert figures["Unscored"].mean == (0.0 if value else 1.0), "of the pairs that were rated"
     scores = score_run(run, [EventOpenLocality()], "mean").by_editor["ice"]["ev_open_local"]
     assert EventOpenLocality().summarise(list(scores.values())).mean == want, "the metric says what the table says"
 
@@ -84,11 +93,8 @@ def test_the_judge_with_most_ratings_counts_and_people_where_there_is_none() -> 
     judges = [*ratings([4], rater="judge:a"), *ratings([4, 5], rater="judge:b")]
     run = with_ratings(RUN, [*people, *judges])
     assert open_means(run)["ice"] == 0.5, "judge b rated two answers"
-    assert [f.source for f in open_answer_figures(run) if f.aspect == "overall" and f.label == "ice"] == [
-        "b",
-        "a",
-        "people",
-    ]
+    titles = [t.title for t in open_answer_tables(run)]
+    assert titles == [f"Open answers rated by {who}" for who in ("b", "a (in no metric)", "people (in no metric)")]
 
 
 def test_of_several_people_the_lower_median_and_no_lead() -> None:

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from curation.splits.split_file import make_split
-from evaluation.analysis.comparison import compare, score_run
+from evaluation.analysis.comparison import compare
 from evaluation.analysis.exports.inspect_log import WrittenLog, write_inspect_logs
+from evaluation.runs.frame import score_run
 from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import Run, load_run
 from schemas.answers import Answer

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import builtins
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
 
-from evaluation.analysis.comparison import compare, score_run
-from evaluation.analysis.exports.run_tables import TABLES, run_frames, write_run_tables
+from curation.store.store import Store
+from evaluation.analysis.comparison import compare
+from evaluation.analysis.exports.run_tables import write_run_tables
+from evaluation.runs.frame import COLUMNS, score_run
+from evaluation.runs.generated_scripts import scripts_of_run
 from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import Run, load_run
 from schemas.core.errors import UserError
+from tests.support.ratings import rate
 from tests.support.report import texts_run
 from tests.support.report.read_report import finished
 
@@ -72,7 +75,7 @@ def test_scores_and_figures_are_those_of_the_tables(run: Run, tmp_path: Path) ->
         for i in s.items
     ]
     assert len(rows) == len(items)
-    assert all(rows[lb, k, m, i.probe]["value"] == i.value for lb, k, m, i in items)
+    assert all(rows[lb, k, m, i.probe]["after"] == i.value for lb, k, m, i in items)
     figures = {(r["cases_of"], r["method"], r["metric"]): r for r in read(tmp_path, "figures")}
     for table in compare(run, scores, metrics):
         for row in table.rows:
@@ -85,25 +88,28 @@ def test_scores_and_figures_are_those_of_the_tables(run: Run, tmp_path: Path) ->
                 )
 
 
-def test_frames_hold_the_same_rows(run: Run, tmp_path: Path) -> None:
-    frames, counts = run_frames([run]), write_run_tables([run], tmp_path)
-    assert {name: len(frame) for name, frame in frames.items()} == counts
-    assert {name: list(frame.columns) for name, frame in frames.items()} == {
-        name: [c.name for c in columns] for name, columns in TABLES.items()
-    }
+def test_the_frame_of_a_run_has_the_same_scores(run: Run, tmp_path: Path) -> None:
+    write_run_tables([run], tmp_path)
+    frame, scores = run.frame(), read(tmp_path, "scores")
+    assert list(frame.columns) == list(COLUMNS) and len(frame) == len(scores)
+    assert frame["after"].fillna(-1).tolist() == [-1 if r["after"] is None else r["after"] for r in scores]
+    means = frame[frame["metric"] == "es"].groupby("method")["after"].mean()
+    assert means["none"] == frame[(frame["metric"] == "es") & (frame["method"] == "none")]["before"].mean()
+    assert set(run.frame(metrics=["ns"])["metric"]) == {"ns"}
 
 
-def test_without_pandas_one_sentence_says_so(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = builtins.__import__
-
-    def without(name: str, *more: Any, **named: Any) -> Any:
-        if name == "pandas":
-            raise ImportError(name)
-        return real(name, *more, **named)
-
-    monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(UserError, match="need pandas, which is not installed"):
-        run_frames([run])
+def test_ratings_are_rows_of_the_frame(tmp_path: Path) -> None:
+    rated = texts_run.finished(tmp_path / "run", texts_run.TEXTS)
+    path = tmp_path / "s.duckdb"
+    scripts = [one.script for one in scripts_of_run(rated)]
+    with Store.open(path, create=True) as store:
+        store.put(scripts)
+        store.put(rate(scripts, ("judge:m",)))
+    frame = rated.frame(store=path)
+    ratings = frame[frame["source"].notna()]
+    assert set(ratings["source"]) == {"judge:m"} and set(ratings["method"]) == {"none", "push"}
+    assert set(ratings["metric"]) == {"executability", "coherence", "consistency", "completeness"}
+    assert ratings["text"].notna().all() and frame[frame["source"].isna()]["rating"].isna().all()
 
 
 def test_only_some_metrics_and_another_normalisation(run: Run, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Rates and steps by hand: every step's difference is what lies between its two sides, prompt by prompt."""
+"""Rates and stages by hand; a prompt is read in every way that the run asked it, and only so."""
 
 from __future__ import annotations
 
@@ -6,55 +6,57 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.analysis.facts.prompt_readings import PromptReading
-from evaluation.analysis.facts.written_facts import _gap, _rates, free_text_gaps, written_fact_rates
-from evaluation.metrics.fact_texts.answer_line import read_answer
-from evaluation.metrics.fact_texts.probes import FactPrompt
-from schemas.answers import GeneratedText
-from schemas.facts import Object
+from evaluation.analysis.facts.written_facts import (
+    LOSSES,
+    STAGES,
+    asked_in_every_way,
+    prompt_values,
+    written_fact_tables,
+)
+from evaluation.analysis.tables import rates
+from evaluation.metrics.fact_texts.probes import PLACES
+from evaluation.runs.frame import score_run
+from evaluation.runs.plan import load_metrics
 from tests.support.report.texts_run import finished
 
 
-def reading(case: str, text: str, *, preferred: bool = True, tokens: int = 1, matched: int = 1) -> PromptReading:
-    answer = read_answer(GeneratedText(text=text, tokens=3, ended="length"), Object(text="Oslo"), Object(text="Lima"))
-    return PromptReading(case, FactPrompt("p", case), preferred, tokens, matched, answer)
+def reading(case: str, *, first: bool, exact: bool, begins: bool, tokens: int, matched: int) -> dict[str, object]:
+    shares = {"matched": matched / tokens, "whole": matched == tokens}
+    return {"case": case, "preferred": True, **shares, "begins": begins, "exact": exact, "first": first, "m": "m"}
 
 
 FOUR = [
-    reading("a", " Oslo\nOslo"),
-    reading("b", " Oslo, a city in", tokens=2, matched=2),
-    reading("c", " the city of Oslo", tokens=4, matched=3),
-    reading("d", " Lima or Oslo", tokens=2, matched=0),
+    reading("a", first=True, exact=True, begins=True, tokens=1, matched=1),  # "Oslo"
+    reading("b", first=True, exact=False, begins=True, tokens=2, matched=2),  # "Oslo, a city in"
+    reading("c", first=True, exact=False, begins=False, tokens=4, matched=3),  # "the city of Oslo"
+    reading("d", first=False, exact=False, begins=False, tokens=2, matched=0),  # "Lima or Oslo"
 ]
 
 
-def test_every_step_by_hand() -> None:
-    gap = _gap("m", "fact", FOUR)
-    means = [v.mean for v in (gap.preferred, gap.matched, gap.whole, gap.begins, gap.exact, gap.first)]
-    assert means == pytest.approx([1.0, 0.6875, 0.5, 0.5, 0.25, 0.75])
-    steps = [v.mean for v in (gap.choice, gap.forcing, gap.names, gap.stop, gap.rule, gap.total)]
-    assert steps == pytest.approx([0.3125, 0.1875, 0.0, 0.25, 0.5, 0.25])
-    assert sum(steps[:4]) == pytest.approx(1.0 - 0.25), "the steps from preferred to exact leave nothing over"
-    lengths = [(n.tokens, n.prompts, n.matched.mean, n.whole.mean, n.first.mean) for n in gap.lengths]
-    assert lengths == [(1, 1, 1.0, 1.0, 1.0), (2, 2, 0.5, 0.5, 0.5), (3, 1, 0.75, 0.0, 1.0)]
+def test_every_stage_by_hand() -> None:
+    ((_, prompts, *stages),) = rates(FOUR, ["m"], STAGES)
+    assert prompts == 4 and [v.mean for v in stages] == pytest.approx([1.0, 0.6875, 0.5, 0.5, 0.25, 0.75])
+    ((_, _, *losses),) = rates(FOUR, ["m"], LOSSES)
+    assert [v.mean for v in losses] == pytest.approx([0.3125, 0.1875, 0.0, 0.25, 0.5, 0.25])
+    assert sum(v.mean for v in losses[:4]) == pytest.approx(1.0 - 0.25), "from preferred to exact nothing is left over"
 
 
-def test_a_case_with_many_prompts_counts_once() -> None:
-    gap = _gap("m", "paraphrase", [*FOUR, *[reading("d", " Lima", tokens=2, matched=0)] * 9])
-    assert gap.prompts == 13 and gap.first.mean == 0.75 and gap.first.n == 4
-
-
-def test_rates_by_hand() -> None:
-    rates = _rates("m", "fact", [*FOUR, reading("e", "")], 2)
-    values = [rates.first, rates.other, rates.neither, rates.mixed, rates.exact, rates.degenerate, rates.natural]
-    assert [v.mean for v in values] == pytest.approx([0.6, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2])
-    assert (rates.texts, rates.missing) == (5, 2)
+def test_what_is_preferred_is_what_the_metrics_say(tmp_path: Path) -> None:
+    run, metrics = finished(tmp_path, ["es", "ps", "ns"]), load_metrics(["es", "ps", "ns"])
+    scores, values = score_run(run, metrics, "mean"), prompt_values(run)
+    for editor in run.editors:
+        for place, metric in zip(PLACES, metrics, strict=True):
+            mine = [v for v in values if (v["method"], v["place"]) == (editor.label, place)]
+            items = [i.value for s in scores.by_editor[editor.label][metric.name].values() for i in s.items]
+            assert [float(bool(v["preferred"])) for v in mine] == items and items
+    assert asked_in_every_way(values) == [] and written_fact_tables(run, "mean") == []
 
 
 def test_only_what_was_asked_in_every_way_is_taken_apart(tmp_path: Path) -> None:
-    run = finished(tmp_path, ["es", "es_gen", "ps_gen"])
-    assert {(r.label, r.place) for r in written_fact_rates(run)} == {
-        (label, place) for label in ("none", "push") for place in ("fact", "paraphrase")
-    }
-    assert free_text_gaps(run) == []
-    assert written_fact_rates(finished(tmp_path / "no", ["es"])) == []
+    run = finished(tmp_path, ["es", "es_argmax", "es_gen", "ps_gen"])
+    titles = [table.title for table in written_fact_tables(run, "mean")]
+    assert titles[0] == "Free text: fact prompts" and titles[-1] == "Free text: paraphrases" and len(titles) == 5
+    table = written_fact_tables(run, "mean")[0]
+    assert [row[0] for row in table.rows] == ["none", "push"] and len(table.head) == len(table.rows[0])
+    shown = dict(zip(table.head, table.rows[1], strict=True))
+    assert shown["Neither"].mean == 1.0, "the first line packs clothes"

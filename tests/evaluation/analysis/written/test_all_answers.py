@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from evaluation.analysis.text_ratings import RatedTexts
-from evaluation.analysis.written.all_answers import all_answers, cut_off
+from evaluation.analysis.written.all_answers import all_answers, text_ends
 from evaluation.runs.generated_scripts import scripts_of_run
 from schemas.answers import Answer
 from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM
@@ -43,7 +43,7 @@ def test_raw_text_before_and_after_with_ratings_and_reasons(tmp_path: Path) -> N
         ("x (judge_paper@1)", "5 of 7", "it fits"),
     ]
     count = sum(len(q.answers) for q in answers)
-    assert cut_off(answers) == (count, count) and answers[0].question in answers[0].prompt
+    assert text_ends(answers)[:2] == (count, count) and answers[0].question in answers[0].prompt
 
 
 @pytest.mark.parametrize(
@@ -69,4 +69,4 @@ def test_what_an_edit_puts_before_the_prompt_is_shown_with_its_answer(tmp_path, 
 
 
 def test_a_run_without_scripts_has_none(tmp_path: Path) -> None:
-    assert all_answers(finished(tmp_path, ["s_es"]), None) == [] and cut_off([]) == (0, 0)
+    assert all_answers(finished(tmp_path, ["s_es"]), None) == [] and text_ends([])[:2] == (0, 0)

@@ -10,7 +10,7 @@ import pytest
 from construction.llm.attempts import Reply
 from construction.llm.step import PlainText
 from curation.shipped import mini_split
-from evaluation.analysis.comparison import compare, score_run
+from evaluation.analysis.comparison import compare
 from evaluation.metrics.generation import Generation
 from evaluation.metrics.text_level.probes import GO_ON, rest_of_step, scripts_for
 from evaluation.metrics.text_level.script_parser import INSTRUCTION
@@ -18,6 +18,7 @@ from evaluation.report.write import write_report
 from evaluation.runs.config import RunConfig
 from evaluation.runs.dry_run import size
 from evaluation.runs.endpoint_engine import read_text, text_request
+from evaluation.runs.frame import score_run
 from evaluation.runs.plan import metrics_of
 from evaluation.runs.results import load_run
 from evaluation.runs.runner import execute

@@ -10,7 +10,8 @@ import pytest
 
 from curation.files.journal import Journal
 from curation.splits.split_file import make_split
-from evaluation.analysis.comparison import compare, score_run
+from evaluation.analysis.comparison import compare
+from evaluation.runs.frame import score_run
 from evaluation.runs.plan import metrics_of
 from evaluation.runs.results import load_run
 from schemas.core.errors import UserError

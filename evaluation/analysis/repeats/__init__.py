@@ -1,1 +1,0 @@
-"""Runs of one method that differ by chance only."""

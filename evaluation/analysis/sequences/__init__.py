@@ -1,1 +1,0 @@
-"""Sequences of edits: the model itself along the way."""

@@ -1,1 +1,0 @@
-"""What the cases of a split are worth: whether they tell methods apart."""

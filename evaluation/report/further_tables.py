@@ -1,0 +1,158 @@
+"""Tables of a report that follow from its main table: comparisons in pairs, one number a method, cost, counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from curation.stats.bounded import SHARE, clustered_interval
+from curation.stats.estimates import harmonic_mean
+from curation.stats.intervals import BY_CASE, Interval
+from evaluation.analysis.comparison import Comparison
+from evaluation.analysis.pairwise_tests import ComparisonFamily, PairwiseTest
+from evaluation.analysis.tables import DELTA, Cell, FigureTable, Section
+from evaluation.metrics.base import Metric, Role, metric_of, scored_items
+from evaluation.report.formatting import memory, seconds
+from evaluation.runs.frame import Scores
+from evaluation.runs.results import Run
+from schemas.answers import CaseScores
+from schemas.documents.document import Document
+from schemas.events.event import Event
+
+_HARMONIC: Mapping[str, tuple[Role, ...]] = {
+    "S (ES, PS, NS)": ("efficacy", "generalisation", "locality"),
+    "script S (S-ES, S-NS)": ("script_efficacy", "script_locality"),
+}
+_MISSED = 0.05  # chance that an interval of 95 % misses the truth
+_DECIDED = ("Metric", "Better", "Worse", f"{DELTA} first less second", "p, Holm", "Cases")
+_COMPARED = ("First", "Second", f"{DELTA} first less second", "p, Holm", "Wins, ties, losses", "Detectable", "Better")
+_KINDS = {"among": "{} with each other", "against": "{} against no edit", "null": "controls against no edit"}
+
+
+def comparison_section(families: Sequence[ComparisonFamily], against: str | None) -> Section:
+    """What the paired tests decide, and (folded) every comparison, a table a family."""
+    decided = [(f, c) for f in families if f.kind != "null" for c in f.contests if c.winner is not None]
+    rows = [
+        (f.metric, c.winner, c.second if c.winner == c.first else c.first, _difference(f, c), c.p_holm, c.cases)
+        for f, c in decided
+    ]
+    count = sum(len(f.contests) for f in families if f.kind != "null")
+    tables = [FigureTable(f"Decided: {len(decided)} of {count}", _DECIDED, tuple(rows), folded=True)] if rows else []
+    for family in families:
+        kind = _KINDS[family.kind].format("methods" if against is None else against)
+        lines = tuple(_comparison_row(family, test) for test in family.contests)
+        tables.append(FigureTable(f"{family.metric}: {kind}", _COMPARED, lines, folded=True))
+    caption = (
+        "By case, over the cases that both methods have; p is corrected within a table (Holm). "
+        "Detectable: the smallest true difference found with 80 % power."
+    )
+    if families and not rows:
+        caption = f"No comparison of methods is decided at p < 0.05. {caption}"
+    return Section("paired", "Pairwise comparisons of methods", tuple(tables), caption)
+
+
+def _comparison_row(family: ComparisonFamily, test: PairwiseTest) -> tuple[Cell, ...]:
+    counts = f"{test.wins}, {test.ties}, {test.losses}" + (f" ({test.only_one} without)" if test.only_one else "")
+    seen: Cell = "never" if test.never else None
+    if test.detectable is not None and not test.never:
+        seen = Interval(test.detectable, None, test.cases, unit=_unit(family)).alone
+    names = {"equal": "equal", "undefined": "no common case"}
+    better = test.winner or names.get(test.verdict, "not decided")
+    return (test.first, test.second, _difference(family, test), test.p_holm, counts, seen, better)
+
+
+def _difference(family: ComparisonFamily, test: PairwiseTest) -> Interval:
+    """The difference with its interval, in the unit that it is shown in."""
+    ends = None if test.low is None or test.high is None else (test.low, test.high)
+    kind = test.kind if ends is not None else ""
+    return Interval(test.difference, None, test.cases, ends, kind or (BY_CASE if ends else ""), _unit(family))
+
+
+def _unit(family: ComparisonFamily) -> str:
+    return "ratio" if family.ratio else "fraction" if family.share else "points"
+
+
+def harmonic_table(table: Comparison, metrics: Sequence[Metric], scores: Scores) -> FigureTable | None:
+    """ROME's score S: the harmonic mean of efficacy, paraphrase and neighbourhood success (Meng et al. 2022).
+
+    Only scores that the metrics of a table over all cases allow; None where no method has one.
+    """
+    parts = {name: [m for role in roles if (m := metric_of(metrics, role))] for name, roles in _HARMONIC.items()}
+    whole = {name: mine for name, mine in parts.items() if len(mine) == len(_HARMONIC[name])}
+    rows: list[tuple[Cell, ...]] = []
+    for row in table.rows:
+        by_metric = scores.by_editor[row.label]
+        means = {n: [row.summaries[m.name].mean for m in mine] for n, mine in whole.items()}
+        values = [
+            harmonic_interval(means[n], [list(by_metric[m.name].values()) for m in mine]) for n, mine in whole.items()
+        ]
+        rows.append((row.label, *values))
+    kept = [n for n in range(len(whole)) if any(row[n + 1].mean is not None for row in rows)]  # type: ignore[union-attr]
+    if not kept:
+        return None
+    head = ("Method", *(list(whole)[n] for n in kept))
+    caption = (
+        "Harmonic means of success rates, as ROME's S; the interval holds the truth in at least 95 % (Bonferroni)."
+    )
+    return FigureTable("One number a method", head, tuple((r[0], *(r[n + 1] for n in kept)) for r in rows), caption)
+
+
+def harmonic_interval(means: Sequence[float | None], rates: Sequence[Sequence[CaseScores]]) -> Interval:
+    """The harmonic mean of rates; no mean where one of them has none.
+
+    Each rate gets an interval that misses its truth with at most 5 % / k (k rates, Bonferroni), and the score rises
+    with each of them: so the ends of these intervals together hold the truth in at least 95 %.
+
+    Args:
+        means: Of the rates.
+        rates: The scored cases behind each rate.
+    """
+    known = [mean for mean in means if mean is not None]
+    if len(known) < len(means):
+        return Interval(None, None, 0)
+    tail = _MISSED / 2 / max(len(rates), 1)
+    boxes = [clustered_interval(*scored_items(scores), SHARE, tail=tail).ends for scores in rates]
+    ends = [box for box in boxes if box is not None]
+    whole = None
+    if len(ends) == len(boxes):
+        whole = (harmonic_mean([low for low, _ in ends]), harmonic_mean([high for _, high in ends]))
+    cases = min((len(some) for some in rates), default=0)
+    return Interval(harmonic_mean(known), None, cases, whole, BY_CASE)
+
+
+def cost_sections(run: Run, table: Comparison, metrics: Sequence[Metric]) -> list[Section]:
+    """What every method cost, edits that diverged, and what was counted."""
+    labels = [row.label for row in table.rows]
+    where = run.baseline.environment
+    machine = f" on {where['device']}, {where['cpus']} CPU cores" if where else ""
+    device = str(where.get("device", "")).startswith("cuda")
+    peak = "of the device" if device else "of the whole process, model included"
+    costs: tuple[tuple[Cell, ...], ...] = (
+        ("Seconds per edit", *(seconds(row.seconds_edit) for row in table.rows)),
+        ("Seconds per scoring", *(seconds(row.seconds_score) for row in table.rows)),
+        ("Peak memory", *(memory(row.peak_bytes) for row in table.rows)),
+    )
+    caption = f"Means over finished cases{machine}. Peak memory is that {peak}."
+    parts = [FigureTable("Cost", ("", *labels), costs, caption)]
+    diverged: list[tuple[Cell, ...]] = []
+    cases = {c.key: c for c in run.split.all_cases}
+    for editor in run.editors:
+        for key, result in editor.results.items():
+            if result.notes.get("blow_up"):
+                edit = cases[key].request
+                name = edit.text if isinstance(edit, Event | Document) else edit.subject.text
+                notes = [result.notes.get(note) for note in ("norm_ratio", "value_norm")]
+                diverged.append((editor.label, name, *(None if n is None else f"{n:.3g}" for n in notes)))
+    if diverged:
+        head = ("Method", "Edit", "Change over the weight's norm", "Norm of the value")
+        note = "The method itself flags these edits. They are included in the means."
+        parts.append(FigureTable("Diverged edits", head, tuple(diverged), note, folded=len(diverged) > 8))
+    counts: list[tuple[Cell, ...]] = [
+        (f"{m.title}, items", *(row.summaries[m.name].items for row in table.rows)) for m in metrics
+    ]
+    for name in ("ties", "truncated", "unscored"):
+        totals = [sum(getattr(s, name) for s in row.summaries.values()) for row in table.rows]
+        counts.append((name.capitalize(), *totals))
+    counts.append(("Failed cases", *(row.failed for row in table.rows)))
+    counts.append(("Cases not yet run", *(row.pending for row in table.rows)))
+    parts.append(FigureTable("Counts", ("", *labels), tuple(counts), folded=True))
+    return [Section("cost", "Cost and counts", tuple(parts))]
