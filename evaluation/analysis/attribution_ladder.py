@@ -35,7 +35,7 @@ CHANGES = ("Method", "Stage", f"{DELTA} from the stage before", "Lost", "Gained"
 PASSED = "Lost: of the cases that passed the stage before, the share that fails this one; gained: the reverse."
 
 
-class Stage(NamedTuple):
+class AttributionStage(NamedTuple):
     """One stage of one method: its title, and the value of every case."""
 
     title: str
@@ -49,7 +49,7 @@ def stage_values(
     normalisation: Normalisation = "mean",
     coherence: Mapping[str, Mapping[str, float]] | None = None,
     rater: str = "",
-) -> dict[str, list[Stage]]:
+) -> dict[str, list[AttributionStage]]:
     """The stages of every editor but the unedited model, all over the same cases.
 
     A stage without any value (no texts were written, nothing was rated) is left out for everyone.
@@ -77,7 +77,9 @@ def stage_values(
                 common &= by_case.keys()
     keys = sorted(common)
     return {
-        label: [Stage(title, {k: values[label][k] for k in keys}) for title, values in steps if values[label]]
+        label: [
+            AttributionStage(title, {k: values[label][k] for k in keys}) for title, values in steps if values[label]
+        ]
         for label in labels
         if any(values[label] for _, values in steps)
     }
@@ -103,11 +105,12 @@ def stage_tables(run: Run, **options: Any) -> list[FigureTable]:
     return out
 
 
-def stage_change(before: Stage, after: Stage) -> tuple[str, Interval, Interval, Interval]:
+def stage_change(before: AttributionStage, after: AttributionStage) -> tuple[str, Interval, Interval, Interval]:
     """The later stage's title, the paired change, and the shares of cases that are lost and gained.
 
     Example:
-        >>> change = stage_change(Stage("ES", {"a": 1.0, "b": 1.0}), Stage("PS", {"a": 1.0, "b": 0.0}))
+        >>> before, after = AttributionStage("ES", {"a": 1.0, "b": 1.0}), AttributionStage("PS", {"a": 1.0, "b": 0.0})
+        >>> change = stage_change(before, after)
         >>> change[0], change[1].mean, change[2].mean, change[3].mean
         ('PS', -0.5, 0.5, None)
     """

@@ -141,6 +141,11 @@ def asked_probes(run: Run) -> list[tuple[str, DocumentProbe]]:
     return [(c.key, probe) for c in cases for probe in c.probes if probe.blanks < 2 and probe.group not in KEPT]
 
 
+def asks_what_follows(run: Run) -> bool:
+    """Whether probes ask for what follows from an edited fact (hops, aliases, what must stay), not for a document."""
+    return any(probe.group for _, probe in asked_probes(run))
+
+
 def constant_hits(asked: Asked) -> list[tuple[str, float]]:
     """Whether a constant answers each probe, with the key of its case: the most frequent answer of other documents.
 

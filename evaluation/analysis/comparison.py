@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 from curation.stats.intervals import Interval, mean_interval
 from evaluation.analysis.pairwise_tests import ComparisonFamily, as_ratios, comparison_families
 from evaluation.editors.baselines import NULL_METHODS
-from evaluation.metrics import METRICS
 from evaluation.metrics.base import Metric, Summary, scale_of
 from evaluation.metrics.generation import Generation
 from evaluation.metrics.pooled import PERPLEXITY
@@ -283,7 +282,7 @@ def _merge_runs(runs: Sequence[Run]) -> Run:
             continue
         results = {**editor.results, **{k: v for k, v in known.results.items() if v.error is None}}
         editors[editor.manifest.key] = known._replace(results={k: results[k] for k in cases if k in results})
-    metrics = list(METRICS.distinct(m for r in runs for m in r.about["metrics"]))
+    metrics = list(dict.fromkeys(m for r in runs for m in r.about["metrics"]))
     regimes = dict.fromkeys(regime for r in runs for regime in r.regimes)
     description = {**first.about, "metrics": metrics, "regime": ", ".join(regimes)}
     return first._replace(cases=cases, editors=tuple(editors.values()), about=description)

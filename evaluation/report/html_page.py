@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from curation.checks.verdict_counts import VerdictCounts
-from curation.splits.case_stream import FACT
 from curation.stats.intervals import TWO_WAY
+from evaluation.analysis.breakdown import asks_what_follows
 from evaluation.analysis.comparison import Comparison
 from evaluation.analysis.example_cases import PURPOSES, pick_examples, probability
 from evaluation.analysis.pairwise_tests import PairwiseTest
@@ -36,6 +36,7 @@ from evaluation.report.further_tables import comparison_section, cost_sections, 
 from evaluation.report.sections import ReportSection, TextSection, why_not_comparable
 from evaluation.report.viewer.answer_list import answer_list
 from evaluation.runs.results import Run
+from schemas.cases import FACT
 from schemas.core.clock import now
 from schemas.text.escaping import escape
 
@@ -47,11 +48,13 @@ _HEADINGS = {
     FACT: "Script-based knowledge editing",
     "event": "Event-level knowledge editing",
     "document": "Free-text knowledge editing",
+    "follows": "What follows from knowledge edits",
 }
 _QUESTIONS = {
     FACT: "How far an edited fact carries over into how-to scripts, and what else the edit changes.",
     "event": "What an edited event changes in facts and tendencies, and what it leaves alone.",
     "document": "What a model knows of an edited document, and what it leaves alone.",
+    "follows": "What a model answers to questions that an edited fact bears on, and to those that it leaves alone.",
 }
 
 
@@ -76,7 +79,7 @@ def page(
         against: The method that the comparisons are about, where they are about one.
         answers_file: Name of the file with every answer, where they are not on this page.
     """
-    types = {part.run.split.type for part in parts}
+    types = {"follows" if asks_what_follows(part.run) else part.run.split.type for part in parts}
     kind = types.pop() if len(types) == 1 else FACT
     template = _environment().get_template("report.html.j2")
     text = template.render(

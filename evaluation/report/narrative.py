@@ -7,7 +7,7 @@ from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 from curation.files.model_packages import EMBEDDED, EMBEDDED_LABEL
-from curation.splits.case_stream import FACT
+from evaluation.analysis.breakdown import asks_what_follows
 from evaluation.analysis.comparison import Comparison
 from evaluation.analysis.written.all_answers import AnsweredQuestion, text_ends
 from evaluation.judge.model_families import family_conflicts
@@ -16,6 +16,7 @@ from evaluation.regimes.config import ALONE, regime_title
 from evaluation.report.formatting import mean_with_interval, percent, with_unit
 from evaluation.runs.asked_cases import edits_made
 from evaluation.runs.results import Run
+from schemas.cases import FACT
 from schemas.documents.document import Document
 from schemas.events.event import Event
 from schemas.text.counting import counted
@@ -76,8 +77,9 @@ def opening(part: ReportSection, answers: Sequence[AnsweredQuestion]) -> Opening
     methods = [r.label for r in table.rows if not r.baseline]
     made = edits_made(run)
     asked = f"; {table.cases:,} of them were asked" if table.cases < made else ""
+    kind = FACT if asks_what_follows(run) else run.split.type
     edited = (
-        f"{counted(made, run.split.type)}{f' ({kinds})' if kinds and table.cases == made else ''} of the split "
+        f"{counted(made, kind)}{f' ({kinds})' if kinds and table.cases == made else ''} of the split "
         f"{run.about['split']} {'was' if made == 1 else 'were'} edited in {model_name(str(run.about['model']))} with "
         f"{', '.join(methods) or 'no method'}; {_regimes(run)}{asked}."
     )

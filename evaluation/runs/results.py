@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -153,9 +154,9 @@ class Run(NamedTuple):
             >>> run = load_run("runs/mine")  # doctest: +SKIP
             >>> run.frame(metrics=["s_es"]).groupby("method")["after"].mean()  # doctest: +SKIP
         """
-        from evaluation.runs.frame import answers_frame
-
-        return answers_frame(self, **options)
+        module = import_module("evaluation.runs.frame")  # it reads runs, so it is looked up when it is needed
+        frame: DataFrame = module.answers_frame(self, **options)
+        return frame
 
 
 def write_run(out: Path, description: Mapping[str, Any], split: Split) -> None:

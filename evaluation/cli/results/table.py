@@ -27,8 +27,8 @@ def table(folders: tuple[Path, ...], out: Path, metrics: tuple[str, ...], normal
 
     answers.parquet has one row an answer of a method (prompt, targets, log-probabilities, text), scores.parquet one row
     a metric and prompt, figures.parquet one row a metric and method with its interval and its gain over no edit. Read
-    them with pandas, polars, DuckDB or R; from Python, evaluation.analysis.exports.run_tables.run_frames gives the same
-    as data frames.
+    them with pandas, polars, DuckDB or R; in Python, load_run(FOLDER).frame() is the
+    data frame of all scores.
     """
     from curation.files.atomic import atomic_folder
     from evaluation.analysis.exports.run_tables import write_run_tables

@@ -6,21 +6,27 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.analysis.attribution_ladder import Stage, known_cases, stage_change, stage_tables, stage_values
+from evaluation.analysis.attribution_ladder import (
+    AttributionStage,
+    known_cases,
+    stage_change,
+    stage_tables,
+    stage_values,
+)
 from evaluation.metrics import METRICS
 from tests.support.report.texts_run import TEXTS, _Elsewhere, finished
 
 
 def test_a_change_by_hand() -> None:
     """Four cases: three pass ES; of these one fails PS, and the one that failed ES passes PS."""
-    first = Stage("ES", {"a": 1.0, "b": 1.0, "c": 1.0, "d": 0.0})
-    title, change, lost, gained = stage_change(first, Stage("PS", {"a": 1.0, "b": 0.5, "c": 1.0, "d": 1.0}))
+    first = AttributionStage("ES", {"a": 1.0, "b": 1.0, "c": 1.0, "d": 0.0})
+    title, change, lost, gained = stage_change(first, AttributionStage("PS", {"a": 1.0, "b": 0.5, "c": 1.0, "d": 1.0}))
     assert title == "PS" and change.mean == pytest.approx(0.125)
     assert (lost.mean, lost.n) == (pytest.approx(1 / 3), 3), "half of the prompts is not a pass"
     assert (gained.mean, gained.n) == (1.0, 1)
 
 
-def titles(stages: dict[str, list[Stage]]) -> list[str]:
+def titles(stages: dict[str, list[AttributionStage]]) -> list[str]:
     return [stage.title for stage in stages["push"]]
 
 

@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from evaluation.report.first_screen import first_screen
 
 from curation.splits.split_file import make_split, write_split
 from evaluation.analysis.comparison import compare, merge_runs
 from evaluation.analysis.forgetting_curve import forgetting_points
 from evaluation.report.formatting import flat
-from evaluation.report.narrative import _describe_run
+from evaluation.report.narrative import _of_run, opening
 from evaluation.report.sections import make_section
 from evaluation.runs.asked_cases import asked_cases, edits_made
 from evaluation.runs.frame import score_run
@@ -41,9 +40,9 @@ def test_what_is_never_asked_is_not_waited_for(tmp_path: Path, regime: Any, aske
     assert len(asked_cases(found)) == table.cases == asked
     assert edits_made(found) == made
     assert [row.pending for row in table.rows] == [0, 0]
-    text = " ".join(_describe_run(found, table))
+    text = " ".join(_of_run(found, table))
     assert "not yet run" not in text and (f"{made} edits were made; {table.cases}" in text) == (table.cases < made)
-    edited = first_screen(make_section(found, None, None), ()).edited
+    edited = opening(make_section(found, None, None), ()).edited
     assert edited.startswith(f"{made} facts of the split")
     assert (f"{table.cases} of them were asked" in edited) == (table.cases < made)
 
@@ -69,9 +68,9 @@ def test_cases_after_the_last_length_are_no_work_left(tmp_path: Path, regime: An
     table = _table(found)
     assert (len(asked_cases(found)), table.cases, edits_made(found)) == (4, 4, edited)
     assert [(r.finished, r.pending, r.unedited) for r in table.rows] == [(4, 0, 0)] + 2 * [(edited, 0, 4 - edited)]
-    text = " ".join(_describe_run(found, table))
+    text = " ".join(_of_run(found, table))
     assert "not yet run" not in text and ("2 of the 4 cases come after" in text) == (edited < 4)
-    assert first_screen(make_section(found, None, None), ()).edited.startswith(f"{edited} facts of the split")
+    assert opening(make_section(found, None, None), ()).edited.startswith(f"{edited} facts of the split")
     assert [row["cases_pending"] for row in flat([table], load_metrics(["es"]))] == [0] + 2 * [4 - edited], (
         "the column stays what it was"
     )

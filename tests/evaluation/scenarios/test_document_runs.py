@@ -136,17 +136,15 @@ def test_the_report_prints_perplexities_as_they_are(whole: Path) -> None:
     markdown = next(f for f in files if f.suffix == ".md").read_text(encoding="utf-8")
     row = next(line for line in markdown.partition("Difference to no edit")[2].splitlines() if "| lora" in line)
     assert "Free-text knowledge editing" in page and "Script-based" not in page
-    assert "In the columns of the paper" in page and "On the frontier" in page and "EM ↑, %" in page
-    assert "results reproduce mulfe-table2" in page and "scedit-table2" not in page and "S-ES with PS" not in page
-    assert "| ×" in row and "PPL, document ↓" in markdown and "as a factor" in page and "×" in page
+    assert "In the columns of MULFE" in page and "On the frontier" in page and "EM ↑, %" in page
+    assert "| ×" in row and "PPL, document ↓" in markdown and "×" in page
 
 
 def test_without_the_metrics_of_the_paper_its_table_is_left_out(tmp_path: Path) -> None:
     """Benchmarks of single facts are documents, too, and ask for other groups of probes."""
     run(tmp_path / "f1", editors=["ice"], metrics=["f1"])
     page = next(f for f in write_report([tmp_path / "f1"]).files if f.name == "report.html").read_text(encoding="utf-8")
-    assert "One constant answer by tag" in page
-    assert "In the columns of the paper" not in page and "mulfe-table2" not in page
+    assert "In the columns of MULFE" not in page and "EM by tag" not in page
     assert "Free-text knowledge editing" in page
 
 
@@ -155,4 +153,3 @@ def test_a_report_on_what_follows_from_facts_is_not_headed_as_one_on_documents(t
     page = next(f for f in write_report([tmp_path / "hops"]).files if f.name == "report.html").read_text("utf-8")
     assert page.count("What follows from knowledge edits") == 2 and "Free-text" not in page
     assert "of an edited document" not in page and "1 fact of the split hops was edited" in page
-    assert "what follows from such a fact" in page and "of such a document" not in page

@@ -167,16 +167,16 @@ def test_the_report_shows_routing_unknown_and_what_a_mean_is_over(whole: Path) -
     files = write_report([whole]).files
     page = next(f for f in files if f.name == "report.html").read_text(encoding="utf-8")
     for text in (
-        "Routing: which event stood before each question",
+        "Routing: which event was put before each question",
         "The answer “unknown”",
-        "Locality beside the placebo’s",
+        "Locality next to the placebo",
         "Whole events by the number",
     ):
         assert text in page
     assert "Generated texts" not in page, "one table: nothing about events is a score of given tokens alone"
     assert "Do facts follow the event?" in page and "how-to scripts" not in page.partition("</section>")[0]
     assert "Event-level knowledge editing" in page and "Script-based" not in page and "S-ES" not in page
-    assert "n = 3: too few, 6 questions" in page and "The open answers are not rated yet" in page
+    assert "n = 3: too few, 6 questions" in page
     markdown = next(f for f in files if f.suffix == ".md").read_text(encoding="utf-8")
     assert "(n = 3: too few, 6 questions)" in markdown and "Events: merger (2)" in markdown
 
@@ -197,8 +197,8 @@ def test_open_answers_are_judged_and_reported(whole: Path, tmp_path: Path) -> No
     assert len(cells) == 6 * 4 and all(c["scripts"] == 3 and 1 <= c["mean"] <= 5 for c in cells.values())
     files = write_report([folder]).files
     page = next(f for f in files if f.name == "report.html").read_text(encoding="utf-8")
-    assert "Open answers, as they were rated" in page and "Rated by gpt-x" in page
-    assert "not rated yet" not in page and "judge:gpt-x, open answers" in page
+    assert "Open answers rated by gpt-x" in page
+    assert "judge:gpt-x, open answers" in page
     means = {c["editor"]: c["mean"] for c in data["tendency"]["cells"] if c["aspect"] == "overall"}
     run_ = with_ratings(load_run(folder), read_answer_ratings([folder / "scripts.duckdb"]))
     scored = score_run(run_, metrics_of(run_.about), "mean")

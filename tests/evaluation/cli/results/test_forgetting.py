@@ -49,12 +49,12 @@ def test_a_run_of_several_batch_sizes(tmp_path: Path) -> None:
 def test_the_model_itself_along_a_sequence(tmp_path: Path) -> None:
     run(tmp_path)
     shown = CliRunner().invoke(command, [str(tmp_path), "--states"], catch_exceptions=False).stdout.splitlines()
-    assert shown[0].split()[:3] == ["method", "edits", "perplexity"] and [line.split()[1] for line in shown[1:4]] == [
+    assert shown[0].split()[:3] == ["Method", "Edits", "Perplexity"] and [line.split()[1] for line in shown[1:4]] == [
         "1",
         "2",
         "4",
     ]
-    assert shown[-1].startswith("Means with 95 % intervals")
+    assert shown[-1].startswith("Perplexity of 24 plain texts")
     outcome = CliRunner().invoke(command, [str(tmp_path), "--states", "--jsonl"], catch_exceptions=False)
     states = [json.loads(line) for line in outcome.stdout.splitlines()]
     assert [(s["edits"], s["made"], s["perplexity"]["cases"]) for s in states] == [(1, 1, 24), (2, 1, 24), (4, 2, 24)]
