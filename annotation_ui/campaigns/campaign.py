@@ -209,7 +209,7 @@ def _choose_items(store: Store, task: RatingTask, only: str) -> list[TaskItem]:
         raise UserError(f"items cannot be chosen by '{only}'", allowed="all, unsure")
     items = list(task.items(store))
     if only == "unsure":
-        open_ = {v.item_id for v in store.verdicts() if v.label == "unsure"}
+        open_ = {v.item_id for v in store.verdicts(stale=False) if v.label == "unsure"}
         items = [i for i in items if i.id in open_]
     return items
 

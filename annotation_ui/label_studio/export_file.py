@@ -30,7 +30,9 @@ def read_export(path: Path) -> list[Any]:
     rows = tasks if isinstance(tasks, list) else [tasks]
     tasks_or_none = [t if isinstance(t, dict) and "annotations" in t else None for t in rows]
     if not isinstance(tasks, list) or (tasks and not any(tasks_or_none)):
-        raise DataError("this is no list of tasks with annotations", where=str(path), fix="export as 'JSON', not CSV")
+        raise DataError(
+            "this is no list of tasks with annotations", where=str(path), fix="export as 'JSON', not JSON-MIN or CSV"
+        )
     return tasks_or_none
 
 

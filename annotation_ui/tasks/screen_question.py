@@ -13,7 +13,6 @@ from annotation_ui.tasks.store_items import edit_text
 from schemas.core.records import Record
 from schemas.facts import Fact
 from schemas.scripts import Script, ScriptQuestion
-from schemas.verdicts import Verdict
 
 if TYPE_CHECKING:
     from curation.store.store import Store
@@ -52,7 +51,7 @@ class ScreenQuestion(RatingTask):
     def items(self, store: Store) -> Iterator[TaskItem]:
         """Every question of a fact that is to be edited, without a script, that no check has dropped."""
         scripted = {script.question for script in store.all(Script)}
-        dropped = {v.item_id for v in store.all(Verdict) if v.label == "drop" and v.judged_by is None}
+        dropped = {v.item_id for v in store.verdicts(stale=False) if v.label == "drop" and v.judged_by is None}
         facts: dict[str, Fact] = {}
         for question in store.all(ScriptQuestion):
             if question.key in scripted or question.id in dropped:

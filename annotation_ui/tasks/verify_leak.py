@@ -57,8 +57,9 @@ class VerifyLeakFlag(RatingTask):
 
     def items(self, store: Store) -> Iterator[TaskItem]:
         """Every script prompt of an edited fact on which a check quotes leaking words."""
+        stale = {item.id for item in store.stale()}
         for fact, prompt in edited_prompts(store):
-            flags = [v for v in store.all(Verdict, parent=prompt.id) if v.spans and v.judged_by is None]
+            flags = [v for v in store.verdicts([prompt.id]) if v.spans and v.judged_by is None and v.id not in stale]
             flags = [v for v in flags if v.label in ("drop", "unsure")]
             if not flags:
                 continue

@@ -9,6 +9,7 @@ from typing import ClassVar
 from construction.checks.base import CheckInputs, MentionCheck, Stage
 from construction.mentions.object_mentions import find_object
 from construction.mentions.rules import Rules
+from schemas.text.control_tokens import control_token
 from schemas.verdicts import Span, Verdict
 
 MOST_WORDS = 40
@@ -48,6 +49,8 @@ class QuestionForm(MentionCheck):
             return self.verdict(question, "drop", "more than one question")
         if len(text.split()) > MOST_WORDS:
             return self.verdict(question, "drop", f"the question has more than {MOST_WORDS} words")
+        if token := control_token(text):
+            return self.verdict(question, "drop", f"the question holds the control token {token}")
         if _AGAIN.search(text):
             return self.verdict(question, "drop", "the question repeats the same words over and over")
         return self.verdict(question, "keep")

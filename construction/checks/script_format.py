@@ -10,6 +10,7 @@ from construction.mentions.rules import Rules
 from construction.scripts.broken_words import broken_words
 from schemas.facts import Entity
 from schemas.scripts import MAX_STEPS, MAX_WORDS, words
+from schemas.text.control_tokens import control_token
 from schemas.verdicts import Verdict
 
 
@@ -27,6 +28,8 @@ def complaint(steps: tuple[str, ...]) -> str | None:
     if len(steps) > MAX_STEPS:
         return f"{len(steps)} steps, {MAX_STEPS} are allowed"
     for number, step in enumerate(steps, 1):
+        if token := control_token(step):
+            return f"step {number} holds the control token {token}"
         if words(step) > MAX_WORDS:
             return f"step {number} has {words(step)} words, {MAX_WORDS} are allowed"
     return None

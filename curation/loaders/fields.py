@@ -108,7 +108,8 @@ def text_of(data: Mapping[str, Any], name: str) -> str:
     value = data[name]
     if not isinstance(value, str) or not value.strip():
         what = "empty" if isinstance(value, str) else kind_of(value)
-        raise FieldValueError(name, f"must be a text with something in it, it is {what}")
+        quoted = f': write "{value}"' if kind_of(value) == "a number" else ""
+        raise FieldValueError(name, f"must be a text with something in it, it is {what}{quoted}")
     return value.strip()
 
 

@@ -91,8 +91,9 @@ class ConflictError(StoreError):
             whole = f"{source.option} '{first.holder}' where it corrects that whole file"
             fix = f"say {whole}, --replace to replace these, or --as NAME to keep both"
         super().__init__(
-            f"{counted(number, 'record')} of '{source.name}' would take the place of others with the same key and other "
-            f"content (first: {first.kind} {first.key}, held by {_quote_holder(first.holder)}); nothing was imported",
+            f"{counted(number, 'record')} of '{source.name}' would take the place of others with the same key and "
+            f"other content (first: {first.kind} {first.key}, held by {_quote_holder(first.holder)}); "
+            "nothing was imported",
             where=where,
             fix=fix,
         )

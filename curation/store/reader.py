@@ -132,15 +132,11 @@ class StoreReader(BlockReader):
         rows = self._db.execute(sql + (f" LIMIT {int(limit)}" if limit is not None else ""), [kind, like]).fetchall()
         return [(k, i) for k, i in rows]
 
-    def verdicts(self, item_ids: Iterable[str] | None = None) -> Iterator[Verdict]:
-        """Current verdicts, all or those on the given items, in order of their keys."""
-        if item_ids is not None:
-            yield from self.of_parents(Verdict, item_ids)
-            return
-        for row in self._in_order("verdict"):
-            record = _record(row)
-            assert isinstance(record, Verdict)
-            yield record
+    def verdicts(self, item_ids: Iterable[str] | None = None, *, stale: bool = True) -> Iterator[Verdict]:
+        """Current verdicts, all or those on the given items, in order of their keys; ``stale``: also the stale ones."""
+        left_out = set() if stale else {item.id for item in self.stale()}
+        verdicts = self.all(Verdict) if item_ids is None else self.of_parents(Verdict, item_ids)
+        yield from (verdict for verdict in verdicts if verdict.id not in left_out)
 
     def judged(self, by: str, *, model: str | None = None) -> set[str]:
         """Ids of the items with a current verdict, not stale, by a check (``name@version``) and model."""

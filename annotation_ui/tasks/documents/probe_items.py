@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from annotation_ui.tasks.base import TaskItem
 from annotation_ui.tasks.forms import ShownText
 from schemas.documents.document import Document, DocumentProbe
-from schemas.verdicts import Verdict
 
 if TYPE_CHECKING:
     from curation.store.store import Store
@@ -37,7 +36,9 @@ def probe_items(store: Store, *, people_too: bool = False) -> Iterator[tuple[Tas
         store: The store.
         people_too: Leave out what people dropped, too.
     """
-    dropped = {v.item_id for v in store.all(Verdict) if v.label == "drop" and (v.judged_by is None or people_too)}
+    dropped = {
+        v.item_id for v in store.verdicts(stale=False) if v.label == "drop" and (v.judged_by is None or people_too)
+    }
     for document in store.all(Document):
         if document.id in dropped:
             continue

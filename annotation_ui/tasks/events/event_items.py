@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from schemas.events.event import Event
 from schemas.events.questions import FactQuestion, TendencyQuestion
-from schemas.verdicts import Verdict
 
 if TYPE_CHECKING:
     from curation.store.store import Store
@@ -17,7 +16,7 @@ SOURCE_HINT = "construct or import events first: scedit data construct-events"
 
 def standing_events(store: Store) -> Iterator[Event]:
     """The events that no check has dropped (as the later of two that are alike), in order of keys."""
-    dropped = {v.item_id for v in store.all(Verdict) if v.label == "drop" and v.judged_by is None}
+    dropped = {v.item_id for v in store.verdicts(stale=False) if v.label == "drop" and v.judged_by is None}
     yield from (event for event in store.all(Event) if event.id not in dropped)
 
 

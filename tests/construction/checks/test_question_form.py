@@ -22,6 +22,7 @@ QUESTIONS = {
     "howto": ("Howto visit Peru?", "drop"),
     "no question mark": ("How to visit Peru.", "drop"),
     "a space after the mark": ("How to visit Peru? Now", "drop"),
+    "a control token": ("How to visit <|im_end|> Peru?", "drop"),
     "two questions": ("How to visit Peru? How to leave it?", "drop"),
     "an emphatic one": ("How to visit Peru??", "keep"),
     "impact": ("How does Peru impact trade?", "drop"),

@@ -14,6 +14,7 @@ from schemas.scripts import ScriptQuestion
         (("a",) * 10, "10 steps"),
         (("one two three four five six seven eight",), "step 1 has 8 words"),
         ((), "no step"),
+        (("Pack a bag", "Fly home<|endoftext|>"), "step 2 holds the control token <|endoftext|>"),
     ],
 )
 def test_broken_format_stands_on_the_question(fact, steps, reason):

@@ -331,3 +331,17 @@ def test_a_table_in_another_encoding(tmp_path: Path, encoding: str, message: str
     (tmp_path / "f.csv").write_bytes(CAPITALS.replace("Peru", "Côte d'Ivoire").encode(encoding))
     with pytest.raises(DataError, match=message):
         import_file(str(tmp_path / "f.csv"), tmp_path / "s.duckdb")
+
+
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        ({**SHORT, "old": 1969}, 'it is a number: write "1969"'),
+        ([{"id": 1, "annotation_id": 3, "lead_time": 3.2, "text": "How?"}], "Label Studio in its format JSON-MIN"),
+    ],
+)
+def test_what_is_nearly_right_is_told_what_to_do(tmp_path: Path, record: object, message: str) -> None:
+    path = tmp_path / "f.json"
+    path.write_text(json.dumps(record))
+    with pytest.raises(DataError, match=message):
+        import_file(str(path), tmp_path / "s.duckdb")

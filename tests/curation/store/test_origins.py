@@ -80,6 +80,8 @@ def test_whatever_was_made_of_a_changed_fact_is_stale(path: Path, road: object) 
         for item in ("case/f/peru", "p/1", "q/1"):
             explanation = explain(store, SplitRule(), item)
             assert explanation.status == "held" and "made from an earlier version of f/peru" in explanation.why
+        judged = {v.key for v in store.verdicts()}
+        assert {"v/1", "v/2"} <= judged and not {"v/1", "v/2"} & {v.key for v in store.verdicts(stale=False)}
     assert stale(path) == ALL
 
 
