@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from curation.loaders.base import LocatedRecord
-from curation.splits.split_file import Split
-from schemas.cases import Case, DocumentCase, EventCase
+from schemas.cases import AnyCase, Case, EventCase
 from schemas.core.decoding import why_not_utf8
 from schemas.core.errors import DataError, UserError
 from schemas.facts import Fact
@@ -32,70 +30,35 @@ class TextCollection(NamedTuple):
     texts: Sequence[OwnedText]
 
     @classmethod
-    def from_cases(cls, name: str, cases: Iterable[Case]) -> TextCollection:
+    def from_cases(cls, name: str, cases: Iterable[AnyCase]) -> TextCollection:
         """Cases with their edited facts and all their own texts; neighbours are no training targets and stay out."""
         cases = list(cases)
-
-        def texts() -> Iterator[OwnedText]:
-            yield from (text for case in cases for text in _fact_texts(case.key, case.fact))
-            yield from (OwnedText(case.key, q.text) for case in cases for q in case.questions)
-            yield from (OwnedText(case.key, p.text) for case in cases for p in case.prompts)
-
-        return _collection(name, ((case.key, case.fact) for case in cases), lambda _: texts())
+        facts = tuple((case.key, case.fact) for case in cases if isinstance(case, Case))
+        return cls(name, tuple(case.key for case in cases), facts, tuple(t for c in cases for t in _case_texts(c)))
 
     @classmethod
-    def from_events(cls, name: str, cases: Iterable[EventCase]) -> TextCollection:
-        """Cases of events with the texts of events and questions; they have no facts to be compared."""
-        cases = list(cases)
-
-        def texts() -> Iterator[OwnedText]:
-            for case in cases:
-                yield OwnedText(case.key, case.event.text)
-                yield from (OwnedText(case.key, q.text) for q in case.facts)
-                yield from (OwnedText(case.key, q.text) for q in case.tendencies)
-
-        owned_texts = tuple(texts())
-        return cls(name, tuple(case.key for case in cases), (), owned_texts)
-
-    @classmethod
-    def from_documents(cls, name: str, cases: Iterable[DocumentCase]) -> TextCollection:
-        """Cases of documents with the texts of documents and probes; they have no facts to be compared."""
-        cases = list(cases)
-
-        def texts() -> Iterator[OwnedText]:
-            for case in cases:
-                yield OwnedText(case.key, case.document.text)
-                yield from (OwnedText(case.key, probe.query) for probe in case.probes)
-
-        return cls(name, tuple(case.key for case in cases), (), tuple(texts()))
-
-    @classmethod
-    def from_facts(
-        cls, name: str, facts: Iterable[Fact], *, texts: Callable[[], Iterable[OwnedText]] = tuple
-    ) -> TextCollection:
+    def from_facts(cls, name: str, facts: Iterable[Fact], *, texts: Iterable[OwnedText] = ()) -> TextCollection:
         """Facts with their prompt and paraphrases, and other texts that belong to them."""
-        owned_facts = ((fact.key, fact) for fact in facts)
-        return _collection(
-            name,
-            owned_facts,
-            lambda owned: chain((t for o, f in owned for t in _fact_texts(o, f)), texts()),
-        )
+        owned = tuple((fact.key, fact) for fact in facts)
+        own = (text for owner, fact in owned for text in _fact_texts(owner, fact))
+        return cls(name, tuple(owner for owner, _ in owned), owned, (*own, *texts))
 
     @classmethod
     def from_texts(cls, name: str, texts: Iterable[str]) -> TextCollection:
         """Plain texts, owned by their line numbers."""
-        owned = (OwnedText(f"{name}:{n}", text) for n, text in enumerate(texts, 1) if text.strip())
-        owned_texts = tuple(owned)
-        return cls(name, tuple(t.owner for t in owned_texts), (), owned_texts)
+        owned = tuple(OwnedText(f"{name}:{n}", text) for n, text in enumerate(texts, 1) if text.strip())
+        return cls(name, tuple(t.owner for t in owned), (), owned)
 
 
-def _collection(
-    name: str,
-    facts: Iterable[tuple[str, Fact]],
-    texts: Callable[[Sequence[tuple[str, Fact]]], Iterable[OwnedText]],
-) -> TextCollection:
-    owned_facts = tuple(facts)
-    return TextCollection(name, tuple(owner for owner, _ in owned_facts), owned_facts, tuple(texts(owned_facts)))
+def _case_texts(case: AnyCase) -> list[OwnedText]:
+    if isinstance(case, Case):
+        own = [q.text for q in case.questions] + [p.text for p in case.prompts]
+        return _fact_texts(case.key, case.fact) + [OwnedText(case.key, text) for text in own]
+    if isinstance(case, EventCase):
+        own = [case.event.text, *(q.text for q in case.facts), *(q.text for q in case.tendencies)]
+    else:
+        own = [case.document.text, *(probe.query for probe in case.probes)]
+    return [OwnedText(case.key, text) for text in own]
 
 
 def open_collection(source: Path | str) -> TextCollection:
@@ -109,7 +72,7 @@ def open_collection(source: Path | str) -> TextCollection:
 
     path, name = Path(source), Path(source).name
     if str(source) in SPLITS:
-        return _of_split(str(source), shipped_split(str(source)))
+        return TextCollection.from_cases(str(source), shipped_split(str(source)).all_cases)
     if path.suffix in (".duckdb", ".db"):
         return _of_store(path)
     if path.suffix == ".txt":
@@ -123,16 +86,8 @@ def open_collection(source: Path | str) -> TextCollection:
     if path.suffix == ".jsonl" and path.is_file():
         with open(path, encoding="utf-8", errors="replace") as file:
             if '"digest"' in file.readline(100_000):
-                return _of_split(name, open_split(path))
+                return TextCollection.from_cases(name, open_split(path).all_cases)
     return _of_file(source, name)
-
-
-def _of_split(name: str, split: Split) -> TextCollection:
-    if split.type == "fact":
-        return TextCollection.from_cases(name, split.cases)
-    if split.type == "document":
-        return TextCollection.from_documents(name, (case for case in split.all_cases if isinstance(case, DocumentCase)))
-    return TextCollection.from_events(name, (case for case in split.all_cases if isinstance(case, EventCase)))
 
 
 def _of_store(path: Path) -> TextCollection:
@@ -140,11 +95,8 @@ def _of_store(path: Path) -> TextCollection:
     from schemas.scripts import ScriptPrompt, ScriptQuestion
 
     with Store.open(path) as store:
-
-        def texts() -> Iterator[OwnedText]:
-            yield from (OwnedText(q.fact, q.text) for q in store.all(ScriptQuestion))
-            yield from (OwnedText(p.fact, p.text) for p in store.all(ScriptPrompt))
-
+        texts = [OwnedText(q.fact, q.text) for q in store.all(ScriptQuestion)]
+        texts += [OwnedText(p.fact, p.text) for p in store.all(ScriptPrompt)]
         return TextCollection.from_facts(path.name, store.all(Fact), texts=texts)
 
 

@@ -8,12 +8,11 @@ can be the same relation: facts with the same subject and old object then count 
 from __future__ import annotations
 
 import re
-from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
 from typing import ClassVar
 
 from curation.overlap.collections import TextCollection, open_collection
-from curation.similarity.rouge import encode, plain_text, require, similar_pairs
+from curation.similarity.rouge import encode, plain_text, similar_pairs
 from curation.splits.partition import names_of
 from schemas.core.errors import UserError
 from schemas.core.ids import content_id
@@ -82,23 +81,20 @@ class Overlap(Record):
 
 
 class _Tally:
-    """Counts of one level, without keeping the pairs' texts."""
+    """What one level shares: pairs of owners, and the first examples."""
 
-    def __init__(self, examples: int, a: Mapping[str, int], b: Mapping[str, int]) -> None:
-        self._most, self._numbers, self._pairs = examples, (a, b), set[int]()
-        self._seen = bytearray(len(a)), bytearray(len(b))
+    def __init__(self, examples: int) -> None:
+        self._most, self._pairs = examples, set[tuple[str, str]]()
         self._examples: list[SharedItem] = []
 
     def add(self, a: str, b: str, what: str, value: float | None = None) -> None:
-        one, two = self._numbers[0][a], self._numbers[1][b]
-        self._seen[0][one] = self._seen[1][two] = 1
-        self._pairs.add(one * len(self._seen[1]) + two)
-        if len(self._examples) < self._most and not any((e.a, e.b) == (a, b) for e in self._examples):
+        if (a, b) not in self._pairs and len(self._examples) < self._most:
             self._examples.append(SharedItem(a=a, b=b, what=what, value=None if value is None else round(value, 4)))
+        self._pairs.add((a, b))
 
     def level(self, name: str) -> Level:
-        a, b = (sum(seen) for seen in self._seen)
-        return Level(name=name, a=a, b=b, pairs=len(self._pairs), examples=tuple(self._examples))
+        a, b = ({pair[side] for pair in self._pairs} for side in (0, 1))
+        return Level(name=name, a=len(a), b=len(b), pairs=len(self._pairs), examples=tuple(self._examples))
 
 
 def overlap(a: TextCollection, b: TextCollection, *, threshold: float = 0.8, examples: int = 5) -> Overlap:
@@ -110,8 +106,7 @@ def overlap(a: TextCollection, b: TextCollection, *, threshold: float = 0.8, exa
         threshold: ROUGE-1 F from which two texts count as near-duplicates.
         examples: At most so many examples a level.
     """
-    numbers = [{owner: n for n, owner in enumerate(dict.fromkeys(_all_owners(side)))} for side in (a, b)]
-    tally = {name: _Tally(examples, *numbers) for name in LEVELS}
+    tally = {name: _Tally(examples) for name in LEVELS}
     _facts(a, b, tally)
     _texts(a, b, tally, threshold)
     levels = tuple(t.level(name) for name, t in tally.items())
@@ -127,12 +122,6 @@ def overlap(a: TextCollection, b: TextCollection, *, threshold: float = 0.8, exa
         threshold=threshold,
         levels=levels,
     )
-
-
-def _all_owners(side: TextCollection) -> Iterator[str]:
-    yield from side.owners
-    yield from (owner for owner, _ in side.facts)
-    yield from (t.owner for t in side.texts)
 
 
 def _relation_names(fact: Fact) -> set[str]:
@@ -158,32 +147,15 @@ def has_property_id(fact: Fact) -> bool:
     return re.fullmatch(r"P[0-9]+", fact.relation.id) is not None
 
 
-class _Index:
-    """Where names stand, by a 64-bit number of each; who looks one up compares the names themselves."""
-
-    def __init__(self, names: Iterable[tuple[int, str]]) -> None:
-        np, _ = require()
-        numbers, places = array("q"), array("q")
-        for place, name in names:
-            numbers.append(hash(name))
-            places.append(place)
-        order = np.argsort(np.asarray(numbers), kind="stable")
-        self._numbers, self._places = np.asarray(numbers)[order], np.asarray(places)[order]
-
-    def places(self, name: str) -> list[int]:
-        """Where a name may stand, in order."""
-        left, right = (int(self._numbers.searchsorted(hash(name), side=side)) for side in ("left", "right"))
-        return list(map(int, self._places[left:right]))
-
-
 def _facts(a: TextCollection, b: TextCollection, tally: dict[str, _Tally]) -> None:
-    index = _Index((n, name) for n, (_, fact) in enumerate(b.facts) for name in names_of(fact.subject))
+    places = defaultdict[str, list[int]](list)
+    for n, (_, fact) in enumerate(b.facts):
+        for name in names_of(fact.subject):
+            places[name].append(n)
     for owner, fact in a.facts:
         relation, names = _relation_names(fact), names_of(fact.subject)
-        for n in sorted({n for name in names for n in index.places(name)}):
+        for n in sorted({n for name in names for n in places.get(name, ())}):
             other, twin = b.facts[n]
-            if not names & names_of(twin.subject):
-                continue
             tally["same_subject"].add(owner, other, fact.subject.text)
             same_old = bool(names_of(fact.old) & names_of(twin.old))
             if not relation & _relation_names(twin) and (not same_old or _told_apart(fact, twin)):
@@ -197,12 +169,12 @@ def _facts(a: TextCollection, b: TextCollection, tally: dict[str, _Tally]) -> No
 
 
 def _texts(a: TextCollection, b: TextCollection, tally: dict[str, _Tally], threshold: float) -> None:
-    index = _Index((n, plain_text(text.text)) for n, text in enumerate(b.texts))
+    owners = defaultdict[str, list[str]](list)
+    for text in b.texts:
+        owners[plain_text(text.text)].append(text.owner)
     for text in a.texts:
-        plain = plain_text(text.text)
-        for n in index.places(plain):
-            if plain_text(b.texts[n].text) == plain:
-                tally["same_text"].add(text.owner, b.texts[n].owner, text.text)
+        for owner in owners.get(plain_text(text.text), ()):
+            tally["same_text"].add(text.owner, owner, text.text)
     if not a.texts or not b.texts:
         return
     rows = encode(t.text for side in (a, b) for t in side.texts)

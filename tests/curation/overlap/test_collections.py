@@ -66,7 +66,7 @@ def test_odd_text_comes_back_as_it_was() -> None:
     """Texts lie on the disk as JSON lines: what JSON or a line could break must survive."""
     odd = ["a\u2028b\x85c", '"quoted\\"', "line\nend\r", "\ud800 half a pair", "\x00", "Zürich 東京 \U0001f600"]
     fact = peru_fact("f/odd", paraphrases=tuple(odd[:2]))
-    collection = TextCollection.from_facts("x", [fact], texts=lambda: [OwnedText("f/odd", text) for text in odd])
+    collection = TextCollection.from_facts("x", [fact], texts=[OwnedText("f/odd", text) for text in odd])
     assert [t.text for t in collection.texts] == [fact.fact_prompt, *odd[:2], *odd]
     assert [t.cloze for t in collection.texts] == [True] * 3 + [False] * len(odd)
     assert collection.facts[0] == ("f/odd", fact)
