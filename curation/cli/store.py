@@ -12,7 +12,6 @@ from curation.cli.options import error_with_lines, json_option, json_options, li
 from schemas.text.counting import counted
 
 if TYPE_CHECKING:
-    from curation.store.backup import DumpCounts
     from curation.store.merge import Preference
 
 _PATH = click.Path(path_type=Path)
@@ -139,7 +138,7 @@ def dump(path: Path, store_path: Path) -> None:
 
     with Store.open(store_path) as store:
         sizes = write(store, path)
-    click.echo(f"{path}: {_sizes(sizes)}, {counted(sizes.results, 'result')}")
+    click.echo(f"{path}: {_sizes(sizes)}")
 
 
 @click.command()
@@ -156,6 +155,7 @@ def rebuild(path: Path, store_path: Path) -> None:
     click.echo(f"{store_path}: {_sizes(sizes)} rebuilt")
 
 
-def _sizes(sizes: DumpCounts) -> str:
-    lineage = counted(sizes.lineage, "line of lineage", "lines of lineage")
-    return f"{counted(sizes.records, 'record')}, {lineage}, {counted(sizes.splits, 'split')}"
+def _sizes(sizes: dict[str, int]) -> str:
+    lineage = counted(sizes.get("lineage", 0), "line of lineage", "lines of lineage")
+    parts = [counted(sizes.get(f"{name}s", 0), name) for name in ("record", "split", "result")]
+    return f"{parts[0]}, {lineage}, {parts[1]}, {parts[2]}"

@@ -65,7 +65,7 @@ def json_lines(path: Path, text: str | None = None) -> Iterator[tuple[int, str, 
         UserError: there is no such file.
         DataError: it cannot be read, or a line is not JSON; names it.
     """
-    for number, line in enumerate((read_text(path) if text is None else text).split("\n"), 1):
+    for number, line in enumerate(_lines(path) if text is None else text.split("\n"), 1):
         if not line.strip():
             continue
         where = f"{path}, line {number}"
@@ -76,6 +76,19 @@ def json_lines(path: Path, text: str | None = None) -> Iterator[tuple[int, str, 
         except (ValueError, RecursionError) as error:
             raise DataError(f"not JSON: {_too_much(error)}", where=where) from None
         yield number, where, value
+
+
+def _lines(path: Path) -> Iterator[str]:
+    """The lines of a file, one at a time."""
+    try:
+        with open(path, encoding="utf-8", newline="\n") as file:
+            yield from file
+    except FileNotFoundError:
+        raise UserError("there is no such file", where=str(path)) from None
+    except UnicodeDecodeError as error:
+        raise DataError(f"the file is {why_not_utf8(error)}", where=str(path)) from None
+    except OSError as error:
+        raise DataError(f"the file cannot be read: {error.strerror or error}", where=str(path)) from None
 
 
 def _too_much(error: ValueError | RecursionError) -> str:

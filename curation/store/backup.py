@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 import json
+from collections import Counter, deque
 from collections.abc import Iterator
+from itertools import groupby, islice
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import duckdb
 
 from curation.files.atomic import atomic_file, atomic_path
+from curation.files.json_files import json_lines
 from curation.store.connection import connect, examine
+from curation.store.origins import fill_origins
+from curation.store.reader import TABLES
 from curation.store.store import KINDS, Store
-from schemas.core.decoding import why_not_utf8
 from schemas.core.errors import DataError, StoreError, UserError
-from schemas.core.records import Record
-from schemas.lineage import Lineage
-from schemas.runs import CaseResult
 
-DUMP_FORMAT = 1
-
-
-class DumpCounts(NamedTuple):
-    """What a dump or a rebuild went through."""
-
-    records: int
-    lineage: int
-    splits: int
-    results: int
+DUMP_FORMAT = 2
+BATCH = 5000
+"""Rows that are put into a store at a time."""
 
 
 def snapshot(store: Store, path: Path) -> None:
@@ -63,23 +58,23 @@ def forget_person(path: Path, name: str) -> int:
     return number
 
 
-def dump(store: Store, path: Path) -> DumpCounts:
-    """Write everything a store holds as JSON lines: records with all versions, lineage, splits, results.
+def dump(store: Store, path: Path) -> dict[str, int]:
+    """Write every row of a store's tables as JSON lines; returns the number of rows by table.
 
-    The file is read line by line by ``rebuild`` and by anything else; it stands under its name only when it is whole.
+    The file is read line by line by ``rebuild`` and by anything else; it takes its name only when it is complete.
     """
-    counts = {"record": 0, "lineage": 0, "split": 0, "result": 0}
+    counts: Counter[str] = Counter()
     with atomic_file(path, "the dump") as file:
         file.write(json.dumps({"scedit_dump": DUMP_FORMAT}) + "\n")
-        for what, value in store.everything():
-            counts[what] = counts.get(what, 0) + 1
-            file.write(json.dumps({what: value}, ensure_ascii=False, separators=(",", ":")) + "\n")
+        for table, row in store.everything():
+            counts[table] += 1
+            file.write(json.dumps({table: row}, ensure_ascii=False, separators=(",", ":")) + "\n")
         file.write(json.dumps({"end": counts}) + "\n")
-    return DumpCounts(counts["record"], counts["lineage"], counts["split"], counts["result"])
+    return dict(counts)
 
 
-def rebuild(path: Path, target: Path) -> DumpCounts:
-    """Make a store from a dump: same keys, ids, verdicts, lineage, splits and results.
+def rebuild(path: Path, target: Path) -> dict[str, int]:
+    """Make a store from a dump: the same rows in every table; returns their number.
 
     Raises:
         UserError: the target exists.
@@ -87,90 +82,52 @@ def rebuild(path: Path, target: Path) -> DumpCounts:
     """
     if target.exists():
         raise UserError("the store exists already", where=str(target), fix="name another file, or move it away")
+    counts: Counter[str] = Counter()
     with atomic_path(target, "the store") as partial, Store.open(partial, create=True) as store:
-        return _fill(store, path)
+        lines = _lines(path)
+        while batch := list(islice(lines, BATCH)):
+            for table, rows in groupby(batch, key=itemgetter(0)):
+                values = [_checked(table, row, where) for _, row, where in rows]
+                store.put_table_rows(table, values)
+                counts[table] += len(values)
+        if not counts["origins"]:  # the dump of a store that an earlier version wrote
+            fill_origins(store.connection)
+        for label, _, _ in store.split_names():  # reading a split to its end checks its digest
+            deque(store.open_split(label).all_cases, maxlen=0)
+    return dict(counts)
 
 
-def _fill(store: Store, path: Path) -> DumpCounts:
-    counts = {"record": 0, "lineage": 0, "split": 0, "result": 0}
-    batch = _DumpLines(store)
-    whole = False
-    for where, what, value in _lines(path):
-        if what == "end":
-            whole = value == counts
-            continue
-        counts[what] = counts.get(what, 0) + 1
-        try:
-            batch.add(what, value, where)
-        except (KeyError, TypeError, ValueError) as error:
-            raise DataError(f"not a line of a dump: {str(error).splitlines()[0]}", where=where) from None
-    batch.flush()
-    store.complete_origins()
-    if not whole:
-        raise DataError("the dump is cut off: its last line with the counts is missing or differs", where=str(path))
-    return DumpCounts(counts["record"], counts["lineage"], counts["split"], counts["result"])
-
-
-class _DumpLines:
-    """Lines of a dump on their way into a store, some thousand at a time."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._versions: list[tuple[Record, bool]] = []
-        self._lineage: list[Lineage] = []
-        self._results: list[CaseResult] = []
-        self._origins: list[tuple[str, str]] = []
-
-    def add(self, what: str, value: Any, where: str) -> None:
-        """One line of a dump."""
-        if what == "record":
-            self._versions.append((KINDS[value["kind"]].model_validate(value["body"]), value["current"]))
-        elif what == "lineage":
-            self._lineage.append(Lineage.model_validate(value))
-        elif what == "result":
-            self._results.append(CaseResult.model_validate(value))
-        elif what == "origin":
-            self._origins.append((str(value[0]), str(value[1])))
-        elif what == "source":
-            self._store.put_dumped_source(value)
-        else:
-            self.flush()
-            self._store.put_frozen(value["header"], value["cases"], where=where)
-        if len(self._versions) + len(self._lineage) + len(self._results) + len(self._origins) >= 5000:
-            self.flush()
-
-    def flush(self) -> None:
-        """Put what is gathered into the store."""
-        self._store.put_versions(self._versions, self._lineage, self._results)
-        self._store.put_origins(self._origins)
-        self._versions, self._lineage, self._results, self._origins = [], [], [], []
-
-
-def _lines(path: Path) -> Iterator[tuple[str, str, Any]]:
+def _checked(table: str, row: dict[str, Any], where: str) -> dict[str, Any]:
+    """A row of a dump, of which a record must be what its id says."""
     try:
-        with open(path, encoding="utf-8") as file:
-            for number, line in enumerate(file, 1):
-                where = f"{path}, line {number}"
-                try:
-                    data = json.loads(line)
-                except json.JSONDecodeError:
-                    raise DataError("not a line of a dump, perhaps cut off", where=where) from None
-                if number == 1:
-                    if not isinstance(data, dict) or data.get("scedit_dump") != DUMP_FORMAT:
-                        raise DataError(
-                            "not a dump of a store", where=str(path), fix="make one with: scedit store dump"
-                        )
-                    continue
-                if not isinstance(data, dict) or len(data) != 1:
-                    raise DataError("not a line of a dump", where=where)
-                what, value = next(iter(data.items()))
-                if what not in ("record", "lineage", "split", "result", "origin", "source", "end"):
-                    raise DataError(f"a dump has no '{what}'", where=where)
-                yield where, what, value
-    except FileNotFoundError:
-        raise UserError("there is no such file", where=str(path)) from None
-    except UnicodeDecodeError as error:
-        raise DataError(why_not_utf8(error), where=str(path)) from None
+        if table != "records" or KINDS[row["kind"]].model_validate(row["body"]).id == row["id"]:
+            return row
+        what = "the content does not fit its id"
+    except (KeyError, TypeError, ValueError) as error:
+        what = str(error).splitlines()[0]
+    raise DataError(f"not a line of a dump: {what}", where=where)
+
+
+def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any], str]]:
+    """Table, row and place of every line of a dump."""
+    counts: Counter[str] = Counter()
+    end: dict[str, int] | None = None
+    for number, where, data in json_lines(path):
+        if number == 1:
+            if not isinstance(data, dict) or data.get("scedit_dump") != DUMP_FORMAT:
+                what = f"not a dump of a store in format {DUMP_FORMAT}"
+                raise DataError(what, where=str(path), fix="make one with: scedit store dump")
+            continue
+        table, row = next(iter(data.items())) if isinstance(data, dict) and len(data) == 1 else ("", {})
+        if table == "end":
+            end = row
+        elif table not in TABLES or not isinstance(row, dict):
+            raise DataError(f"a dump has no '{table}'", where=where)
+        else:
+            counts[table] += 1
+            yield table, row, where
+    if end != counts:
+        raise DataError("the dump is cut off: its last line with the counts is missing or differs", where=str(path))
 
 
 class QueryResult(NamedTuple):

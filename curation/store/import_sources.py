@@ -7,11 +7,10 @@ program imported are in neither: they belong to an unnamed earlier source.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from curation.store.connection import Connection
-from curation.store.writer import CHUNK, PendingRows, PutResult, count
+from curation.store.writer import PendingRows, PutResult, count
 from schemas.core.clock import now
 from schemas.core.errors import StoreError
 from schemas.text.counting import counted
@@ -214,34 +213,6 @@ def sources_of(db: Connection, item_id: str) -> list[str]:
         return []
     rows = db.execute("SELECT DISTINCT source FROM source_items WHERE id = ? ORDER BY 1", [item_id]).fetchall()
     return [name for (name,) in rows]
-
-
-def dump_sources(db: Connection) -> Iterator[dict[str, Any]]:
-    """All sources as plain values, some thousand of their items at a time."""
-    if not has_sources(db):
-        return
-    names = db.execute("SELECT name, file, digest, named, imported_at FROM sources ORDER BY name").fetchall()
-    for name, *columns in names:
-        items = db.execute("SELECT kind, key, id FROM source_items WHERE source = ? ORDER BY ALL", [name])
-        part = items.fetchmany(CHUNK)
-        while part:
-            source = dict(zip(("name", "file", "digest", "named", "imported_at"), (name, *columns), strict=True))
-            yield {**source, "items": [list(item) for item in part]}
-            part = items.fetchmany(CHUNK)
-
-
-def put_dumped(db: Connection, value: dict[str, Any]) -> None:
-    """Put back one such value."""
-    make_tables(db)
-    name = str(value["name"])
-    if not count(db, "SELECT count(*) FROM sources WHERE name = ?", [name]):
-        description = [value[column] for column in ("file", "digest", "named", "imported_at")]
-        db.execute("INSERT INTO sources VALUES (?, ?, ?, ?, ?)", [name, *description])
-    columns = [list(column) for column in zip(*value["items"], strict=True)]
-    db.execute(
-        "INSERT INTO source_items SELECT ?, unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), unnest(?::VARCHAR[])",
-        [name, *columns],
-    )
 
 
 def _find_conflicts(db: Connection, name: str) -> int:

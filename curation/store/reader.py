@@ -14,8 +14,8 @@ from curation.splits.split_file import CaseStream, RunningDigest, Split
 from curation.store.block_reader import BlockReader
 from curation.store.connection import Connection, limits
 from curation.store.contradictions import Contradiction, contradictions_of
-from curation.store.import_sources import ImportSource, dump_sources, first_file, list_sources, sources_of
-from curation.store.origins import StaleItem, has_origins, stale_items
+from curation.store.import_sources import ImportSource, first_file, list_sources, sources_of
+from curation.store.origins import StaleItem, stale_items
 from schemas.cases import AnyCase, Case, DocumentCase, EventCase, read_case
 from schemas.core.errors import DataError, UserError
 from schemas.core.records import Record
@@ -63,6 +63,10 @@ KINDS: dict[str, type[Record]] = {
         SpecificitySet,
     )
 }
+TABLES = ("records", "lineage", "splits", "split_cases", "results", "origins", "sources", "source_items")
+"""What a dump holds."""
+JSON_TEXTS = ("body", "header")
+"""Columns that hold JSON text."""
 FETCH = 2000
 _SPLIT = (
     "SELECT r.body FROM split_cases c JOIN records r ON r.id = c.case_id WHERE c.split = ? AND c.position >= ? "
@@ -262,25 +266,13 @@ class StoreReader(BlockReader):
             "lineage": self._count("SELECT count(*) FROM lineage"),
         }
 
-    def everything(self) -> Iterator[tuple[str, Any]]:
-        """All there is, as (what, plain value), in the order in which it came, so that it can be put back."""
-        for kind, current, body in self._stream("SELECT kind, current, body FROM records", []):
-            yield "record", {"kind": kind, "current": current, "body": json.loads(body)}
-        for (body,) in self._stream("SELECT body FROM lineage", []):
-            yield "lineage", json.loads(body)
-        for name, header in self._db.execute("SELECT name, header FROM splits ORDER BY name").fetchall():
-            rows = self._db.execute(
-                "SELECT case_id FROM split_cases WHERE split = ? ORDER BY position", [name]
-            ).fetchall()
-            yield "split", {"header": json.loads(header), "cases": [r[0] for r in rows]}
-        for (body,) in self._stream("SELECT body FROM results ORDER BY run, case_key", []):
-            yield "result", json.loads(body)
-        if has_origins(self._db):
-            former = "SELECT o.* FROM origins o JOIN records r ON r.id = o.item JOIN records f ON f.id = o.origin"
-            for item, origin in self._stream(f"{former} WHERE r.current AND NOT f.current ORDER BY ALL", []):
-                yield "origin", [item, origin]
-        for value in dump_sources(self._db.cursor()):
-            yield "source", value
+    def everything(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Every row as (table, its columns), in the order in which it came; JSON texts as values."""
+        for table in TABLES:
+            columns = [name for name in columns_of(self._db, table) if name != "seq"]
+            for row in self._stream(f"SELECT {_quoted(columns)} FROM {table}", []) if columns else ():
+                values = zip(columns, row, strict=True)
+                yield table, {name: json.loads(value) if name in JSON_TEXTS else value for name, value in values}
 
     def sources_of(self, item_id: str) -> list[str]:
         """The imported sources that hold a record as it is."""
@@ -329,6 +321,16 @@ class StoreReader(BlockReader):
     def _count(self, sql: str) -> int:
         row = self._db.execute(sql).fetchone()
         return int(row[0]) if row else 0
+
+
+def columns_of(db: Connection, table: str) -> dict[str, str]:
+    """The columns of a table with their types; none where the store does not have it."""
+    sql = "SELECT column_name, data_type FROM information_schema.columns WHERE table_name = ? ORDER BY ordinal_position"
+    return dict(db.execute(sql, [table]).fetchall())
+
+
+def _quoted(names: Iterable[str]) -> str:
+    return ", ".join(f'"{name}"' for name in names)
 
 
 def _quoted_name(db: Connection) -> str:

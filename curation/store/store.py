@@ -16,10 +16,10 @@ from typing import Any
 from curation.splits.split_file import RunningDigest, Split, header_of, no_case, one_type
 from curation.store.connection import Connection, Transaction, open_connection, remove_if_empty
 from curation.store.contradictions import Contradiction, with_others
-from curation.store.import_sources import ImportSource, SourceUpdate, finish_import, known_name, make_tables, put_dumped
-from curation.store.origins import StaleItem, fill_origins, retire_remade
-from curation.store.reader import KINDS, StoreReader
-from curation.store.writer import PendingRows, PutResult, chunks, count, put_rows, put_versions
+from curation.store.import_sources import ImportSource, SourceUpdate, finish_import, known_name, make_tables
+from curation.store.origins import StaleItem, retire_remade
+from curation.store.reader import JSON_TEXTS, KINDS, StoreReader, columns_of
+from curation.store.writer import PendingRows, PutResult, chunks, count, insert, put_rows
 from schemas.cases import AnyCase
 from schemas.core.errors import DataError, StoreError, UserError
 from schemas.core.records import Record
@@ -213,22 +213,6 @@ class Store(StoreReader):
             log.info("the split %s is frozen already, with these cases; it stays as it is", label)
         return self.open_split(label)
 
-    def put_frozen(self, header: dict[str, Any], ids: Sequence[str], *, where: str) -> None:
-        """Keep a split whose cases are in the store already, by their ids, as a dump says it.
-
-        Raises:
-            DataError: a case is not there, or they are not those that the header's digest was made of.
-        """
-        label = f"{header['split']}@{header['version']}"
-        with self._transaction():
-            if self._existing_header(str(header["split"]), str(header["version"]), str(header["digest"])) is None:
-                self._put_positions(label, ids, 0)
-                self._put_header(header)
-        split, running = self.open_split(label), RunningDigest()
-        fits = all(running.add_text(case.key, case.canonical()) for case in split.all_cases)
-        if not fits or (running.cases, running.hexdigest()) != (header["cases"], header["digest"]):
-            raise DataError(f"the cases of the split '{label}' are not those that were frozen", where=where)
-
     def _digest_cases(
         self, cases: Iterable[AnyCase], running: RunningDigest, types: set[str], name: str
     ) -> Iterator[AnyCase]:
@@ -278,30 +262,18 @@ class Store(StoreReader):
             for chunk in chunks(rows):
                 put_rows(self._db, chunk)
 
-    def put_versions(
-        self, versions: Iterable[tuple[Record, bool]], lineage: Iterable[Lineage], results: Iterable[CaseResult]
-    ) -> None:
-        """Keep records of which it is known whether they are current, as a dump says; with lineage and results."""
+    def put_table_rows(self, table: str, rows: Sequence[dict[str, Any]]) -> None:
+        """Put rows into a table as a dump has them."""
         with self._transaction():
-            for chunk in chunks(versions):
-                put_versions(self._db, chunk)
-            gathered = PendingRows(self._db)
-            for lines in chunks(lineage):
-                gathered.lineage(lines)
-            gathered.done()
-            for rows in chunks(results):
-                put_rows(self._db, rows)
-
-    def put_origins(self, origins: Sequence[tuple[str, str]]) -> None:
-        """Keep what records were made from, as a dump says it: (id of the record, id of what it was made from)."""
-        columns = [[row[n] for row in origins] for n in (0, 1)]
-        with self._transaction():
-            self._db.execute("INSERT INTO origins SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[])", columns)
-
-    def complete_origins(self) -> None:
-        """Find out what the records of an older dump were made from, by lineage, else by key."""
-        with self._transaction():
-            fill_origins(self._db)
+            make_tables(self._db)
+            columns = {name: kind for name, kind in columns_of(self._db, table).items() if name != "seq"}
+            values = [
+                tuple(json.dumps(row[n], ensure_ascii=False) if n in JSON_TEXTS else row[n] for n in columns)
+                for row in rows
+            ]
+            insert(
+                self._db, f"INSERT INTO {table} ({', '.join(columns)}) SELECT {{}} FROM {{}}", values, columns.items()
+            )
 
     def confirm(self, keys: Sequence[str]) -> list[StaleItem]:
         """Count what is stale because records with these keys changed as made from their content now.
@@ -341,11 +313,6 @@ class Store(StoreReader):
             gathered.lineage([_without_person(line, person) for line in lines])
             gathered.done()
             return count(self._db, "SELECT count(*) FROM forgotten")
-
-    def put_dumped_source(self, value: dict[str, Any]) -> None:
-        """Keep (a part of) what a source holds, as a dump says it."""
-        with self._transaction():
-            put_dumped(self._db, value)
 
     @property
     def connection(self) -> Connection:

@@ -109,7 +109,7 @@ class PendingRows:
         if not held:
             described = ", ".join(f"{name} {kind}" for name, kind in names)
             self._db.execute(f"CREATE OR REPLACE TEMP TABLE {table} ({described})")
-        _insert(self._db, f"INSERT INTO {table} SELECT {{}} FROM {{}}", rows, names)
+        insert(self._db, f"INSERT INTO {table} SELECT {{}} FROM {{}}", rows, names)
 
     def _merge(self) -> None:
         if not self._records:
@@ -220,22 +220,9 @@ _COLUMNS = {
 }
 
 
-def put_versions(db: Connection, versions: Sequence[tuple[Record, bool]]) -> None:
-    """Records of which it is known whether they are current, as a dump says; known ones stay as they are."""
-    rows = {r.id: (r.id, r.kind, r.key, parent_of(r), current, json_of(r)) for r, current in reversed(versions)}
-    columns = [*((name, _TEXT) for name in ("id", "kind", "key", "parent")), ("current", "BOOLEAN"), ("body", _TEXT)]
-    sql = "CREATE OR REPLACE TEMP TABLE versions AS SELECT {} FROM {}"
-    _insert(db, sql, list(reversed(rows.values())), columns)
-    db.execute("CREATE OR REPLACE TEMP TABLE known AS SELECT v.id FROM versions v JOIN records r ON r.id = v.id")
-    db.execute(
-        "INSERT INTO records (id, kind, key, parent, current, body) "
-        "SELECT id, kind, key, parent, current, body FROM versions WHERE id NOT IN (SELECT id FROM known)"
-    )
-
-
 def put_rows(db: Connection, rows: Sequence[CaseResult]) -> None:
     """Results of runs; those of the same run and case are replaced."""
-    _insert(
+    insert(
         db,
         "INSERT OR REPLACE INTO results SELECT {} FROM {}",
         [(r.run, r.case, r.model_dump_json()) for r in rows],
@@ -243,7 +230,7 @@ def put_rows(db: Connection, rows: Sequence[CaseResult]) -> None:
     )
 
 
-def _insert(db: Connection, sql: str, rows: Sequence[tuple[object, ...]], names: Sequence[tuple[str, str]]) -> None:
+def insert(db: Connection, sql: str, rows: Sequence[tuple[object, ...]], names: Iterable[tuple[str, str]]) -> None:
     """Run a statement over rows (its ``{}``: columns, from where); a record that no file can hold is named.
 
     DuckDB reads arrays of numpy where they lie: a third of the time of parameters that are lists.

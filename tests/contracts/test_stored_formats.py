@@ -45,21 +45,17 @@ def contents(path: Path) -> dict[str, Any]:
     """Records, and what their calls were, without times and addresses."""
     with Store.open(path) as store:
         values = list(store.everything())
-    records = [[v["kind"], v["body"]["key"], v["current"], v["body"]] for kind, v in values if kind == "record"]
-    calls = [[v["item_id"], v["stage"], v.get("request"), v.get("model")] for kind, v in values if kind == "lineage"]
+    records = [[v["kind"], v["body"]["key"], v["current"], v["body"]] for kind, v in values if kind == "records"]
+    lines = [v["body"] for kind, v in values if kind == "lineage"]
+    calls = [[v["item_id"], v["stage"], v.get("request"), v.get("model")] for v in lines]
     text = json.dumps({"records": sorted(records, key=str), "lineage": sorted(calls, key=str)}, ensure_ascii=False)
     return json.loads(text)  # type: ignore[no-any-return]
 
 
-@pytest.mark.parametrize(("folder", "name"), [("constructed", "store"), ("rated", "rated")])
-def test_a_store_opens_and_dumps_the_same_bytes(files: Path, folder: str, name: str) -> None:
-    with Store.open(files / folder / f"{name}.duckdb") as store:
-        dump(store, Path("again.jsonl"))
-    assert Path("again.jsonl").read_bytes() == (files / folder / "dump.jsonl").read_bytes()
-
-
-def test_a_store_is_rebuilt_from_a_dump(files: Path) -> None:
-    rebuild(files / "constructed/dump.jsonl", Path("new.duckdb"))
+def test_a_store_opens_and_is_rebuilt_from_its_dump(files: Path) -> None:
+    with Store.open(files / "constructed/store.duckdb") as store:
+        dump(store, Path("dump.jsonl"))
+    rebuild(Path("dump.jsonl"), Path("new.duckdb"))
     expected = read(files / "constructed/contents.json")
     assert contents(Path("new.duckdb")) == contents(files / "constructed/store.duckdb") == expected
 
@@ -94,6 +90,7 @@ def test_exports_and_digests(files: Path) -> None:
 
 
 def test_a_ratings_file_is_collected_again(files: Path) -> None:
+    before = contents(files / "rated/rated.duckdb")
     with (
         Store.open(files / "rated/rated.duckdb", write=True) as store,
         RatingsDB(files / "rated/ratings.sqlite") as db,
@@ -101,5 +98,4 @@ def test_a_ratings_file_is_collected_again(files: Path) -> None:
         assert {s.person: (s.done, s.assigned) for s in rater_progress(db, "pilot")} == {"ann": (6, 6), "bob": (6, 6)}
         collected = import_campaign(db, store, "pilot")
         assert (collected.answers, collected.new, collected.rejected) == (12, 0, ())
-        dump(store, Path("again.jsonl"))
-    assert Path("again.jsonl").read_bytes() == (files / "rated/dump.jsonl").read_bytes()
+    assert contents(files / "rated/rated.duckdb") == before

@@ -142,7 +142,7 @@ def test_leakage(outside: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "calls" in (text := run(verify)) and "verify_depends" in text
     with ScriptedServer(lambda _: json.dumps({"why": "nothing", "quotes": []})) as server:
         text = run(ask.replace("http://127.0.0.1:8000/v1", server.url))
-    assert "verify_leak@1" in text and "keep" in text and server.requests
+    assert "verify_leak@2" in text and "keep" in text and server.requests
     assert "14 prompts, 14 measured" in run(predict)
     text = run(known.replace("gpt2-xl", "embedded"))
     assert "known_before@1" in text and "known_in_script@1" in text and "14 measured" in text

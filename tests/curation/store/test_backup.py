@@ -100,7 +100,11 @@ def unknown(lines: list[str]) -> list[str]:
 
 
 def changed(lines: list[str]) -> list[str]:
-    return [lines[0], '{"record": {"kind": "fact", "current": true, "body": {}}}', *lines[1:]]
+    return [lines[0], lines[1].replace('"kind":"fact"', '"kind":"fiction"').replace("Lima", "Cusco"), *lines[2:]]
+
+
+def other(lines: list[str]) -> list[str]:
+    return [line.replace("f/peru", "f/chad") if '"kind":"fact"' in line else line for line in lines]
 
 
 def headless(lines: list[str]) -> list[str]:
@@ -114,10 +118,11 @@ def endless(lines: list[str]) -> list[str]:
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (cut, "cut off"),
+        (cut, "not JSON"),
         (one_less, "cut off"),
         (unknown, "line 4: a dump has no 'cat'"),
         (changed, "line 2: not a line of a dump"),
+        (other, "the content does not fit its id"),
         (headless, "not a dump"),
         (endless, "cut off"),
     ],
@@ -170,7 +175,7 @@ def test_writing_that_fails_half_way_leaves_no_file(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, full: bool
 ) -> None:
     def broken(self: Store) -> Iterator[tuple[str, Any]]:
-        yield "record", {"kind": "fact"}
+        yield "records", {"kind": "fact"}
         raise OSError(28, "No space left on device") if full else KeyboardInterrupt
 
     def copied(self: Store, target: Path) -> None:

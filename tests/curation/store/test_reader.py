@@ -167,8 +167,8 @@ def test_everything_comes_with_every_version(path: Path) -> None:
         store.put([peru_fact(old=Object(text="Cusco"))])
         store._db.execute("INSERT INTO results VALUES ('r', 'c', ?)", [_result(answer).model_dump_json()])
         result = list(store.everything())
-    assert [kind for kind, _ in result] == ["record", "record", "record", "lineage", "result", "origin"]
-    facts = {v["body"]["old"]["text"]: v["current"] for w, v in result if w == "record" and v["kind"] == "fact"}
+    assert [kind for kind, _ in result] == ["records", "records", "records", "lineage", "results", "origins"]
+    facts = {v["body"]["old"]["text"]: v["current"] for w, v in result if w == "records" and v["kind"] == "fact"}
     assert facts == {"Lima": False, "Cusco": True}
 
 

@@ -153,21 +153,6 @@ def test_what_a_record_belongs_to(path: Path, record: Record, parent: str | None
         assert list(store.all(type(record), parent=parent or "x")) == ([record] if parent else [])
 
 
-def test_a_dump_says_what_is_current(path: Path) -> None:
-    first, second = peru_fact(), peru_fact(old=Object(text="Cusco"))
-    with Store.open(path, create=True) as store:
-        store.put_versions([(first, True), (second, False)], [], [])
-        assert store.get("f/peru") == first and store.get(second.id) == second
-        store.put_versions([(second, True)], [], [])
-        assert store.get("f/peru") == first, "what is known stays as it is"
-
-
-def test_of_a_version_that_a_dump_tells_twice_the_first_holds(path: Path) -> None:
-    with Store.open(path, create=True) as store:
-        store.put_versions([(peru_fact(), True), (peru_fact(), False)], [], [])
-        assert store.stats()["records"]["fact"] == {"current": 1, "versions": 1}
-
-
 ODD = ["\x00", "\u2028", "Zu\u0308rich", "\U0001f600", "\\ud800", "NaN", "'\"", "\ufffe"]
 
 
@@ -186,7 +171,6 @@ def test_half_a_pair_is_named_with_its_record_and_nothing_is_kept(path: Path) ->
     with Store.open(path, create=True) as store:
         for put in (
             lambda: store.put([peru_fact(), odd]),
-            lambda: store.put_versions([(peru_fact(), True), (odd, True)], [], []),
             lambda: store.put([peru_fact()], [Lineage(item_id="i", stage="s", made_at="2026", detail={"a": "\udfff"})]),
         ):
             with pytest.raises(DataError, match="half of a surrogate pair") as error:
