@@ -238,6 +238,17 @@ class CaseMean:
         )
 
 
+def row(*kinds: type[Any], **fields: Any) -> type[Any]:
+    """A metric as one row: the kinds that say how it asks and scores, and what is its own (name, title, about ...).
+
+    Example:
+        >>> row(CaseMean, name="mine", title="Mine", about="A metric of mine").title
+        'Mine'
+    """
+    own = {"version": 1, "__doc__": fields["about"], "__module__": kinds[0].__module__}
+    return type(str(fields["name"]), kinds, own | fields)
+
+
 class Preference(CaseMean):
     """Share of prompts at which one object is strictly more probable than the other.
 

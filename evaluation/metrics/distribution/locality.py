@@ -17,6 +17,7 @@ from evaluation.metrics.base import (
     CaseMean,
     Normalisation,
     item_without_value,
+    row,
 )
 from evaluation.metrics.distribution.next_tokens import agreement, divergence
 from evaluation.metrics.distribution.probes import Region, distribution_probes
@@ -86,68 +87,65 @@ class _Agreement(DistributionShift):
         return agreement(before, after, AGREEING)
 
 
-class FactDivergence(_Divergence):
-    """The fact prompt itself: an edit should move it, and an edit back should leave nothing of that."""
-
-    name: ClassVar[str] = "es_kl"
-    title: ClassVar[str] = "ES-KL"
-    about: ClassVar[str] = (
-        "KL divergence (nats) of the next token after the fact prompt: what an edit moved, or a revert left"
-    )
-    region: ClassVar[Region] = "fact"
-
-
-class NSDivergence(_Divergence):
-    """Plain prompts about other subjects that have the old object."""
-
-    name: ClassVar[str] = "ns_kl"
-    title: ClassVar[str] = "NS-KL"
-    about: ClassVar[str] = (
-        "KL divergence (nats) of the next token after neighbour prompts, from before to after the edit; a lower bound"
-    )
-    region: ClassVar[Region] = "neighbour"
+# The fact prompt itself: an edit should move it, and an edit back should leave nothing of that.
+FactDivergence = row(
+    _Divergence,
+    name="es_kl",
+    title="ES-KL",
+    about="KL divergence (nats) of the next token after the fact prompt: what an edit moved, or a revert left",
+    region="fact",
+)
 
 
-class NSAgreement(_Agreement):
-    """The same prompts."""
-
-    name: ClassVar[str] = "ns_top"
-    title: ClassVar[str] = f"NS-top{AGREEING}"
-    about: ClassVar[str] = f"Share of the {AGREEING} most probable next tokens after neighbour prompts that stay so"
-    region: ClassVar[Region] = "neighbour"
-
-
-class ScriptNSDivergence(_Divergence):
-    """Scripts of other subjects that have the old object."""
-
-    name: ClassVar[str] = "s_ns_kl"
-    title: ClassVar[str] = "S-NS-KL"
-    about: ClassVar[str] = "KL divergence (nats) of the next token in scripts of neighbours; a lower bound"
-    region: ClassVar[Region] = "script_neighbour"
+NSDivergence = row(
+    _Divergence,
+    name="ns_kl",
+    title="NS-KL",
+    about="KL divergence (nats) of the next token after neighbour prompts, before to after the edit; a lower bound",
+    region="neighbour",
+)
 
 
-class ScriptNSAgreement(_Agreement):
-    """The same scripts."""
-
-    name: ClassVar[str] = "s_ns_top"
-    title: ClassVar[str] = f"S-NS-top{AGREEING}"
-    about: ClassVar[str] = f"Share of the {AGREEING} most probable next tokens in scripts of neighbours that stay so"
-    region: ClassVar[Region] = "script_neighbour"
-
-
-class UnrelatedDivergence(_Divergence):
-    """Prompts about nothing that is edited, the same for every case."""
-
-    name: ClassVar[str] = "unrelated_kl"
-    title: ClassVar[str] = "Unrelated-KL"
-    about: ClassVar[str] = "KL divergence (nats) of the next token after eight unrelated prompts; a lower bound"
-    region: ClassVar[Region] = "unrelated"
+NSAgreement = row(
+    _Agreement,
+    name="ns_top",
+    title=f"NS-top{AGREEING}",
+    about=f"Share of the {AGREEING} most probable next tokens after neighbour prompts that stay so",
+    region="neighbour",
+)
 
 
-class UnrelatedAgreement(_Agreement):
-    """The same prompts."""
+ScriptNSDivergence = row(
+    _Divergence,
+    name="s_ns_kl",
+    title="S-NS-KL",
+    about="KL divergence (nats) of the next token in scripts of neighbours; a lower bound",
+    region="script_neighbour",
+)
 
-    name: ClassVar[str] = "unrelated_top"
-    title: ClassVar[str] = f"Unrelated-top{AGREEING}"
-    about: ClassVar[str] = f"Share of the {AGREEING} most probable next tokens after unrelated prompts that stay so"
-    region: ClassVar[Region] = "unrelated"
+
+ScriptNSAgreement = row(
+    _Agreement,
+    name="s_ns_top",
+    title=f"S-NS-top{AGREEING}",
+    about=f"Share of the {AGREEING} most probable next tokens in scripts of neighbours that stay so",
+    region="script_neighbour",
+)
+
+
+UnrelatedDivergence = row(
+    _Divergence,
+    name="unrelated_kl",
+    title="Unrelated-KL",
+    about="KL divergence (nats) of the next token after eight unrelated prompts; a lower bound",
+    region="unrelated",
+)
+
+
+UnrelatedAgreement = row(
+    _Agreement,
+    name="unrelated_top",
+    title=f"Unrelated-top{AGREEING}",
+    about=f"Share of the {AGREEING} most probable next tokens after unrelated prompts that stay so",
+    region="unrelated",
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import ClassVar, Literal
 
 from evaluation.metrics.base import TRUNCATED, Answers, CaseMean, Normalisation, target_values
@@ -87,6 +88,15 @@ def unless_known(then: ItemScore | None, value: Callable[[], ItemScore | None]) 
     if then.value is None:
         return then.model_copy(update={"reason": f"before the edit: {then.reason}"})
     return value()
+
+
+class NotKnownBefore(DocumentMetric):
+    """Only probes that the unedited model does not answer."""
+
+    def value(self, probe: DocumentProbe, after: Answers, before: Answers) -> ItemScore | None:
+        """As for all; None where the unedited model answers it, unscored where that is not known."""
+        then = super().value(probe, before, before)
+        return unless_known(then, partial(super().value, probe, after, before))
 
 
 def read_answer(asked: ScoreProbe, answers: Answers) -> tuple[TargetScore | None, str]:

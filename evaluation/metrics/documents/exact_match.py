@@ -6,16 +6,15 @@ the published figures were computed. ``em_text`` reads what the model writes ins
 
 from __future__ import annotations
 
-from functools import partial
 from typing import ClassVar
 
-from evaluation.metrics.base import Answers, Role
+from evaluation.metrics.base import Answers, Role, row
 from evaluation.metrics.document_choice import DocumentChoice
-from evaluation.metrics.documents.base import Better, DocumentMetric, read_answer, unless_known
+from evaluation.metrics.documents.base import Better, DocumentMetric, NotKnownBefore, read_answer
 from evaluation.metrics.documents.probes import answer_probe
 from evaluation.metrics.pooled import PooledMean
 from schemas.answers import ItemScore
-from schemas.documents.document import DocumentProbe, Level
+from schemas.documents.document import DocumentProbe
 
 
 def exact_match(probe: DocumentProbe, choice: DocumentChoice, answers: Answers) -> ItemScore:
@@ -43,55 +42,52 @@ class ExactMatch(DocumentMetric, PooledMean):
         return exact_match(probe, self.choice, after)
 
 
-class ExactMatchLevel1(ExactMatch):
-    """The same of level 1: literal."""
-
-    name: ClassVar[str] = "em_1"
-    role: ClassVar[Role] = "other"
-    title: ClassVar[str] = "EM, level 1"
-    about: ClassVar[str] = "EM of level-1 probes, which ask for the document's own words (MULFE Table 2)"
-    level: ClassVar[Level | None] = 1
-
-
-class ExactMatchLevel2(ExactMatch):
-    """The same of level 2: paraphrase."""
-
-    name: ClassVar[str] = "em_2"
-    role: ClassVar[Role] = "other"
-    title: ClassVar[str] = "EM, level 2"
-    about: ClassVar[str] = "EM of level-2 probes, which ask in other words (MULFE Table 2)"
-    level: ClassVar[Level | None] = 2
+ExactMatchLevel1 = row(
+    ExactMatch,
+    name="em_1",
+    role="other",
+    title="EM, level 1",
+    about="EM of level-1 probes, which ask for the document's own words (MULFE Table 2)",
+    level=1,
+)
 
 
-class ExactMatchLevel3(ExactMatch):
-    """The same of level 3: reasoning."""
-
-    name: ClassVar[str] = "em_3"
-    role: ClassVar[Role] = "other"
-    title: ClassVar[str] = "EM, level 3"
-    about: ClassVar[str] = "EM of level-3 probes, which ask for reasoning or a summary (MULFE Table 2)"
-    level: ClassVar[Level | None] = 3
-
-
-class ExactMatchLiteral(ExactMatchLevel1):
-    """The same of level 1, where it is literal as its definition says."""
-
-    name: ClassVar[str] = "em_1_literal"
-    title: ClassVar[str] = "EM, level 1, literal"
-    about: ClassVar[str] = "EM of level-1 probes that stand in their document word for word"
-    literal: ClassVar[bool] = True
+ExactMatchLevel2 = row(
+    ExactMatch,
+    name="em_2",
+    role="other",
+    title="EM, level 2",
+    about="EM of level-2 probes, which ask in other words (MULFE Table 2)",
+    level=2,
+)
 
 
-class ExactMatchNew(ExactMatch):
-    """The same of what the unedited model does not answer."""
+ExactMatchLevel3 = row(
+    ExactMatch,
+    name="em_3",
+    role="other",
+    title="EM, level 3",
+    about="EM of level-3 probes, which ask for reasoning or a summary (MULFE Table 2)",
+    level=3,
+)
 
-    name: ClassVar[str] = "em_new"
-    role: ClassVar[Role] = "other"
-    title: ClassVar[str] = "EM, not known before"
-    about: ClassVar[str] = "EM of probes that the unedited model does not answer"
-    unedited: ClassVar[float | None] = 0.0
 
-    def value(self, probe: DocumentProbe, after: Answers, before: Answers) -> ItemScore | None:
-        """As for all probes; None where the unedited model answers it, unscored where that is not known."""
-        then = super().value(probe, before, before)
-        return unless_known(then, partial(super().value, probe, after, before))
+# The same of level 1, where it is literal as its definition says.
+ExactMatchLiteral = row(
+    ExactMatchLevel1,
+    name="em_1_literal",
+    title="EM, level 1, literal",
+    about="EM of level-1 probes that stand in their document word for word",
+    literal=True,
+)
+
+
+ExactMatchNew = row(
+    NotKnownBefore,
+    ExactMatch,
+    name="em_new",
+    role="other",
+    title="EM, not known before",
+    about="EM of probes that the unedited model does not answer",
+    unedited=0.0,
+)

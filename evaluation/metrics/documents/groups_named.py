@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-from evaluation.metrics.base import Answers
-from evaluation.metrics.documents.groups import UNKNOWN_PREMISE, matches_any
-from evaluation.metrics.documents.probes import premise_probes, written_probe
+from evaluation.metrics.base import row
+from evaluation.metrics.documents.groups import RestKnown
 from evaluation.metrics.documents.written import WrittenMatch
-from schemas.answers import ItemScore
-from schemas.cases import DocumentCase
-from schemas.documents.document import DocumentProbe, contains_words
-from schemas.documents.statement import Group
-from schemas.probes import Probe
+from schemas.documents.document import contains_words
 
 
 class NamedAnswer(WrittenMatch):
@@ -23,85 +16,74 @@ class NamedAnswer(WrittenMatch):
         return float(contains_words(said, right))
 
 
-class NamedEfficacy(NamedAnswer):
-    """The edit itself."""
-
-    name: ClassVar[str] = "named_efficacy"
-    title: ClassVar[str] = "Named, edit"
-    about: ClassVar[str] = "Share of probes of the edit itself whose written line names an accepted answer"
-    group: ClassVar[Group | None] = "efficacy"
-
-
-class NamedRephrase(NamedAnswer):
-    """The edit in other words."""
-
-    name: ClassVar[str] = "named_rephrase"
-    title: ClassVar[str] = "Named, rephrased"
-    about: ClassVar[str] = "The same of probes that ask for the edit in other words"
-    group: ClassVar[Group | None] = "rephrase"
+NamedEfficacy = row(
+    NamedAnswer,
+    name="named_efficacy",
+    title="Named, edit",
+    about="Share of probes of the edit itself whose written line names an accepted answer",
+    group="efficacy",
+)
 
 
-class NamedHop(NamedAnswer):
-    """What follows from the edit and other facts."""
-
-    name: ClassVar[str] = "named_hop"
-    title: ClassVar[str] = "Named, hops"
-    about: ClassVar[str] = "Hop accuracy, written: the line names an accepted answer where several facts are joined"
-    group: ClassVar[Group | None] = "hop"
-
-
-class NamedKnownHop(NamedHop):
-    """The same where the unedited model knows the other facts."""
-
-    name: ClassVar[str] = "named_hop_known"
-    title: ClassVar[str] = "Named, hops, rest known"
-    about: ClassVar[str] = "The same where the unedited model answers all other steps"
-
-    def probes(self, case: DocumentCase) -> list[Probe]:
-        """The hops and their premises; these are asked for probabilities."""
-        premises = [p for probe in self.asked(case) for p in premise_probes(probe, self.choice)]
-        return [*super().probes(case), *premises]
-
-    def value(self, probe: DocumentProbe, after: Answers, before: Answers) -> ItemScore | None:
-        """As for all hops; None where a premise is not known before, unscored where that was not asked."""
-        known = [matches_any(p, probe.key, before).value for p in premise_probes(probe, self.choice)]
-        if None in known:
-            asked = written_probe(probe, self.choice)
-            return ItemScore(probe=asked.id, item=probe.key, value=None, reason=UNKNOWN_PREMISE)
-        return super().value(probe, after, before) if all(known) else None
+NamedRephrase = row(
+    NamedAnswer,
+    name="named_rephrase",
+    title="Named, rephrased",
+    about="The same of probes that ask for the edit in other words",
+    group="rephrase",
+)
 
 
-class NamedLogical(NamedAnswer):
-    """What follows from the edit alone."""
-
-    name: ClassVar[str] = "named_logical"
-    title: ClassVar[str] = "Named, logical"
-    about: ClassVar[str] = "Logical generalisation, written: the line names what follows from the edit alone"
-    group: ClassVar[Group | None] = "logical"
-
-
-class NamedAlias(NamedAnswer):
-    """The edit under other names."""
-
-    name: ClassVar[str] = "named_alias"
-    title: ClassVar[str] = "Named, aliases"
-    about: ClassVar[str] = "The same of probes that call the edit's subject or object by another name"
-    group: ClassVar[Group | None] = "alias"
+NamedHop = row(
+    NamedAnswer,
+    name="named_hop",
+    title="Named, hops",
+    about="Hop accuracy, written: the line names an accepted answer where several facts are joined",
+    group="hop",
+)
 
 
-class NamedForgetfulness(NamedAnswer):
-    """Other objects that the subject keeps."""
+NamedKnownHop = row(
+    RestKnown,
+    NamedAnswer,
+    name="named_hop_known",
+    title="Named, hops, rest known",
+    about="The same where the unedited model answers all other steps",
+    group="hop",
+)
 
-    name: ClassVar[str] = "named_forgetfulness"
-    title: ClassVar[str] = "Named, other objects kept"
-    about: ClassVar[str] = "Forgetfulness, written: the line names another object that the subject keeps"
-    group: ClassVar[Group | None] = "forgetfulness"
+
+NamedLogical = row(
+    NamedAnswer,
+    name="named_logical",
+    title="Named, logical",
+    about="Logical generalisation, written: the line names what follows from the edit alone",
+    group="logical",
+)
 
 
-class NamedLocality(NamedAnswer):
-    """What the edit should leave alone."""
+NamedAlias = row(
+    NamedAnswer,
+    name="named_alias",
+    title="Named, aliases",
+    about="The same of probes that call the edit's subject or object by another name",
+    group="alias",
+)
 
-    name: ClassVar[str] = "named_locality"
-    title: ClassVar[str] = "Named, locality"
-    about: ClassVar[str] = "The same of what the edit should leave alone, by the source's answers"
-    group: ClassVar[Group | None] = "locality"
+
+NamedForgetfulness = row(
+    NamedAnswer,
+    name="named_forgetfulness",
+    title="Named, other objects kept",
+    about="Forgetfulness, written: the line names another object that the subject keeps",
+    group="forgetfulness",
+)
+
+
+NamedLocality = row(
+    NamedAnswer,
+    name="named_locality",
+    title="Named, locality",
+    about="The same of what the edit should leave alone, by the source's answers",
+    group="locality",
+)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from evaluation.metrics.base import TRUNCATED, Answers, Normalisation, item_without_value, target_values
+from evaluation.metrics.base import TRUNCATED, Answers, Normalisation, item_without_value, row, target_values
 from evaluation.metrics.documents.base import Better, DocumentMetric
 from evaluation.metrics.documents.probes import preference_probe
 from evaluation.metrics.pooled import PooledMean
 from schemas.answers import CaseScores, ItemScore
 from schemas.cases import DocumentCase
 from schemas.documents.document import DocumentProbe
-from schemas.documents.statement import Group
 from schemas.probes import Probe, ScoreProbe
 
 
@@ -46,19 +45,19 @@ def _preference(probe: ScoreProbe, after: Answers, normalisation: Normalisation)
     return ItemScore(probe=probe.id, item=probe.item, value=float(new > old), tie=new == old, reason=reason)
 
 
-class PreferredHop(PreferredAnswer):
-    """Hops in plain questions."""
+PreferredHop = row(
+    PreferredAnswer,
+    name="es_hop",
+    title="ES-hop",
+    about="Share of hops whose answer after the edit is more probable than the one before it",
+    group="hop",
+)
 
-    name: ClassVar[str] = "es_hop"
-    title: ClassVar[str] = "ES-hop"
-    about: ClassVar[str] = "Share of hops whose answer after the edit is more probable than the one before it"
-    group: ClassVar[Group | None] = "hop"
 
-
-class PreferredScriptHop(PreferredAnswer):
-    """Hops at the last step of a script."""
-
-    name: ClassVar[str] = "s_es_hop"
-    title: ClassVar[str] = "S-ES-hop"
-    about: ClassVar[str] = "The same at the cut of a script whose last step needs a hop from the edited fact"
-    group: ClassVar[Group | None] = "script_hop"
+PreferredScriptHop = row(
+    PreferredAnswer,
+    name="s_es_hop",
+    title="S-ES-hop",
+    about="The same at the cut of a script whose last step needs a hop from the edited fact",
+    group="script_hop",
+)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from functools import partial
 from typing import ClassVar
 
-from evaluation.metrics.base import Answers, Normalisation
+from evaluation.metrics.base import Answers, Normalisation, row
 from evaluation.metrics.documents.base import DocumentMetric, read_answer, unless_known
 from evaluation.metrics.documents.exact_match import exact_match
 from evaluation.metrics.documents.probes import answer_probe, text_probe
 from evaluation.metrics.pooled import PooledPerplexity
 from schemas.answers import CaseScores, ItemScore
 from schemas.cases import DocumentCase
-from schemas.documents.document import DocumentProbe, Level
+from schemas.documents.document import DocumentProbe
 from schemas.probes import Probe, ScoreProbe
 
 
@@ -36,40 +36,41 @@ class AnswerPerplexity(DocumentMetric, PooledPerplexity):
         return _item(answer_probe(probe, self.choice), probe.key, after)
 
 
-class AnswerPerplexityLevel1(AnswerPerplexity):
-    """The same of level 1: literal."""
-
-    name: ClassVar[str] = "ppl_1"
-    title: ClassVar[str] = "PPL, level 1"
-    about: ClassVar[str] = "Perplexity of the answers of level-1 probes (MULFE Table 2)"
-    level: ClassVar[Level | None] = 1
-
-
-class AnswerPerplexityLevel2(AnswerPerplexity):
-    """The same of level 2: paraphrase."""
-
-    name: ClassVar[str] = "ppl_2"
-    title: ClassVar[str] = "PPL, level 2"
-    about: ClassVar[str] = "Perplexity of the answers of level-2 probes (MULFE Table 2)"
-    level: ClassVar[Level | None] = 2
+AnswerPerplexityLevel1 = row(
+    AnswerPerplexity,
+    name="ppl_1",
+    title="PPL, level 1",
+    about="Perplexity of the answers of level-1 probes (MULFE Table 2)",
+    level=1,
+)
 
 
-class AnswerPerplexityLevel3(AnswerPerplexity):
-    """The same of level 3: reasoning."""
+AnswerPerplexityLevel2 = row(
+    AnswerPerplexity,
+    name="ppl_2",
+    title="PPL, level 2",
+    about="Perplexity of the answers of level-2 probes (MULFE Table 2)",
+    level=2,
+)
 
-    name: ClassVar[str] = "ppl_3"
-    title: ClassVar[str] = "PPL, level 3"
-    about: ClassVar[str] = "Perplexity of the answers of level-3 probes (MULFE Table 2)"
-    level: ClassVar[Level | None] = 3
+
+AnswerPerplexityLevel3 = row(
+    AnswerPerplexity,
+    name="ppl_3",
+    title="PPL, level 3",
+    about="Perplexity of the answers of level-3 probes (MULFE Table 2)",
+    level=3,
+)
 
 
-class AnswerPerplexityLiteral(AnswerPerplexityLevel1):
-    """The same of level 1, where it is literal as its definition says."""
-
-    name: ClassVar[str] = "ppl_1_literal"
-    title: ClassVar[str] = "PPL, level 1, literal"
-    about: ClassVar[str] = "Perplexity of the answers of level-1 probes that stand in their document word for word"
-    literal: ClassVar[bool] = True
+# The same of level 1, where it is literal as its definition says.
+AnswerPerplexityLiteral = row(
+    AnswerPerplexityLevel1,
+    name="ppl_1_literal",
+    title="PPL, level 1, literal",
+    about="Perplexity of the answers of level-1 probes that stand in their document word for word",
+    literal=True,
+)
 
 
 class AnswerPerplexityNew(AnswerPerplexity):

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from functools import partial
 from typing import ClassVar
 
-from evaluation.metrics.base import Answers
-from evaluation.metrics.documents.base import Better, DocumentMetric, unless_known
+from evaluation.metrics.base import Answers, row
+from evaluation.metrics.documents.base import Better, DocumentMetric, NotKnownBefore
 from evaluation.metrics.documents.probes import written_probe
 from evaluation.metrics.pooled import PooledMean
 from schemas.answers import ItemScore
-from schemas.documents.document import DocumentProbe, Level, plain_words
+from schemas.documents.document import DocumentProbe, plain_words
 from schemas.probes import Probe
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
@@ -98,48 +97,42 @@ class WrittenOverlap(WrittenMatch):
         return overlap(said, right)
 
 
-class WrittenMatchLiteral(WrittenMatch):
-    """The same of level 1, where it is literal as its definition says."""
-
-    name: ClassVar[str] = "em_text_1_literal"
-    title: ClassVar[str] = "Written EM, level 1, literal"
-    about: ClassVar[str] = "Written EM of level-1 probes that stand in their document word for word"
-    level: ClassVar[Level | None] = 1
-    literal: ClassVar[bool] = True
-
-
-class WrittenMatchNew(WrittenMatch):
-    """The same of what the unedited model does not write."""
-
-    name: ClassVar[str] = "em_text_new"
-    title: ClassVar[str] = "Written EM, not known before"
-    about: ClassVar[str] = "Written EM of probes to which the unedited model writes no accepted answer"
-    unedited: ClassVar[float | None] = 0.0
-
-    def value(self, probe: DocumentProbe, after: Answers, before: Answers) -> ItemScore | None:
-        """As for all probes; None where the unedited model writes an accepted answer, unscored where it wrote none."""
-        then = super().value(probe, before, before)
-        return unless_known(then, partial(super().value, probe, after, before))
+# The same of level 1, where it is literal as its definition says.
+WrittenMatchLiteral = row(
+    WrittenMatch,
+    name="em_text_1_literal",
+    title="Written EM, level 1, literal",
+    about="Written EM of level-1 probes that stand in their document word for word",
+    level=1,
+    literal=True,
+)
 
 
-class WrittenOverlapLiteral(WrittenOverlap):
-    """The same of level 1, where it is literal as its definition says."""
+WrittenMatchNew = row(
+    NotKnownBefore,
+    WrittenMatch,
+    name="em_text_new",
+    title="Written EM, not known before",
+    about="Written EM of probes to which the unedited model writes no accepted answer",
+    unedited=0.0,
+)
 
-    name: ClassVar[str] = "f1_1_literal"
-    title: ClassVar[str] = "F1, level 1, literal"
-    about: ClassVar[str] = "F1 of level-1 probes that stand in their document word for word"
-    level: ClassVar[Level | None] = 1
-    literal: ClassVar[bool] = True
+
+# The same of level 1, where it is literal as its definition says.
+WrittenOverlapLiteral = row(
+    WrittenOverlap,
+    name="f1_1_literal",
+    title="F1, level 1, literal",
+    about="F1 of level-1 probes that stand in their document word for word",
+    level=1,
+    literal=True,
+)
 
 
-class WrittenOverlapNew(WrittenOverlap):
-    """The same of what the unedited model does not write."""
-
-    name: ClassVar[str] = "f1_new"
-    title: ClassVar[str] = "F1, not known before"
-    about: ClassVar[str] = "F1 of probes to which the unedited model writes no accepted answer"
-
-    def value(self, probe: DocumentProbe, after: Answers, before: Answers) -> ItemScore | None:
-        """As for all probes; None where the unedited model writes an accepted answer, unscored where it wrote none."""
-        then = super().value(probe, before, before)
-        return unless_known(then, partial(super().value, probe, after, before))
+WrittenOverlapNew = row(
+    NotKnownBefore,
+    WrittenOverlap,
+    name="f1_new",
+    title="F1, not known before",
+    about="F1 of probes to which the unedited model writes no accepted answer",
+)

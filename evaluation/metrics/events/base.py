@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar, Literal
 
 from evaluation.metrics.base import TRUNCATED, Answers, CaseMean, Normalisation
@@ -21,6 +21,9 @@ Question = FactQuestion | TendencyQuestion
 class EventMetric(CaseMean):
     """A metric over the questions of an event; the normalisation changes nothing, since letters are one token each.
 
+    Attributes:
+        asks: Which questions of a case count.
+
     Args:
         generation: How questions are asked: its ``events``.
     """
@@ -29,13 +32,14 @@ class EventMetric(CaseMean):
     better: ClassVar[Literal["higher", "lower"]] = "higher"
     takes: ClassVar[tuple[str, ...]] = ("event",)
     asks_for_texts: ClassVar[bool] = True
+    asks: ClassVar[Callable[[EventCase], Sequence[Question]]]
 
     def __init__(self, generation: Generation = Generation()) -> None:  # noqa: B008 - a value
         self.choice = generation.events
 
     def questions(self, case: EventCase) -> Sequence[Question]:
-        """The questions that count; defined by the metric."""
-        raise NotImplementedError
+        """The questions that count."""
+        return type(self).asks(case)
 
     def probes(self, case: EventCase) -> list[Probe]:
         """All that these questions ask."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar
 
-from evaluation.metrics.base import Answers, Role
+from evaluation.metrics.base import Answers, Role, row
 from evaluation.metrics.events.base import Question, QuestionMetric, WholeEventMetric
 from evaluation.metrics.events.reading import is_same, short_answer
 from schemas.answers import ItemScore
@@ -18,70 +17,76 @@ def in_scope(case: EventCase) -> list[FactQuestion]:
     return [q for q in case.facts if q.scope == "in"]
 
 
-class EventFact(QuestionMetric):
-    """Is the answer right after the edit: the name, an alias, or that it is unknown (Table 2, facts, Q-level)?"""
-
-    name: ClassVar[str] = "ev_fact"
-    role: ClassVar[Role] = "event_efficacy"
-    title: ClassVar[str] = "Facts"
-    about: ClassVar[str] = "Share of factual questions in scope that are answered right (ELKEN Table 2, Q-level)"
-
-    def questions(self, case: EventCase) -> Sequence[FactQuestion]:
-        """Those in scope."""
-        return in_scope(case)
+def out_of_scope(case: EventCase) -> list[FactQuestion]:
+    """Questions that the event leaves alone."""
+    return [q for q in case.facts if q.scope == "out"]
 
 
-class EventFactWhole(WholeEventMetric):
-    """Are all factual questions in scope of the event right (Table 2, facts, E-level)?"""
-
-    name: ClassVar[str] = "ev_fact_edit"
-    title: ClassVar[str] = "Facts, whole event"
-    about: ClassVar[str] = "Share of events all of whose factual questions in scope are right (ELKEN Table 2, E-level)"
-
-    def questions(self, case: EventCase) -> Sequence[FactQuestion]:
-        """Those in scope."""
-        return in_scope(case)
+def background_questions(case: EventCase) -> list[FactQuestion]:
+    """The background questions of the questions in scope; one that several of them need is asked once."""
+    different = {
+        background.text.casefold(): _background_record(question, number, background)
+        for question in reversed(in_scope(case))
+        for number, background in enumerate(question.background_questions, start=1)
+    }
+    return [*reversed(different.values())]
 
 
-class EventKnown(EventFact):
-    """The same of questions that have a new answer (Table 3)."""
-
-    name: ClassVar[str] = "ev_known"
-    role: ClassVar[Role] = "other"
-    title: ClassVar[str] = "Known"
-    about: ClassVar[str] = "Share of factual questions with a new answer that are answered right (ELKEN Table 3)"
-
-    def questions(self, case: EventCase) -> Sequence[FactQuestion]:
-        """Those in scope with an answer."""
-        return [q for q in in_scope(case) if not q.unknown]
+EventFact = row(
+    QuestionMetric,
+    name="ev_fact",
+    role="event_efficacy",
+    title="Facts",
+    about="Share of factual questions in scope that are answered right (ELKEN Table 2, Q-level)",
+    asks=in_scope,
+)
 
 
-class EventUnknown(EventFact):
-    """The same of questions whose old answer is gone (Table 3): the recall of "unknown"."""
-
-    name: ClassVar[str] = "ev_unknown"
-    role: ClassVar[Role] = "other"
-    title: ClassVar[str] = "Unknown"
-    about: ClassVar[str] = "Share of factual questions whose old answer is gone that are answered so (ELKEN Table 3)"
-
-    def questions(self, case: EventCase) -> Sequence[FactQuestion]:
-        """Those in scope without an answer."""
-        return [q for q in in_scope(case) if q.unknown]
+EventFactWhole = row(
+    WholeEventMetric,
+    name="ev_fact_edit",
+    title="Facts, whole event",
+    about="Share of events all of whose factual questions in scope are right (ELKEN Table 2, E-level)",
+    asks=in_scope,
+)
 
 
-class EventBackground(EventFact):
-    """The same of questions that need world knowledge beside the event (Table 4)."""
+EventKnown = row(
+    QuestionMetric,
+    name="ev_known",
+    title="Known",
+    about="Share of factual questions with a new answer that are answered right (ELKEN Table 3)",
+    asks=lambda case: [q for q in in_scope(case) if not q.unknown],
+)
 
-    name: ClassVar[str] = "ev_background"
-    role: ClassVar[Role] = "other"
-    title: ClassVar[str] = "Background"
-    about: ClassVar[str] = (
+
+EventUnknown = row(
+    QuestionMetric,
+    name="ev_unknown",
+    title="Unknown",
+    about="Share of factual questions whose old answer is gone that are answered so (ELKEN Table 3)",
+    asks=lambda case: [q for q in in_scope(case) if q.unknown],
+)
+
+
+EventBackground = row(
+    QuestionMetric,
+    name="ev_background",
+    title="Background",
+    about=(
         "Share of factual questions that need world knowledge beside the event that are answered right (ELKEN Table 4)"
-    )
+    ),
+    asks=lambda case: [q for q in in_scope(case) if q.background],
+)
 
-    def questions(self, case: EventCase) -> Sequence[FactQuestion]:
-        """Those in scope that need background, unknown ones among them."""
-        return [q for q in in_scope(case) if q.background]
+
+EventPlain = row(
+    QuestionMetric,
+    name="ev_plain",
+    title="Plain",
+    about="Share of factual questions that the event alone answers that are right (ELKEN Table 4)",
+    asks=lambda case: [q for q in in_scope(case) if not q.background],
+)
 
 
 class EventRecall(QuestionMetric):
@@ -98,14 +103,7 @@ class EventRecall(QuestionMetric):
         "Share of background questions that the unedited model answers right, without the event (ELKEN Table 4, recall)"
     )
 
-    def questions(self, case: EventCase) -> Sequence[FactQuestion]:
-        """The background questions of the questions in scope; one that several of them need is asked once."""
-        different = {
-            background.text.casefold(): _background_record(question, number, background)
-            for question in reversed(in_scope(case))
-            for number, background in enumerate(question.background_questions, start=1)
-        }
-        return [*reversed(different.values())]
+    asks = background_questions
 
     def value(self, question: Question, after: Answers, before: Answers) -> ItemScore:
         """1 for the right answer before the edit."""
@@ -124,19 +122,6 @@ def _background_record(question: FactQuestion, number: int, asked: BackgroundQue
     )
 
 
-class EventPlain(EventFact):
-    """The same of questions that the event alone answers (Table 4)."""
-
-    name: ClassVar[str] = "ev_plain"
-    role: ClassVar[Role] = "other"
-    title: ClassVar[str] = "Plain"
-    about: ClassVar[str] = "Share of factual questions that the event alone answers that are right (ELKEN Table 4)"
-
-    def questions(self, case: EventCase) -> Sequence[FactQuestion]:
-        """Those in scope that need no background, unknown ones among them."""
-        return [q for q in in_scope(case) if not q.background]
-
-
 class EventFactLocality(QuestionMetric):
     """Is the answer to a question out of scope the same before and after the edit (Table 2, facts, locality)?"""
 
@@ -146,9 +131,7 @@ class EventFactLocality(QuestionMetric):
     about: ClassVar[str] = "Share of factual questions out of scope answered as before the edit (ELKEN Table 2)"
     unedited: ClassVar[float | None] = 1.0
 
-    def questions(self, case: EventCase) -> Sequence[FactQuestion]:
-        """Those out of scope."""
-        return [q for q in case.facts if q.scope == "out"]
+    asks = out_of_scope
 
     def value(self, question: Question, after: Answers, before: Answers) -> ItemScore:
         """1 for the same answer; names of the given answer count as one, and so does every way to say unknown."""

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import ClassVar
 
-from evaluation.metrics.base import Answers
+from evaluation.metrics.base import Answers, row
 from evaluation.metrics.events.base import EventMetric, Question, QuestionMetric, WholeEventMetric
 from evaluation.metrics.events.probes import letter_probe
 from evaluation.metrics.events.tendencies import tendencies_in_scope
 from evaluation.metrics.events.written_locality import WrittenLocality
 from evaluation.metrics.text_level.base import text_of
 from schemas.answers import Answer, ItemScore
-from schemas.cases import EventCase
 from schemas.events.questions import LETTERS, FactQuestion
 from schemas.probes import Probe
 
@@ -39,9 +37,7 @@ def letter_of(text: str) -> str | None:
 class WrittenLetters(EventMetric):
     """Asks tendency questions with their options in the data's order, and reads the letter that is written."""
 
-    def questions(self, case: EventCase) -> Sequence[Question]:
-        """Tendency questions in scope."""
-        return tendencies_in_scope(case)
+    asks = tendencies_in_scope
 
     def probes_of(self, question: Question) -> list[Probe]:
         """The letter, as text."""
@@ -59,23 +55,25 @@ class WrittenLetters(EventMetric):
         return self.item(question, float(letter_of(written.text) == question.answer))
 
 
-class EventLetter(WrittenLetters, QuestionMetric):
-    """Is the letter that the model writes the right one (Table 2, T-M, Q-level, as published)?"""
+# Is the letter that the model writes the right one (Table 2, T-M, Q-level, as published)?
+EventLetter = row(
+    WrittenLetters,
+    QuestionMetric,
+    name="ev_letter",
+    title="Letters, written",
+    about="Share of tendency questions in scope whose written letter is right, options in the data's order "
+    "(ELKEN Table 2, T-M, Q-level)",
+)
 
-    name: ClassVar[str] = "ev_letter"
-    title: ClassVar[str] = "Letters, written"
-    about: ClassVar[str] = (
-        "Share of tendency questions in scope whose written letter is right, options in the data's order "
-        "(ELKEN Table 2, T-M, Q-level)"
-    )
 
-
-class EventLetterWhole(WrittenLetters, WholeEventMetric):
-    """Are all letters written about the event right (Table 2, T-M, E-level, as published)?"""
-
-    name: ClassVar[str] = "ev_letter_edit"
-    title: ClassVar[str] = "Letters, whole event"
-    about: ClassVar[str] = "Share of events all of whose written letters in scope are right (ELKEN Table 2, E-level)"
+# Are all letters written about the event right (Table 2, T-M, E-level, as published)?
+EventLetterWhole = row(
+    WrittenLetters,
+    WholeEventMetric,
+    name="ev_letter_edit",
+    title="Letters, whole event",
+    about="Share of events all of whose written letters in scope are right (ELKEN Table 2, E-level)",
+)
 
 
 class EventLetterLocality(WrittenLocality, WrittenLetters):

@@ -6,20 +6,18 @@ the answers. Until then, and where a rating is unscored, these metrics have no v
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import ClassVar
 
 from pydantic import Field
 
-from evaluation.metrics.base import Answers
+from evaluation.metrics.base import Answers, row
 from evaluation.metrics.events.base import EventMetric, Question, QuestionMetric, WholeEventMetric
-from evaluation.metrics.events.facts import in_scope
 from evaluation.metrics.events.probes import open_probe
-from evaluation.metrics.events.tendencies import tendencies_in_scope
+from evaluation.metrics.events.tendencies import all_in_scope, tendencies_in_scope
 from evaluation.metrics.events.written_locality import WrittenLocality
 from evaluation.metrics.text_level.base import text_of
 from schemas.answers import Answer, ItemScore
-from schemas.cases import EventCase
 from schemas.events.questions import FactQuestion
 from schemas.probes import Probe
 from schemas.ratings import CONSISTENCY, TENDENCY
@@ -59,9 +57,7 @@ class OpenQuestions(EventMetric):
 
     aspect: ClassVar[str] = OVERALL
 
-    def questions(self, case: EventCase) -> Sequence[Question]:
-        """Tendency questions in scope."""
-        return tendencies_in_scope(case)
+    asks = tendencies_in_scope
 
     def probes_of(self, question: Question) -> list[Probe]:
         """The answer in the model's own words."""
@@ -81,65 +77,66 @@ class OpenQuestions(EventMetric):
         return float(rating == FULL_MARKS)
 
 
-class EventOpen(OpenQuestions, QuestionMetric):
-    """Does the answer in the model's own words get full marks overall (Table 2, T-G, Q-level)?"""
-
-    name: ClassVar[str] = "ev_open"
-    title: ClassVar[str] = "Open answers"
-    about: ClassVar[str] = (
+# Does the answer in the model's own words get full marks overall (Table 2, T-G, Q-level)?
+EventOpen = row(
+    OpenQuestions,
+    QuestionMetric,
+    name="ev_open",
+    title="Open answers",
+    about=(
         "Share of open answers to tendency questions in scope that get full marks overall (ELKEN Table 2, T-G, Q-level)"
-    )
+    ),
+)
 
 
-class EventOpenAccuracy(EventOpen):
-    """The same of accuracy (Tables 5 and 15)."""
-
-    name: ClassVar[str] = "ev_open_accuracy"
-    title: ClassVar[str] = "Accuracy"
-    about: ClassVar[str] = "Share of open answers with full marks for accuracy (ELKEN Table 5)"
-    aspect: ClassVar[str] = "accuracy"
-
-
-class EventOpenCoherence(EventOpen):
-    """The same of coherence (Tables 5 and 15)."""
-
-    name: ClassVar[str] = "ev_open_coherence"
-    title: ClassVar[str] = "Coherence"
-    about: ClassVar[str] = "Share of open answers with full marks for coherence (ELKEN Table 5)"
-    aspect: ClassVar[str] = "coherence"
+EventOpenAccuracy = row(
+    EventOpen,
+    name="ev_open_accuracy",
+    title="Accuracy",
+    about="Share of open answers with full marks for accuracy (ELKEN Table 5)",
+    aspect="accuracy",
+)
 
 
-class EventOpenComprehensiveness(EventOpen):
-    """The same of comprehensiveness (Tables 5 and 15)."""
-
-    name: ClassVar[str] = "ev_open_comprehensiveness"
-    title: ClassVar[str] = "Comprehensiveness"
-    about: ClassVar[str] = "Share of open answers with full marks for comprehensiveness (ELKEN Table 5)"
-    aspect: ClassVar[str] = "comprehensiveness"
-
-
-class EventOpenWhole(OpenQuestions, WholeEventMetric):
-    """Do all open answers about the event get full marks overall (Table 2, T-G, E-level)?"""
-
-    name: ClassVar[str] = "ev_open_edit"
-    title: ClassVar[str] = "Open answers, whole event"
-    about: ClassVar[str] = "Share of events all of whose open answers get full marks overall (ELKEN Table 2, E-level)"
+EventOpenCoherence = row(
+    EventOpen,
+    name="ev_open_coherence",
+    title="Coherence",
+    about="Share of open answers with full marks for coherence (ELKEN Table 5)",
+    aspect="coherence",
+)
 
 
-class EventAllOpenWhole(OpenQuestions, WholeEventMetric):
-    """Is all about the event right: every fact, and full marks for every open answer (Table 2, overall)?"""
+EventOpenComprehensiveness = row(
+    EventOpen,
+    name="ev_open_comprehensiveness",
+    title="Comprehensiveness",
+    about="Share of open answers with full marks for comprehensiveness (ELKEN Table 5)",
+    aspect="comprehensiveness",
+)
 
-    name: ClassVar[str] = "ev_all_edit"
-    title: ClassVar[str] = "Whole event, facts and open answers"
-    about: ClassVar[str] = (
+
+# Do all open answers about the event get full marks overall (Table 2, T-G, E-level)?
+EventOpenWhole = row(
+    OpenQuestions,
+    WholeEventMetric,
+    name="ev_open_edit",
+    title="Open answers, whole event",
+    about="Share of events all of whose open answers get full marks overall (ELKEN Table 2, E-level)",
+)
+
+
+EventAllOpenWhole = row(
+    OpenQuestions,
+    WholeEventMetric,
+    name="ev_all_edit",
+    title="Whole event, facts and open answers",
+    about=(
         "Share of events with tendency questions all of whose facts are right and whose open answers get full marks "
         "(ELKEN Table 2, overall)"
-    )
-
-    def questions(self, case: EventCase) -> Sequence[Question]:
-        """All in scope, of events with a tendency question in scope."""
-        tendencies = tendencies_in_scope(case)
-        return [*in_scope(case), *tendencies] if tendencies else []
+    ),
+    asks=all_in_scope,
+)
 
 
 class EventOpenLocality(WrittenLocality, OpenQuestions):

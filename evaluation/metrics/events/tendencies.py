@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, Literal
 
-from evaluation.metrics.base import TRUNCATED, Answers, Role
+from evaluation.metrics.base import TRUNCATED, Answers, row
 from evaluation.metrics.events.base import Question, QuestionMetric, WholeEventMetric
 from evaluation.metrics.events.facts import in_scope
 from evaluation.metrics.events.reading import ChosenOption, chosen_option
@@ -24,59 +24,56 @@ def tendencies_out_of_scope(case: EventCase) -> list[TendencyQuestion]:
     return [q for q in case.tendencies if q.scope == "out"]
 
 
-class EventChoiceRight(QuestionMetric):
-    """Is the right option the most probable one after the edit (Table 2, T-M, Q-level)?"""
+def all_in_scope(case: EventCase) -> list[Question]:
+    """All questions in scope, of events with a tendency question in scope."""
+    tendencies = tendencies_in_scope(case)
+    return [*in_scope(case), *tendencies] if tendencies else []
 
-    name: ClassVar[str] = "ev_choice"
-    role: ClassVar[Role] = "event_tendency"
-    title: ClassVar[str] = "Tendencies"
-    about: ClassVar[str] = (
+
+EventChoiceRight = row(
+    QuestionMetric,
+    name="ev_choice",
+    role="event_tendency",
+    title="Tendencies",
+    about=(
         "Share of tendency questions in scope whose right option is the most probable, over the orders of the options "
         "(ELKEN Table 2, T-M, Q-level)"
-    )
-
-    def questions(self, case: EventCase) -> Sequence[TendencyQuestion]:
-        """Those in scope."""
-        return tendencies_in_scope(case)
+    ),
+    asks=tendencies_in_scope,
+)
 
 
-class EventChoiceWhole(WholeEventMetric):
-    """Are all tendency questions in scope of the event right (Table 2, T-M, E-level)?"""
-
-    name: ClassVar[str] = "ev_choice_edit"
-    title: ClassVar[str] = "Tendencies, whole event"
-    about: ClassVar[str] = "Share of events all of whose tendency questions in scope are right (ELKEN Table 2, E-level)"
-
-    def questions(self, case: EventCase) -> Sequence[TendencyQuestion]:
-        """Those in scope."""
-        return tendencies_in_scope(case)
+EventChoiceWhole = row(
+    WholeEventMetric,
+    name="ev_choice_edit",
+    title="Tendencies, whole event",
+    about="Share of events all of whose tendency questions in scope are right (ELKEN Table 2, E-level)",
+    asks=tendencies_in_scope,
+)
 
 
-class EventAllWhole(WholeEventMetric):
-    """Are all questions in scope of the event right, facts and tendencies by choice?
-
-    The published column "overall" takes open answers in the place of choices, over events with tendency questions.
-    """
-
-    name: ClassVar[str] = "ev_all_choice_edit"
-    title: ClassVar[str] = "Whole event"
-    about: ClassVar[str] = (
+# The published column "overall" takes open answers in the place of choices.
+EventAllWhole = row(
+    WholeEventMetric,
+    name="ev_all_choice_edit",
+    title="Whole event",
+    about=(
         "Share of events with tendency questions all of whose questions in scope are right, facts and choices (as "
         "ELKEN Table 2, overall, with choices for open answers)"
-    )
+    ),
+    asks=all_in_scope,
+)
 
-    def questions(self, case: EventCase) -> Sequence[Question]:
-        """All in scope, of events with a tendency question in scope."""
-        tendencies = tendencies_in_scope(case)
-        return [*in_scope(case), *tendencies] if tendencies else []
+
+def all_tendencies(case: EventCase) -> Sequence[TendencyQuestion]:
+    """Questions in scope and out of it."""
+    return case.tendencies
 
 
 class ChoiceValue(QuestionMetric):
     """A value of the choice that is made in a question; a subclass says which."""
 
-    def questions(self, case: EventCase) -> Sequence[TendencyQuestion]:
-        """All of them."""
-        return case.tendencies
+    asks = all_tendencies
 
     def value(self, question: Question, after: Answers, before: Answers) -> ItemScore:
         """The value of the choice after the edit."""
@@ -101,9 +98,7 @@ class EventChoiceLocality(ChoiceValue):
     title: ClassVar[str] = "Tendencies, locality"
     about: ClassVar[str] = "Share of tendency questions out of scope with the same option as before (ELKEN Table 2)"
 
-    def questions(self, case: EventCase) -> Sequence[TendencyQuestion]:
-        """Those out of scope."""
-        return tendencies_out_of_scope(case)
+    asks = tendencies_out_of_scope
 
     def value(self, question: Question, after: Answers, before: Answers) -> ItemScore:
         """1 for the same option; a tie is no option, and the same as nothing."""

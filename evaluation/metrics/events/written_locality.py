@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from evaluation.metrics.base import Answers
 from evaluation.metrics.events.base import Question, QuestionMetric
 from evaluation.metrics.events.tendencies import tendencies_out_of_scope
 from evaluation.metrics.text_level.base import texts_around
 from schemas.answers import Answer, ItemScore
-from schemas.cases import EventCase
-from schemas.events.questions import TendencyQuestion
 
 
 class WrittenLocality(QuestionMetric):
     """Does the model write the same before and after the edit, out of scope (ELKEN Table 2, locality)?"""
 
-    def questions(self, case: EventCase) -> Sequence[TendencyQuestion]:
-        """Tendency questions out of scope."""
-        return tendencies_out_of_scope(case)
+    asks = tendencies_out_of_scope
 
     def value(self, question: Question, after: Answers, before: Answers) -> ItemScore:
         """What ``compare`` says of the two texts; unscored where one is missing."""

@@ -11,6 +11,7 @@ from evaluation.metrics.base import (
     CaseMean,
     Normalisation,
     item_without_value,
+    row,
     target_values,
 )
 from evaluation.metrics.fact_texts.probes import Place, argmax_probe, fact_prompts
@@ -53,30 +54,28 @@ def matched_share(probe: ScoreProbe, answer: Answer | None) -> ItemScore:
     return ItemScore(probe=probe.id, item=probe.item, cluster=probe.cluster, value=value, reason=reason)
 
 
-class ESArgmax(MatchedTokens):
-    """The new object after the fact prompt."""
-
-    name: ClassVar[str] = "es_argmax"
-    title: ClassVar[str] = "ES-argmax"
-    about: ClassVar[str] = (
-        "Efficacy by argmax under teacher forcing: share of the new object's tokens that are the most probable ones"
-    )
-    place: ClassVar[Place] = "fact"
+ESArgmax = row(
+    MatchedTokens,
+    name="es_argmax",
+    title="ES-argmax",
+    about="Efficacy by argmax under teacher forcing: share of the new object's tokens that are the most probable ones",
+    place="fact",
+)
 
 
-class PSArgmax(MatchedTokens):
-    """The new object after paraphrases."""
+PSArgmax = row(
+    MatchedTokens,
+    name="ps_argmax",
+    title="PS-argmax",
+    about="The same after paraphrases of the fact prompt",
+    place="paraphrase",
+)
 
-    name: ClassVar[str] = "ps_argmax"
-    title: ClassVar[str] = "PS-argmax"
-    about: ClassVar[str] = "The same after paraphrases of the fact prompt"
-    place: ClassVar[Place] = "paraphrase"
 
-
-class NSArgmax(MatchedTokens):
-    """The old object after prompts about other subjects that have it."""
-
-    name: ClassVar[str] = "ns_argmax"
-    title: ClassVar[str] = "NS-argmax"
-    about: ClassVar[str] = "The same of the old object, after prompts about other subjects that have it"
-    place: ClassVar[Place] = "neighbour"
+NSArgmax = row(
+    MatchedTokens,
+    name="ns_argmax",
+    title="NS-argmax",
+    about="The same of the old object, after prompts about other subjects that have it",
+    place="neighbour",
+)

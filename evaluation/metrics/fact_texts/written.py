@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, Literal
 
+from evaluation.metrics.base import row
 from evaluation.metrics.fact_texts.answer_line import read_answer
 from evaluation.metrics.fact_texts.probes import Place, fact_prompts, text_probe, wanted_and_other
 from evaluation.metrics.text_level.base import WrittenMetric
@@ -33,30 +34,28 @@ class WrittenFact(WrittenMetric):
         return float(read_answer(written, *wanted_and_other(case, self.place)).first == "new")
 
 
-class ESGen(WrittenFact):
-    """What the model writes after the fact prompt."""
-
-    name: ClassVar[str] = "es_gen"
-    title: ClassVar[str] = "ES-gen"
-    about: ClassVar[str] = "Efficacy, written: continued from the fact prompt, the answer names the new object first"
-    place: ClassVar[Place] = "fact"
-
-
-class PSGen(WrittenFact):
-    """What the model writes after paraphrases of the fact prompt."""
-
-    name: ClassVar[str] = "ps_gen"
-    title: ClassVar[str] = "PS-gen"
-    about: ClassVar[str] = "Paraphrase Success, written: continued from paraphrases, the new object is named first"
-    place: ClassVar[Place] = "paraphrase"
+ESGen = row(
+    WrittenFact,
+    name="es_gen",
+    title="ES-gen",
+    about="Efficacy, written: continued from the fact prompt, the answer names the new object first",
+    place="fact",
+)
 
 
-class NSGen(WrittenFact):
-    """What the model writes about other subjects that have the old object."""
+PSGen = row(
+    WrittenFact,
+    name="ps_gen",
+    title="PS-gen",
+    about="Paraphrase Success, written: continued from paraphrases, the new object is named first",
+    place="paraphrase",
+)
 
-    name: ClassVar[str] = "ns_gen"
-    title: ClassVar[str] = "NS-gen"
-    about: ClassVar[str] = (
-        "Neighbourhood Success, written: continued about other subjects with the old object, it is named first"
-    )
-    place: ClassVar[Place] = "neighbour"
+
+NSGen = row(
+    WrittenFact,
+    name="ns_gen",
+    title="NS-gen",
+    about="Neighbourhood Success, written: continued about other subjects with the old object, it is named first",
+    place="neighbour",
+)

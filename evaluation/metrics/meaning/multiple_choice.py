@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+from evaluation.metrics.base import row
 from evaluation.metrics.meaning.base import AskedPrompt, JointItem
 from schemas.probes import ScoreProbe
 
@@ -30,11 +31,11 @@ class ChoiceFact(JointItem):
         return tuple(self.ask(prompt, head + prompt.text + options % answers, letters) for answers, letters in orders)
 
 
-class ChoiceScript(ChoiceFact):
-    """The same of the last step of a script."""
-
-    name: ClassVar[str] = "s_es_choice"
-    title: ClassVar[str] = "S-ES-choice"
-    about: ClassVar[str] = "Asked by letter what completes a script's last step, the new object in both orders"
-    in_scripts: ClassVar[bool] = True
-    question: ClassVar[str] = STEP
+ChoiceScript = row(
+    ChoiceFact,
+    name="s_es_choice",
+    title="S-ES-choice",
+    about="Asked by letter what completes a script's last step, the new object in both orders",
+    in_scripts=True,
+    question=STEP,
+)

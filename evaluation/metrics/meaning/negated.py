@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+from evaluation.metrics.base import row
 from evaluation.metrics.meaning.base import AskedPrompt, JointItem
 from schemas.probes import ScoreProbe
 
@@ -37,13 +38,12 @@ class NegatedFact(JointItem):
         )
 
 
-class NegatedScript(NegatedFact):
-    """The same at script prompts: the script as it is, and one that is said to name the wrong thing."""
-
-    name: ClassVar[str] = "s_es_negated"
-    title: ClassVar[str] = "S-ES-negated"
-    about: ClassVar[str] = (
-        "After the script prompt P(new) > P(old), and after the same prompt said to be mistaken P(old) > P(new)"
-    )
-    in_scripts: ClassVar[bool] = True
-    denial: ClassVar[str] = MISTAKE
+# The same at script prompts: the script as it is, and one that is said to name the wrong thing.
+NegatedScript = row(
+    NegatedFact,
+    name="s_es_negated",
+    title="S-ES-negated",
+    about="After the script prompt P(new) > P(old), and after the same prompt said to be mistaken P(old) > P(new)",
+    in_scripts=True,
+    denial=MISTAKE,
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+from evaluation.metrics.base import row
 from evaluation.metrics.meaning.base import AskedPrompt, JointItem
 from schemas.probes import ScoreProbe
 
@@ -33,11 +34,12 @@ class TrueFalseFact(JointItem):
         )
 
 
-class TrueFalseScript(TrueFalseFact):
-    """The same of the last step of a script that names either object."""
-
-    name: ClassVar[str] = "s_es_true_false"
-    title: ClassVar[str] = "S-ES-true/false"
-    about: ClassVar[str] = "A script's step with the new object is called right, and with the old one not: both"
-    in_scripts: ClassVar[bool] = True
-    question: ClassVar[str] = STEP
+# The same of the last step of a script that names either object.
+TrueFalseScript = row(
+    TrueFalseFact,
+    name="s_es_true_false",
+    title="S-ES-true/false",
+    about="A script's step with the new object is called right, and with the old one not: both",
+    in_scripts=True,
+    question=STEP,
+)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from evaluation.metrics.base import Answers, CaseMean, Normalisation, Role, item_without_value
@@ -25,6 +25,7 @@ class WrittenMetric(CaseMean):
 
     role: ClassVar[Role] = "text"
     asks_for_texts: ClassVar[bool] = True
+    measure: ClassVar[Callable[[Case, GeneratedText], float | str]]
 
     def __init__(self, generation: Generation = Generation()) -> None:  # noqa: B008 - a value
         self.generation = generation
@@ -34,8 +35,8 @@ class WrittenMetric(CaseMean):
         return scripts_for(case, self.generation)
 
     def value(self, case: Case, probe: GenerateProbe, written: GeneratedText) -> float | str:
-        """The text's value, or why it has none; defined by the metric."""
-        raise NotImplementedError
+        """The text's value, or why it has none; where it takes the case and the text alone, that is ``measure``."""
+        return type(self).measure(case, written)
 
     def score(self, case: Case, after: Answers, before: Answers, normalisation: Normalisation) -> CaseScores:
         """Values of all texts; a text that was not written has none. The normalisation changes nothing."""

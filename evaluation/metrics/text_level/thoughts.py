@@ -5,9 +5,10 @@ Metrics of written texts look at the answer alone; an edit that changes what is 
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal, NamedTuple
+from collections.abc import Callable
+from typing import ClassVar, NamedTuple
 
-from evaluation.metrics.base import item_without_value
+from evaluation.metrics.base import item_without_value, row
 from evaluation.metrics.text_level.base import UNFINISHED, WrittenMetric
 from evaluation.metrics.text_level.probes import Objects, objects
 from evaluation.metrics.text_level.script_parser import Named, names
@@ -75,57 +76,51 @@ class ThoughtMetric(WrittenMetric):
 
     version: ClassVar[int] = 1
 
-    def of_thought(self, reading: ThoughtReading) -> float | str:
-        """The thought's value, or why it has none; defined by the metric."""
-        raise NotImplementedError
+    of_thought: ClassVar[Callable[[ThoughtReading], float | str]]
 
     def _item(self, case: Case, probe: GenerateProbe, answer: Answer | None) -> ItemScore:
         written = None if answer is None else answer.written
         if written is None:
             return super()._item(case, probe, answer)
         reading = read_thought(written, objects(case))
-        value = NO_THOUGHT if reading is None else self.of_thought(reading)
+        value = NO_THOUGHT if reading is None else type(self).of_thought(reading)
         if isinstance(value, str):
             return item_without_value(probe, value)
         return ItemScore(probe=probe.id, item=probe.item, cluster=probe.cluster, value=value)
 
 
-class ThoughtOldRate(ThoughtMetric):
-    """Does the thought name the old object?"""
-
-    name: ClassVar[str] = "thought_old_rate"
-    title: ClassVar[str] = "Old in thought"
-    about: ClassVar[str] = "Share of the thoughts before a script that name the old object, unfinished ones among them"
-    better: ClassVar[Literal["higher", "lower"]] = "lower"
-
-    def of_thought(self, reading: ThoughtReading) -> float:
-        """1 where it does."""
-        return float(reading.names_old)
+def agreement(reading: ThoughtReading) -> float | str:
+    """1 where the answer names first what the thought names last; or why that is not known."""
+    if reading.answer is None:
+        return UNFINISHED
+    return NEITHER if reading.agrees is None else float(reading.agrees)
 
 
-class ThoughtNewRate(ThoughtMetric):
-    """Does the thought name the new object?"""
-
-    name: ClassVar[str] = "thought_new_rate"
-    title: ClassVar[str] = "New in thought"
-    about: ClassVar[str] = "Share of the thoughts before a script that name the new object, unfinished ones among them"
-    better: ClassVar[Literal["higher", "lower"]] = "higher"
-
-    def of_thought(self, reading: ThoughtReading) -> float:
-        """1 where it does."""
-        return float(reading.names_new)
+ThoughtOldRate = row(
+    ThoughtMetric,
+    name="thought_old_rate",
+    title="Old in thought",
+    about="Share of the thoughts before a script that name the old object, unfinished ones among them",
+    better="lower",
+    of_thought=lambda reading: float(reading.names_old),
+)
 
 
-class ThoughtAgreement(ThoughtMetric):
-    """Does the script name first the object that the thought before it named last?"""
+ThoughtNewRate = row(
+    ThoughtMetric,
+    name="thought_new_rate",
+    title="New in thought",
+    about="Share of the thoughts before a script that name the new object, unfinished ones among them",
+    better="higher",
+    of_thought=lambda reading: float(reading.names_new),
+)
 
-    name: ClassVar[str] = "thought_agreement"
-    title: ClassVar[str] = "Thought agrees"
-    about: ClassVar[str] = "Share of scripts that name first the object that the thought named last, if both name one"
-    better: ClassVar[Literal["higher", "lower"]] = "higher"
 
-    def of_thought(self, reading: ThoughtReading) -> float | str:
-        """1 where they agree."""
-        if reading.answer is None:
-            return UNFINISHED
-        return NEITHER if reading.agrees is None else float(reading.agrees)
+ThoughtAgreement = row(
+    ThoughtMetric,
+    name="thought_agreement",
+    title="Thought agrees",
+    about="Share of scripts that name first the object that the thought named last, if both name one",
+    better="higher",
+    of_thought=agreement,
+)

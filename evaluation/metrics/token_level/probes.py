@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar, Literal
 
 from evaluation.metrics.base import Preference
@@ -65,11 +65,8 @@ class FactPreference(Preference):
 
     wanted: ClassVar[Literal["new", "old"]] = "new"
     purpose: ClassVar[str]
-
-    def prompts(self, fact: Fact) -> Sequence[str]:
-        """The prompts; defined by the metric."""
-        raise NotImplementedError
+    prompts: ClassVar[Callable[[Fact], Sequence[str]]]
 
     def probes(self, case: Case) -> list[ScoreProbe]:
         """Each prompt with both objects."""
-        return [plain(case, p, purpose=self.purpose, item=case.fact.key) for p in self.prompts(case.fact)]
+        return [plain(case, p, purpose=self.purpose, item=case.fact.key) for p in type(self).prompts(case.fact)]
