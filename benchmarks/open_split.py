@@ -24,7 +24,7 @@ from curation.loaders import load
 from curation.loaders.importer import import_split
 from curation.overlap.contamination import TextCollection, open_collection, overlap
 from curation.overlap.near_duplicates import near_duplicates, store_items
-from curation.shipped import corpus_path, demonstrations_split, shipped_split
+from curation.shipped import SHIPPED, demonstrations_split, shipped_split
 from curation.shipped.open_cases import FOLDER
 from curation.splits.split_file import Split
 from curation.stats.bounded import bounded_interval
@@ -242,7 +242,7 @@ def sharing_table(split: Split) -> str:
         edited = sum(side.contains(case.fact) for case in split.cases)
         any_ = sum(side.shares(case) is not None for case in split.cases)
         rows.append([name, str(edited), str(any_)])
-    text = corpus_path().read_text(encoding="utf-8")
+    text = (SHIPPED / "corpus.txt").read_text(encoding="utf-8")
     sharing = [c for c in split.cases if find(text, c.fact.subject)]
     rows.append(["the statistics corpus (the subject is named)", str(len(sharing)), ""])
     counterfact = (FOLDER / "counterfact_subjects.txt").read_text(encoding="utf-8").splitlines()

@@ -15,7 +15,7 @@ from pydantic import model_validator
 
 from curation.checks.store_checks import StoreCheck, run_check
 from curation.files.json_files import json_lines
-from curation.shipped import leaks_path
+from curation.shipped import SHIPPED
 from curation.stats.estimates import Estimate
 from curation.stats.proportions import binomial_interval
 from curation.store.store import Store
@@ -104,7 +104,7 @@ class LeakPrompt(Frozen):
 
 def leak_prompts(half: Half | None = None) -> tuple[LeakPrompt, ...]:
     """The labelled prompts that we ship, of one half or of both."""
-    rows = [validate(LeakPrompt, data, where=where) for _, where, data in json_lines(leaks_path())]
+    rows = [validate(LeakPrompt, data, where=where) for _, where, data in json_lines(SHIPPED / "leaks.jsonl")]
     return tuple(r for r in rows if half in (None, r.half))
 
 

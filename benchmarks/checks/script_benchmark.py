@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 from pydantic import model_validator
 
 from curation.files.json_files import json_lines
-from curation.shipped import fresh_scripts_path, labelled_scripts_path, later_scripts_path, tuning_scripts_path
+from curation.shipped import SHIPPED
 from curation.stats.estimates import Estimate
 from curation.stats.proportions import wilson_interval
 from schemas.core.config import validate
@@ -197,7 +197,7 @@ class KindCounts(NamedTuple):
 
 def labelled_scripts(half: Half | None = None) -> tuple[LabelledScript, ...]:
     """The labelled scripts that we ship, of one half or of both."""
-    return tuple(r for r in _read(labelled_scripts_path()) if half in (None, r.half))
+    return tuple(r for r in _read(SHIPPED / "scripts/labelled_scripts.jsonl") if half in (None, r.half))
 
 
 def tuning_scripts() -> tuple[LabelledScript, ...]:
@@ -205,7 +205,7 @@ def tuning_scripts() -> tuple[LabelledScript, ...]:
 
     They share no subject and no old object with the test half of ``labelled_scripts``.
     """
-    return tuple(_read(tuning_scripts_path()))
+    return tuple(_read(SHIPPED / "scripts/tuning_scripts.jsonl"))
 
 
 def later_scripts(half: Half | None = None) -> tuple[LabelledScript, ...]:
@@ -214,7 +214,7 @@ def later_scripts(half: Half | None = None) -> tuple[LabelledScript, ...]:
     They share no subject and no old object with the other half of ``labelled_scripts``; those for testing share none
     with ``tuning_scripts`` either.
     """
-    return tuple(r for r in _read(later_scripts_path()) if half in (None, r.half))
+    return tuple(r for r in _read(SHIPPED / "scripts/later_scripts.jsonl") if half in (None, r.half))
 
 
 def fresh_scripts(half: Half | None = None) -> tuple[LabelledScript, ...]:
@@ -222,7 +222,7 @@ def fresh_scripts(half: Half | None = None) -> tuple[LabelledScript, ...]:
 
     They share no subject and no old object with any of the other scripts.
     """
-    return tuple(r for r in _read(fresh_scripts_path()) if half in (None, r.half))
+    return tuple(r for r in _read(SHIPPED / "scripts/fresh_scripts.jsonl") if half in (None, r.half))
 
 
 def _read(path: Path) -> list[LabelledScript]:

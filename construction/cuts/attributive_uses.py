@@ -20,7 +20,7 @@ from construction.cuts.relation_kinds import (
     SCHOOLS,
     SPORTS,
 )
-from curation.shipped import nouns_after_path
+from curation.shipped import SHIPPED
 
 _KINDS = (
     ("place", PLACES | frozenset(["P190", "P206", "P403"])),
@@ -111,6 +111,6 @@ def _singular(word: str) -> Iterator[str]:
 @lru_cache(maxsize=1)
 def _table() -> dict[str, frozenset[str]]:
     """The words of each line, by its kind."""
-    lines = nouns_after_path().read_text(encoding="utf-8").splitlines()
+    lines = (SHIPPED / "names/nouns_after.txt").read_text(encoding="utf-8").splitlines()
     rows = (line.split("|") for line in lines if line and not line.startswith("#"))
     return {kind.strip(): frozenset(word.strip() for word in words.split(";")) for kind, words in rows}

@@ -13,7 +13,7 @@ from functools import lru_cache
 from construction.cuts.attributive_uses import noun_kind
 from construction.cuts.cut_place import CutPlace
 from construction.cuts.relation_kinds import COME_FROM
-from curation.shipped import words_before_path
+from curation.shipped import SHIPPED
 
 _LETTER = re.compile(r"[^\W\d_]")
 _GLUED = re.compile(r"(?P<what>\S*[-‐‑–—/\\$&+=%~|_#@^*.,;:])\Z")
@@ -132,6 +132,6 @@ def _household_fault(place: CutPlace) -> str:
 @lru_cache(maxsize=1)
 def _table() -> dict[str, frozenset[str]]:
     """The words of each line, by its kind."""
-    lines = words_before_path().read_text(encoding="utf-8").splitlines()
+    lines = (SHIPPED / "names/words_before.txt").read_text(encoding="utf-8").splitlines()
     rows = (line.split("|") for line in lines if line and not line.startswith("#"))
     return {kind.strip(): frozenset(word.strip() for word in words.split(";")) for kind, words in rows}

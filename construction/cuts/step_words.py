@@ -16,7 +16,7 @@ from typing import NamedTuple
 from construction.cuts.attributive_uses import noun_kind
 from construction.cuts.cut_place import CutPlace
 from construction.cuts.relation_kinds import PLACES
-from curation.shipped import step_words_path
+from curation.shipped import SHIPPED
 
 Tables = Mapping[str, frozenset[str]]
 """Base forms by kind of object ("place"), or kind and last word ("place about"); "small": words that tell nothing."""
@@ -115,7 +115,7 @@ def base_form(word: str) -> str:
 @lru_cache(maxsize=1)
 def step_tables() -> Tables:
     """The shipped words: base forms by the kind of object; the small words as they are."""
-    lines = step_words_path().read_text(encoding="utf-8").splitlines()
+    lines = (SHIPPED / "names/step_words.txt").read_text(encoding="utf-8").splitlines()
     rows = (line.split("|") for line in lines if line and not line.startswith("#"))
     words = {kind.strip(): frozenset(word.strip() for word in text.split(";")) for kind, text in rows}
     return {kind: listed if kind == "small" else frozenset(map(base_form, listed)) for kind, listed in words.items()}

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from construction.mentions.name_forms import word_set
 from construction.mentions.position import begins_sentence, capitals_tell_nothing
-from curation.shipped import set_phrases_path
+from curation.shipped import SHIPPED
 
 _WORD = r"[^\W\d_](?:[\w'’]|[-.](?=\w))*"
 _RIGHT = re.compile(rf"(?:[ \u00a0]|\s&\s)({_WORD})")
@@ -146,7 +146,7 @@ def _right_end(text: str, end: int, object_words: frozenset[str]) -> int:
 
 @lru_cache(maxsize=1)
 def _phrases() -> tuple[str, ...]:
-    lines = set_phrases_path().read_text(encoding="utf-8").splitlines()
+    lines = (SHIPPED / "names/set_phrases.txt").read_text(encoding="utf-8").splitlines()
     return tuple(line for line in lines if line and not line.startswith("#"))
 
 

@@ -14,7 +14,7 @@ from construction.mentions.disguised_names import bynames, cases, plain_letters
 from construction.mentions.more_spellings import coded_spellings, entity_spellings, more_spellings
 from construction.mentions.person_forms import person_forms
 from construction.mentions.rules import RULES, Rules
-from curation.shipped import further_forms_path, name_forms_path
+from curation.shipped import SHIPPED
 from schemas.facts import Entity, Relation
 from schemas.text.folding import fold
 
@@ -177,7 +177,11 @@ def _key(name: str) -> str:
 def _index(*, further: bool) -> dict[str, tuple[_Family, ...]]:
     """Families of the shipped tables by every name and derived word; kindred words lead nowhere."""
     index: dict[str, tuple[_Family, ...]] = {}
-    paths = (name_forms_path(), further_forms_path()) if further else (name_forms_path(),)
+    paths = (
+        (SHIPPED / "names/forms.txt", SHIPPED / "names/further_forms.txt")
+        if further
+        else (SHIPPED / "names/forms.txt",)
+    )
     for line in (line for path in paths for line in path.read_text(encoding="utf-8").splitlines()):
         if not line or line.startswith("#"):
             continue

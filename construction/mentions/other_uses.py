@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from curation.shipped import other_uses_path
+from curation.shipped import SHIPPED
 
 _VERBS = "verbs"  # the line with words that are what to do at the front of a step
 _ARTICLES = {  # what nobody says before a genre, a sport, a field of work
@@ -70,7 +70,7 @@ def _table() -> tuple[frozenset[str], dict[str, _Use]]:
     """The verbs, and what stands beside each word where it is something else; from the shipped table."""
     verbs: frozenset[str] = frozenset()
     uses = {}
-    for line in other_uses_path().read_text(encoding="utf-8").splitlines():
+    for line in (SHIPPED / "names/other_uses.txt").read_text(encoding="utf-8").splitlines():
         if not line or line.startswith("#"):
             continue
         word, before, after = (part.strip() for part in line.split("|"))

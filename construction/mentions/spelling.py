@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from construction.mentions.other_uses import other_use
 from construction.mentions.position import begins_sentence, capitals_tell_nothing
 from construction.mentions.rules import RULES, Rules
-from curation.shipped import common_words_path, everyday_words_path
+from curation.shipped import SHIPPED
 
 _DETERMINER = re.compile(
     r"\s+(?:the|an?|your|my|our|its|his|her|their|this|that|these|those|all|each|every|both|some|any|it|them|him|us|me|"
@@ -34,7 +34,11 @@ _NAME = Reading("name")
 @lru_cache(maxsize=2)
 def common_words(*, everyday: bool = True) -> frozenset[str]:
     """The shipped list, in lower case; with the everyday words that the sixth rules know, too."""
-    paths = (common_words_path(), everyday_words_path()) if everyday else (common_words_path(),)
+    paths = (
+        (SHIPPED / "names/common_words.txt", SHIPPED / "names/everyday_words.txt")
+        if everyday
+        else (SHIPPED / "names/common_words.txt",)
+    )
     lines = (line for path in paths for line in path.read_text(encoding="utf-8").splitlines())
     return frozenset(line for line in lines if line and not line.startswith("#"))
 

@@ -159,9 +159,9 @@ def stream(
         named: Another file's name, for keys that are made of the file's name.
     """
     if str(path) == "shipped":
-        from curation.shipped import facts_path
+        from curation.shipped import SHIPPED
 
-        return stream(facts_path(), "jsonl")
+        return stream(SHIPPED / "facts.jsonl", "jsonl")
     path = Path(path)
     loader = _loader(path, format, mapping)
     return RecordStream(loader.format, loader.stream(path, named))
@@ -183,9 +183,9 @@ def load(
         named: Another file's name, for keys that are made of the file's name.
     """
     if str(path) == "shipped":
-        from curation.shipped import facts_path
+        from curation.shipped import SHIPPED
 
-        return load(facts_path(), "jsonl")
+        return load(SHIPPED / "facts.jsonl", "jsonl")
     path = Path(path)
     return _loader(path, format, mapping)(path, None if named is None else Path(named))
 

@@ -210,9 +210,9 @@ def _first_file(path: Path, known: ImportSource) -> Path | None:
 def _content(source: str, format: str, mapping: TableMapping | None) -> str:
     """What a file holds and how it was read, as one digest: another mapping makes other records."""
     if source == "shipped":
-        from curation.shipped import facts_path
+        from curation.shipped import SHIPPED
 
-        return sha256(facts_path())
+        return sha256(SHIPPED / "facts.jsonl")
     try:
         content = sha256(Path(source))
     except FileNotFoundError:

@@ -17,7 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from curation.shipped import corpus_path
+from curation.shipped import SHIPPED
 from schemas.core.decoding import why_not_utf8
 from schemas.core.errors import DataError, MissingPackage, UserError
 from schemas.core.ids import digest
@@ -67,7 +67,7 @@ class Corpus:
     @classmethod
     def shipped(cls) -> Corpus:
         """The corpus that comes with the toolkit."""
-        return cls([corpus_path()], name="shipped")
+        return cls([SHIPPED / "corpus.txt"], name="shipped")
 
     def stream(self) -> Iterator[str]:
         """The documents."""

@@ -163,9 +163,9 @@ def with_new(text: str, case: Case) -> str:
 
 def shipped_steps() -> dict[str, tuple[str, ...]]:
     """Steps of the shipped split's hand-written scripts, by key of the question."""
-    from curation.shipped import mini_path
+    from curation.shipped import SHIPPED
 
-    cases = [case for _, _, case in json_lines(mini_path().with_name("source.jsonl"))]
+    cases = [case for _, _, case in json_lines((SHIPPED / "mini/mini.jsonl").with_name("source.jsonl"))]
     return {f"{c['key']}/q{n}": tuple(q["steps"]) for c in cases for n, q in enumerate(c["questions"], 1)}
 
 

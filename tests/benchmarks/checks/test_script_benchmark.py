@@ -24,7 +24,7 @@ from benchmarks.checks.script_benchmark import (
     right,
     tuning_scripts,
 )
-from curation.shipped import labelled_scripts_path
+from curation.shipped import SHIPPED
 from curation.similarity.rouge import rouge1_f
 from schemas.core.errors import UserError
 from schemas.scripts import MAX_STEPS, MAX_WORDS, render, words
@@ -247,7 +247,7 @@ def _made(key: str, *, subject: str, old: str) -> LabelledScript:
 
 def test_the_truth_moves_only_on_purpose() -> None:
     """Whoever changes an item says so here and in the documentation: figures before and after are not comparable."""
-    lines = labelled_scripts_path().read_text(encoding="utf-8").splitlines()
+    lines = (SHIPPED / "scripts/labelled_scripts.jsonl").read_text(encoding="utf-8").splitlines()
     assert len(lines) == len(SCRIPTS) == 353
     rows = sorted((d["key"], d["verdict"], (d.get("cut") or {}).get("prompt")) for d in map(json.loads, lines))
     assert hashlib.sha256(json.dumps(rows).encode()).hexdigest()[:12] == "c28f2618f5d5"

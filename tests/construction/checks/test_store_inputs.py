@@ -12,7 +12,7 @@ from construction.pipeline.adopt import adopt
 from curation.checks.store_checks import STORE_CHECKS, run_check
 from curation.cli.check import check as check_command
 from curation.loaders import load
-from curation.shipped import mini_path
+from curation.shipped import SHIPPED
 from curation.store.store import Store
 from schemas.facts import Source
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
@@ -64,7 +64,7 @@ def test_a_new_rule_check_needs_nothing_else(tmp_path, monkeypatch):
 
 @pytest.fixture(scope="module")
 def adopted():
-    return adopt(mini_path().with_name("source.jsonl"), source=SOURCE)
+    return adopt((SHIPPED / "mini/mini.jsonl").with_name("source.jsonl"), source=SOURCE)
 
 
 @pytest.mark.parametrize("name", RULES)

@@ -9,11 +9,11 @@ import pytest
 from click.testing import CliRunner
 
 import scedit
-from curation.shipped import hops_path
+from curation.shipped import SHIPPED
 from curation.splits.split_file import load_split
 from schemas.core.errors import DataError, UserError
 
-SOURCE = hops_path().with_name("source.toml")
+SOURCE = (SHIPPED / "hops/hops.jsonl").with_name("source.toml")
 
 
 def invoke(*args: object) -> str:

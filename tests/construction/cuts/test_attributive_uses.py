@@ -9,7 +9,7 @@ import pytest
 from construction.checks import CheckInputs, judge
 from construction.cuts.attributive_uses import attributive_use
 from construction.cuts.cut_place import CutPlace
-from curation.shipped import nouns_after_path
+from curation.shipped import SHIPPED
 from schemas.scripts import Script, ScriptQuestion
 from tests.support.facts import make_fact
 
@@ -62,7 +62,11 @@ def test_a_person_acts() -> None:
 
 
 def test_each_word_of_the_table_stands_once() -> None:
-    rows = [line.split("|") for line in nouns_after_path().read_text(encoding="utf-8").splitlines() if line[0] != "#"]
+    rows = [
+        line.split("|")
+        for line in (SHIPPED / "names/nouns_after.txt").read_text(encoding="utf-8").splitlines()
+        if line[0] != "#"
+    ]
     kinds = [kind.strip() for kind, _ in rows]
     assert len(kinds) == len(set(kinds)) and {"on", "any", "place", "sport", "language"} <= set(kinds)
     words = {kind.strip(): [w.strip() for w in line.split(";")] for kind, line in rows}

@@ -7,7 +7,7 @@ import pytest
 from construction.cuts.attributive_uses import _KINDS
 from construction.cuts.cut_place import CutPlace
 from construction.cuts.leading_words import lead_fault, unknown_leader
-from curation.shipped import words_before_path
+from curation.shipped import SHIPPED
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,11 @@ def test_why_nothing_leads_there(before: str, relation: str, after: str, words: 
 
 
 def test_the_table_is_tidy_and_names_kinds_that_exist() -> None:
-    rows = [line.split("|") for line in words_before_path().read_text(encoding="utf-8").splitlines() if line[0] != "#"]
+    rows = [
+        line.split("|")
+        for line in (SHIPPED / "names/words_before.txt").read_text(encoding="utf-8").splitlines()
+        if line[0] != "#"
+    ]
     kinds = [kind.strip() for kind, _ in rows]
     assert len(kinds) == len(set(kinds)) and set(kinds) <= {kind for kind, _ in _KINDS} | {"labels", "counted"}
     for kind, words in rows:

@@ -8,7 +8,7 @@ from construction.cuts.attributive_uses import _KINDS
 from construction.cuts.cut_place import CutPlace
 from construction.cuts.step_words import base_form, foreign_step
 from curation import mini_split
-from curation.shipped import step_words_path
+from curation.shipped import SHIPPED
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,11 @@ def test_different_words_keep_their_own() -> None:
 
 
 def test_the_table_is_tidy_and_names_kinds_that_exist() -> None:
-    rows = [line.split("|") for line in step_words_path().read_text(encoding="utf-8").splitlines() if line[0] != "#"]
+    rows = [
+        line.split("|")
+        for line in (SHIPPED / "names/step_words.txt").read_text(encoding="utf-8").splitlines()
+        if line[0] != "#"
+    ]
     kinds = [kind.strip() for kind, _ in rows]
     assert len(kinds) == len(set(kinds))
     assert {kind.split()[0] for kind in kinds} <= {kind for kind, _ in _KINDS} | {"person", "small"}

@@ -7,7 +7,7 @@ import pytest
 from construction.mentions.name_forms import name_forms
 from construction.mentions.object_mentions import find_object
 from curation.loaders import load
-from curation.shipped import name_forms_path
+from curation.shipped import SHIPPED
 from schemas.facts import Object, Relation
 
 AUTHOR = Relation(id="P50", label="author")
@@ -63,7 +63,9 @@ def test_a_name_of_the_fact_is_no_further_form():
 
 
 def test_the_table_is_whole():
-    lines = [x for x in name_forms_path().read_text(encoding="utf-8").splitlines() if x and not x.startswith("#")]
+    lines = [
+        x for x in (SHIPPED / "names/forms.txt").read_text(encoding="utf-8").splitlines() if x and not x.startswith("#")
+    ]
     kinds = [tuple(part.strip() for part in line.split("|")) for line in lines]
     assert all(len(parts) == 3 and parts[0] and parts[1] for parts in kinds)
     heads = [(parts[0], parts[1].split(";")[0].strip()) for parts in kinds]

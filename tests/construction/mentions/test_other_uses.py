@@ -4,7 +4,7 @@ import pytest
 
 from construction.mentions.object_mentions import find_object
 from construction.mentions.other_uses import other_use
-from curation.shipped import other_uses_path
+from curation.shipped import SHIPPED
 from schemas.facts import Object, Relation
 
 
@@ -67,7 +67,9 @@ def test_a_plain_place_is_taken_before_a_doubtful_one() -> None:
 
 
 def test_every_line_of_the_table_is_a_word_with_something_beside_it() -> None:
-    lines = [x for x in other_uses_path().read_text(encoding="utf-8").splitlines() if not x.startswith("#")]
+    lines = [
+        x for x in (SHIPPED / "names/other_uses.txt").read_text(encoding="utf-8").splitlines() if not x.startswith("#")
+    ]
     words = [line.split("|")[0].strip() for line in lines]
     assert len(words) == len(set(words)) > 30 and all(word.islower() and word.isalpha() for word in words)
     for line in lines:

@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 from construction.cli.construct import import_scripts
 from construction.pipeline.adopt import adopt, keep
 from curation.rules.selection import SplitRule, choose
-from curation.shipped import mini_path, mini_split
+from curation.shipped import SHIPPED, mini_split
 from curation.splits.split_file import make_split
 from curation.store.import_sources import ConflictError
 from curation.store.store import Store
@@ -33,7 +33,7 @@ CASE = {
 
 def test_mini_is_what_its_source_makes(tmp_path: Path) -> None:
     """The shipped split is rebuilt from what was written, and passes every check of the pipeline."""
-    adoption = adopt(mini_path().parent / "source.jsonl", source=SOURCE)
+    adoption = adopt((SHIPPED / "mini/mini.jsonl").parent / "source.jsonl", source=SOURCE)
     assert {v.label for v in adoption.verdicts} == {"keep"}
     keep(adoption, tmp_path / "s.duckdb", origin="source.jsonl")
     with Store.open(tmp_path / "s.duckdb") as store:

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from curation.cli.publish import publish as command
 from curation.loaders.importer import import_split
-from curation.shipped import mini_path, mini_split
+from curation.shipped import SHIPPED, mini_split
 from schemas.core.errors import UserError
 
 
@@ -24,7 +24,15 @@ def test_the_command(tmp_path: Path) -> None:
     error, text = invoke("mini", tmp_path / "a", "--store", tmp_path / "s.duckdb")
     assert error is None and "58 cases" in text and "     42  scedit-cf" in text
     assert "No people have judged it" in (tmp_path / "a" / "README.md").read_text()
-    options = ("--split-file", mini_path(), "--formats", "split, scedit-t", "--json", "--date", "2026-01-02")
+    options = (
+        "--split-file",
+        SHIPPED / "mini/mini.jsonl",
+        "--formats",
+        "split, scedit-t",
+        "--json",
+        "--date",
+        "2026-01-02",
+    )
     error, text = invoke("mini@1.0.0", tmp_path / "b", *options)
     assert error is None and json.loads(text)["cases"] == {"split": 58, "scedit-t": 16}
     assert json.loads((tmp_path / "b" / "croissant.json").read_text())["datePublished"] == "2026-01-02"
@@ -36,7 +44,7 @@ def test_the_command(tmp_path: Path) -> None:
     ("args", "complaint"),
     [
         (("other",), "where is the split 'other'"),
-        (("other", "--split-file", mini_path()), "holds the split 'mini@1.0.0', not 'other'"),
+        (("other", "--split-file", SHIPPED / "mini/mini.jsonl"), "holds the split 'mini@1.0.0', not 'other'"),
         (("mini", "--formats", "parket"), "unknown exporter 'parket'.*did you mean 'parquet'"),
         (("mini", "--formats", ","), "names no format"),
         (("mini", "--date", "tomorrow"), "takes YYYY-MM-DD"),

@@ -10,7 +10,7 @@ import pytest
 from curation.export.formats import EXPORTERS, export
 from curation.loaders import load
 from curation.loaders.importer import import_split
-from curation.shipped import mini_path, mini_split
+from curation.shipped import SHIPPED, mini_split
 from curation.splits.split_file import Split, make_split
 from curation.store.store import Store
 from schemas.core.errors import UserError
@@ -32,7 +32,7 @@ FILES = [n for n in EXPORTERS.names() if n not in ("parquet", "datasets")]
 @pytest.mark.parametrize("name", [("ScEdit-CF.json", "scedit-cf"), ("ScEdit-T.json", "scedit-t")])
 def test_the_shipped_shapes_are_those_of_the_split(tmp_path: Path, name: tuple[str, str]) -> None:
     export(mini_split(), tmp_path / "x.json", name[1])
-    assert (tmp_path / "x.json").read_text() == (mini_path().parent / name[0]).read_text()
+    assert (tmp_path / "x.json").read_text() == ((SHIPPED / "mini/mini.jsonl").parent / name[0]).read_text()
 
 
 def test_wrong_formats(tmp_path: Path) -> None:

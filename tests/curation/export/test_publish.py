@@ -12,7 +12,7 @@ from curation.export import publish as export_publish
 from curation.export.formats import EXPORTERS, Exporter, export
 from curation.export.publish import DEFAULT, publish
 from curation.files.checksums import sha256
-from curation.shipped import mini_path, mini_split
+from curation.shipped import SHIPPED, mini_split
 from curation.splits.split_file import load_split, make_split
 from schemas.core.errors import UserError
 
@@ -166,7 +166,7 @@ def test_datasets_reads_the_shapes_of_others_offline(
     path = tmp_path / "x.json"
     export_files = export(mini_split(), path, format)
     table = datasets.load_dataset("json", data_files=str(path), split="train", cache_dir=str(tmp_path / "cache"))
-    split = load_split(mini_path())
+    split = load_split(SHIPPED / "mini/mini.jsonl")
     change = {"scedit-cf": "counterfactual", "counterfact": "counterfactual", "scedit-t": "temporal"}.get(format)
     cases = [c for c in split.cases if change in (None, c.fact.change)]
     assert export_files == len(cases) > 0

@@ -28,7 +28,7 @@ def probes(cases: list[DocumentCase], level: int) -> list[tuple[DocumentCase, Do
 def test_the_split_is_made_of_its_source(tmp_path: Path) -> None:
     main(tmp_path / "documents.jsonl")
     for name in ("documents.jsonl", "checksums.sha256"):
-        assert (tmp_path / name).read_bytes() == shipped.documents_path().with_name(name).read_bytes()
+        assert (tmp_path / name).read_bytes() == (shipped.SHIPPED / "documents" / name).read_bytes()
     assert shipped.named_split("documents").digest == build().digest
 
 
@@ -53,9 +53,9 @@ def test_every_check_keeps_every_probe_but_what_must_be_inferred(cases: list[Doc
 
 
 def test_a_changed_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = shutil.copytree(shipped.documents_path().parent, tmp_path / "documents")
+    folder = shutil.copytree((shipped.SHIPPED / "documents/documents.jsonl").parent, tmp_path / "documents")
     text = (folder / "documents.jsonl").read_text(encoding="utf-8")
     (folder / "documents.jsonl").write_text(text.replace("1887", "1888"), encoding="utf-8")
-    monkeypatch.setattr(shipped, "documents_path", lambda: folder / "documents.jsonl")
+    monkeypatch.setattr(shipped, "SHIPPED", tmp_path)
     with pytest.raises(DataError, match="the shipped split was changed: its SHA-256 is"):
         shipped.documents_split.__wrapped__()

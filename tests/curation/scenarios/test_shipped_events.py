@@ -10,7 +10,7 @@ from sklearn.metrics import roc_auc_score
 
 from benchmarks.scope_wording import items_of, predicted
 from construction.events.checks import EventInputs, judge_event
-from curation.shipped import events_path, events_split, named_split
+from curation.shipped import SHIPPED, events_split, named_split
 from curation.splits.split_file import write_split
 from schemas.cases import EventCase
 from schemas.events.questions import FactQuestion, TendencyQuestion
@@ -32,7 +32,7 @@ def tendencies(cases: list[EventCase]) -> list[TendencyQuestion]:
 
 def test_the_split_is_made_of_its_source(tmp_path: Path) -> None:
     write_split(build(), tmp_path / "events.jsonl")
-    assert (tmp_path / "events.jsonl").read_bytes() == events_path().read_bytes()
+    assert (tmp_path / "events.jsonl").read_bytes() == (SHIPPED / "events/events.jsonl").read_bytes()
     assert named_split("events").digest == build().digest
 
 

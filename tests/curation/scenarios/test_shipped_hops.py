@@ -31,7 +31,7 @@ def split() -> Split:
 def test_the_split_is_made_of_its_source(split: Split, tmp_path: Path) -> None:
     main(tmp_path / "hops.jsonl")
     for name in ("hops.jsonl", "checksums.sha256"):
-        assert (tmp_path / name).read_bytes() == shipped.hops_path().with_name(name).read_bytes()
+        assert (tmp_path / name).read_bytes() == (shipped.SHIPPED / "hops/hops.jsonl").with_name(name).read_bytes()
     assert shipped.named_split("hops").digest == build().digest == split.digest
 
 
@@ -42,7 +42,7 @@ def test_numbers(split: Split) -> None:
     assert groups == dict.fromkeys(("efficacy", "rephrase", "hop", "script_hop", "locality"), 40)
     assert {case.document.source.licence for case in cases} == {"CC0-1.0"}
     assert all(len(case.document.statements) == 1 for case in cases)
-    source = validate(HopSource, read_toml(shipped.hops_path().with_name("source.toml")), where="source")
+    source = validate(HopSource, read_toml(shipped.SHIPPED / "hops/source.toml"), where="source")
     assert len({edit.subject for edit in source.edit}) == 40 and len(source.table) == 8
     assert max(Counter(edit.hop for edit in source.edit).values()) == 8
 
@@ -56,10 +56,10 @@ def test_no_two_questions_and_no_two_steps_before_the_cut_are_the_same(split: Sp
 
 
 def test_a_changed_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = shutil.copytree(shipped.hops_path().parent, tmp_path / "hops")
+    folder = shutil.copytree((shipped.SHIPPED / "hops/hops.jsonl").parent, tmp_path / "hops")
     text = (folder / "hops.jsonl").read_text(encoding="utf-8")
     (folder / "hops.jsonl").write_text(text.replace("yen", "won"), encoding="utf-8")
-    monkeypatch.setattr(shipped, "hops_path", lambda: folder / "hops.jsonl")
+    monkeypatch.setattr(shipped, "SHIPPED", tmp_path)
     shipped.hops_split.cache_clear()
     with pytest.raises(DataError, match="the shipped split was changed: its SHA-256 is"):
         shipped.hops_split()

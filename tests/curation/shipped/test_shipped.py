@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from curation.loaders import load
-from curation.shipped import config_path, corpus_path, facts_path, mini_path, mini_split, read_config
+from curation.shipped import SHIPPED, config_path, mini_split, read_config
 from schemas.cases import Case
 from schemas.facts import Fact
 from schemas.scripts import MAX_STEPS
@@ -64,8 +64,8 @@ def test_an_object_has_the_same_aliases_everywhere(facts: tuple[Fact, ...]) -> N
 
 
 def test_corpus_is_what_its_manifest_says() -> None:
-    manifest = json.loads(corpus_path().with_suffix(".json").read_text(encoding="utf-8"))
-    text = corpus_path().read_text(encoding="utf-8")
+    manifest = json.loads((SHIPPED / "corpus.txt").with_suffix(".json").read_text(encoding="utf-8"))
+    text = (SHIPPED / "corpus.txt").read_text(encoding="utf-8")
     assert hashlib.sha256(text.encode()).hexdigest() == manifest["sha256"]
     assert manifest["tokens"] >= 30_000 and manifest["documents"] == len(text.strip().split("\n\n"))
     assert len(text.split()) > 20_000
@@ -108,9 +108,14 @@ def test_texts_of_mini_are_not_repeated(cases: tuple[Case, ...]) -> None:
 
 
 def test_the_files_are_where_the_package_looks() -> None:
-    for path in (facts_path(), corpus_path(), mini_path(), mini_path().parent / "source.jsonl"):
+    for path in (
+        SHIPPED / "facts.jsonl",
+        SHIPPED / "corpus.txt",
+        SHIPPED / "mini/mini.jsonl",
+        (SHIPPED / "mini/mini.jsonl").parent / "source.jsonl",
+    ):
         assert path.is_file(), path
-    assert (mini_path().parent / "README.md").is_file()
+    assert ((SHIPPED / "mini/mini.jsonl").parent / "README.md").is_file()
 
 
 def test_our_configurations_are_found_in_any_folder_and_never_instead_of_ones_own(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from curation.shipped import mini_path, mini_split
+from curation.shipped import SHIPPED, mini_split
 from evaluation.saved_edits.edit_cases import open_edit_cases
 from schemas.core.errors import DataError, UserError
 from schemas.facts import Fact
@@ -20,7 +20,9 @@ def written(path: Path, *facts: Fact) -> str:
 
 
 def test_mini_and_its_file_are_the_same_cases() -> None:
-    assert [c.key for c in open_edit_cases("mini")] == [c.key for c in open_edit_cases(str(mini_path()))]
+    assert [c.key for c in open_edit_cases("mini")] == [
+        c.key for c in open_edit_cases(str(SHIPPED / "mini/mini.jsonl"))
+    ]
     assert [c.key for c in open_edit_cases("mini", limit=2)] == [c.key for c in mini_split().cases[:2]]
     assert any(c.prompts for c in open_edit_cases("mini"))
 
@@ -55,7 +57,7 @@ def test_refusals(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="'a' and 'b' give one fact two new objects, 'Oslo' and 'Quito'"):
         open_edit_cases(twice)
     with pytest.raises(DataError):
-        open_edit_cases(written(tmp_path / "cut.jsonl", make_fact()) and _cut(mini_path(), tmp_path))
+        open_edit_cases(written(tmp_path / "cut.jsonl", make_fact()) and _cut(SHIPPED / "mini/mini.jsonl", tmp_path))
 
 
 def _cut(split: Path, folder: Path) -> str:

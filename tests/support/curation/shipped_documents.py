@@ -6,7 +6,7 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-from curation.shipped import documents_path
+from curation.shipped import SHIPPED
 from curation.splits.split_file import Split, make_split, write_split
 from schemas.cases import DocumentCase
 from schemas.core.config import read_toml
@@ -18,7 +18,9 @@ SOURCE = {"name": "ScEdit Toolkit documents", "licence": "CC0-1.0"}
 
 def rows() -> list[dict[str, Any]]:
     """The entries of the source."""
-    documents: list[dict[str, Any]] = read_toml(documents_path().with_name("source.toml"))["document"]
+    documents: list[dict[str, Any]] = read_toml((SHIPPED / "documents/documents.jsonl").with_name("source.toml"))[
+        "document"
+    ]
     return documents
 
 
@@ -59,7 +61,7 @@ def build() -> Split:
 
 def main(path: Path | None = None) -> None:
     """Write it, and the list with its SHA-256."""
-    path = path or documents_path()
+    path = path or SHIPPED / "documents/documents.jsonl"
     write_split(build(), path)
     sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
     path.with_name("checksums.sha256").write_text(f"{sha256}  {path.name}\n", encoding="utf-8")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from curation.loaders.formats.elken import question_key
-from curation.shipped import events_path
+from curation.shipped import SHIPPED
 from curation.splits.split_file import Split, make_split, write_split
 from schemas.cases import EventCase
 from schemas.core.config import read_toml
@@ -92,7 +92,7 @@ def tendencies_of(events: list[tuple[Event, dict[str, Any]]], scope: Scope) -> d
 
 def build() -> Split:
     """The split."""
-    rows = read_toml(events_path().with_name("source.toml"))["event"]
+    rows = read_toml((SHIPPED / "events/events.jsonl").with_name("source.toml"))["event"]
     events = [(event_of(row), row) for row in rows]
     inner_questions, out_of_scope = tendencies_of(events, "in"), tendencies_of(events, "out")
     cases = [
@@ -109,7 +109,7 @@ def build() -> Split:
 
 def main(path: Path | None = None) -> None:
     """Write it."""
-    write_split(build(), path or events_path())
+    write_split(build(), path or SHIPPED / "events/events.jsonl")
 
 
 if __name__ == "__main__":

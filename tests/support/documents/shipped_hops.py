@@ -6,7 +6,7 @@ import hashlib
 from pathlib import Path
 
 from construction.documents.hops import read_hops
-from curation.shipped import hops_path
+from curation.shipped import SHIPPED
 from curation.splits.split_file import Split, make_split, write_split
 from schemas.facts import Source
 
@@ -17,12 +17,16 @@ VERSION = "2.0.0"
 
 def build(path: Path | None = None) -> Split:
     """The split."""
-    return make_split("hops", read_hops(path or hops_path().with_name("source.toml"), "hops", SOURCE), version=VERSION)
+    return make_split(
+        "hops",
+        read_hops(path or (SHIPPED / "hops/hops.jsonl").with_name("source.toml"), "hops", SOURCE),
+        version=VERSION,
+    )
 
 
 def main(path: Path | None = None) -> None:
     """Write it, and the list with its SHA-256."""
-    path = path or hops_path()
+    path = path or SHIPPED / "hops/hops.jsonl"
     write_split(build(), path)
     sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
     path.with_name("checksums.sha256").write_text(f"{sha256}  {path.name}\n", encoding="utf-8")
