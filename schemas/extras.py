@@ -10,11 +10,6 @@ from pydantic import ConfigDict, Field, field_validator
 from schemas.core.ids import canonical_json
 from schemas.core.records import Key, Record, Text
 
-FILE_ORDER = "file_order"
-"""Name of an extra of ours: how often the ids of a ScEdit file had descended when this record came."""
-CASE_ID = "case_id"
-"""Name of an extra of ours: the case id of a ScEdit record, where the key of its fact does not tell it."""
-
 
 class Extra(Record):
     """Something of a source record that no other kind of record holds; nothing here reads it, nothing loses it.

@@ -16,9 +16,7 @@ from curation.loaders.fields import relation_of, rest, strings, template, text_o
 from curation.loaders.file_notes import FileNotes
 from curation.loaders.formats.native import slug_id
 from curation.loaders.sources import SCEDIT_CF, SCEDIT_T
-from curation.splits.case_ids import case_id_extra, fallback, number_of
 from schemas.core.records import Record
-from schemas.extras import FILE_ORDER, Extra
 from schemas.facts import Entity, Fact, Neighbour, Object, Relation
 from schemas.scripts import ScriptPrompt, ScriptQuestion
 from schemas.text.counting import counted
@@ -36,40 +34,22 @@ class _Counted(FormatReader):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self._ids: set[str] = set()
-        self._last: int | None = -1
-        self._descents = 0
         self.edits = self.near = 0
 
-    def key(self, row: Row) -> tuple[str, list[RowItem]]:
+    def key(self, row: Row) -> tuple[str, list[Problem]]:
         """The fact's key, and what is to be said of it.
 
         The key ends in the stored case id; in the record's number where that is absent or taken, or cannot be in a key.
         """
-        name, place = self.upstream.name.lower(), row.number - 1
-        stored = str(row.data.get("case_id", place))
-        items: list[RowItem] = []
-        text, taken = stored, stored in self._ids
-        if taken or not stored or re.search(r"\s", stored):
-            text = fallback(place, self._ids)
-            what = "cannot be used twice" if taken else "cannot stand in a key"
-            items.append(row.problem("suspect", f"the case_id {stored!r} {what}; its key is '{name}/{text}'"))
+        name = self.upstream.name.lower()
+        stored = text = str(row.data.get("case_id", row.number - 1))
+        problems = []
+        if text in self._ids or not text or re.search(r"\s", text):
+            text = f"{row.number - 1}-of-file"
+            what = f"the case_id {stored!r} is taken, or cannot stand in a key; its key is '{name}/{text}'"
+            problems.append(row.problem("suspect", what))
         self._ids.add(text)
-        key = f"{name}/{text}"
-        if "case_id" in row.data and (extra := case_id_extra(key, text, row.data["case_id"])):
-            items.append(extra)
-        return key, [*items, *self._file_order(key, text)]
-
-    def _file_order(self, key: str, text: str) -> Iterator[Extra]:
-        """An extra that says how often the ids descended before a record; none before they first did.
-
-        An id that is no number descends, and so does what follows it.
-        """
-        number = number_of(text)
-        if number is None or self._last is None or number <= self._last:
-            self._descents += 1
-        self._last = number
-        if self._descents:
-            yield Extra.holding(f"{key}/extra/file-order", self._descents, subject_key=key, name=FILE_ORDER)
+        return f"{name}/{text}", problems
 
     def end(self) -> Iterator[Problem]:
         """The numbers of prompts, where they are not the paper's."""

@@ -13,9 +13,7 @@ from curation.export.fact_formats import (
 )
 from curation.export.scedit_format import cf_rows, cloze, scedit_cf, scedit_t, t_rows, write_cf, write_t
 from curation.shipped import mini_split
-from curation.splits.split_file import Extras
 from schemas.cases import Case
-from schemas.extras import Extra
 from schemas.facts import Relation
 from tests.support.curation.record_shape import shape
 from tests.support.facts import peru_fact
@@ -109,10 +107,6 @@ def with_keys(change: str, *keys: str) -> list[Case]:
     ]
 
 
-def order(number: int, fact: str) -> Extra:
-    return Extra.holding(f"{fact}/extra/file-order", number, subject_key=fact, name="file_order")
-
-
 @pytest.mark.parametrize(("kind", "change", "rows"), KINDS)
 def test_cases_of_a_scedit_file_keep_its_numbers_and_order(kind: str, change: str, rows: Any) -> None:
     """Keys are in order of their letters (10 before 9); the file was in order of its numbers, with gaps."""
@@ -123,60 +117,18 @@ def test_cases_of_a_scedit_file_keep_its_numbers_and_order(kind: str, change: st
 
 
 @pytest.mark.parametrize(("kind", "change", "rows"), KINDS)
-def test_the_order_that_extras_tell_is_that_of_the_file(kind: str, change: str, rows: Any) -> None:
-    cases = with_keys(change, *(f"scedit-{kind}/{n}" for n in (10, 1830, 3, 9)))
-    extras = Extras([order(1, f"scedit-{kind}/9"), order(1, f"scedit-{kind}/10"), order(2, f"scedit-{kind}/3")])
-    entries = list(rows(cases, extras))
-    assert [row["case_id"] for row in entries] == [1830, 9, 10, 3]
-    assert [row["subject"] for row in entries] == [cases[n].fact.subject.text for n in (1, 3, 0, 2)]
-
-
-@pytest.mark.parametrize(("kind", "change", "rows"), KINDS)
 def test_cases_of_other_origins_stand_behind_with_the_lowest_free_numbers(kind: str, change: str, rows: Any) -> None:
     keys = ("a/1", f"scedit-{kind}/1", f"scedit-{kind}/a12", f"scedit-{kind}/3-of-file", "z/9", f"x/scedit-{kind}/1")
     cases = with_keys(change, *keys)
     entries = list(rows(cases))
     subjects = [c.fact.subject.text for c in cases]
     numbers = {row["subject"]: row["case_id"] for row in entries}
-    expected = dict(zip(subjects, (3, 1, "a12", 2, 4, 0), strict=False))
+    expected = dict(zip(subjects, (0, 1, "a12", 2, 3, 4), strict=False))
     assert numbers == expected, "a text stays one; a number that stands twice is free for the first alone"
-    assert [row["case_id"] for row in entries if row["subject"] in (subjects[0], subjects[4])] == [3, 4]
-    assert [row["subject"] for row in entries[-2:]] == [subjects[0], subjects[4]], "cases of no ScEdit file come last"
+    assert [row["case_id"] for row in entries] == [1, "a12", 0, 2, 3, 4], "cases of no ScEdit file come last"
 
 
 @pytest.mark.parametrize(("kind", "change", "rows"), KINDS)
 def test_prefixed_cases_keep_their_numbers_where_they_are_free(kind: str, change: str, rows: Any) -> None:
     cases = with_keys(change, f"second/scedit-{kind}/70", f"second/scedit-{kind}/8", f"second/scedit-{kind}/007")
     assert [row["case_id"] for row in rows(cases)] == [8, 70, "007"]
-
-
-@pytest.mark.parametrize("number", [True, "1", None, -1, 1.5, [1]])
-def test_an_extra_that_is_no_place_is_none(number: Any) -> None:
-    cases = with_keys("counterfactual", "scedit-cf/2", "scedit-cf/5")
-    assert [row["case_id"] for row in cf_rows(cases, Extras([order(number, "scedit-cf/2")]))] == [2, 5]
-
-
-def told_id(value: Any, fact: str) -> Extra:
-    return Extra.holding(f"{fact}/extra/case-id", value, subject_key=fact, name="case_id")
-
-
-@pytest.mark.parametrize(("kind", "change", "rows"), KINDS)
-def test_an_id_that_the_key_does_not_tell_comes_from_its_extra(kind: str, change: str, rows: Any) -> None:
-    ids = {"-4": -4, "None": None, "1-of-file": "17", "a/b": "a/b", "3-of-file": None}
-    cases = with_keys(change, *(f"scedit-{kind}/{part}" for part in ids), f"scedit-{kind}/17", f"scedit-{kind}/x/y")
-    extras = Extras(told_id(value, f"scedit-{kind}/{part}") for part, value in ids.items())
-    subjects = {row["subject"]: row["case_id"] for row in rows(cases, extras)}
-    assert [subjects[c.fact.subject.text] for c in cases] == [-4, None, "17", "a/b", None, 17, 0]
-    assert [row["case_id"] for row in rows(cases[:1], extras)] == [-4], "without the extra's record it stays so"
-
-
-@pytest.mark.parametrize("taken", ["0", 0, 0.0])
-def test_a_free_number_is_no_other_writing_of_an_id(taken: Any) -> None:
-    cases = with_keys("counterfactual", "scedit-cf/0", "other/1")
-    rows = list(cf_rows(cases, Extras([told_id(taken, "scedit-cf/0")])))
-    assert [repr(row["case_id"]) for row in rows] == [repr(taken), "1"]
-
-
-def test_an_extra_of_another_origin_is_no_case_id() -> None:
-    cases = with_keys("counterfactual", "counterfact/3")
-    assert [row["case_id"] for row in cf_rows(cases, Extras([told_id(9, "counterfact/3")]))] == [0]

@@ -36,7 +36,8 @@ def record(**change: Any) -> dict[str, Any]:
         ({"requested_rewrite__relation_id": ...}, "the field 'requested_rewrite.relation_id' is missing"),
         (
             {"requested_rewrite__target_true__str": 5},
-            "the field 'requested_rewrite.target_true.str' must be a text with something in it, it is a number",
+            "the field 'requested_rewrite.target_true.str' must be a text with something in it, "
+            'it is a number: write "5"',
         ),
         (
             {"requested_rewrite__target_new": None},
@@ -81,7 +82,7 @@ def test_a_text_for_people_stays() -> None:
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        ({"old": 1969}, "the field 'old' must be a text with something in it, it is a number"),
+        ({"old": 1969}, "the field 'old' must be a text with something in it, it is a number: write \"1969\""),
         ({"new": ["Oslo"]}, "the field 'new' must be a text with something in it, it is a list"),
         ({"relation": ""}, "the field 'relation' must be a text with something in it, it is empty"),
         ({"subject": {"text": ["Peru"]}}, "subject.text: Input should be a valid string"),
