@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import lru_cache
 
 import numpy as np
 
@@ -158,18 +159,23 @@ def smallest_detectable(*, sd: float, n: int, power: float = 0.8, level: float =
         >>> round(smallest_detectable(sd=0.4, n=100), 3)
         0.113
     """
-    from scipy import optimize
-
     if not level < power < 1:
         raise ValueError("power is between the level and 1")
     if family < 1:
         raise ValueError("a family has at least one comparison")
     _check_design(sd, n, level)
-    one = level / family
-    top = sd / math.sqrt(n)
-    while power_of(top, sd=sd, n=n, level=one) < power:
+    return sd * _smallest_effect(n, power, level / family)
+
+
+@lru_cache(maxsize=4096)
+def _smallest_effect(n: int, power: float, level: float) -> float:
+    """The same in standard deviations: one number a design, whatever is compared."""
+    from scipy import optimize
+
+    top = 1 / math.sqrt(n)
+    while power_of(top, sd=1.0, n=n, level=level) < power:
         top *= 2
-    return float(optimize.brentq(lambda d: power_of(d, sd=sd, n=n, level=one) - power, 0.0, top, xtol=1e-12 * sd))
+    return float(optimize.brentq(lambda d: power_of(d, sd=1.0, n=n, level=level) - power, 0.0, top, xtol=1e-12))
 
 
 def _check_design(sd: float, n: int, level: float) -> None:

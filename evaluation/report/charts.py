@@ -22,8 +22,14 @@ if TYPE_CHECKING:
     import altair as alt
 
 COLOURS = ("#6b7280", "#0072b2", "#c05000", "#00896a", "#a64d86", "#8a6d00")
-SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "stroke")
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 FORMATS = ("svg", "png", "pdf")
+STYLE: dict[str, Any] = {
+    "font": "sans-serif",
+    "axis": {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal", "labelPadding": 6},
+    "legend": {"labelFontSize": 12},
+    "title": {"fontSize": 13, "subtitleFontSize": 11, "anchor": "start"},
+}
 _HALF = 0.5  # shares above it are shown on an axis that ends at 100 %
 _DIVERGING = ["#0b5a94", "#f2f2f2", "#b35806"]
 _FEW_VALUES = 10  # on an axis of numbers each has its own tick up to so many
@@ -117,7 +123,7 @@ def _domain(points: Iterable[PlotPoint]) -> list[float] | None:
     values = [v for p in points for v in (p.value.mean, p.value.low, p.value.high) if v is not None]
     if any(p.value.unit != "fraction" for p in points) or not values:
         return None
-    return [min(0.0, 100 * min(values)), 100.0 if max(values) > _HALF else max(100 * max(values), 0.1)]
+    return [min(0.0, 100 * min(values)), 100.0 if max(values) > _HALF else max(100 * max(values), 1.0)]
 
 
 def _dots(plot: Plot, order: Sequence[str]) -> Any:
@@ -254,6 +260,7 @@ def _converted(chart: alt.TopLevelMixin, kind: str) -> bytes:
         ) from None
     ground = "transparent" if kind == "svg" else "white"
     spec = chart.properties(background=ground).to_dict(validate=False)  # type: ignore[attr-defined]
+    spec["config"] = {**spec["config"], **STYLE}
     version = alt.SCHEMA_VERSION.removeprefix("v").rpartition(".")[0]
     if kind == "svg":
         return vl_convert.vegalite_to_svg(spec, vl_version=version).encode("utf-8")

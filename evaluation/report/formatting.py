@@ -150,15 +150,16 @@ def _show(interval: Interval) -> Callable[..., str]:
 
 
 def plain_number(value: float | None, *, signed: bool = False) -> str:
-    """A number with two decimals, or a dash.
+    """A number with two decimals, small ones with two digits, or a dash.
 
     Example:
-        >>> plain_number(1234.5), plain_number(-0.25, signed=True)
-        ('1,234.50', '−0.25')
+        >>> plain_number(1234.5), plain_number(-0.25, signed=True), plain_number(0.00171)
+        ('1,234.50', '−0.25', '0.0017')
     """
     if value is None:
         return "–"
-    return (f"{value:+,.2f}" if signed else f"{value:,.2f}").replace("-", "\N{MINUS SIGN}")
+    form = ".2g" if 0 < abs(value) < SMALL else ",.2f"
+    return format(value, f"+{form}" if signed else form).replace("-", "\N{MINUS SIGN}")
 
 
 def with_unit(interval: Interval) -> str:
@@ -185,8 +186,8 @@ def column_size(table: Comparison, metric: Metric) -> str:
     if not known:
         return ""
     few = ": too few" if max(s.cases for s in known) < LEAST_CASES else ""
-    questions = f", {_range(s.items for s in known)} questions" if metric.pooled else ""
-    return f"n = {_range(s.cases for s in known)}{few}{questions}"
+    questions = f", {count_range(s.items for s in known)} questions" if metric.pooled else ""
+    return f"n = {count_range(s.cases for s in known)}{few}{questions}"
 
 
 def console_table(table: Comparison, metrics: Sequence[Metric]) -> list[str]:
@@ -205,7 +206,7 @@ def console_table(table: Comparison, metrics: Sequence[Metric]) -> list[str]:
     return aligned([head, sizes, *rows])
 
 
-def _range(counts: Iterable[int]) -> str:
+def count_range(counts: Iterable[int]) -> str:
     """The least and the greatest count: "3", "3 to 12"."""
     known = sorted(counts)
     return f"{known[0]:,}" if known[0] == known[-1] else f"{known[0]:,} to {known[-1]:,}"
@@ -340,7 +341,7 @@ def edits_in_force(row: MethodRow) -> str:
         >>> edits_in_force(SimpleNamespace(edits=(1, 1))), edits_in_force(SimpleNamespace(edits=(3, 1200)))
         ('1', '3 to 1,200')
     """
-    return _range(row.edits)
+    return count_range(row.edits)
 
 
 def holds_many_edits(table: Comparison) -> bool:

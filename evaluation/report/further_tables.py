@@ -24,8 +24,16 @@ _HARMONIC: Mapping[str, tuple[Role, ...]] = {
 }
 _MISSED = 0.05  # chance that an interval of 95 % misses the truth
 _DECIDED = ("Metric", "Better", "Worse", f"{DELTA} first less second", "p, Holm", "Cases")
-_COMPARED = ("First", "Second", f"{DELTA} first less second", "p, Holm", "Wins, ties, losses", "Detectable", "Better")
-_KINDS = {"among": "{} with each other", "against": "{} against no edit", "null": "controls against no edit"}
+_COMPARED = (
+    "Metric",
+    "First",
+    "Second",
+    f"{DELTA} first less second",
+    "p, Holm",
+    "Wins, ties, losses",
+    "Detectable",
+    "Better",
+)
 
 
 def comparison_section(families: Sequence[ComparisonFamily], against: str | None) -> Section:
@@ -36,13 +44,13 @@ def comparison_section(families: Sequence[ComparisonFamily], against: str | None
         for f, c in decided
     ]
     count = sum(len(f.contests) for f in families if f.kind != "null")
-    tables = [FigureTable(f"Decided: {len(decided)} of {count}", _DECIDED, tuple(rows), folded=True)] if rows else []
-    for family in families:
-        kind = _KINDS[family.kind].format("methods" if against is None else against)
-        lines = tuple(_comparison_row(family, test) for test in family.contests)
-        tables.append(FigureTable(f"{family.metric}: {kind}", _COMPARED, lines, folded=True))
+    tables = [FigureTable(f"Decided: {len(decided)} of {count}", _DECIDED, tuple(rows))] if rows else []
+    if families:
+        lines = tuple(_comparison_row(family, test) for family in families for test in family.contests)
+        about = "" if against is None else f" of {against}"
+        tables.append(FigureTable(f"All comparisons{about}", _COMPARED, lines, folded=True))
     caption = (
-        "By case, over the cases that both methods have; p is corrected within a table (Holm). "
+        "By case, over the cases that both methods have; p is corrected within a metric and question (Holm). "
         "Detectable: the smallest true difference found with 80 % power."
     )
     if families and not rows:
@@ -57,7 +65,7 @@ def _comparison_row(family: ComparisonFamily, test: PairwiseTest) -> tuple[Cell,
         seen = Interval(test.detectable, None, test.cases, unit=_unit(family)).alone
     names = {"equal": "equal", "undefined": "no common case"}
     better = test.winner or names.get(test.verdict, "not decided")
-    return (test.first, test.second, _difference(family, test), test.p_holm, counts, seen, better)
+    return (family.metric, test.first, test.second, _difference(family, test), test.p_holm, counts, seen, better)
 
 
 def _difference(family: ComparisonFamily, test: PairwiseTest) -> Interval:

@@ -179,7 +179,8 @@ def _template_values(part: ReportSection, against: str | None) -> dict[str, Any]
     answers, run, table = answer_list(part), part.run, part.tables[0]
     labels = [row.label for row in table.rows]
     facts = run.split.type == FACT
-    plots = [plot for m in part.metrics if (plot := metric_plot(table, m)) is not None]
+    ordered = sorted(part.metrics, key=lambda m: m.role in ("other", "text"))
+    plots = [plot for m in ordered if (plot := metric_plot(table, m)) is not None]
     contests = (*part.contests, *(part.text.contests if part.text is not None else ()))
     correlations = [(c, figure) for c in part.correlations if (figure := heat_map(c)) is not None]
     return {

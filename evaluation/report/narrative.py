@@ -13,7 +13,7 @@ from evaluation.analysis.written.all_answers import AnsweredQuestion, text_ends
 from evaluation.judge.model_families import family_conflicts
 from evaluation.metrics.base import NORMALISATIONS, Metric, Role, metric_of
 from evaluation.regimes.config import ALONE, regime_title
-from evaluation.report.formatting import mean_with_interval, percent, with_unit
+from evaluation.report.formatting import count_range, mean_with_interval, percent, with_unit
 from evaluation.runs.asked_cases import edits_made
 from evaluation.runs.results import Run
 from schemas.cases import FACT
@@ -81,7 +81,7 @@ def opening(part: ReportSection, answers: Sequence[AnsweredQuestion]) -> Opening
     edited = (
         f"{counted(made, kind)}{f' ({kinds})' if kinds and table.cases == made else ''} of the split "
         f"{run.about['split']} {'was' if made == 1 else 'were'} edited in {model_name(str(run.about['model']))} with "
-        f"{', '.join(methods) or 'no method'}; {_regimes(run)}{asked}."
+        f"{_some(methods) or 'no method'}; {_regimes(run)}{asked}."
     )
     return Opening(best_methods(table, part.metrics), edited, _example(run), tuple(_findings(part, answers)))
 
@@ -105,9 +105,9 @@ def best_methods(table: Comparison, metrics: Sequence[Metric]) -> str:
 
 
 def _some(titles: Sequence[str]) -> str:
-    """Some titles, the others as a number: "ES, PS and 3 more"."""
+    """Some names, the others as a number: "ES, PS, NS, S-ES and 3 more"."""
     more = len(titles) - _MOST_NAMED
-    return ", ".join(titles[:_MOST_NAMED]) + (f" and {counted(more, 'more metric')}" if more > 0 else "")
+    return ", ".join(titles[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _regimes(run: Run) -> str:
@@ -207,14 +207,11 @@ def _rating_finding(text: TextSection) -> str:
 
 def common_cases_note(table: Comparison, metrics: Sequence[Metric]) -> str | None:
     """Which columns are ordered over fewer cases than some figures in them rest on; None where none is."""
-    columns = [
-        f"{m.title} over {counted(lead.common, 'case')}"
-        for m in metrics
-        if (lead := table.leads.get(m.name)) is not None and lead.common is not None
-    ]
-    if not columns:
+    leads = [table.leads[m.name] for m in metrics if m.name in table.leads]
+    common = [lead.common for lead in leads if lead.common is not None]
+    if not common:
         return None
-    return f"The best method is chosen over the cases that every method has a value for: {', '.join(columns)}."
+    return f"Some methods lack cases: the best is chosen over the {count_range(common)} cases that all of them have."
 
 
 def caveats(part: ReportSection) -> list[str]:

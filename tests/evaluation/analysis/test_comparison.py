@@ -40,7 +40,7 @@ def test_methods_are_ordered_over_the_same_cases_only(tmp_path):
     lead = _lead(metric, rows, list("1234"), scores, ())
     assert (lead.first, lead.second, lead.best, lead.common) == ("b", "a", None, 2)
     note = common_cases_note(Comparison("all", 4, tuple(rows), {"s_es": lead}), [metric])
-    assert note is not None and "S-ES over 2 cases" in note
+    assert note is not None and "over the 2 cases" in note
     overall = _with_means({"a": easy["b"], "b": {k: 0.5 for k in "1234"}}, "s_es")
     assert (
         _lead(metric, [_method_row(label, overall, metric) for label in "ab"], list("1234"), overall, ()).common is None

@@ -28,9 +28,7 @@ def test_the_result_is_one_sentence_of_what_the_paired_tests_decide(tmp_path: Pa
     decided = make_section(load_run(finished(tmp_path / "a", editors=TWO, split=make_cases(40, 0))), None, None)
     assert opening(decided, []).result == "push is best on ES, PS, S-ES; not decided: NS, S-NS."
     few = make_section(load_run(finished(tmp_path / "b", editors=TWO, split=make_cases(4, 0))), None, None)
-    assert (
-        opening(few, []).result == "Which method is best is not decided (ES, PS, NS, S-ES and 1 more metric; 4 cases)."
-    )
+    assert opening(few, []).result == "Which method is best is not decided (ES, PS, NS, S-ES and 1 more; 4 cases)."
     alone = make_section(load_run(finished(tmp_path / "c", editors=["none"])), None, None)
     assert opening(alone, []).result == "" and "no method" in opening(alone, []).edited
 
