@@ -13,9 +13,8 @@ from evaluation.metrics.base import Role, Summary, metric_of
 from evaluation.metrics.events.open_answers import RatedAnswer
 from evaluation.metrics.pooled import PERPLEXITY
 from evaluation.report.sections import ReportSection, TextSection, main_source
-from evaluation.reproduction.published import PrintedFigure, PublishedTable
+from evaluation.reproduction.published import CASES, PrintedFigure, PublishedTable
 from evaluation.reproduction.published_data import PublishedData, data_difference
-from evaluation.reproduction.table_2_check import CASES
 from evaluation.runs.results import cases_by_key
 from evaluation.runs.validity_variants import COMPONENT
 from schemas.cases import AnyCase, Case, DocumentCase, EventCase

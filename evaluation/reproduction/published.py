@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import math
+import csv
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from evaluation.analysis.text_ratings import ASPECTS, SHORT
-from evaluation.reproduction.mulfe_arithmetic import probes_note
-from evaluation.reproduction.table_2_check import recompute, table_2
+from evaluation.analysis.text_ratings import SHORT
 from schemas.core.errors import UserError
 from schemas.core.registry import suggest
 
 SOURCE = "Li et al., ScEdit, Findings of ACL 2025, arXiv 2505.23291"
-_ROUNDING = 0.11  # of a mean of two figures with one decimal, against a third one
+CASES = {"ScEdit-CF": 1830, "ScEdit-T": 1762}
+"""Cases of the published data."""
 
 
 class PublishedTable(NamedTuple):
@@ -55,6 +54,13 @@ def _tables() -> dict[str, Any]:
     return tables
 
 
+@cache
+def _rows() -> tuple[dict[str, str], ...]:
+    """The rows of the file of figures."""
+    text = (files("evaluation.reproduction") / "published.csv").read_text(encoding="utf-8")
+    return tuple(csv.DictReader(text.splitlines()))
+
+
 def published_tables() -> tuple[str, ...]:
     """Names of what can be reproduced.
 
@@ -89,64 +95,25 @@ def printed_figures(what: PublishedTable) -> tuple[PrintedFigure, ...]:
         >>> printed_figures(published_table("scedit-table5"))[2]
         PrintedFigure(model='', method='', split='ScEdit-CF', metric='consistency', value=-0.09, half=None, note='')
     """
-    if what.kind == "token":
-        out = []
-        for e, checked in ((entry, recompute(entry)) for entry in table_2()):
-            note = "" if checked.verdict != "impossible" else f"impossible interval, should be {checked.half:.2f}"
-            out.append(PrintedFigure(e.model, e.method, e.split, e.metric, e.value, e.half, note))
-        return tuple(out)
-    if what.kind == "events":
-        return tuple(_of_events(what))
-    if what.kind == "documents":
-        return tuple(_of_documents(what))
-    if what.kind == "text":
-        return tuple(
-            PrintedFigure(model, method, "ScEdit-CF", aspect, cell[0], cell[1] if len(cell) > 1 else None)
-            for model, method, *cells in what.data["rows"]
-            for aspect, cell in zip(ASPECTS, cells, strict=True)
+    return tuple(
+        PrintedFigure(
+            row["model"],
+            row["method"],
+            row["split"],
+            row["metric"],
+            float(row["value"]),
+            float(row["half"]) if row["half"] else None,
+            row["note"],
         )
-    if what.kind == "agreement":
-        return tuple(PrintedFigure("", "", "ScEdit-CF", aspect, v, None) for aspect, v in what.data["alpha"].items())
-    return tuple(PrintedFigure("Llama-3", "", "ScEdit-CF", f"{a}, {b}", v, None) for a, b, v in what.data["pairs"])
-
-
-def _of_events(what: PublishedTable) -> Iterator[PrintedFigure]:
-    """Shares by method; those that no whole number of events gives, or not the data's shares, are marked."""
-    for model, method, *values in what.data["rows"]:
-        row = dict(zip(what.data["metrics"], values, strict=True))
-        for metric, value in row.items():
-            if math.isnan(value):
-                continue
-            numbers = what.data.get("events", {}).get(metric, ())
-            note = ""
-            if numbers and not any(_is_share_of(value, n) for n in numbers):
-                note = f"no whole number of {' or '.join(map(str, numbers))} events"
-            if metric == "ev_fact" and (share := what.data.get("unknown_share")):
-                mean = share * row["ev_unknown"] + (1 - share) * row["ev_known"]
-                note = f"{mean:.1f} by the shares of the released data" if abs(mean - value) > _ROUNDING else ""
-            yield PrintedFigure(model, method, "elken-test", metric, value, None, note)
-
-
-def _of_documents(what: PublishedTable) -> Iterator[PrintedFigure]:
-    """Figures by method; exact matches that are no whole number of the published probes are marked."""
-    for model, method, *values in what.data["rows"]:
-        row = dict(zip(what.data["metrics"], values, strict=True))
-        note = probes_note(row)
-        for metric, value in row.items():
-            yield PrintedFigure(
-                model, method, "mulfe_test", metric, value, None, note if metric in ("em", "em_3") else ""
-            )
-
-
-def _is_share_of(percent: float, number: int) -> bool:
-    """Whether a count out of ``number`` is this percentage, printed with one decimal."""
-    return abs(100 * round(percent * number / 100) / number - percent) <= 0.05 + 1e-9
+        for row in _rows()
+        if row["table"] == what.name
+    )
 
 
 def unit(what: PublishedTable) -> str:
     """What the figures of a table are."""
     units = {"text": "points of 7", "agreement": "alpha", "correlation": "rho"}
-    if any(metric.startswith("ppl") for metric in what.data.get("metrics", ())):
+    if any(figure.metric.startswith("ppl") for figure in printed_figures(what)):
         return "percent, perplexities as they are"
     return units.get(what.kind, "percent")
 

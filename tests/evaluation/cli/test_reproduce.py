@@ -8,8 +8,7 @@ from click.testing import CliRunner
 from curation.export.scedit_format import write_cf, write_t
 from curation.files.checksums import sha256
 from evaluation.cli.reproduce import reproduce as command
-from evaluation.reproduction.published import published_tables
-from evaluation.reproduction.table_2_check import CASES
+from evaluation.reproduction.published import CASES, published_tables
 from evaluation.runs.results import load_run
 from schemas.core.errors import UserError
 from tests.support.ratings import rated_store

@@ -11,9 +11,8 @@ from evaluation.analysis.text_ratings import RatedTexts
 from evaluation.report.sections import make_sections
 from evaluation.reproduction.comparison import compare_figures, tolerance
 from evaluation.reproduction.our_figures import OurResults
-from evaluation.reproduction.published import published_table, published_tables
+from evaluation.reproduction.published import CASES, published_table, published_tables
 from evaluation.reproduction.published_data import published_data
-from evaluation.reproduction.table_2_check import CASES
 from evaluation.runs.results import cases_by_key, load_run
 from tests.support.ratings import made_scripts, rate
 from tests.support.report import published_figures
