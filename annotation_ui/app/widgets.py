@@ -85,9 +85,12 @@ def show_text(title: str, body: str) -> None:
     st.html(_card(title, body))
 
 
-def show_texts(form: Form, texts: Mapping[str, str], *, highlight: bool = True) -> None:
-    """The texts of an item in the form's order, both objects highlighted where they are named."""
-    st.html(item_html(form, texts, highlight=highlight))
+def show_texts(form: Form, texts: Mapping[str, str], *, highlight: bool = True, more: str = "") -> None:
+    """The texts of an item in the form's order, both objects highlighted where they are named.
+
+    ``more`` is shown below them while a part of them is out of view.
+    """
+    st.html(item_html(form, texts, highlight=highlight) + f'<div class="se-more">{html.escape(more)}</div>')
 
 
 def show_guideline(form: Form) -> None:

@@ -21,6 +21,7 @@ export default function (component) {
   };
   const told = () => parentElement.querySelector('[role="status"]');
   const say = (text) => {
+    if (window.__sceditCopied !== place) return;  // the reply came when another item was shown
     let line = told();
     if (!line) {
       line = document.createElement("div");

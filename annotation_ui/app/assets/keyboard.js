@@ -14,8 +14,9 @@ export default function (component) {
     (e.tagName === "INPUT" && e.type !== "radio" && e.type !== "checkbox");
   const leaveField = () => { if (document.activeElement) document.activeElement.blur(); };
   const known = window.__sceditForm && window.__sceditForm.save === savePlace;  // another run of the page, the same form
-  const form = window.__sceditForm = known ? window.__sceditForm : {save: savePlace, last: "", walk: -1};
+  const form = window.__sceditForm = known ? window.__sceditForm : {save: savePlace, last: "", walk: -1, ready: Infinity};
   const placeOf = (g) => (fields.find((f) => g.closest("." + f.place)) || {place: ""}).place;
+  const keysWait = () => Date.now() < form.ready;  // nobody has read a new item yet
   const last = () => groups().find((g) => placeOf(g) === form.last);  // answered or entered last: another digit corrects it
   let byKey = false;
   let fresh = new Map();  // answered by a key just now: the page may not show it yet when the next key comes
@@ -75,7 +76,7 @@ export default function (component) {
     if (toggle) toggle.click();
   };
   const onKey = (event) => {
-    if (!event.isTrusted || event.defaultPrevented || !whole()) return;
+    if (!event.isTrusted || event.defaultPrevented || !whole() || keysWait()) return;
     if (document.documentElement.dataset.sceditMarking && !event.ctrlKey && /^(Arrow|Home|End|Tab|Enter|Esc|Back|Del|m$)/i.test(event.key)) return;  // see marking.js
     const target = event.target.closest ? event.target : document.body;
     if ((event.ctrlKey || event.metaKey) && event.key === "Enter") return save(event);
@@ -91,11 +92,19 @@ export default function (component) {
     if (!byKey) form.walk = Infinity;
     form.last = placeOf(group) || form.last;
   };
+  const inUse = (e) => e.closest("[role=dialog]") || e.type === "radio" || e.getAttribute("aria-expanded") === "true" ||
+    (typing(e) && e.getAttribute("role") !== "combobox");
+  const leaveClicked = () => { if (document.activeElement && !inUse(document.activeElement)) leaveField(); };
   const onClick = (event) => {  // what was clicked keeps no focus: the next key answers or saves
-    const done = '[data-testid="stButton"] button, [data-testid^="stNumberInputStep"], [data-testid="stButtonGroup"] button, ' +
-      '[data-testid="stCheckbox"], [data-testid="stToggle"], [data-testid="stExpander"] summary';
-    const inside = event.target.closest && event.target.closest(done);
-    if (event.detail > 0 && inside && !inside.closest("[role=dialog]")) setTimeout(leaveField, 60);
+    if (event.detail > 0) setTimeout(leaveClicked, 60);
+  };
+  const showKeys = () => {  // the page shows when keys go into another field
+    const e = document.activeElement;
+    document.documentElement.dataset.sceditKeys = e && typing(e) && !e.closest('[data-testid="stForm"]') ? "off" : "on";
+  };
+  const showMore = () => {  // whether the item's texts go on below what is in view
+    for (const pane of document.querySelectorAll(".se-item"))
+      pane.classList.toggle("se-cut", pane.scrollHeight - pane.scrollTop - pane.clientHeight > 4);
   };
   if (window.__sceditKeys) window.__sceditKeys.abort();
   const listening = window.__sceditKeys = new AbortController();
@@ -104,16 +113,27 @@ export default function (component) {
   window.addEventListener("change", onTouch, options);
   window.addEventListener("focusin", onTouch, options);
   window.addEventListener("click", onClick, options);
+  window.addEventListener("focusin", showKeys, options);
+  window.addEventListener("focusout", () => setTimeout(showKeys, 0), options);
+  window.addEventListener("scroll", showMore, options);
+  window.addEventListener("resize", showMore, options);
   const begin = () => {  // once the form is on the screen: from the top, and listening
     if (listening.signal.aborted) return;
     if (!whole()) return setTimeout(begin, 30);
-    if (window.__sceditShown !== savePlace) {
-      window.__sceditShown = savePlace;
+    if (form.ready === Infinity) {
+      const read = document.querySelector(".se-item");
+      form.ready = Date.now() + Math.min(1500, 300 + (read ? read.textContent.length : 0));  // ms: a glance at the text
+      const focused = document.activeElement;
+      if (focused && !focused.closest('[data-testid="stForm"]')) leaveField();  // a link, or a box of the page before
       form.walk = groups().every((g) => g.querySelector("input:checked")) ? 0 : -1;
       for (const pane of document.querySelectorAll('[data-testid="stMain"], .se-item')) pane.scrollTop = 0;
       window.scrollTo(0, 0);
     }
-    mark(savePlace);
+    showMore();
+    showKeys();
+    const alert = document.querySelector('[data-testid="stForm"] [data-testid="stAlert"]');
+    if (alert) alert.scrollIntoView({block: "center"});
+    setTimeout(() => { if (!listening.signal.aborted) mark(savePlace); }, Math.max(0, form.ready - Date.now()));
   };
   begin();
 }

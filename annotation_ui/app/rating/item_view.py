@@ -56,15 +56,14 @@ def show_item(view: ItemView, faults: list[str], buttons: Callable[[], None]) ->
     with left:
         if view.training:
             st.caption(context.say("training"))
-        widgets.show_texts(view.form, view.texts, highlight=bool(st.session_state.get("highlight", True)))
+        highlight = bool(st.session_state.get("highlight", True))
+        widgets.show_texts(view.form, view.texts, highlight=highlight, more=context.say("more_below"))
         show_marking(context, view.campaign, view.item, view.form, view.texts)
     with right:
         st.html(f'<div class="se-intro">{widgets.escape_html(view.form.intro)}</div>')
         show_form(context, view.campaign, view.item, view.form, view.before, faults, saves=view.saves)
         buttons()
         show_keys(context, view.form)
-        with st.container(key="phone-guideline"), st.expander(context.say("guideline")):
-            widgets.show_guideline(view.form)
 
 
 def forget_held_item() -> None:
