@@ -97,14 +97,11 @@ COMMANDS: dict[str, Command | Group] = {
     "annotate status": Command("annotation_ui.cli.campaigns:status", "Show each rater's progress."),
     "annotate serve": Command("annotation_ui.cli.serve:serve", "Serve the rating app on this machine."),
     "annotate label-studio": Group(
-        "Filter and rate in Label Studio instead of the rating app.", "annotate label-studio up"
+        "Filter and rate in Label Studio instead of the rating app.", "annotate label-studio push"
     ),
-    "annotate label-studio up": Command("annotation_ui.cli.label_studio:up", "Start a server on this machine."),
     "annotate label-studio invite": Command("annotation_ui.cli.label_studio:invite", "Make accounts for raters."),
     "annotate label-studio push": Command("annotation_ui.cli.label_studio:push", "Send a campaign's items there."),
-    "annotate label-studio isolate": Command("annotation_ui.cli.label_studio:isolate", "Give each rater a server."),
     "annotate label-studio pull": Command("annotation_ui.cli.label_studio:pull", "Fetch annotations from there."),
-    "annotate label-studio down": Command("annotation_ui.cli.label_studio:down", "Stop the server."),
     "annotate links": Command("annotation_ui.cli.crowd:links", "Write a personal link for each rater (CSV)."),
     "annotate participants": Command(
         "annotation_ui.cli.crowd:participants", "List raters in the form that crowd services ask for."

@@ -10,6 +10,7 @@ import streamlit as st
 from annotation_ui.app import widgets
 from annotation_ui.app.page_context import PageContext
 from annotation_ui.ratings.records import CampaignItem
+from annotation_ui.tasks.forms import Form
 
 if TYPE_CHECKING:
     from curation.store.store import Store
@@ -37,7 +38,11 @@ def show(context: PageContext) -> None:
     with right:
         widgets.show_text("About this item", _describe_item(item, placed))
     rows = [
-        {"rater": r.person, "answers": _answers_text(r.answers), "saved (UTC)": r.saved_at[:19].replace("T", " ")}
+        {
+            "rater": r.person,
+            "answers": _answers_text(task.form, r.answers),
+            "saved (UTC)": r.saved_at[:19].replace("T", " "),
+        }
         for r in context.db.history(name, item=item)
     ]
     _table("Answers", rows, "Nobody has answered yet.")
@@ -59,8 +64,8 @@ def _table(title: str, rows: list[dict[str, Any]], empty: str) -> None:
         st.caption(empty)
 
 
-def _answers_text(answers: dict[str, object] | None) -> str:
-    return "withdrawn" if answers is None else widgets.answers_line(answers)
+def _answers_text(form: Form, answers: dict[str, object] | None) -> str:
+    return "withdrawn" if answers is None else widgets.answers_in_words(form, answers)
 
 
 def _from_store(context: PageContext, item: str) -> None:

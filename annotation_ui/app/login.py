@@ -32,11 +32,14 @@ def enter_by_link(db: RatingsDB, language: str = ENGLISH) -> bool:
     st.rerun()
 
 
-def show_login(db: RatingsDB, language: str = ENGLISH) -> None:
-    """Ask for the secret."""
-    if st.session_state.pop("logged-out", False):
+def show_login(db: RatingsDB, language: str = ENGLISH, *, ended: bool = False) -> None:
+    """Ask for the secret; ``ended``: somebody was logged in, and their session has run out."""
+    left = st.session_state.get("logged-out", False)
+    if left:
         widgets.set_session_cookie("")
     st.title(interface_text(language, "title"))
+    if ended and not left:
+        st.warning(interface_text(language, "session_ended"))
     st.write(interface_text(language, "secret_asked"))
     with st.form("log-in", border=False, width=480):
         secret = st.text_input(interface_text(language, "secret"), type="password", autocomplete="current-password")
@@ -48,6 +51,7 @@ def show_login(db: RatingsDB, language: str = ENGLISH) -> None:
         time.sleep(_DELAY)
         st.error(interface_text(language, "secret_refused"))
         return
+    st.session_state.pop("logged-out", None)
     st.session_state["token"] = token
     st.session_state["remember"] = True
     st.rerun()

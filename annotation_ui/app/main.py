@@ -46,7 +46,8 @@ def main() -> None:
             person = raters.authenticate(db, token(ratings))
             if person is None:
                 item_view.forget_held_item()
-                login.show_login(db, best_language(_browser_language()))
+                ended = token(ratings) is not None
+                login.show_login(db, best_language(_browser_language()), ended=ended)
                 return
             preferences = _preferences(db, person.name)
             language = best_language(preferences.get("language"), _browser_language())

@@ -103,7 +103,7 @@ def _work(context: PageContext, campaign: Campaign, others: list[str]) -> None:
     closed = closed_items(db, campaign, me)
     passed = [a for a in mine if (a.item in done or a.item in skipped) and a.item not in closed]
     _progress(context, mine, done, skipped)
-    _feedback(context)
+    _feedback(context, task.form)
     at = _place(mine, passed, done, skipped)
     if at is None:
         for fault in faults:
@@ -207,12 +207,12 @@ def _place(
     return next((a for a in mine if a.item not in done and a.item not in skipped), None)
 
 
-def _feedback(context: PageContext) -> None:
+def _feedback(context: PageContext, form: Form) -> None:
     learned = st.session_state.pop("learned", None)
     if learned is None:
         return
     missed, expected = learned
-    right = widgets.escape_markdown(widgets.answers_line(expected.get("answers", {})))
+    right = widgets.escape_markdown(widgets.answers_in_words(form, expected.get("answers", {})))
     because = widgets.escape_markdown(expected.get("because", ""))
     if missed:
         st.warning(context.say("training_wrong", answers=right, because=because))

@@ -300,15 +300,23 @@ def account_box(context: PageContext) -> None:
         st.rerun()
 
 
-def answers_line(answers: Mapping[str, Any]) -> str:
-    """Answers on one line; of marked words their label and the words."""
+def answers_in_words(form: Form, answers: Mapping[str, Any]) -> str:
+    """Answers as raters saw them: each question with the words that were chosen; of marked words their label.
 
-    def as_text(value: Any) -> str:
+    Example:
+        >>> from annotation_ui.campaigns.campaign import make_task
+        >>> answers_in_words(make_task("quality").form, {"comment": "no verb"})
+        'Comment (optional): no verb'
+    """
+
+    def as_text(field: Field, value: Any) -> str:
+        words = {o.value: o.text for o in field.choices}
         if isinstance(value, Mapping):
-            return f"{value.get('label')} “{value.get('words')}”"
-        return " + ".join(map(as_text, value)) if isinstance(value, list) else str(value)
+            return f"{words.get(str(value.get('label')), '')} “{value.get('words')}”"
+        return " + ".join(as_text(field, v) for v in value) if isinstance(value, list) else words.get(value, str(value))
 
-    return ", ".join(f"{k} {as_text(v)}" for k, v in answers.items())
+    given = [(f, answers[f.name]) for f in form.fields if f.name in answers]
+    return " · ".join(f"{f.asks}{' ' if f.asks.endswith('?') else ': '}{as_text(f, value)}" for f, value in given)
 
 
 def as_json(value: Any) -> str:

@@ -43,7 +43,6 @@ class RaterAnswer(NamedTuple):
         seconds: Time taken, None where unknown.
         origin: Where from: ``ratings file``, ``label studio`` ...
         probability: With which the item was sampled; None where that is unknown.
-        grown_at: When the sample grew after the answer was saved, and the probability with it; empty where it did not.
     """
 
     item: TaskItem
@@ -54,7 +53,6 @@ class RaterAnswer(NamedTuple):
     seconds: float | None
     origin: str
     probability: float | None = None
-    grown_at: str = ""
 
 
 class ImportResult(NamedTuple):
@@ -65,12 +63,14 @@ class ImportResult(NamedTuple):
         new: Records new in the store.
         rejected: Answers that were not taken, each with its reason.
         superseded: Earlier revisions of answers, and withdrawn answers, which stay in the ratings file.
+        outdated: Answers about a text that has another version by now: they count for the earlier one alone.
     """
 
     answers: int
     new: int
     rejected: tuple[RejectedAnswer, ...]
     superseded: int = 0
+    outdated: int = 0
 
 
 def import_campaign(db: RatingsDB, store: Store, name: str) -> ImportResult:
@@ -82,24 +82,28 @@ def import_campaign(db: RatingsDB, store: Store, name: str) -> ImportResult:
     task = form_task(campaign)
     if campaign.form == task.form.label:
         campaign_task(db, name)  # changed under its version: nobody can say what was asked
-    grown = str(campaign.settings.get("grown_at") or "")
     answers_to_import, stray = [], []
     current = db.current_answers(name)
+    texts_now = {item.id: item.shown for item in task.items(store)}
     for r in current:
         placed = items.get(r.item)
         if placed is None:
             stray.append(RejectedAnswer(r.person, r.item, "the campaign has no such item"))
+        elif placed.purpose == "real" and texts_now.get(r.item, placed.item.shown) != placed.item.shown:
+            stray.append(RejectedAnswer(r.person, r.item, "the texts shown with it have changed since: ask again"))
         elif placed.purpose == "real":
-            answer = _to_answer(r, placed.item, placed.probability)
-            answers_to_import.append(answer._replace(grown_at=grown if r.saved_at < grown else ""))
+            answers_to_import.append(_to_answer(r, placed.item, placed.probability))
     result = import_answers(store, task, answers_to_import)
-    result = result._replace(rejected=(*result.rejected, *stray))
+    judged = {g.item.id: task.judged(g.item) for g in answers_to_import}
+    former = store.former(record for records in judged.values() for record in records)
+    outdated = sum(not former.isdisjoint(judged[g.item.id]) for g in answers_to_import)
+    result = result._replace(rejected=(*result.rejected, *stray), outdated=outdated)
     decisions = db.adjudications(name)
     result = _add_decisions(decisions, items, store, task, result)
     settled = settled_answers(task, items, current=current, assigned=db.assignments(name), decisions=decisions)
     result = _add_corrections(settled, store, task, result)
     history = len(db.history(name)) - len(current)
-    return ImportResult(result.answers, result.new, result.rejected, history)
+    return result._replace(superseded=history)
 
 
 def _to_answer(r: Revision, item: TaskItem, probability: float | None) -> RaterAnswer:
@@ -243,8 +247,5 @@ def _line(g: RaterAnswer, record: Record, task: RatingTask) -> Lineage:
     if Rater.person(g.person).is_program:
         detail["synthetic"] = True
     request = f"{g.origin}/{g.saved_at}"
-    if g.grown_at:  # a line of its own, which comes after the one with the earlier probability
-        detail["saved_at"], request = g.saved_at, f"{request}/{g.grown_at}"
     parents = tuple(dict.fromkeys((*task.judged(g.item), *g.item.related)))  # two scripts in the order of showing
-    made_at = g.grown_at or g.saved_at
-    return Lineage(item_id=record.id, stage=STAGE, made_at=made_at, parents=parents, detail=detail, request=request)
+    return Lineage(item_id=record.id, stage=STAGE, made_at=g.saved_at, parents=parents, detail=detail, request=request)

@@ -17,15 +17,8 @@ from annotation_ui.campaigns.control_items import (
 from annotation_ui.campaigns.groups import campaigns_of_group, refuse_disorder, refuse_unshared
 from annotation_ui.campaigns.options import CampaignOptions as CampaignOptions
 from annotation_ui.campaigns.options import as_begun
-from annotation_ui.campaigns.sampling import (
-    SampleDraw,
-    SampleSize,
-    chances_of_earlier_version,
-    draw_sample,
-    grow_sample,
-)
+from annotation_ui.campaigns.sampling import SampleSize, draw_sample
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.ratings.frames import keep_frame, read_frame
 from annotation_ui.ratings.open_items import first_open_item
 from annotation_ui.ratings.raters import list_raters
 from annotation_ui.ratings.records import Assignment, Campaign, CampaignItem, Revision
@@ -41,22 +34,15 @@ if TYPE_CHECKING:
     from curation.store.store import Store
 
 
-def make_task(name: str, form: str = "", *, spans: bool = False) -> RatingTask:
-    """A task by name; with an earlier form where its label is given and the task still knows it.
-
-    Args:
-        name: Of the task.
-        form: Label of the form, empty for the present one.
-        spans: Whether words can be marked too.
-    """
+def make_task(name: str, *, spans: bool = False) -> RatingTask:
+    """A task by name; ``spans``: words can be marked too."""
     task: RatingTask = TASKS.get(name)()
-    task = task.with_form(form) if form else task
     return task.with_spans() if spans else task
 
 
 def form_task(campaign: Campaign) -> RatingTask:
-    """The task of a campaign as it was made, with the form that it was made with where that is still known."""
-    return make_task(campaign.task, campaign.form, spans=bool(campaign.settings.get("spans")))
+    """The task of a campaign as it was made."""
+    return make_task(campaign.task, spans=bool(campaign.settings.get("spans")))
 
 
 def task_of(db: RatingsDB, name: str) -> RatingTask:
@@ -103,17 +89,14 @@ def create_campaign(
     placed_before = db.items(name) if before else {}
     controls = [place_control_item(k, task) for k in known if k.id not in placed_before]
     drawn = _draw_items(db, name, [i for i in items if not is_control(i, known)], sharing, placed_before, before)
-    refuse_double_use([*placed_before.values(), *drawn.new], known)
+    refuse_double_use([*placed_before.values(), *drawn], known)
     settings = sharing.model_dump(mode="json") | {
         "split": digest, "population": len(items), "form_digest": form_digest(task.form),
-        "grown_at": before.settings.get("grown_at") if before else None,
     }  # fmt: skip
     campaign = Campaign(name, task.form.name, task.form.label, settings, now("milliseconds"))
     db.add_campaign(campaign)
-    db.add_items(name, [*drawn.new, *controls], [])
-    if keep_frame(db, name, drawn.chances):
-        db.add_campaign(campaign._replace(settings=settings | {"grown_at": now("milliseconds")}))
-    return [*drawn.new, *controls]
+    db.add_items(name, [*drawn, *controls], [])
+    return [*drawn, *controls]
 
 
 def _draw_items(
@@ -123,8 +106,12 @@ def _draw_items(
     sharing: CampaignOptions,
     placed: dict[str, CampaignItem],
     before: Campaign | None,
-) -> SampleDraw:
-    """The items that are new in a campaign: drawn for the first time, by growing, or as its group drew them."""
+) -> list[CampaignItem]:
+    """The items that are new in a campaign: drawn for the first time, as its group drew them, or new in the store.
+
+    Raises:
+        UserError: a sample is to have another size, or its group's first campaign draws it.
+    """
     size = SampleSize(sharing.percent, sharing.number, sharing.least)
     leader = next((c.name for c in campaigns_of_group(db, sharing.group) if c.name != name), None)
     first = next((c.name for c in campaigns_of_group(db, sharing.group)), name)
@@ -141,21 +128,23 @@ def _draw_items(
                 f"{len(lost)} of the {len(chosen)} items of the group '{sharing.group}' cannot be had for this task",
                 where=str(sorted(lost)[0]),
             )
-        new = [CampaignItem(there[i], probability=p.probability) for i, p in chosen.items() if i not in placed]
-        return SampleDraw(new, read_frame(db, first))
+        return [CampaignItem(there[i], probability=p.probability) for i, p in chosen.items() if i not in placed]
     if before is None:
         return draw_sample(items, size, name=sharing.group or name)
-    population = int(before.settings.get("population") or 0)
-    chances = read_frame(db, name) or chances_of_earlier_version(items, list(placed.values()), population, name)
-    real = {i for i, p in placed.items() if p.purpose == "real"}
-    return grow_sample(items, chances, real, size, name=sharing.group or name)
+    former = SampleSize(before.settings["percent"], before.settings["number"], before.settings["least"])
+    if size != former:
+        raise UserError(
+            f"the items of '{name}' are drawn: a sample neither grows nor shrinks",
+            fix="draw a second one, in a campaign with another name",
+        )
+    if size.percent < 100 or size.number is not None:
+        return []
+    return [CampaignItem(i, probability=1.0) for i in items if i.id not in placed]
 
 
 def form_digest(form: Form) -> str:
     """Of everything that a form shows and asks: another one means that people were asked otherwise."""
     payload = form.model_dump(mode="json")
-    if not form.reasons_on:  # as forms were before there was such a thing: their digests are stored
-        del payload["reasons_on"]
     return content_id("form", payload)
 
 

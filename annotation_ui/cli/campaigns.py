@@ -87,7 +87,8 @@ def new(
 ) -> None:
     """Create the campaign NAME from the items of a store, or add the store's new items to an existing campaign.
 
-    An existing campaign keeps every option that is not given again.
+    An existing campaign keeps every option that is not given again. A sample neither grows nor shrinks: draw a second
+    one in a campaign of another name. Raters see NAME.
 
     Example: scedit annotate new pilot --task filter_question --store my.duckdb --ratings r.sqlite --percent 10
     """
@@ -112,6 +113,8 @@ def new(
         click.echo(json.dumps({"campaign": name, "form": task.form.label, "items": total, "new": total - before}))
         return
     click.echo(f"Campaign '{name}' ({task.form.label}): {counted(total, 'item')}, {total - before} of them new.")
+    if not before:
+        click.echo(f"Raters see the name '{name}'. It must not hint at methods or at what you expect.")
     ratings = f"--ratings {db_path}"
     click.echo(f"Next: scedit annotate invite NAME... {ratings}, then: scedit annotate share {name} {ratings}")
 

@@ -1,4 +1,4 @@
-"""The command ``annotate label-studio``: a server, accounts, items out, annotations back."""
+"""The command ``annotate label-studio``: accounts on a server that runs, items out, annotations back."""
 
 from __future__ import annotations
 
@@ -19,90 +19,20 @@ URL, TOKEN = "LABEL_STUDIO_URL", "LABEL_STUDIO_API_KEY"
 _DB = click.option(
     "--ratings", "-r", "db_path", type=click.Path(path_type=Path), required=True, help="The ratings file (SQLite)."
 )
-_FOLDER = click.option(
-    "--folder",
-    type=click.Path(path_type=Path),
-    default=Path("label-studio"),
-    show_default=True,
-    help="Where our own server keeps its data.",
-)
-
-
-@click.command()
-@_FOLDER
-@click.option("--port", type=click.IntRange(1, 65535), help="Port on 127.0.0.1; any free one by default.")
-@json_option
-def up(folder: Path, port: int | None, as_json: bool) -> None:
-    """Start a Label Studio server on this machine only (127.0.0.1); the first start takes about two minutes.
-
-    Example: scedit annotate label-studio up --folder label-studio
-    """
-    if not as_json:
-        click.echo("Starting Label Studio ...", err=True)
-    from annotation_ui.label_studio.server import start_server
-
-    now = start_server(folder, port=port)
-    if as_json:
-        click.echo(json.dumps({"url": now.url, "access": str(folder / "access.json")}))
-        return
-    click.echo(f"Label Studio runs at {now.url}; its owner's password is in {folder / 'access.json'}.")
-
-
-@click.command()
-@_FOLDER
-def down(folder: Path) -> None:
-    """Stop the server that 'up' started; its data stays.
-
-    Example: scedit annotate label-studio down
-    """
-    from annotation_ui.label_studio.server import stop_server
-
-    stopped = 0
-    if (folder / "people").is_dir():
-        from annotation_ui.label_studio.isolation import stop_isolated
-
-        stopped = stop_isolated(folder)
-    if stopped:
-        click.echo(f"{stopped} servers of raters stopped; their data stays.")
-    click.echo("Stopped; its data stays." if stop_server(folder) else f"No server of {folder} runs.")
-
-
-@click.command()
-@click.argument("name")
-@_DB
-@_FOLDER
-@json_options
-def isolate(name: str, db_path: Path, folder: Path, as_json: bool) -> None:
-    """Give each rater of campaign NAME a server, an account and a project of their own: nobody can see another's work.
-
-    Each server listens on this machine only and takes about two minutes and 400 MB. Passwords are shown here once.
-
-    Example: scedit annotate label-studio isolate pilot --ratings r.sqlite
-    """
-    from annotation_ui.label_studio.isolation import push_isolated
-    from annotation_ui.ratings.database import RatingsDB
-
-    with RatingsDB(db_path) as db:
-        for server in push_isolated(db, name, folder):
-            secret = server.password or "(as before)"
-            tasks = f"{server.new} tasks pushed, {server.known} there"
-            line = f"{server.person:20} {server.url}   {server.email} {secret}   {tasks}"
-            click.echo(json.dumps(server._asdict()) if as_json else line)
 
 
 @click.command()
 @click.argument("names", nargs=-1, required=True)
 @_DB
-@_FOLDER
 @json_options
-def invite(names: tuple[str, ...], db_path: Path, folder: Path, as_json: bool) -> None:
+def invite(names: tuple[str, ...], db_path: Path, as_json: bool) -> None:
     """Create accounts for NAMES, who are raters of the ratings file; passwords are shown here once.
 
     Example: scedit annotate label-studio invite ann bob --ratings r.sqlite
     """
     from annotation_ui.ratings.database import RatingsDB
 
-    site = _site(folder)
+    site = _site()
     with RatingsDB(db_path) as db:
         for name in names:
             account = site.invite(db, name)
@@ -113,19 +43,18 @@ def invite(names: tuple[str, ...], db_path: Path, folder: Path, as_json: bool) -
 @click.command()
 @click.argument("name")
 @_DB
-@_FOLDER
 @click.option(
     "--suggest", type=click.Path(path_type=Path), help="Show the verdicts of this store's checks as predictions."
 )
 @json_option
-def push(name: str, db_path: Path, folder: Path, suggest: Path | None, as_json: bool) -> None:
+def push(name: str, db_path: Path, suggest: Path | None, as_json: bool) -> None:
     """Push the items of campaign NAME, once each: to one project, or to one per rater where answers must stay unseen.
 
     Example: scedit annotate label-studio push pilot --ratings r.sqlite
     """
     from annotation_ui.ratings.database import RatingsDB
 
-    site = _site(folder)
+    site = _site()
     with RatingsDB(db_path) as db:
         verdicts = _verdicts(suggest, list(db.items(name))) if suggest else None
         done = site.push(db, name, suggestions=verdicts)
@@ -140,7 +69,6 @@ def push(name: str, db_path: Path, folder: Path, suggest: Path | None, as_json: 
 @click.command()
 @click.argument("name")
 @_DB
-@_FOLDER
 @click.option("--export", type=click.Path(path_type=Path), help="Read this JSON export instead of asking a server.")
 @click.option(
     "--account",
@@ -149,17 +77,14 @@ def push(name: str, db_path: Path, folder: Path, suggest: Path | None, as_json: 
     metavar="NUMBER=NAME",
     help="With --export: whose an account is.",
 )
-@click.option("--isolated", is_flag=True, help="Pull from the raters' own servers (see: isolate).")
 @click.option("--report", "report_path", type=click.Path(path_type=Path), help="Write what was rejected (JSON lines).")
 @writes("report_path")
 @json_option
 def pull(
     name: str,
     db_path: Path,
-    folder: Path,
     export: Path | None,
     accounts: tuple[str, ...],
-    isolated: bool,
     report_path: Path | None,
     as_json: bool,
 ) -> None:
@@ -186,12 +111,8 @@ def pull(
             done = validate_annotations(
                 db, name, raw_annotations, unchecked=[f"{export.name}: {words}"] if words else []
             )
-        elif isolated:
-            from annotation_ui.label_studio.isolation import pull_isolated
-
-            done = pull_isolated(db, name, folder)
         else:
-            done = _site(folder).pull(db, name)
+            done = _site().pull(db, name)
     _print_pull(done, report_path, as_json=as_json)
     if done.rejected or done.missing:
         raise SystemExit(1)
@@ -223,23 +144,24 @@ def _account(text: str) -> tuple[str, str]:
     return number, name
 
 
-def _site(folder: Path) -> LabelStudioSite:
-    """The server of the environment, or our own.
+def _site() -> LabelStudioSite:
+    """The server that the environment names.
 
     Raises:
-        UserError: an address without a token, or no server.
+        UserError: it names none, or no token.
     """
     from annotation_ui.label_studio.client import LabelStudioSite
-    from annotation_ui.label_studio.server import read_access
     from schemas.core.errors import UserError
 
     url, token = os.environ.get(URL), os.environ.get(TOKEN)
-    if url and not token:
-        raise UserError(f"{URL} is set, {TOKEN} is not", fix=f"set {TOKEN} to the owner's access token")
-    if url and token:
-        return LabelStudioSite(url, token)
-    access = read_access(folder)
-    return LabelStudioSite(access.url, access.token)
+    if not url or not token:
+        missing = TOKEN if url else URL
+        raise UserError(
+            f"{missing} is not set",
+            fix=f"start a server (label-studio start), and set {URL} to its address and {TOKEN} to the access token of "
+            "your account there",
+        )
+    return LabelStudioSite(url, token)
 
 
 def _verdicts(path: Path, items: list[str]) -> dict[str, list]:  # type: ignore[type-arg]

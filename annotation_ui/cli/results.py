@@ -42,7 +42,7 @@ def import_(name: str, db_path: Path, store_path: Path, report_path: Path | None
         write_text(report_path, "".join(f"{line}\n" for line in lines), "the list", fix="name another --report")
     if as_json:
         rows = [r._asdict() for r in got.rejected]
-        counts = {"answers": got.answers, "new": got.new, "superseded": got.superseded}
+        counts = {"answers": got.answers, "new": got.new, "superseded": got.superseded, "outdated": got.outdated}
         click.echo(json.dumps(counts | {"refused": rows}, ensure_ascii=False))
     else:
         click.echo(
@@ -51,6 +51,9 @@ def import_(name: str, db_path: Path, store_path: Path, report_path: Path | None
         )
         if got.superseded:
             click.echo(f"  {counted(got.superseded, 'earlier or withdrawn answer')} left out.")
+        if got.outdated:
+            about = counted(got.outdated, "answer is", "answers are")
+            click.echo(f"  {about} about an earlier version of the text: they do not count for the new one.")
         for r in got.rejected[:20]:
             click.echo(f"  rejected: {r.person}, item {r.item}: {r.why}")
     if got.rejected:

@@ -100,7 +100,7 @@ class LabelStudioSite:
             raise UserError(
                 f"Label Studio does not answer ({type(error).__name__})",
                 where=self.url,
-                fix="start it with: scedit annotate label-studio up",
+                fix="start it with: label-studio start",
             ) from None
 
     # ---- people ----------------------------------------------------------------------------------------------

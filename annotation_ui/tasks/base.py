@@ -61,13 +61,6 @@ class RatingTask(ABC):
     sets: ClassVar[tuple[str, ...]] = ()
     source_hint: ClassVar[str] = "construct or import script prompts first: scedit construct"
 
-    def with_form(self, label: str) -> RatingTask:
-        """The task as it was when its form had this label, where it still knows that form; itself elsewhere.
-
-        A campaign is finished with the form that it was made with: people see and answer the same to its end.
-        """
-        return self
-
     def with_spans(self) -> RatingTask:
         """The task with a form in which words can be marked too."""
         marking = copy(self)

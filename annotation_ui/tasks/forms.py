@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from itertools import pairwise
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import StringConstraints, model_validator
@@ -205,6 +207,12 @@ class Form(Frozen):
         return out
 
 
+def read_form(name: str) -> Form:
+    """A form that comes with the program: ``texts/NAME.toml``."""
+    text = Path(__file__).with_name("texts").joinpath(f"{name}.toml").read_text(encoding="utf-8")
+    return Form.model_validate(tomllib.loads(text))
+
+
 def _shorten(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 40 else text[:37] + "..."
@@ -212,9 +220,3 @@ def _shorten(value: Any) -> str:
 
 COMMENT = Field(name="comment", kind="text", asks="Comment (optional)", required=False)
 """The comment field that every form ends with."""
-
-OTHER = FieldOption(value="other", text="Something else (say it in the comment)")
-"""The reason that a comment explains."""
-
-AS_WRITTEN = "You see all that the model wrote, with its own labels and remarks; a long text says where it was cut."
-"""What the forms say that show generated scripts as they are."""

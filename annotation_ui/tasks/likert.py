@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from annotation_ui.tasks.base import TaskItem, person_verdict
-from annotation_ui.tasks.forms import Field, Form
+from annotation_ui.tasks.forms import Form
 from annotation_ui.tasks.spans import stored_spans
 from schemas.core.errors import UserError
 from schemas.core.records import Record
 from schemas.facts import Fact
 from schemas.generated_scripts import GeneratedScript
 from schemas.raters import Rater
-from schemas.ratings import SCRIPT, Rating, Rubric, Shown
+from schemas.ratings import SCRIPT, Rating, Rubric
 from schemas.scripts import ScriptQuestion
 from schemas.text.raw_text import raw_text
 
@@ -21,14 +21,7 @@ if TYPE_CHECKING:
     from curation.store.store import Store
 
 
-def likert_field(name: str, asks: str, hint: str, *, low_text: str, high_text: str, high: int = 7) -> Field:
-    """A field of seven points, or another number, with its anchors (the paper's scale: 1 is worst, 7 is best)."""
-    return Field(
-        name=name, kind="scale", asks=asks, hint=hint, low=1, high=high, low_text=low_text, high_text=high_text
-    )
-
-
-def generated_items(store: Store, *, blind_to_fact: bool, shown: Shown = "raw") -> Iterator[TaskItem]:
+def generated_items(store: Store, *, blind_to_fact: bool) -> Iterator[TaskItem]:
     """Every generated script that is not a refusal, with what may be seen.
 
     Neither method nor model nor the pre/post tag is shown. All scripts of a case stand beside the same new fact, which
@@ -37,12 +30,11 @@ def generated_items(store: Store, *, blind_to_fact: bool, shown: Shown = "raw") 
     Args:
         store: Where the scripts are.
         blind_to_fact: Show the script and nothing else.
-        shown: The text as the model wrote it, or its parsed steps, as the first forms had it.
     """
     for generated in store.all(GeneratedScript):
         if generated.refused or not generated.text.strip():
             continue
-        script = raw_text(generated.text) if shown == "raw" else generated.shown_steps
+        script = raw_text(generated.text)
         texts = {"script": script} if blind_to_fact else {**script_context(store, generated), "script": script}
         yield TaskItem(
             id=generated.id, case=generated.case, stratum=f"{generated.model} {generated.editor}", shown=texts

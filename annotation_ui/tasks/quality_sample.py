@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from annotation_ui.tasks.base import RatingTask, TaskItem, verdict_records
-from annotation_ui.tasks.forms import AS_WRITTEN, COMMENT, Answers, Field, Form, ShownText
+from annotation_ui.tasks.forms import (
+    Answers,
+    read_form,
+)
 from annotation_ui.tasks.store_items import edit_text, edited_prompts, question_of
 from schemas.core.records import Record
 from schemas.generated_scripts import GeneratedScript
-from schemas.ratings import Shown
 from schemas.text.raw_text import raw_text
 from schemas.verdicts import Verdict
 
@@ -21,49 +23,11 @@ COMPARED = "compared the scripts before and after an edit"
 HYPOTHETICAL = "answered hypothetically: no scripts before and after an edit were shown"
 
 
-def _form(version: int, *, intro: str) -> Form:
-    return Form(
-        name="quality",
-        version=version,
-        title="Judge the quality of an item",
-        intro=intro,
-        shows=(
-            ShownText(name="edit", title="Edited fact (old object, then new object)"),
-            ShownText(name="question", title="Script question"),
-            ShownText(name="cut", title="Script up to the cut", style="script"),
-            ShownText(name="before", title="A model's script before an edit", style="script", optional=True),
-            ShownText(name="after", title="The same model's script after it", style="script", optional=True),
-        ),
-        fields=(
-            Field(name="question", kind="yes_no", asks="Is the script question meaningful?"),
-            Field(
-                name="change",
-                kind="yes_no",
-                asks="Do the scripts before and after the edit differ clearly?",
-                hint="Where no two scripts are shown: would a good script differ clearly?",
-            ),
-            Field(
-                name="cut", kind="yes_no", asks="Does the text up to the cut lead to the object as its continuation?"
-            ),
-            COMMENT,
-        ),
-        comment_on_no=True,
-    )
-
-
-_INTRO = "Three questions on one item of the split. A no needs words: say why in the comment."
-
-
 class QualitySample(RatingTask):
     """Three criteria. The second compares scripts before and after an edit where the store has such a pair."""
 
     about = "Judge the quality sample of a split by the paper's three criteria"
-    form = _form(2, intro=f"{_INTRO} {AS_WRITTEN}")
-    shown: Shown = "raw"
-
-    def with_form(self, label: str) -> RatingTask:
-        """Version 1 showed the parsed steps."""
-        return QualitySampleSteps() if label == QualitySampleSteps.form.label else self
+    form = read_form("quality")
 
     def items(self, store: Store) -> Iterator[TaskItem]:
         """The items of the samples that the store knows; all prompts of edited facts where none was drawn yet."""
@@ -82,13 +46,10 @@ class QualitySample(RatingTask):
                     "edit": edit_text(fact),
                     "question": question_of(store, prompt),
                     "cut": prompt.text + prompt.separator.rstrip(" "),
-                    **({"before": self._script(pair[0]), "after": self._script(pair[1])} if pair else {}),
+                    **({"before": raw_text(pair[0].text), "after": raw_text(pair[1].text)} if pair else {}),
                 },
                 related=tuple(g.id for g in pair) if pair else (),
             )
-
-    def _script(self, script: GeneratedScript) -> str:
-        return raw_text(script.text) if self.shown == "raw" else script.shown_steps
 
     def records(self, item: TaskItem, answers: Answers, *, person: str) -> list[Record]:
         """``keep`` or ``drop``, and each answer; the second says whether two scripts were compared or imagined."""
@@ -96,13 +57,6 @@ class QualitySample(RatingTask):
         return [
             _mark_verdict(v, item) if isinstance(v, Verdict) and v.check == "quality_change" else v for v in records
         ]
-
-
-class QualitySampleSteps(QualitySample):
-    """The form of version 0.1.0, for campaigns that were made with it."""
-
-    form = _form(1, intro=_INTRO)
-    shown = "steps"
 
 
 def _mark_verdict(verdict: Verdict, item: TaskItem) -> Verdict:

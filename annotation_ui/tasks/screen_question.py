@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from annotation_ui.tasks.base import RatingTask, TaskItem, verdict_records
-from annotation_ui.tasks.filter_question import FilterQuestion
-from annotation_ui.tasks.forms import COMMENT, Answers, Field, FieldOption, Form, ShownText
+from annotation_ui.tasks.forms import (
+    Answers,
+    read_form,
+)
 from annotation_ui.tasks.spans import FAIL, LEAK
 from annotation_ui.tasks.store_items import edit_text
 from schemas.core.records import Record
@@ -17,36 +19,13 @@ from schemas.scripts import Script, ScriptQuestion
 if TYPE_CHECKING:
     from curation.store.store import Store
 
-_SAME = ("question_not_about_fact", "ungrammatical", "duplicate", "other")
-REASONS = (
-    *(o for o in FilterQuestion.form.field("reasons").choices if o.value in _SAME[:1]),
-    FieldOption(value="names_object", text="The question names an object, or gives it away"),
-    *(o for o in FilterQuestion.form.field("reasons").choices if o.value in _SAME[1:]),
-)
-
 
 class ScreenQuestion(RatingTask):
     """Is the question worth a script? ``scedit construct`` writes none for those that people drop."""
 
     about = "Screen script questions before scripts are written"
     span_labels = (LEAK, FAIL)
-    form = Form(
-        name="screen_question",
-        version=1,
-        title="Screen a script question",
-        intro="Read the edited fact and the question. Answer both; a no needs a reason.",
-        shows=(
-            ShownText(name="edit", title="Edited fact (old object, then new object)"),
-            ShownText(name="question", title="Script question"),
-        ),
-        fields=(
-            *(f for f in FilterQuestion.form.fields if f.name in ("meaningful", "changes")),
-            Field(name="reasons", kind="many", asks="Why not?", choices=REASONS, required=False),
-            COMMENT,
-        ),
-        reasons="reasons",
-        comment_for="other",
-    )
+    form = read_form("screen_question")
 
     def items(self, store: Store) -> Iterator[TaskItem]:
         """Every question of a fact that is to be edited, without a script, that no check has dropped."""

@@ -5,15 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from annotation_ui.tasks.base import RatingTask, TaskItem, verdict_records
-from annotation_ui.tasks.forms import COMMENT, Answers, Field, FieldOption, Form, ShownText
-from annotation_ui.tasks.spans import LEAK
+from annotation_ui.tasks.base import RatingTask, TaskItem, person_verdict
+from annotation_ui.tasks.forms import (
+    Answers,
+    Field,
+    read_form,
+)
+from annotation_ui.tasks.spans import LEAK, stored_spans
 from annotation_ui.tasks.store_items import edit_text, edited_prompts
 from schemas.core.records import Record
-from schemas.verdicts import Verdict
+from schemas.verdicts import Label, Verdict
 
 if TYPE_CHECKING:
     from curation.store.store import Store
+
+
+LEAKS, CLEAN = "leaks", "clean"
 
 
 class VerifyLeakFlag(RatingTask):
@@ -21,39 +28,7 @@ class VerifyLeakFlag(RatingTask):
 
     about = "Confirm or reject flags of leaking knowledge"
     span_labels = (LEAK,)
-    form = Form(
-        name="verify_leak",
-        version=1,
-        title="Verify a leak flag",
-        intro="A check marked words that may give the old object away. Say whether the text is free of a leak.",
-        shows=(
-            ShownText(name="edit", title="Edited fact (old object, then new object)"),
-            ShownText(name="cut", title="Script up to the cut", style="script"),
-            ShownText(name="flagged", title="Marked words"),
-            ShownText(name="why", title="Why they were marked", optional=True),
-        ),
-        fields=(
-            Field(
-                name="clean",
-                kind="yes_no",
-                asks="Could the text stand unchanged if the new object were true?",
-                hint="Yes: nothing in it points at the old object. No: something in it fits the old object only.",
-            ),
-            Field(
-                name="reasons",
-                kind="many",
-                asks="What leaks?",
-                required=False,
-                choices=(
-                    FieldOption(value="marked_words", text="The marked words"),
-                    FieldOption(value="other_words", text="Other words (name them in the comment)"),
-                ),
-            ),
-            COMMENT,
-        ),
-        reasons="reasons",
-        comment_for="other_words",
-    )
+    form = read_form("verify_leak")
 
     def items(self, store: Store) -> Iterator[TaskItem]:
         """Every script prompt of an edited fact on which a check quotes leaking words."""
@@ -79,8 +54,21 @@ class VerifyLeakFlag(RatingTask):
     def suggest(self, verdicts: Sequence[Verdict]) -> dict[str, Any]:
         """A leak, where a check would drop the item for the words that it quotes."""
         dropped = [v for v in verdicts if v.spans and v.label == "drop" and v.judged_by is None]
-        return {"clean": "no", "reasons": ["marked_words"]} if dropped else {}
+        return {"leak": LEAKS, "reasons": ["marked_words"]} if dropped else {}
 
     def records(self, item: TaskItem, answers: Answers, *, person: str) -> list[Record]:
-        """``keep`` (no leak) or ``drop``, and the answer as a measurement."""
-        return verdict_records(self.form, item, self.checked(item, answers), person=person)
+        """``keep`` (no leak) or ``drop``, and the answer as a measurement: 1 where it leaks."""
+        checked = self.checked(item, answers)
+        leaks = checked["leak"] == LEAKS
+        words = [", ".join(checked.get("reasons", [])) if leaks else "", str(checked.get("comment", ""))]
+        reason = "; ".join(w for w in words if w)
+        label: Label = "drop" if leaks else "keep"
+        name, version, spans = self.form.name, self.form.version, stored_spans(self.form, checked)
+        return [
+            person_verdict(name, version, item.id, person, label=label, reason=reason, spans=spans),
+            person_verdict(f"{name}_leak", version, item.id, person, value=float(leaks)),
+        ]
+
+    def answer_of(self, field: Field, value: float) -> Any:
+        """Whether a stored number says that it leaks."""
+        return LEAKS if value == 1 else CLEAN

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from annotation_ui.campaigns.sampling import SampleSize, draw_sample, grow_sample
+from annotation_ui.campaigns.sampling import SampleSize, draw_sample
 from annotation_ui.tasks.base import TaskItem
 from benchmarks.coverage.rows import LIKERT, Array, Outcome, Rng, Row, covers
 from curation.stats.prediction_powered import Unit, calibrate, difference
@@ -34,15 +34,11 @@ def unequal_chances(rng: Rng, judge: Array, rated: int) -> dict[int, float]:
     return {int(k): float(chance[k]) for k in np.flatnonzero(rng.random(len(judge)) < chance)}
 
 
-def grown(rng: Rng, judge: Array, rated: int) -> dict[int, float]:
-    """Half of the sample first, then grown as ``scedit annotate new`` grows it; strata of two sizes."""
+def two_strata(rng: Rng, judge: Array, rated: int) -> dict[int, float]:
+    """A sample as ``scedit annotate new`` draws it, of strata of two sizes."""
     items = [TaskItem(id=str(k), case=str(k), stratum="ab"[k % 3 == 0], shown={}) for k in range(len(judge))]
-    name = str(rng.integers(2**40))
-    first = draw_sample(items, SampleSize(number=max(2, rated // 2)), name=name)
-    drawn = {c.item.id for c in first.new}
-    more = grow_sample(items, first.chances, drawn, SampleSize(number=rated), name=name)
-    drawn |= {c.item.id for c in more.new}
-    return {int(k): more.chances[k] for k in drawn}
+    drawn = draw_sample(items, SampleSize(number=rated), name=str(rng.integers(2**40)))
+    return {int(c.item.id): float(c.probability or 0) for c in drawn}
 
 
 def _row(design: str, sample: Sampled, usage: str = "middling", *, of: int = 2) -> Row:
@@ -102,7 +98,7 @@ def calibration_rows() -> list[Row]:
         _row("half rated, 94 % sevens", equal_chances, "94 % sevens"),
         _row("unequal probabilities (low ones three times as often), a third rated", unequal_chances, of=3),
         _row("unequal probabilities, 80 % sevens", unequal_chances, "80 % sevens", of=3),
-        _row("a sample that grew to twice its size, two strata", grown, of=4),
+        _row("a stratified sample, strata of two sizes", two_strata, of=4),
         Row("calibration", "one of three scripts rated in half of the cases", "calibrated mean", _scripts, 0.93),
         Row("calibration", "two methods, the same cases rated", "calibrated difference", _paired, 0.93),
     ]

@@ -24,7 +24,7 @@ from schemas.text.spreadsheet_cells import check_divider, safe_cell
 from schemas.verdicts import Verdict, verdict_key
 
 TASK = "quality@1"
-VERSIONS = ("1", "2")
+VERSIONS = ("1", "2", "3")
 """Of the forms whose answers count: sheets have the first; since the second the rating app shows scripts as written."""
 _GUIDES = ("question", "example")
 """In the column ``n`` of rows that explain the sheet."""

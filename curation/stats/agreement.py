@@ -109,7 +109,10 @@ def _for_alpha(table: RatingTable, level: Level) -> tuple[RatingTable | None, st
     paired = _paired_units(table)
     used = np.flatnonzero(paired.counts.sum(axis=0))
     if len(used) < 2:
-        return None, f"all values are equal ({paired.scale[int(used[0])]})"
+        only = paired.scale[int(used[0])]
+        alone = np.count_nonzero(table.counts.sum(axis=0)) > 1
+        which = "of the items with two raters or more " if alone else ""
+        return None, f"all values {which}are equal ({only})"
     return paired, ""
 
 

@@ -161,6 +161,13 @@ class StoreReader(BlockReader):
         ).fetchall()
         return {item for (item,) in rows}
 
+    def former(self, item_ids: Iterable[str]) -> set[str]:
+        """Those of the content ids whose record has another version by now, or none."""
+        rows = self._db.execute(
+            "SELECT id FROM records WHERE NOT current AND id IN (SELECT unnest(?::VARCHAR[]))", [list(item_ids)]
+        ).fetchall()
+        return {item for (item,) in rows}
+
     def lineage(self, item_id: str) -> list[Lineage]:
         """How an item came to be, oldest first."""
         rows = self._db.execute("SELECT body FROM lineage WHERE item_id = ? ORDER BY made_at", [item_id]).fetchall()

@@ -9,7 +9,7 @@ import pytest
 
 from annotation_ui.child_environment import child_environment
 from annotation_ui.cli.serve import environment
-from annotation_ui.label_studio.server import ServerAccess, server_environment
+from tests.support.app.label_studio_server import ServerAccess, server_environment
 
 SECRETS = {
     "OPENAI_API_KEY": "sk-1", "AWS_SECRET_ACCESS_KEY": "s", "HF_TOKEN": "h", "LABEL_STUDIO_API_KEY": "l",

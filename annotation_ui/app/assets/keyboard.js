@@ -132,7 +132,7 @@ export default function (component) {
     showMore();
     showKeys();
     const alert = document.querySelector('[data-testid="stForm"] [data-testid="stAlert"]');
-    if (alert) alert.scrollIntoView({block: "center"});
+    if (alert) alert.scrollIntoView({block: "nearest"});
     setTimeout(() => { if (!listening.signal.aborted) mark(savePlace); }, Math.max(0, form.ready - Date.now()));
   };
   begin();

@@ -14,10 +14,8 @@ from annotation_ui.app.lead.tables import apply_lead_style, lead_table
 from annotation_ui.app.page_context import PageContext
 from annotation_ui.app.widgets import escape_markdown
 from annotation_ui.campaigns.campaign import RaterProgress
-from annotation_ui.campaigns.pace import RaterPace, all_paces
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.records import Campaign
-from schemas.core.clock import now
 from schemas.text.counting import counted
 
 _EVERY = 5.0  # seconds between two looks at the answers
@@ -48,31 +46,31 @@ def _show_campaign(context: PageContext, db: RatingsDB, campaign: Campaign) -> N
         st.progress(0.0, text="0 of 0 answers")
         st.info(f"Nothing is assigned yet. Run: scedit annotate share {escape_markdown(name)}")
         return
-    paces = all_paces(quick.progress, quick.answers, now("milliseconds"))
     done, all_ = sum(s.done for s in quick.progress), sum(s.assigned for s in quick.progress)
-    words = [f"{done:,} of {counted(all_, 'answer')}", *_outlook(list(paces.values()))]
+    words = [f"{done:,} of {counted(all_, 'answer')}", *_outlook(quick.progress)]
     st.progress(min(1.0, done / all_) if all_ else 0.0, text=" · ".join(words))
     held = held_overview(db, name, context.store) if quick.answers else HeldOverview(None, True)
     notes = held.overview.notes if held.overview else {}
-    rows = [_person_row(s, paces[s.person], notes.get(s.person, ()), held.overview) for s in quick.progress]
+    rows = [_person_row(s, notes.get(s.person, ()), held.overview) for s in quick.progress]
     st.html(lead_table(_HEAD, rows, flagged=("look at",)))
     if quick.answers:
         _show_agreement(held)
         _show_discussion(db, name, quick)
 
 
-def _outlook(paces: Sequence[RaterPace]) -> list[str]:
-    """How much work is left, and how long it takes at the present pace."""
-    if not any(p.left for p in paces):
-        return []
-    out = []
-    if all(p.work is not None for p in paces if p.left):
-        out.append(f"{span(sum(p.work or 0.0 for p in paces))} of work left")
-    days = [p.days for p in paces if p.left]
-    known = [d for d in days if d is not None]
-    if known and len(known) == len(days):
-        out.append(f"about {counted(max(known), 'day')} at the present pace")
-    return out
+def _outlook(progress: Sequence[RaterProgress]) -> list[str]:
+    """How much work is left, at everybody's median time an item."""
+    work = [_work_left(s) for s in progress if _open_items(s)]
+    return [f"{span(sum(w or 0.0 for w in work))} of work left"] if work and None not in work else []
+
+
+def _open_items(s: RaterProgress) -> int:
+    return max(0, s.assigned - s.done - s.skipped)
+
+
+def _work_left(s: RaterProgress) -> float | None:
+    """Seconds of work, not days between them; None before the first timed answer."""
+    return None if s.seconds is None else _open_items(s) * s.seconds
 
 
 def span(seconds: float) -> str:
@@ -88,14 +86,14 @@ def span(seconds: float) -> str:
 
 _HEAD = (
     "rater", "program", "done", "skipped", "training items done", "attention items right", "median time per item",
-    "answers a day", "time left", "severity", "last answer (UTC)", "look at",
+    "work left", "severity", "last answer (UTC)", "look at",
 )  # fmt: skip
 
 
-def _person_row(s: RaterProgress, pace: RaterPace, notes: Sequence[str], overview: Overview | None) -> list[str]:
+def _person_row(s: RaterProgress, notes: Sequence[str], overview: Overview | None) -> list[str]:
     """A rater's line; a text that says nothing is empty, and a column of empty ones is left out."""
     severity = overview.severity.get(s.person) if overview else None
-    left = "" if pace.work is None or not pace.left else span(pace.work)
+    work = _work_left(s)
     return [
         s.person,
         "yes" if s.synthetic else "",
@@ -104,8 +102,7 @@ def _person_row(s: RaterProgress, pace: RaterPace, notes: Sequence[str], overvie
         f"{s.training[0]} of {s.training[1]}" if s.training[1] else "",
         f"{s.attention[0]} of {s.attention[1]}" if s.attention[1] else "",
         "" if s.seconds is None else f"{s.seconds:.0f} s",
-        f"{pace.per_day:.1f}" if pace.per_day else "",
-        left + (f" ({counted(pace.days, 'day')})" if left and pace.days else ""),
+        span(work) if work else "",
         "" if severity is None else severity.text(2),
         (s.last or "")[:16].replace("T", " "),
         "; ".join(notes),

@@ -29,7 +29,9 @@ def show(context: PageContext) -> None:
 
 def _campaign(context: PageContext, campaign: Campaign, *, heading: bool) -> None:
     db, me = context.db, context.person.name
-    answers = {r.item: widgets.answers_line(r.answers or {}) for r in db.current_answers(campaign.name, person=me)}
+    form = task_of(db, campaign.name).form
+    current = db.current_answers(campaign.name, person=me)
+    answers = {r.item: widgets.answers_in_words(form, r.answers or {}) for r in current}
     skipped = skipped_items(db, campaign.name, me)
     lines = list(answers.items())[::-1] + [(i, _reason(context, r)) for i, r in list(skipped.items())[::-1]]
     if heading:
@@ -38,12 +40,11 @@ def _campaign(context: PageContext, campaign: Campaign, *, heading: bool) -> Non
         st.info(context.say("no_answers"))
         return
     closed = closed_items(db, campaign, me)
-    shows = task_of(db, campaign.name).form.shows
     pages = -(-len(lines) // PAGE)
     at = min(int(st.session_state.get(f"answers-page-{campaign.name}", 0)), pages - 1)
     for item, line in lines[at * PAGE : (at + 1) * PAGE]:
         texts = db.item(campaign.name, item).item.shown
-        names = {s.name for s in shows if texts.get(s.name)}
+        names = {s.name for s in form.shows if texts.get(s.name)}
         name = next((n for n in ("question", "script", "cut", "example", "event") if n in names), "")
         text, button = st.columns([5, 1], vertical_alignment="center")
         first = " ".join(texts.get(name, "").split())[:140]

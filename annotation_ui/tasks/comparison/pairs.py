@@ -8,7 +8,6 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from annotation_ui.tasks.base import RatingTask, TaskItem
-from annotation_ui.tasks.forms import COMMENT, Field, FieldOption, Form, ShownText
 from annotation_ui.tasks.likert import script_context
 from annotation_ui.tasks.spans import stored_spans
 from schemas.core.ids import content_id, seed
@@ -23,32 +22,8 @@ if TYPE_CHECKING:
 
 FIRST, SECOND, TIE, CANNOT = "first", "second", "tie", "cannot_judge"
 OUTCOMES = {FIRST: 1.0, SECOND: 0.0, TIE: 0.5}
-CHOICES = (
-    FieldOption(value=FIRST, text="A is better"),
-    FieldOption(value=SECOND, text="B is better"),
-    FieldOption(value=TIE, text="Equally good"),
-    FieldOption(value=CANNOT, text="Cannot judge"),
-)
-SCRIPTS = (
-    ShownText(name=FIRST, title="Script A", style="script"),
-    ShownText(name=SECOND, title="Script B", style="script"),
-)
 UNIT = "preference"
 """Of a stored outcome: 1 where the script that the verdict is on was better, 0 where the other, 0.5 for a tie."""
-
-
-def better_field(name: str, asks: str, hint: str) -> Field:
-    """A field that asks which of two scripts is better."""
-    return Field(name=name, kind="one", asks=asks, hint=hint, choices=CHOICES)
-
-
-def comparison_form(
-    name: str, title: str, intro: str, fields: tuple[Field, ...], *, beside: tuple[ShownText, ...]
-) -> Form:
-    """The form of a comparison: what stands beside the two scripts, the scripts, the aspects."""
-    return Form(
-        name=name, version=1, title=title, intro=intro, shows=(*beside, *SCRIPTS), fields=(*fields, COMMENT)
-    )  # fmt: skip
 
 
 def method_of(script: GeneratedScript) -> str:

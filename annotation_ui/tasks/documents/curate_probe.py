@@ -7,18 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from annotation_ui.tasks.base import RatingTask, TaskItem, person_verdict
 from annotation_ui.tasks.documents.probe_items import (
-    ACCEPTED,
-    ANSWER,
-    DOCUMENT,
-    LEVEL_HINT,
-    QUERY,
-    SIBLINGS,
     SOURCE_HINT,
     level_of,
     new_version,
     probe_items,
 )
-from annotation_ui.tasks.forms import COMMENT, OTHER, Answers, Field, FieldOption, Form, ShownText
+from annotation_ui.tasks.forms import Answers, Field, read_form
 from schemas.core.records import Record
 from schemas.documents.tags import TAGS
 from schemas.verdicts import Label, Verdict
@@ -46,79 +40,7 @@ class CurateProbe(RatingTask):
     about = "Curate probes of documents: usable or why not, answer, level, tags"
     source_hint = SOURCE_HINT
     sets = ("tags",)
-    form = Form(
-        name="curate_probe",
-        version=1,
-        title="Curate a probe of a document",
-        intro="The document is taken to be true. Say whether the probe can be asked of somebody who has not got the "
-        "document at hand, whether its answer is right, and which level it has. Tags are for level 3 alone.",
-        shows=(
-            DOCUMENT,
-            QUERY,
-            ANSWER,
-            ACCEPTED,
-            ShownText(name="tags", title="Tags so far", optional=True),
-            SIBLINGS,
-        ),
-        fields=(
-            Field(
-                name="usable",
-                kind="yes_no",
-                asks="Can the probe be used?",
-                hint="It is clear without the document, asks for what the document brings, and has one right answer.",
-            ),
-            Field(
-                name="right",
-                kind="yes_no",
-                asks="Is the answer right?",
-                hint="By the document, whatever was true before.",
-            ),
-            Field(
-                name="level",
-                kind="scale",
-                low=1,
-                high=3,
-                asks="Which level is it?",
-                hint=LEVEL_HINT,
-                low_text="literal",
-                high_text="reasoning",
-            ),
-            Field(
-                name="tags",
-                kind="many",
-                asks="What does it ask for, by which inference, what is hard? (level 3)",
-                required=False,
-                choices=tuple(FieldOption(value=tag, text=f"{tag}: {text}") for tag, text in TAGS.items()),
-            ),
-            Field(
-                name="answer",
-                kind="text",
-                asks="The right answer, where it is another (optional)",
-                required=False,
-            ),
-            Field(
-                name="reasons",
-                kind="many",
-                asks="Why not? (needed for a no)",
-                required=False,
-                choices=(
-                    FieldOption(value="needs_context", text="Not clear without the document"),
-                    FieldOption(value="not_answered", text="The document does not answer it"),
-                    FieldOption(value="irrelevant", text="Does not depend on the document"),
-                    FieldOption(value="several_answers", text="Several right answers"),
-                    FieldOption(value="wrong_answer", text="The answer is wrong"),
-                    FieldOption(value="gives_away", text="It gives its answer away"),
-                    FieldOption(value="long_answer", text="The answer is no short phrase"),
-                    FieldOption(value="wording", text="Faulty wording"),
-                    FieldOption(value="repeats", text="Repeats another probe"),
-                    OTHER,
-                ),
-            ),
-            COMMENT,
-        ),
-        reasons="reasons",
-        comment_for="other",
-    )
+    form = read_form("curate_probe")
 
     def answer_of(self, field: Field, value: float) -> Any:
         """A level is the number itself."""

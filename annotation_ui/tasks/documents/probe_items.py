@@ -6,27 +6,18 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from annotation_ui.tasks.base import TaskItem
-from annotation_ui.tasks.forms import ShownText
 from schemas.documents.document import Document, DocumentProbe
 
 if TYPE_CHECKING:
     from curation.store.store import Store
 
 SOURCE_HINT = "import or construct documents with probes first: scedit data construct-documents"
-DOCUMENT = ShownText(name="document", title="Document", style="script")
-QUERY = ShownText(name="query", title="Probe")
-ANSWER = ShownText(name="answer", title="Answer")
-ACCEPTED = ShownText(name="accepted", title="Also accepted", optional=True)
-SIBLINGS = ShownText(name="siblings", title="Other probes of this document", optional=True)
 LEVELS = {
-    1: "literal: with the blank filled in, it stands in the document word for word",
+    1: "literal: with the blank filled in, the document says it word for word",
     2: "paraphrase: the document says it in other words",
-    3: "reasoning: the document has to be thought about or summed up",
+    3: "reasoning: you have to draw a conclusion from the document, or sum it up",
 }
 """What the levels mean (MULFE §4.2)."""
-
-LEVEL_HINT = ". ".join(f"{level}: {text}" for level, text in LEVELS.items()) + "."
-"""The same in one line, beside a field that asks for a level."""
 
 
 def probe_items(store: Store, *, people_too: bool = False) -> Iterator[tuple[TaskItem, DocumentProbe]]:

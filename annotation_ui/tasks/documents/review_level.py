@@ -7,19 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from annotation_ui.tasks.base import RatingTask, TaskItem, person_verdict
 from annotation_ui.tasks.documents.probe_items import (
-    ACCEPTED,
-    ANSWER,
-    DOCUMENT,
-    LEVEL_HINT,
     LEVELS,
-    QUERY,
-    SIBLINGS,
     SOURCE_HINT,
     level_of,
     new_version,
     probe_items,
 )
-from annotation_ui.tasks.forms import COMMENT, Answers, Field, Form, ShownText
+from annotation_ui.tasks.forms import Answers, Field, read_form
 from schemas.core.records import Record
 
 if TYPE_CHECKING:
@@ -31,33 +25,7 @@ class ReviewLevel(RatingTask):
 
     about = "Review the levels of curated probes: approve, or another level and why"
     source_hint = SOURCE_HINT
-    form = Form(
-        name="review_level",
-        version=1,
-        title="Review the level of a probe",
-        intro="Somebody has curated this probe. Approve its level, or name the right one and say why.",
-        shows=(DOCUMENT, QUERY, ANSWER, ACCEPTED, ShownText(name="level", title="Level"), SIBLINGS),
-        fields=(
-            Field(
-                name="approved",
-                kind="yes_no",
-                asks="Is the level right?",
-                hint=LEVEL_HINT,
-            ),
-            Field(
-                name="level",
-                kind="scale",
-                low=1,
-                high=3,
-                asks="Which level is it? (needed for a no)",
-                required=False,
-                low_text="literal",
-                high_text="reasoning",
-            ),
-            COMMENT,
-        ),
-        comment_on_no=True,
-    )
+    form = read_form("review_level")
 
     def answer_of(self, field: Field, value: float) -> Any:
         """A level is the number itself."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from annotation_ui.tasks.base import RatingTask, TaskItem, person_verdict
 from annotation_ui.tasks.events.event_items import SOURCE_HINT, standing_events, tendencies_of, tendency_texts
-from annotation_ui.tasks.forms import COMMENT, Answers, Field, FieldOption, Form, ShownText
+from annotation_ui.tasks.forms import Answers, Field, read_form
 from schemas.core.records import Record
 
 if TYPE_CHECKING:
@@ -15,11 +15,6 @@ if TYPE_CHECKING:
 
 OPTIONS = ("a", "b", "c")
 NONE_LIKELIER = "none"
-OPTION_TEXTS = (
-    ShownText(name="option_a", title="(A)"),
-    ShownText(name="option_b", title="(B)"),
-    ShownText(name="option_c", title="(C)"),
-)
 
 
 class AnswerTendency(RatingTask):
@@ -28,31 +23,7 @@ class AnswerTendency(RatingTask):
     about = "Answer tendency questions oneself, before judge_tendency shows the proposed answers"
     same_people = True
     source_hint = SOURCE_HINT
-    form = Form(
-        name="answer_tendency",
-        version=1,
-        title="Answer a question about an event",
-        intro="Take it that the event has happened. Which answer is likeliest? Search engines are allowed, language "
-        "models are not.",
-        shows=(
-            ShownText(name="event", title="Event"),
-            ShownText(name="question", title="Question"),
-            *OPTION_TEXTS,
-        ),
-        fields=(
-            Field(
-                name="own",
-                kind="one",
-                asks="Which answer is likeliest?",
-                hint="The event need not bear on the question: then answer it as things are.",
-                choices=(
-                    *(FieldOption(value=o, text=f"({o.upper()})") for o in OPTIONS),
-                    FieldOption(value=NONE_LIKELIER, text="None is likelier"),
-                ),
-            ),
-            COMMENT,
-        ),
-    )
+    form = read_form("answer_tendency")
 
     def part(self, item: TaskItem) -> str:
         """``in scope`` or ``out of scope``."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from annotation_ui.tasks.base import RatingTask, TaskItem, person_verdict
-from annotation_ui.tasks.events.answer_tendency import OPTION_TEXTS, scope_part
+from annotation_ui.tasks.events.answer_tendency import scope_part
 from annotation_ui.tasks.events.event_items import (
     SOURCE_HINT,
     numbered_lines,
@@ -14,7 +14,7 @@ from annotation_ui.tasks.events.event_items import (
     tendencies_of,
     tendency_texts,
 )
-from annotation_ui.tasks.forms import COMMENT, OTHER, Answers, Field, FieldOption, Form, ShownText
+from annotation_ui.tasks.forms import Answers, Field, read_form
 from annotation_ui.tasks.spans import stored_spans
 from schemas.core.records import Record
 from schemas.verdicts import Label, Verdict
@@ -38,52 +38,7 @@ class JudgeTendency(RatingTask):
     after = ("answer_tendency",)
     same_people = True
     source_hint = SOURCE_HINT
-    form = Form(
-        name="judge_tendency",
-        version=1,
-        title="Judge a question about an event",
-        intro="Take it that the event has happened. Say whether the proposed answer is right. Search engines are "
-        "allowed, language models are not. Where the event is impossible, all its questions are unsure.",
-        shows=(
-            ShownText(name="event", title="Event"),
-            ShownText(name="question", title="Question"),
-            *OPTION_TEXTS,
-            ShownText(name="proposed", title="Proposed answer"),
-            ShownText(name="siblings", title="Other questions about this event", optional=True),
-        ),
-        fields=(
-            Field(
-                name="label",
-                kind="one",
-                asks="Is the proposed answer right?",
-                hint="Right: more likely than not (over 50 %). The event need not bear on the question: then judge the "
-                "answer as things are. Unsure: nobody can say, or something is wrong with the question.",
-                choices=(
-                    FieldOption(value=RIGHT, text="Right"),
-                    FieldOption(value=WRONG, text="Wrong"),
-                    FieldOption(value=UNSURE, text="Unsure"),
-                ),
-            ),
-            Field(
-                name="reasons",
-                kind="many",
-                asks="Why? (needed if unsure)",
-                required=False,
-                choices=(
-                    FieldOption(value="undecidable", text="Nobody can say which is likelier"),
-                    FieldOption(value="ambiguous", text="Two readings"),
-                    FieldOption(value="wording", text="Faulty wording"),
-                    FieldOption(value="repeats", text="Repeats another question"),
-                    FieldOption(value=IMPOSSIBLE, text="The event is impossible"),
-                    OTHER,
-                ),
-            ),
-            COMMENT,
-        ),
-        reasons="reasons",
-        comment_for="other",
-        reasons_on=(UNSURE,),
-    )
+    form = read_form("judge_tendency")
 
     def part(self, item: TaskItem) -> str:
         """``in scope`` or ``out of scope``: nearly always one label in one of them says little of the other."""

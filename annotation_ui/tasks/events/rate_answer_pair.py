@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from annotation_ui.tasks.base import RatingTask, TaskItem
 from annotation_ui.tasks.events.open_answers import OPEN_HINT, answered_questions
-from annotation_ui.tasks.forms import COMMENT, Answers, Form, ShownText
-from annotation_ui.tasks.likert import likert_field, rating_records
+from annotation_ui.tasks.forms import Answers, read_form
+from annotation_ui.tasks.likert import rating_records
 from schemas.core.records import Record
 from schemas.ratings import CONSISTENCY
 from schemas.text.raw_text import raw_text
@@ -24,30 +24,7 @@ class RateAnswerPair(RatingTask):
     blind = True
     level = "ordinal"
     source_hint: ClassVar[str] = OPEN_HINT
-    form = Form(
-        name="rate_answer_pair",
-        version=1,
-        title="Compare two answers to one question",
-        intro="The question is not about the event. Do not rate whether the texts are right or well written.",
-        shows=(
-            ShownText(name="event", title="Event"),
-            ShownText(name="question", title="Question"),
-            ShownText(name="before", title="First text", style="script"),
-            ShownText(name="answer", title="Second text", style="script"),
-        ),
-        fields=(
-            likert_field(
-                "consistency",
-                "Consistency: do both texts say the same tendency?",
-                "4: one of them with a reservation that the other has not. 3: one of them leaves open which way things "
-                "go. 2: they differ in part.",
-                low_text="different tendencies",
-                high_text="the same, whatever the words",
-                high=5,
-            ),
-            COMMENT,
-        ),
-    )
+    form = read_form("rate_answer_pair")
 
     def items(self, store: Store) -> Iterator[TaskItem]:
         """Answers of edited models out of scope beside the unedited model's; those in the same words need no rating."""

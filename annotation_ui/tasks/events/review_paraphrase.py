@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from annotation_ui.tasks.base import RatingTask, TaskItem, verdict_records
 from annotation_ui.tasks.events.event_items import SOURCE_HINT, facts_of, numbered_lines, standing_events
-from annotation_ui.tasks.forms import COMMENT, OTHER, Answers, Field, FieldOption, Form, ShownText
+from annotation_ui.tasks.forms import Answers, read_form
 from annotation_ui.tasks.spans import FAIL
 from schemas.core.records import Record
 from schemas.events.event import TEMPLATE_TEXT, Event
@@ -24,56 +24,7 @@ class ReviewParaphrase(RatingTask):
     about = "Review the wording of events: nothing lost, nothing added"
     span_labels = (FAIL,)
     source_hint = SOURCE_HINT
-    form = Form(
-        name="review_paraphrase",
-        version=1,
-        title="Review the wording of an event",
-        intro="Compare the event with the bare words where they are shown, and with the answers that must follow from "
-        "it. Answer all three; a no needs a reason.",
-        shows=(
-            ShownText(name="bare", title="Bare words", optional=True),
-            ShownText(name="event", title="Event as it is worded now", style="script"),
-            ShownText(name="answers", title="What must hold after it", optional=True),
-        ),
-        fields=(
-            Field(
-                name="complete",
-                kind="yes_no",
-                asks="Are all names, dates, places and numbers still there?",
-                hint="What must hold after the event still follows from it (and from general knowledge).",
-            ),
-            Field(
-                name="nothing_added",
-                kind="yes_no",
-                asks="Is it free of claims that were not there?",
-                hint="Colour is fine. A new name, number, cause or consequence is not.",
-            ),
-            Field(
-                name="readable",
-                kind="yes_no",
-                asks="Could it stand in a newspaper?",
-                hint="One to five whole sentences, correct, about an event that can happen.",
-            ),
-            Field(
-                name="reasons",
-                kind="many",
-                asks="Why not?",
-                required=False,
-                choices=(
-                    FieldOption(value="lost", text="Something is lost"),
-                    FieldOption(value="contradicts", text="It contradicts the bare words"),
-                    FieldOption(value="added_claim", text="A claim is added"),
-                    FieldOption(value="added_answer", text="It gives the answer to a question away"),
-                    FieldOption(value="language", text="Broken or unnatural language"),
-                    FieldOption(value="impossible_event", text="The event is impossible"),
-                    OTHER,
-                ),
-            ),
-            COMMENT,
-        ),
-        reasons="reasons",
-        comment_for="other",
-    )
+    form = read_form("review_paraphrase")
 
     def items(self, store: Store) -> Iterator[TaskItem]:
         """Every event of a template that no check has dropped."""

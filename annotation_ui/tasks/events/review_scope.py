@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from annotation_ui.tasks.base import RatingTask, TaskItem, person_verdict
 from annotation_ui.tasks.events.answer_tendency import scope_part
 from annotation_ui.tasks.events.event_items import SOURCE_HINT, facts_of, standing_events
-from annotation_ui.tasks.forms import COMMENT, Answers, Field, FieldOption, Form, ShownText
+from annotation_ui.tasks.forms import Answers, Field, read_form
 from schemas.core.ids import content_id
 from schemas.core.records import Record
 from schemas.events.event import Event
@@ -60,50 +60,7 @@ class ReviewScope(RatingTask):
 
     about = "Review what events of a template change, and what they leave alone"
     source_hint = SOURCE_HINT
-    form = Form(
-        name="review_scope",
-        version=1,
-        title="Review what an event changes",
-        intro="One event stands here for all of its kind. Say whether it changes the answer for certain, and whether "
-        "the answer that is shown is right once it has happened. “unknown” means: the old answer no longer holds, and "
-        "no new one is known. If you know of other relations that change for certain, name them.",
-        shows=(
-            ShownText(name="event", title="Event"),
-            ShownText(name="role", title="Part in the event", optional=True),
-            ShownText(name="subject", title="About", optional=True),
-            ShownText(name="relation", title="Relation", optional=True),
-            ShownText(name="question", title="Question"),
-            ShownText(name="answer", title="Answer after the event"),
-        ),
-        fields=(
-            Field(
-                name="change",
-                kind="one",
-                asks="Does the event change the answer to this question?",
-                hint="For certain: it would with any other names, too. Perhaps: it depends on them, or it is only "
-                "likely.",
-                choices=(
-                    FieldOption(value="certain", text="For certain"),
-                    FieldOption(value="possible", text="Perhaps"),
-                    FieldOption(value="none", text="No"),
-                ),
-            ),
-            Field(
-                name="right",
-                kind="yes_no",
-                asks="Is the answer right after the event?",
-                hint="Look it up where the event alone does not say it.",
-            ),
-            Field(
-                name="missing",
-                kind="text",
-                asks="What else changes for certain? (optional, one a line)",
-                required=False,
-            ),
-            COMMENT,
-        ),
-        comment_on_no=True,
-    )
+    form = read_form("review_scope")
 
     def part(self, item: TaskItem) -> str:
         """``in scope`` or ``out of scope``."""

@@ -34,7 +34,7 @@ def rated(db: RatingsDB, store: Store, *names: str) -> None:
         other = {"first": "second", "second": "first"}[rome]
         for name in names:
             record = {"coherence": rome if n < 4 else other, "consistency": "tie", "completeness": "cannot_judge"}
-            db.save("pairs", name, campaign_items.item.id, record, form="compare_scripts@1", seconds=3)
+            db.save("pairs", name, campaign_items.item.id, record, form="compare_scripts@2", seconds=3)
 
 
 def test_the_preferred_method_is_the_stronger_wherever_it_stood(db: RatingsDB, store: Store) -> None:

@@ -26,7 +26,7 @@ from schemas.raters import Rater
 from schemas.ratings import Rating
 from tests.annotation_ui.conftest import TASK, work
 
-YES = {"meaningful": "yes", "changes": "yes", "guides": "yes"}
+YES = {"meaningful": "yes", "depends": "yes", "changes": "yes", "guides": "yes"}
 
 
 def judged(item: str, value: int | None, *, judge: str = "m", aspect: str = "coherence") -> Rating:
@@ -90,7 +90,7 @@ def test_yes_and_no_come_back_from_the_store_as_said(db: RatingsDB, store: Store
     db.save("c", "ann", second, YES, form=task.form.label)
     import_campaign(db, store, "c")
     by_name = {(m.item, m.aspect): m.value for m in stored_judgements(store, task)}
-    assert len(by_name) == 6, "the whole verdict is no aspect"
+    assert len(by_name) == 8, "the whole verdict is no aspect"
     assert (
         by_name[first, "guides"] == "no"
         and by_name[first, "meaningful"] == "yes"

@@ -115,7 +115,7 @@ def test_another_campaign_s_answers_change_nothing(rated: RatingsDB, store: Stor
     pilot(rated, store, "ann", "bob", "cat", name="second", task="rate_executability")
     before = answers_digest(rated, "pilot")
     item = rated.assignments("second", "ann")[0].item
-    rated.save("second", "ann", item, {"executability": 3}, form="rate_executability@2")
+    rated.save("second", "ann", item, {"executability": 3}, form="rate_executability@3")
     assert answers_digest(rated, "pilot") == before
 
 

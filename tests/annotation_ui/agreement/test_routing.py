@@ -36,7 +36,7 @@ def answer(db: RatingsDB, person: str, count: int) -> None:
         assert at is not None
         item = db.item(NAME, at.item).item
         value = 2 + 3 * item.stratum.endswith("rome") + sum(map(ord, item.case)) % 3 - (person == "cat")
-        db.save(NAME, person, at.item, {"executability": value}, form=f"{TASK}@2")
+        db.save(NAME, person, at.item, {"executability": value}, form=f"{TASK}@3")
 
 
 def people_an_item(db: RatingsDB) -> set[int]:

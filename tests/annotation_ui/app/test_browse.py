@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from annotation_ui.campaigns.campaign import make_task
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
 from curation.store.store import Store
@@ -39,14 +40,15 @@ def test_items_are_found_by_any_of_their_texts_or_their_id(db: RatingsDB, store:
 def test_every_revision_is_listed_in_order_and_withdrawn_ones_say_so(
     db: RatingsDB, store: Store, open_page: Open
 ) -> None:
+    asks = make_task("rate_executability").form.field("executability").asks
     pilot(db, store, "ann", "bob", task="rate_executability")
     item = next(iter(db.items("pilot")))
     for person, value in (("ann", 3), ("bob", 5), ("ann", None)):
         answers = None if value is None else {"executability": value}
-        db.save("pilot", person, item, answers, form="rate_executability@2")
+        db.save("pilot", person, item, answers, form="rate_executability@3")
     (rows,) = tables(open_page("browse.show", "lea"))
     assert [(r["rater"], r["answers"]) for r in rows] == [
-        ("ann", "executability 3"), ("bob", "executability 5"), ("ann", "withdrawn"),
+        ("ann", f"{asks} 3"), ("bob", f"{asks} 5"), ("ann", "withdrawn"),
     ]  # fmt: skip
 
 

@@ -120,18 +120,24 @@ def test_yes_and_no_and_reasons_by_mouse_and_by_letter(db: RatingsDB, store: Sto
     page.get_by_test_id("stSidebar").get_by_role("button", name="pilot").click()
     ready(page, 0, 24)
     assert page.get_by_role("option").count() == page.get_by_role("combobox").count() == 0, "no list has to be opened"
-    for key in "yyn":  # right after a task was chosen
+    for key in "yyyn":  # right after a task was chosen
         page.keyboard.press(key)
-    wait_until(page, ["yes", "yes", "no"])
+    wait_until(page, ["yes", "yes", "yes", "no"])
     page.get_by_role("button", name="The same as another question").click()
     page.locator("[role=toolbar] [aria-pressed=true]").wait_for()
     page.keyboard.press("Control+Enter")  # the focus is on a reason
     ready(page, 1, 24)
-    assert last(db) == {"meaningful": "yes", "changes": "yes", "guides": "no", "reasons": ["duplicate"]}
+    assert last(db) == {
+        "meaningful": "yes",
+        "depends": "yes",
+        "changes": "yes",
+        "guides": "no",
+        "reasons": ["duplicate"],
+    }
 
-    for key in "yynegeb":  # e is chosen and taken back
+    for key in "yyynegeb":  # e is chosen and taken back
         page.keyboard.press(key)
-    wait_until(page, ["yes", "yes", "no"])
+    wait_until(page, ["yes", "yes", "yes", "no"])
     page.wait_for_function("() => document.querySelectorAll('[role=toolbar] [aria-pressed=true]').length === 2")
     page.keyboard.press("Control+Enter")
     ready(page, 2, 24)
@@ -181,21 +187,78 @@ def test_the_last_answer_saves_once_and_a_held_key_rates_one_item(db: RatingsDB,
 
     page.get_by_test_id("stSidebar").get_by_role("button", name="filter").click()
     ready(page, 0, 24)
-    for key in "yny":
+    for key in "yyny":
         page.keyboard.press(key)
-    wait_until(page, ["yes", "no", "yes"])
+    wait_until(page, ["yes", "yes", "no", "yes"])
     page.get_by_text("Draft saved.").wait_for()
     assert db.history("filter") == [], "a no asks for its reason first"
     page.keyboard.press("b")
     page.locator("[role=toolbar] [aria-pressed=true]").wait_for()
     page.keyboard.press("Enter")
     ready(page, 1, 24)
-    for key in "yyy":
+    for key in "yyyy":
         page.keyboard.press(key)
     ready(page, 2, 24)
     assert [sorted(r.answers or {}) for r in db.history("filter")] == [
-        ["changes", "guides", "meaningful", "reasons"], ["changes", "guides", "meaningful"]
+        ["changes", "depends", "guides", "meaningful", "reasons"], ["changes", "depends", "guides", "meaningful"]
     ]  # fmt: skip
+
+
+def test_keys_work_after_a_page_link_and_a_new_item_takes_them_after_a_moment(
+    db: RatingsDB, store: Store, visit: Visit
+) -> None:
+    """Enter after a link opened the link again; twelve digits in half a second saved items that nobody had seen."""
+    pilot(db, store, "ann", task="rate_executability", auto_save=True)
+    page = visit(people.invite(db, "ann"))
+    ready(page, 0, 12)
+    page.get_by_role("link", name="My answers").click()
+    page.get_by_text("You have not answered anything yet").wait_for()
+    page.get_by_role("link", name="Rate").click()
+    ready(page, 0, 12)
+    assert page.evaluate("document.activeElement.tagName") == "BODY"
+    page.get_by_text("The key of the last answer saves").click()
+    page.wait_for_function("() => !document.querySelector('.st-key-auto_save input').checked")
+    ready(page, 0, 12)
+    page.keyboard.press("4")
+    wait_until(page, ["4"])
+    page.keyboard.press("Enter")
+    ready(page, 1, 12)
+    page.get_by_text("The key of the last answer saves").click()
+    page.wait_for_function("() => document.querySelector('.st-key-auto_save input').checked")
+    ready(page, 1, 12)
+    for key in "123456712345":
+        page.keyboard.press(key, delay=40)
+    ready(page, 2, 12)
+    page.wait_for_timeout(1000)
+    assert [(r.answers or {})["executability"] for r in db.history("pilot")] == [4, 1], "no unseen item was saved"
+
+
+def test_keys_work_after_the_select_box_and_the_number_of_adjudicate(db: RatingsDB, store: Store, visit: Visit) -> None:
+    for name, task, answers in (
+        ("one", "rate_executability", [{"executability": 1}, {"executability": 7}]),
+        ("two", "rate_script", [{"coherence": n, "consistency": 7, "completeness": 4} for n in (1, 7)]),
+    ):
+        pilot(db, store, "ann", "bob", task=task, name=name)
+        for item in sorted({a.item for a in db.assignments(name)})[:3]:
+            for person, answer in zip(("ann", "bob"), answers, strict=True):
+                db.save(name, person, item, answer, form=make_task(task).form.label)
+    page = visit(people.invite(db, "lea", role="lead"))
+    page.get_by_text("answers").first.wait_for()
+    page.goto(page.url.partition("/progress")[0].rstrip("/") + "/adjudicate")
+    page.get_by_text("3 items with a disagreement, 0 decided").wait_for()
+    page.get_by_role("combobox").click()
+    page.get_by_role("option", name="two").click()
+    page.get_by_role("radiogroup").nth(2).wait_for()
+    listening(page)
+    page.keyboard.press("2")
+    wait_until(page, ["2", "", ""])
+    page.get_by_role("spinbutton").fill("2")
+    assert page.evaluate("document.documentElement.dataset.sceditKeys") == "off", "the page shows that keys go there"
+    page.keyboard.press("Enter")
+    page.get_by_text("2 of 3").wait_for()
+    listening(page)
+    page.keyboard.press("3")
+    wait_until(page, ["3", "", ""])
 
 
 def test_forms_with_something_left_to_do_are_not_saved_by_the_last_answer() -> None:
@@ -260,7 +323,7 @@ def test_adjudication_by_keys_on_one_screen(db: RatingsDB, store: Store, visit: 
     for n, item in enumerate(items[:2]):
         for person, value in (("ann", 1), ("bob", 7 - n)):
             answers = {"coherence": value, "consistency": 7, "completeness": 4, "comment": f"because of {person}"}
-            db.save("pilot", person, item, answers, form="rate_script@3")
+            db.save("pilot", person, item, answers, form="rate_script@4")
     long = "\n".join(f"Step {n}: Ask the office of ward {n} in Oslo, and write down what it says" for n in range(60))
     db.connection.execute("UPDATE items SET body = json_set(body, '$.shown.script', ?)", [long])
     page = visit(people.invite(db, "lea", role="lead"))

@@ -82,7 +82,7 @@ def test_a_personal_link_leads_in_and_the_finish_page_shows_the_code(db: Ratings
     pilot(db, store, "p01", "bob", task="rate_executability", completion_code="C1ABCD", completion_url=url)
     secret, bob = people.invite(db, "p01"), people.invite(db, "bob")
     for a in db.assignments("pilot", "p01"):
-        db.save("pilot", "p01", a.item, {"executability": 3}, form="rate_executability@2")
+        db.save("pilot", "p01", a.item, {"executability": 3}, form="rate_executability@3")
     with served.served(db.path) as app, served.browser() as browser:
         page = browser.new_context(viewport={"width": 390, "height": 844}).new_page()
         served.enter(page, app, bob)  # somebody else rated in this browser before

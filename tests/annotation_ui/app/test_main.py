@@ -116,7 +116,7 @@ def test_the_lead_sees_progress_agreement_and_decides(db: RatingsDB, store: Stor
     for person, value in zip(NAMES, (2, 7), strict=False):
         for n, item in enumerate(items):
             answers = {"coherence": value if n == 0 else n % 7 + 1, "consistency": 7, "completeness": n % 5 + 1}
-            db.save("pilot", person, item, answers, form="rate_script@3", seconds=4.0)
+            db.save("pilot", person, item, answers, form="rate_script@4", seconds=4.0)
     store.copy_to(tmp_path / "snapshot.duckdb")
     with served.served(db.path, tmp_path / "snapshot.duckdb") as app, served.browser() as browser:
         page = browser.new_page()
@@ -227,7 +227,7 @@ def test_ten_raters_and_ten_kills_lose_no_saved_answer(db: RatingsDB, store: Sto
 def _rate_all(path: Path, person: str) -> None:
     with RatingsDB(path) as db:
         for n, a in enumerate(db.assignments("load", person)):
-            db.save("load", person, a.item, {"executability": n % 7 + 1}, form="rate_executability@2", seconds=1.0)
+            db.save("load", person, a.item, {"executability": n % 7 + 1}, form="rate_executability@3", seconds=1.0)
 
 
 @pytest.mark.slow
@@ -241,7 +241,7 @@ def test_ten_raters_save_a_thousand_while_the_lead_looks(db: RatingsDB, store: S
     for name in raters:
         people.invite(db, name, synthetic=True)
     db.add_campaign(
-        Campaign("load", "rate_executability", "rate_executability@2", {"overlap": 10, "batch": 20}, "2026")
+        Campaign("load", "rate_executability", "rate_executability@3", {"overlap": 10, "batch": 20}, "2026")
     )
     items = [CampaignItem(TaskItem(id=f"{n:020x}", case=f"c{n}", shown={"script": "Step 1: Go"})) for n in range(100)]
     assignments = [Assignment(p, item.item.id, 1 + n // 20, n) for p in raters for n, item in enumerate(items)]

@@ -39,7 +39,7 @@ def test_an_answer_is_saved_before_the_next_item_is_shown(db: RatingsDB, store: 
     button(page, SAVE).click().run()
     (revision,) = db.history("pilot")
     assert revision.answers == {"coherence": 2, "consistency": 7, "completeness": 5, "comment": "vague"}
-    assert (revision.person, revision.item, revision.form) == ("ann", first.item, "rate_script@3")
+    assert (revision.person, revision.item, revision.form) == ("ann", first.item, "rate_script@4")
     assert revision.seconds is not None and revision.seconds >= 0
     second = next_item(db, "pilot", "ann")
     assert second is not None and db.item("pilot", second.item).item.shown["question"] in texts(page)
@@ -126,7 +126,7 @@ def test_nothing_is_done_while_another_campaign_is_open(db: RatingsDB, store: St
     assert page.session_state["campaign"] == "other"
     assert "0 of 12 done" in page.get("progress")[0].proto.text
     for a in db.assignments("other", "ann"):
-        db.save("other", "ann", a.item, {"executability": 3}, form="rate_executability@2")
+        db.save("other", "ann", a.item, {"executability": 3}, form="rate_executability@3")
     page.run()
     assert "All done" in texts(page)
 
@@ -223,7 +223,7 @@ def test_somebody_without_work_is_told_so(db: RatingsDB, store: Store, open_page
 def test_a_no_without_a_reason_names_the_question_and_what_to_do(db: RatingsDB, store: Store, open_page: Open) -> None:
     pilot(db, store, "ann", task="filter_question")
     page = open_page("rate.show", "ann")
-    button(fill_in(page, "yes", "yes", "no"), SAVE).click().run()
+    button(fill_in(page, "yes", "yes", "yes", "no"), SAVE).click().run()
     (box,) = page.error
     assert "Does the text up to the cut" in box.value and "choose a reason" in box.value
     assert "guides" not in box.value and "reasons" not in box.value, "no field's name"
@@ -234,7 +234,8 @@ def test_a_no_without_a_reason_names_the_question_and_what_to_do(db: RatingsDB, 
     page.text_area[0].set_value("it rhymes")
     button(page, SAVE).click().run()
     assert latest(db) == {
-        "meaningful": "yes", "changes": "yes", "guides": "no", "reasons": ["other"], "comment": "it rhymes",
+        "meaningful": "yes", "depends": "yes", "changes": "yes", "guides": "no", "reasons": ["other"],
+        "comment": "it rhymes",
     }  # fmt: skip
 
 
@@ -283,7 +284,7 @@ def test_executability_comes_first_and_is_closed_afterwards(db: RatingsDB, store
     button(page, "rest").click().run()
     assert "finish the task “exec” first" in page.warning[0].value and not page.radio
     for a in db.assignments("exec", "ann")[:-1]:
-        db.save("exec", "ann", a.item, {"executability": 3}, form="rate_executability@2")
+        db.save("exec", "ann", a.item, {"executability": 3}, form="rate_executability@3")
     page = open_page("rate.show", "ann")
     button(fill_in(page, 4), SAVE).click().run()
     button(page, "Go on with: rest").click().run()

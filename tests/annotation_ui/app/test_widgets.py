@@ -133,9 +133,14 @@ def test_other_faults_keep_their_words() -> None:
     assert "longer than 4000 characters" in widgets.readable_fault(form, long)
 
 
-def test_answers_stand_on_one_line() -> None:
-    assert widgets.answers_line({"guides": "no", "reasons": ["a", "b"], "n": 3}) == "guides no, reasons a + b, n 3"
-    assert widgets.answers_line({}) == ""
+def test_answers_are_shown_in_the_words_that_raters_saw() -> None:
+    form = make_task("filter_question").form
+    answers = {"guides": "no", "reasons": ["duplicate", "ungrammatical"]}
+    assert widgets.answers_in_words(form, answers) == (
+        "Does the text up to the gap lead to the answer as the very next words? no · "
+        "Why not? The same as another question + Broken or ungrammatical text"
+    )
+    assert widgets.answers_in_words(form, {}) == ""
 
 
 def test_counts_of_the_store_are_readable_json() -> None:

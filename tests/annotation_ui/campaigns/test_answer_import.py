@@ -20,7 +20,7 @@ from schemas.ratings import Rating
 from schemas.verdicts import Verdict
 from tests.annotation_ui.conftest import TASK, answer, work
 
-YES = {"meaningful": "yes", "changes": "yes", "guides": "yes"}
+YES = {"meaningful": "yes", "depends": "yes", "changes": "yes", "guides": "yes"}
 NO = {**YES, "guides": "no", "reasons": ["target_not_forced"]}
 
 
@@ -29,7 +29,7 @@ def test_the_gate_refuses_and_reports(ready: RatingsDB, store: Store) -> None:
     item = next(iter(task.items(store)))
 
     def given(answers: dict[str, Any], **more: Any) -> RaterAnswer:
-        base = {"item": item, "person": "ann", "form": "rate_script@3", "saved_at": "t", "seconds": None, "origin": "x"}
+        base = {"item": item, "person": "ann", "form": "rate_script@4", "saved_at": "t", "seconds": None, "origin": "x"}
         return RaterAnswer(answers=answers, **{**base, **more})  # type: ignore[arg-type]
 
     good = answer(1)
@@ -44,9 +44,9 @@ def test_the_gate_refuses_and_reports(ready: RatingsDB, store: Store) -> None:
     assert [r.why for r in import_result.rejected] == [
         "'coherence' is 9; allowed: 1 to 7",
         "'consistency' has no answer (and 1 more faults)",
-        "given to the form rate_script@9, this campaign has rate_script@3, which asks or shows something else: "
+        "given to the form rate_script@9, this campaign has rate_script@4, which asks or shows something else: "
         "import it with a campaign made with rate_script@9 (in its own ratings file), or have the item answered again "
-        "under rate_script@3",
+        "under rate_script@4",
         "the store has no such item",
     ]
 
@@ -90,14 +90,14 @@ def test_lineage_names_what_else_was_shown_and_who_saved_when(store: Store) -> N
     task = make_task("quality")
     item = next(i for i in task.items(store) if i.related)
     yes = {"question": "yes", "change": "yes", "cut": "yes"}
-    answer = RaterAnswer(item, "ann", yes, "quality@2", "2026-01-02T03:04:05", 7.5, "label studio", 0.25)
+    answer = RaterAnswer(item, "ann", yes, "quality@3", "2026-01-02T03:04:05", 7.5, "label studio", 0.25)
     assert import_answers(store, task, [answer]).new == 4
     for verdict in store.all(Verdict):
         (line,) = store.lineage(verdict.id)
         assert line.parents == (item.id, *item.related) and len(line.parents) == 3
         assert line.made_at == "2026-01-02T03:04:05"
         assert line.detail == {
-            "form": "quality@2", "seconds": 7.5, "origin": "label studio", "case": item.case, "probability": 0.25,
+            "form": "quality@3", "seconds": 7.5, "origin": "label studio", "case": item.case, "probability": 0.25,
         }  # fmt: skip
 
 
@@ -135,14 +135,14 @@ def test_decisions_and_items_are_read_once(db: RatingsDB, store: Store, monkeypa
     assert any(v.item_id == item for v in store.all(Verdict))
 
 
-@pytest.mark.parametrize("lead", ["lea", "filter_question", "verdict", "filter_question@1", "person:filter_question"])
+@pytest.mark.parametrize("lead", ["lea", "filter_question", "verdict", "filter_question@2", "person:filter_question"])
 def test_a_decision_on_a_filter_is_told_apart_whatever_the_lead_is_called(
     db: RatingsDB, store: Store, lead: str
 ) -> None:
     item = _decided(db, store, "filter_question", lead, YES)
     decisions = [v for v in store.all(Verdict) if "_adjudicated" in v.by]
-    tails = ("", "_meaningful", "_changes", "_guides")
-    assert {v.by for v in decisions} == {f"person:{lead}/filter_question_adjudicated{t}@1" for t in tails}
+    tails = ("", "_meaningful", "_depends", "_changes", "_guides")
+    assert {v.by for v in decisions} == {f"person:{lead}/filter_question_adjudicated{t}@2" for t in tails}
     keys = {f"verdict/filter_question_adjudicated{t}/{item}" for t in tails}
     assert {v.key for v in decisions} == keys, "the newest decision on an item replaces that of another lead"
     assert all(v.judged_by is not None and v.judged_by.kind == "adjudicated" for v in decisions)
@@ -151,7 +151,7 @@ def test_a_decision_on_a_filter_is_told_apart_whatever_the_lead_is_called(
     assert {m.name for m in stored_judgements(store, task)} == {"ann"}, "a decision enters no agreement"
 
 
-@pytest.mark.parametrize("lead", ["lea", "rate_script", "rate_script@3", "rating"])
+@pytest.mark.parametrize("lead", ["lea", "rate_script", "rate_script@4", "rating"])
 def test_a_decision_on_ratings_is_told_apart_whatever_the_lead_is_called(
     db: RatingsDB, store: Store, lead: str
 ) -> None:
@@ -172,7 +172,7 @@ def test_the_newest_decision_decides_in_rules_and_explanations(db: RatingsDB, st
     assert explanation.steps[0].judged.outcome == "keep"
     assert "keep by filter_question_adjudicated: decided by kim" in explanation.text()
     labelled = [v for v in store.verdicts([item]) if v.label is not None and "_adjudicated" in v.by]
-    assert [v.by for v in labelled] == ["person:kim/filter_question_adjudicated@1"], "one decision is current"
+    assert [v.by for v in labelled] == ["person:kim/filter_question_adjudicated@2"], "one decision is current"
 
 
 def test_a_decision_on_an_item_that_the_store_lost_is_left_out(db: RatingsDB, store: Store, tmp_path: Any) -> None:

@@ -26,6 +26,7 @@ from curation.stats.bootstrap import Resampling
 from curation.store.store import Store
 from schemas.core.errors import DataError, UserError
 from schemas.ratings import Rating
+from schemas.scripts import ScriptPrompt
 from tests.annotation_ui.conftest import TASK, work
 
 
@@ -42,7 +43,7 @@ def test_a_whole_round(ready: RatingsDB, store: Store) -> None:
     assert agreement_report(stored_judgements(store, make_task(TASK)), make_task(TASK), resampling=few) == live
     line = store.lineage(next(iter(store.all(Rating))).id)[0]
     assert line.stage == "annotation"
-    assert line.detail["form"] == "rate_script@3" and line.detail["probability"] == 1.0
+    assert line.detail["form"] == "rate_script@4" and line.detail["probability"] == 1.0
 
 
 def test_somebody_who_joins_later_takes_work_over(ready: RatingsDB) -> None:
@@ -189,45 +190,22 @@ def test_answers_to_another_version_are_told_apart(ready: RatingsDB, store: Stor
     assert len(import_campaign(ready, store, "pilot").rejected) == 1
 
 
-def test_a_campaign_of_an_earlier_version_has_no_digest_and_goes_on(ready: RatingsDB, store: Store) -> None:
-    settings = ready.campaign("pilot").settings
-    for added in ("form_digest", "group", "number", "grown_at"):
-        settings.pop(added)
-    ready.connection.execute("UPDATE campaigns SET settings = ?", [json.dumps(settings)])
-    ready.connection.execute("DELETE FROM frames")
-    work(ready, "pilot", "ann", 2)
-    create_campaign(ready, store, "pilot", make_task(TASK), CampaignOptions(overlap=2, batch=4))
-    assert assign_items(ready, "pilot") == (0, 0) and len(ready.items("pilot")) == 12
-    assert {p.probability for p in ready.items("pilot").values()} == {1.0}
-
-
-def test_a_sample_that_grew_tells_the_store_of_the_present_probability(db: RatingsDB, store: Store) -> None:
+def test_answers_to_a_text_that_changed_are_told_and_do_not_count_for_the_new_one(db: RatingsDB, store: Store) -> None:
     people.invite(db, "ann")
-    create_campaign(db, store, "s", make_task(TASK), CampaignOptions(number=4, overlap=1, least=0))
-    assign_items(db, "s")
-    work(db, "s", "ann")
-    import_campaign(db, store, "s")
-    records = {m.item: m.at for m in stored_judgements(store, make_task(TASK))}
-    create_campaign(db, store, "s", make_task(TASK), CampaignOptions(number=9, overlap=1, least=0))
-    assign_items(db, "s")
-    work(db, "s", "ann")
-    for _ in range(2):
-        import_campaign(db, store, "s")
-        last = {line.item_id: line for line in store.lineages(stage="annotation")}
-        assert len(last) == 27 and {round(x.detail["probability"], 9) for x in last.values()} == {0.75}
-    later = {m.item: m.at for m in stored_judgements(store, make_task(TASK))}
-    assert {i: later[i] for i in records} == records, "when somebody answered does not change"
-
-
-def test_a_campaign_of_parsed_steps_is_finished_with_them(db: RatingsDB, store: Store) -> None:
-    """Made with the form of version 0.1.0: the program of today goes on showing and asking the same."""
-    for name in ("ann", "bob"):
-        people.invite(db, name)
-    create_campaign(db, store, "old", make_task(TASK, "rate_script@2"), CampaignOptions())
-    create_campaign(db, store, "old", make_task(TASK), CampaignOptions())
-    assert db.campaign("old").form == "rate_script@2"
-    assign_items(db, "old")
-    work(db, "old", "ann", 1)
-    import_result = import_campaign(db, store, "old")
-    assert (import_result.answers, import_result.new, import_result.rejected) == (1, 3, ())
-    assert {(r.form, r.shown) for r in store.all(Rating)} == {("rate_script@2", "steps")}
+    create_campaign(db, store, "c", make_task("filter_question"), CampaignOptions(overlap=1))
+    assign_items(db, "c")
+    answers = {"meaningful": "yes", "depends": "yes", "changes": "yes", "guides": "yes"}
+    for a in db.assignments("c", "ann"):
+        db.save("c", "ann", a.item, answers, form="filter_question@2")
+    first = next(iter(store.all(ScriptPrompt)))
+    changed = first.model_copy(update={"text": f"{first.text}!", "offset": first.offset + 1})
+    fact = store.get(first.fact)
+    others = [p.id for p in store.all(ScriptPrompt) if p.fact != first.fact and p.id in db.items("c")]
+    other_fact = store.get(store.get(others[0]).fact)
+    store.put([changed, other_fact.model_copy(update={"prompt": f"Surely {other_fact.prompt}"})])
+    got = import_campaign(db, store, "c")
+    assert fact is not None and got.outdated >= 1
+    assert not [v for v in store.verdicts([changed.id]) if v.judged_by is not None], "nobody judged the new text"
+    assert [v for v in store.verdicts([first.id]) if v.judged_by is not None], "the answer is kept for the old one"
+    assert {r.why for r in got.rejected} == {"the texts shown with it have changed since: ask again"}
+    assert others[0] in {r.item for r in got.rejected}

@@ -20,7 +20,7 @@ from schemas.ratings import Rating
 from schemas.verdicts import Verdict
 
 RATE = {"coherence": 7, "consistency": 7, "completeness": 4}
-YES = {"meaningful": "yes", "changes": "yes", "guides": "yes"}
+YES = {"meaningful": "yes", "depends": "yes", "changes": "yes", "guides": "yes"}
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def make(db: RatingsDB, store: Store) -> Make:
 
 def answer_all(db: RatingsDB, name: str) -> None:
     for a in db.assignments(name, "ann"):
-        db.save(name, "ann", a.item, {"executability": 3}, form="rate_executability@2")
+        db.save(name, "ann", a.item, {"executability": 3}, form="rate_executability@3")
 
 
 def test_all_aspects_are_asked_of_the_same_scripts(make: Make) -> None:
@@ -46,13 +46,12 @@ def test_all_aspects_are_asked_of_the_same_scripts(make: Make) -> None:
         make("more", THEN, number=6)
 
 
-def test_a_group_that_grows_grows_in_all_its_campaigns(make: Make) -> None:
+def test_a_sample_neither_grows_nor_shrinks(make: Make) -> None:
     before = make("exec", FIRST, number=5, least=0)
-    make("rest", THEN)
-    after = make("exec", FIRST, number=8, least=0)
-    assert len(after) == 8 and set(before) < set(after)
-    assert list(after.values()) == [pytest.approx(8 / 12)] * 8
-    assert make("rest", THEN) == after
+    for size in ({"number": 8}, {"number": 3}, {"percent": 50.0}):
+        with pytest.raises(UserError, match="neither grows nor shrinks; draw a second one"):
+            make("exec", FIRST, least=0, **size)
+    assert make("exec", FIRST, number=5, least=0) == before
 
 
 def test_another_group_and_no_group_draw_on_their_own(db: RatingsDB, make: Make) -> None:

@@ -22,7 +22,9 @@ def test_a_campaign_keeps_what_is_not_given_again(db: RatingsDB, store: Store) -
     options = campaign_options(db, "pilot", defaults)
     assert (options.overlap, options.batch, options.consent, options.spans) == (3, 7, "I agree", True)
     assert (options.percent, options.number) == (50.0, None), "one size replaces the other"
-    create_campaign(db, store, "pilot", task, options)
+    with pytest.raises(UserError, match="neither grows nor shrinks"):
+        create_campaign(db, store, "pilot", task, options)
+    create_campaign(db, store, "pilot", task, options.model_copy(update={"percent": 100.0, "number": 5}))
     assert [f.kind for f in campaign_task(db, "pilot").form.fields].count("spans") == 1
     assert campaign_options(db, "other", {}) == CampaignOptions()
 

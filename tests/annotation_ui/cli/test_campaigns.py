@@ -10,7 +10,7 @@ import pytest
 from annotation_ui.campaigns.campaign import next_item
 from annotation_ui.ratings.database import RatingsDB
 from curation.store.store import Store
-from schemas.core.errors import StoreError
+from schemas.core.errors import StoreError, UserError
 from schemas.ratings import Rating
 from tests.annotation_ui.cli.conftest import call
 
@@ -27,7 +27,7 @@ def test_a_round_at_the_keyboard(files: tuple[Path, Path], tmp_path: Path) -> No
             while (a := next_item(ratings, "pilot", person)) is not None:
                 n = sum(map(ord, a.item)) % 5 + (person == "bob")
                 answers = {"coherence": 1 + n, "consistency": 7, "completeness": 2 + n}
-                ratings.save("pilot", person, a.item, answers, form="rate_script@3", seconds=3)
+                ratings.save("pilot", person, a.item, answers, form="rate_script@4", seconds=3)
     assert "12 of    12  3 s an item" in call("status", "-r", db).output
     assert "24 answers, 72 records new" in call("import", "pilot", "-r", db, "-s", store).output
     assert "24 answers, 0 records new" in call("import", "pilot", "-r", db, "-s", store).output
@@ -59,7 +59,7 @@ def test_tasks_are_listed() -> None:
         "compare_executability", "compare_scripts", "answer_tendency", "judge_tendency", "review_scope",
         "review_paraphrase", "rate_answer", "rate_answer_pair", "curate_probe", "review_level",
     ]  # fmt: skip
-    assert "rate_script@3" in call("tasks").output
+    assert "rate_script@4" in call("tasks").output
 
 
 def test_a_number_a_group_and_a_size_that_is_kept(files: tuple[Path, Path]) -> None:
@@ -73,8 +73,7 @@ def test_a_number_a_group_and_a_size_that_is_kept(files: tuple[Path, Path]) -> N
     assert new("exec", "rate_executability", "--group", "g", "--number", 5)["items"] == 5
     assert new("rest", "rate_script", "--group", "g")["items"] == 5
     assert new("exec", "rate_executability")["new"] == 0, "neither size nor group is forgotten"
-    assert new("exec", "rate_executability", "--number", 7)["new"] == 2
-    assert new("rest", "rate_script")["new"] == 2
-    assert new("exec", "rate_executability", "--percent", 100)["items"] == 12
+    with pytest.raises(UserError, match="a sample neither grows nor shrinks"):
+        new("exec", "rate_executability", "--number", 7)
     both = call("new", "x", "--task", "rate_script", "-s", store, "-r", db, "--number", 5, "--percent", 50)
     assert both.exit_code == 2 and "give one of them" in both.output

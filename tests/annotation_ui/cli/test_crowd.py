@@ -36,7 +36,7 @@ def test_a_round_with_a_crowd(files: tuple[Path, Path], tmp_path: Path) -> None:
         parameters = {k: v[0] for k, v in parse_qs(urlsplit(rows[0]["link"]).query).items()}
         assert log_in_by_link(ratings, {**parameters, "PROLIFIC_PID": "5f1"}).token
         while (a := next_item(ratings, "pilot", "p01")) is not None:
-            ratings.save("pilot", "p01", a.item, {"executability": 3}, form="rate_executability@2", seconds=30)
+            ratings.save("pilot", "p01", a.item, {"executability": 3}, form="rate_executability@3", seconds=30)
     one, other = (json.loads(x) for x in call("participants", "pilot", "-r", db, "--jsonl").output.splitlines())
     assert one["identity"] == {"PROLIFIC_PID": "5f1"} and one["finished"] and one["minutes"] == 3.0
     assert set(one["seconds_by_item"].values()) == {30.0} and not other["finished"] and other["identity"] == {}

@@ -20,21 +20,17 @@ from tests.support.commands import json_value
 
 client: Any = pytest.importorskip("annotation_ui.label_studio.client", reason="label-studio-sdk is not installed")
 FORM = FilterQuestion.form
-YES = {"meaningful": "yes", "changes": "yes", "guides": "yes"}
+YES = {"meaningful": "yes", "depends": "yes", "changes": "yes", "guides": "yes"}
 
 
-def test_label_studio_needs_a_server(files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_label_studio_needs_a_server(files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LABEL_STUDIO_URL", raising=False)
-    with pytest.raises(UserError, match="no Label Studio was started here"):
-        call("label-studio", "push", "p", "-r", files[0], "--folder", tmp_path / "ls")
+    with pytest.raises(UserError, match=r"LABEL_STUDIO_URL is not set; start a server \(label-studio start\)"):
+        call("label-studio", "push", "p", "-r", files[0])
     monkeypatch.setenv("LABEL_STUDIO_URL", "http://127.0.0.1:9")
     monkeypatch.delenv("LABEL_STUDIO_API_KEY", raising=False)
     with pytest.raises(UserError, match="LABEL_STUDIO_API_KEY is not"):
         call("label-studio", "push", "p", "-r", files[0])
-    monkeypatch.setenv("SCEDIT_LABEL_STUDIO", str(tmp_path / "none"))
-    with pytest.raises(UserError, match="make label-studio"):
-        call("label-studio", "up", "--folder", tmp_path / "ls")
-    assert "No server of" in call("label-studio", "down", "--folder", tmp_path / "ls").output
 
 
 @pytest.fixture
@@ -134,7 +130,7 @@ class Site:
 @pytest.fixture
 def site(monkeypatch: pytest.MonkeyPatch) -> Site:
     result = Site()
-    monkeypatch.setattr("annotation_ui.cli.label_studio._site", lambda folder: result)
+    monkeypatch.setattr("annotation_ui.cli.label_studio._site", lambda: result)
     return result
 
 

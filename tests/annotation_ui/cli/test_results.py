@@ -25,7 +25,7 @@ def rated(db: Path, store: Path, values: dict[str, list[int]]) -> list[str]:
         items = sorted({a.item for a in ratings.assignments("p")})
         for person, reply in values.items():
             for item, value in zip(items, reply, strict=False):
-                ratings.save("p", person, item, {"executability": value}, form="rate_executability@2", seconds=3)
+                ratings.save("p", person, item, {"executability": value}, form="rate_executability@3", seconds=3)
     return items
 
 
@@ -62,8 +62,8 @@ def test_refused_answers_are_told_and_the_status_says_so(files: tuple[Path, Path
     call("share", "p", "-r", db)
     with RatingsDB(db) as ratings:
         first, second = ratings.assignments("p", "ann")[:2]
-        ratings.save("p", "ann", first.item, {"executability": 9}, form="rate_executability@2")
-        ratings.save("p", "ann", second.item, {"executability": 5}, form="rate_executability@2")
+        ratings.save("p", "ann", first.item, {"executability": 9}, form="rate_executability@3")
+        ratings.save("p", "ann", second.item, {"executability": 5}, form="rate_executability@3")
     report = tmp_path / "refused.jsonl"
     result = call("import", "p", "-r", db, "-s", store, "--report", report)
     assert result.exit_code == 1
@@ -82,7 +82,7 @@ def test_a_judge_in_the_store_is_compared_with_people(files: tuple[Path, Path]) 
         for person in ("ann", "bob"):
             for n, a in enumerate(sorted(ratings.assignments("p", person), key=lambda a: a.item)):
                 value = n % 5 + 2
-                ratings.save("p", person, a.item, {"executability": value}, form="rate_executability@2")
+                ratings.save("p", person, a.item, {"executability": value}, form="rate_executability@3")
                 rating = Rating(
                     key=f"rating/judge/{a.item}", item_id=a.item, aspect="executability", value=value - 1,
                     rater="judge:m", form="judge_executability@1",
@@ -104,7 +104,7 @@ def test_import_as_json_says_the_same_and_repeats_nothing(files: tuple[Path, Pat
     db, store = files
     rated(db, store, {"ann": [1, 2, 3]})
     result = call("import", "p", "-r", db, "-s", store, "--json")
-    assert json_value(result.stdout) == {"answers": 3, "new": 3, "superseded": 0, "refused": []}
+    assert json_value(result.stdout) == {"answers": 3, "new": 3, "superseded": 0, "outdated": 0, "refused": []}
     assert result.exit_code == 0
     assert json.loads(call("import", "p", "-r", db, "-s", store, "--json").output)["new"] == 0
     with RatingsDB(db) as ratings:
@@ -182,7 +182,7 @@ def test_programs_are_named_before_any_figure(files: tuple[Path, Path]) -> None:
     with RatingsDB(db) as ratings:
         first = next_item(ratings, "p", "synthetic-ann")
         assert first is not None
-        ratings.save("p", "synthetic-ann", first.item, {"executability": 3}, form="rate_executability@2")
+        ratings.save("p", "synthetic-ann", first.item, {"executability": 3}, form="rate_executability@3")
     lines = call("agreement", "p", "-r", db, "--resamples", 20).output.splitlines()
     assert lines[1].startswith("SYNTHETIC: synthetic-ann")
 

@@ -25,7 +25,7 @@ project_tasks: Any = pytest.importorskip(
 )
 
 FORM = FilterQuestion.form
-YES = {"meaningful": "yes", "changes": "yes", "guides": "yes"}
+YES = {"meaningful": "yes", "depends": "yes", "changes": "yes", "guides": "yes"}
 URL = "http://ls"
 
 
@@ -264,7 +264,7 @@ def test_executability_is_pushed_before_the_rest_of_its_group(db: RatingsDB, sto
     with pytest.raises(UserError, match="'exec' comes first, and ann has not finished it"):
         site.push(db, "rest")
     for a in db.assignments("exec", "ann"):
-        db.save("exec", "ann", a.item, {"executability": 3}, form="rate_executability@2")
+        db.save("exec", "ann", a.item, {"executability": 3}, form="rate_executability@3")
     assert site.push(db, "rest").new == 12
 
 

@@ -85,7 +85,7 @@ def test_changed_anchors_refuse_the_whole_project_and_another_spelling_does_not(
     annotations["label_config"] = before.replace("/>", " />").replace("\n", "\n\n")
     assert site.pull(db, "c").answers == 1
     annotations["label_config"] = before.replace(
-        "Would a correct script change clearly", "Would a script change a little"
+        "Would a correct script be clearly different", "Would a script be a little different"
     )
     assert annotations["label_config"] != before
     (rejection,) = site.pull(db, "c").rejected

@@ -32,7 +32,7 @@ from tests.support.app import served_app as served
 
 NAMES = ("synthetic-ann", "synthetic-bob", "synthetic-cho")
 FORM = FilterQuestion.form
-YES = {"meaningful": "yes", "changes": "yes", "guides": "yes"}
+YES = {"meaningful": "yes", "depends": "yes", "changes": "yes", "guides": "yes"}
 NO = {**YES, "guides": "no", "reasons": ["target_not_forced"], "comment": "other words fit"}
 
 
@@ -40,7 +40,7 @@ NO = {**YES, "guides": "no", "reasons": ["target_not_forced"], "comment": "other
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A running server. A migrated data folder may be handed over to save the first start's two minutes."""
     pytest.importorskip("label_studio_sdk", reason="label-studio-sdk is not installed")
-    from annotation_ui.label_studio.server import find_program, start_server, stop_server
+    from tests.support.app.label_studio_server import find_program, start_server, stop_server
 
     try:
         find_program()
@@ -66,7 +66,7 @@ def log_in_and_answer(page: Any, url: str, account: Any, project: int, count: in
     page.wait_for_url(lambda u: "login" not in u)
     for _ in range(count):
         page.goto(f"{url}/projects/{project}/data?labeling=1")
-        page.get_by_text("Script up to the cut").first.wait_for()
+        page.get_by_text("Text up to the gap").first.wait_for()
         for n in range(len(FORM.asked_fields())):
             page.locator("label", has_text="yes").nth(n).click()
         with page.expect_response(lambda r: "/annotations" in r.url and r.request.method == "POST"):
@@ -79,7 +79,7 @@ def test_a_whole_filter_round(folder: Path, db: RatingsDB, store: Store) -> None
     from label_studio_sdk import LabelStudio
 
     from annotation_ui.label_studio.client import LabelStudioSite
-    from annotation_ui.label_studio.server import read_access, start_server
+    from tests.support.app.label_studio_server import read_access, start_server
 
     site = LabelStudioSite(read_access(folder).url, read_access(folder).token)
     accounts = {}
@@ -144,14 +144,14 @@ def test_a_whole_filter_round(folder: Path, db: RatingsDB, store: Store) -> None
     import_result = import_campaign(db, store, "filter")
     assert import_result.answers == 47 and not import_result.rejected
     verdicts = [v for v in store.all(Verdict) if v.check == "filter_question"]
-    assert {v.by for v in verdicts} == {f"person:{n}/filter_question@1" for n in NAMES}
+    assert {v.by for v in verdicts} == {f"person:{n}/filter_question@2" for n in NAMES}
     assert all(store.lineage(v.id)[0].detail["synthetic"] for v in verdicts)
 
 
 @pytest.mark.slow
 def test_blind_tasks_have_a_project_a_person_and_never_predictions(folder: Path, db: RatingsDB, store: Store) -> None:
     from annotation_ui.label_studio.client import LabelStudioSite
-    from annotation_ui.label_studio.server import read_access
+    from tests.support.app.label_studio_server import read_access
 
     site = LabelStudioSite(read_access(folder).url, read_access(folder).token)
     for name in ("synthetic-dan", "synthetic-eve"):
@@ -174,7 +174,7 @@ def test_a_push_that_was_stopped_is_completed_and_suggestions_are_shown(
     folder: Path, db: RatingsDB, store: Store
 ) -> None:
     from annotation_ui.label_studio.client import LabelStudioSite
-    from annotation_ui.label_studio.server import read_access
+    from tests.support.app.label_studio_server import read_access
 
     site = LabelStudioSite(read_access(folder).url, read_access(folder).token)
     people.invite(db, "synthetic-fay", synthetic=True)
@@ -232,7 +232,7 @@ def test_marks_pairs_and_hostile_annotations_by_api_and_by_export_file(
     from annotation_ui.agreement.report import agreement_report
     from annotation_ui.label_studio.client import LabelStudioSite
     from annotation_ui.label_studio.project_tasks import BROKEN_TASK
-    from annotation_ui.label_studio.server import read_access
+    from tests.support.app.label_studio_server import read_access
 
     site = LabelStudioSite(read_access(folder).url, read_access(folder).token)
     accounts = {}

@@ -19,7 +19,7 @@ from annotation_ui.tasks.spans import mark
 from curation.store.store import Store
 
 FORM = FilterQuestion.form
-YES = {"meaningful": "yes", "changes": "yes", "guides": "yes"}
+YES = {"meaningful": "yes", "depends": "yes", "changes": "yes", "guides": "yes"}
 COMMENT_OF_NUMBERS = [{"from_name": "comment", "value": {"text": [None, 3]}}]
 
 
@@ -70,7 +70,10 @@ def test_good_annotations_become_answers_once(ready: RatingsDB) -> None:
         ({"form": "filter_question@9"}, "it was given to the form filter_question@9"),
         ({"item": "e" * 20, "named": "e" * 20}, "the item is not assigned to ann"),
         ({"result": build_result({**YES, "guides": "perhaps"}, FORM)}, "'guides' is 'perhaps'; allowed: yes, no"),
-        ({"result": build_result({"meaningful": "yes"}, FORM)}, "'changes' has no answer; 'guides' has no answer"),
+        (
+            {"result": build_result({"meaningful": "yes"}, FORM)},
+            "'depends' has no answer; 'changes' has no answer; 'guides' has no answer",
+        ),
         ({"result": build_result({**YES, "guides": "no"}, FORM)}, "'guides' is no without a reason"),
         ({"result": [{"from_name": "zeal", "value": {}}]}, "unknown control 'zeal'"),
         ({"result": "yes"}, "the annotation has no list of results"),

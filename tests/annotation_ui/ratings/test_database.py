@@ -76,7 +76,7 @@ def test_an_answered_assignment_is_never_taken_back(db: RatingsDB) -> None:
 
 def test_a_campaign_keeps_its_form(db: RatingsDB) -> None:
     with pytest.raises(UserError, match="is there already, with the form rate_executability@1"):
-        db.add_campaign(Campaign("one", "rate_executability", "rate_executability@2", {}, ""))
+        db.add_campaign(Campaign("one", "rate_executability", "rate_executability@3", {}, ""))
     with pytest.raises(UserError, match="no campaign 'two'; allowed: one"):
         db.campaign("two")
 

@@ -48,7 +48,7 @@ def test_the_last_draft_counts_and_an_empty_one_forgets_it(work: RatingsDB) -> N
 
 
 def test_a_draft_that_comes_after_its_save_is_none(work: RatingsDB) -> None:
-    answers = {"meaningful": "yes", "changes": "yes", "guides": "yes", "comment": "ä"}
+    answers = {"meaningful": "yes", "depends": "yes", "changes": "yes", "guides": "yes", "comment": "ä"}
     work.save("c", "ann", "i", answers, form=FORM.label)
     keep_draft(work, "c", "ann", "i", answers, FORM)
     assert read_draft(work, "c", "ann", "i", FORM) == {}

@@ -11,7 +11,7 @@ from annotation_ui.ratings.records import Assignment, Campaign, CampaignItem
 from annotation_ui.ratings.skips import skip_item, skipped_items
 from annotation_ui.tasks.base import TaskItem
 
-FORM = "rate_executability@2"
+FORM = "rate_executability@3"
 ITEMS = [f"{n:020x}" for n in range(5)]
 
 

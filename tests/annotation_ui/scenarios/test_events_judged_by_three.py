@@ -143,7 +143,7 @@ def test_the_own_answer_comes_first_and_from_the_same_people(files: tuple[Rating
     answer_all(db, "own", lambda person, item: {"own": "abc"[seed(person, item) % 3]})
     assert waiting_for(db, db.campaign("judge"), PEOPLE[0]) is None
     first = next(a.item for a in db.assignments("judge", PEOPLE[0]))
-    db.save("judge", PEOPLE[0], first, {"label": "right"}, form="judge_tendency@1", seconds=3.0)
+    db.save("judge", PEOPLE[0], first, {"label": "right"}, form="judge_tendency@2", seconds=3.0)
     assert first in closed_items(db, db.campaign("own"), PEOPLE[0]), "once the proposal is seen, the own answer stays"
     assert import_campaign(db, store, "own").new == 64
     with pytest.raises(UserError, match="would have no case"):
@@ -154,7 +154,7 @@ def test_the_gate_takes_no_doubt_without_a_reason(files: tuple[RatingsDB, Store]
     db, store = files
     campaign(db, store, "tendencies", "judge_tendency")
     first = db.assignments("tendencies")[0]
-    db.save("tendencies", first.person, first.item, {"label": "unsure"}, form="judge_tendency@1", seconds=2.0)
+    db.save("tendencies", first.person, first.item, {"label": "unsure"}, form="judge_tendency@2", seconds=2.0)
     (rejection,) = import_campaign(db, store, "tendencies").rejected
     assert rejection.why == "'label' is unsure without a reason in 'reasons'"
 

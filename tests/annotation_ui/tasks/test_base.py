@@ -15,7 +15,7 @@ from schemas.core.errors import DataError
 from schemas.verdicts import Verdict
 
 ITEM = TaskItem(id="a" * 20, case="c/1", shown={})
-YES = {"meaningful": "yes", "changes": "yes", "guides": "yes"}
+YES = {"meaningful": "yes", "depends": "yes", "changes": "yes", "guides": "yes"}
 
 
 def verdicts(answers: dict[str, Any], *, person: str = "ann") -> dict[str, Verdict]:
@@ -52,11 +52,12 @@ def test_every_task_shows_what_its_form_shows_and_no_more(name: str, store: Stor
 def test_three_times_yes_keeps_and_each_yes_is_a_measurement() -> None:
     records = verdicts(YES)
     assert list(records) == [
-        "filter_question", "filter_question_meaningful", "filter_question_changes", "filter_question_guides",
+        "filter_question", "filter_question_meaningful", "filter_question_depends", "filter_question_changes",
+        "filter_question_guides",
     ]  # fmt: skip
     assert (records["filter_question"].label, records["filter_question"].reason) == ("keep", "")
-    assert [v.value for v in records.values()] == [None, 1.0, 1.0, 1.0]
-    assert all(v.item_id == ITEM.id and v.by == f"person:ann/{check}@1" for check, v in records.items())
+    assert [v.value for v in records.values()] == [None, 1.0, 1.0, 1.0, 1.0]
+    assert all(v.item_id == ITEM.id and v.by == f"person:ann/{check}@2" for check, v in records.items())
 
 
 def test_one_no_drops_and_the_reason_names_question_reasons_and_comment_in_that_order() -> None:
@@ -82,8 +83,8 @@ def test_people_do_not_share_keys_and_judging_again_replaces() -> None:
 def test_answers_that_do_not_pass_name_item_form_and_how_many_faults() -> None:
     with pytest.raises(DataError) as error:
         FilterQuestion().records(ITEM, {"meaningful": "yes", "zeal": 1}, person="ann")
-    assert error.value.what == "unknown field 'zeal' (and 2 more faults)"
-    assert ITEM.id in str(error.value.where) and "filter_question@1" in str(error.value.where)
+    assert error.value.what == "unknown field 'zeal' (and 3 more faults)"
+    assert ITEM.id in str(error.value.where) and "filter_question@2" in str(error.value.where)
     with pytest.raises(DataError) as error:
         FilterQuestion().records(ITEM, {**YES, "guides": "perhaps"}, person="ann")
     assert "more faults" not in error.value.what

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from annotation_ui.tasks.filter_question import REASONS, SUGGESTED, FilterQuestion
+from annotation_ui.tasks.filter_question import SUGGESTED, FilterQuestion
 from curation.shipped import mini_split
 from curation.store.store import Store
 from schemas.core.records import Record
@@ -70,4 +70,4 @@ def test_every_suggestion_passes_the_form_once_the_rest_is_yes(check: str) -> No
     suggestions = TASK.suggest([said(check)])
     answers = {**{f.name: "yes" for f in TASK.form.asked_fields()}, **suggestions}
     assert TASK.form.faults(answers) == []
-    assert set(suggestions["reasons"]) <= {r.value for r in REASONS}
+    assert set(suggestions["reasons"]) <= set(FilterQuestion.form.field("reasons").allowed)

@@ -12,7 +12,7 @@ from annotation_ui.tasks.forms import COMMENT_LENGTH, Field, FieldOption
 from annotation_ui.tasks.quality_sample import QualitySample
 from annotation_ui.tasks.rate_script import RateScript
 
-YES = {"meaningful": "yes", "changes": "yes", "guides": "yes"}
+YES = {"meaningful": "yes", "depends": "yes", "changes": "yes", "guides": "yes"}
 SEVEN = {"coherence": 7, "consistency": 7, "completeness": 7}
 
 
@@ -66,7 +66,7 @@ def test_a_no_of_the_quality_sample_says_why() -> None:
 
 def test_clean_keeps_the_order_and_drops_what_is_empty() -> None:
     clean = FilterQuestion.form.clean({"comment": "  ", "reasons": [], **YES, "unknown": 1})
-    assert list(clean) == ["meaningful", "changes", "guides"]
+    assert list(clean) == ["meaningful", "depends", "changes", "guides"]
 
 
 def test_malformed_fields_are_refused() -> None:

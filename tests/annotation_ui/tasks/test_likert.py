@@ -9,7 +9,8 @@ import pytest
 
 from annotation_ui.campaigns.campaign import make_task
 from annotation_ui.tasks.base import TaskItem
-from annotation_ui.tasks.likert import generated_items, likert_field, rating_records
+from annotation_ui.tasks.forms import Field
+from annotation_ui.tasks.likert import generated_items, rating_records
 from annotation_ui.tasks.rate_script import RateScript
 from curation.shipped import mini_split
 from curation.store.store import Store
@@ -49,11 +50,6 @@ def test_raters_see_what_the_model_wrote_and_earlier_forms_its_parsed_steps(stor
     views = {i.id: dict(i.shown) for i in make_task("rate_executability").items(store)}
     assert views[steps.id] == {"script": "Note: it is in Paris\\u001b[2J\n1. Go\n2.\n3. Stay"}
     assert views[long.id]["script"].endswith("[the text goes on: 6,000 of 27,000 characters are shown]")
-    for task, form in (("rate_executability", "rate_executability@1"), ("rate_script", "rate_script@2")):
-        earlier = make_task(task, form)
-        assert earlier.form.label == form
-        old = {i.id: dict(i.shown) for i in earlier.items(store)}
-        assert old[steps.id]["script"] == "Step 1: Go\nStep 2: Stay"
 
 
 def test_strata_are_models_and_editors(store: Store) -> None:
@@ -82,11 +78,11 @@ def test_one_rating_an_aspect_each_with_the_comment() -> None:
     assert [(r.aspect, r.value, r.reason) for r in records] == [
         ("coherence", 1, "vague"), ("consistency", 7, "vague"), ("completeness", 4, "vague"),
     ]  # fmt: skip
-    assert records[0].key == f"rating/rate_script@3/person:synthetic-x/coherence/{item.id}"
+    assert records[0].key == f"rating/rate_script@4/person:synthetic-x/coherence/{item.id}"
     assert all(r.rated_by.is_program and r.item_id == item.id for r in records)
 
 
 @pytest.mark.parametrize(("value", "passes"), [(0, False), (1, True), (7, True), (8, False)])
 def test_a_field_goes_from_one_to_seven(value: int, passes: bool) -> None:
-    field = likert_field("beauty", "Is it?", "Look.", low_text="no", high_text="yes")
+    field = Field(name="beauty", kind="scale", asks="Is it?", hint="Look.", low_text="no", high_text="yes")
     assert (field.fault(value) == "") is passes

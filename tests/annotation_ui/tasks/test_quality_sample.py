@@ -33,19 +33,13 @@ def test_quality_shows_a_pair_where_there_is_one_and_says_when_not(store: Store)
     assert "hypothetically" in reasons[0]
 
 
-def test_scripts_are_shown_as_the_model_wrote_them_and_by_their_steps_to_campaigns_of_version_1(store: Store) -> None:
+def test_scripts_are_shown_as_the_model_wrote_them(store: Store) -> None:
     """Only parsed steps were shown: remarks, empty steps and loops vanished."""
     base = [g for g in store.all(GeneratedScript) if not g.sample]
     odd = "Note: it is in Paris\nStep 1:\x1b[2J\nStep 2: go"
     store.put([g.model_copy(update={"text": odd, "steps": ("go",)}) for g in base])
     now = next(i for i in TASK.items(store) if i.related)
     assert now.shown["before"] == now.shown["after"] == "Note: it is in Paris\nStep 1:\\u001b[2J\nStep 2: go"
-    former = TASK.with_form("quality@1")
-    then = next(i for i in former.items(store) if i.related)
-    assert "Note" not in then.shown["before"] and "go" in then.shown["before"]
-    assert (TASK.form.label, former.form.label) == ("quality@2", "quality@1")
-    assert TASK.with_form("quality@2").form.label == "quality@2"
-    assert {v.by for v in former.records(then, YES, person="ann") if isinstance(v, Verdict)} >= {"person:ann/quality@1"}
 
 
 def test_where_a_sample_was_drawn_nothing_else_is_asked(store: Store) -> None:

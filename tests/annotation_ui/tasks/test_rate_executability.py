@@ -28,6 +28,6 @@ def test_an_answer_is_one_rating_and_another_aspect_is_refused(store: Store) -> 
     (rating,) = task.records(item, {"executability": 2, "comment": " one word "}, person="ann")
     assert isinstance(rating, Rating)
     assert (rating.aspect, rating.value, rating.reason) == ("executability", 2, "one word")
-    assert (rating.form, rating.rater, rating.item_id) == ("rate_executability@2", "person:ann", item.id)
+    assert (rating.form, rating.rater, rating.item_id) == ("rate_executability@3", "person:ann", item.id)
     with pytest.raises(DataError, match="unknown field 'coherence'"):
         task.records(item, {"executability": 2, "coherence": 2}, person="ann")

@@ -38,8 +38,8 @@ def test_a_round_over_questions_of_a_store_without_scripts(db: RatingsDB, tmp_pa
         create_campaign(db, store, "screen", task, CampaignOptions(overlap=1))
         assign_items(db, "screen")
         for a in db.assignments("screen", "ann"):
-            record = {"meaningful": "yes", "changes": "no", "reasons": ["duplicate"]}
-            db.save("screen", "ann", a.item, record, form="screen_question@1")
+            record = {"meaningful": "yes", "depends": "yes", "changes": "no", "reasons": ["duplicate"]}
+            db.save("screen", "ann", a.item, record, form="screen_question@2")
         assert import_campaign(db, store, "screen").rejected == ()
         verdicts = [v for v in store.all(Verdict) if v.check == "screen_question"]
         assert {(v.item_id, v.label, v.reason) for v in verdicts} == {

@@ -19,7 +19,7 @@ CUT = "Step 1: Fly 🛫 to Lima\nStep 2: visit"
 SHOWN = {"edit": "Peru: Lima → Oslo", "question": "How do I get to Peru?", "cut": CUT}
 ITEM = TaskItem(id="0" * 20, case="c/1", shown=SHOWN)
 FILTER = make_task("filter_question", spans=True)
-YES = {"meaningful": "yes", "changes": "yes", "guides": "yes"}
+YES = {"meaningful": "yes", "depends": "yes", "changes": "yes", "guides": "yes"}
 LIMA = mark(SHOWN, "cut", CUT.index("Lima"), CUT.index("Lima") + 4, "leak")
 
 
@@ -86,7 +86,7 @@ def test_ratings_keep_theirs_in_a_verdict_of_its_own_which_a_later_answer_replac
     words = mark(item.shown, "script", 8, 10, "fail")
     rating, verdict = task.records(item, {"executability": 2, "marked": [words]}, person="ann")
     assert isinstance(rating, Rating) and isinstance(verdict, Verdict)
-    assert verdict.by == "person:ann/rate_executability_spans@2" and verdict.value == 1 and verdict.label is None
+    assert verdict.by == "person:ann/rate_executability_spans@3" and verdict.value == 1 and verdict.label is None
     assert [s.text for s in verdict.spans] == ["Go"]
     later = task.records(item, {"executability": 2}, person="ann")[1]
     assert later.key == verdict.key and isinstance(later, Verdict) and later.value == 0 and later.spans == ()

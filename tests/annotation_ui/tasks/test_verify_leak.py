@@ -50,24 +50,24 @@ def test_words_and_reasons_of_several_checks_are_shown_once_each(store: Store) -
 
 def test_a_flag_without_words_a_kept_item_and_a_person_s_verdict_are_no_work(store: Store) -> None:
     first, second, third = prompt_ids(store)[:3]
-    person = "person:ann/filter_question@1"
+    person = "person:ann/filter_question@2"
     store.put([flag(first, ""), flag(second, "x", label="keep"), flag(third, "x", by=person, label="drop")])
     assert list(TASK.items(store)) == []
 
 
 def test_a_leak_is_suggested_only_where_a_check_would_drop_for_words() -> None:
-    assert TASK.suggest([flag("i", "x", label="drop")]) == {"clean": "no", "reasons": ["marked_words"]}
+    assert TASK.suggest([flag("i", "x", label="drop")]) == {"leak": "leaks", "reasons": ["marked_words"]}
     assert TASK.form.faults(TASK.suggest([flag("i", "x", label="drop")])) == []
     for other in (
         flag("i", "x", label="unsure"),
         flag("i", "", label="drop"),
-        flag("i", "x", by="person:ann/verify_leak@1", label="drop"),
+        flag("i", "x", by="person:ann/verify_leak@2", label="drop"),
     ):
         assert TASK.suggest([other]) == {}
 
 
 def test_other_words_need_naming(store: Store) -> None:
-    answers = {"clean": "no", "reasons": ["other_words"]}
+    answers = {"leak": "leaks", "reasons": ["other_words"]}
     assert TASK.form.faults(answers) == ["the reason 'other_words' needs a comment"]
     item = next(iter(make_task("filter_question").items(store)))
     verdict = TASK.records(item, {**answers, "comment": "'the Incas'"}, person="ann")[0]

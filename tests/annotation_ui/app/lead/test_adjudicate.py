@@ -25,7 +25,7 @@ def items(db: RatingsDB, store: Store) -> list[str]:
     result = sorted({a.item for a in db.assignments("pilot")})
     for item, values in zip(result, ((1, 7), (4, 5), (3, 3)), strict=False):
         for person, value in zip(("ann", "bob"), values, strict=True):
-            db.save("pilot", person, item, {"executability": value}, form=f"{TASK}@2")
+            db.save("pilot", person, item, {"executability": value}, form=f"{TASK}@3")
     return result
 
 
@@ -90,7 +90,7 @@ def test_what_a_task_refuses_is_refused_of_the_lead_too(db: RatingsDB, store: St
     item = min(a.item for a in db.assignments("pilot"))
     for person, value in (("ann", 1), ("bob", 5)):
         answers = {"accuracy": value, "coherence": value, "comprehensiveness": value, "overall": value}
-        db.save("pilot", person, item, answers, form="rate_answer@1")
+        db.save("pilot", person, item, answers, form="rate_answer@2")
     page = open_page("lead.adjudicate.show", "lea")
     for radio, value in zip(page.radio, (3, 5, 5, 5), strict=True):
         radio.set_value(value)
@@ -106,7 +106,7 @@ def test_comments_stand_beside_answers_and_withdrawn_or_replaced_ones_do_not(
     db: RatingsDB, items: list[str], open_page: Open
 ) -> None:
     for comment in ("first thought", "<b>second</b>"):
-        db.save("pilot", "ann", items[0], {"executability": 1, "comment": comment}, form=f"{TASK}@2")
+        db.save("pilot", "ann", items[0], {"executability": 1, "comment": comment}, form=f"{TASK}@3")
     page = open_page("lead.adjudicate.show", "lea")
     html = pane(page)
     assert "&lt;b&gt;second&lt;/b&gt;" in html and "first thought" not in html and "Comment by ann" in html
@@ -127,5 +127,5 @@ def test_attention_items_are_not_adjudicated(db: RatingsDB, store: Store, open_p
     pilot(db, store, "ann", "bob", task=TASK, known=items)
     (watched,) = [i for i, p in db.items("pilot").items() if p.purpose == "attention"]
     for person, value in (("ann", 1), ("bob", 7)):
-        db.save("pilot", person, watched, {"executability": value}, form=f"{TASK}@2")
+        db.save("pilot", person, watched, {"executability": value}, form=f"{TASK}@3")
     assert "no disagreements" in texts(open_page("lead.adjudicate.show", "lea"))

@@ -27,7 +27,7 @@ def rated(db: RatingsDB, store: Store) -> list[str]:
     items = sorted({a.item for a in db.assignments("pilot")})
     for n, item in enumerate(items):
         for person, value in (("ann", n % 7 + 1), ("bob", min(7, n % 7 + 1 + n % 2))):
-            db.save("pilot", person, item, {"executability": value}, form=f"{TASK}@2")
+            db.save("pilot", person, item, {"executability": value}, form=f"{TASK}@3")
     return items
 
 
@@ -74,7 +74,7 @@ def test_programs_are_named_on_the_page(db: RatingsDB, store: Store, open_page: 
     people.invite(db, "synthetic-ann", synthetic=True)
     pilot(db, store, "synthetic-ann", task=TASK)
     item = db.assignments("pilot")[0].item
-    db.save("pilot", "synthetic-ann", item, {"executability": 3}, form=f"{TASK}@2")
+    db.save("pilot", "synthetic-ann", item, {"executability": 3}, form=f"{TASK}@3")
     assert "synthetic-ann are programs" in body(open_page("lead.agreement.show", "lea")).replace(
         "is a program", "are programs"
     )

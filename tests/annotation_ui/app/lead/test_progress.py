@@ -29,7 +29,7 @@ def rows(page: Any, n: int = 0) -> list[dict[str, str]]:
 
 
 def save(db: RatingsDB, person: str, item: str, value: int, seconds: float | None = 4.0) -> None:
-    db.save("pilot", person, item, {"executability": value}, form=f"{TASK}@2", seconds=seconds)
+    db.save("pilot", person, item, {"executability": value}, form=f"{TASK}@3", seconds=seconds)
 
 
 def bar(page: Any) -> tuple[int, str]:
@@ -79,7 +79,7 @@ def test_a_withdrawn_answer_is_not_done(db: RatingsDB, store: Store, open_page: 
     pilot(db, store, "ann", task=TASK)
     item = db.assignments("pilot")[0].item
     save(db, "ann", item, 3)
-    db.save("pilot", "ann", item, None, form=f"{TASK}@2")
+    db.save("pilot", "ann", item, None, form=f"{TASK}@3")
     assert rows(open_page("lead.progress.show", "lea"))[0]["done"] == "0 of 12"
 
 
@@ -97,7 +97,7 @@ def test_every_campaign_has_its_own_table(db: RatingsDB, store: Store, open_page
     pilot(db, store, "ann", task=TASK)
     pilot(db, store, "ann", task="filter_question", name="second")
     page = open_page("lead.progress.show", "lea")
-    assert [s.value for s in page.subheader] == [f"pilot ({TASK}@2)", "second (filter_question@1)"]
+    assert [s.value for s in page.subheader] == [f"pilot ({TASK}@3)", "second (filter_question@2)"]
     assert [rows(page, n)[0]["done"] for n in (0, 1)] == ["0 of 12", "0 of 24"]
 
 

@@ -78,7 +78,7 @@ def test_words_are_marked_by_mouse_keys_and_finger_and_reach_the_store(db: Ratin
         offered.tap()
         chips(phone).wait_for()
         assert chips(phone).bounding_box()["height"] >= 44
-        for n in range(3):
+        for n in range(4):
             phone.get_by_role("radiogroup").nth(n).get_by_text("yes", exact=True).tap()
         phone.get_by_role("button", name="Save and next").tap()
         ready(phone, 2, 24)

@@ -91,10 +91,10 @@ def test_an_answer_that_was_closed_meanwhile_is_not_replaced(db: RatingsDB, stor
     pilot(db, store, "ann", task="rate_executability", name="exec", group="paper")
     pilot(db, store, "ann", task="rate_script", name="rest", group="paper")
     for a in db.assignments("exec", "ann")[:-1]:
-        db.save("exec", "ann", a.item, {"executability": 3}, form="rate_executability@2")
+        db.save("exec", "ann", a.item, {"executability": 3}, form="rate_executability@3")
     page = open_page("rate.show", "ann")  # the last one is shown
     last = db.assignments("exec", "ann")[-1].item
-    db.save("exec", "ann", last, {"executability": 3}, form="rate_executability@2")
+    db.save("exec", "ann", last, {"executability": 3}, form="rate_executability@3")
     work(db, "rest", "ann")  # its question among the others
     page.radio[0].set_value(6)
     button(page, "Save and next").click().run()

@@ -9,7 +9,7 @@ def test_what_it_asks_is_answered_by_one_of_four() -> None:
     task = make_task("compare_executability")
     aspects = ["executability"]
     assert [f.name for f in task.form.asked_fields()] == aspects
-    assert task.form.label == "compare_executability@1"
+    assert task.form.label == "compare_executability@2"
     for field in task.form.asked_fields():
         assert field.allowed == ("first", "second", "tie", "cannot_judge") == field.categories
     assert task.blind and task.level == "nominal" and task.about

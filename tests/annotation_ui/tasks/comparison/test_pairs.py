@@ -82,7 +82,7 @@ def test_an_answer_is_kept_whichever_script_stood_first(store: Store) -> None:
     assert [r.id for r in one] == [r.id for r in other], "the same preference is the same record"
     first, second, third = one
     assert isinstance(first, Verdict) and isinstance(second, Verdict) and isinstance(third, Verdict)
-    assert first.by == "person:ann/compare_scripts_coherence@1" and first.unit == "preference"
+    assert first.by == "person:ann/compare_scripts_coherence@2" and first.unit == "preference"
     assert first.value == (1.0 if first.item_id == item.related[0] else 0.0)
     assert {first.item_id, *first.related} == set(item.related)
     assert second.value == 0.5
@@ -102,7 +102,7 @@ def begin(db: RatingsDB, store: Store, **options: Any) -> None:
     create_campaign(db, store, "pairs", make_task("compare_scripts"), CampaignOptions(overlap=1, **options))
     assign_items(db, "pairs")
     for a in db.assignments("pairs", "ann"):
-        db.save("pairs", "ann", a.item, SAID, form="compare_scripts@1", seconds=4)
+        db.save("pairs", "ann", a.item, SAID, form="compare_scripts@2", seconds=4)
 
 
 def test_a_round_reaches_the_store_with_the_order_that_was_shown(db: RatingsDB, store: Store) -> None:

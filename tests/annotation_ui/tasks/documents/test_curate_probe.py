@@ -66,7 +66,7 @@ def test_keep_drop_and_what_is_to_be_corrected(
 ) -> None:
     verdict, usable, right, placed, tags = TASK.records(item_at(store, level), answers, person="ann")
     assert isinstance(verdict, Verdict) and isinstance(tags, Verdict)
-    assert (verdict.label, verdict.reason, verdict.by) == (label, reason, "person:ann/curate_probe@1")
+    assert (verdict.label, verdict.reason, verdict.by) == (label, reason, "person:ann/curate_probe@2")
     values = [v.value for v in (usable, right, placed, tags) if isinstance(v, Verdict)]
     yes = [float(answers[n] == "yes") for n in ("usable", "right")]
     assert values == [*yes, answers["level"], len(answers.get("tags", []))]
@@ -113,7 +113,7 @@ def test_a_correction_is_made_where_all_say_the_same(store: Store) -> None:
     probe, *verdicts = TASK.corrections(store, item, answers)
     assert isinstance(probe, DocumentProbe) and probe.level == 2 and probe.id != item.id
     assert {(v.item_id, v.label, v.by) for v in verdicts if isinstance(v, Verdict)} == {
-        (probe.id, "keep", f"person:{who}/curate_probe@1") for who in ("ann", "bo")
+        (probe.id, "keep", f"person:{who}/curate_probe@2") for who in ("ann", "bo")
     }
 
 

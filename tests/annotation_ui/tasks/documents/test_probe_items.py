@@ -32,7 +32,7 @@ def test_a_probe_stands_with_its_document_and_the_other_probes(store: Store) -> 
 
 def test_checks_take_probes_and_documents_out_people_only_where_asked(store: Store) -> None:
     first = make_probe()
-    store.put([make_verdict(first.id, "drop", "person:ann/curate_probe@1")])
+    store.put([make_verdict(first.id, "drop", "person:ann/curate_probe@2")])
     assert len(list(probe_items(store))) == 5 and len(list(probe_items(store, people_too=True))) == 4
     store.put([make_verdict(first.id, "drop", "one_blank@1")])
     items = [item for item, _ in probe_items(store)]

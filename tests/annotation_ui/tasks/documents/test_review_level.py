@@ -33,7 +33,7 @@ def item_at(store: Store, level: int) -> TaskItem:
 def test_the_level_is_shown_and_what_people_dropped_is_not(store: Store) -> None:
     assert item_at(store, 2).shown["level"] == "2 (paraphrase)"
     before = len(list(TASK.items(store)))
-    store.put([make_verdict(make_probe().id, "drop", "person:ann/curate_probe@1")])
+    store.put([make_verdict(make_probe().id, "drop", "person:ann/curate_probe@2")])
     assert len(list(TASK.items(store))) == before - 1
     store.put([make_probe("Who?", level=None)])
     assert len(list(TASK.items(store))) == before - 1, "without a level there is nothing to review"

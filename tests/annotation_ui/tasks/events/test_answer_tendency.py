@@ -29,7 +29,7 @@ def test_an_answer_is_a_measurement_and_decides_nothing(events: Store, choice: s
         None,
         value,
         "option",
-        "person:ann/answer_tendency_own@1",
+        "person:ann/answer_tendency_own@2",
     )
     assert TASK.answer_of(TASK.form.field("own"), value) == choice
 

@@ -13,7 +13,7 @@ from tests.support.events import MERGER, MOVE, make_event, make_fact_question
 
 def test_events_that_a_check_drops_are_left_out_and_those_that_people_drop_are_not(events: Store) -> None:
     assert [e.key for e in standing_events(events)] == [MERGER, MOVE]
-    events.put([make_verdict(make_event().id, "drop", "person:ann/review_paraphrase@1")])
+    events.put([make_verdict(make_event().id, "drop", "person:ann/review_paraphrase@2")])
     assert [e.key for e in standing_events(events)] == [MERGER, MOVE]
     events.put([make_verdict(make_event().id, "drop", "repeats_event@1")])
     assert [e.key for e in standing_events(events)] == [MOVE]

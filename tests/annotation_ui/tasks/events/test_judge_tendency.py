@@ -44,7 +44,7 @@ def test_right_keeps_wrong_drops_and_unsure_says_why(
 ) -> None:
     verdict, record = TASK.records(first(events), answers, person="ann")
     assert isinstance(verdict, Verdict) and isinstance(record, Verdict)
-    assert (verdict.label, verdict.reason, verdict.by) == (label, reason, "person:ann/judge_tendency@1")
+    assert (verdict.label, verdict.reason, verdict.by) == (label, reason, "person:ann/judge_tendency@2")
     assert (record.label, record.value, record.unit) == (None, number, "label")
     assert TASK.answer_of(TASK.form.field("label"), number) == answers["label"]
 

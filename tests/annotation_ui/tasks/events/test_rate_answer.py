@@ -37,7 +37,7 @@ def test_answers_are_ratings_of_the_rubric(answered: Store) -> None:
     ratings = [r for r in records if isinstance(r, Rating)]
     assert {r.aspect: r.value for r in ratings} == GOOD
     assert {(r.rubric, r.scale, r.rater, r.form, r.item_id) for r in ratings} == {
-        ("tendency", "likert5", "person:ann", "rate_answer@1", item.id)
+        ("tendency", "likert5", "person:ann", "rate_answer@2", item.id)
     }
 
 

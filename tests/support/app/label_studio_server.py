@@ -1,4 +1,4 @@
-"""A Label Studio server of our own: on loopback, in its own environment, started and stopped without a person."""
+"""A Label Studio server for tests: on loopback, in its own environment, started and stopped without a person."""
 
 from __future__ import annotations
 
