@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import subprocess
 import sys
 import time
 from collections import Counter, defaultdict
@@ -14,12 +15,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
+from pydantic import ValidationError
+
 from annotation_ui.agreement.judgements import Judgement, judgements_by_judges, live_judgements
 from annotation_ui.agreement.means_section import means_section
 from annotation_ui.agreement.method_means import method_means, methods_of, stop_lines
 from annotation_ui.agreement.page import page_body
 from annotation_ui.agreement.report import TaskReport, agreement_report
 from annotation_ui.campaigns.campaign import task_of
+from annotation_ui.child_environment import child_environment
 from annotation_ui.ratings.database import RatingsDB
 from curation.stats.bootstrap import DEFAULT, Resampling
 from curation.stats.estimates import Estimate
@@ -147,6 +151,24 @@ def rater_notes(judgements: Sequence[Judgement], report: TaskReport) -> dict[str
         if e.value is not None and apart and p is not None and p < 0.05:
             out[person].append(f"{aspect}: {'more lenient' if e.value > 0 else 'stricter'} over time ({e.text(2)})")
     return {p: tuple(notes) for p, notes in out.items()}
+
+
+def compute_apart(ratings: Path, name: str, store: Path | None = None) -> Overview:
+    """Compute in a process of its own, so that people who rate do not wait for it.
+
+    Raises:
+        UserError: it failed; says with what.
+    """
+    root = str(Path(__file__).resolve().parents[2])
+    env = child_environment() | {"PYTHONPATH": os.pathsep.join(p for p in (root, os.environ.get("PYTHONPATH")) if p)}
+    words = [sys.executable, "-m", "annotation_ui.agreement.overview", str(ratings.absolute()), name]
+    words += [str(store.absolute())] if store else []
+    done = subprocess.run(words, env=env, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    try:
+        return Overview.model_validate_json(done.stdout)
+    except ValidationError:
+        messages = done.stderr.decode("utf-8", "replace").strip().splitlines() or [f"exit status {done.returncode}"]
+        raise UserError(f"the figures could not be computed: {messages[-1]}", where=name) from None
 
 
 def main() -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import streamlit as st
 
 from annotation_ui.app import widgets
-from annotation_ui.app.lead.figures import held_overview
+from annotation_ui.app.lead.figures import slow_figures
 from annotation_ui.app.page_context import PageContext
 from annotation_ui.ratings.database import RatingsDB
+from schemas.core.errors import UserError
 
 
 def show(context: PageContext) -> None:
-    """Agreement by aspect of one campaign: what is computed is shown at once, and brought up to date behind it."""
+    """Agreement by aspect of one campaign: computed again where answers changed."""
     opened = widgets.campaign_page(context, "Agreement")
     if opened is None:
         return
@@ -22,21 +23,17 @@ def show(context: PageContext) -> None:
     _show_figures(context, name)
 
 
-@st.fragment(run_every=3.0)
+@st.fragment(run_every=30.0)
 def _show_figures(context: PageContext, name: str) -> None:
-    with RatingsDB(context.db.path) as db:
-        held = held_overview(db, name, context.store)
-    if held.fault:
-        st.error(widgets.escape_markdown(held.fault))
-    if held.overview is None:
-        if not held.fault:
-            st.info("The intervals are being computed; they are shown here as soon as they are there.")
+    try:
+        with RatingsDB(context.db.path) as db:
+            overview = slow_figures(db, name, context.store)
+    except UserError as error:
+        st.error(widgets.escape_markdown(str(error)))
         return
-    if held.overview.warning:
-        st.warning(widgets.escape_markdown(held.overview.warning))
-    if not held.current:
-        st.caption(f"As of {held.overview.made_at[:19].replace('T', ' ')} UTC; it is being brought up to date.")
-    if not held.overview.body:
-        st.info("Nobody has answered yet.")
+    if overview.warning:
+        st.warning(widgets.escape_markdown(overview.warning))
+    if overview.body:
+        st.html(overview.body)
     else:
-        st.html(held.overview.body)
+        st.info("Nobody has answered yet.")

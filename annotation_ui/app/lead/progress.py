@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 
 import streamlit as st
 
 from annotation_ui.agreement.overview import Overview
-from annotation_ui.agreement.overview_cache import HeldOverview
-from annotation_ui.app.lead.figures import QuickFigures, held_overview, quick_figures
+from annotation_ui.app.lead.figures import QuickFigures, quick_figures, slow_figures
 from annotation_ui.app.lead.tables import apply_lead_style, lead_table
 from annotation_ui.app.page_context import PageContext
 from annotation_ui.app.widgets import escape_markdown
 from annotation_ui.campaigns.campaign import RaterProgress
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.records import Campaign
+from schemas.core.errors import UserError
 from schemas.text.counting import counted
 
-_EVERY = 5.0  # seconds between two looks at the answers
+_EVERY = 30.0  # seconds between two looks at the answers
 _SHOWN = 5  # items to discuss
 
 
@@ -49,12 +48,18 @@ def _show_campaign(context: PageContext, db: RatingsDB, campaign: Campaign) -> N
     done, all_ = sum(s.done for s in quick.progress), sum(s.assigned for s in quick.progress)
     words = [f"{done:,} of {counted(all_, 'answer')}", *_outlook(quick.progress)]
     st.progress(min(1.0, done / all_) if all_ else 0.0, text=" · ".join(words))
-    held = held_overview(db, name, context.store) if quick.answers else HeldOverview(None, True)
-    notes = held.overview.notes if held.overview else {}
-    rows = [_person_row(s, notes.get(s.person, ()), held.overview) for s in quick.progress]
-    st.html(lead_table(_HEAD, rows, flagged=("look at",)))
+    overview = None
     if quick.answers:
-        _show_agreement(held)
+        try:
+            overview = slow_figures(db, name, context.store)
+        except UserError as error:
+            st.error(escape_markdown(str(error)))
+    notes = overview.notes if overview else {}
+    rows = [_person_row(s, notes.get(s.person, ()), overview) for s in quick.progress]
+    st.html(lead_table(_HEAD, rows, flagged=("look at",)))
+    if overview:
+        _show_agreement(overview)
+    if quick.answers:
         _show_discussion(db, name, quick)
 
 
@@ -109,26 +114,14 @@ def _person_row(s: RaterProgress, notes: Sequence[str], overview: Overview | Non
     ]
 
 
-def _show_agreement(held: HeldOverview) -> None:
-    """Agreement by aspect as far as it is computed, and of when it is."""
-    if held.fault:
-        st.error(escape_markdown(held.fault))
-    if held.overview is None:
-        if not held.fault:
-            st.caption("Agreement is being computed; it is shown here as soon as it is there.")
-        return
-    rows = [[aspect, e.text(2), str(e.n) if e.defined else ""] for aspect, e in held.overview.alphas.items()]
+def _show_agreement(overview: Overview) -> None:
+    """Agreement by aspect."""
+    rows = [[aspect, e.text(2), str(e.n) if e.defined else ""] for aspect, e in overview.alphas.items()]
     if rows:
-        name = next((e.name for e in held.overview.alphas.values()), "alpha")
+        name = next((e.name for e in overview.alphas.values()), "alpha")
         st.html(lead_table(["agreement so far", name, "items"], rows))
-    for line in held.overview.stop:
+    for line in overview.stop:
         st.caption(escape_markdown(line))
-    if not held.current:
-        st.caption(f"Agreement as of {_clock(held.overview.made_at)} UTC; it is being brought up to date.")
-
-
-def _clock(text: str) -> str:
-    return datetime.fromisoformat(text).strftime("%H:%M:%S")
 
 
 def _show_discussion(db: RatingsDB, name: str, quick: QuickFigures) -> None:

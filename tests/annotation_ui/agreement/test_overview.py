@@ -11,7 +11,7 @@ import pytest
 
 from annotation_ui.agreement.judgements import Judgement, live_judgements
 from annotation_ui.agreement.method_means import method_means, methods_of
-from annotation_ui.agreement.overview import Overview, answers_digest, campaign_overview, rater_notes
+from annotation_ui.agreement.overview import Overview, answers_digest, campaign_overview, compute_apart, rater_notes
 from annotation_ui.agreement.report import agreement_report
 from annotation_ui.campaigns.campaign import make_task, task_of
 from annotation_ui.ratings import raters
@@ -19,9 +19,11 @@ from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.skips import skip_item
 from curation.stats.bootstrap import Resampling
 from curation.store.store import Store
+from schemas.core.errors import UserError
 from schemas.raters import Rater
 from tests.annotation_ui.app.conftest import pilot
 from tests.annotation_ui.conftest import work
+from tests.support.stats.nearly import nearly
 
 FEW = Resampling(50)
 TASK = make_task("rate_executability")
@@ -153,3 +155,19 @@ def test_what_a_lead_should_look_at(values: list[int], seconds: float, expected:
         assert not any("answers" in note for note in notes)
     else:
         assert len(notes) == len(expected) and all(e in n for e, n in zip(expected, notes, strict=True))
+
+
+def test_the_process_of_its_own_finds_the_same_figures(db: RatingsDB, store: Store) -> None:
+    pilot(db, store, "ann", "bob")
+    for person in ("ann", "bob"):
+        work(db, "pilot", person)
+    overview = compute_apart(db.path, "pilot")
+    plain = campaign_overview(db, "pilot")
+    fields = {"made_at", "seconds"}
+    assert overview.model_dump(exclude=fields) == nearly(plain.model_dump(exclude=fields), 1e-12)
+    assert overview.digest == answers_digest(db, "pilot")
+
+
+def test_a_process_that_fails_says_with_what(db: RatingsDB) -> None:
+    with pytest.raises(UserError, match="could not be computed.*no campaign 'nowhere'"):
+        compute_apart(db.path, "nowhere")

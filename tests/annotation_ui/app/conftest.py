@@ -9,9 +9,7 @@ from typing import Any
 
 import pytest
 
-from annotation_ui.agreement import overview_cache
 from annotation_ui.agreement.overview import Overview, campaign_overview
-from annotation_ui.agreement.overview_cache import CampaignKey, OverviewCache
 from annotation_ui.app.lead import figures as lead_figures
 from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task
 from annotation_ui.campaigns.control_items import RaterControlItem
@@ -38,21 +36,21 @@ def _page(module: str, function: str, ratings: str, person: str, token: str, sto
 
 
 @pytest.fixture
-def figures(monkeypatch: pytest.MonkeyPatch) -> OverviewCache:
-    """The lead's figures, computed in this process and waited for."""
+def figures(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The lead's figures are computed in this process; the list names the campaigns, one for each computing."""
+    computed = []
 
-    def compute(key: CampaignKey) -> Overview:
-        with RatingsDB(key.ratings) as db:
-            return campaign_overview(db, key.campaign, key.store)
+    def compute(ratings: Path, name: str, store: Path | None = None) -> Overview:
+        computed.append(name)
+        with RatingsDB(ratings) as db:
+            return campaign_overview(db, name, store)
 
-    cache = OverviewCache(compute)
-    monkeypatch.setattr(lead_figures, "shared_cache", lambda: cache)
-    monkeypatch.setattr(overview_cache, "PATIENCE", 60.0)
-    return cache
+    monkeypatch.setattr(lead_figures, "compute_apart", compute)
+    return computed
 
 
 @pytest.fixture
-def open_page(db: RatingsDB, figures: OverviewCache) -> Open:
+def open_page(db: RatingsDB, figures: list[str]) -> Open:
     """A page of the app, shown to a person; ``module.function`` names it."""
     testing = pytest.importorskip("streamlit.testing.v1", reason="streamlit is not installed")
 

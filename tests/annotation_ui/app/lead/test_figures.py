@@ -4,29 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from annotation_ui.agreement.overview import answers_digest
-from annotation_ui.agreement.overview_cache import OverviewCache
-from annotation_ui.app.lead import figures as lead_figures
-from annotation_ui.app.lead.figures import compute_quick_figures, held_overview, quick_figures
+from annotation_ui.app.lead.figures import quick_figures, slow_figures
 from annotation_ui.ratings.database import RatingsDB
 from curation.store.store import Store
 from tests.annotation_ui.app.conftest import pilot
 from tests.annotation_ui.conftest import work
 
 
-def test_a_second_look_computes_nothing_and_a_change_computes_anew(
-    db: RatingsDB, store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_change_of_the_answers_is_seen_at_once(db: RatingsDB, store: Store) -> None:
     pilot(db, store, "ann", "bob")
     work(db, "pilot", "ann", 3)
-    runs = []
-    plain = compute_quick_figures
-    monkeypatch.setattr(lead_figures, "compute_quick_figures", lambda *a: runs.append(a) or plain(*a))
-    first = quick_figures(db, "pilot")
-    assert quick_figures(db, "pilot") is first and len(runs) == 1
+    assert quick_figures(db, "pilot") == quick_figures(db, "pilot")
     work(db, "pilot", "bob", 3)
-    second = quick_figures(db, "pilot")
-    assert second == plain(db, "pilot", answers_digest(db, "pilot")) and len(runs) == 2
+    assert sum(s.done for s in quick_figures(db, "pilot").progress) == 6
 
 
 def test_files_of_one_name_are_told_apart(
@@ -40,9 +30,15 @@ def test_files_of_one_name_are_told_apart(
         assert quick_figures(other, "pilot").answers == []
 
 
-def test_the_slow_figures_come_from_the_shared_cache(db: RatingsDB, store: Store, figures: OverviewCache) -> None:
+def test_the_slow_figures_are_computed_once_for_a_state_of_the_answers(
+    db: RatingsDB, store: Store, figures: list[str]
+) -> None:
     pilot(db, store, "ann", "bob")
     for person in ("ann", "bob"):
         work(db, "pilot", person)
-    overviews = [held_overview(db, "pilot", None) for _ in range(3)]
-    assert all(h.current and h.overview is overviews[0].overview for h in overviews) and figures.computed == 1
+    first = [slow_figures(db, "pilot", None) for _ in range(3)]
+    assert figures == ["pilot"] and first[0] == first[2]
+    (answer, *_) = db.current_answers("pilot")
+    db.save("pilot", answer.person, answer.item, {**(answer.answers or {}), "coherence": 7}, form=answer.form)
+    slow_figures(db, "pilot", None)
+    assert figures == ["pilot", "pilot"]

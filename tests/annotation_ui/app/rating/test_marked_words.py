@@ -44,7 +44,7 @@ def test_words_are_marked_by_mouse_keys_and_finger_and_reach_the_store(db: Ratin
         for key in ("m", "ArrowRight", "Shift+ArrowRight", "Enter"):  # the second and third word of the cut
             page.keyboard.press(key)
         chips(page).nth(1).wait_for()
-        for key in "yyy":  # marking ends where answers begin
+        for key in "yyyy":  # marking ends where answers begin
             page.keyboard.press(key)
         page.get_by_text("Draft saved.").wait_for()
         page.reload()
