@@ -91,6 +91,12 @@ export default function (component) {
     if (!group) return;
     if (!byKey) form.walk = Infinity;
     form.last = placeOf(group) || form.last;
+    if (event.type === "change") setTimeout(showReasons, 100);
+  };
+  const showReasons = () => {  // once all is answered and a reason is asked for
+    const reasons = boxes("many").some((box) => box.offsetParent !== null);
+    const button = document.querySelector("." + savePlace + " button");
+    if (reasons && button && !groups().some(open)) button.scrollIntoView({block: "nearest"});
   };
   const inUse = (e) => e.closest("[role=dialog]") || e.type === "radio" || e.getAttribute("aria-expanded") === "true" ||
     (typing(e) && e.getAttribute("role") !== "combobox");

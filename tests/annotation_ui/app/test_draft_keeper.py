@@ -22,14 +22,14 @@ def test_a_draft_fills_the_form_and_a_save_ends_it(db: RatingsDB, store: Store, 
     first = db.assignments("pilot", "ann")[0].item
     keep_draft(db, "pilot", "ann", first, HALF, FORM)
     page = open_page("rate.show", "ann")
-    assert [r.value for r in page.radio] == ["no", None, None]
+    assert [r.value for r in page.radio] == ["no", None, None, None]
     assert (page.button_group[0].value, page.text_area[0].value) == (["duplicate"], "half a se")
     for radio in page.radio[1:]:
         radio.set_value("yes")
     button(page, "Save and next").click().run()
     assert (db.history("pilot")[0].answers or {})["comment"] == "half a se"
     assert read_draft(db, "pilot", "ann", first, FORM) == {}
-    assert [r.value for r in page.radio] == [None, None, None]
+    assert [r.value for r in page.radio] == [None, None, None, None]
 
 
 @pytest.mark.slow

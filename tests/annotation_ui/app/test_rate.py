@@ -98,7 +98,7 @@ def test_a_training_item_tells_the_right_answer_once_and_an_attention_item_never
     page = open_page("rate.show", "ann")
     assert "training item" in texts(page)
     button(fill_in(page, 2), SAVE).click().run()
-    assert "executability 7" in page.warning[0].value.replace("\\", "") and "because training" in page.warning[0].value
+    assert "one after another? 7" in page.warning[0].value.replace("\\", "") and "because training" in page.warning[0].value
     while next_item(db, "pilot", "ann") is not None:
         button(fill_in(page, 1), SAVE).click().run()
         assert not page.warning and "because" not in texts(page), "nothing tells an attention item from the others"
@@ -225,7 +225,7 @@ def test_a_no_without_a_reason_names_the_question_and_what_to_do(db: RatingsDB, 
     page = open_page("rate.show", "ann")
     button(fill_in(page, "yes", "yes", "yes", "no"), SAVE).click().run()
     (box,) = page.error
-    assert "Does the text up to the cut" in box.value and "choose a reason" in box.value
+    assert "Does the text up to the gap" in box.value and "choose a reason" in box.value
     assert "guides" not in box.value and "reasons" not in box.value, "no field's name"
     page.button_group[0].set_value(["other"])
     button(page, SAVE).click().run()

@@ -138,9 +138,11 @@ def test_the_filter_form_is_on_one_screen_with_its_reasons(db: RatingsDB, store:
             page.keyboard.press(key)
         wait_until(page, ["yes", "yes", "yes", "no"])
         page.locator("[role=toolbar] button").last.wait_for()
-        boxes = [b for s in ("[role=toolbar] button", "textarea", "[class*=st-key-save-] button") for b in
-                 page.evaluate(_BOXES, s)]  # fmt: skip
-        assert len(boxes) == 10 and max(b[1] for b in boxes) <= 768, "reasons, comment and the button are in sight"
+        page.wait_for_timeout(500)
+        boxes = [b for s in ("[role=toolbar] button", "[class*=st-key-save-] button") for b in page.evaluate(_BOXES, s)]
+        assert len(boxes) == 9 and max(b[1] for b in boxes) <= 768, "the reasons and the button are in sight"
+        (item,) = page.evaluate(_BOXES, ".se-item")
+        assert item[0] >= 0, "and so is the item"
 
 
 def _secret(db: RatingsDB) -> str:

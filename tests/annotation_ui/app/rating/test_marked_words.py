@@ -99,7 +99,7 @@ def test_marks_of_another_text_are_refused_and_the_form_stays_filled(
         radio.set_value("yes")
     button(page, "Save and next").click().run()
     assert "another text" in page.error[0].value and not db.history("pilot")
-    assert [r.value for r in page.radio] == ["yes"] * 3
+    assert [r.value for r in page.radio] == ["yes"] * 4
     (field,) = [t for t in page.text_area if "Mark the words" in t.label]
     field.set_value("")
     button(page, "Save and next").click().run()

@@ -17,7 +17,10 @@ def test_answers_and_skips_are_listed_newest_first(db: RatingsDB, store: Store, 
     page = open_page("rating.own_answers.show", "ann")
     assert [b.label for b in page.button].count("Change") == 10 and "Page 1 of 2" in texts(page)
     newest = db.history("pilot")[-1]
-    assert f"coherence {(newest.answers or {})['coherence']}" in page.get("html")[0].value
+    assert (
+        f"Coherence: does the script fit the new fact? {(newest.answers or {})['coherence']}"
+        in page.get("html")[0].value
+    )
     button(page, "Older answers").click().run()
     assert [b.label for b in page.button].count("Change") == 2 and "Cannot judge" in texts(page)
     assert "a &lt;i&gt;" in "".join(e.value for e in page.get("html"))
