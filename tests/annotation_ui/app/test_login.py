@@ -15,12 +15,12 @@ from tests.annotation_ui.app.conftest import button, pilot
 from tests.support.app import served_app as served
 
 
-def _login(ratings: str) -> None:
+def _login(ratings: str, *, ended: bool = False) -> None:
     from annotation_ui.app.login import show_login
     from annotation_ui.ratings.database import RatingsDB
 
     with RatingsDB(ratings) as db:
-        show_login(db)
+        show_login(db, ended=ended)
 
 
 @pytest.fixture
@@ -55,6 +55,15 @@ def test_a_wrong_one_waits_says_so_and_opens_nothing(db: RatingsDB, page: Any, s
     assert time.monotonic() - began >= 0.5, "guessing is slow"
     assert len(page.error) == 1 and secret not in page.error[0].value
     assert "token" not in page.session_state and sessions(db) == 0
+
+
+def test_a_session_that_ended_says_so_and_that_the_draft_is_saved(db: RatingsDB, page: Any) -> None:
+    testing = pytest.importorskip("streamlit.testing.v1", reason="streamlit is not installed")
+    assert not page.warning, "nobody was logged in"
+    ended = testing.AppTest.from_function(_login, kwargs={"ratings": str(db.path), "ended": True}, default_timeout=60)
+    assert ended.run().warning[0].value.startswith("Your session has ended. Your answers and your draft are saved.")
+    ended.session_state["logged-out"] = True
+    assert not ended.run().warning, "whoever logged out knows it"
 
 
 def test_an_empty_secret_is_nobody_s(db: RatingsDB, page: Any) -> None:

@@ -98,7 +98,10 @@ def test_a_training_item_tells_the_right_answer_once_and_an_attention_item_never
     page = open_page("rate.show", "ann")
     assert "training item" in texts(page)
     button(fill_in(page, 2), SAVE).click().run()
-    assert "one after another? 7" in page.warning[0].value.replace("\\", "") and "because training" in page.warning[0].value
+    assert (
+        "one after another? 7" in page.warning[0].value.replace("\\", "")
+        and "because training" in page.warning[0].value
+    )
     while next_item(db, "pilot", "ann") is not None:
         button(fill_in(page, 1), SAVE).click().run()
         assert not page.warning and "because" not in texts(page), "nothing tells an attention item from the others"

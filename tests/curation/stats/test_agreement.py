@@ -228,3 +228,13 @@ def test_the_unseen_cases_are_about_the_usual_and_the_furthest_category(names):
     rare = scales[1][0]
     assert scales == [["7", rare], [rare, rare]] and rare in ("5", "6") if names else scales == [[7.0, 1.0], [1.0, 1.0]]
     assert wider.cases[4:] == ("\0unseen 0", "\0unseen 1")
+
+
+def test_equal_values_of_items_rated_twice_are_not_called_equal_values_of_all() -> None:
+    """A table beside it shows the no of the one item that a single person rated."""
+    rows = [("i1", "ann", "yes"), ("i1", "bob", "yes"), ("i2", "ann", "no")]
+    ratings = rating_table(rows, cases={"i1": "c1", "i2": "c2"}, scale=("no", "yes"))
+    result = alpha(ratings, level="nominal")
+    assert result.value is None and "all values of the items with two raters or more are equal (yes)" in result.text()
+    same = rating_table(rows[:2], cases={"i1": "c1"}, scale=("no", "yes"))
+    assert "all values are equal (yes)" in alpha(same, level="nominal").text()
