@@ -269,7 +269,7 @@ class Verdicts:
         rule: The rule.
         several: Checks with more than one version; of these ``keep`` is stored, as a newer one replaces an older drop.
         units: The unit of each threshold, from ``check_units``; where it is left out, these verdicts must agree on it.
-        settled: What near-duplicate clusters come to, by item id (``curation.rules.clusters``).
+        settled: What near-duplicate clusters come to, by item id (``curation.rules.ruling``).
     """
 
     def __init__(

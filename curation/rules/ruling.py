@@ -56,6 +56,7 @@ class Ruling:
                 log.warning("the rule names '%s', of which the store holds no verdict%s", name, hint)
         self._units = None if local else check_units(store.units(), rule)
         self._plain = plain_checks(rule, self.named, self._several)
+        self._decided = None if local else store.decided_items(plain=self._plain)
         self.settled: Mapping[str, Decision] = {}
         self.verdicts = self._read(())
         self._clusters = any(t.clusters for t in rule.thresholds)
@@ -73,6 +74,8 @@ class Ruling:
         return copied
 
     def _read(self, items: Sequence[str]) -> Verdicts:
+        if self._decided is not None:
+            items = [item for item in items if item in self._decided]
         verdicts = self._store.deciding_verdicts(items, plain=self._plain) if items else ()
         return Verdicts(verdicts, self.rule, several=self._several, units=self._units, settled=self.settled)
 

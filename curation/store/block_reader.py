@@ -46,6 +46,13 @@ def _by_text(by: str) -> str:
     return f'"by":{json.dumps(by, ensure_ascii=False)}'
 
 
+def _without_keeps(checks: Sequence[str]) -> tuple[str, list[str]]:
+    """A condition that leaves out the ``keep`` verdicts of some checks, and its values."""
+    by = " OR ".join(["contains(body, ?)"] * len(checks))
+    condition = f'AND NOT (contains(body, \'"label":"keep"\') AND ({by}))' if checks else ""
+    return condition, [_by_text(check) for check in checks]
+
+
 class MeasuredUnit(NamedTuple):
     """Values of one check (or person's task) and model that are in one unit, and the first verdict's key."""
 
@@ -86,11 +93,14 @@ class BlockReader:
 
     def deciding_verdicts(self, items: Sequence[str], *, plain: Sequence[str]) -> list[Verdict]:
         """Current verdicts on some items, without the ``keep`` of some checks, told apart by their text alone."""
-        where, values = "parent IN (SELECT unnest(?::VARCHAR[]))", [list(items), *(_by_text(by) for by in plain)]
-        if plain:
-            by = " OR ".join(["contains(body, ?)"] * len(plain))
-            where += f' AND NOT (contains(body, \'"label":"keep"\') AND ({by}))'
-        return self._select_records(Verdict, where, values)
+        where, values = _without_keeps(plain)
+        return self._select_records(Verdict, f"parent IN (SELECT unnest(?::VARCHAR[])) {where}", [list(items), *values])
+
+    def decided_items(self, *, plain: Sequence[str]) -> set[str]:
+        """Ids of the items with such a verdict."""
+        where, values = _without_keeps(plain)
+        sql = f"SELECT DISTINCT parent FROM records WHERE kind = 'verdict' AND current {where}"
+        return {item for (item,) in self._stream(sql, values)}
 
     def in_range(self, cls: type[R], keys: KeyRange, *, parent: bool = False) -> list[R]:
         """Current records of a kind whose key (or parent) is in a range, in order of their keys."""
