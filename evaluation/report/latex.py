@@ -3,6 +3,8 @@ r"""Tables for a paper: LaTeX with booktabs, the best method bold where the pair
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import TypeVar
 
 from curation.stats.intervals import Interval
 from evaluation.analysis.comparison import Comparison
@@ -11,6 +13,7 @@ from evaluation.metrics.base import Metric
 from evaluation.report.formatting import SMALL, column_size, edits_in_force, group_title, holds_many_edits, visible
 from schemas.text.escaping import escape_line
 
+_T = TypeVar("_T")
 _ARROWS = {"higher": r"$\uparrow$", "lower": r"$\downarrow$"}
 _SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -23,6 +26,9 @@ _SPECIAL = {
     '"': r"\textquotedbl{}",
 }
 WIDEST = 5  # metrics of one table: with their intervals as subscripts a page holds no more
+TALLEST = 48  # rows of one table
+_LETTERS = 110  # of a row, and of a figure with its interval
+_CELL = 16
 HEAD = "% \\usepackage{booktabs}; \\textquotedbl needs \\usepackage[T1]{fontenc}\n"
 
 
@@ -63,19 +69,31 @@ def figure(interval: Interval, *, scale: float = 100.0, best: bool = False) -> s
 
 
 def token_table(
-    tables: Sequence[Comparison], metrics: Sequence[Metric], *, model: str, caption: str, label: str = "tab:token"
+    tables: Sequence[Comparison], metrics: Sequence[Metric], *, about: str, label: str = "tab:token"
 ) -> str:
-    """The token level: a block a group of cases (all, counterfactual, temporal); more metrics than fit: more tables."""
+    """The token level: a block a group of cases (all, counterfactual, temporal); more than fits: more tables."""
     shown = [m for m in metrics if any(r.summaries[m.name].mean is not None for t in tables for r in t.rows)]
-    count = max(1, -(-len(shown) // WIDEST))
-    each = -(-len(shown) // count)
+    each = max(1, TALLEST // max(1, *(len(t.rows) + 1 for t in tables)))
+    first = max(len(text) for t in tables for text in (group_title(t), *(row.label for row in t.rows)))
+    wide = max([_CELL, *(len(m.title) + 2 for m in shown)])
+    most = min(WIDEST, max(1, (_LETTERS - first) // wide))
+    pages = list(product(_even(shown, most), _even(tables, each)))
     out = []
-    for n in range(count):
-        names = label if n == 0 else f"{label}-{n + 1}"
-        of = f" Part {n + 1} of {count}." if count > 1 else ""
-        part = shown[n * each : (n + 1) * each]
-        out.append(_token_table(tables, part, caption=f"{caption} Model: {model}.{of}", label=names))
+    for n, (part, groups) in enumerate(pages, 1):
+        of = f", part {n} of {len(pages)}" if len(pages) > 1 else ""
+        caption = (
+            f"Token-level results of {about}{of}: means of case means in percent, with 95\\,\\% intervals by case (and "
+            "neighbour, where neighbours recur). Bold: best by paired test."
+        )
+        out.append(_token_table(groups, part, caption=caption, label=f"{label}-{n}" if n > 1 else label))
     return "\n".join(out)
+
+
+def _even(things: Sequence[_T], most: int) -> list[Sequence[_T]]:
+    """The things in parts of even size, ``most`` in one at most."""
+    count = max(1, -(-len(things) // most))
+    size = max(1, -(-len(things) // count))
+    return [things[n * size : (n + 1) * size] for n in range(count)]
 
 
 def _token_table(tables: Sequence[Comparison], shown: Sequence[Metric], *, caption: str, label: str) -> str:
@@ -105,8 +123,8 @@ def text_table(source: RatingSource, *, model: str, best: Mapping[str, str], lab
         cells = [figure(row[a].by_case, scale=1.0, best=best.get(a) == method) if a in row else "--" for a in aspects]
         body.append(" & ".join([escape(method), *cells]) + r" \\")
     caption = (
-        f"Text level, rated by {escape(source.title)}: mean of case means with 95\\,\\% intervals by case, integer "
-        f"ratings; unscored scripts are in no mean. Model: {model}."
+        f"Text level of {model}, rated by {escape(source.title)}: means of case means with 95\\,\\% intervals by case, "
+        "integer ratings. Unscored scripts are in no mean."
     )
     return _table(["Method", *(f"{SHORT[a]} $\\uparrow$" for a in aspects)], body, caption=caption, label=label)
 

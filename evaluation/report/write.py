@@ -180,13 +180,9 @@ def _latex(parts: Sequence[ReportSection], others: Sequence[TextSection]) -> str
     for n, part in enumerate(parts, 1):
         description = part.run.about
         model = escape(model_name(description["model"]))
-        caption = (
-            f"Token-level results on {escape(str(description['split']))} "
-            f"({counted(len(part.run.cases), 'case')}): mean of case means in percent with 95\\,\\% "
-            "intervals by case, by case and neighbour where neighbours recur. Bold: best by paired test."
-        )
+        about = f"{model} on {escape(str(description['split']))} ({counted(len(part.run.cases), 'case')})"
         label = f"tab:token{n if n > 1 else ''}"
-        out.append(token_table(part.tables, part.metrics, model=model, caption=caption, label=label))
+        out.append(token_table(part.tables, part.metrics, about=about, label=label))
         if part.text is not None:
             rated += [(source, model, part.text.best(source)) for source in part.text.sources]
     for text in others:
