@@ -87,13 +87,13 @@ class RatingTask(ABC):
         """Answers that the checks' verdicts on an item suggest; empty for none. Shown to people on request only."""
         return {}
 
-    @abstractmethod
     def records(self, item: TaskItem, answers: Answers, *, person: str) -> list[Record]:
-        """Records of a person's answers to an item.
+        """Records of answers to an item: ``keep`` or ``drop`` with the reasons, and each answer as a measurement.
 
         Raises:
             DataError: the answers do not pass the form.
         """
+        return verdict_records(self.form, item, self.checked(item, answers), person=person)
 
     def corrections(self, store: Store, item: TaskItem, answers: Mapping[str, Answers]) -> list[Record]:
         """New versions of what was judged, as all who judged it want them, and their verdicts on these.

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from annotation_ui.tasks.base import RatingTask, TaskItem, verdict_records
+from annotation_ui.tasks.base import RatingTask, TaskItem
 from annotation_ui.tasks.forms import (
-    Answers,
     read_form,
 )
 from annotation_ui.tasks.spans import FAIL, LEAK
 from annotation_ui.tasks.store_items import edit_text, edited_prompts, question_of
-from schemas.core.records import Record
 from schemas.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -59,7 +57,3 @@ class FilterQuestion(RatingTask):
             return {}
         answers: dict[str, Any] = {name: "no" for name, _ in known}
         return answers | {"reasons": list(dict.fromkeys(reason for _, reason in known))}
-
-    def records(self, item: TaskItem, answers: Answers, *, person: str) -> list[Record]:
-        """``keep`` or ``drop`` with the reasons, and each answer as a measurement."""
-        return verdict_records(self.form, item, self.checked(item, answers), person=person)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from annotation_ui.tasks.base import TaskItem, person_verdict
+from annotation_ui.tasks.base import RatingTask, TaskItem, person_verdict
 from annotation_ui.tasks.forms import Form
 from annotation_ui.tasks.spans import stored_spans
 from schemas.core.errors import UserError
@@ -19,6 +19,18 @@ from schemas.text.raw_text import raw_text
 
 if TYPE_CHECKING:
     from curation.store.store import Store
+
+
+class ScaleTask(RatingTask):
+    """A task whose answers are ratings by a rubric, given blind to method, model and judge."""
+
+    blind = True
+    level = "ordinal"
+    rubric: ClassVar[Rubric] = SCRIPT
+
+    def records(self, item: TaskItem, answers: Mapping[str, Any], *, person: str) -> list[Record]:
+        """A rating of every aspect."""
+        return rating_records(self.form, item, self.checked(item, answers), person=person, rubric=self.rubric)
 
 
 def generated_items(store: Store, *, blind_to_fact: bool) -> Iterator[TaskItem]:

@@ -5,27 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from annotation_ui.tasks.base import RatingTask, TaskItem
-from annotation_ui.tasks.forms import Answers, read_form
-from annotation_ui.tasks.likert import generated_items, rating_records
-from schemas.core.records import Record
+from annotation_ui.tasks.base import TaskItem
+from annotation_ui.tasks.forms import read_form
+from annotation_ui.tasks.likert import ScaleTask, generated_items
 
 if TYPE_CHECKING:
     from curation.store.store import Store
 
 
-class RateExecutability(RatingTask):
+class RateExecutability(ScaleTask):
     """Seven points for Executability. Rate it before the other aspects: their task shows the question."""
 
     about = "Rate Executability of generated scripts, from the script alone"
-    blind = True
-    level = "ordinal"
     form = read_form("rate_executability")
 
     def items(self, store: Store) -> Iterator[TaskItem]:
         """Every generated script, as it was written."""
         yield from generated_items(store, blind_to_fact=True)
-
-    def records(self, item: TaskItem, answers: Answers, *, person: str) -> list[Record]:
-        """One rating."""
-        return rating_records(self.form, item, self.checked(item, answers), person=person)

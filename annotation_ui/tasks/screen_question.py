@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from annotation_ui.tasks.base import RatingTask, TaskItem, verdict_records
+from annotation_ui.tasks.base import RatingTask, TaskItem
 from annotation_ui.tasks.forms import (
-    Answers,
     read_form,
 )
 from annotation_ui.tasks.spans import FAIL, LEAK
 from annotation_ui.tasks.store_items import edit_text
-from schemas.core.records import Record
 from schemas.facts import Fact
 from schemas.scripts import Script, ScriptQuestion
 
@@ -47,7 +45,3 @@ class ScreenQuestion(RatingTask):
                     stratum=f"{fact.relation.id} {fact.change}",
                     shown={"edit": edit_text(fact), "question": question.text},
                 )
-
-    def records(self, item: TaskItem, answers: Answers, *, person: str) -> list[Record]:
-        """``keep`` or ``drop`` with the reasons, and each answer as a measurement."""
-        return verdict_records(self.form, item, self.checked(item, answers), person=person)

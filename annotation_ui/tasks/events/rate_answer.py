@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
-from annotation_ui.tasks.base import RatingTask, TaskItem
+from annotation_ui.tasks.base import TaskItem
 from annotation_ui.tasks.events.open_answers import OPEN_HINT, answered_questions
 from annotation_ui.tasks.forms import Answers, read_form
-from annotation_ui.tasks.likert import rating_records
-from schemas.core.records import Record
+from annotation_ui.tasks.likert import ScaleTask
 from schemas.ratings import TENDENCY
 from schemas.text.raw_text import raw_text
 
@@ -17,13 +16,12 @@ if TYPE_CHECKING:
     from curation.store.store import Store
 
 
-class RateAnswer(RatingTask):
+class RateAnswer(ScaleTask):
     """Five points for the four aspects that a judge rates of an open answer in scope."""
 
     about = "Rate open answers to questions about events, as a judge does"
-    blind = True
-    level = "ordinal"
     source_hint: ClassVar[str] = OPEN_HINT
+    rubric = TENDENCY
     form = read_form("rate_answer")
 
     def items(self, store: Store) -> Iterator[TaskItem]:
@@ -46,7 +44,3 @@ class RateAnswer(RatingTask):
         faults = super().faults(item, answers)
         broken = "" if faults else TENDENCY.fault({aspect: answers[aspect] for aspect in TENDENCY.aspects})
         return [*faults, broken] if broken else faults
-
-    def records(self, item: TaskItem, answers: Answers, *, person: str) -> list[Record]:
-        """A rating of every aspect."""
-        return rating_records(self.form, item, self.checked(item, answers), person=person, rubric=TENDENCY)

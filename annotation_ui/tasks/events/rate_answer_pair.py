@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
-from annotation_ui.tasks.base import RatingTask, TaskItem
+from annotation_ui.tasks.base import TaskItem
 from annotation_ui.tasks.events.open_answers import OPEN_HINT, answered_questions
-from annotation_ui.tasks.forms import Answers, read_form
-from annotation_ui.tasks.likert import rating_records
-from schemas.core.records import Record
+from annotation_ui.tasks.forms import read_form
+from annotation_ui.tasks.likert import ScaleTask
 from schemas.ratings import CONSISTENCY
 from schemas.text.raw_text import raw_text
 
@@ -17,13 +16,12 @@ if TYPE_CHECKING:
     from curation.store.store import Store
 
 
-class RateAnswerPair(RatingTask):
+class RateAnswerPair(ScaleTask):
     """Five points for one aspect of two answers to a question out of scope."""
 
     about = "Rate whether two open answers, before and after an edit, say the same tendency"
-    blind = True
-    level = "ordinal"
     source_hint: ClassVar[str] = OPEN_HINT
+    rubric = CONSISTENCY
     form = read_form("rate_answer_pair")
 
     def items(self, store: Store) -> Iterator[TaskItem]:
@@ -46,7 +44,3 @@ class RateAnswerPair(RatingTask):
                 },
                 related=(old.id,),
             )
-
-    def records(self, item: TaskItem, answers: Answers, *, person: str) -> list[Record]:
-        """One rating, which names both texts."""
-        return rating_records(self.form, item, self.checked(item, answers), person=person, rubric=CONSISTENCY)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from annotation_ui.tasks.base import RatingTask, TaskItem, verdict_records
+from annotation_ui.tasks.base import RatingTask, TaskItem
 from annotation_ui.tasks.events.event_items import SOURCE_HINT, facts_of, numbered_lines, standing_events
-from annotation_ui.tasks.forms import Answers, read_form
+from annotation_ui.tasks.forms import read_form
 from annotation_ui.tasks.spans import FAIL
-from schemas.core.records import Record
 from schemas.events.event import TEMPLATE_TEXT, Event
 from schemas.lineage import Lineage
 from schemas.verdicts import Verdict
@@ -45,10 +44,6 @@ class ReviewParaphrase(RatingTask):
         """Not complete, where ``information_kept`` objects."""
         raised = [v for v in verdicts if v.check == "information_kept" and v.label == "drop" and v.judged_by is None]
         return {"complete": "no", "reasons": ["lost"]} if raised else {}
-
-    def records(self, item: TaskItem, answers: Answers, *, person: str) -> list[Record]:
-        """``keep`` or ``drop`` with the reasons, and each answer as a measurement."""
-        return verdict_records(self.form, item, self.checked(item, answers), person=person)
 
 
 def bare_words(event: Event, lines: Sequence[Lineage]) -> str:
