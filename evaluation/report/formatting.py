@@ -186,7 +186,8 @@ def column_size(table: Comparison, metric: Metric) -> str:
     if not known:
         return ""
     few = ": too few" if max(s.cases for s in known) < LEAST_CASES else ""
-    questions = f", {count_range(s.items for s in known)} questions" if metric.pooled else ""
+    items = count_range(s.items for s in known) if metric.pooled else ""
+    questions = f", {items} {'question' if items == '1' else 'questions'}" if items else ""
     return f"n = {count_range(s.cases for s in known)}{few}{questions}"
 
 

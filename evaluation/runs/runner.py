@@ -80,7 +80,7 @@ def line(event: EditorProgress) -> str:
     worked = event.done - event.resumed
     if worked:
         pace = event.seconds / worked
-        text += f", {pace:.1f} s a case" if pace >= 0.05 else f", {1 / max(pace, 1e-9):.0f} cases a second"
+        text += f", {pace:.1f} s a case" if pace >= 0.05 else ", under 0.1 s a case"
         if event.done < event.total:
             text += f", {duration(pace * (event.total - event.done))} left"
     if event.note:
