@@ -6,7 +6,6 @@ half ``test`` gives the figures. With --write the tables replace those between t
 Run: python -m benchmarks.labelled_scripts
      python -m benchmarks.labelled_scripts --wrong
      python -m benchmarks.labelled_scripts --later --half test
-     python -m benchmarks.labelled_scripts --fresh --rules 5
      python -m benchmarks.labelled_scripts --check verify_leak --model gpt-4.1
      python -m benchmarks.labelled_scripts --check predictability --model embedded --threshold 2.03
      python -m benchmarks.labelled_scripts --check verify_cut --model local --half test --kinds good,wrong_cut --draw 40
@@ -37,7 +36,6 @@ from benchmarks.checks.script_benchmark import (
 )
 from benchmarks.checks.script_decisions import decisions_by_rules, decisions_with
 from benchmarks.support.check_options import add_check_options, chosen_check
-from construction.mentions.rules import RULES, Rules
 from curation.checks.store_checks import StoreCheck
 from curation.stats.proportions import wilson_interval
 from curation.store.store import Store
@@ -211,7 +209,6 @@ def main() -> None:
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--later", action="store_true", help="The later scripts instead of the labelled ones.")
     which.add_argument("--fresh", action="store_true", help="The fresh scripts instead of the labelled ones.")
-    parser.add_argument("--rules", type=int, choices=get_args(Rules), default=RULES, help="Version of the rules.")
     parser.add_argument("--half", choices=get_args(Half), help="Only this half.")
     parser.add_argument("--kinds", default="", help="Only these kinds, with commas between them.")
     parser.add_argument("--draw", type=int, metavar="N", help="At most N of each kind in each half, drawn by a seed.")
@@ -222,12 +219,10 @@ def main() -> None:
     kinds = [kind.strip() for kind in options.kinds.split(",") if kind.strip()]
     whole = later_scripts() if options.later else fresh_scripts() if options.fresh else labelled_scripts()
     scripts = draw(whole, half=options.half, kinds=kinds, most=options.draw, seed_number=options.seed)
-    if options.write and (options.later or options.fresh or options.rules != RULES or len(scripts) < len(whole)):
+    if options.write and (options.later or options.fresh or len(scripts) < len(whole)):
         parser.error("the page takes the tables of all labelled scripts by the present rules: name nothing but --write")
-    if options.check is not None and options.rules != RULES:
-        parser.error("a check goes on top of the present rules: leave --rules or --check out")
     if options.check is None:
-        decisions = decisions_by_rules(scripts, rules=options.rules)
+        decisions = decisions_by_rules(scripts)
     else:
         bounds = {"threshold": options.threshold, "below": options.below}
         with chosen_check(options) as (check, folder):

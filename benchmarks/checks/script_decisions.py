@@ -8,7 +8,6 @@ from pathlib import Path
 from benchmarks.checks.script_benchmark import LabelledScript, ScriptDecision
 from construction.checks import CheckInputs, judge
 from construction.checks.script_format import complaint
-from construction.mentions.rules import RULES, Rules
 from construction.prompts.prompt_file import load_prompt
 from construction.scripts.script_step import Draft, ScriptAsk, ScriptStep, StepList, script_of
 from construction.scripts.truncation import cut_script
@@ -22,9 +21,9 @@ from schemas.verdicts import Label, Verdict
 _WORST: Mapping[Label | None, int] = {"drop": 2, "unsure": 1}
 
 
-def decisions_by_rules(scripts: Iterable[LabelledScript], *, rules: Rules = RULES) -> dict[str, ScriptDecision]:
-    """What the cut and the rule checks decide on each script, by key, under a version of the rules."""
-    return {script.key: _decide(*_run_rules(script, rules)[1:]) for script in scripts}
+def decisions_by_rules(scripts: Iterable[LabelledScript]) -> dict[str, ScriptDecision]:
+    """What the cut and the rule checks decide on each script, by key."""
+    return {script.key: _decide(*_run_rules(script)[1:]) for script in scripts}
 
 
 def decisions_with(
@@ -69,27 +68,27 @@ def decisions_with(
     return decisions
 
 
-def _run_rules(script: LabelledScript, rules: Rules = RULES) -> tuple[list[Record], list[Verdict], str | None]:
+def _run_rules(script: LabelledScript) -> tuple[list[Record], list[Verdict], str | None]:
     """The records that come of a script, the verdicts of the rules on them, and the text of the prompt."""
     fact = script.fact
     question = ScriptQuestion(key=f"{script.key}/q", fact=fact.key, text=script.question)
     records: list[Record] = [fact, question]
-    verdicts = judge("question", CheckInputs(fact=fact, question=question), rules=rules)
-    step = ScriptStep(load_prompt("scripts", "paper"), rules=rules)
+    verdicts = judge("question", CheckInputs(fact=fact, question=question))
+    step = ScriptStep(load_prompt("scripts", "paper"))
     ask = ScriptAsk(question=question, old=fact.old)
     draft: Draft = step.parse(ask, StepList(steps=list(script.steps)))[0]
     if complaint(draft) is not None:
         return (
             records,
-            [*verdicts, *judge("draft", CheckInputs(fact=fact, question=question, draft=draft), rules=rules)],
+            [*verdicts, *judge("draft", CheckInputs(fact=fact, question=question, draft=draft))],
             None,
         )
     draft_script = script_of(question, draft)
-    prompt = cut_script(fact, question, draft_script, rules=rules)
+    prompt = cut_script(fact, question, draft_script)
     inputs = CheckInputs(fact=fact, question=question, draft=draft, script=draft_script, prompt=prompt)
     records += [draft_script, prompt] if prompt is not None else [draft_script]
     for stage in ("draft", "script", "prompt") if prompt is not None else ("draft", "script"):
-        verdicts += judge(stage, inputs, rules=rules)
+        verdicts += judge(stage, inputs)
     return records, verdicts, None if prompt is None else prompt.text
 
 

@@ -14,7 +14,6 @@ from construction.checks import CheckInputs, judge
 from construction.checks.script_format import complaint
 from construction.llm.call_lineage import lineage_of_call
 from construction.llm.client import Client, Reply, gather_all
-from construction.mentions.rules import RULES, Rules
 from construction.prompts.prompt_file import WriterPrompt, is_shipped
 from construction.scripts.prompt_file_step import PromptFileStep
 from construction.scripts.question_step import QuestionAsk, QuestionStep, relation_words
@@ -64,7 +63,6 @@ class Author:
         questions: The step that asks for questions.
         writers: Who writes the scripts; every one writes for every question.
         reader: Reads what the checks let pass, where asked for.
-        rules: Version of the rules of mentions and cuts.
         dropped: Verdicts of people on questions that get no scripts, by the question's content id.
     """
 
@@ -75,11 +73,9 @@ class Author:
         questions: QuestionStep,
         writers: Sequence[ScriptWriter],
         reader: SecondReader | None = None,
-        rules: Rules = RULES,
         dropped: Mapping[str, Verdict] | None = None,
     ) -> None:
         self._dropped = dropped or {}
-        self._rules: Rules = rules
         self._client, self._questions, self._writers, self._reader = client, questions, tuple(writers), reader
         steps: list[PromptFileStep[Any, Any, WriterPrompt]] = [questions, *(w.step for w in writers)]
         self._foreign = {s.label: s.wording.digest for s in steps if not is_shipped(s.wording)}
@@ -111,7 +107,7 @@ class Author:
         none = not any(s.questions for s in slots)
         verdicts = judge("fact", CheckInputs(fact=fact, facts=facts))
         verdicts += judge("reply", CheckInputs(fact=fact, failure=failure if none else ""))
-        return FactOutcome(fact, tuple(_compare_questions(fact, slots, self._rules)), tuple(verdicts), tuple(trace))
+        return FactOutcome(fact, tuple(_compare_questions(fact, slots)), tuple(verdicts), tuple(trace))
 
     async def _slots(self, call: QuestionAsk, trace: list[Lineage]) -> list[Slot]:
         """The slots of one call; a prompt with one question a call tries again until one passes."""
@@ -125,7 +121,7 @@ class Author:
                 trace.append(self._failed_lineage(call.fact, "questions", self._client, step, reply, attempt, failure))
                 continue
             for question in step.parse(call, reply.value):
-                verdicts = judge("question", CheckInputs(fact=call.fact, question=question), rules=self._rules)
+                verdicts = judge("question", CheckInputs(fact=call.fact, question=question))
                 outcomes.append(QuestionOutcome(question, tuple(verdicts)))
                 trace.append(self._line(question, "questions", self._client, step, reply, attempt, call.fact.id))
             if outcomes and overall_label(outcomes[-1].verdicts) == "keep":
@@ -199,7 +195,7 @@ class Author:
                 trace.append(self._failed_lineage(question, "scripts", writer.client, step, reply, sample, failure))
                 call = replace(call, rejected=tuple(draft), reason=reason_for_author(question, trouble))
                 continue
-            outcome = await self._read(fact, _check_draft(fact, question, draft, self._rules), trace)
+            outcome = await self._read(fact, _check_draft(fact, question, draft), trace)
             scripts.append(outcome)
             trace += self._script_lines(outcome, question, writer, reply, sample)
             reason = "" if outcome.standing == "keep" else reason_for_author(question, outcome.verdicts)
@@ -267,14 +263,14 @@ async def _ask(
     return reply
 
 
-def _check_draft(fact: Fact, question: ScriptQuestion, draft: Draft, rules: Rules) -> ScriptOutcome:
+def _check_draft(fact: Fact, question: ScriptQuestion, draft: Draft) -> ScriptOutcome:
     """A draft in the format as a script, cut and checked."""
     script = script_of(question, draft)
-    prompt = cut_script(fact, question, script, rules=rules)
+    prompt = cut_script(fact, question, script)
     material = CheckInputs(fact=fact, question=question, draft=draft, script=script, prompt=prompt)
-    verdicts = [*judge("draft", material, rules=rules), *judge("script", material, rules=rules)]
+    verdicts = [*judge("draft", material), *judge("script", material)]
     if prompt is not None:
-        verdicts += judge("prompt", material, rules=rules)
+        verdicts += judge("prompt", material)
     return ScriptOutcome(script, prompt, tuple(verdicts))
 
 
@@ -289,7 +285,7 @@ def _settle(slots: list[Slot], *, chosen: Sequence[int], surplus: Sequence[int])
         slots[n] = Slot((*earlier, last), slots[n].failure, surplus=left)
 
 
-def _compare_questions(fact: Fact, slots: Sequence[Slot], rules: Rules) -> list[Slot]:
+def _compare_questions(fact: Fact, slots: Sequence[Slot]) -> list[Slot]:
     """Slots with the verdicts that hold a question against the earlier ones that stand."""
     earlier: list[ScriptQuestion] = []
     compared = []
@@ -298,7 +294,7 @@ def _compare_questions(fact: Fact, slots: Sequence[Slot], rules: Rules) -> list[
         for q in slot.questions:
             known = {v.key for v in q.verdicts}
             material = CheckInputs(fact=fact, question=q.question, questions=tuple(earlier))
-            more = [v for v in judge("question", material, rules=rules) if v.key not in known]
+            more = [v for v in judge("question", material) if v.key not in known]
             questions.append(replace(q, verdicts=(*q.verdicts, *more)))
         if slot.passes:
             earlier.append(slot.questions[-1].question)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from construction.checks.base import CheckInputs, MentionCheck, RuleCheck, Stage
-from construction.mentions.rules import RULES, Rules
+from construction.checks.base import CheckInputs, RuleCheck, Stage
 from schemas.core.registry import Registry
 from schemas.verdicts import Verdict
 
@@ -29,22 +28,19 @@ CHECKS = Registry(
 __all__ = ["CHECKS", "CheckInputs", "RuleCheck", "Stage", "judge"]
 
 
-def judge(stage: Stage, inputs: CheckInputs, *, rules: Rules = RULES) -> list[Verdict]:
+def judge(stage: Stage, inputs: CheckInputs) -> list[Verdict]:
     """The verdicts of every registered check of a stage that applies, in order of registration.
 
     Args:
         stage: Which checks.
         inputs: What they look at.
-        rules: Version of the rules of mentions, for the checks that follow from them.
     """
-    checks = _checks(tuple(CHECKS.names()), stage, rules)
+    checks = _checks(tuple(CHECKS.names()), stage)
     return [check.judge_one(inputs) for check in checks if check.applies(inputs)]
 
 
 @lru_cache(maxsize=32)
-def _checks(names: tuple[str, ...], stage: Stage, rules: Rules) -> tuple[RuleCheck, ...]:
-    """The checks of a stage under a version of the rules; a check keeps nothing between items."""
+def _checks(names: tuple[str, ...], stage: Stage) -> tuple[RuleCheck, ...]:
+    """The checks of a stage; a check keeps nothing between items."""
     classes: list[type[RuleCheck]] = [CHECKS.get(name) for name in names]
-    return tuple(
-        cls(cls.Params(rules=rules)) if issubclass(cls, MentionCheck) else cls() for cls in classes if cls.on == stage
-    )
+    return tuple(cls() for cls in classes if cls.on == stage)

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar, NamedTuple
 
 from construction.checks.inputs import CheckInputs, Stage
 from construction.checks.store_inputs import store_inputs
 from construction.mentions.object_mentions import find_object
-from construction.mentions.rules import RULES, Rules
 from curation.checks.item_check import ItemCheck
 from curation.checks.store_checks import CheckContext
-from schemas.core.config import Options
 from schemas.core.records import Record
 from schemas.facts import Entity, Fact, Relation
 from schemas.text.escaping import escape_line
 from schemas.text.mentions import Mention, find
 from schemas.verdicts import Label, Span, Verdict, verdict_key
 
-__all__ = ["CheckInputs", "LeakCheck", "Leaks", "MentionCheck", "RuleCheck", "Stage", "leaks", "span"]
+__all__ = ["CheckInputs", "LeakCheck", "Leaks", "RuleCheck", "Stage", "leaks", "span"]
 
 
 class RuleCheck(ItemCheck[CheckInputs]):
@@ -53,31 +51,7 @@ class RuleCheck(ItemCheck[CheckInputs]):
         return verdict.model_copy(update={"key": key, "related": related})
 
 
-class MentionCheck(RuleCheck):
-    """Base of the checks whose verdicts follow from the rules of mentions.
-
-    Attributes:
-        versions: Version of the check under each version of the rules.
-    """
-
-    versions: ClassVar[Mapping[Rules, int]] = {1: 2, 2: 3, 3: 3, 4: 4, 5: 5, 6: 6}
-
-    class Params(Options):
-        """Settings.
-
-        Attributes:
-            rules: Version of the rules of mentions; the earlier one gives the verdicts that it always gave.
-        """
-
-        rules: Rules = RULES
-
-    @property
-    def by(self) -> str:
-        """``name@version``, with the version that belongs to the rules."""
-        return f"{self.name}@{self.versions[self.params.rules]}"
-
-
-class LeakCheck(MentionCheck):
+class LeakCheck(RuleCheck):
     """Base of the checks for texts that should name neither object of an edit.
 
     Attributes:
@@ -100,7 +74,6 @@ class LeakCheck(MentionCheck):
                 other=objects[other],
                 subject=fact.subject,
                 relation=fact.relation,
-                rules=self.params.rules,
             )
         if all_leaks.named:
             first = all_leaks.named[0]
@@ -147,7 +120,6 @@ def leaks(
     other: Entity | None = None,
     relation: Relation | None = None,
     whose: str = "the subject's",
-    rules: Rules = RULES,
 ) -> Leaks:
     """Mentions of an object in a text that should not name it.
 
@@ -159,11 +131,10 @@ def leaks(
         other: The other object of the edit; what is only part of its longer name is its mention, not the entity's.
         relation: The relation of the object's fact; it may say that the object is a person.
         whose: Whose name the subject's is, for reasons.
-        rules: Version of the rules of mentions.
     """
     if entity is None:
         return Leaks()
-    mentions = find_object(text, entity, beside=(other,), relation=relation, near=subject.names, rules=rules)
+    mentions = find_object(text, entity, beside=(other,), relation=relation, near=subject.names)
     hosts = find(text, subject) if mentions else ()
     named, doubtful, words = [], [], []
     for one in mentions:

@@ -41,7 +41,7 @@ class LeakInPrompt(LeakCheck):
         prompt, fact = inputs.prompt, inputs.fact
         assert prompt is not None
         verdict = self.leak_verdict(prompt, blank_step_labels(prompt.text), fact)
-        if self.params.rules < 4 or verdict.label != "keep" or fact.new is None:
+        if verdict.label != "keep" or fact.new is None:
             return verdict
         article = telling_article(prompt.text, fact.new.text)
         if article is None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import ClassVar
 
-from construction.checks.base import CheckInputs, MentionCheck, Stage
-from construction.mentions.rules import Rules
+from construction.checks.base import CheckInputs, RuleCheck, Stage
 from construction.scripts.truncation import SoughtObject, first_cut, object_places
 from schemas.verdicts import Span, Verdict
 
 
-class NoMention(MentionCheck):
+class NoMention(RuleCheck):
     """Drop a script without the old object or an alias of it: "truncation impossible" (Appendix B.2.1).
 
     Where the only place to cut at may be another word, or is part of a longer name, the script is ``unsure``.
@@ -19,7 +17,6 @@ class NoMention(MentionCheck):
 
     name: ClassVar[str] = "no_mention"
     version: ClassVar[int] = 7
-    versions: ClassVar[Mapping[Rules, int]] = {1: 2, 2: 3, 3: 4, 4: 5, 5: 6, 6: 7}
     on: ClassVar[Stage] = "script"
     about: ClassVar[str] = "does the script mention the old object, so that it can be cut?"
 
@@ -27,7 +24,7 @@ class NoMention(MentionCheck):
         """The verdict on the script."""
         question, script, fact = inputs.question, inputs.script, inputs.fact
         assert question is not None and script is not None
-        sought = SoughtObject.of(fact, self.params.rules)
+        sought = SoughtObject.of(fact)
         cut = first_cut(question.text, script.steps, sought)
         if cut is None:
             reason = f"no step mentions the old object ('{fact.old.text}'): nothing to cut"

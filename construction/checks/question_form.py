@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import ClassVar
 
-from construction.checks.base import CheckInputs, MentionCheck, Stage
+from construction.checks.base import CheckInputs, RuleCheck, Stage
 from construction.mentions.object_mentions import find_object
-from construction.mentions.rules import Rules
 from schemas.text.control_tokens import control_token
 from schemas.verdicts import Span, Verdict
 
@@ -18,12 +16,11 @@ _IMPACT = re.compile(r"\b(impact|affect|influenc|effect(?!ive))\w*", re.IGNORECA
 _AGAIN = re.compile(r"\b(\w+(?:\s+\w+){0,4})(?:\s+\1\b){2,}", re.IGNORECASE)
 
 
-class QuestionForm(MentionCheck):
+class QuestionForm(RuleCheck):
     """Drop what is not one "How ..." question for a guide, or asks about an impact (Figure 6)."""
 
     name: ClassVar[str] = "question_form"
     version: ClassVar[int] = 3
-    versions: ClassVar[Mapping[Rules, int]] = {1: 1, 2: 2, 3: 2, 4: 3, 5: 3, 6: 3}
     on: ClassVar[Stage] = "question"
     about: ClassVar[str] = "is it one 'How ...' question that does not ask about an impact?"
 
@@ -36,7 +33,7 @@ class QuestionForm(MentionCheck):
             return self.verdict(question, "drop", "the question does not begin like 'How to' or 'How does a'")
         if not text.endswith("?"):
             return self.verdict(question, "drop", "the question does not end with a question mark")
-        mentions = find_object(text, inputs.fact.subject, rules=self.params.rules)
+        mentions = find_object(text, inputs.fact.subject)
         named = [one.mention for one in mentions if one.label != "word"]  # "Deep Impact" is a film
         matches = [m for m in _IMPACT.finditer(text) if not any(n.start <= m.start() < n.end for n in named)]
         if matches:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import ClassVar
 
-from construction.checks.base import CheckInputs, MentionCheck, Stage
-from construction.mentions.rules import Rules
+from construction.checks.base import CheckInputs, RuleCheck, Stage
 from construction.scripts.broken_words import broken_words
 from schemas.facts import Entity
 from schemas.scripts import MAX_STEPS, MAX_WORDS, words
@@ -35,11 +33,11 @@ def complaint(steps: tuple[str, ...]) -> str | None:
     return None
 
 
-class ScriptFormatCheck(MentionCheck):
+class ScriptFormatCheck(RuleCheck):
     """Drop steps that break the format: more than nine, or one of eight words or more (Appendix A).
 
     Such steps cannot be stored as a script, so a ``drop`` stands on the question that they should have answered; a
-    ``keep`` stands on the script. Under the present rules a script is ``unsure`` where words run together ("bymail"),
+    ``keep`` stands on the script. A script is ``unsure`` where words run together ("bymail"),
     cannot follow each other or leave a step open, as small models under a fixed form write them.
     """
 
@@ -47,7 +45,6 @@ class ScriptFormatCheck(MentionCheck):
     version: ClassVar[int] = 2
     on: ClassVar[Stage] = "draft"
     about: ClassVar[str] = "do the steps of the reply keep the format of a script, in whole words?"
-    versions: ClassVar[Mapping[Rules, int]] = {1: 1, 2: 2, 3: 2, 4: 2, 5: 2, 6: 2}
 
     def judge_one(self, inputs: CheckInputs) -> Verdict:
         """The verdict on the script where there is one, else on its question."""
@@ -56,7 +53,7 @@ class ScriptFormatCheck(MentionCheck):
         if wrong is not None:
             return self.verdict(inputs.question, "drop", f"no script in the format: {wrong}")
         item = inputs.script or inputs.question
-        broken = _first_broken_step(inputs) if self.params.rules != 1 else None
+        broken = _first_broken_step(inputs)
         return self.verdict(item, "unsure", broken) if broken else self.verdict(item, "keep")
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from construction.checks.base import CheckInputs, Leaks, MentionCheck, Stage, leaks
+from construction.checks.base import CheckInputs, Leaks, RuleCheck, Stage, leaks
 from construction.checks.leak_in_prompt import blank_step_labels
 from schemas.verdicts import Verdict
 
 
-class SubjectInNeighbour(MentionCheck):
+class SubjectInNeighbour(RuleCheck):
     """Drop a neighbour prompt, for one edit, that names the edited subject or the edit's new object.
 
     Where that is only part of the neighbour's own name ("France" in "Tour de France") or of a longer name, the prompt
@@ -32,7 +32,7 @@ class SubjectInNeighbour(MentionCheck):
         all_leaks = Leaks()
         for what, entity in (("edited subject", edit.subject), ("new object of the edit", edit.new)):
             edited_subject = inputs.fact.subject
-            here = leaks(text, what, entity, subject=edited_subject, whose="the neighbour's", rules=self.params.rules)
+            here = leaks(text, what, entity, subject=edited_subject, whose="the neighbour's")
             if here.named:
                 reason = f"the neighbour's prompt names the {what} ('{here.named[0].text}')"
                 return self.verdict(link, "drop", reason, spans=here.named, related=related)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import ClassVar
 
-from construction.checks.base import CheckInputs, MentionCheck, Stage, span
+from construction.checks.base import CheckInputs, RuleCheck, Stage, span
 from construction.mentions.longer_names import longer_name
 from construction.mentions.object_mentions import find_object
-from construction.mentions.rules import Rules
 from schemas.facts import Entity
 from schemas.text.mentions import Mention
 from schemas.verdicts import Verdict
@@ -17,7 +15,7 @@ from schemas.verdicts import Verdict
 _WHOSE = re.compile(r"\w\s(?:of|de|du|di|del|da)\s(?:the\s|la\s)?\Z")
 
 
-class SubjectInQuestion(MentionCheck):
+class SubjectInQuestion(RuleCheck):
     """Drop a question that names neither the subject nor an alias: an edit of the fact could not reach its script.
 
     Where the only place may be another word, or is part of a longer name, the question is ``unsure``; a longer name
@@ -27,7 +25,6 @@ class SubjectInQuestion(MentionCheck):
 
     name: ClassVar[str] = "subject_in_question"
     version: ClassVar[int] = 4
-    versions: ClassVar[Mapping[Rules, int]] = {1: 1, 2: 2, 3: 2, 4: 3, 5: 3, 6: 4}
     on: ClassVar[Stage] = "question"
     about: ClassVar[str] = "does the question name the subject?"
 
@@ -35,7 +32,7 @@ class SubjectInQuestion(MentionCheck):
         """The verdict on the question."""
         question, subject = inputs.question, inputs.fact.subject
         assert question is not None
-        mentions = find_object(question.text, subject, rules=self.params.rules)
+        mentions = find_object(question.text, subject)
         named = [one for one in mentions if one.fits]
         for label in ("name", "unsure"):
             one = next((one for one in named if one.label == label), None)

@@ -52,7 +52,7 @@ _REPLACE = "Like --add, but only the new generation counts; the earlier one stay
 @click.option("--skip-bad", is_flag=True, help="Leave bad records out instead of stopping.")
 @click.option(
     "--profile",
-    help="Prompts to use: 'paper', or 'embedded', 'local' for the models of these names; paper@1: its first version.",
+    help="Prompts to use: 'paper', or 'embedded', 'local' for the models of these names.",
 )
 @click.option("--prompts", "prompts_path", type=click.Path(path_type=Path), help="Folder with your own prompts.")
 @click.option(

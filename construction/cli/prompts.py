@@ -11,7 +11,7 @@ from curation.cli.options import json_options
 
 
 @click.command()
-@click.option("--profile", help="Only this profile; paper@1 for an earlier version.")
+@click.option("--profile", help="Only this profile.")
 @click.option(
     "--prompts", "folder", type=click.Path(path_type=Path), help="Show the prompts of your own in this folder."
 )

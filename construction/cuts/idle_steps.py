@@ -1,4 +1,4 @@
-"""Steps that have no bearing on what a question asks, since the sixth rules: memories, games, where something was made.
+"""Steps that have no bearing on what a question asks: memories, games, where something was made.
 
 Whatever the last word before the object is, a step that begins with "Win ..." or "Recall ..." leads to any place, and
 "a driver raised in ..." says something of the driver. What these families find is for people to decide.

@@ -55,15 +55,14 @@ def step_parts(place: CutPlace, *, tables: Tables | None = None) -> StepParts:
     return StepParts("person" if place.person else noun_kind(place.relation) or "", last, content)
 
 
-def foreign_step(place: CutPlace, *, everywhere: bool = False, tables: Tables | None = None) -> str:
+def foreign_step(place: CutPlace, *, tables: Tables | None = None) -> str:
     """Why a step has nothing to do with objects of its kind, in words; empty where it has, or where no table tells.
 
-    A step is judged where a small English word stands right before the object, and another before that.
+    A step is judged where a small English word stands right before the object, and another before that; about a person
+    whatever stands there ("Beat ...").
 
     Args:
         place: The place.
-        everywhere: Judge a step about a person whatever the word before the object is ("Beat ..."), as the sixth rules
-            do.
         tables: Other words than the shipped ones, for measuring.
 
     Example:
@@ -73,7 +72,7 @@ def foreign_step(place: CutPlace, *, everywhere: bool = False, tables: Tables | 
         "'plums with' leads to no place"
         >>> foreign_step(CutPlace("Juggle plums in ", "P36"))
         "no word of 'Juggle plums in' goes with a place"
-        >>> foreign_step(CutPlace("Beat ", "P50", person=True), everywhere=True)
+        >>> foreign_step(CutPlace("Beat ", "P50", person=True))
         "no word of 'Beat' goes with a person"
     """
     tables = step_tables() if tables is None else tables
@@ -81,7 +80,7 @@ def foreign_step(place: CutPlace, *, everywhere: bool = False, tables: Tables | 
     if kind not in tables or not content:
         return ""
     words = [word.casefold() for word in _WORD.findall(place.before)]
-    if words[-1] not in tables["small"] and not (everywhere and place.person):
+    if words[-1] not in tables["small"] and not place.person:
         return ""
     leaders = tables.get(f"{kind} {last}") if place.relation in PLACES else None
     if leaders is None and not content & tables[kind]:

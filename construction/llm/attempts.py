@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from construction.llm.reply_cache import ReplyCache
 from construction.llm.step import Request
 
-ATTEMPTS = 2  # of a construction begun with this version
+ATTEMPTS = 2  # of a construction, where the user does not say
 ASKED_AGAIN = ("unparseable", "refused")
 """Fates of a call that another attempt may mend: empty, cut off, of the wrong shape, refused. What is permanent (a
 context that is too long) would fail again."""
@@ -42,10 +42,7 @@ def another_attempt(request: Request, attempt: int) -> Request:
 
 
 def attempts_of(cache: ReplyCache, asked_for: int | None) -> int:
-    """How often a call may be made: as the user says, else as the journal was begun.
-
-    A journal with replies but no note was begun when every call was made once; what failed there is not paid for
-    again unless the user asks for it.
+    """How often a call may be made: as the user says, else as the journal notes.
 
     Args:
         cache: The journal's replies and notes.
@@ -53,12 +50,13 @@ def attempts_of(cache: ReplyCache, asked_for: int | None) -> int:
     """
     if asked_for is not None:
         return asked_for
-    return cache.begun_with(_NOTE, _NUMBERS, earlier=1, present=ATTEMPTS)
+    noted = cache.noted(_NOTE)
+    return noted if isinstance(noted, int) and noted in _NUMBERS else ATTEMPTS
 
 
 def note_attempts(cache: ReplyCache, attempts: int) -> None:
     """Keep with the journal how often a call may be made, so that a resumed run does the same."""
-    if attempts_of(cache, None) != attempts or (cache.noted(_NOTE) is None and not cache.begun()):
+    if cache.noted(_NOTE) != attempts:
         cache.note(_NOTE, attempts)
 
 

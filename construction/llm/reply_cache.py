@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from pydantic import BaseModel
 
@@ -14,10 +14,6 @@ from schemas.core.config import validate
 from schemas.core.ids import content_id
 from schemas.core.records import Frozen
 
-V = TypeVar("V")
-
-_WRITTEN = ('"question"', '"questions"', '"steps"', '"key_step"')  # fields of a writer's reply
-_READ = ('"quotes"', '"quote"', '"same"', '"readings"')  # fields of a verifier's reply
 REPLIES = "llm/"  # keys of replies begin so; notes (forms, batches, reservations) have other beginnings
 
 
@@ -112,32 +108,6 @@ class ReplyCache:
     def noted(self, key: str) -> Any | None:
         """A note, or None."""
         return self._journal.get(key)
-
-    def begun_with(self, note: str, choices: Sequence[V], *, earlier: V, present: V) -> V:
-        """What a journal was begun with, of something that earlier versions did otherwise.
-
-        As noted; else ``earlier`` where the journal holds a construction's replies, which no version before the note
-        kept one with; else ``present``. The replies of a verifier begin no construction.
-
-        Args:
-            note: Key of the note.
-            choices: What may be noted; anything else is not believed.
-            earlier: What was done before there was a choice.
-            present: What a new journal is begun with.
-        """
-        noted: V | None = self.noted(note)
-        if noted is not None and noted in choices:
-            return noted
-        return earlier if self.begun() else present
-
-    def begun(self) -> bool:
-        """Whether a construction's reply is on record: a writer's, or one that cannot be read and is nobody else's."""
-        read = False
-        for _, stored in self.replies():
-            if any(field in stored.raw for field in _WRITTEN):
-                return True
-            read = read or any(field in stored.raw for field in _READ)
-        return not read and any(True for _ in self.replies())
 
     def notes(self, prefix: str) -> Iterator[tuple[str, Any]]:
         """Notes whose key begins so, in the order of their first lines."""

@@ -11,7 +11,6 @@ import unicodedata
 from itertools import product
 
 from construction.mentions.irregular_cases import irregular_cases
-from construction.mentions.rules import Rules
 
 _LATIN_OF = str.maketrans(
     "\u0430\u0432\u0435\u043a\u043c\u043d\u043e\u0440\u0441\u0442\u0443\u0445\u0456\u0458\u0455\u04bb\u0501\u051b\u051d\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0423\u0425\u0406\u0408\u0405"
@@ -66,30 +65,26 @@ def _is_latin(char: str) -> bool:
     return char.isascii() or unicodedata.name(char, "").startswith("LATIN")
 
 
-def cases(name: str, *, rules: Rules = 5) -> list[str]:
+def cases(name: str) -> list[str]:
     """A Cyrillic name in other cases, every word of it changed; nothing for other names, short ones and long ones.
 
-    Args:
-        name: The name.
-        rules: Version of the rules; since the sixth also irregular cases ("Льва" for "Лев", "Києва" for "Київ") and
-            names with hyphens ("Ростова-на-Дону").
+    Irregular cases ("Льва" for "Лев", "Києва" for "Київ") and names with hyphens ("Ростова-на-Дону") are among them.
 
     Example:
         >>> cases("Москва")[:3], cases("Moskva")
         (['Москвы', 'Москви', 'Москве'], [])
-        >>> "Павла" in cases("Павел"), "Павла" in cases("Павел", rules=6)
-        (False, True)
+        >>> "Павла" in cases("Павел")
+        True
     """
-    if rules > 5 and "-" in name and (hyphenated := _cases_with_hyphens(name)):
+    if "-" in name and (hyphenated := _cases_with_hyphens(name)):
         return hyphenated
     words = name.split(" ")
     if _CYRILLIC.fullmatch(name) is None or len(words) > _MOST or min(map(len, words)) < _SHORTEST:
         return []
     regular = [_cases_of_word(word) for word in words]
-    ways = [regular]
-    if rules > 5:  # a word of three is regular or is not, and the others are regular then: no thousands of forms
-        ways += [[*regular[:n], irregular_cases(word), *regular[n + 1 :]] for n, word in enumerate(words)]
-        ways += [[irregular_cases(word) or one for word, one in zip(words, regular, strict=True)]]
+    ways = [regular]  # a word of three is regular or is not, and the others are regular then: no thousands of forms
+    ways += [[*regular[:n], irregular_cases(word), *regular[n + 1 :]] for n, word in enumerate(words)]
+    ways += [[irregular_cases(word) or one for word, one in zip(words, regular, strict=True)]]
     return [form for form in dict.fromkeys(" ".join(w) for way in ways for w in product(*way)) if form != name]
 
 

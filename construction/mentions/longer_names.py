@@ -86,7 +86,7 @@ def longer_name(text: str, start: int, end: int, *, names: tuple[str, ...] = ())
 
 
 def small_longer_name(text: str, start: int, end: int) -> str | None:
-    """A longer name without capitals: "south africa", "new mexico"; since the sixth rules.
+    """A longer name without capitals: "south africa", "new mexico".
 
     Example:
         >>> small_longer_name("fly to south africa", 13, 19), small_longer_name("fly south to africa", 13, 19)

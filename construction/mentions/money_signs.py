@@ -1,4 +1,4 @@
-"""Signs that stand for a currency beside a number, since the sixth rules: "$5", "5 €"."""
+"""Signs that stand for a currency beside a number: "$5", "5 €"."""
 
 from __future__ import annotations
 

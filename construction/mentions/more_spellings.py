@@ -32,7 +32,7 @@ def more_spellings(name: str) -> list[str]:
 
 
 def entity_spellings(name: str) -> list[str]:
-    """The name with HTML entities in place of letters, since the sixth rules.
+    """The name with HTML entities in place of letters.
 
     Example:
         >>> entity_spellings("Bogotá")

@@ -13,7 +13,6 @@ from typing import Literal, NamedTuple
 from construction.mentions.disguised_names import bynames, cases, plain_letters
 from construction.mentions.more_spellings import coded_spellings, entity_spellings, more_spellings
 from construction.mentions.person_forms import person_forms
-from construction.mentions.rules import RULES, Rules
 from curation.shipped import SHIPPED
 from schemas.facts import Entity, Relation
 from schemas.text.folding import fold
@@ -71,21 +70,19 @@ _OFFICES = re.compile(
 )
 
 
-def name_forms(entity: Entity, relation: Relation | None = None, *, rules: Rules = RULES) -> tuple[NameForm, ...]:
+def name_forms(entity: Entity, relation: Relation | None = None) -> tuple[NameForm, ...]:
     """Other forms of an entity's names, none of which is one of its names; the first kind where one is found twice.
 
     Args:
         entity: Whose names.
         relation: The relation it is the object of, which may say that it is a person.
-        rules: Version of the rules; the fourth know more spellings, the fifth look-alike letters and cases, the sixth
-            words made from surnames and a further table.
 
     Example:
         >>> from schemas.facts import Object
         >>> [(f.text, f.kind) for f in name_forms(Object(text="Sweden"))]
         [('Sverige', 'byname'), ('Swedish', 'derived'), ('Swede', 'derived'), ('Swedes', 'derived')]
     """
-    return _forms(entity.names, is_of_person(relation), rules)
+    return _forms(entity.names, is_of_person(relation))
 
 
 def is_of_person(relation: Relation | None) -> bool:
@@ -104,25 +101,21 @@ def _of_a_person(relation: str, label: str) -> bool:
 
 
 @lru_cache(maxsize=16384)
-def _forms(names: tuple[str, ...], person: bool, rules: Rules) -> tuple[NameForm, ...]:
+def _forms(names: tuple[str, ...], person: bool) -> tuple[NameForm, ...]:
     plain = [form for name in names for form in _plain_forms(name)]
-    plain += [NameForm(text, "name", name) for name in names for text in (more_spellings(name) if rules > 3 else ())]
-    plain += [NameForm(plain_letters(name), "name", name) for name in names if rules > 4]
+    plain += [NameForm(text, "name", name) for name in names for text in (more_spellings(name))]
+    plain += [NameForm(plain_letters(name), "name", name) for name in names]
     forms = list(plain)
     for name in dict.fromkeys([*names, *(form.text for form in plain if form.kind == "name")]):
-        forms += _of_table(name, rules)
-        forms += _of_place(name, rules)
+        forms += _of_table(name)
+        forms += _of_place(name)
         if person:
-            forms += [NameForm(text, kind, name) for text, kind in person_forms(name, rules=rules)]
-        if rules > 4:
-            forms += [NameForm(text, "byname", name) for text in bynames(name)]
+            forms += [NameForm(text, kind, name) for text, kind in person_forms(name)]
+        forms += [NameForm(text, "byname", name) for text in bynames(name)]
     for name in dict.fromkeys([*names, *(f.text for f in forms if f.kind == "name")]):
-        codes = coded_spellings(name)
-        forms += [NameForm(code, "escaped", name) for code in (codes if rules > 3 else codes[:1])]
-        forms += [NameForm(code, "escaped", name) for code in (entity_spellings(name) if rules > 5 else ())]
-    if rules > 4:
-        whole_names = [*names, *(form.text for form in forms if form.kind in ("name", "surname"))]
-        forms += [NameForm(text, "inflected", name) for name in whole_names for text in cases(name, rules=rules)]
+        forms += [NameForm(code, "escaped", name) for code in (*coded_spellings(name), *entity_spellings(name))]
+    whole_names = [*names, *(form.text for form in forms if form.kind in ("name", "surname"))]
+    forms += [NameForm(text, "inflected", name) for name in whole_names for text in cases(name)]
     seen = set(names)
     unique = []
     for form in sorted(forms, key=lambda f: f.kind != "name"):
@@ -145,18 +138,18 @@ def _plain_forms(name: str) -> list[NameForm]:
     return [NameForm(one, "name", name) for one in dict.fromkeys(spellings) if one != name and len(one) > 1]
 
 
-def _of_place(name: str, rules: Rules) -> list[NameForm]:
+def _of_place(name: str) -> list[NameForm]:
     """Short forms of a place with what it is a part of: "Honolulu, Hawaii" is Honolulu, "Hawaiian" gives it away."""
     head, comma, tail = name.partition(", ")
     if not comma or not (head[:1].isupper() and tail[:1].isupper()):
         return []
-    forms = [NameForm(head, "name", name), *_of_table(head, rules)]
-    return forms + [form._replace(kind="derived") for form in _of_table(tail, rules)]
+    forms = [NameForm(head, "name", name), *_of_table(head)]
+    return forms + [form._replace(kind="derived") for form in _of_table(tail)]
 
 
-def _of_table(name: str, rules: Rules) -> list[NameForm]:
+def _of_table(name: str) -> list[NameForm]:
     forms = []
-    for family in _index(further=rules > 5).get(_key(name), ()):
+    for family in _index().get(_key(name), ()):
         kindred = family.kind in _KINDRED
         is_name = any(_key(n) == _key(name) for n in family.names)
         forms += [NameForm(n, _kind_of_name(n) if is_name else "derived", name) for n in family.names if n != name]
@@ -174,14 +167,10 @@ def _key(name: str) -> str:
 
 
 @lru_cache(maxsize=2)
-def _index(*, further: bool) -> dict[str, tuple[_Family, ...]]:
+def _index() -> dict[str, tuple[_Family, ...]]:
     """Families of the shipped tables by every name and derived word; kindred words lead nowhere."""
     index: dict[str, tuple[_Family, ...]] = {}
-    paths = (
-        (SHIPPED / "names/forms.txt", SHIPPED / "names/further_forms.txt")
-        if further
-        else (SHIPPED / "names/forms.txt",)
-    )
+    paths = (SHIPPED / "names/forms.txt", SHIPPED / "names/further_forms.txt")
     for line in (line for path in paths for line in path.read_text(encoding="utf-8").splitlines()):
         if not line or line.startswith("#"):
             continue

@@ -12,7 +12,6 @@ from construction.mentions.money_signs import money_signs
 from construction.mentions.name_forms import FormKind, NameForm, name_forms
 from construction.mentions.namesakes import namesake
 from construction.mentions.other_uses import counted_thing
-from construction.mentions.rules import RULES, Rules
 from construction.mentions.spelling import Reading, read_spelling
 from schemas.facts import Entity, Relation
 from schemas.text.mentions import Mention, find
@@ -48,7 +47,6 @@ def find_object(
     beside: Iterable[Entity | None] = (),
     relation: Relation | None = None,
     near: Iterable[str] = (),
-    rules: Rules = RULES,
 ) -> tuple[ObjectMention, ...]:
     """All places where an object is or seems to be mentioned, in order, none overlapping.
 
@@ -58,7 +56,6 @@ def find_object(
         beside: Others who may be meant; what is only part of a longer mention of one of them is theirs.
         relation: The relation it is the object of; it may say that the object is a person.
         near: Names whose words, directly beside the object, make no longer name of it (the subject's).
-        rules: Version of the rules; under the first every place is a plain mention of a name.
 
     Example:
         >>> from schemas.facts import Object
@@ -67,20 +64,18 @@ def find_object(
         >>> [(m.mention.text, m.fits) for m in find_object("Take a Swedish ship to Sverige", Object(text="Sweden"))]
         [('Swedish', False), ('Sverige', True)]
     """
-    if rules == 1:
-        return tuple(ObjectMention(m, "name") for m in find(text, entity, beside=beside))
-    forms = {form.text: form for form in name_forms(entity, relation, rules=rules)}
+    forms = {form.text: form for form in name_forms(entity, relation)}
     names = (*entity.names, *(f.text for f in forms.values() if f.kind in ("name", "byname", "surname", "given")))
     whole = entity.model_copy(update={"aliases": (*entity.aliases, *forms)})
-    others = [_with_names(other, rules) for other in beside if other is not None]
+    others = [_with_names(other) for other in beside if other is not None]
     around = (*names, *near)
     mentions = _find(text, whole, others)
-    if rules > 4 and (plain := plain_letters(text)) != text:
+    if (plain := plain_letters(text)) != text:
         mentions = _with_look_alikes(mentions, _find(plain, whole, others), text)
-    places = tuple(_read(text, m, forms.get(m.name), around, rules) for m in mentions)
-    if rules > 5 and relation is not None:
+    places = tuple(_read(text, m, forms.get(m.name), around) for m in mentions)
+    if relation is not None:
         places = tuple(_as_thing(text, one, relation.id) for one in places)
-    signs = money_signs(text, names) if rules > 5 else ()
+    signs = money_signs(text, names)
     if not signs:
         return places
     derived = (ObjectMention(m, "name", f"'{m.text}' stands for '{entity.text}'", False, "derived") for m in signs)
@@ -93,9 +88,9 @@ def _with_look_alikes(mentions: list[Mention], plain: list[Mention], text: str) 
     return sorted([*mentions, *(m._replace(text=text[m.start : m.end]) for m in more)])
 
 
-def _with_names(entity: Entity, rules: Rules) -> Entity:
+def _with_names(entity: Entity) -> Entity:
     """The entity with the further names that stand for it."""
-    more = tuple(form.text for form in name_forms(entity, rules=rules) if form.kind in ("name", "byname"))
+    more = tuple(form.text for form in name_forms(entity) if form.kind in ("name", "byname"))
     return entity.model_copy(update={"aliases": (*entity.aliases, *more)}) if more else entity
 
 
@@ -113,24 +108,24 @@ def _find(text: str, entity: Entity, beside: list[Entity]) -> list[Mention]:
     return sorted(mentions)
 
 
-def _read(text: str, mention: Mention, form: NameForm | None, names: tuple[str, ...], rules: Rules) -> ObjectMention:
+def _read(text: str, mention: Mention, form: NameForm | None, names: tuple[str, ...]) -> ObjectMention:
     """What a place is taken for, by its spelling and by what stands around it."""
     kind: FormKind = form.kind if form is not None else "name"
-    reading = read_spelling(text, mention.start, mention.end, mention.name, rules=rules)
+    reading = read_spelling(text, mention.start, mention.end, mention.name)
     if reading.label == "word":
         return ObjectMention(mention, "word", reading.why, kind=kind)
     if form is not None:
         if len(mention.name) <= _SHORT and mention.name[0].isupper() and mention.text[0].islower():
             why = f"'{mention.text}' has no capital, {mention.name} has one"
             return ObjectMention(mention, "word", why, kind=kind)
-        if rules > 4 and kind == "byname" and mention.text.startswith("the ") and mention.text[4:].islower():
+        if kind == "byname" and mention.text.startswith("the ") and mention.text[4:].islower():
             return ObjectMention(mention, "word", f"'{mention.text}' has no capital as '{mention.name}' has", kind=kind)
         if kind in ("derived", "kindred", "made"):
             return _judge_derived(text, mention, form, reading)
     longer = longer_name(text, mention.start, mention.end, names=names)
-    if longer is None and rules > 4:
+    if longer is None:
         longer = namesake(text, mention.start, mention.end, names=names)
-    if longer is None and rules > 5 and mention.name[0].isupper():
+    if longer is None and mention.name[0].isupper():
         longer = small_longer_name(text, mention.start, mention.end)
     if longer is not None:
         why = f"'{mention.text}' is part of a longer name, '{longer}'"
@@ -143,7 +138,7 @@ def _read(text: str, mention: Mention, form: NameForm | None, names: tuple[str, 
     why = reading.why
     if form is not None and kind == "inflected":
         why = why or f"'{mention.text}' is '{form.of}' in another case"
-    elif rules > 4 and plain_letters(mention.text) != mention.text:
+    elif plain_letters(mention.text) != mention.text:
         why = why or f"'{mention.text}' has letters of another alphabet that look like Latin ones"
     return ObjectMention(mention, reading.label, why, kind=kind)
 

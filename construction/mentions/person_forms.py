@@ -1,10 +1,8 @@
-"""Forms of a person's name: surname and given names; since the sixth rules what is made of the surname, too."""
+"""Forms of a person's name: surname, given names, and words made from the surname."""
 
 from __future__ import annotations
 
 from typing import Literal
-
-from construction.mentions.rules import RULES, Rules
 
 PersonForm = Literal["surname", "given", "made"]
 _PARTICLES = frozenset(["van", "von", "der", "den", "de", "da", "di", "del", "della", "du", "dos", "le", "la", "el",
@@ -15,27 +13,27 @@ _MANY = frozenset(["an", "ean", "ian", "ist"])  # those that persons are called 
 _LONG_ENOUGH = 4  # letters of a surname that words are made of; "artist" has nothing to do with Mr Art
 
 
-def person_forms(name: str, *, rules: Rules = RULES) -> list[tuple[str, PersonForm]]:
-    """Surname and given names of a person; since the sixth rules also words made from the surname.
+def person_forms(name: str) -> list[tuple[str, PersonForm]]:
+    """Surname and given names of a person, and words made from the surname.
 
     Example:
-        >>> person_forms("Leo Tolstoy", rules=5)
+        >>> person_forms("Leo Tolstoy")[:2]
         [('Tolstoy', 'surname'), ('Leo', 'given')]
-        >>> ("Conan Doyle", "surname") in person_forms("Arthur Conan Doyle", rules=6)
+        >>> ("Conan Doyle", "surname") in person_forms("Arthur Conan Doyle")
         True
-        >>> ("Tolstoyan", "made") in person_forms("Leo Tolstoy", rules=6)
+        >>> ("Tolstoyan", "made") in person_forms("Leo Tolstoy")
         True
     """
     words = [w for w in name.split() if w.casefold().strip(".,") not in _SUFFIXES]
     if any(c.isdigit() for c in name) or not words:
         return []
     if len(words) < 2:
-        return [(text, "made") for text in _made_of(words[0])] if rules > 5 else []
+        return [(text, "made") for text in _made_of(words[0])]
     at = len(words) - 1
     while at > 1 and words[at - 1].casefold() in _PARTICLES:
         at -= 1
     surnames = [" ".join(words[at:]), words[-1].strip(",")]
-    if rules > 5 and at > 1 and words[at - 1][0].isupper() and words[at - 1][-1] != ".":
+    if at > 1 and words[at - 1][0].isupper() and words[at - 1][-1] != ".":
         surnames.insert(0, " ".join(words[at - 1 :]))
     forms: list[tuple[str, PersonForm]] = [
         (part[0].upper() + part[1:], "surname")
@@ -43,9 +41,7 @@ def person_forms(name: str, *, rules: Rules = RULES) -> list[tuple[str, PersonFo
         if part[:1].isalpha() and len(part) > 2
     ]
     forms += [(w, "given") for w in words[:at] if len(w) > 2 and w[0].isupper() and w[-1] != "."]
-    if rules > 5:
-        forms += [(text, "made") for text in _made_of(words[-1].strip(","))]
-    return forms
+    return forms + [(text, "made") for text in _made_of(words[-1].strip(","))]
 
 
 def _made_of(surname: str) -> list[str]:

@@ -11,7 +11,6 @@ from typing import Literal, NamedTuple
 
 from construction.mentions.other_uses import other_use
 from construction.mentions.position import begins_sentence, capitals_tell_nothing
-from construction.mentions.rules import RULES, Rules
 from curation.shipped import SHIPPED
 
 _DETERMINER = re.compile(
@@ -31,19 +30,15 @@ class Reading(NamedTuple):
 _NAME = Reading("name")
 
 
-@lru_cache(maxsize=2)
-def common_words(*, everyday: bool = True) -> frozenset[str]:
-    """The shipped list, in lower case; with the everyday words that the sixth rules know, too."""
-    paths = (
-        (SHIPPED / "names/common_words.txt", SHIPPED / "names/everyday_words.txt")
-        if everyday
-        else (SHIPPED / "names/common_words.txt",)
-    )
+@lru_cache(maxsize=1)
+def common_words() -> frozenset[str]:
+    """The shipped lists, in lower case."""
+    paths = (SHIPPED / "names/common_words.txt", SHIPPED / "names/everyday_words.txt")
     lines = (line for path in paths for line in path.read_text(encoding="utf-8").splitlines())
     return frozenset(line for line in lines if line and not line.startswith("#"))
 
 
-def is_common(name: str, *, rules: Rules = RULES) -> bool:
+def is_common(name: str) -> bool:
     """Whether every word of a name is on the list, as it stands or without a plural's "s".
 
     Example:
@@ -51,7 +46,7 @@ def is_common(name: str, *, rules: Rules = RULES) -> bool:
         (True, True, False)
     """
     words = re.findall(r"[^\W\d_]+", name.casefold())
-    known = common_words(everyday=rules > 5)
+    known = common_words()
     return bool(words) and all(_is_listed(word, known) for word in words)
 
 
@@ -59,7 +54,7 @@ def _is_listed(word: str, known: frozenset[str]) -> bool:
     return word in known or (len(word) > 4 and word.endswith("s") and word[:-1] in known)
 
 
-def read_spelling(text: str, start: int, end: int, name: str, *, rules: Rules = RULES) -> Reading:
+def read_spelling(text: str, start: int, end: int, name: str) -> Reading:
     """Whether a place that is spelt like a name stands for it.
 
     Args:
@@ -67,8 +62,6 @@ def read_spelling(text: str, start: int, end: int, name: str, *, rules: Rules = 
         start: Where the place begins.
         end: Where it ends.
         name: The name it is spelt like, case aside.
-        rules: Version of the rules; the sixth know more common words, and take a word for another where its neighbours
-            say so.
 
     Example:
         >>> read_spelling("Meet at the town square", 17, 23, "Square").label
@@ -82,16 +75,16 @@ def read_spelling(text: str, start: int, end: int, name: str, *, rules: Rules = 
     verb = _DETERMINER.match(text, end) is not None
     first = begins_sentence(text, start)
     if not name[:1].isupper():
-        if verb and (first or _VERB_BEFORE.search(text[:start])) and is_common(name, rules=rules):
+        if verb and (first or _VERB_BEFORE.search(text[:start])) and is_common(name):
             return Reading("word", f"'{place}' is a verb here")
         if other_use(text, start, end, begins=first):
-            if rules > 5 and not first:
+            if not first:
                 return Reading("word", f"'{place}' is another word here than {name}")
             return Reading("unsure", f"'{place}' may be another word here than {name}")
         return _NAME
     if place == name and not first and not capitals_tell_nothing(text, start, end):
         return _NAME
-    if not is_common(name, rules=rules):
+    if not is_common(name):
         return _NAME
     if place[:1].islower():
         return _read_lower_case(place, name)

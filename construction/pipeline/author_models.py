@@ -7,9 +7,8 @@ words, so scripts of two authors stand side by side, and a text that both wrote 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from construction.llm.connection import Access
@@ -36,21 +35,18 @@ class ScriptAuthor(NamedTuple):
     profile: str
 
 
-def profile_of(access: Access, capable: str, *, small: Mapping[str, str] = MappingProxyType({})) -> str:
+def profile_of(access: Access, capable: str) -> str:
     """The profile of prompts for a model: models that we know to be small have one of their own.
 
     Args:
         access: The model.
         capable: The profile of all others.
-        small: The profiles of small models by their names, in the version that their journal was begun with.
     """
     name = EMBEDDED if access.embedded else access.model if access.on_this_machine else ""
-    return small.get(name, name) if name in (EMBEDDED, LOCAL) else capable
+    return name if name in (EMBEDDED, LOCAL) else capable
 
 
-def script_authors(
-    named: Sequence[str], base: Access, profile: str, *, small: Mapping[str, str] = MappingProxyType({})
-) -> list[ScriptAuthor]:
+def script_authors(named: Sequence[str], base: Access, profile: str) -> list[ScriptAuthor]:
     """The authors that ``--author`` names.
 
     A name alone is asked where ``--model`` is asked, with the same key. An author with an address of its own gets no
@@ -61,12 +57,11 @@ def script_authors(
             ``hf:OWNER/REPOSITORY/FILE`` are models on this machine.
         base: How the model that writes the questions is asked; limits and budget hold for the authors, too.
         profile: The profile of a model that is not small.
-        small: Those of small ones, as in ``profile_of``.
 
     Raises:
         UserError: a name twice, no name, or a limit in dollars without the author's price.
     """
-    authors = [ScriptAuthor(access, profile_of(access, profile, small=small)) for access in _accesses(named, base)]
+    authors = [ScriptAuthor(access, profile_of(access, profile)) for access in _accesses(named, base)]
     labels = [a.access.label for a in authors]
     twice = next((x for x in labels if labels.count(x) > 1), None)
     if twice is not None:

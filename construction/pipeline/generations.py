@@ -40,7 +40,7 @@ class EarlierItems(NamedTuple):
     items: int
 
     def __str__(self) -> str:
-        """As it is told: "120 questions of gpt-4o (questions_paper@1)"."""
+        """As it is told: "120 questions of gpt-4o (questions_paper@2)"."""
         return f"{self.items:,} {self.stage} of {self.model} ({self.prompt})"
 
 

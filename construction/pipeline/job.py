@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -11,17 +11,16 @@ from construction.authoring.replacement import Choice
 from construction.llm.cli_options import journal_of
 from construction.llm.connection import Access
 from construction.llm.reply_cache import ReplyCache
-from construction.mentions.rules import EARLIEST, rules_of
 from construction.pipeline.author_models import ScriptAuthor, profile_of, script_authors, verifier
 from construction.pipeline.cost_estimate import ConstructionEstimate, estimate, expected_calls, models_of
 from construction.pipeline.generations import earlier_generations, sentence
 from construction.pipeline.pipeline import AHEAD, ConstructionPlan, ConstructionWork, plan_work
-from construction.pipeline.prompt_versions import SMALL, begun_with, small_profiles
 from construction.pipeline.session import Session
 from construction.prompts.custom import load_prompts
 from construction.prompts.prompt_file import WriterPrompts
 from curation.files.journal import Journal
-from curation.files.local_models import names_a_file
+from curation.files.local_models import LOCAL, names_a_file
+from curation.files.model_packages import EMBEDDED
 from curation.loaders.base import LoadResult
 from curation.loaders.importer import import_facts, load_as_known
 from curation.store.import_sources import SourceUpdate
@@ -239,13 +238,12 @@ def prepare(job: ConstructionJob, *, on_progress: Callable[[str], object]) -> Pr
     edits = [f for f in table if f.new is not None][: job.limit]
     if not edits:
         return None
-    with recorded_replies(job.journal) as cache:
-        plan, authors = _as_begun(job, edits, cache, on_progress=on_progress)
+    plan = job.plan  # a broken prompt is told before anything else is done
     session = Session(
         store=job.store,
         journal=job.journal,
         access=job.question_access,
-        authors=authors,
+        authors=_authors(job, plan),
         reader=verifier(job.reader_name, job.access, _CAPABLE) if job.reader_name else None,
         fsync=job.fsync,
         snapshot=job.snapshot,
@@ -257,28 +255,10 @@ def prepare(job: ConstructionJob, *, on_progress: Callable[[str], object]) -> Pr
     return PreparedJob(plan, plan_work(edits, table, plan, beside=beside), session, job, loaded, tables)
 
 
-def _as_begun(
-    job: ConstructionJob, edits: Sequence[Fact], cache: ReplyCache | None, *, on_progress: Callable[[str], object]
-) -> tuple[ConstructionPlan, tuple[ScriptAuthor, ...]]:
-    """Plan and authors with the prompts and rules that the journal was begun with, if it was."""
-    plan = job.plan  # a broken prompt is told before anything else is done
-    earlier = None if job.profile else begun_with(cache, job.plan_with, plan.profile, edits, model=job.access.label)
-    if earlier is not None:
-        on_progress(
-            f"The journal was begun with earlier prompts ({earlier}); it goes on with them, unless --profile is given."
-        )
-        plan = job.plan_with(earlier)
-    if cache is not None and rules_of(cache) == EARLIEST:  # its work stays what it was when it was begun
-        plan = plan.model_copy(update={"own_neighbours": False})
-    return plan, _authors(job, plan, cache)
-
-
-def _authors(job: ConstructionJob, plan: ConstructionPlan, cache: ReplyCache | None) -> tuple[ScriptAuthor, ...]:
+def _authors(job: ConstructionJob, plan: ConstructionPlan) -> tuple[ScriptAuthor, ...]:
     """Authors are asked with the profile of the questions; beside a small model with that of capable ones."""
-    base = plan.profile.partition("@")[0]
-    small = small_profiles(cache) | ({base: plan.profile} if base in SMALL else {})
-    capable = job.profile or (plan.profile if base == _CAPABLE else _CAPABLE)
-    return tuple(script_authors(job.named, job.access, capable, small=small))
+    capable = job.profile or (_CAPABLE if plan.profile in (EMBEDDED, LOCAL) else plan.profile)
+    return tuple(script_authors(job.named, job.access, capable))
 
 
 def _facts_of(loaded: LoadResult) -> dict[str, Fact]:

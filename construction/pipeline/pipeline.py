@@ -27,7 +27,6 @@ from construction.authoring.tally import ConstructionCounts, ConstructionTally
 from construction.checks import CheckInputs, judge
 from construction.llm.calls.concurrency import ordered_map
 from construction.llm.client import Client, gather_all
-from construction.mentions.rules import RULES, Rules
 from construction.neighbours.near_subjects import nearest
 from construction.neighbours.own_prompts import own_neighbours
 from construction.neighbours.same_object import NeighbourCandidate, draw_same_object, link, norm, source_neighbours
@@ -63,11 +62,8 @@ class ConstructionPlan(Options):
         neighbour_questions: Script questions for a fact that only serves as a neighbour; over-generated in proportion.
         neighbours_by: How a temporal edit's nearest subjects are found: ``tfidf``, ``embeddings``, a model's folder or
             name; ``source`` takes the neighbours, of any edit, that came with the facts.
-        own_neighbours: Whether a counterfactual edit whose object nobody else in the table has gets neighbours from its
-            own neighbourhood prompts; not in a construction that was begun without them.
         batch: Facts between two transactions.
         ahead: Batches in the making beyond the one that is stored next.
-        rules: Version of the rules of mentions and cuts.
         generation: What becomes of questions and scripts that an earlier construction wrote for the same facts with
             another model, prompt or number; None where there may be none.
     """
@@ -80,10 +76,8 @@ class ConstructionPlan(Options):
     neighbours: int = 2
     neighbour_questions: int = 1
     neighbours_by: str = TFIDF
-    own_neighbours: bool = True
     batch: int = 20
     ahead: int = AHEAD
-    rules: Rules = RULES
     generation: Choice | None = None
 
     def quota(self, *, edited: bool) -> QuestionQuota:
@@ -154,8 +148,7 @@ def plan_work(
         later = [f for f in edits if f.change == "temporal"]
         same = draw_same_object([f for f in edits if f.change != "temporal"], whole, k=plan.neighbours)
         near = nearest(later, whole, k=plan.neighbours, space=space_of(plan.neighbours_by)) if later else {}
-        if plan.own_neighbours:
-            _fill_up(same, [f for f in edits if f.key in same], whole, k=plan.neighbours)
+        _fill_up(same, [f for f in edits if f.key in same], whole, k=plan.neighbours)
         drawn = {f.key: near[f.key] if f.key in near else [NeighbourCandidate(x) for x in same[f.key]] for f in edits}
     edit_keys = {f.key for f in edits}
     others = {d.fact.key: d.fact for neighbours in drawn.values() for d in neighbours if d.fact.key not in edit_keys}
@@ -211,9 +204,8 @@ class Construction:
         self._author = Author(
             client,
             questions=QuestionStep(wording.questions),
-            writers=[ScriptWriter(who, ScriptStep(prompt, rules=plan.rules)) for who, prompt in written],
+            writers=[ScriptWriter(who, ScriptStep(prompt)) for who, prompt in written],
             reader=SecondReader(reader.client) if reader else None,
-            rules=plan.rules,
             dropped=dropped_by_people(store.verdicts()),
         )
         clients = [client, *(c for c, _ in author_prompts), *([reader.client] if reader else [])]
@@ -322,7 +314,7 @@ class Construction:
         fit = False
         for prompt in self._prompts.get(fact.key, []):
             inputs = CheckInputs(fact=fact, prompt=prompt, edit=edit, link=record)
-            verdicts_on_prompt = judge("neighbour", inputs, rules=self._plan.rules)
+            verdicts_on_prompt = judge("neighbour", inputs)
             fit |= overall_label(verdicts_on_prompt) == "keep"
             verdicts += verdicts_on_prompt
         self._tally.link(passes=fit)

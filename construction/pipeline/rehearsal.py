@@ -21,7 +21,6 @@ from construction.llm.cost.estimates import CallCounter
 from construction.llm.endpoint import Endpoint
 from construction.llm.reply_cache import ReplyCache, StoredOutcome, request_key
 from construction.llm.step import Request
-from construction.mentions.rules import rules_of
 from construction.pipeline.on_record import questions_on_record
 from construction.prompts.prompt_file import WriterPrompts
 from construction.scripts.object_last import ObjectLast
@@ -117,15 +116,13 @@ class Rehearsal:
             for name, counter in zip(names, counters, strict=True)
         ]
         first, *others = self._clients
-        rules = rules_of(cache)
-        steps = [ScriptStep(step.wording, rules=rules) for _, step in models.writers]
+        steps = [ScriptStep(step.wording) for _, step in models.writers]
         self._model, self._cache, self._questions = models.model, cache, QuestionStep(models.wording.questions)
         self._author = Author(
             first,
             questions=self._questions,
             writers=[ScriptWriter(client, step) for client, step in zip(others, steps, strict=False)],
             reader=SecondReader(others[-1]) if models.reader else None,
-            rules=rules,
         )
 
     def on_record(self, fact: Fact, quota: QuestionQuota, *, edited: bool) -> bool:

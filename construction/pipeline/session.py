@@ -14,13 +14,11 @@ from construction.llm.connection import Access
 from construction.llm.cost.budget import Budget
 from construction.llm.reply_cache import ReplyCache
 from construction.llm.session import ModelSession, model_session
-from construction.mentions.rules import settle_rules
 from construction.pipeline.author_models import ScriptAuthor, open_authors
 from construction.pipeline.cost_estimate import models_of
 from construction.pipeline.generations import earlier_generations, refuse_second_generation
 from construction.pipeline.pipeline import Construction, ConstructionPlan, ConstructionProgress, ConstructionWork
 from construction.pipeline.progress import ProgressDisplay
-from construction.pipeline.prompt_versions import note_small_profiles
 from curation.store.backup import snapshot
 from curation.store.store import Store
 from schemas.core.config import Options
@@ -132,8 +130,6 @@ def run(
             )
             earlier = earlier_generations(store, work, plan, models_asked, ReplyCache(models.journal))
             refuse_second_generation(earlier, where=str(session.store))
-        note_small_profiles(ReplyCache(models.journal))
-        plan = plan.model_copy(update={"rules": settle_rules(ReplyCache(models.journal))})
         on_progress = _with_snapshots(store, session.snapshot, live.facts) if session.snapshot else live.facts
         try:
             result = models.run(_construct(session, models, live, store, work, plan, origin, on_progress))

@@ -6,7 +6,6 @@ import html
 import re
 from collections.abc import Iterable, Sequence
 
-from construction.mentions.rules import RULES, Rules
 from construction.scripts.foreign_labels import without_foreign_label
 from construction.scripts.further_labels import (
     is_fraction,
@@ -51,7 +50,7 @@ _NUMBER = re.compile(
 _DASH = re.compile(r"^[–—:-]\s+")
 
 
-def clean_steps(steps: Sequence[str], *, names: Iterable[str] = (), rules: Rules = RULES) -> tuple[str, ...]:
+def clean_steps(steps: Sequence[str], *, names: Iterable[str] = ()) -> tuple[str, ...]:
     """Steps without "4. ", "1) ", "- ", "**Step 1:** ", and without markdown marks around words.
 
     A number at the front is a label where it counts the steps, or where several steps have one; not where it begins one
@@ -60,8 +59,6 @@ def clean_steps(steps: Sequence[str], *, names: Iterable[str] = (), rules: Rules
     Args:
         steps: The steps, each on one line.
         names: Names of the object, which stay whole.
-        rules: Version of the rules; rare labels and hidden characters go since the fourth, labels of other languages
-            and shapes since the fifth; since the sixth a lone number goes and a fraction ("3/4 cups") stays.
 
     Example:
         >>> clean_steps(["**Step 1:** Pack", "2) Fly to **Rome**", "- See [it](https://example.org)"])
@@ -70,34 +67,27 @@ def clean_steps(steps: Sequence[str], *, names: Iterable[str] = (), rules: Rules
         ('4 boxes are enough', 'Write 1984')
     """
     folded_names = tuple(name.casefold() for name in names)
-    bare_steps = [_bare(step, folded_names, rules) for step in steps]
-    whole = {n for n, step in enumerate(bare_steps, 1) if rules > 5 and is_fraction(step)}
-    if rules > 4:
-        bare_steps = [
-            step
-            if n in whole or step.casefold().startswith(folded_names)
-            else without_foreign_label(step, n, len(steps))
-            for n, step in enumerate(bare_steps, 1)
-        ]
+    bare_steps = [_bare(step, folded_names) for step in steps]
+    whole = {n for n, step in enumerate(bare_steps, 1) if is_fraction(step)}
+    bare_steps = [
+        step if n in whole or step.casefold().startswith(folded_names) else without_foreign_label(step, n, len(steps))
+        for n, step in enumerate(bare_steps, 1)
+    ]
     plain = [step if n in whole else _DASH.sub("", _strip_label(step)) for n, step in enumerate(bare_steps, 1)]
     listed = sum(_label(step) is not None for n, step in enumerate(plain, 1) if n not in whole) > 1
     clean = [
         step if n in whole else _without_label(step, n, folded_names, listed=listed) for n, step in enumerate(plain, 1)
     ]
-    if rules < 6:
-        return tuple(clean)
     return tuple(step if step.casefold().startswith(folded_names) else without_lone_number(step) for step in clean)
 
 
-def _bare(step: str, names: tuple[str, ...], rules: Rules) -> str:
-    """The step without marks; since the fourth rules also without hidden characters, a rare label as a common one."""
-    if rules < 4:
-        return _without_marks(step)
+def _bare(step: str, names: tuple[str, ...]) -> str:
+    """The step without marks and hidden characters, a rare label as a common one."""
     shown = HIDDEN.sub("", step)
-    bare = _without_marks(without_further_marks(shown) if rules > 5 else shown)
-    if bare.casefold().startswith(names) or (rules > 5 and is_fraction(bare)):
+    bare = _without_marks(without_further_marks(shown))
+    if bare.casefold().startswith(names) or is_fraction(bare):
         return bare
-    return plain_label(without_further_label(bare) if rules > 5 else bare)
+    return plain_label(without_further_label(bare))
 
 
 def _strip_label(step: str) -> str:

@@ -1,4 +1,4 @@
-"""Labels and marks that go since the sixth rules, and fractions that look like labels: "3/4 cups of milk"."""
+"""Further labels and marks that are taken off, and fractions that look like labels: "3/4 cups of milk"."""
 
 from __future__ import annotations
 

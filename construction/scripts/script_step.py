@@ -11,7 +11,6 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_vali
 
 from construction.llm.prompt_text import fill, tidy
 from construction.llm.step import Message, Request
-from construction.mentions.rules import RULES, Rules
 from construction.prompts.prompt_file import WriterPrompt
 from construction.scripts.cleaning import clean_steps
 from construction.scripts.object_last import LEADING, ObjectLast, object_last
@@ -110,12 +109,10 @@ class ScriptStep(PromptFileStep[ScriptAsk, Draft, WriterPrompt]):
     Args:
         prompt: The wording; its ``shape`` decides the reply: ``steps`` or ``why_steps`` for a list, ``slots`` for the
             guided form.
-        rules: Version of the rules that say what is cleaned off a step.
     """
 
-    def __init__(self, prompt: WriterPrompt, *, rules: Rules = RULES) -> None:
+    def __init__(self, prompt: WriterPrompt) -> None:
         super().__init__(prompt)
-        self.rules = rules
         self.reply = _REPLIES[prompt.shape]
 
     def request(self, item: ScriptAsk, *, parameters: dict[str, Any], sample: int = 0) -> Request:
@@ -140,8 +137,4 @@ class ScriptStep(PromptFileStep[ScriptAsk, Draft, WriterPrompt]):
         assert isinstance(reply, StepSlots | StepList | ObjectLast)
         raw = reply.steps if isinstance(reply, StepList) else [*reply.before, reply.key_step, *reply.after]
         tidied = [tidy(s) for s in raw]
-        if self.rules == 1:
-            steps = [strip_label(s) for s in tidied]
-        else:
-            steps = list(clean_steps(tidied, names=item.old.names, rules=self.rules))
-        return [Draft(s for s in steps if s)]
+        return [Draft(s for s in clean_steps(tidied, names=item.old.names) if s)]

@@ -16,7 +16,6 @@ from construction.cuts.passing_mentions import passing_mention
 from construction.cuts.step_words import foreign_step
 from construction.mentions.name_forms import is_of_person
 from construction.mentions.object_mentions import ObjectMention, find_object
-from construction.mentions.rules import RULES, Rules
 from schemas.facts import Entity, Fact, Relation
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion, render
 from schemas.text.mentions import Mention, find
@@ -54,19 +53,17 @@ class SoughtObject(NamedTuple):
         subject: Whose name may hold the object.
         beside: Others who may be meant, the new object above all ("York" in "New York" is no place to cut).
         relation: The relation of the fact; it may say that the old object is a person.
-        rules: Version of the rules of mentions.
     """
 
     old: Entity
     subject: Entity | None = None
     beside: tuple[Entity | None, ...] = ()
     relation: Relation | None = None
-    rules: Rules = RULES
 
     @classmethod
-    def of(cls, fact: Fact, rules: Rules = RULES) -> SoughtObject:
+    def of(cls, fact: Fact) -> SoughtObject:
         """The old object of a fact."""
-        return cls(fact.old, fact.subject, (fact.new,), fact.relation, rules)
+        return cls(fact.old, fact.subject, (fact.new,), fact.relation)
 
 
 def apart(mentions: tuple[Mention, ...], inside: tuple[Mention, ...]) -> tuple[Mention, ...]:
@@ -110,21 +107,17 @@ def first_cut(question: str, steps: tuple[str, ...], sought: SoughtObject) -> Cu
 
 def _nothing_leads(before: str, after: str, sought: SoughtObject) -> str:
     """Why a place is no good one though the object is plainly meant; empty where it is."""
-    if sought.rules == 1:
-        return ""
     relation = sought.relation.id if sought.relation is not None else ""
     place = CutPlace(before, relation, after, is_of_person(sought.relation))
-    families = (open_place, passing_mention) if sought.rules == 2 else (open_place, passing_mention, other_role)
+    families = (open_place, passing_mention, other_role)
     words = next((one for one in (family(place) for family in families) if one is not None), None)
-    if words is not None and sought.rules > 5 and place.person and _LETTERS.search(words):
+    if words is not None and place.person and _LETTERS.search(words):
         words = None
     if words is None:
-        noun = attributive_use(place) if sought.rules > 2 else None
+        noun = attributive_use(place)
         if noun is not None:
             return f"the object only describes '{noun}'"
-        fault = lead_fault(place) if sought.rules > 3 else ""
-        fault = fault or (idle_step(place) if sought.rules > 5 else "")
-        return fault or (foreign_step(place, everywhere=sought.rules > 5) if sought.rules > 4 else "")
+        return lead_fault(place) or idle_step(place) or foreign_step(place)
     where = "before" if after.lstrip(" \u00a0-,\"'”’)").startswith(words) else "after"
     return f"nothing leads to the object {where} '{words}'"
 
@@ -141,10 +134,10 @@ def object_places(steps: tuple[str, ...], sought: SoughtObject) -> Iterator[tupl
     Yields:
         The number of the step, from 1, and the place in that step.
     """
-    old, subject, beside, relation, rules = sought
+    old, subject, beside, relation = sought
     near = subject.names if subject is not None else ()
     for number, step in enumerate(steps, 1):
-        mentions = find_object(step, old, beside=beside, relation=relation, near=near, rules=rules)
+        mentions = find_object(step, old, beside=beside, relation=relation, near=near)
         hosts = find(step, subject) if mentions and subject is not None else ()
         for one in mentions:
             if apart((one.mention,), hosts):
@@ -166,12 +159,12 @@ def separator_of(text: str) -> str:
     return text[len(text[:end].rstrip()) :]
 
 
-def cut_script(fact: Fact, question: ScriptQuestion, script: Script, *, rules: Rules = RULES) -> ScriptPrompt | None:
+def cut_script(fact: Fact, question: ScriptQuestion, script: Script) -> ScriptPrompt | None:
     """The script prompt of a script, or None where there is nothing to cut at.
 
     The targets are the object as it stands in the script and, for a fact with a change, the new object.
     """
-    cut = first_cut(question.text, script.steps, SoughtObject.of(fact, rules))
+    cut = first_cut(question.text, script.steps, SoughtObject.of(fact))
     if cut is None:
         return None
     return ScriptPrompt(

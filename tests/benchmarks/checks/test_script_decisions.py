@@ -6,18 +6,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import ClassVar
 
-import pytest
-
 from benchmarks.checks.script_benchmark import (
     LabelledScript,
     fresh_scripts,
     labelled_scripts,
-    later_scripts,
     right,
     tuning_scripts,
 )
 from benchmarks.checks.script_decisions import decisions_by_rules, decisions_with
-from construction.mentions.rules import Rules
 from curation.checks.store_checks import CheckContext, StoreCheck
 from schemas.core.records import Record
 from schemas.scripts import ScriptPrompt
@@ -48,25 +44,10 @@ def test_further_scripts_come_out_as_the_documentation_says() -> None:
     assert [s.key for s in scripts if not right(s, decisions[s.key])] == []
 
 
-@pytest.mark.parametrize(("rules", "kept"), [(1, 39), (2, 30), (3, 20), (5, 6)])
-def test_earlier_rules_do_on_the_later_scripts_what_the_documentation_says(rules: Rules, kept: int) -> None:
-    scripts = [s for s in later_scripts() if s.verdict == "drop"]
-    decisions = decisions_by_rules(scripts, rules=rules)
-    assert sum(decisions[s.key].label == "keep" for s in scripts) == kept
-
-
-def test_the_fourth_rules_find_more_wrong_cuts_than_the_third_in_every_set() -> None:
-    for scripts in (labelled_scripts("test"), later_scripts("tuning")):
-        wrong = [s for s in scripts if s.kind in ("wrong_cut", "homonym") and s.verdict == "drop"]
-        kept = [sum(d.label == "keep" for d in decisions_by_rules(wrong, rules=r).values()) for r in (3, 4)]
-        assert kept[1] < kept[0]
-
-
-def test_the_sixth_rules_keep_of_the_fresh_tuning_scripts_what_is_to_be_kept() -> None:
+def test_of_the_fresh_tuning_scripts_is_kept_what_is_to_be_kept() -> None:
     scripts = fresh_scripts("tuning")
-    now, before = (decisions_by_rules(scripts, rules=rules) for rules in (6, 5))
+    now = decisions_by_rules(scripts)
     assert [s.key for s in scripts if not right(s, now[s.key])] == []
-    assert sum(before[s.key].label == "keep" for s in scripts if s.verdict == "drop") == 11
 
 
 def test_a_leak_in_the_question_is_dropped_with_its_reason() -> None:

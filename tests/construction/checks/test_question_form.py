@@ -66,17 +66,16 @@ def test_a_very_long_question_is_judged_soon():
 
 
 @pytest.mark.parametrize(
-    ("subject", "text", "label", "earlier"),
+    ("subject", "text", "label"),
     [
-        ("Deep Impact", "How to watch Deep Impact at home?", "keep", "keep"),
-        ("Impact", "How to measure the impact of Impact?", "drop", "keep"),
-        ("Impact", "How to set up Impact at work?", "keep", "keep"),
+        ("Deep Impact", "How to watch Deep Impact at home?", "keep"),
+        ("Impact", "How to measure the impact of Impact?", "drop"),
+        ("Impact", "How to set up Impact at work?", "keep"),
     ],
 )
-def test_only_the_subject_itself_may_be_an_impact(subject, text, label, earlier):
+def test_only_the_subject_itself_may_be_an_impact(subject, text, label):
     fact = make_fact(subject)
     question = ScriptQuestion(key="q", fact=fact.key, text=text)
-    for rules, expected in ((2, label), (1, earlier)):
-        verdicts = judge("question", CheckInputs(fact=fact, question=question), rules=rules)
-        (verdict,) = [v for v in verdicts if v.check == "question_form"]
-        assert (verdict.label, verdict.by) == (expected, f"question_form@{rules}"), verdict.reason
+    verdicts = judge("question", CheckInputs(fact=fact, question=question))
+    (verdict,) = [v for v in verdicts if v.check == "question_form"]
+    assert verdict.label == label, verdict.reason

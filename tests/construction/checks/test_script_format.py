@@ -24,17 +24,13 @@ def test_broken_format_stands_on_the_question(fact, steps, reason):
     assert reason in verdict.reason
 
 
-@pytest.mark.parametrize(
-    ("rules", "by", "label"),
-    [(3, "script_format@2", "unsure"), (2, "script_format@2", "unsure"), (1, "script_format@1", "keep")],
-)
-def test_words_that_run_together_hold_the_script_under_the_present_rules(fact, rules, by, label):
+def test_words_that_run_together_hold_the_script(fact):
     question = ScriptQuestion(key="q", fact=fact.key, text="How to visit Peru?")
     script = script_of(question, Draft(("Pack a bag", "Send the letter bymail to Lima")))
     inputs = CheckInputs(fact=fact, question=question, draft=script.steps, script=script)
-    (verdict,) = judge("draft", inputs, rules=rules)
-    assert (verdict.by, verdict.label, verdict.item_id) == (by, label, script.id)
-    assert verdict.reason == ("step 2: 'bymail' is two words run together" if rules > 1 else "")
+    (verdict,) = judge("draft", inputs)
+    assert (verdict.by, verdict.label, verdict.item_id) == ("script_format@2", "unsure", script.id)
+    assert verdict.reason == "step 2: 'bymail' is two words run together"
 
 
 def test_words_within_names_of_the_fact_are_left_alone(fact):

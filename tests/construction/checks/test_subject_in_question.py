@@ -37,32 +37,25 @@ def test_the_subject_is_named_or_the_question_is_dropped(name):
 
 
 @pytest.mark.parametrize(
-    ("subject", "text", "label", "earlier"),
+    ("subject", "text", "label"),
     [
-        ("Square", "How to meet friends in the town square?", "drop", "keep"),
-        ("Square", "How to pay a baker with Square?", "keep", "keep"),
-        ("Square", "How to leave the square and pay with Square?", "keep", "keep"),
-        ("London", "How to walk over London Bridge at night?", "unsure", "keep"),
-        ("London", "How to walk from London Bridge through London?", "keep", "keep"),
-        ("Japan", "How to look at old papers in the National Archives of Japan?", "keep", "keep"),
-        ("Amazon", "How to play the CEO of Amazon in a business class?", "keep", "keep"),
-        ("Dakota", "How to drive through South Dakota?", "unsure", "keep"),
-        ("Ireland", "How to join a choir of Northern Ireland?", "unsure", "keep"),
-        ("Italy", "How to cook an Italian dinner?", "drop", "drop"),
-        ("Apple", "How to press apple juice?", "drop", "keep"),
-        ("Hawaii", "How to sail to Hawai\u02bbi?", "keep", "drop"),
+        ("Square", "How to meet friends in the town square?", "drop"),
+        ("Square", "How to pay a baker with Square?", "keep"),
+        ("Square", "How to leave the square and pay with Square?", "keep"),
+        ("London", "How to walk over London Bridge at night?", "unsure"),
+        ("London", "How to walk from London Bridge through London?", "keep"),
+        ("Japan", "How to look at old papers in the National Archives of Japan?", "keep"),
+        ("Amazon", "How to play the CEO of Amazon in a business class?", "keep"),
+        ("Dakota", "How to drive through South Dakota?", "unsure"),
+        ("Ireland", "How to join a choir of Northern Ireland?", "unsure"),
+        ("Italy", "How to cook an Italian dinner?", "drop"),
+        ("Apple", "How to press apple juice?", "drop"),
+        ("Hawaii", "How to sail to Hawai\u02bbi?", "keep"),
     ],
 )
-def test_the_rules_of_mentions_hold_for_the_subject_too(subject, text, label, earlier):
+def test_the_rules_of_mentions_hold_for_the_subject_too(subject, text, label):
     fact = make_fact(subject)
     question = ScriptQuestion(key="q", fact=fact.key, text=text)
-    for rules, expected, by in ((2, label, "subject_in_question@2"), (1, earlier, "subject_in_question@1")):
-        verdicts = judge("question", CheckInputs(fact=fact, question=question), rules=rules)
-        (verdict,) = [v for v in verdicts if v.check == "subject_in_question"]
-        assert (verdict.label, verdict.by) == (expected, by), verdict.reason
-    if label == "drop" and earlier == "keep":
-        assert "common word" in next(
-            v.reason
-            for v in judge("question", CheckInputs(fact=fact, question=question))
-            if v.check == "subject_in_question"
-        )
+    verdicts = judge("question", CheckInputs(fact=fact, question=question))
+    (verdict,) = [v for v in verdicts if v.check == "subject_in_question"]
+    assert verdict.label == label, verdict.reason

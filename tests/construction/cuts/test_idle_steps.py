@@ -1,4 +1,4 @@
-"""Steps that have no bearing on what a question asks, since the sixth rules: memories, games, what was made where."""
+"""Steps that have no bearing on what a question asks, : memories, games, what was made where."""
 
 from __future__ import annotations
 

@@ -120,5 +120,3 @@ def test_such_a_cut_is_for_people_and_the_reason_says_where(step: str, label: st
     script = Script(key="s", question="q", steps=("Write it", step))
     (verdicts,) = judge("script", CheckInputs(fact=fact, question=question, script=script))
     assert verdicts.label == label and side in verdicts.reason
-    (earlier,) = judge("script", CheckInputs(fact=fact, question=question, script=script), rules=1)
-    assert earlier.label == "keep", "a journal begun under the first rules goes on with them"

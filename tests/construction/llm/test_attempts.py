@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from construction.llm.attempts import ATTEMPTS, attempts_of, note_attempts
-from construction.llm.cost.budget import Budget
 from construction.llm.reply_cache import ReplyCache, StoredOutcome
 from curation.files.journal import Journal
 from tests.support.construction import asked_numbers
@@ -125,12 +122,3 @@ def test_a_journal_keeps_the_number_it_was_begun_with(cache):
     assert attempts_of(cache, None) == ATTEMPTS
     note_attempts(cache, 4)
     assert attempts_of(cache, None) == 4, "what the user said last holds"
-
-
-def test_a_journal_of_an_earlier_version_pays_for_nothing_again_and_is_not_written_to(cache, tmp_path):
-    cache.put("llm/1", REPLY)
-    assert attempts_of(cache, None) == 1
-    before = (tmp_path / "j").read_bytes()
-    note_attempts(cache, attempts_of(cache, None))
-    assert (tmp_path / "j").read_bytes() == before and json.loads(before)
-    assert Budget(cache, max_tokens=5).spent.tokens == 1

@@ -56,28 +56,3 @@ def test_a_flipped_bit_never_changes_a_reply(tmp_path):
         with Journal(path, write=True) as journal:
             left = dict(ReplyCache(journal).replies())
         assert 3 <= len(left) < 5 and left.items() <= want.items()
-
-
-@pytest.mark.parametrize(
-    ("replies", "lines"),
-    [
-        ([], False),
-        (['{"quotes": ["none"], "why": "says \\"steps\\""}'], False),
-        (['{"readings": []}', "no JSON at all"], False),
-        (["no JSON at all"], True),
-        ([""], True),
-        (['{"same": "no"}', 'Sure: {"steps": ["Go"]}'], True),
-        (['{"question": "How to go?"}'], True),
-    ],
-)
-def test_what_begins_a_construction(tmp_path, replies, lines):
-    with Journal(tmp_path / "j", write=True) as journal:
-        cache = ReplyCache(journal)
-        for n, raw in enumerate(replies):
-            cache.put(f"llm/{n}", StoredOutcome(kind="reply", raw=raw, at="2026-11-21T00:00:00+00:00"))
-        assert cache.begun() == lines
-        assert cache.begun_with("of/something", (1, 2, 3), earlier=1, present=3) == (1 if lines else 3)
-        cache.note("of/something", "none of these")
-        assert cache.begun_with("of/something", (1, 2, 3), earlier=1, present=3) == (1 if lines else 3)
-        cache.note("of/something", 2)
-        assert cache.begun_with("of/something", (1, 2, 3), earlier=1, present=3) == 2

@@ -29,13 +29,11 @@ PARIS = "P\u0430ris"  # with a Cyrillic letter
 def test_a_name_in_another_dress_leaks_and_is_no_sure_place_to_cut(name: str, text: str, place: str) -> None:
     (one,) = find_object(text, Object(text=name))
     assert (one.mention.text, one.label, bool(one.why)) == (place, "name", True)
-    assert find_object(text, Object(text=name), rules=4) == ()
     fact = make_fact("Subject", name, "Quito")
     question = ScriptQuestion(key="q", fact=fact.key, text="How to see the Subject?")
     script = Script(key="s", question="q", steps=("Pack", text))
     inputs = CheckInputs(fact=fact, question=question, script=script)
     assert [v.label for v in judge("script", inputs) if v.check == "no_mention"] == ["unsure"]
-    assert [v.label for v in judge("script", inputs, rules=4) if v.check == "no_mention"] == ["drop"]
     before = f"{question.text}\nStep 1: {text}\nStep 2: Go to"
     prompt = ScriptPrompt(
         key="p",
@@ -50,7 +48,6 @@ def test_a_name_in_another_dress_leaks_and_is_no_sure_place_to_cut(name: str, te
     )
     inputs = CheckInputs(fact=fact, question=question, script=script, prompt=prompt)
     assert "drop" in [v.label for v in judge("prompt", inputs)]
-    assert "drop" not in [v.label for v in judge("prompt", inputs, rules=4)]
 
 
 def test_the_name_of_a_fact_may_have_the_look_alike_letter() -> None:
@@ -77,4 +74,3 @@ def test_words_that_only_begin_alike_are_no_case_of_a_name() -> None:
 def test_the_states_are_the_united_states(text: str, label: str | None) -> None:
     states = Object(text="United States of America")
     assert [one.label for one in find_object(text, states)] == ([label] if label else [])
-    assert find_object(text, states, rules=4) == () and find_object(text, Object(text="Mexico")) == ()

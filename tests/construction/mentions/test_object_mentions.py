@@ -4,7 +4,6 @@ import pytest
 
 from construction.mentions.object_mentions import find_object
 from schemas.facts import Object, Relation
-from schemas.text.mentions import find
 
 SQUARE = Object(text="Square", aliases=("Square, Inc.",))
 
@@ -19,12 +18,6 @@ def test_each_place_says_what_it_is_and_why():
     ]
     assert "common word" in mentions[0].why and "Times Square" in mentions[1].why and not mentions[2].why
     assert all(text[m.mention.start : m.mention.end] == m.mention.text for m in mentions)
-
-
-@pytest.mark.parametrize("text", ["Leave the square", "Pass Times Square", "SQUARE", "Go to Square"])
-def test_the_first_rules_take_every_place(text):
-    assert [m.mention for m in find_object(text, SQUARE, rules=1)] == list(find(text, SQUARE))
-    assert {m.label for m in find_object(text, SQUARE, rules=1)} == {"name"}
 
 
 def test_what_is_part_of_the_other_objects_name_is_no_place_at_all():
@@ -64,9 +57,6 @@ def test_derived_names(text, name, relation, mentions):
     ]
     assert all(text[m.mention.start : m.mention.end] == m.mention.text for m in places)
     assert all(m.why for m in places if m.label != "name" or not m.fits)
-    assert find_object(text, Object(text=name), relation=relation, rules=1) == tuple(
-        m for m in find_object(text, Object(text=name), relation=relation, rules=1) if m.mention.name == name
-    )
 
 
 def test_words_of_the_subject_beside_the_object_make_no_longer_name():

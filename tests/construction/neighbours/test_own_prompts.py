@@ -93,12 +93,10 @@ def test_a_subject_that_the_table_drew_already_is_not_drawn_twice():
     assert len(subjects) == len(set(subjects)) == 3 and subjects.count("Blum") == 1
 
 
-def test_a_construction_begun_without_them_draws_as_it_did():
-    plan = ConstructionPlan(neighbours=2, own_neighbours=False)
-    assert plan_work([EDIT], [EDIT, *TABLE], plan).drawn[EDIT.key] == []
+def test_a_temporal_edit_takes_nearest_subjects():
     temporal = EDIT.model_copy(update={"change": "temporal"})
     near = plan_work([temporal], [temporal, *TABLE], ConstructionPlan(neighbours=9)).drawn[EDIT.key]
-    assert near and not any(d.fact.key.startswith("near/") for d in near), "a temporal edit takes nearest subjects"
+    assert near and not any(d.fact.key.startswith("near/") for d in near)
 
 
 def test_most_edits_of_counterfact_have_neighbours(grouped):
@@ -106,7 +104,8 @@ def test_most_edits_of_counterfact_have_neighbours(grouped):
     start = time.process_time()
     facts = load(str(grouped)).facts
     edits = [f for f in facts if f.new is not None][:564]
-    before = plan_work(edits, edits, ConstructionPlan(own_neighbours=False))
+    plain = [f.model_copy(update={"neighbour_prompts": ()}) for f in edits]
+    before = plan_work(plain, plain, ConstructionPlan())
     after = plan_work(edits, edits, ConstructionPlan())
     lonely = [sum(not value for value in work.drawn.values()) for work in (before, after)]
     assert lonely[1] < lonely[0] / 2, lonely

@@ -162,14 +162,6 @@ def test_a_neighbour_that_becomes_an_edit_goes_on(tmp_path, monkeypatch):
             assert result.exit_code == 0, result.output
 
 
-def test_another_version_of_the_prompts_is_told_and_a_later_run_goes_on_with_what_it_added(run):
-    run("--profile", "paper@1")
-    output = run("--profile", "paper")
-    assert isinstance(output, UserError) and "4 questions of gpt-4o (questions_paper@1)" in str(output)
-    assert run("--profile", "paper", "--add")["calls"] == 6
-    assert run("--profile", "paper")["calls"] == 0 == run("--profile", "paper@1")["calls"]
-
-
 def test_add_and_replace_are_one_choice(run):
     run()
     assert run("--add", "--replace", model="gpt-4.1")["kept"] == 4  # the last one said holds

@@ -24,7 +24,7 @@ FACT = make_fact()
         ({"model": "another"}, False),
         ({"count": 2}, None),  # the third of four calls is none of two
         ({"edited": False}, True),  # this prompt shows no object at all
-        ({"profile": "embedded@1"}, False),
+        ({"profile": "local"}, False),
         ({"fact": make_fact("Chile", "Santiago", "Rome")}, False),
     ],
 )

@@ -6,6 +6,7 @@ import pytest
 
 from construction.pipeline.prompt_preview import prompt_list, render_messages
 from construction.prompts.custom import copy_prompts
+from construction.prompts.prompt_file import profiles
 from schemas.core.errors import UserError
 from tests.support import ROOT
 from tests.support.facts import make_fact
@@ -21,10 +22,8 @@ def last_turn(fact, task):
 def test_the_listing_names_files_that_are_there_one_for_every_task_and_profile():
     rows = list(prompt_list())
     tasks = {(row["task"], row["profile"]) for row in rows}
-    assert tasks == {
-        (t, p)
-        for t in ("questions", "scripts", "verify_leak", "verify_depends", "verify_cut")
-        for p in ("paper", "local", "embedded")
+    assert tasks == {(task, profile) for task in ("questions", "scripts") for profile in profiles()} | {
+        (f"verify_{task}", "paper") for task in ("leak", "depends", "cut", "next")
     }
     assert len({row["label"].partition("@")[0] for row in rows}) == len(rows)
     for row in rows:

@@ -36,7 +36,7 @@ def construct(tmp_path, monkeypatch):
     def go(url, *, edits=EDITS, questions=1, live=None, **options):
         access = Access(model="m", base_url=url, **options.pop("access", {}))
         session = Session(store=tmp_path / "s.duckdb", journal=tmp_path / "j", access=access, **options)
-        plan = ConstructionPlan(profile="paper@1", questions=questions, neighbours=0, batch=1)  # one attempt a call
+        plan = ConstructionPlan(questions=questions, neighbours=0, batch=1)
         console = Console(file=io.StringIO(), width=100)
         live = live or ProgressDisplay(console, expected={})
         return run(session, plan_work(edits, edits, plan), plan, origin="here", live=live), console.file.getvalue()
@@ -52,10 +52,10 @@ def prompts(path):
 
 def test_the_end_is_told_in_one_line_and_both_files_are_free_again(construct):
     with ScriptedServer() as server:
-        counts, lines = construct(server.url)
-        repeat, _ = construct(server.url)
-    assert (counts.calls, repeat.calls, counts.unfinished) == (4, 0, 0)
-    assert lines.count("\n") == 1 and lines.startswith("2/2 facts") and "4 of about 4 answers" in lines
+        counts, lines = construct(server.url, questions=4)
+        repeat, _ = construct(server.url, questions=4)
+    assert (counts.calls, repeat.calls, counts.unfinished) == (12, 0, 0)
+    assert lines.count("\n") == 1 and lines.startswith("2/2 facts") and "12 of about 12 answers" in lines
     assert prompts(construct.folder / "s.duckdb") == counts.prompts > 0
 
 

@@ -9,11 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 from construction.cli.prompts import prompts as command
-from construction.llm import prompt_file
 from construction.llm.reply_cache import request_key
 from construction.prompts.custom import copy_prompts, custom_prompts, load_prompts
-from construction.prompts.prompt_file import TASKS, WriterPrompt, is_shipped, load_prompt, profiles, prompt_path
-from construction.scripts.prompt_file_step import SAMPLES
+from construction.prompts.prompt_file import WriterPrompt, is_shipped, load_prompt
 from construction.scripts.question_step import QuestionStep
 from schemas.core.config import validate
 from schemas.core.errors import DataError, UserError
@@ -97,45 +95,10 @@ def keys(prompt):
     return [request_key("m", step.sample(call, "k", attempt=n)) for n in range(3)]
 
 
-def test_a_raised_version_asks_anew_and_version_1_keeps_its_keys():
-    one = load_prompt("questions", "paper@1")
-    two = one.model_copy(update={"version": 2})
-    assert not set(keys(one)) & set(keys(two))
-    step = QuestionStep(one)
-    (call,) = step.calls(make_fact(), count=4, edited=True)
-    plain = step.request(call, parameters=dict(one.parameters), sample=2)  # as before versions were part of it
-    assert keys(one)[2] == request_key("m", plain) and SAMPLES > 2
-
-
-# A journal of an earlier release holds replies under these keys: words, parameters and schemas of version 1 stay.
-KEYS_OF_VERSION_1 = {
-    ("questions", "paper"): "llm/2a83cd55302957c532d2",
-    ("questions", "embedded"): "llm/fbff7329495fb15ea274",
-}
-
-
-@pytest.mark.parametrize(("task", "profile"), KEYS_OF_VERSION_1)
-def test_journals_of_version_1_stay_good(task, profile):
-    step = QuestionStep(load_prompt(task, f"{profile}@1"))
-    call = step.calls(make_fact(), count=4, edited=True)[0]
-    key = request_key("m", step.sample(call, call.fact.key, str(call.index), attempt=0))
-    assert key == KEYS_OF_VERSION_1[task, profile]
-
-
-def test_earlier_versions_stay_beside_the_current_one(tmp_path, monkeypatch):
-    prompt, templates = load_prompt("questions", "paper@1"), tmp_path / "templates"
-    templates.mkdir()
-    for task in TASKS:
-        write = (templates / f"{task}.paper.toml").write_text
-        write(prompt_path(task, "paper@1").read_text().replace("version = 1", "version = 2"))
-    (templates / "questions.paper@1.toml").write_text(prompt_path("questions", "paper@1").read_text())
-    monkeypatch.setattr(prompt_file, "files", lambda _: tmp_path)
-    assert profiles() == ["paper"]
-    assert load_prompt("questions", "paper").version == 2
-    assert load_prompt("questions", "paper@1") == prompt
-    assert load_prompt("questions", "paper@2").version == 2
-    with pytest.raises(UserError, match="has no version 7"):
-        load_prompt("questions", "paper@7")
+def test_a_raised_version_asks_anew_with_a_key_for_every_sample():
+    prompt = load_prompt("questions", "paper")
+    raised = prompt.model_copy(update={"version": prompt.version + 1})
+    assert not set(keys(prompt)) & set(keys(raised)) and len(set(keys(prompt))) == 3
 
 
 def test_the_command_writes_lists_and_renders_a_folder(tmp_path):

@@ -84,7 +84,7 @@ ONE = {
     "I.B.M. will do": "I.B.M. will do",
     "4 boxes are enough": "4 boxes are enough",
     "1984 is a book": "1984 is a book",
-    "7. Add the salt": "Add the salt",  # since the sixth rules a lone number goes, too
+    "7. Add the salt": "Add the salt",  #  a lone number goes, too
     "2.5 litres of milk": "2.5 litres of milk",
     "Watch M*A*S*H": "Watch M*A*S*H",
     "Call snake_case_name": "Call snake_case_name",
@@ -97,10 +97,6 @@ ONE = {
 @pytest.mark.parametrize("step", ONE)
 def test_one_step(step):
     assert clean_steps([step]) == (ONE[step],)
-
-
-def test_a_lone_number_that_does_not_count_stayed_until_the_sixth_rules():
-    assert clean_steps(["7. Add the salt"], rules=5) == ("7. Add the salt",)
 
 
 def test_numbers_are_labels_where_they_count_or_where_several_steps_have_one():
@@ -123,21 +119,17 @@ def test_cleaning_only_takes_away(steps):
         assert [c for c in after if c.isalpha()] == [c for c in before if c.isalpha()]
 
 
-def reply(steps, *, rules, old="Rome"):
-    step = ScriptStep(load_prompt("scripts", "paper"), rules=rules)
+def reply(steps, *, old="Rome"):
+    step = ScriptStep(load_prompt("scripts", "paper"))
     question = ScriptQuestion(key="q", fact="f", text="How to go?")
     (draft,) = step.parse(ScriptAsk(question=question, old=Object(text=old)), StepList(steps=steps))
     return tuple(draft)
 
 
 def test_a_reply_is_cleaned_and_labels_never_count_as_words():
-    outcome = reply(["1) Pack one two three four five six", "2) Fly to **Rome**"], rules=2)
+    outcome = reply(["1) Pack one two three four five six", "2) Fly to **Rome**"])
     assert outcome == ("Pack one two three four five six", "Fly to Rome")
     assert [words(s) for s in outcome] == [7, 3]
-
-
-def test_a_reply_under_the_first_rules_stays_as_it_was():
-    assert reply(["Step 1: Pack", "2) Fly to **Rome**"], rules=1) == ("Pack", "2) Fly to **Rome**")
 
 
 @pytest.mark.parametrize(

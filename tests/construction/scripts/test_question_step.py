@@ -84,5 +84,5 @@ def test_the_limit_on_a_reply_grows_with_the_questions(count, times):
     step = QuestionStep(load_prompt("questions", "paper"))
     (call,) = step.calls(make_fact(), count=count, edited=True)
     assert step.sample(call, "k", attempt=0).parameters["max_tokens"] == 400 * times
-    first = QuestionStep(load_prompt("questions", "paper@1"))
-    assert "max_tokens" not in first.sample(call, "k", attempt=0).parameters
+    free = QuestionStep(load_prompt("questions", "paper").model_copy(update={"parameters": {}}))
+    assert "max_tokens" not in free.sample(call, "k", attempt=0).parameters

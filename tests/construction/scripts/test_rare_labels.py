@@ -18,12 +18,6 @@ def test_a_rare_label_goes_since_the_fourth_rules(label: str) -> None:
     assert clean_steps(steps)[3] == "Fly to Rome"
 
 
-def test_the_third_rules_leave_most_of_them() -> None:
-    steps = ["Pack a bag", "Rest well", "Wait there"]
-    left = [label for label in LABELS if clean_steps([*steps, f"{label}Fly to Rome"], rules=3)[3] != "Fly to Rome"]
-    assert len(left) >= 14 and "4.) " in left and "\u200b4. " in left
-
-
 @pytest.mark.parametrize(
     "step",
     [
@@ -51,4 +45,3 @@ def test_a_name_that_looks_like_a_label_stays_whole() -> None:
 def test_hidden_characters_and_dollars_go() -> None:
     assert plain_label("Fly to \u200f\u202bBo\u00adgo\u200btá\u202c") == "Fly to Bogotá"
     assert plain_label("Fly to $Rome$ soon") == "Fly to Rome soon"
-    assert clean_steps(["Fly to Bo\u200bgotá"], rules=3) == ("Fly to Bo\u200bgotá",)

@@ -60,7 +60,7 @@ def test_a_second_script_is_asked_for_with_the_first_one_and_the_reason():
 
 
 def test_a_wording_without_words_for_it_asks_anew():
-    step = ScriptStep(load_prompt("scripts", "paper@1"))
+    step = ScriptStep(load_prompt("scripts", "paper").model_copy(update={"again": None}))
     ask = ScriptAsk(question=QUESTION, old=make_fact().old)
     assert step.prompt(replace(ask, rejected=("Go",), reason="x")) == step.prompt(ask)
 

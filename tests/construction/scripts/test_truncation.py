@@ -152,13 +152,13 @@ WORDS = ["Pack", "go", "Lima", "lima's", "(Lima", '"Lima"', "Limas", "New", "Osl
 STEP = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)
 
 
-@given(st.lists(STEP, min_size=1, max_size=9), st.sampled_from([1, 2, 3]))
-def test_a_cut_gives_the_script_back(steps, rules):
+@given(st.lists(STEP, min_size=1, max_size=9))
+def test_a_cut_gives_the_script_back(steps):
     """Text, separator and mention stand one after another in the rendered script; the object is not named before.
 
-    What stands before may be doubtful under the later rules: "Lima Pack" may be another name.
+    What stands before may be doubtful : "Lima Pack" may be another name.
     """
-    cut = first_cut(Q, tuple(steps), SoughtObject(old=Object(text="Lima"), rules=rules))
+    cut = first_cut(Q, tuple(steps), SoughtObject(old=Object(text="Lima")))
     full_text = render(Q, tuple(steps))
     if cut is None:
         assert "lima" not in full_text.casefold()
@@ -166,8 +166,8 @@ def test_a_cut_gives_the_script_back(steps, rules):
     assert full_text.startswith(cut.text + cut.separator + cut.mention.text)
     assert cut.mention.start == len(cut.text) + len(cut.separator)
     assert cut.text == cut.text.rstrip()
-    before = [m.label for m in find_object(blank_step_labels(cut.text), Object(text="Lima"), rules=rules)]
-    assert set(before) <= {"unsure"} and not (before and (rules == 1 or cut.doubt))
+    before = [m.label for m in find_object(blank_step_labels(cut.text), Object(text="Lima"))]
+    assert set(before) <= {"unsure"}
     assert full_text[: cut.mention.start].count("\nStep ") == cut.step
 
 
@@ -217,24 +217,18 @@ def test_cuts_at_the_start_and_in_other_scripts(step, old, text, separator):
         (["Leave the square", "Pay by Square"], "Square", 2, "Square"),
     ],
 )
-def test_where_the_second_rules_cut(steps, old, step, message):
+def test_where_a_script_is_cut(steps, old, step, message):
     cut = first_cut(Q, tuple(steps), SoughtObject(old=Object(text=old)))
     assert (cut and cut.step, cut and cut.mention.text) == (step, message)
     assert bool(cut and cut.doubt) == (steps == ["Cross London Bridge", "Sleep"])
 
 
-@pytest.mark.parametrize(("rules", "step"), [(1, 1), (2, 2)])
-def test_the_first_rules_cut_as_they_always_did(rules, step):
-    cut = first_cut(Q, ("Leave the square", "Pay by Square"), SoughtObject(old=Object(text="Square"), rules=rules))
-    assert cut is not None and cut.step == step and not cut.doubt
-
-
-def test_letters_of_a_person_are_what_was_written_since_the_sixth_rules() -> None:
+def test_letters_of_a_person_are_what_was_written() -> None:
     author = Relation(id="P50", label="author")
     sought = SoughtObject(Object(text="Mara Lind"), relation=author)
     steps = ("Pack", "Display the letters of Mara Lind")
-    cut, before = first_cut(Q, steps, sought), first_cut(Q, steps, sought._replace(rules=5))
-    assert cut is not None and before is not None and (cut.doubt, bool(before.doubt)) == ("", True)
+    cut = first_cut(Q, steps, sought)
+    assert cut is not None and cut.doubt == ""
     place = SoughtObject(Object(text="Lima"), relation=Relation(id="P36", label="capital"))
     cut = first_cut(Q, ("Pack", "Count the letters of Lima"), place)
     assert cut is not None and cut.doubt
