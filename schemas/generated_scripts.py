@@ -36,8 +36,3 @@ class GeneratedScript(Record):
     text: str
     steps: tuple[str, ...] = ()
     refused: bool = False
-
-    @property
-    def shown_steps(self) -> str:
-        """What raters saw up to version 0.1.0: the parsed steps, numbered anew, where there are any."""
-        return "\n".join(f"Step {k}: {s}" for k, s in enumerate(self.steps, 1)) if self.steps else self.text

@@ -13,7 +13,7 @@ from pydantic import (
 )
 
 from schemas.core.records import Record
-from schemas.raters import ADJUDICATED, Rater, rater_of_rating
+from schemas.raters import Rater, rater_of_rating
 
 Aspect = Literal[
     "executability", "coherence", "consistency", "completeness", "accuracy", "comprehensiveness", "overall"
@@ -94,11 +94,6 @@ def rubric_of(aspects: set[str]) -> Rubric | None:
     return next(exact, None) or next((r for r in RUBRICS.values() if aspects and aspects <= set(r.aspects)), None)
 
 
-Shown = Literal["raw", "steps"]
-"""What a rater read: the text as the model wrote it, or only the steps parsed out of it (up to version 0.1.0)."""
-_RAW_SINCE = {"rate_script": 3, "rate_executability": 2}  # version of the form; a judge's prompts: 2
-
-
 class Rating(Record):
     """One rating of one text, or of a pair of texts, on one aspect of a rubric.
 
@@ -170,22 +165,6 @@ class Rating(Record):
         if self.before_id is None:
             data.pop("before_id", None)
         return data
-
-    @property
-    def shown(self) -> Shown:
-        """What the rater read, by the version of the form; forms of others and other rubrics show what was written.
-
-        Example:
-            >>> told = {"item_id": "0" * 20, "aspect": "coherence", "value": 7, "rater": "person:ann", "key": "k"}
-            >>> Rating(form="rate_script@2", **told).shown, Rating(form="rate_script@3", **told).shown
-            ('steps', 'raw')
-        """
-        if self.rubric != SCRIPT.name:
-            return "raw"
-        name, _, version = self.form.partition("@")
-        name = name.removesuffix(f"_{ADJUDICATED}")
-        since = 2 if name.startswith("judge") else _RAW_SINCE.get(name, 0)
-        return "raw" if int(version) >= since else "steps"
 
     @property
     def rated_by(self) -> Rater:

@@ -4,9 +4,7 @@ A file ``TASK.PROFILE.toml`` holds the wording of one task for one kind of model
 ``embedded`` for the small model that comes with the ``local`` extra. A placeholder such as ``{subject}`` is filled
 once, in one pass, so braces inside a fact stay as they are.
 
-A changed wording gets a higher version, and the file as it was stays beside it as ``TASK.PROFILE@N.toml``, or in a
-folder ``earlier``: the profile ``paper@1`` asks word for word what version 1 asked, so its journaled replies remain
-good.
+A changed wording gets a higher version, which is part of what is asked for: its replies are other ones.
 """
 
 from __future__ import annotations
@@ -127,45 +125,29 @@ class PromptFolder(Generic[P]):
         return Path(str(files(self._package).joinpath(self._folder)))
 
     def profiles(self) -> list[str]:
-        """Profiles that have a prompt for every task, in their current versions; sorted."""
+        """Profiles that have a prompt for every task; sorted."""
         names = {path.name for path in self.path().glob("*.toml")}
-        known = {name.split(".")[1] for name in names if "@" not in name}
+        known = {name.split(".")[1] for name in names}
         return sorted(p for p in known if all(f"{task}.{p}.toml" in names for task in self._tasks))
 
     def file(self, task: str, profile: str) -> Path:
-        """The file of a task in a profile; ``profile@N`` names an earlier version where N is not the current one.
+        """The file of a task in a profile.
 
         Raises:
-            UserError: no such profile or version.
+            UserError: no such profile.
         """
-        name, _, version = profile.partition("@")
         known = self.profiles()
-        if name not in known:
-            near = suggest(name, known)
+        if profile not in known:
+            near = suggest(profile, known)
             fix = f"did you mean '{near}'?" if near else None
             raise UserError(f"{self._reader} has no profile '{profile}'", allowed=", ".join(known), fix=fix)
-        current = self.path() / f"{task}.{name}.toml"
-        if not version or str(read_toml(current).get("version")) == version:
-            return current
-        earlier = next((f for f in self._earlier_files(task, name) if f.name == f"{task}.{profile}.toml"), None)
-        if earlier is None:
-            raise UserError(f"the {task} prompt of '{name}' has no version {version}", fix="see: scedit prompts")
-        return earlier
-
-    def versions(self, task: str, profile: str) -> list[str]:
-        """Names under which a task's versions are had, the current one first: ``paper``, ``paper@2``, ``paper@1``."""
-        earlier = (path.name.split(".")[1] for path in self._earlier_files(task, profile))
-        return [profile, *sorted(earlier, key=lambda name: -int(name.partition("@")[2]))]
-
-    def _earlier_files(self, task: str, profile: str) -> list[Path]:
-        """Files of earlier versions: beside the current one, or in the folder ``earlier`` where there are many."""
-        return [*self.path().glob(f"{task}.{profile}@*.toml"), *self.path().glob(f"earlier/{task}.{profile}@*.toml")]
+        return self.path() / f"{task}.{profile}.toml"
 
     def load(self, task: str, profile: str) -> P:
         """The prompt of a task in a profile.
 
         Raises:
-            UserError: no such profile or version, or a broken file.
+            UserError: no such profile, or a broken file.
         """
         return read_prompt(self._model, self.file(task, profile))
 
@@ -179,9 +161,9 @@ class PromptFolder(Generic[P]):
         custom = {} if folder is None else self.custom(folder, fix=fix)
         return {task: custom[task][0] if task in custom else self.load(task, profile) for task in self._tasks}
 
-    def every_version(self, task: str) -> list[P]:
-        """The shipped prompts of a task, of all profiles and versions."""
-        return [self.load(task, version) for profile in self.profiles() for version in self.versions(task, profile)]
+    def shipped(self, task: str) -> list[P]:
+        """Our prompts of a task, of all profiles."""
+        return [self.load(task, profile) for profile in self.profiles()]
 
     def custom(self, folder: Path, *, fix: str) -> dict[str, tuple[P, Path]]:
         """The user's own prompts in a folder by task, each with its file.
@@ -199,9 +181,7 @@ class PromptFolder(Generic[P]):
             raise UserError("there is no such folder of prompts", where=str(folder), fix=fix)
         prompts: dict[str, tuple[P, Path]] = {}
         for task in self._tasks:
-            paths = sorted(
-                p for p in folder.glob(f"{task}*.toml") if p.name.split(".")[0] == task and "@" not in p.name
-            )
+            paths = sorted(p for p in folder.glob(f"{task}*.toml") if p.name.split(".")[0] == task)
             if len(paths) > 1:
                 names = " and ".join(p.name for p in paths)
                 raise UserError(
@@ -219,7 +199,7 @@ class PromptFolder(Generic[P]):
         if data.get("task", task) != task:
             raise UserError(f"task = '{data['task']}' in a file called '{path.name}'", where=str(path), allowed=task)
         prompt = validate(self._model, data, where=str(path))
-        ours = self.every_version(task)
+        ours = self.shipped(task)
         if prompt.digest not in {one.digest for one in ours} and prompt.name in {one.name for one in ours}:
             raise UserError(
                 f"name = '{prompt.name}' is that of our own prompt, and this one differs from it",

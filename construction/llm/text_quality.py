@@ -20,15 +20,15 @@ def text_quality(model: str, profile: str = "", *, named: str | None = None) -> 
 
     Args:
         model: The model, as records name it.
-        profile: The profile that the prompt was written for, with or without a version.
+        profile: The profile that the prompt was written for.
         named: What the prompt file itself says.
 
     Example:
-        >>> text_quality(EMBEDDED_LABEL, "paper"), text_quality("gpt-4.1", "local@1"), text_quality("gpt-4.1", "paper")
+        >>> text_quality(EMBEDDED_LABEL, "paper"), text_quality("gpt-4.1", "local"), text_quality("gpt-4.1", "paper")
         ('plumbing', 'plumbing', None)
         >>> text_quality("gpt-4.1", "mine", named="draft")
         'draft'
     """
-    if model in SMALL_MODELS or profile.partition("@")[0] in SMALL_PROFILES:
+    if model in SMALL_MODELS or profile in SMALL_PROFILES:
         return SMOKE_TEST
     return named

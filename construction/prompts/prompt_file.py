@@ -119,15 +119,15 @@ FILES = PromptFolder(
 
 
 def profiles() -> list[str]:
-    """Profiles that have a prompt for every task, in their current versions."""
+    """Profiles that have a prompt for every task."""
     return FILES.profiles()
 
 
 def prompt_path(task: str, profile: str) -> Path:
-    """The file of a task in a profile; ``profile@N`` names an earlier version where that is not the current one.
+    """The file of a task in a profile.
 
     Raises:
-        UserError: no such profile or version.
+        UserError: no such profile.
     """
     return FILES.file(task, profile)
 
@@ -142,10 +142,10 @@ def load_prompt(task: str, profile: str) -> WriterPrompt:
 
 
 def is_shipped(prompt: WriterPrompt) -> bool:
-    """Whether a prompt is, letter for letter, one of ours, of whatever version."""
-    return any(ours.digest == prompt.digest for ours in every_version(prompt.task))
+    """Whether a prompt is, letter for letter, one of ours."""
+    return any(ours.digest == prompt.digest for ours in shipped_prompts(prompt.task))
 
 
-def every_version(task: str) -> list[WriterPrompt]:
-    """Our prompts of a task, of all profiles and versions."""
-    return FILES.every_version(task)
+def shipped_prompts(task: str) -> list[WriterPrompt]:
+    """Our prompts of a task, of all profiles."""
+    return FILES.shipped(task)

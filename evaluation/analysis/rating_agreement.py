@@ -23,7 +23,6 @@ from evaluation.judge.reliability.rubric import (
     RubricReport,
     RuledScript,
     check_against_rubric,
-    rated_under_old_form,
 )
 from schemas.cases import Case
 from schemas.core.errors import UserError
@@ -80,7 +79,7 @@ def rating_agreement(
     if not ratings:
         return None
     home = {s.id: s.case for s in texts.scripts}
-    people = _same_text([r for r in ratings if not r.rated_by.is_judge])
+    people = [r for r in ratings if not r.rated_by.is_judge]
     judges: dict[str, list[Rating]] = defaultdict(list)
     for r in ratings:
         if r.rated_by.is_judge:
@@ -89,17 +88,16 @@ def rating_agreement(
     several = [(name, r) for name, rated in sorted(judges.items()) for r in rated]
     among = _among_judges(several, home, resampling) if len(judges) > 1 else {}
     scripts = {
-        s.id: RuledScript(raw_text(s.text), s.shown_steps, cases[s.case].fact, s.edited)
+        s.id: RuledScript(raw_text(s.text), cases[s.case].fact, s.edited)
         for s in texts.scripts
         if s.case in cases and cases[s.case].fact.new is not None
     }
     rubric = check_against_rubric(ratings, scripts)
-    edited = {s.id: s.edited for s in texts.scripts}
     against = [
         one
         for name, rated in sorted(judges.items())
         for aspect in ASPECTS
-        if (one := _judge_against_people(aspect, name, rated, people, home, edited, resampling)) is not None
+        if (one := _judge_against_people(aspect, name, rated, people, home, resampling)) is not None
     ]
     return RatingAgreement(tables, among, tuple(against), rubric, {s.id: s.editor for s in texts.scripts}, doubled)
 
@@ -145,12 +143,6 @@ def _agreement_rows(agreements: Mapping[str, Agreement]) -> tuple[tuple[Cell, ..
     )
 
 
-def _same_text(people: Sequence[Rating]) -> list[Rating]:
-    """Ratings of what the model wrote; those of parsed steps only where there is no other."""
-    raw = [r for r in people if r.shown == "raw"]
-    return raw or list(people)
-
-
 def _agreements(
     ratings: Sequence[Rating], home: Mapping[str, str], resampling: Resampling
 ) -> tuple[dict[str, Agreement], str]:
@@ -193,11 +185,10 @@ def _judge_against_people(
     rated: Sequence[Rating],
     people: Sequence[Rating],
     home: Mapping[str, str],
-    edited: Mapping[str, bool],
     resampling: Resampling,
 ) -> JudgeAgainstPeople | None:
     """None where judge and people share no script on the same terms."""
-    theirs = [r for r in people if r.aspect == aspect and not rated_under_old_form(r, edited=edited[r.item_id])]
+    theirs = [r for r in people if r.aspect == aspect]
     judge = script_values(r for r in rated if r.aspect == aspect).get(aspect, {})
     panel = script_values(theirs).get(aspect, {})
     both = sorted((i for i in judge if judge[i] is not None and panel.get(i) is not None), key=lambda i: (home[i], i))

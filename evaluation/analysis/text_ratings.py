@@ -24,7 +24,6 @@ SHORT = {"executability": "Exec.", "coherence": "Coh.", "consistency": "Cons.", 
 PEOPLE = "people"
 POINTS = "points"
 PROGRAMS = "simulated raters"
-ON_STEPS = "on parsed steps"  # of ratings by people up to version 0.1.0, where others rated what the model wrote
 
 
 class RatedTexts(NamedTuple):
@@ -136,13 +135,11 @@ def join_texts(sources: Sequence[RatedTexts]) -> RatedTexts | None:
 def rating_sources(texts: RatedTexts) -> list[RatingSource]:
     """The figures of every source of ratings: people, programs in their place, then judges in order of their names."""
     groups: dict[tuple[bool, str], list[Rating]] = defaultdict(list)
-    raw = {who(r.rated_by) for r in texts.ratings if r.shown == "raw"}
     for rating in texts.ratings:
         rater = rating.rated_by
         if rater.kind == "adjudicated":
             continue
-        apart = f", {ON_STEPS}" if rating.shown == "steps" and who(rater) in raw else ""
-        title = f"{rater.name} ({profile(rating)})" if rater.is_judge else who(rater) + apart
+        title = f"{rater.name} ({profile(rating)})" if rater.is_judge else who(rater)
         groups[(rater.is_judge, title)].append(rating)
     return [_source(title, not judge, rated, texts) for (judge, title), rated in sorted(groups.items())]
 

@@ -85,7 +85,6 @@ def _ask(
         item=script.id,
         case=script.case,
         text=raw_text(script.text),
-        parsed_text=script.shown_steps,
         question=question.text,
         fact=fact,
         edited=script.edited,
@@ -142,25 +141,17 @@ class RatedScript(NamedTuple):
         score: What means are made of, by the estimator: the rating itself, or its finer value.
         detail: Of the lineage: ``samples``, ``retest``, ``weighted``; ``probability``, ``synthetic`` for people.
         line: The lineage; None where the store has none.
-        apart: The same rater also rated another form of a script (parsed steps and raw text).
     """
 
     rating: Rating
     score: float | None
     detail: dict[str, Any]
     line: Lineage | None
-    apart: bool = False
 
     @property
     def source(self) -> str:
-        """Who rated, as tables name it; ratings of parsed steps apart from the same rater's ratings of raw text.
-
-        Example:
-            >>> old = Rating(key="k", item_id="i", aspect="coherence", value=7, rater="judge:m", form="judge@1")
-            >>> RatedScript(old, 7.0, {}, None).source, RatedScript(old, 7.0, {}, None, apart=True).source
-            ('judge:m', 'judge:m@steps')
-        """
-        return f"{self.rating.rater}@steps" if self.apart and self.rating.shown == "steps" else self.rating.rater
+        """Who rated, as tables name it."""
+        return self.rating.rater
 
     @property
     def rater(self) -> Rater:
@@ -197,13 +188,7 @@ def rated_scripts(
         if estimator == "weighted" and score is not None:
             score = float(detail.get("score", score))
         out.append(RatedScript(rating, score, detail, rating_line))
-    raw = {r.rater for r in ratings if r.shown == "raw"}
-    return [g._replace(apart=g.rating.rater in raw) for g in out]
-
-
-def newest_sources(ratings: Iterable[RatedScript]) -> list[str]:
-    """Judges by source, without those that have rated the raw text since."""
-    return sorted({g.source for g in ratings if g.rater.is_judge and g.source == g.rating.rater})
+    return out
 
 
 def question_authors(store: Store) -> set[str]:

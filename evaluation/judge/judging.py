@@ -156,7 +156,7 @@ def read_sample(step: JudgeStep, ask: JudgeInput, reply: Reply) -> JudgeSample:
     decides = partial(_is_reply, type(reply.value))
     weighted = weighted_rating(reply.logprobs, rating.value, decides) if rating.value is not None else None
     score, mass = (weighted.score, weighted.mass) if weighted else (None, None)
-    spans = quoted_spans(step.script(ask), reply.value) if rating.value is not None else []
+    spans = quoted_spans(ask.text, reply.value) if rating.value is not None else []
     note = reply.value.read_as if isinstance(reply.value, JudgeReply) else ""
     return JudgeSample(rating.value, rating.reason, score, mass, spans, note)
 

@@ -9,7 +9,7 @@ from pydantic import model_validator
 
 from construction.llm.prompt_file import PromptFile, PromptFolder
 from construction.llm.prompt_text import places
-from schemas.ratings import SCRIPT, Aspect, Shown
+from schemas.ratings import SCRIPT, Aspect
 
 ASPECTS: tuple[Aspect, ...] = SCRIPT.aspects
 _FACT = frozenset({"question", "prompt", "old", "new", "text"})
@@ -29,13 +29,11 @@ class JudgePromptFile(PromptFile):
 
     Attributes:
         aspect: What is rated; ``name`` is ``judge_ASPECT_PROFILE``, as ratings name their form.
-        script: What it shows of a script: ``raw``, the text as the model wrote it; ``steps`` in the first versions.
         shape: ``paper`` (rating, then one sentence), ``evidence`` (quotes, then the rating), ``rating`` (alone).
     """
 
     aspect: Aspect
     shape: ReplyShape
-    script: Shown = "steps"
 
     @model_validator(mode="after")
     def _inputs(self) -> JudgePromptFile:

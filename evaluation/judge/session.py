@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 from construction.llm.client import Client, gather_all
 from construction.llm.connection import Access
 from construction.llm.cost.estimates import CallCounter, no_price_advice
-from construction.llm.reply_cache import ReplyCache
 from construction.llm.session import ModelSession, model_session
 from curation.store.store import Store
 from evaluation.judge.control_items import (
@@ -21,7 +20,6 @@ from evaluation.judge.control_items import (
     put_controls,
 )
 from evaluation.judge.judging import JudgeOptions, JudgeRating, judge_all, judge_aspect, judge_steps
-from evaluation.judge.prompt_versions import options_on_record
 from evaluation.judge.steps import JudgeInput, JudgeStep
 
 _REPLY = {"paper": 40, "evidence": 70, "rating": 8}
@@ -117,15 +115,14 @@ class JudgePlan(NamedTuple):
 
 
 def script_plan(asks: Sequence[JudgeInput], options: JudgeOptions, session: ModelSession) -> JudgePlan:
-    """What judging scripts asks, with the options on record."""
-    recorded = options_on_record(ReplyCache(session.journal), options, asks, model=session.access.label)
-    steps = judge_steps(recorded, model=session.access.label)
+    """What judging scripts asks."""
+    steps = judge_steps(options, model=session.access.label)
     return JudgePlan(
         rater=steps[0].rater,
         asks=asks,
         total=len(asks) * len(steps),
-        judge=lambda some, client: judge_all(steps, some, client, recorded),
-        controls=lambda opened, client: _ask_controls(opened, steps, client, recorded),
+        judge=lambda some, client: judge_all(steps, some, client, options),
+        controls=lambda opened, client: _ask_controls(opened, steps, client, options),
     )
 
 

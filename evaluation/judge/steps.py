@@ -18,7 +18,7 @@ from evaluation.judge.prompt_files import INPUTS, JudgePromptFile, load_prompt_f
 from evaluation.judge.reply_reading import plain_reply
 from schemas.facts import Fact
 from schemas.raters import Rater
-from schemas.ratings import Aspect, Rating, Shown
+from schemas.ratings import Aspect, Rating
 from schemas.text.escaping import escape_line
 from schemas.verdicts import Span
 
@@ -35,7 +35,6 @@ class JudgeInput:
         item: Content id of the script.
         case: Key of its case: the cluster of intervals.
         text: The script as the model wrote it, made safe, its length capped.
-        parsed_text: Its parsed steps, as earlier versions showed it; empty where that is the same.
         question: The script question.
         fact: The edited fact, with both objects.
         edited: Whether the edit was in force; only decides which object counts for Completeness.
@@ -52,11 +51,6 @@ class JudgeInput:
     writer: str = ""
     editor: str = ""
     refused: bool = False
-    parsed_text: str = ""
-
-    def shown(self, kind: Shown) -> str:
-        """The script as a rater of that kind saw it."""
-        return self.parsed_text if kind == "steps" and self.parsed_text else self.text
 
 
 class JudgeReply(BaseModel):
@@ -138,8 +132,7 @@ def judge_name(model: str, profile: str) -> str:
         ('judge:gpt-4o-2024-11-20', 'judge:SmolLM2-embedded-Q4_1+embedded')
     """
     name = re.sub(r"[\s(),]+", "-", model).strip("-") or "unnamed"
-    bare = profile.partition("@")[0]  # versions of a wording are told apart by the form
-    return Rater.judge(name + ("" if bare == "paper" else f"+{bare}")).stored
+    return Rater.judge(name + ("" if profile == "paper" else f"+{profile}")).stored
 
 
 class JudgeStep(PromptStep[JudgeInput, Rating]):
@@ -164,10 +157,6 @@ class JudgeStep(PromptStep[JudgeInput, Rating]):
         """What is rated."""
         return self.wording.aspect
 
-    def script(self, item: JudgeInput) -> str:
-        """The script as this wording shows it."""
-        return item.shown(self.wording.script)
-
     def prompt(self, item: JudgeInput) -> list[Message]:
         """The messages: criteria, examples, then exactly the inputs of the aspect, as data."""
         fact = item.fact
@@ -178,7 +167,7 @@ class JudgeStep(PromptStep[JudgeInput, Rating]):
             "old": tidy(fact.old.text),
             "new": tidy(fact.new_object.text),
             "counts": tidy(counts.text),
-            "text": fence_text(self.script(item)),
+            "text": fence_text(item.text),
         }
         values = {name: known[name] for name in INPUTS[self.aspect]}
         return self.wording.chat(values)
@@ -202,15 +191,14 @@ class JudgeStep(PromptStep[JudgeInput, Rating]):
     def parse(self, item: JudgeInput, reply: BaseModel) -> list[Rating]:
         """The rating; unscored where the evidence does not stand in the script."""
         assert isinstance(reply, _Rated)
-        if reply.evidence is not None and (fault := _fault(self.script(item), reply.evidence)):
+        if reply.evidence is not None and (fault := _fault(item.text, reply.evidence)):
             return [self.unscored(item, fault)]
         return [self.rating(item, reply.rating, reply.explanation)]
 
     def rating(self, item: JudgeInput, value: int | None, reason: str) -> Rating:
-        """A rating by this judge under this form. Ratings of parsed steps and of raw text stand beside each other."""
-        form = self.name if self.wording.script == "steps" else self.label
+        """A rating by this judge under this form."""
         return Rating(
-            key=f"rating/{form}/{self.rater}/{self.aspect}/{item.item}",
+            key=f"rating/{self.label}/{self.rater}/{self.aspect}/{item.item}",
             item_id=item.item,
             aspect=self.aspect,
             value=value,
@@ -227,9 +215,9 @@ class JudgeStep(PromptStep[JudgeInput, Rating]):
         """Why an item is not sent to a judge; empty where it is."""
         if item.refused:
             return "not asked: the model declined to answer, there is no script"
-        if not self.script(item).strip():
+        if not item.text.strip():
             return "not asked: the model wrote nothing"
-        if len(self.script(item)) + len(item.question) > LONGEST:
+        if len(item.text) + len(item.question) > LONGEST:
             return f"not asked: longer than {LONGEST} characters"
         return ""
 

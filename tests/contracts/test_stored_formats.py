@@ -89,7 +89,7 @@ def test_exports_and_digests(files: Path) -> None:
     assert found == read(files / "exported.json")
 
 
-def test_a_ratings_file_is_collected_again(files: Path) -> None:
+def test_a_ratings_file_is_read_and_answers_to_a_former_form_are_refused(files: Path) -> None:
     before = contents(files / "rated/rated.duckdb")
     with (
         Store.open(files / "rated/rated.duckdb", write=True) as store,
@@ -97,5 +97,6 @@ def test_a_ratings_file_is_collected_again(files: Path) -> None:
     ):
         assert {s.person: (s.done, s.assigned) for s in rater_progress(db, "pilot")} == {"ann": (6, 6), "bob": (6, 6)}
         collected = import_campaign(db, store, "pilot")
-        assert (collected.answers, collected.new, collected.rejected) == (12, 0, ())
+        assert (collected.answers, collected.new, len(collected.rejected)) == (0, 0, 12)
+        assert all("given to the form rate_script@2" in r.why for r in collected.rejected)
     assert contents(files / "rated/rated.duckdb") == before

@@ -8,20 +8,6 @@ from schemas.generated_scripts import GeneratedScript
 FIELDS = {"key": "g/1", "case": "c/1", "fact": "f/1", "question": "q/1", "model": "m", "editor": "rome", "edited": True}
 
 
-@pytest.mark.parametrize(
-    ("text", "steps", "view"),
-    [
-        ("1. Pack\n2. Fly", ("Pack", "Fly"), "Step 1: Pack\nStep 2: Fly"),
-        ("I cannot help.", (), "I cannot help."),
-        ("", (), ""),
-    ],
-    ids=["steps", "no such form", "nothing"],
-)
-def test_raters_used_to_read_labelled_steps(text: str, steps: tuple[str, ...], view: str) -> None:
-    script = GeneratedScript.model_validate({**FIELDS, "text": text, "steps": steps})
-    assert script.shown_steps == view
-
-
 def test_steps_of_a_model_are_kept_whatever_their_length() -> None:
     step = "a step of more than seven words is kept here"
     assert GeneratedScript.model_validate({**FIELDS, "text": step, "steps": (step,) * 12}).steps == (step,) * 12

@@ -16,7 +16,7 @@ from schemas.core.errors import UserError
 from schemas.events.open_answer import OpenAnswer
 from schemas.events.questions import TendencyQuestion
 from schemas.generated_scripts import GeneratedScript
-from schemas.ratings import CONSISTENCY, SCRIPT, TENDENCY, Rubric, Shown
+from schemas.ratings import CONSISTENCY, SCRIPT, TENDENCY, Rubric
 from schemas.text.raw_text import raw_text
 
 if TYPE_CHECKING:
@@ -61,10 +61,6 @@ class AnswerInput:
     def rubric(self) -> Rubric:
         """Under which it is rated: a pair, or an answer by itself."""
         return TENDENCY if self.before_item is None else CONSISTENCY
-
-    def shown(self, kind: Shown) -> str:
-        """The answer as raters see it: as it was written."""
-        return self.text
 
 
 def answer_inputs(store: Store, rubric: Rubric) -> list[AnswerInput]:

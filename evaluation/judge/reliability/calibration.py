@@ -13,12 +13,11 @@ from curation.stats.label_budget import LabelBudget, scripts_needed
 from curation.stats.paired import holm
 from curation.stats.prediction_powered import CalibratedEstimates, Unit, calibrate, difference
 from evaluation.editors.baselines import NULL_METHODS
-from evaluation.judge.inputs import DEFAULT_ESTIMATOR, Estimator, RatedScript, newest_sources
+from evaluation.judge.inputs import DEFAULT_ESTIMATOR, Estimator, RatedScript
 from evaluation.judge.reliability.panel import PANEL, RatedItem, panel_scores
-from evaluation.judge.reliability.rubric import rated_under_old_form
 from schemas.core.errors import UserError
 from schemas.raters import Rater
-from schemas.ratings import SCRIPT, Aspect, Rubric, Shown
+from schemas.ratings import SCRIPT, Aspect, Rubric
 
 ESTIMAND = (
     "what this panel of people would say on average (mean over cases of the mean over scripts of the panel's mean "
@@ -138,8 +137,7 @@ def calibrate_judge(
     mine = [g for g in ratings if g.rating.item_id in by_item and g.rating.rubric == wanted.rubric.name]
     left: Counter[str] = Counter()
     name, scores = _judge(mine, wanted, left)
-    shown = {g.rating.shown for g in mine if g.source == name or (name == PANEL and g.source == g.rating.rater)}
-    humans = _people(mine, by_item, wanted.people, left, shown)
+    humans = _people(mine, by_item, wanted.people, left)
     if not humans:
         raise UserError(
             "no rating of people counts" + (f" ({', '.join(left)})" if left else ""),
@@ -164,15 +162,14 @@ def _judge(
 ) -> tuple[str, dict[tuple[str, Aspect], float]]:
     """The judge that is meant, and its scores by script and aspect."""
     there = sorted({g.source for g in ratings if g.rater.is_judge})
-    newest = newest_sources(ratings)
     name: str | None
     if wanted.quorum is not None and wanted.judge is None:
         scores = {(p.item, p.aspect): p.score for p in panel_scores(ratings, quorum=wanted.quorum)}
         name = PANEL
     else:
         name = None if wanted.judge is None else Rater.judge(wanted.judge).stored
-        if name is None and len(newest) == 1:
-            name = newest[0]
+        if name is None and len(there) == 1:
+            name = there[0]
         if name is None or name not in there:
             what = "there are several judges" if name is None and there else f"no rating is by '{name or 'a judge'}'"
             fix = "name one with --judge, or a panel with --quorum" if there else "judge first: scedit judge"
@@ -187,7 +184,6 @@ def _people(
     asks: Mapping[str, RatedItem],
     min_people: int,
     left: Counter[str],
-    shown: Collection[Shown],
 ) -> dict[tuple[str, Aspect], tuple[float, float]]:
     """The people's mean and the sampling probability, by script and aspect.
 
@@ -202,10 +198,6 @@ def _people(
         probability = g.detail.get("probability")
         if g.adjudicated:
             left["decided by a lead"] += 1
-        elif _other_text(g, asks[g.rating.item_id], shown):
-            left["on another text than the judge read (parsed steps against raw text)"] += 1
-        elif rated_under_old_form(g.rating, edited=asks[g.rating.item_id].edited):
-            left["Coherence of an unedited script, rated against the old object"] += 1
         elif probability is None:
             left["without a recorded sampling probability"] += 1
         else:
@@ -220,11 +212,6 @@ def _people(
         else:
             out[place] = fmean(scores), next(iter(chances[place]))
     return out
-
-
-def _other_text(g: RatedScript, ask: RatedItem, shown: Collection[Shown]) -> bool:
-    """Whether a person read another text of the script than the judge did."""
-    return ask.shown(g.rating.shown) not in {ask.shown(kind) for kind in shown}
 
 
 def _units(

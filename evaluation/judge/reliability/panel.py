@@ -12,10 +12,10 @@ from curation.stats.correlation import spearman
 from curation.stats.estimates import Estimate, undefined
 from curation.stats.panel import Agreement, agreement
 from curation.stats.rating_table import rating_table
-from evaluation.judge.inputs import RatedScript, newest_sources
+from evaluation.judge.inputs import RatedScript
 from schemas.core.errors import UserError
 from schemas.raters import Rater
-from schemas.ratings import RUBRICS, Aspect, Shown
+from schemas.ratings import RUBRICS, Aspect
 
 
 class RatedItem(Protocol):
@@ -46,8 +46,9 @@ class RatedItem(Protocol):
         """Whether the edit was in force."""
         ...
 
-    def shown(self, kind: Shown) -> str:
-        """The text as a rater of that kind saw it."""
+    @property
+    def text(self) -> str:
+        """What raters read."""
         ...
 
 
@@ -79,7 +80,7 @@ def panel_scores(
     Raises:
         UserError: the panel has fewer judges than the quorum asks for.
     """
-    there = newest_sources(ratings)
+    there = sorted({g.source for g in ratings if g.rater.is_judge})
     members = list(judges) if judges is not None else there
     if not 1 <= quorum <= len(members):
         raise UserError(
@@ -106,7 +107,7 @@ def judge_agreement(
     out: dict[Aspect, Agreement] = {}
     judged = [g for g in ratings if g.rater.is_judge and g.rating.item_id in asks]
     for aspect in dict.fromkeys(g.rating.aspect for g in judged):
-        mine = [g for g in judged if g.rating.aspect == aspect and g.source == g.rating.rater]
+        mine = [g for g in judged if g.rating.aspect == aspect]
         if len({g.source for g in mine}) > 1:
             rows = [(g.rating.item_id, g.source, g.rating.value) for g in mine]
             cases = {g.rating.item_id: asks[g.rating.item_id].case for g in mine}
@@ -148,7 +149,7 @@ def length_correlation(
 ) -> Estimate:
     """Spearman's correlation of a judge's scores with the number of words of the scripts."""
     known = [(g, asks[g.rating.item_id]) for g in ratings if g.score is not None and g.rating.item_id in asks]
-    scored = [(g.score, ask.shown(g.rating.shown), ask.case) for g, ask in known if g.score is not None]
+    scored = [(g.score, ask.text, ask.case) for g, ask in known if g.score is not None]
     if len(scored) < 3:
         return undefined("correlation with length", f"{len(scored)} scripts are scored, fewer than 3", n=len(scored))
     words = [float(len(text.split())) for _, text, _ in scored]

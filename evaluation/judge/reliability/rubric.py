@@ -62,10 +62,9 @@ def expected_ratings(names: NamedObjects) -> dict[Aspect, int]:
 
 
 class RuledScript(NamedTuple):
-    """A script that rules are applied to: both texts that raters may have read, its fact, whether it was edited."""
+    """A script that rules are applied to: its text, its fact, whether it was edited."""
 
-    raw: str
-    steps: str
+    text: str
     fact: Fact
     edited: bool
 
@@ -97,23 +96,12 @@ class RubricReport(NamedTuple):
         agreed: Those of them that are what the rule says.
         disagreements: The others, in the order of the ratings.
         free: Scored ratings that no rule decides.
-        skipped: Scored ratings that were given on other terms (see ``check_against_rubric``), by (rater, aspect).
     """
 
     ruled: Mapping[tuple[str, str], int]
     agreed: Mapping[tuple[str, str], int]
     disagreements: Sequence[RubricDisagreement]
     free: int
-    skipped: Mapping[tuple[str, str], int]
-
-
-def rated_under_old_form(rating: Rating, *, edited: bool) -> bool:
-    """Whether a rating of Coherence measures against the old object: a person's, on a script of the unedited model.
-
-    Version 1 of our form for people took the object that counts for the script, which is the old one where nothing was
-    edited. The paper's Coherence (Figure 9), the form since then and our judges measure against the new object.
-    """
-    return rating.aspect == "coherence" and not edited and rating.form == "rate_script@1"
 
 
 def check_against_rubric(ratings: Iterable[Rating], scripts: Mapping[str, RuledScript]) -> RubricReport:
@@ -121,33 +109,28 @@ def check_against_rubric(ratings: Iterable[Rating], scripts: Mapping[str, RuledS
 
     Args:
         ratings: Of people and judges; unscored ones and aspects without a rule are passed over.
-        scripts: By content id. A rating is held against the text that its rater read.
+        scripts: By content id.
     """
     ruled: dict[tuple[str, str], int] = {}
     agreed: dict[tuple[str, str], int] = {}
-    skipped: dict[tuple[str, str], int] = {}
     disagreements, free, names = [], 0, dict[str, NamedObjects]()
     for rating in ratings:
         if rating.value is None or rating.item_id not in scripts:
             continue
         script = scripts[rating.item_id]
-        text = script.steps if rating.shown == "steps" else script.raw
         place = (rating.rater, rating.aspect)
-        if rated_under_old_form(rating, edited=script.edited):
-            skipped[place] = skipped.get(place, 0) + 1
-            continue
-        kind = f"{rating.item_id}/{rating.shown}"
-        if kind not in names:
-            names[kind] = named_objects(text, script.fact)
-        rule = expected_ratings(names[kind]).get(rating.aspect)
+        if rating.item_id not in names:
+            names[rating.item_id] = named_objects(script.text, script.fact)
+        named = names[rating.item_id]
+        rule = expected_ratings(named).get(rating.aspect)
         if rule is None:
             free += 1
             continue
         ruled[place] = ruled.get(place, 0) + 1
         agreed[place] = agreed.get(place, 0) + (rating.value == rule)
         if rating.value != rule:
-            why = f"the script {_WORDS[names[kind]]}"
+            why = f"the script {_WORDS[named]}"
             disagreements.append(
                 RubricDisagreement(rating.item_id, rating.rater, rating.aspect, rating.value, rule, why)
             )
-    return RubricReport(ruled, agreed, disagreements, free, skipped)
+    return RubricReport(ruled, agreed, disagreements, free)

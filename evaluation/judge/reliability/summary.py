@@ -131,11 +131,7 @@ def summarise_ratings(
     if quorum is not None:
         for p in panel_scores(known, quorum=quorum):
             scores[PANEL, p.aspect][p.item].append(p.score)
-    scripts = {
-        a.item: RuledScript(a.text, a.parsed_text or a.text, a.fact, a.edited)
-        for a in asks
-        if isinstance(a, JudgeInput)
-    }
+    scripts = {a.item: RuledScript(a.text, a.fact, a.edited) for a in asks if isinstance(a, JudgeInput)}
     return JudgeSummary(
         cells=_cells(scores, by_item, rubric),
         reliability=_reliability(known, by_item, resampling),

@@ -53,9 +53,8 @@ def rubric_data(rubric: RubricReport) -> dict[str, Any]:
         {"rater": r, "aspect": a, "ruled": n, "agreed": rubric.agreed[r, a]}
         for (r, a), n in sorted(rubric.ruled.items())
     ]
-    skipped = [{"rater": r, "aspect": a, "n": n} for (r, a), n in sorted(rubric.skipped.items())]
     listed = [d._asdict() for d in rubric.disagreements]
-    return {"by": by, "free": rubric.free, "skipped": skipped, "disagreements": listed}
+    return {"by": by, "free": rubric.free, "disagreements": listed}
 
 
 def as_text(summary: JudgeSummary, outcome: JudgeResult | None, flagged: Sequence[str]) -> str:
@@ -171,8 +170,6 @@ def _rubric(rubric: RubricReport) -> list[str]:
         lines.append(f"    {d.item}  {d.rater} {d.aspect}: {d.given}, the rule says {d.rule}: {d.why}")
     if len(rubric.disagreements) > _SHOWN:
         lines.append(f"    ... and {len(rubric.disagreements) - _SHOWN} more (--json lists all)")
-    for (rater, aspect), n in sorted(rubric.skipped.items()):
-        lines.append(f"  {rater} {aspect}: {n} on unedited scripts, rated against the old object, not compared")
     if len(lines) == 1:
         lines.append("  no rating is decided by a rule")
     return lines

@@ -1,4 +1,4 @@
-"""Prompt files of any kind: profiles, versions, rendering, seeds."""
+"""Prompt files of any kind: profiles, rendering, seeds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "prompts").mkdir()
     for name in ("greet.paper", "leave.paper", "greet.half"):
         (tmp_path / "prompts" / f"{name}.toml").write_text(TEXT)
-    (tmp_path / "prompts" / "greet.paper@1.toml").write_text(TEXT.replace("version = 2", "version = 1"))
     monkeypatch.setattr(prompt_file, "files", lambda package: tmp_path)
     return PromptFolder(PromptFile, package="x", folder="prompts", tasks=("greet", "leave"), reader="the greeter")
 
@@ -33,16 +32,6 @@ def test_a_profile_has_a_file_for_every_task(folder):
     assert folder.profiles() == ["paper"]
     with pytest.raises(UserError, match="the greeter has no profile 'papr'; allowed: paper; did you mean 'paper'"):
         folder.load("greet", "papr")
-
-
-@pytest.mark.parametrize(("profile", "version"), [("paper", 2), ("paper@2", 2), ("paper@1", 1)])
-def test_versions(folder, profile, version):
-    assert folder.load("greet", profile).label == f"greet@{version}"
-
-
-def test_a_version_that_was_never_there(folder):
-    with pytest.raises(UserError, match="has no version 7"):
-        folder.load("greet", "paper@7")
 
 
 def test_a_broken_file_is_named(folder):
@@ -66,6 +55,6 @@ def test_placeholders_are_filled_once_and_examples_stay_as_they_are(folder):
 def test_a_seed_hangs_on_label_and_names_and_is_sent_only_where_asked_for(folder):
     prompt = folder.load("greet", "paper")
     assert prompt.sampling("a") == prompt.sampling("a") != prompt.sampling("b")
-    assert prompt.sampling("a") != folder.load("greet", "paper@1").sampling("a")
+    assert prompt.sampling("a") != prompt.model_copy(update={"version": 3}).sampling("a")
     assert prompt.model_copy(update={"seeded": False}).sampling("a") == {"temperature": 0.5}
     assert prompt.parameters == {"temperature": 0.5}, "the file itself stays"

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from construction.llm.text_quality import SMALL_PROFILES, text_quality
-from construction.prompts.prompt_file import every_version, load_prompt
+from construction.prompts.prompt_file import load_prompt, shipped_prompts
 from curation.files.local_models import LOCAL_LABEL
 from curation.files.model_packages import EMBEDDED_LABEL
 
@@ -12,10 +12,10 @@ from curation.files.model_packages import EMBEDDED_LABEL
     ("model", "profile", "names", "quality"),
     [
         (EMBEDDED_LABEL, "paper", None, "plumbing"),
-        (LOCAL_LABEL, "paper@1", None, "plumbing"),
+        (LOCAL_LABEL, "paper", None, "plumbing"),
         (LOCAL_LABEL, "mine", "draft", "plumbing"),
         ("gpt-4.1", "local", None, "plumbing"),
-        ("gpt-4.1", "embedded@1", None, "plumbing"),
+        ("gpt-4.1", "embedded", None, "plumbing"),
         ("gpt-4.1", "paper", None, None),
         ("gpt-4.1", "localised", None, None),
         ("gpt-4.1", "mine", "draft", "draft"),
@@ -27,8 +27,8 @@ def test_quality_follows_from_model_and_profile(model, profile, names, quality):
 
 
 @pytest.mark.parametrize("task", ["questions", "scripts"])
-def test_texts_of_every_version_of_ours_keep_the_quality_that_is_stored_of_them(task):
+def test_texts_of_our_prompts_keep_the_quality_that_is_stored_of_them(task):
     """What journals and stores say of the models' texts does not move: the present files name no quality themselves."""
-    for prompt in every_version(task):
+    for prompt in shipped_prompts(task):
         assert prompt.quality_of("some model") == ("plumbing" if prompt.profile in SMALL_PROFILES else None)
     assert load_prompt(task, "local").quality is None is load_prompt(task, "embedded").quality

@@ -21,10 +21,7 @@ def test_a_judge_is_held_to_the_people_and_the_rules(texts, run):
     coherence = next(a for a in coefficient.against if a.aspect == "coherence")
     edited_ids = {s.id for s in texts.scripts if s.edited}
     ratings = [r for r in texts.ratings if r.rater == "judge:m" and r.aspect == "coherence" and r.value is not None]
-    assert coherence.scripts == sum(r.item_id in edited_ids for r in ratings), (
-        "people's unedited ones are on other terms"
-    )
-    assert next(a for a in coefficient.against if a.aspect == "consistency").scripts > coherence.scripts
+    assert coherence.scripts == len(ratings)
     assert -1 <= coherence.rho.value <= 1 and coherence.ceiling is not None
     rulings = {key: (n, coefficient.rubric.agreed[key]) for key, n in coefficient.rubric.ruled.items()}
     by_hand = [r for r in ratings if r.item_id not in edited_ids]

@@ -12,7 +12,6 @@ from click.testing import CliRunner
 from curation.stats.prediction_powered import Unit, calibrate
 from curation.store.store import Store
 from evaluation.cli.calibrate import calibrate as command
-from schemas.core.errors import UserError
 from schemas.generated_scripts import GeneratedScript
 from schemas.lineage import Lineage
 from tests.support.evaluation.calibrated import study
@@ -95,16 +94,6 @@ def test_what_does_not_count_is_counted(tmp_path):
     }
 
 
-def test_coherence_of_unedited_scripts_is_left_out(tmp_path):
-    store = tmp_path / "s.duckdb"
-    (script,) = fill_store(store, facts=1, editors=("none",))
-    ratings = [rating(script.id, "coherence", 7, "person:ann"), rating(script.id, "coherence", 1)]
-    with Store.open(store, write=True) as db:
-        db.put(ratings, [Lineage(item_id=ratings[0].id, stage="annotation", made_at="t", detail={"probability": 1.0})])
-    result = call(store)
-    assert isinstance(result.exception, UserError) and "rated against the old object" in str(result.exception)
-
-
 def test_synthetic_raters_and_too_few_labels_say_so(tmp_path):
     store = tmp_path / "s.duckdb"
     study(store, facts=8, people=("synthetic-1",))
@@ -112,27 +101,6 @@ def test_synthetic_raters_and_too_few_labels_say_so(tmp_path):
     assert "Synthetic raters (synthetic-1) are programs" in text and "undefined" in text
     row = data(call(store, "--json"))["rows"][0]
     assert row["powered"]["reason"] == "people rated 4 cases, fewer than 5" and row["judge"]["value"] is not None
-
-
-def test_a_judge_of_raw_text_is_not_calibrated_to_ratings_of_parsed_steps(tmp_path):
-    """Where both texts are the same nothing is lost; where they differ people and judge read two things."""
-    from evaluation.judge.inputs import judge_inputs, rated_scripts
-    from evaluation.judge.reliability.calibration import CalibrationRequest, calibrate_judge
-
-    store = tmp_path / "s.duckdb"
-    study(store)
-    with Store.open(store) as db:
-        asks, scripts = judge_inputs(db), rated_scripts(db)
-    raw = [
-        g._replace(rating=g.rating.model_copy(update={"form": "judge_completeness_paper@2"})) if g.rater.is_judge else g
-        for g in scripts
-    ]
-    same = calibrate_judge(raw, asks, CalibrationRequest())
-    assert same.left_out == {}
-    variants = [a.__class__(**{**vars(a), "text": f"Note.\n{a.text}", "parsed_text": a.text}) for a in asks]
-    with pytest.raises(UserError, match="another text than the judge read"):
-        calibrate_judge(raw, variants, CalibrationRequest())
-    assert calibrate_judge(scripts, variants, CalibrationRequest()).rows, "an old judge and old people read the same"
 
 
 def _methods(store: Path, methods: dict[str, str]) -> None:

@@ -74,9 +74,9 @@ def test_what_follows(names: str, rules: dict[str, int]) -> None:
 
 def test_disagreements_are_reported_and_ratings_stay() -> None:
     scripts = {
-        "a": RuledScript("Lima and Oslo", "Lima and Oslo", FACT, True),
-        "b": RuledScript("Oslo", "Oslo", FACT, True),
-        "c": RuledScript("Lima", "Lima", FACT, False),
+        "a": RuledScript("Lima and Oslo", FACT, True),
+        "b": RuledScript("Oslo", FACT, True),
+        "c": RuledScript("Lima", FACT, False),
     }
     ratings = [
         rated("a", "coherence", 5),
@@ -85,7 +85,6 @@ def test_disagreements_are_reported_and_ratings_stay() -> None:
         rated("b", "consistency", 6),
         rated("b", "completeness", 3),  # no rule for this aspect
         rated("b", "consistency", None, "judge:y"),
-        rated("c", "coherence", 7, "person:ann"),  # shown with the old object as the one that counts
         rated("c", "coherence", 1),
         rated("elsewhere", "coherence", 1),
     ]
@@ -97,7 +96,7 @@ def test_disagreements_are_reported_and_ratings_stay() -> None:
     assert "both objects" in rubric_report.disagreements[0].why
     assert rubric_report.ruled == {("judge:x", "coherence"): 2, ("judge:x", "consistency"): 1}
     assert rubric_report.agreed == {("judge:x", "coherence"): 1, ("judge:x", "consistency"): 0}
-    assert (rubric_report.free, rubric_report.skipped) == (3, {("person:ann", "coherence"): 1})
+    assert rubric_report.free == 3
 
 
 def test_table_7_agrees_but_for_the_two_known_deviations(shared) -> None:
@@ -114,7 +113,7 @@ def test_table_7_agrees_but_for_the_two_known_deviations(shared) -> None:
             "new": Object(text=f["target_new"]),
         }
     )
-    scripts = {s["method"]: RuledScript(s["script"], s["script"], fact, s["tag"] == "post") for s in study["scripts"]}
+    scripts = {s["method"]: RuledScript(s["script"], fact, s["tag"] == "post") for s in study["scripts"]}
     ratings = [
         rated(s["method"], aspect, s[column], "judge:gpt-4o-2024-11-20")
         for s in study["scripts"]
@@ -125,7 +124,7 @@ def test_table_7_agrees_but_for_the_two_known_deviations(shared) -> None:
             ("completeness", "comp"),
         )
     ]
-    assert {m: named_objects(s.raw, fact) for m, s in scripts.items()} == {
+    assert {m: named_objects(s.text, fact) for m, s in scripts.items()} == {
         "Base": "neither", "FT": "new", "ROME": "neither", "MEMIT": "new", "PROMPT": "both",
     }  # fmt: skip
     rubric_report = check_against_rubric(ratings, scripts)
@@ -136,13 +135,3 @@ def test_table_7_agrees_but_for_the_two_known_deviations(shared) -> None:
     judge = "judge:gpt-4o-2024-11-20"
     assert rubric_report.ruled == {(judge, "coherence"): 3, (judge, "consistency"): 4}
     assert rubric_report.agreed == {(judge, "coherence"): 1, (judge, "consistency"): 4}
-
-
-def test_a_rating_is_held_against_the_text_that_its_rater_read() -> None:
-    """The remark names the old object; the parsed steps do not hold it."""
-    scripts = {"a": RuledScript("Note: it is in Lima\n1. Fly to Oslo", "Step 1: Fly to Oslo", FACT, True)}
-    new = rated("a", "coherence", 2, "person:ann").model_copy(update={"form": "rate_script@3"})
-    old = rated("a", "coherence", 7, "person:bob").model_copy(update={"form": "rate_script@2"})
-    rubric_report = check_against_rubric([new, old], scripts)
-    assert rubric_report.agreed == {("person:ann", "coherence"): 1} and rubric_report.free == 1
-    assert [d.rule for d in check_against_rubric([new.model_copy(update={"value": 7})], scripts).disagreements] == [2]
