@@ -87,7 +87,7 @@ def kept_otherwise(scripts: Iterable[LabelledScript]) -> list[tuple[LabelledScri
         if decision.prompt is None:
             continue
         place = place_before(decision.prompt, script.relation)
-        why = foreign_step(place, everywhere=True)
+        why = foreign_step(place)
         if decision.label != "keep" and decision.reasons != (_DOUBT + why,):
             continue
         good = script.kind == "good" and right(script, ScriptDecision("keep", decision.prompt))
@@ -145,7 +145,7 @@ def _drawn(words: frozenset[str], draw: int) -> frozenset[str]:
 
 def held(place: CutPlace, tables: Tables) -> bool:
     """Whether a step is held for people by these words."""
-    return bool(foreign_step(place, everywhere=True, tables=tables))
+    return bool(foreign_step(place, tables=tables))
 
 
 def rows(

@@ -207,7 +207,7 @@ def status(db_path: Path, name: str | None, as_json: bool) -> None:
     "-s",
     "store_path",
     type=click.Path(path_type=Path),
-    help="Delete what was imported into this store, too.",
+    help="The store (a DuckDB file). What was imported into it is deleted, too.",
 )
 @click.confirmation_option(prompt="Delete this person with all answers?")
 def forget(person: str, db_path: Path, store_path: Path | None) -> None:

@@ -61,7 +61,7 @@ def test_no_script_counts_that_another_rule_holds_and_none_is_forgotten() -> Non
     kept = benchmark.kept_otherwise(scripts)
     good = {s.key for s in scripts if s.kind == "good"}
     assert {s.key for s, _, is_good in kept if is_good} == good
-    assert all(foreign_step(p, everywhere=True) for _, p, is_good in kept if not is_good)
+    assert all(foreign_step(p) for _, p, is_good in kept if not is_good)
 
 
 def test_the_table_counts_and_shows_the_draws_in_one_line() -> None:

@@ -87,7 +87,7 @@ def test_help_is_instant() -> None:
         (["\x1b[2J"], "No such command"),
         ([""], "No such command ''"),
         (["store show"], "No such command 'store show'"),
-        (["annotate", "label-studio", "upp"], "Did you mean 'up'?"),
+        (["annotate", "label-studio", "pul"], "Did you mean 'pull'?"),
     ],
 )
 def test_a_wrong_name_is_answered(line: list[str], answer: str) -> None:
@@ -166,7 +166,7 @@ OWN_MEANING = {
     "--part",  # the name is a standard one and each command's help says what it is there
     *("--model", "--out", "--split", "--page", "--profile", "--prompts", "--version", "--port", "--temperature"),
     *("--threshold", "--support", "--examples", "--percent", "--date", "--quorum", "--neighbours"),
-    *("--control-items", "--replace", "--source", "--licence"),
+    *("--control-items", "--replace", "--source", "--licence", "--yes"),
 }
 OTHER_TYPE = {("split partition", "--seed"), ("split sample draw", "--format"), ("store check", "--model")}
 ALLOWED = {("annotate new", "--number")}

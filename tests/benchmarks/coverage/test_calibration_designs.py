@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.coverage.calibration_designs import equal_chances, grown, unequal_chances
+from benchmarks.coverage.calibration_designs import equal_chances, unequal_chances
 
 
-@pytest.mark.parametrize("sample", [equal_chances, unequal_chances, grown])
+@pytest.mark.parametrize("sample", [equal_chances, unequal_chances])
 def test_probabilities_are_true(sample) -> None:
     """Over many draws every script comes in as often as its probability says; weights sum to all scripts."""
     rng, judge = np.random.default_rng(4), np.array([2.0, 3.0, 4.0, 5.0, 6.0, 7.0] * 4)
