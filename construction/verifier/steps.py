@@ -312,11 +312,17 @@ class NextStep(FactStep):
     reply = NextReadings
 
     def read(self, ask: VerifyAsk, reading: NextWords) -> Verdict:
-        """``keep`` where the object is named first, else ``unsure``: whether a reader knows the fact is not said."""
-        first = find(reading.next, ask.fact.old)
+        """``keep`` where the object is named first, else ``unsure``: whether a reader knows the fact is not said.
+
+        Of a fact that changed in time a reader may know the new object, which counts as well.
+        """
+        fact = ask.fact
+        objects = (fact.old, fact.new) if fact.new and fact.change == "temporal" else (fact.old,)
         told = f"a reader goes on '{shorten_quote(tidy(reading.next))}'"
-        if first and not re.search(r"\w", _ARTICLE.sub("", reading.next[: first[0].start])):
-            return self.verdict(ask, "keep", told)
+        for one in objects:
+            first = find(reading.next, one)
+            if first and not re.search(r"\w", _ARTICLE.sub("", reading.next[: first[0].start])):
+                return self.verdict(ask, "keep", told)
         return self.verdict(ask, "unsure", told)
 
 

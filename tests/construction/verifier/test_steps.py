@@ -121,6 +121,14 @@ def test_how_a_reader_goes_on_who_is_not_told_the_fact(text, label):
     assert (verdict.label, verdict.by) == (label, "verify_next@1")
 
 
+def test_after_a_change_in_time_a_reader_may_know_the_new_object():
+    new = FACT.new.text
+    for change, label in (("temporal", "keep"), ("counterfactual", "unsure")):
+        ask = VerifyAsk(fact=FACT.model_copy(update={"change": change}), prompt=ASK.prompt)
+        (verdict,) = step("next").parse(ask, NextReadings(readings=[NextWords(n=1, next=f"the {new}")]))
+        assert verdict.label == label
+
+
 def other(n):
     return VerifyAsk(fact=FACT, prompt=PROMPT.model_copy(update={"key": f"p{n}", "text": f"{TEXT[:-1]} {n}"}))
 
