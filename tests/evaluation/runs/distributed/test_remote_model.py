@@ -110,11 +110,11 @@ def test_two_nodes_and_no_model_in_the_process_that_hands_out(
     write_split(make_cases(4, 1), tmp_path / "split.jsonl")
 
     def config(out: str, **more: Any) -> RunConfig:
-        data = {"split": {"file": str(tmp_path / "split.jsonl")}, "model": str(folder), "device": "cpu", "group": 1}
+        data = {"split": {"file": str(tmp_path / "split.jsonl")}, "model": str(folder), "device": "cpu"}
         data |= {"editors": [{"name": "rome", "params": OPTIONS["rome"]}], "metrics": ["es", "s_es"]}
         return RunConfig.model_validate(data | {"out": str(tmp_path / out)} | more)
 
-    (alone,) = [o for o in execute(config("alone")) if o.label == "rome"]
+    (alone,) = [o for o in execute(config("alone", engine={"name": "fast", "group": 1})) if o.label == "rome"]
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
     nodes: list[set[str]] = []
     real = RayEngine._workers
@@ -135,7 +135,7 @@ def test_two_nodes_and_no_model_in_the_process_that_hands_out(
         monkeypatch.setattr(LM, "load", refused)
         (spread,) = [
             o
-            for o in execute(config("spread", engine={"name": "ray", "address": cluster.address}))
+            for o in execute(config("spread", engine={"name": "ray", "address": cluster.address, "group": 1}))
             if o.label == "rome"
         ]
     finally:
