@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -60,10 +61,14 @@ def start(out: Path, regime: str) -> programs.Program:
     return programs.start(PROGRAM, out, regime, modules=(__name__,))
 
 
-def answers_by_unit(out: Path) -> dict[tuple[str, str], tuple[Answer, ...]]:
+def dumped(answers: Iterable[Answer]) -> list[dict[str, Any]]:
+    return [answer.model_dump() for answer in answers]
+
+
+def answers_by_unit(out: Path) -> dict[tuple[str, str], list[dict[str, Any]]]:
     """Answers of every work unit, specificity questions among them, by label and unit."""
     folders = [(editor.label, editor.folder) for editor in load_run(out).editors if editor.folder is not None]
-    return {(label, key): unit.answers for label, folder in folders for key, unit in folder.units().items()}
+    return {(label, key): dumped(unit.answers) for label, folder in folders for key, unit in folder.units().items()}
 
 
 def states_asked(out: Path) -> Counter[str]:
@@ -106,8 +111,8 @@ def test_several_sizes_in_one_run_are_the_runs_of_each(tmp_path: Path) -> None:
     for editor in three.editors[1:]:
         same = found[f"{editor.label} (batch of 3)"]
         assert same.manifest == editor.manifest and same.folder is not None and editor.folder is not None
-        assert {k: v.answers for k, v in same.folder.units().items()} == nearly(
-            {k: v.answers for k, v in editor.folder.units().items()}
+        assert {k: dumped(v.answers) for k, v in same.folder.units().items()} == nearly(
+            {k: dumped(v.answers) for k, v in editor.folder.units().items()}
         )
     assert sorted(states_asked(tmp_path / "sizes" / "run").values()) == [1, 3, 3, 7, 7]
     assert both.regimes == ("batch:1", "batch:3")

@@ -18,4 +18,6 @@ def nearly(value: Any, within: float = 1e-5) -> Any:
             return tuple(nearly(part, within) for part in value)
         case float():
             return pytest.approx(value, abs=within, rel=within)
-    return value
+        case str() | bool() | int() | None:
+            return value
+    raise TypeError(f"{type(value).__name__} holds decimals that would be compared exactly: dump it first.")
