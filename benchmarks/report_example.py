@@ -22,7 +22,7 @@ from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.records import Assignment
 from curation.store.store import Store
-from evaluation.judge.inputs import judge_inputs
+from evaluation.judge.inputs import script_inputs
 from evaluation.judge.reliability.rubric import expected_ratings, named_objects
 from tests.support.app import served_app as served
 from tests.support.judge import by_rubric
@@ -45,7 +45,7 @@ def rate(store: Path, ratings: Path, task: str) -> None:
     """Two raters answer what the browser shows, by the rubric's rules and chance; broken off it begins anew."""
     ratings.unlink(missing_ok=True)
     with Store.open(store) as opened, RatingsDB(ratings, create=True) as db:
-        asks = {ask.item: ask for ask in judge_inputs(opened)}
+        asks = {ask.item: ask for ask in script_inputs(opened)}
         items = sum(1 for _ in make_task(task).items(opened))
         create_campaign(
             db, opened, task, make_task(task), CampaignOptions(overlap=2, batch=100, percent=100 * RATED / items)

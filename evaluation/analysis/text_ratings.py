@@ -110,7 +110,7 @@ def read_texts(path: Path) -> RatedTexts:
 def stores_of(folders: Sequence[Path], store: Path | None) -> tuple[Path, ...]:
     """The store that was named, and those that runs fed or have in their folders."""
     from curation.files.json_files import read_json
-    from evaluation.judge.script_sources import RUN_STORE
+    from evaluation.judge.from_run import RUN_STORE
     from evaluation.runs.results import RUN_FILE
 
     paths = [] if store is None else [Path(store)]

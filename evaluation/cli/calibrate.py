@@ -11,7 +11,7 @@ import click
 from curation.cli.options import json_option, shared_option
 
 if TYPE_CHECKING:
-    from evaluation.judge.inputs import Estimator
+    from evaluation.judge.stored_ratings import Estimator
 
 _FILE = click.Path(path_type=Path)
 _ESTIMATOR = "A judge's score: its integer rating, or weighted by its log-probabilities where it gives them."
@@ -57,19 +57,18 @@ def calibrate(
     sampling probability count (scedit annotate new --percent); decisions of a lead do not.
     """
     from curation.store.store import Store
-    from evaluation.judge.answers.inputs import texts_to_rate
-    from evaluation.judge.inputs import null_labels, rated_scripts
+    from evaluation.judge.from_run import scripts_store
+    from evaluation.judge.inputs import texts_to_rate
     from evaluation.judge.reliability.calibration import CalibrationRequest, calibrate_judge
     from evaluation.judge.reliability.calibration_tables import as_data, as_text
-    from evaluation.judge.script_sources import scripts_store
-    from evaluation.judge.steps import JudgeInput
-    from schemas.ratings import RUBRICS, SCRIPT, TENDENCY
+    from evaluation.judge.stored_ratings import null_labels, rated_scripts
+    from schemas.ratings import RUBRICS, TENDENCY
 
     with Store.open(scripts_store(store_or_run)) as opened:
         asks = texts_to_rate(opened, rubric)
-        name = rubric or (SCRIPT.name if asks and isinstance(asks[0], JudgeInput) else TENDENCY.name)
+        name = rubric or (asks[0].rubric.name if asks else TENDENCY.name)
         ratings = rated_scripts(opened, [a.item for a in asks], estimator=estimator)
         nulls = null_labels(opened, asks)
-    request = CalibrationRequest(judge, quorum, people, width, against, estimator, RUBRICS[name], *nulls)
+    request = CalibrationRequest(judge, quorum, people, width, against, estimator, RUBRICS[name], nulls)
     calibration = calibrate_judge(ratings, asks, request)
     click.echo(json.dumps(as_data(calibration), ensure_ascii=False) if as_json else as_text(calibration))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -32,13 +32,10 @@ from schemas.text.status_line import StatusLine
 
 if TYPE_CHECKING:
     from construction.llm.connection import Access
-    from evaluation.judge.answers.inputs import AnswerInput
-    from evaluation.judge.inputs import Estimator
+    from evaluation.judge.inputs import JudgeInput
     from evaluation.judge.judging import JudgeOptions
-    from evaluation.judge.session import JudgeEstimate, JudgeProgress, JudgeResult
-    from evaluation.judge.steps import JudgeInput
-
-    Asks = list[JudgeInput] | list[AnswerInput]
+    from evaluation.judge.session import JudgeProgress, JudgeResult
+    from evaluation.judge.stored_ratings import Estimator
 
 _FILE = click.Path(path_type=Path)
 _ASPECTS = ("executability", "coherence", "consistency", "completeness")
@@ -129,7 +126,7 @@ def judge(options: JudgeCommandOptions, *, access: Access, as_json: bool) -> Non
       scedit judge my.duckdb --model qwen --base-url http://127.0.0.1:8000/v1 --profile evidence --samples 5
       scedit judge my.duckdb --show-only --quorum 2
     """  # noqa: D301 - click needs the real backspace
-    from evaluation.judge.script_sources import scripts_store
+    from evaluation.judge.from_run import scripts_store
 
     store = scripts_store(options.store_or_run)
     judge_options = _judge_options(options, access)
@@ -164,81 +161,61 @@ def _judge_options(options: JudgeCommandOptions, access: Access) -> JudgeOptions
 
 def _run_judge(
     store: Path,
-    asks: Asks,
+    asks: Sequence[JudgeInput],
     judge_options: JudgeOptions,
     access: Access,
     options: JudgeCommandOptions,
     *,
     on_progress: Callable[[JudgeProgress], None],
 ) -> JudgeResult:
-    from evaluation.judge.answers.session import run_answer_judge
     from evaluation.judge.session import run_judge
 
     journal, controls = options.journal_path or journal_of(store), options.control_items
-    scripts, answers = _by_kind(asks)
-    if answers:
-        return run_answer_judge(
-            store, journal, answers, judge_options, access, with_controls=controls, on_progress=on_progress
-        )
-    return run_judge(store, journal, scripts, judge_options, access, with_controls=controls, on_progress=on_progress)
+    return run_judge(store, journal, asks, judge_options, access, with_controls=controls, on_progress=on_progress)
 
 
-def _by_kind(asks: Asks) -> tuple[list[JudgeInput], list[AnswerInput]]:
-    """Scripts and open answers apart; one of them is empty."""
-    from evaluation.judge.steps import JudgeInput
-
-    scripts = [a for a in asks if isinstance(a, JudgeInput)]
-    return scripts, [a for a in asks if not isinstance(a, JudgeInput)]
-
-
-def _choose_inputs(store: Path, options: JudgeCommandOptions) -> Asks:
+def _choose_inputs(store: Path, options: JudgeCommandOptions) -> list[JudgeInput]:
     from curation.store.store import Store
-    from evaluation.judge.answers.inputs import texts_to_rate
-    from evaluation.judge.inputs import sample_inputs
+    from evaluation.judge.inputs import sample_inputs, texts_to_rate
     from schemas.core.registry import suggest
 
     with Store.open(store) as opened:
-        scripts, answers = _by_kind(texts_to_rate(opened, options.rubric))
-    asks: list[JudgeInput | AnswerInput] = [*scripts, *answers]
+        asks = texts_to_rate(opened, options.rubric)
     if not asks:
         raise UserError(
             "the store has no generated scripts",
             where=str(store),
             fix="put a run's there: scedit results extract-scripts RUN --store STORE",
         )
-    if answers and options.aspects:
+    if options.aspects and not _are_scripts(asks):
         raise UserError("an open answer is rated on all aspects in one call", where="--aspect", fix="leave it out")
     there = sorted({a.editor for a in asks})
     for name in options.editors:
         if name not in there:
             near = suggest(name, there)
             fix = f"did you mean '{near}'?" if near else None
-            what = "script" if scripts else "open answer"
+            what = "script" if _are_scripts(asks) else "open answer"
             raise UserError(f"no {what} is of the method '{name}'", allowed=", ".join(there), fix=fix)
     chosen = set(options.editors) or set(there)
-    if scripts:
-        return sample_inputs([a for a in scripts if a.editor in chosen], options.limit, number=options.seed)
-    return sample_inputs([a for a in answers if a.editor in chosen], options.limit, number=options.seed)
+    return sample_inputs([a for a in asks if a.editor in chosen], options.limit, number=options.seed)
 
 
-def _estimate(asks: Asks, options: JudgeOptions, access: Access, control_items: bool) -> JudgeEstimate:
-    from evaluation.judge.answers.session import estimate_answers
+def _are_scripts(asks: Sequence[JudgeInput]) -> bool:
+    return asks[0].fact is not None
+
+
+def _tell_price(
+    asks: Sequence[JudgeInput], options: JudgeOptions, access: Access, control_items: bool, *, as_json: bool
+) -> None:
     from evaluation.judge.session import estimate
 
-    scripts, answers = _by_kind(asks)
-    if answers:
-        return estimate_answers(answers, options, access, with_controls=control_items)
-    return estimate(scripts, options, access, with_controls=control_items)
-
-
-def _tell_price(asks: Asks, options: JudgeOptions, access: Access, control_items: bool, *, as_json: bool) -> None:
-    price = _estimate(asks, options, access, control_items)
+    price = estimate(asks, options, access, with_controls=control_items)
     if as_json:
         click.echo(json.dumps(price._asdict()))
         return
     left = f" ({price.not_asked} hold nothing to rate and are not asked about)" if price.not_asked else ""
     calls = calls_in_words(price.calls, price.tokens_in, price.tokens_out, price.cost)
-    what = "open answer" if _by_kind(asks)[1] else "script"
+    what = "script" if _are_scripts(asks) else "open answer"
     click.echo(f"{counted(price.scripts, what)}{left}: {calls}. Replies already on record are not asked for again.")
     if price.advice:
         click.echo(price.advice)
@@ -251,7 +228,7 @@ def _print_progress(line: StatusLine, progress: JudgeProgress) -> None:
 
 def _report(
     store: Path,
-    asks: Asks,
+    asks: Sequence[JudgeInput],
     outcome: JudgeResult | None,
     access: Access,
     quorum: int | None,
@@ -260,10 +237,10 @@ def _report(
     as_json: bool,
 ) -> None:
     from curation.store.store import Store
-    from evaluation.judge.inputs import question_authors, rated_scripts
     from evaluation.judge.model_families import family_conflicts
     from evaluation.judge.reliability.summary import summarise_ratings
     from evaluation.judge.reliability.summary_tables import as_data, as_text
+    from evaluation.judge.stored_ratings import question_authors, rated_scripts
     from schemas.ratings import SCRIPT
 
     with Store.open(store) as opened:
@@ -274,12 +251,11 @@ def _report(
     flagged = [
         f for j in sorted(judges) for f in family_conflicts(j, writers=[a.writer for a in asks], authors=authors)
     ]
-    scripts, answers = _by_kind(asks)
-    rubrics = {a.rubric.name: a.rubric for a in answers} or {SCRIPT.name: SCRIPT}
+    rubrics = {a.rubric.name: a.rubric for a in asks}
     summaries = {
         name: summarise_ratings(
             ratings,
-            scripts or [a for a in answers if a.rubric is rubric],
+            [a for a in asks if a.rubric is rubric],
             quorum=quorum if any(g.rating.rubric == name for g in ratings) else None,
             estimator=estimator,
             rubric=rubric,
@@ -292,7 +268,7 @@ def _report(
         return
     for place, summary in enumerate(summaries.values()):
         click.echo(("\n" if place else "") + as_text(summary, None if place else outcome, () if place else flagged))
-    what = "scripts" if scripts else "answers"
+    what = "scripts" if _are_scripts(asks) else "answers"
     click.echo(
         f"Ratings are in {store}. People rate the same {what}: scedit annotate. Then: scedit results calibrate {store}"
     )

@@ -1,6 +1,6 @@
-"""Judges: language models that rate generated scripts on the paper's four aspects, blind to the method.
+"""Judges: language models that rate generated scripts and open answers, blind to the method.
 
-``steps`` builds the prompt of each aspect, ``judging`` asks the judge, ``weighted_score`` reads log-probabilities,
-``inputs`` reads scripts from a store, ``reliability`` summarises and calibrates the ratings, ``control_items`` holds
-items whose rating is known, ``model_families`` flags a judge of the same family as the model that it rates.
+``inputs`` reads texts from a store, ``steps`` builds the prompt of each rubric, ``replies`` reads what a judge says,
+``judging`` asks, ``session`` runs it all, ``stored_ratings`` and ``reliability`` summarise and calibrate the ratings,
+``control_items`` holds items whose rating is known, ``model_families`` flags a judge of the rated model's family.
 """

@@ -1,55 +1,91 @@
-"""What is judged: generated scripts out of a store, with their facts and questions, and what raters said of them."""
+"""What is judged: generated scripts and open answers out of a store, with what raters are shown beside them.
+
+The judge always sees the fact or event that was edited, whatever a method put before the question, and one text a call;
+of the rubric of pairs, the answers before and after the edit.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from evaluation.editors.baselines import NULL_METHODS
-from evaluation.judge.judging import STAGE, RatedText
-from evaluation.judge.steps import JudgeInput
-from schemas.cases import Case
+from schemas.cases import Case, EventCase
 from schemas.core.errors import UserError
 from schemas.core.ids import seed
+from schemas.events.open_answer import OpenAnswer
+from schemas.events.questions import TendencyQuestion
 from schemas.facts import Fact
 from schemas.generated_scripts import GeneratedScript
-from schemas.lineage import Lineage
-from schemas.raters import Rater
-from schemas.ratings import Rating
+from schemas.ratings import CONSISTENCY, SCRIPT, TENDENCY, Rubric
 from schemas.scripts import ScriptQuestion
 from schemas.text.raw_text import raw_text
 
 if TYPE_CHECKING:
     from curation.store.store import Store
 
-Estimator = Literal["integer", "weighted"]
-DEFAULT_ESTIMATOR: Estimator = "integer"
-ESTIMATORS: dict[Estimator, str] = {
-    "integer": "the ratings as given, from 1 to 7 (of several samples their lower median)",
-    "weighted": "the mean of 1 to 7 under the judge's log-probabilities, else the mean of its samples",
-}
-"""What a judge's score of a script is; people's ratings are the same under both."""
 
-T = TypeVar("T", bound=RatedText)
-GENERATED_STAGE = "generate"  # of the lineage that generated texts come with
-PEOPLE_STAGE = "annotation"  # of the lineage that people's ratings come with
+@dataclass(frozen=True, kw_only=True)
+class JudgeInput:
+    """A text to rate, with what belongs to it.
 
+    Attributes:
+        item: Content id of the text.
+        case: Key of its case: the cluster of intervals.
+        text: The text as the model wrote it, control characters written out, its length capped.
+        question: What the model was asked.
+        edited: Whether the edit was in force.
+        rubric: Under which it is rated.
+        fact: Of a script: the edited fact, with both objects.
+        event: Of an open answer: the edited event, in words.
+        right: Of an open answer: text of the right option.
+        before: Of a pair: the unedited model's answer, and ``before_item``: its content id.
+        writer: Model that wrote it, and ``editor``: the method. Never shown to a judge.
+        refused: The model declined to answer.
+    """
 
-class LabelledText(Protocol):
-    """A text with the label of the method that was in force."""
+    item: str
+    case: str
+    text: str
+    question: str
+    edited: bool
+    rubric: Rubric = SCRIPT
+    fact: Fact | None = None
+    event: str = ""
+    right: str = ""
+    before: str = ""
+    before_item: str | None = None
+    writer: str = ""
+    editor: str = ""
+    refused: bool = False
 
     @property
-    def item(self) -> str:
-        """Content id of the text."""
-        ...
+    def shown(self) -> dict[str, str]:
+        """What a prompt can show of it, by placeholder; ``counts`` is the object that counts for Completeness."""
+        values = {"question": self.question, "text": self.text, "event": self.event, "right": self.right}
+        values["before"] = self.before
+        if self.fact is not None:
+            old, new = self.fact.old.text, self.fact.new_object.text
+            values |= {"prompt": self.fact.fact_prompt, "old": old, "new": new, "counts": new if self.edited else old}
+        return values
 
-    @property
-    def editor(self) -> str:
-        """The label."""
-        ...
+
+def texts_to_rate(store: Store, rubric: str | None = None) -> list[JudgeInput]:
+    """What a store holds to rate: its scripts; without any its open answers, singly and in pairs.
+
+    Args:
+        store: Where the texts are.
+        rubric: Name of the only rubric; None for what there is.
+
+    Raises:
+        UserError: a text whose case, fact or question is not there.
+    """
+    if rubric == SCRIPT.name or (rubric is None and store.keys(GeneratedScript.kind, limit=1)):
+        return script_inputs(store)
+    return [ask for one in (TENDENCY, CONSISTENCY) if rubric in (None, one.name) for ask in answer_inputs(store, one)]
 
 
-def judge_inputs(store: Store) -> list[JudgeInput]:
+def script_inputs(store: Store) -> list[JudgeInput]:
     """Every generated script of a store, refusals too, in the order of their keys.
 
     Fact and question come from the case that was edited, where the store holds it (facts get corrected).
@@ -61,14 +97,14 @@ def judge_inputs(store: Store) -> list[JudgeInput]:
     cases = {c.key: c for c in store.by_keys(Case, (s.case for s in scripts))}
     facts = {f.key: f for f in store.by_keys(Fact, (s.fact for s in scripts))}
     questions = {q.key: q for q in store.by_keys(ScriptQuestion, (s.question for s in scripts))}
-    return [_ask(s, cases.get(s.case), facts, questions, where=str(store.path)) for s in scripts]
+    return [_script_input(s, cases.get(s.case), facts, questions, where=str(store.path)) for s in scripts]
 
 
-def _ask(
+def _script_input(
     script: GeneratedScript,
     case: Case | None,
-    facts: dict[str, Fact],
-    questions: dict[str, ScriptQuestion],
+    facts: Mapping[str, Fact],
+    questions: Mapping[str, ScriptQuestion],
     *,
     where: str,
 ) -> JudgeInput:
@@ -94,7 +130,62 @@ def _ask(
     )
 
 
-def sample_inputs(asks: Sequence[T], limit: int | None, *, number: int = 0) -> list[T]:
+def answer_inputs(store: Store, rubric: Rubric) -> list[JudgeInput]:
+    """Every open answer of a store that a rubric is for, in the order of their keys.
+
+    Of the rubric of pairs: answers of edited models out of scope beside the unedited model's; answers in the same words
+    need no rating and are left out.
+
+    Raises:
+        UserError: an answer whose case or question is not there.
+    """
+    answers = list(store.all(OpenAnswer))
+    cases = {c.key: c for c in store.by_keys(EventCase, (a.case for a in answers))}
+    known = [(a, *_question(a, cases, where=str(store.path))) for a in answers]
+    if not rubric.rates_pairs:
+        return [_answer_input(rubric, *one) for one in known if one[2].scope == "in"]
+    return list(_pairs(rubric, [one for one in known if one[2].scope == "out"]))
+
+
+def _question(answer: OpenAnswer, cases: Mapping[str, EventCase], *, where: str) -> tuple[EventCase, TendencyQuestion]:
+    case = cases.get(answer.case)
+    question = next((q for q in case.tendencies if q.key == answer.question), None) if case is not None else None
+    if case is None or question is None:
+        what = f"case '{answer.case}'" if case is None else f"question '{answer.question}'"
+        fix = "judge the run's folder again: its cases go into the store with its answers"
+        raise UserError(f"the {what} of the answer '{answer.key}' is not in the store", where=where, fix=fix)
+    return case, question
+
+
+def _pairs(rubric: Rubric, known: Sequence[tuple[OpenAnswer, EventCase, TendencyQuestion]]) -> Iterator[JudgeInput]:
+    before = {(a.model, a.case, a.question, a.sample): a for a, _, _ in known if not a.edited}
+    for answer, case, question in known:
+        old = before.get((answer.model, answer.case, answer.question, answer.sample))
+        if answer.edited and old is not None and old.text.strip() != answer.text.strip():
+            yield _answer_input(rubric, answer, case, question, old)
+
+
+def _answer_input(
+    rubric: Rubric, answer: OpenAnswer, case: EventCase, question: TendencyQuestion, before: OpenAnswer | None = None
+) -> JudgeInput:
+    return JudgeInput(
+        item=answer.id,
+        case=case.key,
+        text=raw_text(answer.text),
+        question=question.text,
+        rubric=rubric,
+        event=case.event.text,
+        right=question.right_option,
+        edited=answer.edited,
+        before_item=None if before is None else before.id,
+        before="" if before is None else raw_text(before.text),
+        writer=answer.model,
+        editor=answer.editor,
+        refused=answer.refused or (before is not None and before.refused),
+    )
+
+
+def sample_inputs(asks: Sequence[JudgeInput], limit: int | None, *, number: int = 0) -> list[JudgeInput]:
     """At most ``limit`` texts, drawn by their ids: the same ones for every judge, whatever else the store holds.
 
     Args:
@@ -106,91 +197,3 @@ def sample_inputs(asks: Sequence[T], limit: int | None, *, number: int = 0) -> l
         return list(asks)
     chosen = {a.item for a in sorted(asks, key=lambda a: (seed("judge", str(number), a.item), a.item))[:limit]}
     return [a for a in asks if a.item in chosen]
-
-
-class NullLabels(NamedTuple):
-    """Labels of null methods among some texts; ``unknown``: labels whose method the store does not know."""
-
-    labels: frozenset[str]
-    unknown: tuple[str, ...]
-
-
-def null_labels(store: Store, texts: Iterable[LabelledText]) -> NullLabels:
-    """Which labels stand for a null method: by the method on record, else by the label itself.
-
-    Texts that earlier versions (up to 0.1.0) put into a store have no method on record.
-
-    Args:
-        store: Where the texts are.
-        texts: Scripts or open answers, as they are judged.
-    """
-    editors = {text.item: text.editor for text in texts}
-    methods: dict[str, set[str]] = {label: set() for label in editors.values()}
-    for line in store.lineages(stage=GENERATED_STAGE):
-        if line.item_id in editors and (method := line.detail.get("method")):
-            methods[editors[line.item_id]].add(method)
-    nulls = frozenset(label for label, known in methods.items() if (known or {label}) & NULL_METHODS)
-    return NullLabels(nulls, tuple(sorted(label for label, known in methods.items() if not known)))
-
-
-class RatedScript(NamedTuple):
-    """A rating with what its lineage says.
-
-    Attributes:
-        rating: The rating.
-        score: What means are made of, by the estimator: the rating itself, or its finer value.
-        detail: Of the lineage: ``samples``, ``retest``, ``weighted``; ``probability``, ``synthetic`` for people.
-        line: The lineage; None where the store has none.
-    """
-
-    rating: Rating
-    score: float | None
-    detail: dict[str, Any]
-    line: Lineage | None
-
-    @property
-    def source(self) -> str:
-        """Who rated, as tables name it."""
-        return self.rating.rater
-
-    @property
-    def rater(self) -> Rater:
-        """Who rated."""
-        return self.rating.rated_by
-
-    @property
-    def adjudicated(self) -> bool:
-        """Whether it is a lead's decision between others."""
-        return self.rater.kind == "adjudicated"
-
-
-def rated_scripts(
-    store: Store, items: Iterable[str] | None = None, *, estimator: Estimator = DEFAULT_ESTIMATOR
-) -> list[RatedScript]:
-    """Ratings of people and judges with their lineage, all or those of some scripts, in the order of their keys.
-
-    Args:
-        store: Where they are.
-        items: Content ids of scripts; None for all.
-        estimator: What a judge's score is.
-    """
-    ratings = list(store.all(Rating)) if items is None else store.of_parents(Rating, items)
-    lines: dict[str, Lineage] = {}
-    for stage in (STAGE, PEOPLE_STAGE):
-        for line in store.lineages(stage=stage):
-            if line.item_id not in lines or "retest" in line.detail or "retest" not in lines[line.item_id].detail:
-                lines[line.item_id] = line
-    out = []
-    for rating in ratings:
-        rating_line = lines.get(rating.id)
-        detail = dict(rating_line.detail) if rating_line else {}
-        score = None if rating.value is None else float(rating.value)
-        if estimator == "weighted" and score is not None:
-            score = float(detail.get("score", score))
-        out.append(RatedScript(rating, score, detail, rating_line))
-    return out
-
-
-def question_authors(store: Store) -> set[str]:
-    """Models that wrote the questions, by the lineage."""
-    return {line.model for line in store.lineages(stage="questions") if line.model}

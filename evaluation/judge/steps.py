@@ -1,127 +1,77 @@
-"""What a judge is asked about a script, one step an aspect, and what its reply means; no network.
+"""What a judge is asked about a text, one call a prompt file, and the ratings that it makes; no network.
 
-The judge sees the inputs of ScEdit's Figures 8 to 11 and nothing else: never the method, the model or other ratings. A
-reply can become a rating from 1 to 7, or an unscored one with its reason; nothing is imputed.
+The judge sees the inputs of ScEdit's Figures 8 to 11, or of ELKEN's Table 14, and nothing else: never the method, the
+model or other ratings. A reply can become a rating, or an unscored one with its reason; nothing is imputed.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Any, Literal, Self
+from collections.abc import Mapping, Sequence
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, PrivateAttr, model_validator
+from pydantic import model_validator
 
-from construction.llm.prompt_text import LONGEST, fence_text, find_quote, tidy
+from construction.llm.prompt_file import PromptFile, PromptFolder
+from construction.llm.prompt_text import LONGEST, fence_text, find_quote, places, tidy
 from construction.llm.step import Message, PromptStep, Request
-from evaluation.judge.prompt_files import INPUTS, JudgePromptFile, load_prompt_file
-from evaluation.judge.reply_reading import plain_reply
-from schemas.facts import Fact
+from evaluation.judge.inputs import JudgeInput
+from evaluation.judge.replies import JudgeReply, ReplyShape, reply_type
 from schemas.raters import Rater
-from schemas.ratings import Aspect, Rating
+from schemas.ratings import RUBRICS, SCRIPT, Aspect, Rating, Rubric
 from schemas.text.escaping import escape_line
 from schemas.verdicts import Span
 
+_FACT = frozenset({"question", "prompt", "old", "new", "text"})
+INPUTS: Mapping[str, frozenset[str]] = {
+    "script_executability": frozenset({"text"}),
+    "script_coherence": _FACT,
+    "script_consistency": _FACT,
+    "script_completeness": _FACT | {"counts"},
+    "tendency": frozenset({"event", "question", "right", "text"}),
+    "consistency": frozenset({"event", "question", "before", "text"}),
+}
+"""What the judge is shown, exactly, by task (ScEdit Figures 8 to 11, ELKEN Table 14)."""
+_FENCED = ("text", "before")
 _ABSENT = "absent"
 _REASON = 300  # characters of a judge's reason that are kept
-Points = Literal[1, 2, 3, 4, 5, 6, 7]
+_REPLY_TOKENS = {"reason": 30, "evidence": 60, "rating": 0}  # beside the ratings
+_RATING_TOKENS = 10
 
 
-@dataclass(frozen=True, kw_only=True)
-class JudgeInput:
-    """A script with what belongs to it.
+class JudgePrompt(PromptFile):
+    """One prompt file of the judge (``TASK.PROFILE.toml``); ``name`` is what ratings name as their form.
 
     Attributes:
-        item: Content id of the script.
-        case: Key of its case: the cluster of intervals.
-        text: The script as the model wrote it, made safe, its length capped.
-        question: The script question.
-        fact: The edited fact, with both objects.
-        edited: Whether the edit was in force; only decides which object counts for Completeness.
-        writer: Model that wrote it, and ``editor``: the method. Never shown to a judge.
-        refused: The model declined to answer.
+        rubric: Under which texts are rated.
+        aspect: The only aspect that is asked about; None for all of the rubric in one reply.
+        shape: ``reason`` (ratings, then one sentence), ``evidence`` (quotes first) or ``rating`` (ratings alone).
     """
 
-    item: str
-    case: str
-    text: str
-    question: str
-    fact: Fact
-    edited: bool
-    writer: str = ""
-    editor: str = ""
-    refused: bool = False
-
-
-class JudgeReply(BaseModel):
-    """What every judge's reply tells; a profile's reply adds its fields in the order in which they are asked for."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    _read: str = PrivateAttr(default="")
-
-    @model_validator(mode="wrap")
-    @classmethod
-    def _read_plainly(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
-        plain = plain_reply(data, tuple(cls.model_fields))
-        reply = handler(plain.data)
-        reply._read = plain.read
-        return reply
+    rubric: Literal["script", "tendency", "consistency"]
+    aspect: Aspect | None = None
+    shape: ReplyShape
 
     @property
-    def read_as(self) -> str:
-        """What was read into a reply of another shape; empty where it was as asked for."""
-        return self._read
+    def task(self) -> str:
+        """What is asked, as the file is called."""
+        return self.rubric if self.aspect is None else f"{self.rubric}_{self.aspect}"
 
-    @property
-    def explanation(self) -> str:
-        """The sentence that explains the rating; empty where none is asked for."""
-        return ""
-
-    @property
-    def evidence(self) -> list[str] | None:
-        """Quotes from the script; None where none are asked for."""
-        return None
-
-
-class RatingOnly(JudgeReply):
-    """The embedded model's reply: the rating."""
-
-    rating: Points
+    @model_validator(mode="after")
+    def _inputs(self) -> JudgePrompt:
+        if self.task not in INPUTS:
+            raise ValueError(f"aspect: there is no task '{self.task}': {', '.join(INPUTS)}")
+        shown, wanted = places(self.user), INPUTS[self.task]
+        if shown != wanted:
+            raise ValueError(f"user: shows {sorted(shown)}, a judge of {self.task} sees exactly {sorted(wanted)}")
+        return self
 
 
-class RatingFirst(JudgeReply):
-    """The reply of the profile ``paper``: the rating, then one sentence."""
-
-    rating: Points
-    reason: str
-
-    @property
-    def explanation(self) -> str:
-        """The sentence."""
-        return self.reason
-
-
-class QuotesFirst(JudgeReply):
-    """The reply of the profile ``evidence``: quotes or "absent", the rating, one sentence."""
-
-    quotes: list[str]
-    rating: Points
-    reason: str
-
-    @property
-    def explanation(self) -> str:
-        """The sentence."""
-        return self.reason
-
-    @property
-    def evidence(self) -> list[str] | None:
-        """The quotes."""
-        return self.quotes
-
-
-_Rated = RatingOnly | RatingFirst | QuotesFirst
-_REPLIES: dict[str, type[_Rated]] = {"paper": RatingFirst, "evidence": QuotesFirst, "rating": RatingOnly}
+def prompt_folder(rubric: Rubric) -> PromptFolder[JudgePrompt]:
+    """The prompts of a rubric: scripts are asked about one aspect a call, open answers about all in one."""
+    tasks = [f"{rubric.name}_{aspect}" for aspect in rubric.aspects] if rubric is SCRIPT else [rubric.name]
+    reader = "the judge" if rubric is SCRIPT else "the judge of open answers"
+    return PromptFolder(JudgePrompt, package="evaluation.judge", folder="prompts", tasks=tasks, reader=reader)
 
 
 def judge_name(model: str, profile: str) -> str:
@@ -136,41 +86,29 @@ def judge_name(model: str, profile: str) -> str:
 
 
 class JudgeStep(PromptStep[JudgeInput, Rating]):
-    """Asks for the rating of one aspect.
+    """Asks for the ratings of one prompt file.
 
     Args:
-        wording: Its prompt file.
+        wording: The prompt file.
         rater: Who answers, as ratings name it.
     """
 
-    def __init__(self, wording: JudgePromptFile, *, rater: str) -> None:
+    def __init__(self, wording: JudgePrompt, *, rater: str) -> None:
         self.wording, self.rater = wording, rater
-        self.name, self.version, self.reply = wording.name, wording.version, _REPLIES[wording.shape]
-
-    @classmethod
-    def load(cls, aspect: Aspect, profile: str, *, model: str) -> JudgeStep:
-        """The step with the wording of a profile, for a model that answers."""
-        return cls(load_prompt_file(aspect, profile), rater=judge_name(model, profile))
+        self.name, self.version = wording.name, wording.version
+        self.rubric = RUBRICS[wording.rubric]
+        self.aspects = self.rubric.aspects if wording.aspect is None else (wording.aspect,)
+        self.reply: type[JudgeReply] = reply_type(self.rubric, self.aspects, wording.shape)
 
     @property
-    def aspect(self) -> Aspect:
-        """What is rated."""
-        return self.wording.aspect
+    def reply_tokens(self) -> int:
+        """Roughly how long its replies are."""
+        return _REPLY_TOKENS[self.wording.shape] + _RATING_TOKENS * len(self.aspects)
 
     def prompt(self, item: JudgeInput) -> list[Message]:
-        """The messages: criteria, examples, then exactly the inputs of the aspect, as data."""
-        fact = item.fact
-        counts = fact.new_object if item.edited else fact.old
-        known = {
-            "question": tidy(item.question),
-            "prompt": tidy(fact.fact_prompt),
-            "old": tidy(fact.old.text),
-            "new": tidy(fact.new_object.text),
-            "counts": tidy(counts.text),
-            "text": fence_text(item.text),
-        }
-        values = {name: known[name] for name in INPUTS[self.aspect]}
-        return self.wording.chat(values)
+        """The messages: criteria, examples, then exactly the inputs of the task, as data."""
+        shown = {name: value for name, value in item.shown.items() if name in INPUTS[self.wording.task]}
+        return self.wording.chat({n: fence_text(v) if n in _FENCED else tidy(v) for n, v in shown.items()})
 
     def sampled(self, item: JudgeInput, *, temperature: float | None = None, logprobs: int = 0) -> Request:
         """The request for an item.
@@ -188,55 +126,48 @@ class JudgeStep(PromptStep[JudgeInput, Rating]):
             parameters |= {"logprobs": True, "top_logprobs": logprobs}
         return self.request(item, parameters=parameters)
 
-    def parse(self, item: JudgeInput, reply: BaseModel) -> list[Rating]:
-        """The rating; unscored where the evidence does not stand in the script."""
-        assert isinstance(reply, _Rated)
-        if reply.evidence is not None and (fault := _fault(item.text, reply.evidence)):
-            return [self.unscored(item, fault)]
-        return [self.rating(item, reply.rating, reply.explanation)]
-
-    def rating(self, item: JudgeInput, value: int | None, reason: str) -> Rating:
-        """A rating by this judge under this form."""
+    def rating(self, item: JudgeInput, aspect: Aspect, value: int | None, reason: str) -> Rating:
+        """A rating by this judge under this form; without a value it is unscored, and the reason says why."""
+        rated = item.item if item.before_item is None else f"{item.item}~{item.before_item}"
         return Rating(
-            key=f"rating/{self.label}/{self.rater}/{self.aspect}/{item.item}",
+            key=f"rating/{self.label}/{self.rater}/{aspect}/{rated}",
             item_id=item.item,
-            aspect=self.aspect,
+            aspect=aspect,
+            scale=self.rubric.scale,
             value=value,
             rater=self.rater,
             form=self.label,
             reason=escape_line(reason[:_REASON]),
+            rubric=self.rubric.name,
+            before_id=item.before_item,
         )
-
-    def unscored(self, item: JudgeInput, why: str) -> Rating:
-        """A rating without a value, and why."""
-        return self.rating(item, None, why)
 
     def cannot(self, item: JudgeInput) -> str:
         """Why an item is not sent to a judge; empty where it is."""
         if item.refused:
-            return "not asked: the model declined to answer, there is no script"
-        if not item.text.strip():
+            return "not asked: the model declined to answer"
+        if not item.text.strip() or (self.rubric.rates_pairs and not item.before.strip()):
             return "not asked: the model wrote nothing"
-        if len(item.text) + len(item.question) > LONGEST:
+        if len(item.text) + len(item.before) + len(item.question) + len(item.event) > LONGEST:
             return f"not asked: longer than {LONGEST} characters"
         return ""
 
 
-def quoted_spans(text: str, reply: BaseModel) -> list[Span]:
-    """Where the quotes of a reply stand in a script; empty for "absent" and for profiles without evidence."""
-    assert isinstance(reply, JudgeReply)
-    spans = [find_quote(text, q, what="evidence") for q in _quotes_given(reply.evidence or [])]
+def quoted_spans(text: str, quotes: Sequence[str]) -> list[Span]:
+    """Where quotes are in a text; empty for "absent"."""
+    spans = [find_quote(text, q, what="evidence") for q in _given(quotes)]
     return [span for span in spans if span is not None]
 
 
-def _quotes_given(quotes: list[str]) -> list[str]:
-    return [q for q in quotes if q.strip(" \t\n\"'.").casefold() != _ABSENT]
-
-
-def _fault(text: str, quotes: list[str]) -> str:
-    """What is wrong with the evidence; empty where all quotes stand in the script, or it is "absent"."""
-    quotes_given = _quotes_given(quotes)
+def evidence_fault(text: str, quotes: Sequence[str] | None) -> str:
+    """What is wrong with the evidence; empty where all quotes are in the text, or none was asked for."""
+    if quotes is None:
+        return ""
     if not quotes:
         return "no evidence: neither a quote nor 'absent'"
-    false = next((q for q in quotes_given if find_quote(text, q, what="evidence") is None), None)
+    false = next((q for q in _given(quotes) if find_quote(text, q, what="evidence") is None), None)
     return f"false quote: '{false[:80]}' does not stand in the script" if false is not None else ""
+
+
+def _given(quotes: Sequence[str]) -> list[str]:
+    return [q for q in quotes if q.strip(" \t\n\"'.").casefold() != _ABSENT]

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 from evaluation.analysis.tables import FigureTable, Section
 from evaluation.editors.baselines import NULL_METHODS
-from evaluation.judge.answers.inputs import texts_to_rate
 from evaluation.judge.control_items import ControlResult, stored_controls
-from evaluation.judge.inputs import RatedScript, null_labels, question_authors, rated_scripts
+from evaluation.judge.inputs import texts_to_rate
 from evaluation.judge.model_families import family_conflicts
 from evaluation.judge.reliability.calibration import ESTIMAND, Calibration, CalibrationRequest, calibrate_judge
 from evaluation.judge.reliability.calibration_tables import FAMILIES
 from evaluation.judge.reliability.summary import JudgeReliability, JudgeSummary, summarise_ratings
+from evaluation.judge.stored_ratings import RatedScript, null_labels, question_authors, rated_scripts
 from schemas.core.errors import UserError
 from schemas.raters import Rater
 from schemas.ratings import RUBRICS, SCRIPT, Rubric
@@ -155,7 +155,7 @@ def _of_store(path: Path, rubric: Rubric, unranked: Collection[str]) -> list[Jud
         record = _on_record(judge, mine, summary) | {"controls": controls.get(judge), "rubric": rubric.name}
         conflicts = tuple(family_conflicts(Rater.judge(judge).name, writers=writers, authors=authors))
         try:
-            wanted = CalibrationRequest(judge=judge, rubric=rubric, unranked=nulls.labels.union(unranked))
+            wanted = CalibrationRequest(judge=judge, rubric=rubric, unranked=nulls.union(unranked))
             calibration = calibrate_judge(ratings, asks, wanted)
             out.append(JudgeCalibration(judge, calibration, "", conflicts)._replace(**record))
         except UserError as error:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from curation.store.store import Store
+from evaluation.judge.inputs import JudgeInput
 from evaluation.judge.reliability.rubric import expected_ratings, named_objects
-from evaluation.judge.steps import JudgeInput
 from schemas.facts import Fact
 from schemas.generated_scripts import GeneratedScript
 from schemas.ratings import Rating

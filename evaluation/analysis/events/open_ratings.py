@@ -9,7 +9,7 @@ from typing import Any
 
 from evaluation.analysis.tables import FigureTable, Rate, head_of, rates
 from evaluation.analysis.text_ratings import who
-from evaluation.judge.answers.from_run import OpenAnswerSource, open_answers
+from evaluation.judge.from_run import OpenAnswerSource, open_answers
 from evaluation.metrics.events.open_answers import RatedAnswer
 from evaluation.runs.results import Run
 from schemas.answers import Answer

@@ -13,8 +13,9 @@ from curation.stats.label_budget import LabelBudget, scripts_needed
 from curation.stats.paired import holm
 from curation.stats.prediction_powered import CalibratedEstimates, Unit, calibrate, difference
 from evaluation.editors.baselines import NULL_METHODS
-from evaluation.judge.inputs import DEFAULT_ESTIMATOR, Estimator, RatedScript
-from evaluation.judge.reliability.panel import PANEL, RatedItem, panel_scores
+from evaluation.judge.inputs import JudgeInput
+from evaluation.judge.reliability.panel import PANEL, panel_scores
+from evaluation.judge.stored_ratings import DEFAULT_ESTIMATOR, Estimator, RatedScript
 from schemas.core.errors import UserError
 from schemas.raters import Rater
 from schemas.ratings import SCRIPT, Aspect, Rubric
@@ -80,7 +81,6 @@ class Calibration(NamedTuple):
         left_out: Ratings of people, and scripts, that do not count, by reason.
         estimator: What the judge's scores are.
         rubric: Name of the rubric.
-        unknown: Labels whose method is not on record: rivals unless a null method is called so.
     """
 
     judge: str
@@ -91,7 +91,6 @@ class Calibration(NamedTuple):
     left_out: Mapping[str, int]
     estimator: Estimator = DEFAULT_ESTIMATOR
     rubric: str = SCRIPT.name
-    unknown: Sequence[str] = ()
 
     @property
     def estimand(self) -> str:
@@ -111,7 +110,6 @@ class CalibrationRequest(NamedTuple):
         estimator: What the ratings' scores are, as they were read (``rated_scripts``).
         rubric: Whose ratings are calibrated.
         unranked: Labels of null methods: compared with no edit only.
-        unknown: Labels whose method is not on record.
     """
 
     judge: str | None = None
@@ -122,11 +120,10 @@ class CalibrationRequest(NamedTuple):
     estimator: Estimator = DEFAULT_ESTIMATOR
     rubric: Rubric = SCRIPT
     unranked: Collection[str] = NULL_METHODS
-    unknown: Sequence[str] = ()
 
 
 def calibrate_judge(
-    ratings: Sequence[RatedScript], asks: Sequence[RatedItem], wanted: CalibrationRequest
+    ratings: Sequence[RatedScript], asks: Sequence[JudgeInput], wanted: CalibrationRequest
 ) -> Calibration:
     """Calibrate a judge to the people who rated a random sample of the same texts.
 
@@ -153,8 +150,7 @@ def calibrate_judge(
     people = {g.rater for g in mine if not g.rater.is_judge}
     names, synthetic = sorted({p.name for p in people}), sorted({p.name for p in people if p.is_program})
     gaps = _gaps(units, wanted)
-    unknown = [label for label in wanted.unknown if label not in wanted.unranked]
-    return Calibration(name, rows, gaps, names, synthetic, dict(left), wanted.estimator, wanted.rubric.name, unknown)
+    return Calibration(name, rows, gaps, names, synthetic, dict(left), wanted.estimator, wanted.rubric.name)
 
 
 def _judge(
@@ -181,7 +177,7 @@ def _judge(
 
 def _people(
     ratings: Sequence[RatedScript],
-    asks: Mapping[str, RatedItem],
+    asks: Mapping[str, JudgeInput],
     min_people: int,
     left: Counter[str],
 ) -> dict[tuple[str, Aspect], tuple[float, float]]:
@@ -217,7 +213,7 @@ def _people(
 def _units(
     scores: Mapping[tuple[str, Aspect], float],
     humans: Mapping[tuple[str, Aspect], tuple[float, float]],
-    asks: Mapping[str, RatedItem],
+    asks: Mapping[str, JudgeInput],
     left: Counter[str],
 ) -> dict[Aspect, dict[Method, list[Unit]]]:
     units: dict[Aspect, dict[Method, list[Unit]]] = defaultdict(lambda: defaultdict(list))

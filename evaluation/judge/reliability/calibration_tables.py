@@ -7,9 +7,8 @@ from typing import Any
 from curation.stats.estimates import Estimate
 from curation.stats.intervals import NO_SPREAD
 from curation.stats.label_budget import LabelBudget
-from evaluation.judge.inputs import ESTIMATORS
 from evaluation.judge.reliability.calibration import Calibration
-from schemas.ratings import RUBRICS
+from evaluation.judge.stored_ratings import ESTIMATORS
 from schemas.text.counting import counted
 
 FAMILIES = {
@@ -29,7 +28,6 @@ def as_data(calibration: Calibration) -> dict[str, Any]:
         "people": list(calibration.people),
         "synthetic": list(calibration.synthetic),
         "left_out": dict(calibration.left_out),
-        "known_by_label_only": list(calibration.unknown),
         "rows": [
             {
                 **{"writer": r.method.writer, "editor": r.method.editor, "aspect": r.aspect},
@@ -83,8 +81,7 @@ def as_text(calibration: Calibration) -> str:
 
 def _notes(calibration: Calibration, lines: list[str]) -> list[str]:
     """What stands below the tables: the estimand, and why a figure is missing."""
-    scores = ESTIMATORS[calibration.estimator].replace("1 to 7", "{} to {}".format(*RUBRICS[calibration.rubric].points))
-    notes = ["", f"Judge's scores ({calibration.estimator}): {scores}."]
+    notes = ["", f"Judge's scores ({calibration.estimator}): {ESTIMATORS[calibration.estimator]}."]
     notes += [
         f"Estimated is {calibration.estimand}.",
         "Rated: cases with a rating of people, of those with a judge's score.",
@@ -97,12 +94,6 @@ def _notes(calibration: Calibration, lines: list[str]) -> list[str]:
         notes.append(
             "[too few], [too unequal]: simulation supports no interval and no p for so few rated cases that differ, or "
             "samples drawn with such unequal probabilities; why is in --json. Have people rate more scripts."
-        )
-    if calibration.unknown and any(g.family == "among" for g in calibration.gaps):
-        notes.append(
-            f"Known by their labels only: {', '.join(calibration.unknown)}. A null method (boost ...) under such a "
-            "label would count as a rival; take the scripts out of the run again, and its methods are on record: "
-            "scedit results extract-scripts RUN --store STORE"
         )
     notes += [f"Left out: {n} {reason}." for reason, n in calibration.left_out.items()]
     if calibration.synthetic:

@@ -5,52 +5,18 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from statistics import fmean
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from curation.stats.bootstrap import DEFAULT, Resampling
 from curation.stats.correlation import spearman
 from curation.stats.estimates import Estimate, undefined
 from curation.stats.panel import Agreement, agreement
 from curation.stats.rating_table import rating_table
-from evaluation.judge.inputs import RatedScript
+from evaluation.judge.inputs import JudgeInput
+from evaluation.judge.stored_ratings import RatedScript
 from schemas.core.errors import UserError
 from schemas.raters import Rater
 from schemas.ratings import RUBRICS, Aspect
-
-
-class RatedItem(Protocol):
-    """A text that was rated: a script, or an open answer."""
-
-    @property
-    def item(self) -> str:
-        """Content id."""
-        ...
-
-    @property
-    def case(self) -> str:
-        """Key of its case: the cluster of intervals."""
-        ...
-
-    @property
-    def writer(self) -> str:
-        """Model that wrote it."""
-        ...
-
-    @property
-    def editor(self) -> str:
-        """Label of the method."""
-        ...
-
-    @property
-    def edited(self) -> bool:
-        """Whether the edit was in force."""
-        ...
-
-    @property
-    def text(self) -> str:
-        """What raters read."""
-        ...
-
 
 PANEL = Rater.judge("panel").stored
 
@@ -101,7 +67,7 @@ def panel_scores(
 
 
 def judge_agreement(
-    ratings: Sequence[RatedScript], asks: Mapping[str, RatedItem], *, resampling: Resampling = DEFAULT
+    ratings: Sequence[RatedScript], asks: Mapping[str, JudgeInput], *, resampling: Resampling = DEFAULT
 ) -> dict[Aspect, Agreement]:
     """Agreement among judges, one aspect a table; aspects with fewer than two judges are left out."""
     out: dict[Aspect, Agreement] = {}
@@ -145,7 +111,7 @@ def retest_agreement(ratings: Sequence[RatedScript]) -> Retest:
 
 
 def length_correlation(
-    ratings: Sequence[RatedScript], asks: Mapping[str, RatedItem], *, resampling: Resampling = DEFAULT
+    ratings: Sequence[RatedScript], asks: Mapping[str, JudgeInput], *, resampling: Resampling = DEFAULT
 ) -> Estimate:
     """Spearman's correlation of a judge's scores with the number of words of the scripts."""
     known = [(g, asks[g.rating.item_id]) for g in ratings if g.score is not None and g.rating.item_id in asks]

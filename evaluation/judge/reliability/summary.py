@@ -14,10 +14,9 @@ from curation.stats.bounded import clustered_interval
 from curation.stats.estimates import Estimate
 from curation.stats.intervals import mean_interval
 from curation.stats.proportions import binomial_interval
-from evaluation.judge.inputs import DEFAULT_ESTIMATOR, Estimator, RatedScript
+from evaluation.judge.inputs import JudgeInput
 from evaluation.judge.reliability.panel import (
     PANEL,
-    RatedItem,
     Retest,
     judge_agreement,
     length_correlation,
@@ -25,7 +24,7 @@ from evaluation.judge.reliability.panel import (
     retest_agreement,
 )
 from evaluation.judge.reliability.rubric import RubricReport, RuledScript, check_against_rubric
-from evaluation.judge.steps import JudgeInput
+from evaluation.judge.stored_ratings import DEFAULT_ESTIMATOR, Estimator, RatedScript
 from schemas.ratings import RATING_SCALE, RUBRICS, SCRIPT, Aspect, Rubric
 
 _ORDER = tuple(dict.fromkeys(aspect for rubric in RUBRICS.values() for aspect in rubric.aspects))
@@ -104,7 +103,7 @@ class JudgeSummary(NamedTuple):
 
 def summarise_ratings(
     ratings: Sequence[RatedScript],
-    asks: Sequence[RatedItem],
+    asks: Sequence[JudgeInput],
     *,
     quorum: int | None = None,
     estimator: Estimator = DEFAULT_ESTIMATOR,
@@ -131,7 +130,7 @@ def summarise_ratings(
     if quorum is not None:
         for p in panel_scores(known, quorum=quorum):
             scores[PANEL, p.aspect][p.item].append(p.score)
-    scripts = {a.item: RuledScript(a.text, a.fact, a.edited) for a in asks if isinstance(a, JudgeInput)}
+    scripts = {a.item: RuledScript(a.text, a.fact, a.edited) for a in asks if a.fact is not None}
     return JudgeSummary(
         cells=_cells(scores, by_item, rubric),
         reliability=_reliability(known, by_item, resampling),
@@ -147,7 +146,7 @@ def summarise_ratings(
 
 def _cells(
     scores: Mapping[tuple[str, Aspect], Mapping[str, Sequence[float | None]]],
-    asks: Mapping[str, RatedItem],
+    asks: Mapping[str, JudgeInput],
     rubric: Rubric,
 ) -> list[MethodRating]:
     groups: dict[tuple[str, str, str, bool, Aspect], list[tuple[str, float | None]]] = defaultdict(list)
@@ -186,7 +185,7 @@ def method_rating(
 
 
 def _reliability(
-    known: Sequence[RatedScript], asks: Mapping[str, RatedItem], resampling: Resampling
+    known: Sequence[RatedScript], asks: Mapping[str, JudgeInput], resampling: Resampling
 ) -> list[JudgeReliability]:
     groups: dict[tuple[str, Aspect], list[RatedScript]] = defaultdict(list)
     for g in known:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from curation.stats.estimates import Estimate
-from evaluation.judge.inputs import ESTIMATORS
 from evaluation.judge.reliability.rubric import RubricReport
 from evaluation.judge.reliability.summary import JudgeReliability, JudgeSummary, MethodRating
 from evaluation.judge.session import JudgeResult
+from evaluation.judge.stored_ratings import ESTIMATORS
 from schemas.ratings import RUBRICS, SCRIPT, Rubric
 from schemas.text.counting import counted
 

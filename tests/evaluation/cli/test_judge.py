@@ -11,16 +11,17 @@ from click.testing import CliRunner
 from curation.store.store import Store
 from evaluation.cli.judge import judge as command
 from evaluation.judge.control_items import control_items
-from evaluation.judge.inputs import judge_inputs, rated_scripts
-from evaluation.judge.prompt_files import ASPECTS
+from evaluation.judge.inputs import script_inputs
 from evaluation.judge.reliability.panel import PANEL
+from evaluation.judge.stored_ratings import rated_scripts
 from schemas.core.errors import UserError
-from schemas.ratings import Rating
+from schemas.ratings import SCRIPT, Rating
 from tests.support.facts import make_fact
 from tests.support.judge import aspect_of, by_rubric, fill_store, make_script, parts
 from tests.support.scripted_server import Batches, Raw, ScriptedServer
 
-CONTROL_CALLS = sum(len(c.accepted) for c in control_items())
+ASPECTS = SCRIPT.aspects
+CONTROL_CALLS = sum(len(c.accepted) for c in control_items() if c.rubric == "script")
 
 
 def call(store: Path, *args: str, server: ScriptedServer | None = None):
@@ -73,7 +74,7 @@ def test_the_judge_is_blind_to_the_method(tmp_path):
     fill_store(store, facts=1, editors=("alpha-method",))
     with Store.open(store, write=True) as db:
         twin = make_script(fact, "beta-method", ("Book a flight to Oslo", "Walk to the ministry"))
-        judge_input = next(iter(judge_inputs(db)))
+        judge_input = next(iter(script_inputs(db)))
         db.put(
             [
                 twin.model_copy(
@@ -204,7 +205,7 @@ def test_refusals_of_the_edited_model_are_counted(tmp_path):
     assert report["outcome"]["unscored"] == 4
     memit = [c for c in report["cells"] if c["editor"] == "memit"]
     assert all(c["mean"] is None and (c["worst"], c["best"]) == (1.0, 7.0) for c in memit)
-    assert list(report["unscored"]["judge:gpt-x"]) == ["not asked: the model declined to answer, there is no script"]
+    assert list(report["unscored"]["judge:gpt-x"]) == ["not asked: the model declined to answer"]
 
 
 def test_refusals_of_the_command(tmp_path):
@@ -220,7 +221,7 @@ def test_refusals_of_the_command(tmp_path):
     with Store.open(tmp_path / "lost.duckdb", create=True) as db:
         db.put([script])
         with pytest.raises(UserError, match=r"fact 'fact/gone' .* is not in the store; add its split"):
-            judge_inputs(db)
+            script_inputs(db)
     assert call(store, "--samples", "0").exit_code == 2 and call(store, "--help").exit_code == 0
 
 

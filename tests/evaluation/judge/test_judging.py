@@ -1,17 +1,142 @@
-"""Samples, second looks and retests."""
+"""Replies over the wire, samples, second looks, scores by log-probabilities."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 from dataclasses import replace
+from itertools import product
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from evaluation.judge.judging import JudgeOptions
-from tests.support.evaluation.judged import ask
-from tests.support.judge import ASK
+from construction.llm.client import Client, Endpoint, Reply
+from construction.llm.reply_cache import ReplyCache
+from curation.files.journal import Journal
+from evaluation.judge.judging import JudgeOptions, aggregate_samples, judge_text, read_reply
+from schemas.ratings import TENDENCY
+from tests.evaluation.judge.test_steps import ANSWER
+from tests.support.evaluation.judged import ask, read, step
+from tests.support.judge import ASK, always
 from tests.support.scripted_server import Raw, ScriptedServer, completion
+
+STEP = step(profile="embedded", rubric=TENDENCY)
+FAULTS = {
+    "good": ('{"rating": 5, "reason": "fits"}', 5, "fits"),
+    "in prose": ('Sure: {"rating": 5, "reason": "fits"} as asked', 5, "fits"),
+    "malformed": ('{"rating": , "reason": "fi', None, "unparseable"),
+    "score 0": ('{"rating": 0, "reason": "worst"}', None, "unparseable"),
+    "score 8": ('{"rating": 8, "reason": "best"}', None, "unparseable"),
+    "score 4.5": ('{"rating": 4.5, "reason": "between"}', None, "unparseable"),
+    "a word": ('{"rating": "five", "reason": ""}', None, "unparseable"),
+    "another field": ('{"rating": 5, "reason": "", "method": "rome"}', 5, ""),
+    "a truth value": ('{"rating": true, "reason": ""}', None, "unparseable"),
+    "of seven": ('{"rating": "5/7", "reason": ""}', 5, ""),
+    "a refusal in words": ("I'm sorry, but I cannot rate this script.", None, "refused"),
+    "empty": ("", None, "unparseable"),
+    "broken off after the rating": ('{"rating": 5, "reason": "fi', 5, ""),
+}
+ASKED_AGAIN = {"broken off after the rating"}
+"""Replies that count only where another one is no better."""
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_replies_over_the_wire(name, tmp_path):
+    raw, value, fault = FAULTS[name]
+    with ScriptedServer(always(raw)) as server:
+        result = ask(server, tmp_path)
+        count = len(server.requests)
+    assert result.rating.value == value and fault in result.rating.reason
+    assert count == (1 if value and name not in ASKED_AGAIN else 2), "one round of repair"
+    assert result.line.item_id == result.rating.id and result.line.parents == ("item-1",)
+    assert (result.line.prompt, result.line.model, result.line.stage) == ("judge_coherence_paper@2", "gpt-x", "judge")
+    assert result.line.detail["samples"] == [value]
+
+
+def test_a_refusal_is_unscored(tmp_path):
+    with ScriptedServer(lambda p: Raw(body=completion(None, refusal="I will not"))) as server:
+        result = ask(server, tmp_path)
+    assert result.rating.value is None and "refused" in result.rating.reason
+
+
+def test_a_false_quote_over_the_wire_is_unscored(tmp_path):
+    raw = '{"quotes": ["train to Lima"], "rating": 7, "reason": "so"}'
+    with ScriptedServer(always(raw)) as server:
+        result = ask(server, tmp_path, settings=JudgeOptions(profile="evidence", retest=0.0))
+    assert result.rating.value is None and result.rating.reason.startswith("false quote: 'train to Lima'")
+
+
+def test_the_evidence_is_kept_with_its_places(tmp_path):
+    raw = '{"quotes": ["flight to oslo", "absent"], "rating": 6, "reason": "so"}'
+    with ScriptedServer(always(raw)) as server:
+        result = ask(server, tmp_path, settings=JudgeOptions(profile="evidence", retest=0.0))
+    (place,) = result.line.detail["evidence"]
+    assert ASK.text[place["start"] : place["end"]] == place["text"] == "flight to Oslo" and result.rating.value == 6
+
+
+def test_a_time_out_leaves_the_rating_due(tmp_path):
+    """The endpoint answers once, then hangs: that rating is not made up and not unscored, it is asked again later."""
+    slow = Raw(body=completion('{"rating": 5, "reason": ""}'), delay=1.0)
+    replies = iter([Raw(body=completion('{"rating": 5, "reason": ""}')), slow, slow])
+
+    async def run(server):
+        endpoint = Endpoint(
+            model="gpt-x", base_url=server.url, key_name="SCEDIT_NO_KEY", backoff=0.01, tries=2, timeout=0.2
+        )
+        options = JudgeOptions(retest=0.0)
+        with Journal(tmp_path / "j.jsonl", write=True) as journal:
+            async with Client(endpoint, ReplyCache(journal)) as client:
+                first = await judge_text(step(), ASK, client, options)
+                second = await judge_text(step("consistency"), ASK, client, options)
+                return first[0], second[0]
+
+    with ScriptedServer(lambda p: next(replies)) as server:
+        first, second = asyncio.run(run(server))
+    assert first.rating.value == 5 and second is None
+
+
+def logprob_reply(payload, chances, *, text='{"rating": 5, "reason": "x"}', alternatives=None):
+    """A completion whose rating token has these alternatives."""
+    body = completion(text)
+    before, digit, after = text[: text.index("5")], "5", text[text.index("5") + 1 :]
+    top = [{"token": t, "logprob": math.log(p)} for t, p in chances.items()]
+    tokens = [
+        {"token": before, "logprob": 0.0, "top_logprobs": []},
+        {"token": digit, "logprob": math.log(chances["5"]), "top_logprobs": top},
+        {"token": after, "logprob": 0.0, "top_logprobs": []},
+    ]
+    body["choices"][0]["logprobs"] = {"content": tokens}
+    return Raw(body=body)
+
+
+def test_the_score_is_weighted_where_the_endpoint_gives_log_probabilities(tmp_path):
+    with ScriptedServer(lambda p: logprob_reply(p, {"5": 0.5, "4": 0.25, "7": 0.2, "the": 0.05})) as server:
+        result = ask(server, tmp_path)
+        assert server.requests[0]["logprobs"] is True and server.requests[0]["top_logprobs"] == 20
+    detail = result.line.detail
+    assert result.rating.value == 5 and detail["weighted"] is True
+    assert detail["score"] == pytest.approx((5 * 0.5 + 4 * 0.25 + 7 * 0.2) / 0.95, abs=1e-5)
+    assert detail["mass"] == pytest.approx(0.95, abs=1e-5)
+
+
+def test_an_endpoint_without_log_probabilities_is_asked_without_them(tmp_path):
+    def answer(payload):
+        if "logprobs" in payload:
+            return Raw(400, {"error": {"message": "'logprobs' is not supported", "param": "logprobs"}})
+        return '{"rating": 5, "reason": "x"}'
+
+    with ScriptedServer(answer) as server:
+        result = ask(server, tmp_path)
+        assert ["logprobs" in r for r in server.requests] == [True, False]
+    assert (result.rating.value, result.line.detail["score"], result.line.detail["weighted"]) == (5, 5, False)
+    with ScriptedServer(always('{"rating": 5, "reason": "x"}')) as server:  # takes the option and gives nothing
+        result = ask(server, tmp_path / "b")
+    assert (result.line.detail["score"], result.line.detail["weighted"]) == (5, False)
+
+
+# --- samples ---------------------------------------------------------------------------------------------------------
 
 
 def test_several_samples_and_a_second_look(tmp_path):
@@ -107,3 +232,89 @@ def test_a_reply_with_two_ratings_is_asked_again(tmp_path, first):
         result = ask(server, tmp_path, settings=JudgeOptions(retest=0.0))
         assert len(server.requests) == 2
     assert result.rating.value == 6
+
+
+# --- several aspects in one reply ------------------------------------------------------------------------------------
+
+ALLOWED = [(a, o) for a, o in product(range(1, 6), repeat=2) if not TENDENCY.fault({"accuracy": a, "overall": o})]
+
+
+def reply(accuracy: int = 5, overall: int = 5, **more: Any) -> Reply:
+    value = STEP.reply(accuracy=accuracy, coherence=4, comprehensiveness=3, overall=overall)
+    return Reply("ok", value, "{}", "", "request", 10, 5, "2026-01-01T00:00:00Z", 1, 0.5)._replace(**more)
+
+
+def unusable(**more: Any) -> Reply:
+    return reply(status="unparseable", value=None, raw="...", message="overall: missing", **more)
+
+
+class GivenReplies:
+    """A client whose replies are given."""
+
+    endpoint = SimpleNamespace(model="m")
+    address = "here"
+
+    def __init__(self, replies: list[Reply]) -> None:
+        self.replies = replies
+
+    async def samples(self, request: object, n: int) -> list[Reply]:
+        """The first ``n`` replies."""
+        assert len(self.replies) == n
+        return self.replies
+
+
+def judged(replies: list[Reply], **options: Any) -> list[Any]:
+    settings = JudgeOptions(**{"retest": 0.0, "samples": len(replies), **options})
+    return asyncio.run(judge_text(STEP, ANSWER, GivenReplies(replies), settings))  # type: ignore[arg-type]
+
+
+def test_every_aspect_is_a_rating_and_the_call_is_paid_once() -> None:
+    rating = judged([reply(4, 5)])
+    assert [(j.rating.aspect, j.rating.value) for j in rating] == [
+        ("accuracy", 4), ("coherence", 4), ("comprehensiveness", 3), ("overall", 5),
+    ]  # fmt: skip
+    assert [(j.line.tokens_in, j.line.cost, j.asked) for j in rating] == [(10, 0.5, 1)] + [(None, None, 0)] * 3
+    assert {j.line.detail["quality"] for j in rating} == {"plumbing"}
+
+
+def test_an_endpoint_that_is_away_leaves_all_aspects_due() -> None:
+    assert judged([reply(status="unanswered", value=None)]) == [None] * 4
+
+
+def test_unscored_unless_more_than_half_of_the_samples_are_scored() -> None:
+    two = judged([reply(), unusable(), reply()])
+    assert [j.rating.value for j in two] == [5, 4, 3, 5]
+    unscored_item = judged([reply(), unusable()])
+    assert {j.rating.value for j in unscored_item} == {None}
+    assert unscored_item[0].rating.reason.startswith("1 of 2 samples unscored: no usable reply: unparseable")
+
+
+@pytest.mark.parametrize(
+    ("raw", "overall"),
+    [
+        ('{"accuracy": 5, "coherence": 4, "comprehensiveness": 3, "overall": 4}', 4),
+        ('{"accuracy": 3, "coherence": 4, "comprehensiveness": 3, "overall": 4}', None),
+        ('{"accuracy": 5, "coherence": 4, "overall": 4}', None),
+        ("I cannot rate this.", None),
+    ],
+)
+def test_ratings_without_a_reason_count_and_nothing_else_is_forgiven(raw: str, overall: int | None) -> None:
+    sample = read(step(rubric=TENDENCY), ANSWER, raw)["overall"]
+    assert sample.value == overall and bool(sample.why) == (overall is None)
+
+
+def test_a_second_look_stands_beside_each_aspect() -> None:
+    rating = judged([reply(4, 5), reply(5, 4)], samples=1, retest=1.0)
+    assert [(j.rating.value, j.line.detail["retest"]) for j in rating] == [(4, 5), (4, 4), (3, 3), (5, 4)]
+
+
+@pytest.mark.parametrize("samples", [2, 3])
+def test_medians_of_replies_that_keep_to_the_rule_keep_to_it(samples: int) -> None:
+    """All combinations of two and of three replies that the rule allows."""
+    for combination in product(ALLOWED[:: 1 if samples == 2 else 2], repeat=samples):
+        looks = [read_reply(STEP, ANSWER, reply(a, o)) for a, o in combination]
+        medians = {
+            aspect: aggregate_samples(STEP, ANSWER, aspect, [look[aspect] for look in looks])[0].value
+            for aspect in ("accuracy", "overall")
+        }
+        assert not TENDENCY.fault(medians), combination

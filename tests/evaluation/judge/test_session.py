@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,18 +12,30 @@ import pytest
 
 from construction.llm.connection import Access
 from curation.store.store import Store
-from evaluation.judge.control_items import control_items, put_controls, stored_controls
-from evaluation.judge.inputs import judge_inputs
+from evaluation.judge.control_items import control_items, stored_controls
+from evaluation.judge.from_run import store_answers
+from evaluation.judge.inputs import JudgeInput, texts_to_rate
 from evaluation.judge.judging import JudgeOptions
-from evaluation.judge.session import JudgeProgress, estimate, run_judge
-from evaluation.judge.steps import JudgeInput
+from evaluation.judge.session import JudgeProgress, JudgeResult, estimate, run_judge
+from evaluation.judge.stored_ratings import rated_scripts
 from schemas.core.errors import UserError
 from schemas.ratings import Rating
+from tests.support.evaluation.open_answers import (
+    RIGHT,
+    SAME,
+    WRONG,
+    by_words,
+    is_pair,
+    open_run,
+    tendency_case,
+    tendency_reply,
+)
 from tests.support.judge import ASK, by_rubric, fill_store
 from tests.support.scripted_server import Raw, ScriptedServer
 
 ONE = JudgeOptions(aspects=("coherence",), retest=0.0)
-CONTROLS = sum(len(c.accepted) for c in control_items())
+CONTROLS = sum(len(c.accepted) for c in control_items() if c.rubric == "script")
+ANSWER_CONTROLS = [c for c in control_items() if c.rubric != "script"]
 
 
 def access(server: ScriptedServer | None = None, **more: Any) -> Access:
@@ -34,7 +47,7 @@ def prepared(folder: Path, facts: int = 3, editors: tuple[str, ...] = ("rome",))
     store = folder / "s.duckdb"
     fill_store(store, facts=facts, editors=editors)
     with Store.open(store) as db:
-        return store, judge_inputs(db)
+        return store, texts_to_rate(db)
 
 
 # --- the estimate -----------------------------------------------------------------------------------------------------
@@ -100,7 +113,7 @@ def test_what_came_of_it_is_counted_and_kept(tmp_path: Path) -> None:
         0,
         0,
     )
-    assert outcome.calls == count == 3 + sum("coherence" in c.accepted for c in control_items())
+    assert outcome.calls == count == 3 + sum("coherence" in c.accepted for c in control_items() if c.rubric == "script")
     assert outcome.controls is not None and outcome.controls.asked == count - 3
     assert (judge_result.ratings, judge_result.new, judge_result.calls) == (
         3,
@@ -174,7 +187,9 @@ def test_a_control_item_that_is_rated_wrongly_is_named(tmp_path: Path) -> None:
     with ScriptedServer(lambda p: json.dumps({"rating": 4, "reason": "always"})) as server:
         outcome = run_judge(store, tmp_path / "j", asks, ONE, access(server))
     assert outcome.controls is not None
-    coherences = {c.name: c.accepted["coherence"] for c in control_items() if "coherence" in c.accepted}
+    coherences = {
+        c.name: c.accepted["coherence"] for c in control_items() if c.rubric == "script" and "coherence" in c.accepted
+    }
     wrong = {name for name, (low, high) in coherences.items() if not low <= 4 <= high}
     assert {m.name for m in outcome.controls.missed} == wrong and all(m.given == 4 for m in outcome.controls.missed)
     assert outcome.controls.accepted == outcome.controls.asked - len(wrong)
@@ -215,39 +230,121 @@ def test_a_judge_that_says_seven_to_everything_misses_some_and_the_newest_answer
     assert after is not None and now.accepted == after.accepted != before.accepted
 
 
-def test_control_ratings_of_earlier_stores_have_no_number_and_come_first(tmp_path: Path) -> None:
-    """What an earlier version stored is read by its time; what is asked now counts, though a clock were behind."""
-    store, asks = prepared(tmp_path)
-    with ScriptedServer(lambda body: '{"rating": 7, "reason": "fine"}') as server:
-        run_judge(store, tmp_path / "a.jsonl", asks, ONE, access(server))
-    old = tmp_path / "old.duckdb"
-    with Store.open(store) as connection:
-        lines = list(connection.lineages(stage="judge_control"))
-    earlier = [
-        line.model_copy(
-            update={"made_at": made_at, "request": made_at, "detail": {**_plain(line.detail), "value": value}}
-        )
-        for line in lines
-        for made_at, value in (("2999-01-01T00:00:00Z", 1), ("2001-01-01T00:00:00Z", 2))
-    ]
-    with Store.open(old, write=True, create=True) as db:
-        db.put([], earlier)
-        (result,) = stored_controls(db).values()
-        assert all(m.given == 1 for m in result.missed), "of those without a number the latest time counts"
-        put_controls(db, [line.model_copy(update={"detail": _plain(line.detail)}) for line in lines])
-        (result,) = stored_controls(db).values()
-        assert result.missed and all(m.given == 7 for m in result.missed)
-        assert len(list(db.lineages(stage="judge_control"))) == len(earlier) + len(lines)
-
-
-def _plain(detail: dict[str, Any]) -> dict[str, Any]:
-    """As it was stored before lines had a number."""
-    return {name: value for name, value in detail.items() if name != "came"}
-
-
 def test_without_control_items_nothing_is_on_record(tmp_path: Path) -> None:
     store, asks = prepared(tmp_path)
     with ScriptedServer(by_rubric) as server:
         run_judge(store, tmp_path / "j.jsonl", asks, ONE, access(server), with_controls=False)
     with Store.open(store) as db:
         assert stored_controls(db) == {}
+
+
+# --- open answers ----------------------------------------------------------------------------------------------------
+
+CASE = tendency_case()
+INSIDE, OUTSIDE = (q.key for q in CASE.tendencies)
+METHODS = {"none": {INSIDE: WRONG, OUTSIDE: SAME}, "ice": {INSIDE: RIGHT, OUTSIDE: f"{SAME} And rain."}}
+ONCE = JudgeOptions(retest=0.0)
+
+
+def prepared_answers(folder: Path, methods: dict[str, dict[str, str]] = METHODS) -> tuple[Path, list[JudgeInput]]:
+    path = folder / "s.duckdb"
+    with Store.open(path, create=True) as store:
+        store_answers(open_run([CASE], methods), store)
+        return path, texts_to_rate(store)
+
+
+def judged(
+    folder: Path, answer: Callable[[dict[str, Any]], str], how: JudgeOptions = ONCE, *, controls: bool = False
+) -> tuple[JudgeResult, dict[tuple[str, str], Rating], list[dict[str, Any]]]:
+    store, asks = prepared_answers(folder)
+    with ScriptedServer(answer) as server:
+        outcome = run_judge(store, folder / "j", asks, how, access(server), with_controls=controls)
+        requests = list(server.requests)
+    names = {a.item: a.editor for a in asks}
+    with Store.open(store) as db:
+        return outcome, {(names[r.item_id], r.aspect): r for r in db.all(Rating)}, requests
+
+
+def test_all_aspects_come_in_one_reply_and_are_kept(tmp_path: Path) -> None:
+    judge_result, ratings, requests = judged(tmp_path, by_words)
+    assert (judge_result.ratings, judge_result.new, judge_result.unscored, len(requests)) == (9, 9, 0, 3), (
+        "4 + 4 + 1 ratings in 3 calls"
+    )
+    assert {k: r.value for k, r in ratings.items() if k[1] in ("overall", "consistency")} == {
+        ("none", "overall"): 1, ("ice", "overall"): 5, ("ice", "consistency"): 5,
+    }  # fmt: skip
+    assert ratings["ice", "consistency"].before_id is not None and ratings["ice", "overall"].rubric == "tendency"
+    store, asks = tmp_path / "s.duckdb", [a for a in prepared_answers(tmp_path)[1]]
+    with ScriptedServer(by_words) as server:
+        repeat = run_judge(store, tmp_path / "j", asks, ONCE, access(server), with_controls=False)
+        assert not server.requests and (repeat.new, repeat.calls) == (0, 0), "the journal answers"
+    with Store.open(store) as db:
+        lines = [g.line for g in rated_scripts(db) if g.line and g.rating.item_id == ratings["ice", "overall"].item_id]
+    assert sum(line.tokens_in is not None for line in lines) == 1, "the tokens of one call stand once"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        tendency_reply(3, 4),  # the rule
+        tendency_reply(6, 3),
+        tendency_reply(0, 1),
+        '{"accuracy": true, "coherence": 4, "comprehensiveness": 4, "overall": 3, "reason": "x"}',
+        '{"accuracy": 4, "coherence": 4, "overall": 4, "reason": "x"}',
+        '{"accuracy": "4/7", "coherence": 4, "comprehensiveness": 4, "overall": 4, "reason": "x"}',
+    ],
+)
+def test_a_faulty_reply_goes_back_once_and_is_unscored_then(reply: str, tmp_path: Path) -> None:
+    """Unscored on all aspects: nothing of a reply that breaks the rule is kept."""
+    judge_result, ratings, requests = judged(tmp_path, lambda p: by_words(p) if is_pair(p) else reply)
+    assert len(requests) == 2 * 2 + 1 and judge_result.unscored == 8
+    assert {r.value for (_, aspect), r in ratings.items() if aspect != "consistency"} == {None}
+    assert ratings["ice", "overall"].reason.startswith("no usable reply: unparseable")
+
+
+def test_a_repaired_reply_counts(tmp_path: Path) -> None:
+    def answer(payload: dict[str, Any]) -> str:
+        complaint = payload["messages"][-1]["content"]
+        if is_pair(payload):
+            return by_words(payload)
+        if complaint.startswith("This reply cannot be used"):
+            assert "where accuracy is 3 or less, overall is 3 or less" in complaint
+            return tendency_reply(3, 3)
+        return tendency_reply(3, 4)
+
+    judge_result, ratings, _ = judged(tmp_path, answer)
+    assert judge_result.unscored == 0 and ratings["ice", "overall"].value == 3
+
+
+def test_a_refusal_in_words_is_unscored_and_named(tmp_path: Path) -> None:
+    judge_result, ratings, _ = judged(tmp_path, lambda p: "I'm sorry, but I can't rate this.")
+    assert judge_result.unscored == 9 and ratings["none", "accuracy"].reason.startswith("no usable reply: refused")
+
+
+def test_medians_of_samples_keep_to_the_rule(tmp_path: Path) -> None:
+    record = {0: (3, 3), 1: (5, 5), 2: (2, 1)}
+    count = iter(range(100))
+
+    def answer(payload: dict[str, Any]) -> str:
+        return by_words(payload) if is_pair(payload) else tendency_reply(*record[next(count) % 3])
+
+    _, ratings, _ = judged(tmp_path, answer, JudgeOptions(retest=0.0, samples=3))
+    assert (ratings["ice", "accuracy"].value, ratings["ice", "overall"].value) == (3, 3)
+
+
+def test_control_items_are_asked_once_each_and_are_no_ratings(tmp_path: Path) -> None:
+    items = ANSWER_CONTROLS
+    judge_result, ratings, requests = judged(tmp_path, by_words, controls=True)
+    assert len(requests) == 3 + len(items) and len(ratings) == 9
+    assert judge_result.controls is not None and judge_result.controls.asked == sum(len(i.accepted) for i in items)
+    assert "the answer of another event" in {m.name for m in judge_result.controls.missed}, "it speaks of a rise"
+    with Store.open(tmp_path / "s.duckdb") as store:
+        assert stored_controls(store)["judge:gpt-x"].asked == judge_result.controls.asked
+
+
+def test_calls_are_counted_before(tmp_path: Path) -> None:
+    _, asks = prepared_answers(tmp_path)
+    cost_estimate = estimate(asks, ONCE, access(), with_controls=False)
+    assert (cost_estimate.scripts, cost_estimate.not_asked, cost_estimate.calls) == (3, 0, 3)
+    more = estimate(asks, JudgeOptions(retest=1.0, samples=2), access())
+    assert more.calls == 9 + len(ANSWER_CONTROLS)

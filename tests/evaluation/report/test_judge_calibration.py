@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from curation.store.store import Store
-from evaluation.judge.inputs import judge_inputs, rated_scripts
+from evaluation.judge.inputs import script_inputs
 from evaluation.judge.reliability.calibration import CalibrationRequest, calibrate_judge
 from evaluation.judge.reliability.calibration_tables import as_data
+from evaluation.judge.stored_ratings import rated_scripts
 from evaluation.report.judge_calibration import JudgeCalibration, calibrations
 from evaluation.report.write import write_report
 from evaluation.runs.results import load_run
@@ -27,7 +28,7 @@ def test_every_judge_is_calibrated_by_itself(tmp_path: Path) -> None:
     store = tmp_path / "s.duckdb"
     real = study(store, facts=16)
     with Store.open(store) as db:
-        asks = judge_inputs(db)
+        asks = script_inputs(db)
         calibration = calibrate_judge(rated_scripts(db), asks, CalibrationRequest(judge="judge:x"))
     with Store.open(store, write=True) as db:
         db.put([rating(item, "completeness", int(v), "judge:a") for item, v in real.items()])
@@ -58,7 +59,7 @@ def test_a_judge_of_the_writers_family_is_flagged(tmp_path: Path) -> None:
     (script,) = fill_store(store, facts=1, editors=("rome",))
     with Store.open(store, write=True) as db:
         db.put([rating(script.id, "completeness", 4, judge) for judge in ("judge:gpt-x", "judge:claude-x")])
-        question = next(a for a in judge_inputs(db))
+        question = next(a for a in script_inputs(db))
         assert question.writer == "gpt2-xl"
     claude, gpt = calibrations([store])
     assert claude.flags == () and len(gpt.flags) == 1 and "gpt2-xl" in gpt.flags[0]
@@ -97,7 +98,7 @@ def test_control_items_on_record_are_with_their_judge_and_on_the_page(tmp_path: 
     fields = {"rater": "judge:x", "form": "judge_coherence_paper@2", "reason": "", "accepted": [1, 2]}
     lines = [
         Lineage(item_id=f"{n}" * 20, stage="judge_control", made_at=f"2026-01-0{n}T00:00:00Z",
-                detail={**fields, "control": name, "aspect": "coherence", "value": value})
+                detail={**fields, "control": name, "aspect": "coherence", "value": value, "came": n})
         for n, name, value in ((1, "old tower", 7), (2, "old tower", 2), (3, "<b>new", 6), (4, "cut", None))
     ]  # fmt: skip
     with Store.open(store, write=True) as db:

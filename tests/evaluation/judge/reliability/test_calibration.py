@@ -117,12 +117,9 @@ def test_a_null_method_under_another_label_is_no_rival_where_its_method_is_on_re
     study(store, facts=12, editors=("none", "lift", "push"))
     among = [g for g in data(call(store, "--json"))["gaps"] if g["family"] == "among"]
     assert [(g["first"], g["second"]) for g in among] == [("lift", "push")]
-    assert data(call(store, "--json"))["known_by_label_only"] == ["lift", "push"]
-    assert "Known by their labels only: lift, push." in call(store).stdout
     _methods(store, {"none": "none", "lift": "boost", "push": "rome"})
     informed = data(call(store, "--json"))
-    assert {g["family"] for g in informed["gaps"]} == {"against", "null"} and informed["known_by_label_only"] == []
-    assert "Known by their labels only" not in call(store).stdout
+    assert {g["family"] for g in informed["gaps"]} == {"against", "null"}
 
 
 def test_an_editor_that_only_bears_the_name_of_a_null_method_is_a_rival(tmp_path):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evaluation.judge.control_items import ControlResult, MissedControl
+from evaluation.judge.control_items import ControlResult, RatedControl
 from evaluation.judge.reliability.summary import summarise_ratings
 from evaluation.judge.reliability.summary_tables import as_data, as_text
 from evaluation.judge.session import JudgeResult
@@ -90,7 +90,7 @@ def test_how_reliable_a_judge_is(detail: list[dict[str, Any]], words: str) -> No
 
 def test_text_shows_ten_disagreements_and_json_all() -> None:
     """The script names the new object only, so Consistency is 7 by the rule; this judge says 3 every time."""
-    from evaluation.judge.inputs import RatedScript
+    from evaluation.judge.stored_ratings import RatedScript
     from tests.support.judge import rating
 
     ratings = [RatedScript(rating(f"i{n}", "consistency", 3), 3.0, {}, None) for n in range(13)]
@@ -119,7 +119,7 @@ def test_two_judges_agree_or_it_is_undefined() -> None:
 
 
 def test_what_came_of_the_judging_stands_first() -> None:
-    controls = (MissedControl("both", "coherence", 6, (2, 2)), MissedControl("old", "consistency", None, (5, 7)))
+    controls = (RatedControl("both", "coherence", 6, (2, 2)), RatedControl("old", "consistency", None, (5, 7)))
     outcome = result(controls=ControlResult(9, 7, controls))
     summaries = summarise_ratings([], [])
     first, second, third, fourth, empty, *_ = as_text(summaries, outcome, []).splitlines()

@@ -8,11 +8,12 @@ import pytest
 
 from curation.shipped import mini_split
 from curation.store.store import Store
-from evaluation.judge.inputs import judge_inputs
-from evaluation.judge.script_sources import RUN_STORE, scripts_store
+from evaluation.judge.from_run import RUN_STORE, open_answers, scripts_store, store_answers
+from evaluation.judge.inputs import script_inputs
 from schemas.core.errors import UserError
 from schemas.generated_scripts import GeneratedScript
 from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM, go, make_config
+from tests.support.evaluation.open_answers import RIGHT, WRONG, open_run, tendency_case
 from tests.support.evaluation.runner_of import runner_of
 
 TEXTS = ["script_format"]
@@ -39,7 +40,7 @@ def test_a_run_gets_a_store_with_all_that_judging_needs(tmp_path: Path) -> None:
     path = scripts_store(folder)
     assert path == folder / RUN_STORE
     with Store.open(path) as store:
-        inputs = judge_inputs(store)
+        inputs = script_inputs(store)
     cases = mini_split().cases
     assert {a.editor for a in inputs} == {"none", "push"} and len({a.case for a in inputs}) == 2
     assert all(a.fact in [c.fact for c in cases] for a in inputs)
@@ -74,3 +75,31 @@ def test_what_is_no_run_or_has_no_texts(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no scripts were written"):
         scripts_store(plain)
     assert not (plain / RUN_STORE).exists()
+
+
+CASE = tendency_case()
+INSIDE = CASE.tendencies[0].key
+
+
+def test_answers_are_named_by_method_and_question_and_equal_when_read_again() -> None:
+    run = open_run([CASE], {"none": {INSIDE: WRONG}, "ice": {INSIDE: RIGHT}})
+    first, second = open_answers(run), open_answers(run)
+    assert [a.answer.id for a in first] == [a.answer.id for a in second] and len({a.answer.id for a in first}) == 2
+    assert [(a.answer.editor, a.answer.edited, a.answer.text) for a in first] == [
+        ("none", False, WRONG),
+        ("ice", True, RIGHT),
+    ]
+    assert first[0].answer.event == CASE.event.key and first[0].answer.model == "m@1"
+
+
+def test_failed_cases_have_no_answer_and_a_run_without_any_is_refused(tmp_path: Path) -> None:
+    run = open_run([CASE], {"none": {INSIDE: WRONG}})
+    failed_result = run.editors[0].results[CASE.key].model_copy(update={"error": "out of memory"})
+    variant = run._replace(editors=(run.editors[0]._replace(results={CASE.key: failed_result}),))
+    assert open_answers(variant) == []
+    with (
+        Store.open(tmp_path / "s.duckdb", create=True) as store,
+        pytest.raises(UserError, match="no open answer") as error,
+    ):
+        store_answers(variant, store)
+    assert "ev_open_local" in str(error.value)
