@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
+from curation.files.json_files import read_text
 from curation.loaders import load
-from curation.loaders.base import Problem, Row, read_text
-from curation.loaders.fields import kind_of
-from curation.loaders.formats.native import csv_rows
-from curation.loaders.reading import rows
+from curation.loaders.reading import Problem, Row, is_table, rows
+from curation.loaders.shapes import kind_of
 from schemas.core.config import explain
 from schemas.core.errors import DataError
 from schemas.core.ids import digest, slug
@@ -23,7 +22,7 @@ from schemas.facts import Source
 from schemas.text.counting import counted
 
 COLUMNS = ("key", "text", "entity", "title", "date", "source", "licence")
-_TABLES, _TEXTS = (".csv", ".tsv"), (".txt", ".md")
+_TEXTS = (".txt", ".md")
 _END = re.compile(r"""(?<=[.!?])(?P<close>["'”’)\]]*)\s+(?=["'“‘(\[]?[A-ZÀ-ÖØ-Þ0-9])""")
 _SHORT = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|Mt|No|Nos|Vol|Gen|Col|Capt|Lt|Sgt|Rev|Hon|Sen|Gov|Jr|Sr|Inc|Ltd|Co|Corp|vs|approx|ca"
@@ -98,9 +97,8 @@ def sentences(text: str) -> list[str]:
 
 def _records(path: Path, licence: str) -> Iterator[Document]:
     """One document a record."""
-    is_table = path.suffix.lower() in _TABLES
-    first = next(iter(csv_rows(path) if is_table else rows(path)), None)
-    if first is None and is_table:
+    first = next(iter(rows(path)), None)
+    if first is None and is_table(path):
         fix = "give it a column 'text' and a row a document"
         raise DataError("the table has no row below its header", where=str(path), fix=fix)
     if isinstance(first, Row) and "kind" not in first.data and not _published(first.data):
@@ -119,7 +117,7 @@ def _published(data: dict[str, Any]) -> bool:
 
 
 def _own_records(path: Path, licence: str) -> Iterator[Document]:
-    for row in csv_rows(path) if path.suffix.lower() in _TABLES else rows(path):
+    for row in rows(path):
         if isinstance(row, Problem):
             raise DataError(row.what, where=row.where)
         if unknown := sorted(set(row.data) - set(COLUMNS)):

@@ -15,7 +15,7 @@ from construction.neighbours.same_object import norm
 from construction.pipeline.case_files import case_rows
 from construction.scripts.cleaning import clean_steps
 from construction.scripts.truncation import cut_script
-from curation.loaders.base import read_text
+from curation.files.json_files import read_text
 from curation.loaders.fact_checks import InvalidRecord, check_record, without_invisible_ends
 from curation.loaders.importer import UNNAMED, Identity
 from curation.loaders.key_prefix import check_prefix

@@ -74,7 +74,7 @@ def import_(
 
     Example: scedit data import shipped --store my.duckdb
     """
-    from curation.loaders.formats.custom_table import read_mapping
+    from curation.loaders.formats.native import read_mapping
     from curation.loaders.importer import import_file
 
     table = read_mapping(mapping, columns) if mapping or columns else None
@@ -225,8 +225,7 @@ def convert(
     Example: scedit data convert mine.csv facts.jsonl --map old=answer --map new=edit
     """
     from curation.loaders import load
-    from curation.loaders.formats.custom_table import read_mapping
-    from curation.loaders.jsonl_writer import write_records
+    from curation.loaders.formats.native import read_mapping, write_records
 
     table_mapping = read_mapping(mapping, columns) if mapping or columns else None
     loaded = load(source, format_name, mapping=table_mapping)

@@ -12,13 +12,13 @@ from schemas.core.decoding import line_of, why_not_utf8
 from schemas.core.errors import DataError, UserError
 
 
-def read_text(path: Path, what: str = "file", *, encoding: str = "utf-8", fix: str | None = None) -> str:
+def read_text(path: Path, what: str = "file", *, encoding: str = "utf-8-sig", fix: str | None = None) -> str:
     """The text of a file.
 
     Args:
         path: The file.
         what: What it is, for the errors ("sheet").
-        encoding: ``utf-8``, or ``utf-8-sig`` where spreadsheets put a mark in front.
+        encoding: Of the text; a mark in front of UTF-8 is no part of it.
         fix: What to do where there is none.
 
     Raises:

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from curation.loaders.base import Loader, LoadResult, LocatedRecord, Problem, read_text
-from curation.loaders.reading import Row, rows
+from curation.loaders.base import Loader, LoadResult, LocatedRecord, Problem
+from curation.loaders.reading import Row, is_table, rows
 from schemas.core.errors import DataError
 from schemas.core.registry import Registry
 
 if TYPE_CHECKING:
-    from curation.loaders.formats.custom_table import TableMapping
+    from curation.loaders.formats.native import TableMapping
 
 LOADERS = Registry(
     "loader",
@@ -54,7 +54,6 @@ __all__ = [
     "RecordStream",
     "detect",
     "load",
-    "read_text",
     "stream",
 ]
 
@@ -95,7 +94,7 @@ def detect(path: Path) -> str:
     Raises:
         DataError: no known format.
     """
-    if path.suffix.lower() in (".csv", ".tsv"):
+    if is_table(path):
         return "csv"
     bad: Problem | None = None
     first: Row | None = None
@@ -179,7 +178,7 @@ def load(
     Args:
         path: JSONL, JSON or CSV file; or ``shipped`` for the facts that come with this package.
         format: A name in ``LOADERS``; found from the file when left out.
-        mapping: For a foreign table: which column is what; see ``curation.loaders.formats.custom_table.read_mapping``.
+        mapping: For a foreign table: which column is what; see ``curation.loaders.formats.native.read_mapping``.
         named: Another file's name, for keys that are made of the file's name.
     """
     if str(path) == "shipped":
@@ -194,6 +193,6 @@ def _loader(path: Path, format: str | None, mapping: TableMapping | None) -> Loa
     if mapping is None:
         loader: Loader = LOADERS.get(format or detect(path))
         return loader
-    from curation.loaders.formats.custom_table import table_loader
+    from curation.loaders.formats.native import table_loader
 
     return table_loader(mapping)

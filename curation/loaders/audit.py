@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from curation.loaders import LoadResult, detect, load
-from curation.loaders.formats.native import csv_rows
 from curation.loaders.reading import Problem, Row, rows
 from curation.splits.errata import Erratum
 from schemas.core.clock import today
@@ -154,7 +153,7 @@ def _shorten(text: str, length: int = 80) -> str:
 
 def texts(path: Path) -> Iterator[Problem]:
     """Damaged texts and stray spaces anywhere in a file, one problem a field and kind for each record."""
-    for row in csv_rows(path) if path.suffix.lower() in (".csv", ".tsv") else rows(path):
+    for row in rows(path):
         if isinstance(row, Row):
             seen = set()
             for place, text in _strings(row.data, ""):

@@ -1,4 +1,4 @@
-"""What a loader is and what it returns, and the small tools loaders share."""
+"""What a loader is and what it returns."""
 
 from __future__ import annotations
 
@@ -10,14 +10,11 @@ from typing import Any, ClassVar, NamedTuple
 from pydantic import ValidationError
 
 from curation.loaders.fact_checks import InvalidRecord, check_record, without_invisible_ends
-from curation.loaders.field_paths import explain_field, explain_invalid
-from curation.loaders.fields import template
-from curation.loaders.file_notes import FileNotes
 from curation.loaders.reading import Problem, Row, rows
-from curation.loaders.seen_records import SeenRecords
+from curation.loaders.shapes import JSON_TYPES
 from curation.loaders.sources import OWN, Upstream
-from schemas.core.decoding import line_of, why_not_utf8
-from schemas.core.errors import DataError, UserError
+from schemas.core.config import explain
+from schemas.core.errors import DataError
 from schemas.core.records import Record
 from schemas.documents.document import Document
 from schemas.documents.specificity import SpecificitySet
@@ -38,9 +35,9 @@ __all__ = [
     "Problem",
     "Row",
     "RowItem",
-    "read_text",
-    "template",
 ]
+
+_NAMED_PLACEHOLDER = re.compile(r"\{\w+\}")
 
 
 class LocatedRecord(NamedTuple):
@@ -55,6 +52,10 @@ class NeighbourFact(NamedTuple):
     """A fact that a row mentions beside its own: a neighbour, not to be edited."""
 
     fact: Fact
+
+
+RowItem = Record | NeighbourFact | Problem
+"""What one row of a file becomes."""
 
 
 class LoadResult(NamedTuple):
@@ -120,36 +121,34 @@ def nothing_usable(lost: Sequence[Problem]) -> DataError:
     return DataError(what, where=first.where, fix="mend the file; list all of them: scedit data audit FILE")
 
 
-_NAMED_PLACEHOLDER = re.compile(r"\{\w+\}")
-
-RowItem = Record | NeighbourFact | Problem
-"""What one row of a file becomes."""
-
-
 class FormatReader:
-    """One published shape, while one file of it is read. Subclasses say how a row becomes records.
+    """One published format, while one file of it is read. Subclasses say how a row becomes records.
 
     Attributes:
         path: The file.
         named: The file after whose name keys and relations are called, where records have none of their own: ``path``,
             but for a corrected file the one that its source came from first.
-        note_kind: Kind of problem as which ``_tally``, what is said once for the file, is reported.
     """
 
     upstream: ClassVar[Upstream] = OWN
-    note_kind: ClassVar[str] = "left"
 
     def __init__(self, path: Path) -> None:
         self.path = self.named = path
-        self._tally = FileNotes()
+        self._notes: dict[tuple[str, str, str], tuple[int, str]] = {}
 
     def make(self, row: Row) -> Iterator[RowItem]:
         """Records of one row: the edit first. KeyError, ValueError, TypeError: a bad record."""
         raise NotImplementedError
 
-    def end(self) -> Iterator[Problem]:
+    def note(self, reason: str, row: Row, *, kind: str = "left", of: str = "record") -> None:
+        """Count what is said once for the whole file, as a problem of this kind; ``of``: what is counted."""
+        number, first = self._notes.get((of, kind, reason), (0, row.where))
+        self._notes[of, kind, reason] = (number + 1, first)
+
+    def end(self) -> Iterator[RowItem]:
         """What is to be said when all rows are read: the notes."""
-        return self._tally.problems(str(self.path), self.note_kind)
+        for (of, kind, reason), (number, first) in sorted(self._notes.items(), key=lambda note: note[0][0]):
+            yield Problem(str(self.path), kind, f"{counted(number, of)}: {reason} (first: {first})")
 
 
 class Loader:
@@ -166,28 +165,19 @@ class Loader:
 
     def __call__(self, path: Path, named: Path | None = None) -> LoadResult:
         """Everything in the file; ``named`` as for ``stream``."""
-        facts: list[Fact] = []
-        events: list[Event] = []
-        documents: list[Document] = []
-        beside: list[Record] = []
-        problems: list[Problem] = []
-        places: dict[str, str] = {}
-        for item in self.stream(path, named):
-            if isinstance(item, Problem):
-                problems.append(item)
-                continue
-            if item.main:
-                places[item.record.key] = item.where
-            if item.main and isinstance(item.record, Event):
-                events.append(item.record)
-            elif item.main and isinstance(item.record, Fact):
-                facts.append(item.record)
-            elif item.main and isinstance(item.record, Document):
-                documents.append(item.record)
-            else:
-                beside.append(item.record)
-        more = (tuple(beside), places, tuple(events), tuple(documents))
-        return LoadResult(tuple(facts), tuple(problems), self.format, *more)
+        items = list(self.stream(path, named))
+        located = [item for item in items if isinstance(item, LocatedRecord)]
+        edits = [item.record for item in located if item.main]
+        return LoadResult(
+            tuple(edit for edit in edits if isinstance(edit, Fact)),
+            tuple(item for item in items if isinstance(item, Problem)),
+            self.format,
+            tuple(item.record for item in located if not item.main),
+            {item.record.key: item.where for item in located if item.main},
+            tuple(edit for edit in edits if isinstance(edit, Event)),
+            tuple(edit for edit in edits if isinstance(edit, Document)),
+            tuple(edit for edit in edits if isinstance(edit, SpecificitySet)),
+        )
 
     def stream(self, path: Path, named: Path | None = None) -> Iterator[LocatedRecord | Problem]:
         """Records and problems in the file's order; memory holds one row, and a short entry for each fact seen.
@@ -196,88 +186,51 @@ class Loader:
             path: The file.
             named: Another file's name for keys that are made of it.
         """
-
-        def reader() -> FormatReader:
-            format_reader = self._shape(path)
-            format_reader.named = named or path
-            return format_reader
-
-        shape, ledger, count = reader(), SeenRecords(), 0
+        reader, seen, count = self._shape(path), _SeenRecords(), 0
+        reader.named = named or path
         for row in self._read(path):
-            count += 1
+            count += not (isinstance(row, Problem) and row.kind == "truncated")
             if isinstance(row, Problem):
-                count -= row.kind == "truncated"
                 yield row
                 continue
-            yield from _of_row(row, shape, ledger, reader)
-        yield from shape.end()
-        known = shape.upstream.counts.get(path.name)
+            made = _made(reader, row)
+            yield from [made] if isinstance(made, Problem) else seen.placed(made, row.where)
+        yield from seen.placed(reader.end(), str(path))
+        known = reader.upstream.counts.get(path.name)
         if known is not None and known != count:
             gap = f"{abs(known - count):,} {'fewer' if count < known else 'more'} here"
             yield Problem(str(path), "count", f"{counted(count, 'record')}, upstream has {known:,} ({gap})")
 
 
-def _of_row(
-    row: Row, shape: FormatReader, ledger: SeenRecords, fresh: Callable[[], FormatReader]
-) -> Iterator[LocatedRecord | Problem]:
+def _made(reader: FormatReader, row: Row) -> list[RowItem] | Problem:
+    """What a reader makes of a row, or why it cannot be used."""
     try:
-        items = list(_checked(shape.make(row), row))
+        return list(_checked(reader.make(row), row))
     except ValidationError as error:
-        yield row.problem("invalid", explain_invalid(error, row, fresh().make))
-        return
+        return row.problem("invalid", explain(error, types=JSON_TYPES))
     except InvalidRecord as error:
-        yield row.problem("invalid", str(error))
-        return
+        return row.problem("invalid", str(error))
+    except KeyError as error:
+        return row.problem("malformed", f"the field '{error.args[0]}' is missing")
     except (LookupError, ValueError, TypeError, AttributeError) as error:
-        yield row.problem("malformed", explain_field(error, row, fresh().make))
-        return
-    dropped = False
-    renamed: dict[str, str] = {}
-    record: Record
-    for item in items:
-        if isinstance(item, Problem):
-            yield item
-            continue
-        if dropped:  # what hangs on a fact goes with it
-            continue
-        main = isinstance(item, Fact | Event | Document)
-        if isinstance(item, NeighbourFact):
-            beside, problem = ledger.neighbour(item.fact)
-            record, renamed[item.fact.key] = beside, beside.key
-            if problem is not None:
-                yield row.problem(*problem)
-        else:
-            record = item if main or not renamed else _with_renamed_keys(item, renamed)
-        problem, keep = ledger.enter(record, main=main)
-        if problem is not None:
-            yield row.problem(*problem)
-        if keep:
-            yield LocatedRecord(row.where, record, main)
-        dropped = main and not keep
-
-
-def _is_whole(row: Row) -> bool:
-    """Whether a row is a whole record of ours, whose texts mean what they say."""
-    return bool(row.data.get("key")) and isinstance(row.data.get("subject"), dict)
+        return row.problem("malformed", str(error))
 
 
 def _checked(items: Iterable[RowItem], row: Row) -> Iterator[RowItem]:
     """The items of a row without invisible characters at the ends of texts; what no record may hold is refused."""
-    whole = _is_whole(row)
+    whole = bool(row.data.get("key")) and isinstance(row.data.get("subject"), dict)  # of ours: texts mean what they say
     for item in items:
-        made = item
         if isinstance(item, Problem):
             yield item
             continue
         record = item.fact if isinstance(item, NeighbourFact) else item
         if isinstance(record, Fact) and not whole:
             record, fields = without_invisible_ends(record)
-            made = NeighbourFact(record) if isinstance(item, NeighbourFact) else record
             if fields:
                 yield row.problem("suspect", f"invisible characters at an end of {', '.join(fields)} were removed")
             _check_placeholder(record, row)
         check_record(record)
-        yield made
+        yield NeighbourFact(record) if isinstance(item, NeighbourFact) and isinstance(record, Fact) else record
 
 
 def _check_placeholder(fact: Fact, row: Row) -> None:
@@ -298,41 +251,83 @@ def _texts_of(value: Any) -> Iterator[str]:
             yield from _texts_of(inner)
 
 
+class _SeenRecords:
+    """What a file brought so far: keys with their content, and what its facts say of each subject and relation."""
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[str, str], str] = {}
+        self._truth: dict[tuple[str, str], tuple[str, str, str]] = {}
+
+    def placed(self, items: Iterable[RowItem], where: str) -> Iterator[LocatedRecord | Problem]:
+        """The new records of a place, and what is wrong with others; what hangs on an edit goes with it."""
+        dropped, renamed = False, dict[str, str]()
+        for item in items:
+            if isinstance(item, Problem):
+                yield item
+                continue
+            if dropped:
+                continue
+            main = isinstance(item, Fact | Event | Document | SpecificitySet)
+            if isinstance(item, NeighbourFact):
+                record, problems = self._neighbour(item.fact)
+                renamed |= {item.fact.key: record.key} if record.key != item.fact.key else {}
+            else:
+                record, problems = _with_renamed_keys(item, renamed), []
+            kept, problem = self._enter(record, main=main)
+            for kind, what in [*problems, *problem]:
+                yield Problem(where, kind, what)
+            if kept:
+                yield LocatedRecord(where, record, main)
+            dropped = main and not kept
+
+    def _enter(self, record: Record, *, main: bool) -> tuple[bool, list[tuple[str, str]]]:
+        """Whether a record is to be kept, and the kind and text of what is wrong with it."""
+        name = (record.kind, record.key)
+        if (before := self._seen.get(name)) is not None:
+            same = "" if before == record.id else ", with other content"
+            if main:
+                return False, [("duplicate", f"the key '{record.key}' stands twice{same}")]
+            what = f"'{record.key}' was described otherwise before; the first description stays"
+            return False, [("contradictory", what)] if same else []
+        self._seen[name] = record.id
+        return True, self._contradictions(record) if main and isinstance(record, Fact) else []
+
+    def _neighbour(self, fact: Fact) -> tuple[Record, list[tuple[str, str]]]:
+        """A neighbour as it is to be kept: described otherwise than before under its key, it has a key of its own."""
+        if self._seen.get((fact.kind, fact.key)) in (None, fact.id):
+            return fact, []
+        renamed = fact.model_copy(update={"key": f"{fact.key}~{fact.id[:6]}"})
+        what = f"'{fact.key}' was described otherwise before; this description is kept as '{renamed.key}'"
+        return renamed, [] if (renamed.kind, renamed.key) in self._seen else [("contradictory", what)]
+
+    def _contradictions(self, fact: Fact) -> list[tuple[str, str]]:
+        old, new = fact.old.text, fact.new.text if fact.new else ""
+        pair = (fact.subject.text.casefold(), fact.relation.id)
+        key, old_text, edit = self._truth.setdefault(pair, (fact.key, old, new))
+        if fact.change == "temporal":
+            return []
+        if old_text.casefold() != old.casefold():
+            return [("contradictory", f"'{key}' says '{old_text}' for this subject and relation, this one '{old}'")]
+        if edit and new and edit.casefold() != new.casefold():
+            return [("contradictory", f"'{key}' edits this subject and relation to '{edit}', this one to '{new}'")]
+        return []
+
+
 def _with_renamed_keys(record: Record, renamed: Mapping[str, str]) -> Record:
     """A record that names neighbour facts, with the keys that they were given here."""
-    moved = {old: new for old, new in renamed.items() if old != new}
     update: dict[str, Any]
+    if not renamed:
+        return record
     if isinstance(record, Neighbour | ScriptQuestion | ScriptPrompt | GeneratedScript):
-        named, update = {record.fact}, {"fact": moved.get(record.fact, record.fact)}
+        named, update = {record.fact}, {"fact": renamed.get(record.fact, record.fact)}
     elif isinstance(record, Extra):
         named = {record.subject_key, *record.depends_on}
-        depends_on = tuple(moved.get(key, key) for key in record.depends_on)
-        update = {"subject_key": moved.get(record.subject_key, record.subject_key), "depends_on": depends_on}
+        depends_on = tuple(renamed.get(key, key) for key in record.depends_on)
+        update = {"subject_key": renamed.get(record.subject_key, record.subject_key), "depends_on": depends_on}
     else:
         return record
-    if not (named := named & set(moved)):
+    if not (named := named & set(renamed)):
         return record
     longest_first = "|".join(re.escape(key) for key in sorted(named, key=len, reverse=True))
-    update["key"] = re.sub(f"~({longest_first})", lambda match: f"~{moved[match[1]]}", record.key)
+    update["key"] = re.sub(f"~({longest_first})", lambda match: f"~{renamed[match[1]]}", record.key)
     return record.model_copy(update=update)
-
-
-def read_text(path: Path) -> str:
-    """The file's text.
-
-    Raises:
-        UserError: absent or unreadable.
-        DataError: empty or not UTF-8.
-    """
-    try:
-        data = path.read_bytes()
-        text = data.decode("utf-8-sig")
-    except FileNotFoundError:
-        raise UserError("there is no such file", where=str(path)) from None
-    except UnicodeDecodeError as error:
-        raise DataError(why_not_utf8(error), where=f"{path}, line {line_of(error)}") from None
-    except OSError as error:
-        raise UserError(f"cannot be read: {error.strerror}", where=str(path)) from None
-    if not text.strip():
-        raise DataError("the file is empty", where=str(path), fix="see the formats: scedit data formats")
-    return text

@@ -25,7 +25,7 @@ from schemas.facts import Fact, Source
 from schemas.lineage import Lineage
 
 if TYPE_CHECKING:
-    from curation.loaders.formats.custom_table import TableMapping
+    from curation.loaders.formats.native import TableMapping
 
 UNSTATED = "not stated"
 """Licence of a fact whose file states no source; the source is then called after the file."""

@@ -1,26 +1,32 @@
-"""Raw records from JSON files, one at a time in bounded memory, each with its place; faults are items, not exceptions.
+"""Raw records from files, one at a time in bounded memory, each with its place; faults are items, not exceptions.
 
-A file is JSON lines, one JSON array (a record a line, or spread over many), or one JSON object (a document).
+A file is a table (``.csv``, ``.tsv``), JSON lines, one JSON array (a record a line, or spread over many), or one JSON
+object (a document).
 """
 
 from __future__ import annotations
 
 import codecs
+import contextlib
+import csv
+import io
 import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, TextIO
 
 from schemas.core.decoding import wide_encoding
 from schemas.core.errors import DataError, UserError
 from schemas.text.counting import counted
+from schemas.text.spreadsheet_cells import check_divider
 
 LIMIT = 64 * 2**20
 """Longest record, in bytes of a line or characters of an array's element."""
 CHUNK = 2**18
 """What is read at once."""
 NOT_UTF8 = "not UTF-8 text (Latin-1 or Windows-1252, perhaps): save the file as UTF-8"
+_FORMATS = "see the formats: scedit data formats"
 _FOREIGN = ((b"\x1f\x8b", "a gzip file"), (b"PK\x03\x04", "a zip file"), (b"PAR1", "a Parquet file"))
 _SPACE = re.compile(r"\s*")
 
@@ -57,7 +63,7 @@ class Row(NamedTuple):
 
 
 def rows(path: Path, *, limit: int = LIMIT, nan_as_null: bool = False) -> Iterator[Row | Problem]:
-    """Records of a JSON file in order, and what is no record.
+    """Records of a file in order, and what is no record.
 
     Args:
         path: The file.
@@ -68,43 +74,111 @@ def rows(path: Path, *, limit: int = LIMIT, nan_as_null: bool = False) -> Iterat
         UserError: absent or unreadable.
         DataError: empty, packed, or in UTF-16 or UTF-32: not a text file of ours at all.
     """
-    parser = _Parser(nan_as_null=nan_as_null)
+    with _opened(path) as file:
+        if is_table(path):
+            yield from _table(_text_of(file), path, limit=limit)
+            return
+        parser = _Parser(nan_as_null=nan_as_null)
+        read = _array if _first_byte(file, path) == b"[" else _lines
+        yield from read(file, path, parser, limit)
+
+
+def is_table(path: Path) -> bool:
+    """Whether a file is a table of cells, by its name."""
+    return path.suffix.lower() in (".csv", ".tsv")
+
+
+def table_header(path: Path) -> list[str]:
+    """The names in a table's first line.
+
+    Raises:
+        UserError: absent or unreadable.
+        DataError: packed, in UTF-16 or UTF-32, or divided by another sign than the file's name says.
+    """
+    with _opened(path) as file:
+        header: list[str] = next(_cells_of(_text_of(file), path), [])
+    check_divider(header, path)
+    return [name.strip() for name in header]
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[BinaryIO]:
+    """A file behind its byte-order mark; what is no UTF-8 text file is refused."""
     try:
         with open(path, "rb") as file:
-            read = _array if _first_byte(file, path) == b"[" else _lines
-            yield from read(file, path, parser, limit)
+            head = file.read(4)
+            file.seek(3 if head.startswith(codecs.BOM_UTF8) else 0)
+            if encoding := wide_encoding(head):
+                raise DataError(f"not UTF-8 text but {encoding}", where=str(path), fix="save it as UTF-8")
+            for magic, name in _FOREIGN:
+                if head.startswith(magic):
+                    raise DataError(f"{name}, not text", where=str(path), fix="unpack or convert it first")
+            if b"\0" in head:
+                raise DataError("not a text file", where=str(path), fix=_FORMATS)
+            yield file
     except FileNotFoundError:
         raise UserError("there is no such file", where=str(path)) from None
+    except csv.Error as error:
+        raise DataError(f"not readable as a table: {error}", where=f"{path}, line 1") from None
     except OSError as error:
         raise UserError(f"cannot be read: {error.strerror}", where=str(path)) from None
 
 
-def start(file: BinaryIO, path: Path) -> None:
-    """Step over a byte-order mark; refuse what is no UTF-8 text file.
-
-    Raises:
-        DataError: a packed file, one in UTF-16 or UTF-32, or no text.
-    """
-    head = file.read(4)
-    file.seek(3 if head.startswith(codecs.BOM_UTF8) else 0)
-    if encoding := wide_encoding(head):
-        raise DataError(f"not UTF-8 text but {encoding}", where=str(path), fix="save it as UTF-8")
-    for magic, name in _FOREIGN:
-        if head.startswith(magic):
-            raise DataError(f"{name}, not text", where=str(path), fix="unpack or convert it first")
-    if b"\0" in head:
-        raise DataError("not a text file", where=str(path), fix="see the formats: scedit data formats")
+def _text_of(file: BinaryIO) -> TextIO:
+    """The text of a file; bytes that are no UTF-8 come as lone surrogates."""
+    return io.TextIOWrapper(file, encoding="utf-8", errors="surrogateescape", newline="")
 
 
 def _first_byte(file: BinaryIO, path: Path) -> bytes:
-    """The first byte that is no white space; the file is left at its beginning."""
-    start(file, path)
+    """The first byte that is no white space; the file is left where it was."""
     begin = file.tell()
     while byte := file.read(1):
         if not byte.isspace():
             file.seek(begin)
             return byte
-    raise DataError("the file is empty", where=str(path), fix="see the formats: scedit data formats")
+    raise DataError("the file is empty", where=str(path), fix=_FORMATS)
+
+
+def _cells_of(text: TextIO, path: Path) -> Any:
+    return csv.reader(text, delimiter="\t" if path.suffix.lower() == ".tsv" else ",", strict=True)
+
+
+def _table(text: TextIO, path: Path, *, limit: int) -> Iterator[Row | Problem]:
+    """Lines of a table as dictionaries; the first line names the columns."""
+    before = csv.field_size_limit(limit)
+    reader = _cells_of(text, path)
+    try:
+        header = [name.strip() for name in next(reader, [])]
+        if not any(header):
+            raise DataError("the file is empty", where=str(path), fix=_FORMATS)
+        check_divider(header, path)
+        if twice := [name for name in header if header.count(name) > 1]:
+            raise DataError(f"the column '{twice[0]}' stands twice", where=f"{path}, line 1")
+        number = 0
+        while True:
+            first = reader.line_num + 1
+            try:
+                values = next(reader)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                cut = "unexpected end" in str(error)
+                what = "the file is cut off inside a quoted cell, or a quotation mark is missing" if cut else str(error)
+                yield Problem(f"{path}, line {first}", "truncated" if cut else "malformed", what)
+                continue
+            if any(v.strip() for v in values):
+                number += 1
+                yield _cells(header, values, Row(f"{path}, line {reader.line_num}", {}, number))
+    finally:
+        csv.field_size_limit(before)
+
+
+def _cells(header: list[str], values: list[str], row: Row) -> Row | Problem:
+    if len(values) != len(header):
+        return row.problem("malformed", f"{counted(len(values), 'cell')} under {counted(len(header), 'column')}")
+    if not _is_text("".join(values)):
+        return row.problem("malformed", NOT_UTF8)
+    return row._replace(data=dict(zip(header, (v.strip() for v in values), strict=True)))
 
 
 class _Parser:
@@ -198,17 +272,14 @@ def _line(raw: bytes, parser: _Parser, where: str, number: int) -> Row | Problem
 class _Window:
     """The part of a long text that is being read: text, place in it, line of that place."""
 
-    def __init__(self, file: BinaryIO) -> None:
-        self._file, self._decoder = file, codecs.getincrementaldecoder("utf-8")("surrogateescape")
-        self.text, self.at, self.line, self.ended = "", 0, 1, False
+    def __init__(self, file: TextIO) -> None:
+        self._file, self.text, self.at, self.line, self.ended = file, "", 0, 1, False
 
     def more(self) -> None:
         """Drop what is behind, and read on: as much again as there is."""
-        self.text = self.text[self.at :]
-        self.at = 0
-        data = self._file.read(max(CHUNK, len(self.text)))
-        self.ended = not data
-        self.text += self._decoder.decode(data, final=self.ended)
+        text = self.text[self.at :]
+        piece = self._file.read(max(CHUNK, len(text)))
+        self.text, self.at, self.ended = text + piece, 0, not piece
 
     def move(self, place: int) -> None:
         """Go to a place further on."""
@@ -228,7 +299,7 @@ class _Window:
 
 def _array(file: BinaryIO, path: Path, parser: _Parser, limit: int) -> Iterator[Row | Problem]:
     """Records of a JSON array; reading ends at the first place that is no JSON."""
-    window, number = _Window(file), 0
+    window, number = _Window(_text_of(file)), 0
     window.next()
     window.move(window.at + 1)
     while (char := window.next()) and char != "]":

@@ -192,7 +192,7 @@ def _rows(path: Path) -> list[tuple[int, dict[str, str]]]:
 
 
 def _all_rows(path: Path) -> list[tuple[int, dict[str, str]]]:
-    text = read_text(path, "sheet", encoding="utf-8-sig")
+    text = read_text(path, "sheet")
     if path.suffix == ".csv":
         reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
         try:

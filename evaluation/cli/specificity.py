@@ -103,7 +103,7 @@ def _built(
 
 
 def _file_of(name: str) -> str:
-    from curation.loaders.formats.mulfe.specificity import file_name
+    from curation.loaders.formats.mulfe import file_name
 
     return file_name(Path(name).name if Path(name).exists() else name).removesuffix(".json").replace("/", "_")
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import AliasChoices, Field
 
 from curation.loaders.base import FormatReader, Loader, Problem, Row, RowItem
-from curation.loaders.fields import rest, strings, text_of, wikidata
-from curation.loaders.file_notes import FileNotes
+from curation.loaders.shapes import OrNone, RawText, Shape, Text, Texts, WikidataId, rest
 from curation.loaders.sources import ELKEN
 from schemas.core.ids import digest
 from schemas.events.event import Event, EventRole
@@ -22,104 +22,143 @@ from schemas.facts import Entity, Object, Relation
 
 _OPTIONS = re.compile(r"\s*\(A\)(.*?)\(B\)(.*?)\(C\)(.*)", re.DOTALL)
 _MISSPELT = {"famale": "female"}
-_ASK_FACT = frozenset({"question", "subject", "answer", "rel_id", "type", "alias"})
-_ASK_TENDENCY = frozenset({"question", "candidate", "answer"})
+
+
+class ElkenEntity(Shape):
+    """A name, under one of two fields."""
+
+    name: Text = Field(validation_alias=AliasChoices("name", "ent2name"))
+    id: WikidataId = None
+    ent2name: str | None = None
+
+
+class ElkenAnswer(Shape):
+    """An answer with its other names."""
+
+    name: Text
+    alias: Texts = ()
+    id: WikidataId = None
+
+
+class ElkenFact(Shape):
+    """A factual question; its ``alias`` holds other names of its subject.
+
+    In scope, ``type`` is 1 where the question needs background knowledge. Out of scope the source says nothing.
+    """
+
+    question: RawText
+    subject: ElkenEntity
+    answer: ElkenAnswer
+    rel_id: Text
+    type: Any = 0
+    alias: Texts = ()
+
+
+class ElkenTendency(Shape):
+    """A question with three options."""
+
+    question: RawText
+    candidate: Text
+    answer: Literal["A", "B", "C"]
+
+
+class FactLists(Shape):
+    """Factual questions in scope and out of it."""
+
+    qas: tuple[ElkenFact, ...]
+    local_qas: tuple[ElkenFact, ...]
+
+
+class TendencyLists(Shape):
+    """Tendency questions in scope and out of it."""
+
+    qas: tuple[ElkenTendency, ...]
+    local_qas: tuple[ElkenTendency, ...]
+
+
+class ElkenShape(Shape):
+    """An event with its questions."""
+
+    event: Text
+    event_type: Text
+    subject: Annotated[ElkenEntity | None, OrNone] = None
+    fact: FactLists
+    tendency: TendencyLists
+    edit_id: Any = None
 
 
 class Elken(FormatReader):
-    """One event a row. A topic's event is generated, one of an event type comes from a template.
-
-    The field ``type`` of a question in scope is 1 where it needs background knowledge; its top-level ``alias`` holds
-    other names of the question's subject. Out of scope the source says neither.
-    """
+    """One event a row. A topic's event is generated, one of an event type comes from a template."""
 
     upstream = ELKEN
-    _CARRIED = ("event", "event_type", "subject", "tendency", "fact", "edit_id")
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self._events, self._questions = FileNotes(), FileNotes()
-
-    def end(self) -> Iterator[Problem]:
-        """The quirks of the file, counted."""
-        yield from self._events.problems(str(self.path), "quirk", "event")
-        yield from self._questions.problems(str(self.path), "quirk", "question")
 
     def make(self, row: Row) -> Iterator[RowItem]:
         """The event, its questions, and extras."""
-        data = row.data
-        text, type = text_of(data, "event"), text_of(data, "event_type")
-        if text.startswith('"') and text.endswith('"'):
-            self._events.add("the event stands in quotation marks", row)
-        key = event_key(type, text)
-        subject = data.get("subject")
+        data = ElkenShape.of(row.data)
+        if data.event.startswith('"') and data.event.endswith('"'):
+            self.note("the event stands in quotation marks", row, kind="quirk", of="event")
+        key = event_key(data.event_type, data.event)
         yield Event(
             key=key,
-            text=text,
-            type=type,
-            origin="generated" if type[:1].isupper() else "template",
-            roles=(EventRole(role="subject", entity=_entity(subject)),) if subject else (),
-            source=self.upstream.source(data.get("edit_id")),
+            text=data.event,
+            type=data.event_type,
+            origin="generated" if data.event_type[:1].isupper() else "template",
+            roles=(EventRole(role="subject", entity=_entity(data.subject)),) if data.subject else (),
+            source=self.upstream.source(data.edit_id),
         )
         scopes: dict[str, Scope] = {}
         for part, scope in SCOPE_LISTS.items():
-            for kind, read in (("fact", self._fact), ("tendency", self._tendency)):
-                for question in data[kind][part]:
-                    text = text_of(question, "question")
-                    if (before := scopes.setdefault(text.casefold(), scope)) == scope:
-                        yield from read(key, question, scope, row)
-                        continue
-                    what = f"the {kind} question {text!r} is both in and out of scope of its event"
-                    yield Problem(row.where, "contradictory", f"{what}; the first counts: {before}", key)
-        yield from rest(key, data, self._CARRIED)
+            questions: list[ElkenFact | ElkenTendency] = [*getattr(data.fact, part), *getattr(data.tendency, part)]
+            for question in questions:
+                text = question.question.strip()
+                if (before := scopes.setdefault(text.casefold(), scope)) == scope:
+                    read = self._fact if isinstance(question, ElkenFact) else self._tendency
+                    yield from read(key, question, scope, row)  # type: ignore[arg-type]
+                    continue
+                kind = "fact" if isinstance(question, ElkenFact) else "tendency"
+                what = f"the {kind} question {text!r} is both in and out of scope of its event"
+                yield Problem(row.where, "contradictory", f"{what}; the first counts: {before}", key)
+        yield from rest(key, data.others)
 
-    def _fact(self, event: str, question: dict[str, Any], scope: Scope, row: Row) -> Iterator[RowItem]:
-        text, answer, relation = text_of(question, "question"), question["answer"], text_of(question, "rel_id")
-        name, aliases = text_of(answer, "name"), tuple(strings(answer.get("alias")))
+    def _fact(self, event: str, question: ElkenFact, scope: Scope, row: Row) -> Iterator[RowItem]:
+        text, answer = question.question.strip(), question.answer
         key = question_key(event, "fact", text)
-        self._notes_of_fact(question, name, aliases, row)
-        if meant := _MISSPELT.get(name):
-            what = f"the answer {name!r} of '{key}' can be given by no model ('{meant}' is meant)"
+        self._notes_of_fact(question, row)
+        if meant := _MISSPELT.get(answer.name):
+            what = f"the answer {answer.name!r} of '{key}' can be given by no model ('{meant}' is meant)"
             yield Problem(row.where, "impossible-answer", what, key)
         yield FactQuestion(
             key=key,
             event=event,
             text=text,
-            subject=_entity(question["subject"], tuple(strings(question.get("alias")))),
-            relation=Relation(id=re.sub(r"\s+", "-", relation)),
-            answer=Object(text=name, aliases=aliases, wikidata=wikidata(answer.get("id"))),
+            subject=_entity(question.subject, question.alias),
+            relation=Relation(id=re.sub(r"\s+", "-", question.rel_id)),
+            answer=Object(text=answer.name, aliases=answer.alias, wikidata=answer.id),
             scope=scope,
-            background=str(question.get("type", 0)) == "1",
+            background=str(question.type) == "1",
         )
-        yield from rest(key, question, _ASK_FACT)
+        yield from rest(key, question.others)
 
-    def _notes_of_fact(self, question: dict[str, Any], name: str, aliases: tuple[str, ...], row: Row) -> None:
-        if "ent2name" in question["subject"]:
-            self._questions.add("its subject has its name under 'ent2name'", row)
-        if name in aliases:
-            self._questions.add("its answer is its own alias", row)
-        if not re.fullmatch(r"P\d+", question["rel_id"]):
-            self._questions.add("its relation is no Wikidata property", row)
+    def _notes_of_fact(self, question: ElkenFact, row: Row) -> None:
+        quirks = {
+            "its subject has its name under 'ent2name'": "ent2name" in question.subject.model_fields_set,
+            "its answer is its own alias": question.answer.name in question.answer.alias,
+            "its relation is no Wikidata property": not re.fullmatch(r"P\d+", question.rel_id),
+        }
+        for quirk in (quirk for quirk, found in quirks.items() if found):
+            self.note(quirk, row, kind="quirk", of="question")
 
-    def _tendency(self, event: str, question: dict[str, Any], scope: Scope, row: Row) -> Iterator[RowItem]:
-        text, listed = text_of(question, "question"), text_of(question, "candidate")
-        match = _OPTIONS.fullmatch(listed)
+    def _tendency(self, event: str, question: ElkenTendency, scope: Scope, row: Row) -> Iterator[RowItem]:
+        text, match = question.question.strip(), _OPTIONS.fullmatch(question.candidate)
         if match is None:
-            raise ValueError(f"the options are not '(A) ... (B) ... (C) ...': {listed!r}")
-        if question["question"] != text:
-            self._questions.add("white space at an end", row)
+            raise ValueError(f"the options are not '(A) ... (B) ... (C) ...': {question.candidate!r}")
+        if question.question != text:
+            self.note("white space at an end", row, kind="quirk", of="question")
         key = question_key(event, "tendency", text)
-        yield TendencyQuestion.model_validate(
-            {
-                "key": key,
-                "event": event,
-                "text": text,
-                "options": tuple(option.strip() for option in match.groups()),
-                "answer": question["answer"],
-                "scope": scope,
-            }
-        )
-        yield from rest(key, question, _ASK_TENDENCY)
+        options = tuple(option.strip() for option in match.groups())
+        fields = {"key": key, "event": event, "text": text, "options": options}
+        yield TendencyQuestion.model_validate({**fields, "answer": question.answer, "scope": scope})
+        yield from rest(key, question.others)
 
 
 def event_key(type: str, text: str) -> str:
@@ -137,9 +176,8 @@ def question_key(event: str, part: str, text: str) -> str:
     return f"{event}/{part}/{digest([text])[:8]}"
 
 
-def _entity(value: dict[str, Any], aliases: tuple[str, ...] = ()) -> Entity:
-    name = "name" if "name" in value else "ent2name"
-    return Entity(text=text_of(value, name), aliases=aliases, wikidata=wikidata(value.get("id")))
+def _entity(entity: ElkenEntity, aliases: tuple[str, ...] = ()) -> Entity:
+    return Entity(text=entity.name, aliases=aliases, wikidata=entity.id)
 
 
 load_elken = Loader("elken", Elken)

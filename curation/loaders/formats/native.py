@@ -1,37 +1,57 @@
-"""Our JSONL and CSV of facts: the whole record, or a short form with plain strings."""
+"""Our JSONL and tables of facts, and anybody's tables through a mapping that says which column is what."""
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterator, Mapping
-from functools import cache
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from curation.loaders.base import FormatReader, Loader, Problem, Row, RowItem
-from curation.loaders.fields import FieldValueError, text_of
-from curation.loaders.reading import LIMIT, NOT_UTF8, start
+from pydantic import BeforeValidator, Field, ValidationError, field_validator
+
+from curation.files.json_files import write_lines
+from curation.loaders.base import FormatReader, InvalidRecord, Loader, Problem, Row, RowItem
+from curation.loaders.reading import rows, table_header
+from curation.loaders.shapes import JSON_TYPES, explain_field, relation_of, rest, template, text_with_content
+from schemas.core.config import Options, read_toml, validate
 from schemas.core.errors import DataError, UserError
 from schemas.core.ids import digest, slug
-from schemas.core.records import Record
+from schemas.core.records import Key, Record
+from schemas.core.registry import suggest
 from schemas.facts import Entity, Fact, Object, Relation, Source
-from schemas.text.counting import counted
-from schemas.text.spreadsheet_cells import check_divider
 
-COLUMNS: tuple[str, ...] = (
-    "key",
-    "subject",
-    "subject_aliases",
-    "relation",
-    "prompt",
-    "old",
-    "old_aliases",
-    "new",
-    "new_aliases",
-)
-COLUMNS += ("changed_on", "paraphrases", "source", "licence", "language")
+COLUMNS: tuple[str, ...] = ("key", "subject", "subject_aliases", "relation", "prompt", "old", "old_aliases")
+COLUMNS += ("new", "new_aliases", "changed_on", "paraphrases", "source", "licence", "language")
 NEEDED = ("subject", "relation", "prompt", "old", "new")
+
+
+def _named(value: Any) -> Any:
+    """A name with its aliases, or the name alone."""
+    if not isinstance(value, dict):
+        return {"text": text_with_content(value).strip()}
+    if isinstance(value.get("text"), str):
+        text_with_content(value["text"])
+    return value
+
+
+def _relation(value: Any) -> Any:
+    """A relation with its id, or its name alone."""
+    if isinstance(value, dict):
+        return value
+    label = text_with_content(value).strip()
+    return {"id": slug_id(label), "label": label}
+
+
+class FactShape(Fact):
+    """A fact in its whole form or its short one, in which names stand alone, and key and source may be left out."""
+
+    key: Key = "-"
+    subject: Annotated[Entity, BeforeValidator(_named)]
+    relation: Annotated[Relation, BeforeValidator(_relation)]
+    prompt: Annotated[str, BeforeValidator(text_with_content)]
+    old: Annotated[Object, BeforeValidator(_named)]
+    new: Annotated[Object | None, BeforeValidator(lambda value: None if value is None else _named(value))] = None
+    source: Source = Source(name="-", licence="-")
 
 
 class NativeJsonl(FormatReader):
@@ -45,38 +65,32 @@ class NativeJsonl(FormatReader):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        self._keys = DerivedKeys()
+        self._objects: dict[str, str] = {}
 
     def make(self, row: Row) -> Iterator[RowItem]:
         """The record of one line."""
         kind = row.data.get("kind", "fact")
-        yield self._keys.of(row.data, self.named) if kind == "fact" else _read_record(kind, row.data)
+        yield self.fact(row.data) if kind == "fact" else _read_record(kind, row.data)
 
+    def fact(self, data: Mapping[str, Any]) -> Fact:
+        """A fact from its whole or its short form.
 
-class NativeCsv(FormatReader):
-    """A table with a header: subject, relation, prompt, old, new (more: ``COLUMNS``); lists are split by ``|``."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self._keys = DerivedKeys()
-
-    def make(self, row: Row) -> Iterator[RowItem]:
-        """The fact of one line."""
-        yield self._keys.of(from_cells(row.data), self.named)
-
-
-class DerivedKeys:
-    """Facts of one file whose key is made of file, relation and subject: of two that contradict each other both stand.
-
-    The first has the plain key; one with another old or new object has its objects' digest behind it.
-    """
-
-    def __init__(self) -> None:
-        self._objects: dict[str, str] = {}
-
-    def of(self, data: dict[str, Any], path: Path) -> Fact:
-        """The fact of a short or whole form, as ``fact_of`` makes it."""
-        fact = fact_of(data, path)
+        One without a key is called after file, relation and subject. Of two such facts that contradict each other both
+        stay: the second has its objects' digest behind its key.
+        """
+        fields = {k: v for k, v in data.items() if k not in ("kind", "id") and (v or k not in ("key", "change"))}
+        change = "none" if data.get("new") is None else "temporal" if data.get("changed_on") else "counterfactual"
+        try:
+            short = FactShape.model_validate({"change": change, **fields})
+        except ValidationError as error:
+            malformed = error.errors()[0]["type"] in ("missing", *JSON_TYPES)
+            raise (ValueError if malformed else InvalidRecord)(explain_field(error)) from None
+        parts = {**short.__dict__}
+        if "source" not in data:
+            parts["source"] = Source(name=self.named.name, licence="not stated")
+        if not data.get("key"):
+            parts["key"] = f"{slug(self.named.stem)}/{_key_part(short.relation.id)}/{_key_part(short.subject.text)}"
+        fact = Fact.model_validate(parts)
         if data.get("key"):
             return fact
         objects_digest = digest((fact.old.text.casefold(), fact.new.text.casefold() if fact.new else ""))
@@ -93,162 +107,9 @@ def _kinds() -> dict[str, type[Record]]:
 
 
 def _read_record(kind: Any, data: dict[str, Any]) -> Record:
-    kinds = _kinds()
-    if kind not in kinds:
-        raise ValueError(f"unknown kind {kind!r}; known: {', '.join(kinds)}")
-    fields = data.copy()
-    fields.pop("kind", None)
-    fields.pop("id", None)
-    return kinds[kind].model_validate(fields)
-
-
-def csv_rows(path: Path, *, limit: int = LIMIT) -> Iterator[Row | Problem]:
-    """Lines of a comma- or (``.tsv``) tab-separated table as dictionaries; the first line names the columns.
-
-    Raises:
-        UserError: absent or unreadable.
-        DataError: empty, packed, in UTF-16 or UTF-32.
-    """
-    try:
-        with open(path, "rb") as binary:
-            start(binary, path)
-            with io.TextIOWrapper(binary, encoding="utf-8", errors="surrogateescape", newline="") as text:
-                yield from _table(text, path, limit=limit)
-    except FileNotFoundError:
-        raise UserError("there is no such file", where=str(path)) from None
-    except OSError as error:
-        raise UserError(f"cannot be read: {error.strerror}", where=str(path)) from None
-
-
-def _table(text: Iterator[str], path: Path, *, limit: int) -> Iterator[Row | Problem]:
-    before = csv.field_size_limit(limit)
-    reader = csv.reader(text, delimiter="\t" if path.suffix.lower() == ".tsv" else ",", strict=True)
-    try:
-        header = [name.strip() for name in next(reader, [])]
-        if not any(header):
-            raise DataError("the file is empty", where=str(path), fix="see the formats: scedit data formats")
-        check_divider(header, path)
-        if twice := [name for name in header if header.count(name) > 1]:
-            raise DataError(f"the column '{twice[0]}' stands twice", where=f"{path}, line 1")
-        number = 0
-        while True:
-            first = reader.line_num + 1
-            try:
-                values = next(reader)
-            except StopIteration:
-                return
-            except csv.Error as error:
-                cut = "unexpected end" in str(error)
-                what = "the file is cut off inside a quoted cell, or a quotation mark is missing" if cut else str(error)
-                yield Problem(f"{path}, line {first}", "truncated" if cut else "malformed", what)
-                continue
-            if any(v.strip() for v in values):
-                number += 1
-                yield _cells(header, values, Row(f"{path}, line {reader.line_num}", {}, number))
-    finally:
-        csv.field_size_limit(before)
-
-
-def _cells(header: list[str], values: list[str], row: Row) -> Row | Problem:
-    if len(values) != len(header):
-        return row.problem("malformed", f"{counted(len(values), 'cell')} under {counted(len(header), 'column')}")
-    try:
-        "".join(values).encode("utf-8")
-    except UnicodeEncodeError:
-        return row.problem("malformed", NOT_UTF8)
-    return row._replace(data=dict(zip(header, (v.strip() for v in values), strict=True)))
-
-
-def _own_columns(path: Path) -> Iterator[Row | Problem]:
-    """Rows of a table whose columns are ours.
-
-    Raises:
-        DataError: a column is missing or unknown.
-    """
-    header = csv_header(path)
-    check_divider(header, path)
-    if missing := [name for name in NEEDED if name not in header]:
-        raise DataError(
-            f"the column '{missing[0]}' is missing",
-            where=f"{path}, line 1",
-            allowed=", ".join(COLUMNS),
-            fix="add it, or map your columns: --map old=answer",
-        )
-    if unknown := [name for name in header if name not in COLUMNS]:
-        raise DataError(f"unknown column '{unknown[0]}'", where=f"{path}, line 1", allowed=", ".join(COLUMNS))
-    yield from csv_rows(path)
-
-
-def csv_header(path: Path) -> list[str]:
-    """The names in a table's first line.
-
-    Raises:
-        UserError: absent or unreadable.
-        DataError: packed, in UTF-16 or UTF-32.
-    """
-    try:
-        with open(path, "rb") as binary:
-            start(binary, path)
-            with io.TextIOWrapper(binary, encoding="utf-8", errors="surrogateescape", newline="") as text:
-                reader = csv.reader(text, delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
-                return [name.strip() for name in next(reader, [])]
-    except FileNotFoundError:
-        raise UserError("there is no such file", where=str(path)) from None
-    except (OSError, csv.Error) as error:
-        raise UserError(f"cannot be read: {error}", where=str(path)) from None
-
-
-def from_cells(cells: Mapping[str, Any]) -> dict[str, Any]:
-    """A short form made of plain cells: names with their aliases, lists split by ``|`` where they are strings."""
-
-    def entity(name: str) -> Any:
-        if not isinstance(cells[name], str):
-            return cells[name]
-        return {"text": cells[name].strip(), "aliases": _split(cells.get(f"{name}_aliases") or "")}
-
-    data: dict[str, Any] = {"subject": entity("subject"), "old": entity("old"), "relation": cells["relation"]}
-    data |= {"prompt": cells["prompt"], "paraphrases": _split(cells.get("paraphrases") or "")}
-    if cells.get("new"):
-        data["new"] = entity("new")
-    if cells.get("source") or cells.get("licence"):
-        data["source"] = {"name": cells.get("source") or "unnamed", "licence": cells.get("licence") or "not stated"}
-    return data | {name: cells[name] for name in ("key", "changed_on", "language") if cells.get(name)}
-
-
-def _split(cell: str | list[str]) -> list[str]:
-    parts = cell.split("|") if isinstance(cell, str) else cell
-    return [part.strip() for part in parts if part.strip()]
-
-
-def fact_of(data: dict[str, Any], path: Path) -> Fact:
-    """A fact from its whole or its short form.
-
-    Raises:
-        KeyError: a needed field is missing.
-        ValueError: a needed field is empty, or no text and no object.
-    """
-    subject, old = _named(Entity, data, "subject"), _named(Object, data, "old")
-    new = None if data.get("new") is None else _named(Object, data, "new")
-    relation = data["relation"]
-    if not isinstance(relation, dict):
-        label = text_of(data, "relation")
-        relation = {"id": slug_id(label), "label": label}
-    relation = Relation.model_validate(relation)
-    text_of(data, "prompt")
-    change = "none" if new is None else "temporal" if data.get("changed_on") else "counterfactual"
-    data_of_fact = {
-        **{k: v for k, v in data.items() if k not in ("kind", "id")},
-        "subject": subject,
-        "relation": relation,
-        "old": old,
-        "new": new,
-        "change": data.get("change") or change,
-        "key": data.get("key") or f"{slug(path.stem)}/{_key_part(relation.id)}/{_key_part(subject.text)}",
-        "source": Source.model_validate(data["source"])
-        if "source" in data
-        else Source(name=path.name, licence="not stated"),
-    }
-    return Fact.model_validate(data_of_fact)
+    if kind not in _kinds():
+        raise ValueError(f"unknown kind {kind!r}; known: {', '.join(_kinds())}")
+    return _kinds()[kind].model_validate({k: v for k, v in data.items() if k not in ("kind", "id")})
 
 
 def slug_id(text: str) -> str:
@@ -266,15 +127,187 @@ def _key_part(text: str) -> str:
     return slug(text) if any(char.isalnum() for char in text) else f"x-{digest(text)[:6]}"
 
 
-def _named(kind: type[Entity], data: Mapping[str, Any], name: str) -> Entity:
-    """A subject or object: an object with its text, or the text alone."""
-    value = data[name]
-    if not isinstance(value, dict):
-        return kind.model_validate({"text": text_of(data, name)})
-    if isinstance(value.get("text"), str) and not value["text"].strip():
-        raise FieldValueError(name, "must be a text with something in it, it is empty")
-    return kind.model_validate(value)
+# ---- tables -----------------------------------------------------------------------------------------------------
+
+
+class NativeCsv(NativeJsonl):
+    """A table with a header: subject, relation, prompt, old, new (more: ``COLUMNS``); lists are split by ``|``."""
+
+    def make(self, row: Row) -> Iterator[RowItem]:
+        """The fact of one line."""
+        yield self.fact(_from_cells(row.data))
+
+
+def _own_columns(path: Path) -> Iterator[Row | Problem]:
+    """Rows of a table whose columns are ours.
+
+    Raises:
+        DataError: a column is missing or unknown.
+    """
+    header, where, allowed = table_header(path), f"{path}, line 1", ", ".join(COLUMNS)
+    if missing := [name for name in NEEDED if name not in header]:
+        fix = "add it, or map your columns: --map old=answer"
+        raise DataError(f"the column '{missing[0]}' is missing", where=where, allowed=allowed, fix=fix)
+    if unknown := [name for name in header if name not in COLUMNS]:
+        raise DataError(f"unknown column '{unknown[0]}'", where=where, allowed=allowed)
+    yield from rows(path)
+
+
+def _from_cells(cells: Mapping[str, Any]) -> dict[str, Any]:
+    """A short form made of plain cells: names with their aliases, lists split by ``|`` where they are strings."""
+    data = {k: cells[k] for k in ("relation", "prompt")}
+    for name in ("subject", "old", "new"):
+        value = cells.get(name, "") if name == "new" else cells[name]
+        if isinstance(value, str) and (value or name != "new"):
+            value = {"text": value.strip(), "aliases": _split(cells.get(f"{name}_aliases") or "")}
+        data |= {name: value} if value else {}
+    data["paraphrases"] = _split(cells.get("paraphrases") or "")
+    if cells.get("source") or cells.get("licence"):
+        data["source"] = {"name": cells.get("source") or "unnamed", "licence": cells.get("licence") or "not stated"}
+    return data | {name: cells[name] for name in ("key", "changed_on", "language") if cells.get(name)}
+
+
+def _split(cell: str | list[str]) -> list[str]:
+    parts = cell.split("|") if isinstance(cell, str) else cell
+    return [part.strip() for part in parts if part.strip()]
+
+
+class TableMapping(Options):
+    """Which column of a foreign file is which of ours.
+
+    Attributes:
+        columns: Our name to theirs; a dot goes into an object ("target.str"). Ours that stand in the file under the
+            same name need no entry.
+        values: Our name to a text that holds for every record, such as a relation or a prompt.
+        source: Name, licence, address of the data.
+    """
+
+    columns: dict[str, str] = Field(default_factory=dict)
+    values: dict[str, str] = Field(default_factory=dict)
+    source: Source | None = None
+
+    @field_validator("columns", "values")
+    @classmethod
+    def _check_column_names(cls, names: dict[str, str]) -> dict[str, str]:
+        for name in names:
+            if name not in COLUMNS:
+                near = suggest(name, list(COLUMNS))
+                hint = f"; did you mean '{near}'?" if near else ""
+                raise ValueError(f"'{name}' is none of our columns ({', '.join(COLUMNS)}){hint}")
+        return names
+
+
+def read_mapping(path: Path | None = None, settings: Sequence[str] = ()) -> TableMapping:
+    """A mapping from a TOML file (tables ``columns``, ``values``, ``source``) and ``name=column`` settings over it.
+
+    Raises:
+        UserError: a setting without ``=``, or an unknown name.
+
+    Example:
+        >>> read_mapping(settings=["old=answer"]).columns
+        {'old': 'answer'}
+    """
+    data: dict[str, Any] = read_toml(path) if path else {}
+    columns = dict(data.get("columns", {}))
+    for setting in settings:
+        name, equals, column = setting.partition("=")
+        if not equals or not name.strip() or not column.strip():
+            raise UserError(f"--map takes name=column, got '{setting}'", fix="for example --map old=answer")
+        columns[name.strip()] = column.strip()
+    return validate(TableMapping, {**data, "columns": columns}, where=str(path or "--map"))
+
+
+class MappedTable(NativeJsonl):
+    """Anybody's table or JSON records; what the mapping does not name is kept in extras."""
+
+    def __init__(self, mapping: TableMapping, path: Path) -> None:
+        super().__init__(path)
+        self._mapping = mapping
+
+    def make(self, row: Row) -> Iterator[RowItem]:
+        """The fact of one record, and an extra."""
+        mapping = self._mapping
+        cells: dict[str, Any] = dict(mapping.values)
+        used: set[str] = set()
+        for name in COLUMNS:
+            column = mapping.columns.get(name, name)
+            cell = _cell_at(row.data, column)
+            if cell is None and name in mapping.columns and column.split(".")[0] not in row.data:
+                raise KeyError(column)
+            if cell is not None:
+                _check_plain(name, column, cell)
+                cells[name] = _with_aliases(cell) if name in ("subject", "old", "new") else cell
+                used.add(column.split(".")[0])
+        if "prompt" in cells and "subject" in cells and cells["prompt"].count("{}") != 1:
+            cells["prompt"] = template(cells["prompt"].strip(), str(cells["subject"]).strip())
+        if "relation" not in cells and "prompt" in cells:
+            cells["relation"] = {"id": relation_of(cells["prompt"]), "label": cells["prompt"]}
+        data = _from_cells(cells)
+        if mapping.source is not None:
+            data["source"] = mapping.source.model_dump()
+        fact = self.fact(data)
+        yield fact
+        yield from rest(fact.key, row.data, used)
+
+
+def _check_plain(name: str, column: str, value: Any) -> None:
+    """Refuse an object where a text belongs, unless it is one of ours ({"text": ...}, {"id": ...})."""
+    if isinstance(value, list):
+        if any(isinstance(one, dict) for one in value):
+            raise InvalidRecord(f"the column '{column}' holds a list of objects, a text or a list of texts is needed")
+    elif isinstance(value, dict) and not {"text", "id"} & value.keys():
+        fields, first = ", ".join(list(value)[:5]), next(iter(value), "FIELD")
+        what = f"the column '{column}' holds an object with the fields {fields}, a text is needed"
+        raise InvalidRecord(f"{what}; name one of them: --map {name}={column}.{first}")
+
+
+def _with_aliases(value: Any) -> Any:
+    """A list of names as a text with aliases; numbers as text."""
+    if isinstance(value, list):
+        first, *others = [text for one in value if isinstance(one, str) and (text := one.strip())] or [""]
+        return {"text": first, "aliases": others}
+    return str(value) if isinstance(value, int | float) else value
+
+
+def _cell_at(data: dict[str, Any], column: str) -> Any:
+    if column in data:
+        return data[column]
+    value: Any = data
+    for part in column.split("."):
+        if not isinstance(value, dict) or part not in value:
+            return None
+        value = value[part]
+    return value
+
+
+def table_loader(mapping: TableMapping) -> Loader:
+    """A loader for one mapping."""
+    return Loader("table", partial(MappedTable, mapping))
+
+
+def load_table(path: Path, named: Path | None = None) -> Any:
+    """Refuses: a foreign table needs its mapping.
+
+    Raises:
+        DataError: always; it says how to give one.
+    """
+    raise DataError("a table of unknown columns needs a mapping", where=str(path), fix="for example --map old=answer")
 
 
 load_jsonl = Loader("jsonl", NativeJsonl)
 load_csv = Loader("csv", NativeCsv, read=_own_columns)
+
+
+# ---- writing ----------------------------------------------------------------------------------------------------
+
+
+def write_records(records: Iterable[Record], path: Path) -> int:
+    """Write records as our JSONL: one object a line, with its kind; the loader ``jsonl`` reads them back unchanged.
+
+    Returns:
+        The number of records written.
+
+    Raises:
+        UserError: the file cannot be written.
+    """
+    return write_lines(({"kind": record.kind, **record.payload()} for record in records), path)

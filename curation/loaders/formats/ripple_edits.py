@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from curation.loaders.base import FormatReader, Loader, Row, RowItem
-from curation.loaders.fields import rest, template, text_of, wikidata
+from curation.loaders.shapes import Id, OrNone, Shape, Text, rest, template, wikidata
 from curation.loaders.sources import RIPPLE
 from schemas.core.ids import slug
 from schemas.extras import Extra
@@ -23,42 +23,25 @@ GROUPS = {
 """Names of the groups, each with its spellings in the published files."""
 
 
-class RippleEdits(FormatReader):
-    """Subject and objects are told by the sentences only, so they are read out of them.
+class SentenceShape(Shape):
+    """A fact as a sentence that ends in its object."""
 
-    "The name of the R of S is O." ends in the object; S is what follows the relation's name, or else what the edit's
-    sentence and the queries about the same subject have in common. Records without ``original_fact`` (recent facts)
-    have no old object: the new one is kept as a fact that is not to be edited.
-    """
+    prompt: Text
+    target_id: Any = None
 
-    upstream = RIPPLE
 
-    def make(self, row: Row) -> Iterator[RowItem]:
-        """The fact, the edit as published, and an extra for each group of queries that is not empty."""
-        data, edit = row.data, row.data["edit"]
-        before = edit.get("original_fact") or None
-        subject, cloze, new, old = split_edit(data)
-        if old is None:
-            self._tally.add("no old object: kept as a fact that is not to be edited", row)
-        target = Object(text=new, wikidata=wikidata(edit.get("target_id")))
-        first = target if before is None else Object(text=old or "", wikidata=wikidata(before.get("target_id")))
-        key = f"ripple/{edit['subject_id']}/{edit['relation']}/{edit.get('target_id') or slug(new)}"
-        fact = Fact(
-            key=key,
-            subject=Entity(text=subject, wikidata=wikidata(edit.get("subject_id"))),
-            relation=Relation(id=text_of(edit, "relation"), label=text_of(edit, "relation").replace("_", " ").lower()),
-            prompt=template(cloze, subject),
-            old=first,
-            new=target if before is not None else None,
-            change="none" if before is None else "counterfactual",
-            source=self.upstream.source(row.number),
-        )
-        yield fact
-        groups = {spelling: name for name, spellings in GROUPS.items() for spelling in spellings}
-        yield from rest(key, data, groups, name="edit")
-        for spelling, name in groups.items():
-            if data.get(spelling):
-                yield Extra.holding(f"{key}/extra/{slug(name)}", data[spelling], subject_key=key, name=name)
+class EditShape(SentenceShape):
+    """An edit; recent facts have no ``original_fact``."""
+
+    subject_id: Id
+    relation: Text
+    original_fact: Annotated[SentenceShape | None, OrNone] = None
+
+
+class RippleShape(Shape):
+    """A record; its groups of queries are fields of their own."""
+
+    edit: EditShape
 
 
 class EditWords(NamedTuple):
@@ -68,19 +51,56 @@ class EditWords(NamedTuple):
     cloze: str
     new: str
     old: str | None
+    key: str
 
 
-def split_edit(data: dict[str, Any]) -> EditWords:
+class RippleEdits(FormatReader):
+    """Subject and objects are told by the sentences only, so they are read out of them.
+
+    "The name of the R of S is O." ends in the object; S is what follows the relation's name, or else what the edit's
+    sentence and the queries about the same subject have in common. Of recent facts the new object is kept as a fact
+    that is not to be edited.
+    """
+
+    upstream = RIPPLE
+
+    def make(self, row: Row) -> Iterator[RowItem]:
+        """The fact, the edit as published, and an extra for each group of queries that is not empty."""
+        data = row.data
+        edit = RippleShape.of(data).edit
+        words, before = split_edit(edit, data), edit.original_fact
+        if before is None:
+            self.note("no old object: kept as a fact that is not to be edited", row)
+        target = Object(text=words.new, wikidata=wikidata(edit.target_id))
+        key = f"ripple/{words.key}"
+        yield Fact(
+            key=key,
+            subject=Entity(text=words.subject, wikidata=wikidata(edit.subject_id)),
+            relation=Relation(id=edit.relation, label=edit.relation.replace("_", " ").lower()),
+            prompt=template(words.cloze, words.subject),
+            old=target if before is None else Object(text=words.old or "", wikidata=wikidata(before.target_id)),
+            new=target if before is not None else None,
+            change="none" if before is None else "counterfactual",
+            source=self.upstream.source(row.number),
+        )
+        groups = {spelling: name for name, spellings in GROUPS.items() for spelling in spellings}
+        yield from rest(key, data, groups, name="edit")
+        for spelling, name in groups.items():
+            if data.get(spelling):
+                yield Extra.holding(f"{key}/extra/{slug(name)}", data[spelling], subject_key=key, name=name)
+
+
+def split_edit(edit: EditShape, data: dict[str, Any]) -> EditWords:
     """The edit of a record, read out of its sentences.
 
     Raises:
         ValueError: subject or object cannot be told from them.
     """
-    edit = data["edit"]
-    sentence, before = text_of(edit, "prompt"), edit.get("original_fact") or None
-    cloze, new = _split_sentence(sentence, text_of(before, "prompt") if before else None)
-    old = None if before is None else _split_sentence(text_of(before, "prompt"), sentence)[1]
-    return EditWords(_subject(cloze, edit, data), cloze, new, old)
+    before = None if edit.original_fact is None else edit.original_fact.prompt
+    cloze, new = _split_sentence(edit.prompt, before)
+    old = None if before is None else _split_sentence(before, edit.prompt)[1]
+    key = f"{edit.subject_id}/{edit.relation}/{edit.target_id or slug(new)}"
+    return EditWords(_subject(cloze, edit, data), cloze, new, old, key)
 
 
 def _split_sentence(sentence: str, other: str | None) -> tuple[str, str]:
@@ -103,13 +123,13 @@ def _common_beginning(one: str, two: str) -> str:
     return one[:length]
 
 
-def _subject(cloze: str, edit: dict[str, Any], data: dict[str, Any]) -> str:
-    name = str(edit["relation"]).replace("_", " ").lower()
+def _subject(cloze: str, edit: EditShape, data: dict[str, Any]) -> str:
+    name = edit.relation.replace("_", " ").lower()
     for start in (f"The name of the {name} of ", f"The {name} of "):
         if cloze.lower().startswith(start.lower()):
             return cloze[len(start) :].removesuffix(" is")
     shared = cloze.removesuffix(" is")
-    for prompt in _queries(data, edit["subject_id"]):
+    for prompt in _queries(data, edit.subject_id):
         shared = _common_beginning(shared[::-1], prompt.strip().removesuffix(" is")[::-1])[::-1]
     subject = shared.partition(" of ")[2] or shared.strip()
     if not subject or shared == cloze.removesuffix(" is"):
@@ -119,11 +139,10 @@ def _subject(cloze: str, edit: dict[str, Any], data: dict[str, Any]) -> str:
 
 def _queries(data: dict[str, Any], subject: str) -> Iterator[str]:
     """Prompts of the queries about one subject."""
-    for spellings in GROUPS.values():
-        for group in (g for s in spellings for g in data.get(s) or ()):
-            for query in group.get("test_queries") or ():
-                if query.get("subject_id") == subject and isinstance(query.get("prompt"), str):
-                    yield query["prompt"]
+    groups = (group for spellings in GROUPS.values() for s in spellings for group in data.get(s) or ())
+    for query in (query for group in groups for query in group.get("test_queries") or ()):
+        if query.get("subject_id") == subject and isinstance(query.get("prompt"), str):
+            yield query["prompt"]
 
 
 load_ripple = Loader("ripple", RippleEdits)

@@ -1,5 +1,6 @@
 """ScEdit-CF and ScEdit-T as published (Li et al., 2025): facts with ready script prompts and neighbour prompts.
 
+Also the examples that the paper prints (Tables 4 and 7, section 3.2), as one hand-made object holds them.
 Nobody who wrote this had seen the two files; their fields are known from the authors' README and loaders. So a field
 may be absent, of another type or unknown: what is not understood is kept in an extra, never refused.
 """
@@ -12,13 +13,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from curation.loaders.base import FormatReader, Loader, NeighbourFact, Problem, Row, RowItem
-from curation.loaders.fields import relation_of, rest, strings, template, text_of
-from curation.loaders.file_notes import FileNotes
 from curation.loaders.formats.native import slug_id
-from curation.loaders.sources import SCEDIT_CF, SCEDIT_T
+from curation.loaders.reading import rows
+from curation.loaders.shapes import Shape, Text, Texts, relation_of, rest, template
+from curation.loaders.sources import SCEDIT_CF, SCEDIT_PAPER, SCEDIT_T
+from schemas.core.ids import slug
 from schemas.core.records import Record
 from schemas.facts import Entity, Fact, Neighbour, Object, Relation
-from schemas.scripts import ScriptPrompt, ScriptQuestion
+from schemas.scripts import Script, ScriptPrompt, ScriptQuestion, strip_label
 from schemas.text.counting import counted
 
 # A straight quotation mark right after a letter closes a quotation: it belongs to the text.
@@ -51,13 +53,29 @@ class _Counted(FormatReader):
         self._ids.add(text)
         return f"{name}/{text}", problems
 
-    def end(self) -> Iterator[Problem]:
-        """The numbers of prompts, where they are not the paper's."""
-        if self.path.name not in self.upstream.counts:
-            return
-        for (what, known), count in zip(self.counts, (self.edits, self.near), strict=True):
-            if known != count:
-                yield Problem(str(self.path), "count", f"{counted(count, what)}, the paper has {known:,}")
+    def end(self) -> Iterator[RowItem]:
+        """The numbers of prompts, where they are not the paper's, and the notes."""
+        if self.path.name in self.upstream.counts:
+            for (what, known), count in zip(self.counts, (self.edits, self.near), strict=True):
+                if known != count:
+                    yield Problem(str(self.path), "count", f"{counted(count, what)}, the paper has {known:,}")
+        yield from super().end()
+
+
+class ScEditCFShape(Shape):
+    """A counterfactual case; what is not understood of the optional fields is kept."""
+
+    case_id: Any = None
+    prompt: Text
+    ground_truth: Text
+    target_new: Text
+    subject: Text
+    rephrase_prompts: Any = None
+    rephrase_prompt: Any = None
+    neighborhood_prompts: Any = None
+    generation_prompts: Texts = ()
+    interrupt_step: Any = None
+    property: Any = None
 
 
 class ScEditCF(_Counted):
@@ -70,114 +88,102 @@ class ScEditCF(_Counted):
 
     upstream = SCEDIT_CF
     counts = (("script prompt", 7_342), ("neighbour script prompt", 13_672))
-    _CARRIED: tuple[str, ...] = (
-        "case_id",
-        "prompt",
-        "ground_truth",
-        "target_new",
-        "subject",
-        "rephrase_prompts",
-        "rephrase_prompt",
-    )
-    _CARRIED += ("neighborhood_prompts", "generation_prompts", "interrupt_step", "property")
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self._neighbour_without_prompt = FileNotes()
-
-    def end(self) -> Iterator[Problem]:
-        """The numbers of prompts, where they are not the paper's; and how many neighbours have no subject."""
-        yield from super().end()
-        yield from self._neighbour_without_prompt.problems(str(self.path))
 
     def make(self, row: Row) -> Iterator[RowItem]:
         """The fact, its questions and prompts, its neighbours, and an extra with what else there is."""
-        data, subject = row.data, text_of(row.data, "subject")
+        data = ScEditCFShape.of(row.data)
+        prompt = _template(data.prompt, data.subject)
+        relation, known = _relation(data.property, prompt)
         key, about_key = self.key(row)
-        prompt = _template(text_of(data, "prompt"), subject)
-        relation, known = _relation(data.get("property"), prompt)
         fact = Fact(
             key=key,
-            subject=Entity(text=subject),
+            subject=Entity(text=data.subject),
             relation=relation,
             prompt=prompt,
-            old=Object(text=text_of(data, "ground_truth")),
-            new=Object(text=text_of(data, "target_new")),
-            source=self.upstream.source(data.get("case_id", row.number - 1)),
+            old=Object(text=data.ground_truth),
+            new=Object(text=data.target_new),
+            source=self.upstream.source(row.data.get("case_id", row.number - 1)),
         )
         yield fact
         yield from about_key
-        texts = _texts(data.get("rephrase_prompts", data.get("rephrase_prompt")))
+        texts = _texts(row.data.get("rephrase_prompts", data.rephrase_prompt))
         self.edits += len(texts)
-        steps, understood = _steps(data.get("interrupt_step"), len(texts))
+        steps, understood = _steps(data.interrupt_step, len(texts))
         yield from _prompts(key, texts, steps, _targets(fact))
-        yield from _questions(fact, texts, data.get("generation_prompts"))
-        for number, text in enumerate(_texts(data.get("neighborhood_prompts")), 1):
+        yield from _questions(fact, texts, data.generation_prompts)
+        for number, text in enumerate(_texts(data.neighborhood_prompts), 1):
             self.near += 1
-            self._neighbour_without_prompt.add(
-                "a neighbour is published without its subject; its script question stands there", row
-            )
+            self.note("a neighbour is published without its subject; its script question stands there", row)
             yield from _neighbour_without_prompt(fact, text, number)
-        left = [] if known else ["property"]
-        left += [] if understood else ["interrupt_step"]
-        yield from rest(key, data, [c for c in self._CARRIED if c not in left])
+        left = {} if known else {"property": data.property}
+        left |= {} if understood else {"interrupt_step": data.interrupt_step}
+        yield from rest(key, data.others | left)
+
+
+class ScEditNeighbour(Shape):
+    """A neighbour of a temporal case."""
+
+    object: Text
+    prompt: Text
+    question: Any = None
+
+
+class ScEditTShape(Shape):
+    """A temporal case; ``sliced_question`` and ``neighborhood_prompts`` are names of an older variant."""
+
+    case_id: Any = None
+    subject: Text
+    relation: Any = None
+    prompt: Text
+    old_update: Text
+    new_update: Text
+    question: Any = None
+    sliced_question: Any = None
+    neighborhood: Any = None
+    neighborhood_prompts: Any = None
+    generation_prompts: Texts = ()
 
 
 class ScEditT(_Counted):
-    """Temporal cases; every neighbour comes with its own object, a plain prompt and one script prompt.
-
-    The names of an older variant (``sliced_question``, ``neighborhood_prompts``, a ``{}`` prompt) are read too.
-    """
+    """Temporal cases; every neighbour comes with its own object, a plain prompt and one script prompt."""
 
     upstream = SCEDIT_T
     counts = (("script prompt", 7_038), ("neighbour script prompt", 6_597))
-    _CARRIED: tuple[str, ...] = (
-        "case_id",
-        "subject",
-        "relation",
-        "prompt",
-        "old_update",
-        "new_update",
-        "question",
-        "sliced_question",
-    )
-    _CARRIED += ("neighborhood", "neighborhood_prompts", "generation_prompts")
 
     def make(self, row: Row) -> Iterator[RowItem]:
         """The fact, its questions and prompts, its neighbours, and an extra with what else there is."""
-        data, subject = row.data, text_of(row.data, "subject")
+        data = ScEditTShape.of(row.data)
+        prompt = _template(data.prompt, data.subject)
+        relation, known = _relation(data.relation, prompt)
         key, about_key = self.key(row)
-        prompt = _template(text_of(data, "prompt"), subject)
-        relation, known = _relation(data.get("relation"), prompt)
         fact = Fact(
             key=key,
-            subject=Entity(text=subject),
+            subject=Entity(text=data.subject),
             relation=relation,
             prompt=prompt,
-            old=Object(text=text_of(data, "old_update")),
-            new=Object(text=text_of(data, "new_update")),
+            old=Object(text=data.old_update),
+            new=Object(text=data.new_update),
             change="temporal",
-            source=self.upstream.source(data.get("case_id", row.number - 1)),
+            source=self.upstream.source(row.data.get("case_id", row.number - 1)),
         )
         yield fact
         yield from about_key
-        texts = _texts(data.get("sliced_question", data.get("question")))
+        texts = _texts(row.data.get("sliced_question", data.question))
         self.edits += len(texts)
         yield from _prompts(key, texts, [None] * len(texts), _targets(fact))
-        yield from _questions(fact, texts, data.get("generation_prompts"))
-        near, odd = data.get("neighborhood", data.get("neighborhood_prompts")) or [], []
+        yield from _questions(fact, texts, data.generation_prompts)
+        near, odd = row.data.get("neighborhood", data.neighborhood_prompts) or [], []
         for number, value in enumerate(near, 1):
             if not isinstance(value, dict) or not {"object", "prompt"} <= value.keys():
                 odd.append(value)
                 continue
             self.near += 1
-            yield from _neighbour_with_object(fact, value, number)
+            yield from _neighbour_with_object(fact, ScEditNeighbour.of(value), number)
         if odd:
             neighbours = counted(len(odd), "neighbour is", "neighbours are")
             yield row.problem("suspect", f"{neighbours} no object with object, prompt and question")
-        drop = [] if known else ["relation"]
-        fields = {**data, "neighborhood_not_understood": odd}
-        yield from rest(key, fields, [c for c in self._CARRIED if c not in drop])
+        left = {} if known else {"relation": data.relation}
+        yield from rest(key, data.others | left | {"neighborhood_not_understood": odd})
 
 
 class _Cut(NamedTuple):
@@ -206,7 +212,8 @@ def split_prompt(prompt: str) -> _Cut:
 
 def _texts(values: Any) -> list[str]:
     """Prompts as they are but for white space in front: what stands at the end belongs to the separator."""
-    return [v.lstrip() for v in ([values] if isinstance(values, str) else values or ()) if next(strings(v), None)]
+    listed = [values] if isinstance(values, str) else values or ()
+    return [v.lstrip() for v in listed if isinstance(v, str) and v.strip()]
 
 
 def _template(prompt: str, subject: str) -> str:
@@ -256,10 +263,10 @@ def _prompts(fact: str, texts: list[str], steps: list[int | None], targets: tupl
         )
 
 
-def _questions(fact: Fact, texts: list[str], values: Any) -> Iterator[Record]:
+def _questions(fact: Fact, texts: list[str], values: tuple[str, ...]) -> Iterator[Record]:
     """Script questions for generation that no prompt begins with."""
     in_prompts = {split_prompt(t).question for t in texts}
-    fresh = [q for q in dict.fromkeys(strings(values)) if q not in in_prompts]
+    fresh = [q for q in dict.fromkeys(values) if q not in in_prompts]
     for number, text in enumerate(fresh, 1):
         yield ScriptQuestion(key=f"{fact.key}/g{number}", fact=fact.key, text=text)
 
@@ -273,14 +280,14 @@ def _neighbour_without_prompt(edit: Fact, whole: str, number: int) -> Iterator[R
     yield from _prompts(f"{edit.key}/n{number}", [whole], [None], (edit.old.text,))
 
 
-def _neighbour_with_object(edit: Fact, value: dict[str, Any], number: int) -> Iterator[RowItem]:
+def _neighbour_with_object(edit: Fact, near: ScEditNeighbour, number: int) -> Iterator[RowItem]:
     """A neighbour with its own object; its plain prompt names the subject, but where, is not said."""
-    prompt = text_of(value, "prompt").replace("{}", "()")
+    prompt = near.prompt.replace("{}", "()")
     subject = _shared_subject(edit, prompt)
-    old = Object(text=text_of(value, "object"))
+    old = Object(text=near.object)
     relation = "same_object" if old.text.casefold() == edit.old.text.casefold() else "near_subject"
     yield from _neighbour_items(edit, number, Entity(text=subject), template(prompt, subject), old, relation)
-    texts = _texts(value.get("question"))
+    texts = _texts(near.question)
     yield from _prompts(f"{edit.key}/n{number}", texts, [None] * len(texts), (old.text,))
 
 
@@ -307,5 +314,83 @@ def _neighbour_items(
     yield Neighbour(key=f"{edit.key}~{key}", edit=edit.key, fact=key, how=kind)
 
 
+class PaperFact(Shape):
+    """A fact that the paper prints."""
+
+    subject: Text
+    relation: Text
+    target_true: Text
+    target_new: Text
+    fact_prompt: str | None = None
+
+
+class PaperExample(Shape):
+    """An example of the paper; all else (ratings, neighbour) is kept."""
+
+    example: str
+    script_question: Text
+    fact: dict[str, Any] | None = None
+    edit: dict[str, Any] | None = None
+    fact_prompt: str | None = None
+    generated_script: Text | None = None
+    script_prompt: Text | None = None
+
+
+def examples(path: Path) -> Iterator[Row | Problem]:
+    """One row for each example of the paper."""
+    for row in rows(path):
+        if isinstance(row, Problem):
+            yield row
+            continue
+        names = [name for name in ("construction_example", "leak_example", "case_study") if name in row.data]
+        for number, name in enumerate(names, 1):
+            yield Row(f"{row.where}, {name}", {**row.data[name], "example": name}, number)
+
+
+class ScEditPaper(FormatReader):
+    """Facts with question, script and prompt where they are printed.
+
+    The edit of the leak example comes without a fact prompt: its prompt is subject and relation.
+    """
+
+    upstream = SCEDIT_PAPER
+
+    def make(self, row: Row) -> Iterator[RowItem]:
+        """The fact, its question, its script and prompt, and an extra."""
+        data = PaperExample.of(row.data)
+        stated = PaperFact.of({**(data.fact or {}), **(data.edit or {})})
+        prompt = stated.fact_prompt or data.fact_prompt or f"{stated.subject} {stated.relation}"
+        fact = Fact(
+            key=f"scedit-paper/{slug(stated.subject)}",
+            subject=Entity(text=stated.subject),
+            relation=Relation(id=slug(stated.relation), label=stated.relation),
+            prompt=template(prompt, stated.subject),
+            old=Object(text=stated.target_true),
+            new=Object(text=stated.target_new),
+            source=self.upstream.source(data.example),
+        )
+        yield fact
+        question = ScriptQuestion(key=f"{fact.key}/q1", fact=fact.key, text=data.script_question)
+        yield question
+        if data.generated_script is not None and data.script_prompt is not None:
+            steps = tuple(strip_label(line) for line in data.generated_script.split("\n"))
+            script = Script(key=f"{question.key}/s", question=question.key, steps=steps)
+            yield script
+            part = split_prompt(data.script_prompt)
+            yield ScriptPrompt(
+                key=f"{script.key}/p",
+                fact=fact.key,
+                question=question.key,
+                script=script.key,
+                text=part.text,
+                offset=len(part.text) + len(part.separator),
+                step=part.step,
+                separator=part.separator,
+                targets=_targets(fact),
+            )
+        yield from rest(fact.key, data.others, name="example")
+
+
 load_cf = Loader("scedit-cf", ScEditCF)
 load_t = Loader("scedit-t", ScEditT)
+load_paper = Loader("scedit-paper", ScEditPaper, read=examples)

@@ -17,10 +17,9 @@ from curation.loaders.base import (
     Problem,
     Row,
     RowItem,
-    read_text,
 )
 from curation.loaders.sources import OWN
-from schemas.core.errors import DataError, UserError
+from schemas.core.errors import DataError
 from schemas.extras import Extra
 from schemas.facts import Fact, Neighbour, Object
 from schemas.scripts import ScriptQuestion
@@ -51,7 +50,7 @@ class Capitals(FormatReader):
         if "question" in data:
             yield ScriptQuestion(key=f"q/{data['subject']}", fact=f"f/{data['subject']}", text=data["question"])
 
-    def end(self) -> Iterator[Problem]:
+    def end(self) -> Iterator[RowItem]:
         yield Problem(str(self.path), "left", "the end")
 
 
@@ -205,35 +204,6 @@ def test_a_file_with_another_number_than_upstream(tmp_path: Path, count: int) ->
     assert problems == record[count]
 
 
-TEXTS = [
-    ("absent", None, UserError, "no such file"),
-    ("a folder", "folder", UserError, "cannot be read"),
-    ("empty", b"", DataError, "the file is empty"),
-    ("white space", b" \n\t", DataError, "the file is empty"),
-    ("only a byte order mark", b"\xef\xbb\xbf", DataError, "the file is empty"),
-    ("another encoding", b"Z\xfcrich", DataError, r"line 1: not UTF-8 text"),
-]
-
-
-@pytest.mark.parametrize(("content", "error", "message"), [t[1:] for t in TEXTS], ids=[t[0] for t in TEXTS])
-def test_files_that_are_no_text(
-    tmp_path: Path, content: bytes | str | None, error: type[UserError], message: str
-) -> None:
-    path = tmp_path / "f"
-    if content == "folder":
-        path.mkdir()
-    elif isinstance(content, bytes):
-        path.write_bytes(content)
-    with pytest.raises(error, match=message) as refusal:
-        read_text(path)
-    assert str(path) in str(refusal.value)
-
-
-def test_a_byte_order_mark_is_no_text(tmp_path: Path) -> None:
-    (tmp_path / "f").write_bytes(b"\xef\xbb\xbfZ\xc3\xbcrich")
-    assert read_text(tmp_path / "f") == "Zürich"
-
-
 def test_a_fact_is_told_from_what_merely_stands_beside_it(tmp_path: Path) -> None:
     """A neighbour fact of one row may be an edit of another: neither takes the other's place."""
     rows = [{**PERU, "near": "Bolivia"}, {"subject": "Bolivia", "old": "Sucre", "key": "f/Bolivia"}]
@@ -241,3 +211,24 @@ def test_a_fact_is_told_from_what_merely_stands_beside_it(tmp_path: Path) -> Non
     assert [f.key for f in import_result.facts] == ["f/Peru", "f/Bolivia"]
     assert [r.key for r in import_result.records] == ["n/Bolivia", "f/Peru~n/Bolivia"]
     assert isinstance(import_result.records[0], Fact) and import_result.records[0].old == Object(text="Lima")
+
+
+class Odd(Capitals):
+    """Says of some rows that they are odd."""
+
+    def make(self, row: Row) -> Iterator[RowItem]:
+        yield from super().make(row)
+        for reason in row.data["odd"]:
+            self.note(reason, row, kind="suspect")
+
+    def end(self) -> Iterator[RowItem]:
+        return FormatReader.end(self)
+
+
+def test_notes_are_told_once_with_their_number_and_first_place(tmp_path: Path) -> None:
+    rows = [{**PERU, "odd": ["has no date"]}, {**CHILE, "odd": ["has no date", "is odd"]}]
+    path = write(tmp_path / "f.jsonl", *rows)
+    assert [(p.kind, p.what) for p in Loader("odd", Odd)(path).problems] == [
+        ("suspect", f"2 records: has no date (first: {path}, line 1)"),
+        ("suspect", f"1 record: is odd (first: {path}, line 2)"),
+    ]

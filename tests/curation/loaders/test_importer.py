@@ -8,7 +8,7 @@ import pytest
 
 from curation.loaders import detect, load
 from curation.loaders.audit import defects
-from curation.loaders.formats.custom_table import TableMapping
+from curation.loaders.formats.native import TableMapping
 from curation.loaders.importer import FileImport, Identity, import_file, import_split
 from curation.shipped import mini_split
 from curation.splits.split_file import make_split
@@ -49,7 +49,7 @@ PROBLEMS = [
     ("missing field", {"subject": "A", "relation": "P1", "prompt": "{} is", "new": "x"}, "malformed", "'old'", True),
     ("equal objects", {**SHORT, "subject": "B", "new": "Lima"}, "invalid", "equal", True),
     ("no gap", {**SHORT, "subject": "C", "prompt": "nothing"}, "invalid", "exactly one", True),
-    ("unknown field", {**SHORT, "subject": "D", "colour": 1}, "invalid", "unknown field", True),
+    ("unknown field", {**SHORT, "subject": "D", "colour": 1}, "invalid", "is unknown", True),
     ("duplicate", SHORT, "duplicate", "stands twice", True),
     ("contradiction", {**SHORT, "key": "other", "old": "Cusco"}, "contradictory", "says 'Lima'", False),
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,17 +12,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from curation.loaders import load
-from curation.loaders.jsonl_writer import line_of, write_records
-from schemas.core.errors import UserError
+from curation.loaders.formats.native import read_mapping, write_records
+from schemas.core.errors import DataError, UserError
 from schemas.extras import Extra
 from schemas.facts import Entity, Fact, Neighbour, Object, Relation, Source
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
+from tests.support.facts import make_fact
+from tests.support.hostile_text import NAMES, hostile_fact
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20).map(str.strip).filter(bool)
 
 KEYS = st.from_regex(r"\A[\w/~.-]{1,20}\Z")
 
-NAMES = st.lists(TEXTS, max_size=3).map(tuple)
+ALIASES = st.lists(TEXTS, max_size=3).map(tuple)
 
 PROMPTS = TEXTS.filter(lambda t: "{}" not in t).flatmap(
     lambda t: st.integers(0, len(t)).map(lambda i: (t[:i] + "{}" + t[i:]).strip())
@@ -37,13 +41,13 @@ def facts(draw: st.DrawFn) -> Fact:
     change = draw(st.sampled_from(["counterfactual", "temporal", "none"]))
     return Fact(
         key=draw(KEYS),
-        subject=Entity(text=draw(TEXTS), aliases=draw(NAMES), wikidata=draw(st.none() | st.just("Q1"))),
+        subject=Entity(text=draw(TEXTS), aliases=draw(ALIASES), wikidata=draw(st.none() | st.just("Q1"))),
         relation=Relation(id=draw(KEYS), label=draw(st.text(max_size=5))),
         prompt=draw(PROMPTS),
-        old=Object(text=old, aliases=draw(NAMES), datatype=draw(st.sampled_from(["entity", "date"]))),
-        new=None if change == "none" else Object(text=new, aliases=draw(NAMES)),
-        paraphrases=draw(NAMES),
-        neighbour_prompts=draw(NAMES),
+        old=Object(text=old, aliases=draw(ALIASES), datatype=draw(st.sampled_from(["entity", "date"]))),
+        new=None if change == "none" else Object(text=new, aliases=draw(ALIASES)),
+        paraphrases=draw(ALIASES),
+        neighbour_prompts=draw(ALIASES),
         change=change,
         changed_on=draw(st.none() | st.just("2021-12")),
         source=draw(SOURCES),
@@ -54,7 +58,7 @@ def facts(draw: st.DrawFn) -> Fact:
 @given(fact=facts().filter(lambda fact: fact.new is None or not {*fact.old.names} & {*fact.new.names}))
 def test_a_fact_goes_to_a_line_and_comes_back(fact: Fact, tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.getbasetemp() / "one.jsonl"
-    path.write_bytes(line_of(fact).encode() + b"\n")
+    write_records([fact], path)
     import_result = load(path, "jsonl")
     assert not import_result.problems
     assert import_result.facts == (fact,) and import_result.facts[0].id == fact.id
@@ -101,3 +105,153 @@ def test_a_file_that_cannot_be_written_leaves_nothing(peru: Fact, tmp_path: Path
     with pytest.raises(UserError, match=r"f\.jsonl: cannot be written: No space left on device"):
         write_records(dies(), tmp_path / "f.jsonl")
     assert [p.name for p in tmp_path.iterdir()] == ["f.jsonl"] and (tmp_path / "f.jsonl").read_text() == "old"
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [("subject,relation,prompt,new", "column 'old' is missing"), ("subject,relation,prompt,old,new,x", "column 'x'")],
+)
+def test_csv_columns(tmp_path: Path, header: str, message: str) -> None:
+    (tmp_path / "f.csv").write_text(header + "\n")
+    with pytest.raises(DataError, match=message):
+        load(tmp_path / "f.csv")
+
+
+HEADER = "subject,relation,prompt,old,new\n"
+
+CSV = [
+    ("quoted newline", HEADER + 'Peru,P36,"The capital\nof {} is",Lima,Oslo\nChad,P36,{} has,A,B\n', 2, []),
+    ("cut in a quote", HEADER + 'Peru,P36,{} has,Lima,Oslo\nChad,P36,"{} h', 1, [("line 3", "truncated")]),
+    ("wrong encoding", (HEADER + "Per\xfa,P36,{} has,Lima,Oslo\n").encode("latin-1"), 0, [("line 2", "malformed")]),
+    ("stray quote", HEADER + 'Peru,P36,"{}" has,Lima,Oslo\nChad,P36,{} has,A,B\n', 1, [("line 2", "malformed")]),
+    ("too few cells", HEADER + "Peru,P36\n", 0, [("line 2", "malformed")]),
+    ("byte-order mark", "\ufeff" + HEADER + "Peru,P36,{} has,Lima,Oslo\n", 1, []),
+]
+
+
+@pytest.mark.parametrize(("content", "expected", "problems"), [c[1:] for c in CSV], ids=[c[0] for c in CSV])
+def test_csv_faults(tmp_path: Path, content: str | bytes, expected: int, problems: list[tuple[str, str]]) -> None:
+    path = tmp_path / "f.csv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    import_result = load(path)
+    assert len(import_result.facts) == expected
+    assert [(p.where.rsplit(", ", 1)[1], p.kind) for p in import_result.problems] == problems
+
+
+def test_tabs_and_twice_named_columns(tmp_path: Path) -> None:
+    (tmp_path / "f.tsv").write_text((HEADER + "Peru,P36,{} has,Lima,Oslo\n").replace(",", "\t"))
+    assert load(tmp_path / "f.tsv").facts[0].old.text == "Lima"
+    (tmp_path / "f.csv").write_text("subject," + HEADER)
+    with pytest.raises(DataError, match="'subject' stands twice"):
+        load(tmp_path / "f.csv")
+
+
+def test_a_foreign_csv_through_a_mapping(tmp_path: Path) -> None:
+    (tmp_path / "m.toml").write_text(
+        '[columns]\nsubject = "who"\nold = "answer"\n[values]\nprompt = "The capital of {} is"\nrelation = "P36"\n'
+        '[source]\nname = "mine"\nlicence = "CC0-1.0"\n'
+    )
+    (tmp_path / "f.csv").write_text("who,answer,edit,votes\nPeru,Lima,Oslo,3\n")
+    mapping = read_mapping(tmp_path / "m.toml", ["new=edit"])
+    import_result = load(tmp_path / "f.csv", mapping=mapping)
+    fact = import_result.facts[0]
+    assert (fact.subject.text, fact.old.text, fact.new and fact.new.text) == ("Peru", "Lima", "Oslo")
+    assert (fact.source.licence, fact.relation.id, import_result.format) == ("CC0-1.0", "P36", "table")
+    assert [r.value for r in import_result.records if isinstance(r, Extra)] == [{"votes": "3"}]
+
+
+def test_foreign_json_through_a_mapping(tmp_path: Path) -> None:
+    rows = [
+        {"s": "Peru", "q": "Peru has", "t": {"o": ["Lima", "City of Kings"]}, "y": 2019, "n": "Oslo"},
+        {"s": "Chad", "q": "It has", "t": {"o": "A"}, "n": "B"},
+        {"q": "x"},
+    ]
+    (tmp_path / "f.jsonl").write_text("\n".join(json.dumps(r) for r in rows))
+    import_result = load(
+        tmp_path / "f.jsonl", mapping=read_mapping(settings=["subject=s", "prompt=q", "old=t.o", "new=n"])
+    )
+    assert [f.prompt for f in import_result.facts] == ["{} has"]
+    assert import_result.facts[0].old.names == ("Lima", "City of Kings")
+    assert import_result.facts[0].relation.id == "template:x-has"
+    assert ["not in the prompt" in import_result.problems[0].what, import_result.problems[1].what] == [
+        True,
+        "the field 's' is missing",
+    ]
+
+
+MAPPINGS = [
+    (["old"], "--map takes name=column, got 'old'"),
+    (["odl=x"], "'odl' is none of our columns.*did you mean 'old'"),
+]
+
+
+@pytest.mark.parametrize(("settings_", "message"), MAPPINGS)
+def test_bad_mappings(settings_: list[str], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        read_mapping(settings=settings_)
+    with pytest.raises(UserError, match="needs a mapping"):
+        load("x.csv", "table")
+
+
+SHEET = "s,p,o,n,r\nPeru,The capital of {} is,Lima,Oslo,P36\n"
+COLUMNS_OF_IT = ["subject=s", "prompt=p", "old=o", "new=n", "relation=r"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("a.csv", SHEET.replace(",", ";"), "line 1: the columns are divided by semicolons, a .csv file needs commas"),
+        ("a.csv", SHEET.replace(",", "\t"), "divided by tabs, a .csv file needs commas; .*with tabs is called .tsv"),
+        ("a.tsv", SHEET.replace(",", ";"), "divided by semicolons, a .tsv file needs tabs"),
+        ("a.tsv", SHEET, "divided by commas, a .tsv file needs tabs"),
+        (
+            "a.csv",
+            SHEET.replace("The", "The {name}"),
+            r"line 2: invalid record: .* the placeholder \{name\}",
+        ),
+        ("a.csv", SHEET.replace("Peru", "Per\u00fa"), "line 2: malformed record: not UTF-8 text"),
+        (
+            "a.jsonl",
+            '{"s": {"label": "Peru"}, "p": "", "o": "", "n": "", "r": ""}',
+            "'s' holds an object .* fields label",
+        ),
+        ("a.jsonl", '{"s": "Peru", "p": "x {}", "o": [{"a": 1}], "n": "", "r": ""}', "'o' holds a list of objects"),
+    ],
+)
+def test_odd_sheets_are_told_in_one_sentence(tmp_path: Path, name: str, text: str, words: str) -> None:
+    path = tmp_path / name
+    path.write_text(text, encoding="latin-1" if "UTF-8" in words else "utf-8")
+    with pytest.raises(DataError, match=words) as error:
+        load(path, mapping=read_mapping(None, COLUMNS_OF_IT)).require()
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("text", list(NAMES.values()), ids=list(NAMES))
+def test_a_record_is_one_line_whatever_it_holds(text: str, tmp_path: Path) -> None:
+    fact = hostile_fact(text.strip())
+    write_records([fact], tmp_path / "f.jsonl")
+    assert (tmp_path / "f.jsonl").read_bytes().count(b"\n") == 1
+    data = json.loads((tmp_path / "f.jsonl").read_text())
+    assert data.pop("kind") == "fact" and Fact.model_validate(data) == fact
+
+
+def test_lines_are_read_back_in_order(tmp_path: Path) -> None:
+    facts = [make_fact(f"Land{n}") for n in (2, 0, 1)]
+    assert write_records(facts, tmp_path / "f.jsonl") == 3
+    assert load(tmp_path / "f.jsonl", "jsonl").facts == tuple(facts)
+
+
+def test_nothing_to_write_is_an_empty_file(tmp_path: Path) -> None:
+    assert write_records([], tmp_path / "f.jsonl") == 0
+    assert (tmp_path / "f.jsonl").read_text() == ""
+
+
+def test_a_source_that_breaks_off_leaves_what_was_there(tmp_path: Path) -> None:
+    def broken() -> Iterator[Fact]:
+        yield make_fact()
+        raise RuntimeError("the source broke off")
+
+    (tmp_path / "f.jsonl").write_text("before")
+    with pytest.raises(RuntimeError):
+        write_records(broken(), tmp_path / "f.jsonl")
+    assert (tmp_path / "f.jsonl").read_text() == "before" and len(list(tmp_path.iterdir())) == 1

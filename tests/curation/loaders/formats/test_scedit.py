@@ -1,3 +1,5 @@
+"""The published shapes of ScEdit, and the examples of its paper."""
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -5,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from curation.loaders.formats.scedit import split_prompt
 from schemas.extras import Extra
 from schemas.facts import Fact, Neighbour
 from schemas.scripts import ScriptPrompt, ScriptQuestion
@@ -85,3 +88,18 @@ def test_scedit_t(tmp_path: Path) -> None:
     odd = one(tmp_path, {**T, "neighborhood": ["x"], "sliced_question": ["How? Step 1: A"]}, format="scedit-t")
     assert kinds(odd) == ["suspect"] and of(odd, Extra)[0].value == {"neighborhood_not_understood": ["x"]}
     assert of(odd, ScriptPrompt)[0].text == "How? Step 1: A"
+
+
+CUTS = [
+    ("How?\nStep 1: Go to", "How?", "How?\nStep 1: Go to", " ", 1),
+    ("How? Step 1: A Step 12: Go to ", "How?", "How? Step 1: A Step 12: Go to", " ", 12),
+    ('How?\nStep 1: Type "', "How?", "How?\nStep 1: Type", ' "', 1),
+    ('How?\nStep 1: Type "x"', "How?", 'How?\nStep 1: Type "x"', " ", 1),
+    ("How?\nStep 1: Look\n", "How?", "How?\nStep 1: Look", "\n", 1),
+    ("No steps here", "No steps here", "No steps here", " ", None),
+]
+
+
+@pytest.mark.parametrize(("text", "question", "before", "separator", "step"), CUTS, ids=[c[0] for c in CUTS])
+def test_cut(text: str, question: str, before: str, separator: str, step: int | None) -> None:
+    assert split_prompt(text) == (question, before, separator, step)

@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import pytest
 
-from curation.loaders.fields import relation_of, rest, strings, template, text_of, unique_key_part, wikidata
+from curation.loaders.shapes import (
+    Id,
+    Listed,
+    Names,
+    Shape,
+    Target,
+    Text,
+    Texts,
+    relation_of,
+    rest,
+    template,
+    unique_key_part,
+    wikidata,
+)
 
 
 @pytest.mark.parametrize(
@@ -47,22 +62,55 @@ def test_equal_slugs_stay_apart() -> None:
     assert unique_key_part("?!") != unique_key_part("!?")
 
 
+class Probe(Shape):
+    """A record with every kind of field."""
+
+    text: Text
+    texts: Texts = ()
+    names: Names = ()
+    id: Id = "-"
+    inner: Annotated[tuple[Target, ...], Listed] = ()
+
+
 @pytest.mark.parametrize(
     ("values", "texts"),
-    [(None, []), ("", []), (" a ", ["a"]), (["a", "", " ", None, 3, "b "], ["a", "b"]), ([], [])],
+    [(None, ()), ("", ()), (" a ", ("a",)), (["a", "", " ", None, 3, "b "], ("a", "b")), ([], ())],
 )
-def test_strings(values: object, texts: list[str]) -> None:
-    assert list(strings(values)) == texts
+def test_texts(values: object, texts: tuple[str, ...]) -> None:
+    assert Probe.of({"text": " x ", "texts": values}).texts == texts
+
+
+def test_names_are_flat_and_come_once() -> None:
+    told = [["Berlin", "Berlin, Germany"], {"value": "no", "aliases": ["not", ""]}, None, 1994, True, [], "Berlin"]
+    assert Probe.of({"text": "x", "names": told}).names == ("Berlin", "Berlin, Germany", "no", "not", "1994")
 
 
 @pytest.mark.parametrize(
-    ("value", "kind"), [("", "it is empty"), ("  ", "it is empty"), (None, "it is null"), (["x"], "it is a list")]
+    ("change", "what"),
+    [
+        ({"text": ""}, "the field 'text' must be a text with something in it, it is empty"),
+        ({"text": "  "}, "it is empty"),
+        ({"text": None}, "it is null"),
+        ({"text": ["x"]}, "it is a list"),
+        ({"text": 5}, 'it is a number: write "5"'),
+        ({"texts": ["a", {"b": 1}]}, r"the field 'texts' must hold texts, its item \[1\] is an object"),
+        ({"texts": {"b": 1}}, "the field 'texts' must be a text, it is an object"),
+        ({"id": 3.0}, "the field 'id' must be an id .*, it is 3.0"),
+        ({"id": True}, "it is true or false"),
+        ({"inner": [{"str": "a"}, {"id": "Q1"}]}, r"the field 'inner\[1\].str' is missing"),
+        ({"inner": [3]}, r"the field 'inner\[0\]' must be an object, it is a number"),
+        ({"inner": 3}, "the field 'inner' must be a list, it is a number"),
+    ],
 )
-def test_a_field_that_is_no_text(value: object, kind: str) -> None:
-    with pytest.raises(ValueError, match=f"'subject' must be a text with something in it, {kind}"):
-        text_of({"subject": value}, "subject")
-    with pytest.raises(KeyError):
-        text_of({}, "subject")
+def test_a_field_that_cannot_be_read_is_named_with_its_whole_path(change: dict[str, object], what: str) -> None:
+    with pytest.raises(ValueError, match=what):
+        Probe.of({"text": "x", **change})
+
+
+def test_a_missing_field_and_the_fields_of_others() -> None:
+    with pytest.raises(ValueError, match="the field 'text' is missing"):
+        Probe.of({})
+    assert Probe.of({"text": "x", "odd": [1]}).others == {"odd": [1]}
 
 
 @pytest.mark.parametrize(
