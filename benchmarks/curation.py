@@ -104,9 +104,7 @@ def peak_mib() -> float:
 def measure(n: int, *, method: str, threshold: float, pairs: int, limit: int) -> dict[str, Any]:
     """One size: find, then compare with the truth of a sample: so many true pairs, in at most so many items."""
     from curation.overlap.near_duplicates import TextItem, near_duplicates
-    from curation.similarity.rouge import require
 
-    require()
     start, worked = time.perf_counter(), time.process_time()
     for _ in questions(n):
         pass
@@ -129,7 +127,8 @@ def against_truth(result: Any, *, pairs: int, limit: int) -> dict[str, Any]:
     """
     import numpy as np
 
-    from curation.similarity.rouge import EPSILON, encode, rouge1_f
+    from curation.similarity.pairs import EPSILON, encode
+    from curation.similarity.rouge import rouge1_f
 
     rows = encode(i.text for i in result.items)
     postings, n = rows.matrix.tocsc(), len(result.items)
@@ -165,7 +164,7 @@ def against_truth(result: Any, *, pairs: int, limit: int) -> dict[str, Any]:
 def _pair_recall(rows: Any, keys: Any, *, threshold: float) -> dict[str, Any]:
     import numpy as np
 
-    from curation.similarity.minhash import candidate_pairs, plan
+    from curation.similarity.pairs import candidate_pairs, plan
 
     bands, n = plan(threshold), len(rows.size)
     hit, candidates = np.zeros(len(keys), dtype=bool), 0

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from construction.events.defaults import THRESHOLD
-from curation.similarity.rouge import EPSILON, encode, similar_pairs
+from curation.similarity.pairs import EPSILON, encode, similar_pairs
 from schemas.events.event import Event
 from schemas.verdicts import Verdict, verdict_key
 

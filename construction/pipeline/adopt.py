@@ -20,7 +20,7 @@ from curation.loaders.fact_checks import InvalidRecord, check_record, without_in
 from curation.loaders.importer import UNNAMED, Identity
 from curation.loaders.key_prefix import check_prefix
 from curation.loaders.reading import Problem, Row, rows
-from curation.similarity.record_texts import record_text
+from curation.similarity.texts import record_text
 from curation.store.import_sources import SourceUpdate
 from curation.store.store import Store
 from schemas.core.clock import now

@@ -12,7 +12,8 @@ from collections import defaultdict
 from typing import ClassVar
 
 from curation.overlap.collections import TextCollection, open_collection
-from curation.similarity.rouge import encode, plain_text, similar_pairs
+from curation.similarity.pairs import encode, similar_pairs
+from curation.similarity.rouge import plain_text
 from curation.splits.partition import names_of
 from schemas.core.errors import UserError
 from schemas.core.ids import content_id

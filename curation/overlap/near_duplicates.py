@@ -11,15 +11,29 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from curation.similarity.rouge import EPSILON, SimilarPairs, check_threshold, encode, plain_text, require, similar_pairs
-from curation.similarity.text_items import TextItem, text_items
+import numpy as np
+
+from curation.similarity.pairs import (
+    EPSILON,
+    Floats,
+    Ints,
+    SimilarPairs,
+    check_threshold,
+    components,
+    cosine_pairs,
+    encode,
+    minhash_pairs,
+    similar_pairs,
+)
+from curation.similarity.rouge import plain_text
+from curation.similarity.texts import TEXT_KINDS, TextItem, case_records, group_of, record_text, text_items
 from schemas.core.errors import UserError
 from schemas.core.registry import suggest
+from schemas.facts import Fact
 from schemas.verdicts import Verdict, verdict_key
 
 if TYPE_CHECKING:
     from curation.similarity.embeddings import Embedder
-    from curation.similarity.rouge import Floats, Ints
     from curation.store.store import Store
     from schemas.core.records import Record
 
@@ -96,12 +110,10 @@ class Duplicates(NamedTuple):
     @property
     def clustered(self) -> int:
         """Number of clusters of two or more."""
-        np, _ = require()
         return int((np.bincount(self.cluster) > 1).sum()) if len(self.cluster) else 0
 
     def clusters(self) -> Iterator[Cluster]:
         """Clusters of two or more, the largest first."""
-        np, _ = require()
         order = np.argsort(self.cluster, kind="stable")
         heads, starts, sizes = np.unique(self.cluster[order], return_index=True, return_counts=True)
         for n in np.lexsort((heads, -sizes)):
@@ -184,9 +196,6 @@ def store_items(
 
     A fact's text is its filled prompt with the old object, a script's are its steps.
     """
-    from curation.similarity.record_texts import TEXT_KINDS, case_records, group_of, record_text
-    from schemas.facts import Fact
-
     if kind not in TEXT_KINDS:
         raise UserError(f"'{kind}' has no text to compare", allowed=", ".join(TEXT_KINDS))
     if split is not None:
@@ -220,20 +229,17 @@ def _pairs(
     if method == "exact":
         return _equal_texts(items)
     if method == "embedding":
-        from curation.similarity.embeddings import Embedder, cosine_pairs
+        from curation.similarity.embeddings import Embedder
 
         vectors = (embedder or Embedder()).embed([i.text for i in items])
         return cosine_pairs(vectors, threshold=threshold, groups=[i.group for i in items] if grouped else None)
     rows = encode((i.text for i in items), groups=(i.group for i in items) if grouped else None)
     if method == "minhash":
-        from curation.similarity.minhash import minhash_pairs
-
         return minhash_pairs(rows, threshold=threshold)
     return similar_pairs(rows, threshold=threshold)
 
 
 def _equal_texts(items: Sequence[TextItem]) -> Iterator[SimilarPairs]:
-    np, _ = require()
     first: dict[tuple[str, str], int] = {}
     pairs = [
         (head, n)
@@ -247,7 +253,6 @@ def _equal_texts(items: Sequence[TextItem]) -> Iterator[SimilarPairs]:
 
 def _collect(blocks: Iterable[SimilarPairs], count: int) -> tuple[Floats, Ints, Ints]:
     """Best similarity to a preferred item, who that is, and connected components; pairs are used and forgotten."""
-    np, _ = require()
     best, partner = np.zeros(count), np.full(count, -1, dtype=np.int64)
     cluster = np.arange(count, dtype=np.int64)
     for first, second, value in blocks:
@@ -259,22 +264,5 @@ def _collect(blocks: Iterable[SimilarPairs], count: int) -> tuple[Floats, Ints, 
         i, j, v = i[at], j[at], v[at]
         better = (v > best[j] + EPSILON) | ((v > best[j] - EPSILON) & (i < partner[j]))
         best[j[better]], partner[j[better]] = v[better], i[better]
-        cluster = _merge(cluster, cluster[first], cluster[second])
+        cluster = components(count, cluster[first], cluster[second])[cluster]
     return best, partner, cluster
-
-
-def _merge(cluster: Ints, left: Ints, right: Ints) -> Ints:
-    """Join the clusters of pairs; a cluster is named by its smallest number."""
-    np, sparse = require()
-    from scipy.sparse.csgraph import connected_components  # type: ignore[import-untyped, unused-ignore]
-
-    apart = left != right
-    left, right = left[apart], right[apart]
-    if not len(left):
-        return cluster
-    size = len(cluster)
-    graph = sparse.coo_matrix((np.ones(len(left), dtype=np.int8), (left, right)), shape=(size, size))
-    label = connected_components(graph, directed=False)[1]
-    head = np.full(size, size, dtype=np.int64)
-    np.minimum.at(head, label, np.arange(size))
-    return head[label][cluster]  # type: ignore[no-any-return]

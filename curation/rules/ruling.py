@@ -17,6 +17,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 
 from curation.rules.rule import KEPT, Decision, RequestRule, SplitRule, Verdicts, check_units, counts, matches
+from curation.similarity.pairs import components as connected
 from curation.splits.errata import Errata, Erratum
 from curation.store.store import Store
 from curation.store.writer import chunks
@@ -249,18 +250,11 @@ def components(edges: Mapping[str, Iterable[str]]) -> list[list[str]]:
         >>> components({"c": ["b"], "b": ["a"], "x": ["y"]})
         [['a', 'b', 'c'], ['x', 'y']]
     """
-    from scipy.sparse import coo_array  # type: ignore[import-untyped, unused-ignore]
-    from scipy.sparse.csgraph import connected_components  # type: ignore[import-untyped, unused-ignore]
-
     names = sorted({i for item, others in edges.items() for i in (item, *others)})
     number = {name: n for n, name in enumerate(names)}
     pairs = [(number[item], number[other]) for item, others in edges.items() for other in others]
-    if not pairs:
-        return []
-    rows, columns = zip(*pairs, strict=True)
-    graph = coo_array(([1] * len(pairs), (rows, columns)), shape=(len(names), len(names)))
-    _, labels = connected_components(graph, directed=False)
+    first, second = zip(*pairs, strict=True) if pairs else ((), ())
     groups: dict[int, list[str]] = defaultdict(list)
-    for name, label in zip(names, labels.tolist(), strict=True):
-        groups[label].append(name)
-    return sorted(groups.values())
+    for name, head in zip(names, connected(len(names), first, second).tolist(), strict=True):
+        groups[head].append(name)
+    return list(groups.values())

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from curation.similarity.rouge import EPSILON, SimilarPairs, check_threshold, require
+import numpy as np
+from numpy.typing import NDArray
+
 from schemas.core.errors import MissingPackage, UserError
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 MODEL = "all-MiniLM-L6-v2"
 
@@ -74,13 +72,12 @@ class Embedder:
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Unit vectors, shape (texts, 384), float32, in the order of the texts; long texts are cut at 256 tokens."""
-        np, _ = require()
         order = sorted(range(len(texts)), key=lambda i: len(texts[i]))  # equal lengths together: less padding
         out = np.zeros((len(texts), int(self.model.config.hidden_size)), dtype=np.float32)
         for start in range(0, len(order), self.batch):
             chosen = order[start : start + self.batch]
             out[chosen] = self._forward([texts[i] for i in chosen])
-        return out  # type: ignore[no-any-return]
+        return out
 
     def _forward(self, texts: list[str]) -> Any:
         torch = self._torch
@@ -91,29 +88,3 @@ class Embedder:
             mask = tokens["attention_mask"].unsqueeze(-1).to(hidden.dtype)
             mean = (hidden * mask).sum(1) / mask.sum(1).clamp(min=1e-9)
             return torch.nn.functional.normalize(mean, dim=1).float().cpu().numpy()
-
-
-def cosine_pairs(
-    vectors: NDArray[np.float32], *, threshold: float, groups: Sequence[str] | None = None, block: int = 1024
-) -> Iterator[SimilarPairs]:
-    """Pairs of rows (first < second) whose cosine is at or above the threshold; time grows with the square.
-
-    Args:
-        vectors: Unit vectors, shape (texts, dimensions).
-        threshold: Above 0, at most 1.
-        groups: Where given, only texts of one group are compared.
-        block: Rows a block; a block holds ``block x texts`` float32 numbers.
-    """
-    np, _ = require()
-    check_threshold(threshold)
-    codes = np.unique(np.asarray(groups), return_inverse=True)[1] if groups is not None else None
-    for start in range(0, len(vectors), block):
-        value = vectors[start : start + block] @ vectors[start:].T
-        first, second = np.nonzero(value >= threshold - 1e-6)  # float32 products of unit vectors err by some 1e-7
-        later = second > first
-        if codes is not None:
-            later &= codes[start + first] == codes[start + second]
-        first, second = first[later], second[later]
-        if len(first):
-            cosines = np.minimum(value[first, second].astype(np.float64), 1.0 + EPSILON)
-            yield SimilarPairs(first + start, second + start, np.clip(cosines, 0.0, 1.0))

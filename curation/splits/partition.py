@@ -12,6 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
+from curation.similarity.pairs import components
 from curation.similarity.rouge import plain_text
 from schemas.cases import AnyCase, Case, DocumentCase, EventCase
 from schemas.core.errors import UserError
@@ -232,20 +233,11 @@ def connected_groups(values: Mapping[str, Iterable[tuple[str, ...]]]) -> dict[st
         >>> connected_groups({"a": [("x",)], "b": [("x",), ("y",)], "c": [("y",)], "d": []})
         {'a': 'a', 'b': 'a', 'c': 'a', 'd': 'd'}
     """
-    parent = {key: key for key in values}
-
-    def top(key: str) -> str:
-        while parent[key] != key:
-            parent[key] = parent[parent[key]]
-            key = parent[key]
-        return key
-
-    holder: dict[tuple[str, ...], str] = {}
-    for key in sorted(values):
-        for value in values[key]:
-            one, two = top(holder.setdefault(value, key)), top(key)
-            parent[max(one, two)] = min(one, two)
-    return {key: top(key) for key in values}
+    keys, first = sorted(values), dict[tuple[str, ...], int]()
+    pairs = [(n, first.setdefault(value, n)) for n, key in enumerate(keys) for value in values[key]]
+    heads = components(len(keys), [n for n, _ in pairs], [n for _, n in pairs]).tolist()
+    smallest = {key: keys[head] for key, head in zip(keys, heads, strict=True)}
+    return {key: smallest[key] for key in values}
 
 
 def _facts(case: AnyCase | Fact, *, neighbours: bool) -> Iterator[Fact]:

@@ -12,8 +12,8 @@ from curation.overlap.near_duplicates import default_threshold, near_duplicates,
 from curation.rules.rule import SplitRule
 from curation.rules.selection import choose
 from curation.shipped import mini_split
-from curation.similarity.minhash import BandPlan, candidate_pairs
-from curation.similarity.rouge import encode, rouge1_f
+from curation.similarity.pairs import BandPlan, candidate_pairs, encode
+from curation.similarity.rouge import rouge1_f
 from curation.store.store import Store
 from schemas.core.errors import UserError
 from tests.support import ROOT

@@ -5,7 +5,8 @@ import pytest
 
 from curation.files.model_packages import minilm_folder
 from curation.overlap.near_duplicates import TextItem, near_duplicates
-from curation.similarity.embeddings import Embedder, cosine_pairs
+from curation.similarity.embeddings import Embedder
+from curation.similarity.pairs import cosine_pairs
 from schemas.core.errors import ModelError, UserError
 
 

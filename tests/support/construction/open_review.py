@@ -20,7 +20,8 @@ from construction.pipeline.adopt import Adoption, adopt
 from construction.pipeline.case_files import case_rows
 from curation.loaders import load
 from curation.shipped import demonstrations_split, mini_split
-from curation.similarity.rouge import encode, rouge1_f, similar_pairs
+from curation.similarity.pairs import encode, similar_pairs
+from curation.similarity.rouge import rouge1_f
 from curation.splits.partition import names_of
 from schemas.extras import Extra
 from schemas.facts import Entity, Fact, Neighbour, Source
