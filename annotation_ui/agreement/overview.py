@@ -9,7 +9,6 @@ import hashlib
 import os
 import subprocess
 import sys
-import time
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +17,6 @@ from statistics import median
 from pydantic import ValidationError
 
 from annotation_ui.agreement.judgements import Judgement, judgements_by_judges, live_judgements
-from annotation_ui.agreement.means_section import means_section
 from annotation_ui.agreement.method_means import method_means, methods_of, stop_lines
 from annotation_ui.agreement.page import page_body
 from annotation_ui.agreement.report import TaskReport, agreement_report
@@ -28,7 +26,6 @@ from annotation_ui.ratings.database import RatingsDB
 from curation.stats.bootstrap import DEFAULT, Resampling
 from curation.stats.estimates import Estimate
 from curation.stats.paired import holm
-from schemas.core.clock import now
 from schemas.core.errors import UserError
 from schemas.core.records import Frozen
 
@@ -41,8 +38,6 @@ class Overview(Frozen):
 
     Attributes:
         digest: Of the answers that they were computed from (``answers_digest``).
-        made_at: When.
-        seconds: Processor time that it took.
         alphas: Agreement of each aspect with its interval.
         notes: By person, what a lead should look at: fast, drifting, always the same answer.
         severity: By person, how much lower than the panel they rate (logits).
@@ -52,8 +47,6 @@ class Overview(Frozen):
     """
 
     digest: str
-    made_at: str
-    seconds: float
     alphas: dict[str, Estimate]
     notes: dict[str, tuple[str, ...]]
     severity: dict[str, Estimate]
@@ -94,7 +87,7 @@ def campaign_overview(
     Raises:
         UserError: there is no such campaign.
     """
-    start, digest = time.process_time(), answers_digest(db, name, store)
+    digest = answers_digest(db, name, store)
     task, warning = task_of(db, name), ""
     judgements = live_judgements(db, name)
     people = list(judgements)
@@ -111,14 +104,12 @@ def campaign_overview(
     agreement = agreement_report(judgements, task, resampling=resampling)
     return Overview(
         digest=digest,
-        made_at=now("seconds"),
         alphas={a.aspect: a.agreement.alpha for a in agreement.aspects},
         notes=rater_notes(people, agreement),
         severity=means.report.severity if means.report else {},
         stop=tuple(stop_lines(means)),
-        body=page_body(agreement, judgements, task) + means_section(means) if people else "",
+        body=page_body(agreement, judgements, task, means) if people else "",
         warning=warning,
-        seconds=time.process_time() - start,
     )
 
 

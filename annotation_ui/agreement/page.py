@@ -1,4 +1,4 @@
-"""Agreement as a page: tables with intervals and two pictures an aspect, in one file without a network."""
+"""The agreement page: tables by pandas and pictures by altair, one HTML text for the file and for the lead's view."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import html
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from annotation_ui.agreement.judgements import Judgement
+from annotation_ui.agreement.method_means import MethodMeans, stop_lines
 from annotation_ui.agreement.report import (
     PUBLISHED_JUDGE,
     PUBLISHED_MEAN,
@@ -19,39 +21,60 @@ from annotation_ui.agreement.report import (
 from annotation_ui.tasks.base import RatingTask
 from curation.files.atomic import atomic_file
 from curation.stats.estimates import Estimate
+from schemas.core.errors import MissingPackage
 from schemas.text.counting import counted
+
+try:
+    import altair as alt
+    import pandas as pd
+    import vl_convert
+except ImportError as error:
+    raise MissingPackage(error.name or "altair", extra="annotate") from None
 
 _STYLE = """
 <style>
 .ag {font: 15px/1.45 system-ui, sans-serif; color: inherit; max-width: 62rem;}
-.ag table {border-collapse: collapse; margin: .5rem 0 1rem; width: 100%; font-variant-numeric: tabular-nums;}
-.ag th, .ag td {text-align: left; padding: .2rem .6rem .2rem 0; border-bottom: 1px solid rgba(128,128,128,.35);
+.ag table {border-collapse: collapse; margin: .5rem 0 1rem; font-variant-numeric: tabular-nums;}
+.ag th, .ag td {text-align: left; padding: .2rem 1.2rem .2rem 0; border-bottom: 1px solid rgba(128,128,128,.35);
   vertical-align: top;}
 .ag h2 {font-size: 1.15rem; margin: 1.4rem 0 .3rem;}
+.ag svg {display: block; max-width: 100%; height: auto;}
 .ag .note {font-size: .87rem; opacity: .85;}
 .ag .warn {border-left: 4px solid #c4570d; padding: .3rem .7rem;}
 .ag .scroll {overflow-x: auto;}
-.ag .bars td {border: 0; padding: .05rem .4rem .05rem 0;}
-.ag .bar {background: #3b6fb6; height: .8rem; min-width: 1px;}
-.ag .track {position: relative; height: .9rem; background: rgba(128,128,128,.18); min-width: 12rem;}
-.ag .range {position: absolute; top: .35rem; height: .2rem; background: #3b6fb6;}
-.ag .dot {position: absolute; top: .15rem; width: .6rem; height: .6rem; margin-left: -.3rem; background: #3b6fb6;
-  border-radius: 50%;}
-@media (max-width: 640px) {.ag .track {min-width: 5rem;} .ag th, .ag td {font-size: .85rem;}}
-.ag .ring {position: absolute; top: 0; width: 2px; height: .9rem; background: #c4570d;}
+@media (max-width: 640px) {.ag th, .ag td {font-size: .85rem;}}
 </style>
 """
-_NAMES = {"exact": "exact agreement", "within_one": "within one point"}
+_BLUE, _ORANGE = "#3b6fb6", "#c4570d"
+_INK = "currentColor"  # of the page, light or dark
+_CONFIG: dict[str, Any] = {
+    "font": "sans-serif",
+    "background": "transparent",
+    "padding": {"left": 16, "right": 8, "top": 2, "bottom": 2},
+    "view": {"stroke": None},
+    "axis": {
+        "labelColor": _INK, "titleColor": _INK, "titleFontWeight": "normal", "labelFontSize": 12, "titleFontSize": 12,
+        "tickColor": "#808080", "domainColor": "#808080", "gridColor": "#80808050", "labelLimit": 200,
+    },
+}  # fmt: skip
+_LOWEST = -0.2  # where the axis of alpha begins
 
 
 def write_page(
-    report: TaskReport, judgements: Sequence[Judgement], task: RatingTask, path: Path, *, title: str, more: str = ""
+    report: TaskReport,
+    judgements: Sequence[Judgement],
+    task: RatingTask,
+    path: Path,
+    *,
+    title: str,
+    means: MethodMeans | None = None,
 ) -> None:
-    """Write the page; ``more`` are further sections, as HTML.
+    """Write the page as one file that loads nothing.
 
     Raises:
         UserError: it cannot be written.
     """
+    body = page_body(report, judgements, task, means)
     head = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
         'content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">'
@@ -59,78 +82,92 @@ def write_page(
     )
     with atomic_file(path, "the page") as file:
         file.write(f'{head}<h1 style="font: 600 1.4rem system-ui">Agreement: {html.escape(title)}</h1>')
-        file.write(page_body(report, judgements, task) + more)
-        file.write("</body></html>\n")
+        file.write(body + "</body></html>\n")
 
 
-def page_body(report: TaskReport, judgements: Sequence[Judgement], task: RatingTask) -> str:
-    """The page's content as HTML without scripts, for the page and for the lead's view."""
-    people = ", ".join(report.people) or "nobody yet"
-    parts = [
-        _STYLE,
-        '<div class="ag">',
-        f"<p>{_escape(report.task)}: {counted(report.items, 'item')} in {counted(report.cases, 'case')}, "
-        f"{counted(len(report.people), 'person', 'people')} "
-        f"({_escape(people)}). Intervals resample cases, 95 %.</p>",
-    ]
+def page_body(
+    report: TaskReport, judgements: Sequence[Judgement], task: RatingTask, means: MethodMeans | None = None
+) -> str:
+    """The page's content as HTML without scripts."""
+    people = f"{counted(len(report.people), 'person', 'people')} ({', '.join(report.people) or 'nobody yet'})"
+    items = f"{counted(report.items, 'item')} in {counted(report.cases, 'case')}"
+    parts = [_STYLE, '<div class="ag">', _paragraph(f"{report.task}: {items}, {people}. Intervals: 95 %, over cases.")]
     if report.synthetic:
-        names = _escape(", ".join(report.synthetic))
-        parts.append(f'<p class="warn">Synthetic: {names} are programs. Nothing here says how people agree.</p>')
-    parts.append(_summary(report))
-    for a in report.aspects:
-        parts.append(_aspect(a, [m for m in judgements if m.aspect == a.aspect], task))
-    if report.sets:
-        rows = [[_escape(f"{name}, {e.name}"), _escape(e.text())] for name, e in report.sets.items()]
-        parts.append(_table(["sets of choices", "value"], rows))
-    parts.append(_parts_table(report))
-    parts.append(_pooled_row(report))
-    parts.append(_outlook(report))
-    parts.append("</div>")
+        names = ", ".join(report.synthetic)
+        parts.append(_paragraph(f"Synthetic: {names} are programs. Nothing here says how people agree.", "warn"))
+    parts += [_summary(report)]
+    parts += [_aspect(a, judgements, task) for a in report.aspects]
+    parts += [_table([{"sets of choices": f"{n}, {e.name}", "value": e.text()} for n, e in report.sets.items()])]
+    parts += [_parts(report), _pooled(report), _widths(report), _means(means) if means else "", "</div>"]
     return "".join(parts)
 
 
-def _escape(text: object) -> str:
-    return html.escape(str(text))
+def _paragraph(text: str, kind: str = "") -> str:
+    return f'<p class="{kind}">{html.escape(text)}</p>' if kind else f"<p>{html.escape(text)}</p>"
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    top = "".join(f"<th>{_escape(h)}</th>" for h in head)
-    lines = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
-    return f'<div class="scroll"><table><thead><tr>{top}</tr></thead><tbody>{lines}</tbody></table></div>'
+def _table(rows: Sequence[Mapping[str, object]]) -> str:
+    """Rows as a table; on a narrow screen it scrolls by itself."""
+    if not rows:
+        return ""
+    return f'<div class="scroll">{pd.DataFrame(rows).to_html(index=False, border=0)}</div>'
+
+
+def _svg(chart: alt.TopLevelMixin, *, about: str) -> str:
+    """A chart as an inline picture with a name for screen readers."""
+    spec = {**chart.to_dict(validate=False), "config": _CONFIG}
+    version = alt.SCHEMA_VERSION.removeprefix("v").rpartition(".")[0]
+    svg = vl_convert.vegalite_to_svg(spec, vl_version=version)
+    return svg.replace("<svg ", f'<svg role="img" aria-label="{html.escape(about)}" ', 1)
 
 
 def _summary(report: TaskReport) -> str:
-    """Alpha by aspect: number, picture, the paper's value."""
-    rows = []
-    for a in report.aspects:
-        alpha_text = _escape(a.agreement.alpha.text())
-        published = "" if a.published is None else f"{a.published:.2f}"
-        rows.append([_escape(a.aspect), alpha_text, _track(a.agreement.alpha, a.published), published])
+    """Alpha of every aspect as a table and a picture, with the paper's value."""
     name = report.aspects[0].agreement.alpha.name if report.aspects else "alpha"
-    ordinal = any(a.published is not None for a in report.aspects)
-    paper = "ScEdit Table 5" if ordinal else ""
+    rows: list[dict[str, object]] = [{"aspect": a.aspect, name: a.agreement.alpha.text()} for a in report.aspects]
+    published = any(a.published is not None for a in report.aspects)
+    if published:
+        for row, a in zip(rows, report.aspects, strict=True):
+            row["ScEdit Table 5"] = "" if a.published is None else f"{a.published:.2f}"
     note = (
-        '<p class="note">Scale from -0.2 to 1. The upright mark is the paper\'s alpha (three people, 400 scripts, '
-        f"level not stated); the paper's four have a mean of {PUBLISHED_MEAN}.</p>"
-        if ordinal
-        else '<p class="note">Scale from -0.2 to 1.</p>'
+        "The orange mark is the paper's alpha (three people, 400 scripts, level not stated). "
+        f"The paper's four values have a mean of {PUBLISHED_MEAN}."
     )
-    return _table(["aspect", name, "", paper], rows) + note
+    return _table(rows) + _alpha_picture(report.aspects) + (_paragraph(note, "note") if published else "")
 
 
-def _track(estimate: Estimate, published: float | None) -> str:
-    def at(value: float) -> float:
-        return max(0.0, min(100.0, (value + 0.2) / 1.2 * 100))
+def _alpha_picture(aspects: Sequence[AspectReport]) -> str:
+    """Alpha of each aspect with its interval, on an axis from -0.2 to 1; what is lower is drawn at -0.2."""
+    points = [
+        {"aspect": a.aspect, "value": e.value, "low": e.low, "high": e.high, "paper": a.published}
+        for a in aspects
+        if (e := a.agreement.alpha).defined
+    ]
+    if not points:
+        return ""
+    scale = alt.Scale(domain=[_LOWEST, 1], clamp=True)
+    data = alt.Data(values=points)  # type: ignore[no-untyped-call]
+    base = alt.Chart(data).encode(y=alt.Y("aspect:N", title=None, sort=None))
+    value = alt.X("value:Q", title="alpha", scale=scale)
+    layers = [
+        base.mark_rule(color=_BLUE, strokeWidth=3).encode(x=alt.X("low:Q", scale=scale), x2="high:Q"),
+        base.mark_point(color=_BLUE, filled=True, size=80, opacity=1).encode(x=value),
+        base.mark_tick(color=_ORANGE, thickness=2).encode(x=alt.X("paper:Q", scale=scale)),
+    ]
+    return _svg(alt.layer(*layers).properties(width=300, height=alt.Step(22)), about="Alpha by aspect")
 
-    inner = ""
-    if estimate.low is not None and estimate.high is not None:
-        left, right = at(estimate.low), at(estimate.high)
-        inner += f'<div class="range" style="left:{left:.1f}%;width:{right - left:.1f}%"></div>'
-    if estimate.value is not None:
-        inner += f'<div class="dot" style="left:{at(estimate.value):.1f}%"></div>'
-    if published is not None:
-        inner += f'<div class="ring" style="left:{at(published):.1f}%"></div>'
-    return f'<div class="track">{inner}</div>'
+
+def _answers_picture(judgements: Sequence[Judgement], task: RatingTask, aspect: str) -> str:
+    """How often people gave each answer."""
+    counts = Counter(m.value for m in judgements if m.aspect == aspect and not m.rater.is_judge)
+    rows = [{"answer": str(v), "answers": counts.get(v, 0)} for v in task.form.field(aspect).allowed]
+    data = alt.Data(values=rows)  # type: ignore[no-untyped-call]
+    base = alt.Chart(data).encode(
+        x=alt.X("answers:Q", axis=None), y=alt.Y("answer:N", title=None, sort=None)
+    )  # fmt: skip
+    numbers = base.mark_text(align="left", dx=4, color=_INK).encode(text="answers:Q")
+    chart = alt.layer(base.mark_bar(color=_BLUE), numbers).properties(width=260, height=alt.Step(18))
+    return _svg(chart, about=f"Answers about {aspect}")
 
 
 def _aspect(a: AspectReport, judgements: Sequence[Judgement], task: RatingTask) -> str:
@@ -142,84 +179,99 @@ def _aspect(a: AspectReport, judgements: Sequence[Judgement], task: RatingTask) 
             ("Gwet's AC2, quadratic weights", g.ac2),
             (a.ceiling.name, a.ceiling),
         ]
-    out = [f"<h2>{_escape(a.aspect)}</h2>", _bars(judgements, task, a.aspect)]
-    out.append(_table(["statistic", "value"], [[_escape(n), _escape(e.text())] for n, e in rows]))
-    if a.pairs:
-        head = ["two people", "Spearman", "Kendall", "exact"]
-        out.append(
-            _table(
-                head, [[_escape(f"{p.first}, {p.second}"), *_texts(p.spearman, p.kendall, p.exact)] for p in a.pairs]
-            )
-        )
-    each: list[tuple[str, Mapping[str, Estimate]]] = [
-        ("alpha without", a.without), ("above (+) or below (-) the others", a.severity), ("drift (Spearman)", a.drift),
-    ]  # fmt: skip
-    each = [(name, values) for name, values in each if values]
-    if each:
-        people = list(each[-1][1])
-        head = ["person", *(name for name, _ in each)]
-        out.append(_table(head, [[_escape(p), *(_escape(values[p].text(2)) for _, values in each)] for p in people]))
+    pairs = [
+        {"two people": f"{p.first}, {p.second}", **_texts(Spearman=p.spearman, Kendall=p.kendall, exact=p.exact)}
+        for p in a.pairs
+    ]
+    each = {"alpha without": a.without, "above (+) or below (-) the others": a.severity, "drift (Spearman)": a.drift}
+    people = [
+        {"person": p, **{name: values[p].text(2) for name, values in each.items() if values}}
+        for p in next((values for values in each.values() if values), {})
+    ]
+    parts = [
+        f"<h2>{html.escape(a.aspect)}</h2>",
+        _answers_picture(judgements, task, a.aspect),
+        _table([{"statistic": name, "value": e.text()} for name, e in rows]),
+        _table(pairs),
+        _table(people),
+    ]
     for p in a.judges:
-        gap = "" if p.difference is None else f"; mean difference {_escape(p.difference.text(2))}"
-        same = "" if p.alpha is None else f"; {_escape(p.alpha.name)} {_escape(p.alpha.text())}"
-        correlations = f"Spearman {_escape(p.spearman.text())}, Kendall {_escape(p.kendall.text())}{same}{gap}"
-        out.append(f"<p>{_escape(p.first)} against the mean of people: {correlations}</p>")
+        words = [f"Spearman {p.spearman.text()}", f"Kendall {p.kendall.text()}"]
+        words += [f"{p.alpha.name} {p.alpha.text()}"] if p.alpha is not None else []
+        words += [f"mean difference {p.difference.text(2)}"] if p.difference is not None else []
+        parts.append(_paragraph(f"{p.first} against the mean of people: {'; '.join(words)}"))
     if a.judges:
-        out.append(
-            f'<p class="note">The paper prints alpha {PUBLISHED_JUDGE["alpha"]} and Spearman '
-            f"{PUBLISHED_JUDGE['spearman']} between people and its judge. A perfect judge could reach no more than the "
-            "ceiling above.</p>"
+        note = (
+            f"The paper prints alpha {PUBLISHED_JUDGE['alpha']} and Spearman {PUBLISHED_JUDGE['spearman']} between "
+            "people and its judge. Even a perfect judge could not exceed the ceiling above."
         )
-    return "".join(out)
+        parts.append(_paragraph(note, "note"))
+    return "".join(parts)
 
 
-def _texts(*estimates: Estimate) -> list[str]:
-    return [_escape(e.text(2)) for e in estimates]
+def _texts(**estimates: Estimate) -> dict[str, str]:
+    return {name: e.text(2) for name, e in estimates.items()}
 
 
-def _bars(judgements: Sequence[Judgement], task: RatingTask, aspect: str) -> str:
-    """How often each answer was given."""
-    counts = Counter(m.value for m in judgements if not m.rater.is_judge)
-    largest = max(counts.values(), default=0)
-    rows = []
-    for value in task.form.field(aspect).allowed:
-        n = counts.get(value, 0)
-        width = 100 * n / largest if largest else 0
-        rows.append(
-            f"<tr><td>{_escape(value)}</td>"
-            f'<td style="width:60%"><div class="bar" style="width:{width:.1f}%"></div></td>'
-            f"<td>{n}</td></tr>"
-        )
-    return f'<table class="bars" style="max-width:26rem"><tbody>{"".join(rows)}</tbody></table>'
-
-
-def _parts_table(report: TaskReport) -> str:
+def _parts(report: TaskReport) -> str:
     """Agreement of each part of the items: a label that is nearly always the same in one of them says little there."""
     rows = [
-        [_escape(f"{part} ({counted(some.items, 'item')})"), _escape(a.aspect),
-         *(_escape(e.text()) for e in (a.agreement.alpha, a.agreement.exact, a.agreement.ac1))]
+        {"items": f"{part} ({counted(some.items, 'item')})", "aspect": a.aspect, "alpha, nominal": g.alpha.text(),
+         "exact agreement": g.exact.text(), "Gwet's AC1": g.ac1.text()}
         for part, some in report.parts.items()
         for a in some.aspects
+        for g in [a.agreement]
     ]  # fmt: skip
-    if not rows:
-        return ""
-    return "<h2>Apart</h2>" + _table(["items", "aspect", "alpha, nominal", "exact agreement", "Gwet's AC1"], rows)
+    return "<h2>By part of the items</h2>" + _table(rows) if rows else ""
 
 
-def _pooled_row(report: TaskReport) -> str:
+def _pooled(report: TaskReport) -> str:
     if report.pooled is None:
         return ""
-    return (
-        f"<h2>Pooled over aspects</h2><p>{_escape(report.pooled.name)}: {_escape(report.pooled.text())}</p>"
-        '<p class="note">Pooling raises alpha wherever aspects differ in level, so this is no summary of them. '
-        f"The paper's {PUBLISHED_POOLED} is such a value.</p>"
+    note = (
+        "Pooling raises alpha if aspects differ in level, so this is no summary of them. "
+        f"The paper's {PUBLISHED_POOLED} is such a value."
     )
+    value = _paragraph(f"{report.pooled.name}: {report.pooled.text()}")
+    return f"<h2>Pooled over aspects</h2>{value}{_paragraph(note, 'note')}"
 
 
-def _outlook(report: TaskReport) -> str:
-    rows = [r for r in projected_widths(report) if r["now"] is not None]
-    if not rows:
-        return ""
-    head = ["aspect", "now", *(f"+{n} cases" for n in rows[0] if n not in ("aspect", "now"))]
-    table = [[_escape(r["aspect"]), *(f"{w:.2f}" for k, w in r.items() if k != "aspect")] for r in rows]
-    return "<h2>Width of alpha's interval with more cases</h2>" + _table(head, table)
+def _widths(report: TaskReport) -> str:
+    rows = [
+        {(k if k in ("aspect", "now") else f"+{k} cases"): w if k == "aspect" else f"{w:.2f}" for k, w in row.items()}
+        for row in projected_widths(report)
+        if row["now"] is not None
+    ]
+    return "<h2>Width of alpha's interval with more cases</h2>" + _table(rows) if rows else ""
+
+
+def _means(means: MethodMeans) -> str:
+    """Means of methods corrected for severity, with intervals; the reason if there are none."""
+    head = "<h2>Means of methods, corrected for severity</h2>"
+    if means.report is None:
+        return head + _paragraph(f"None, because {means.refused}.")
+    r = means.report
+    note = (
+        "A mean here is the mean if every person had rated every item (many-facet ordinal model; 95 % intervals by "
+        "case). Severity is in logits: a person above 0 rates lower than the others."
+    )
+    parts = [
+        head,
+        "" if r.converged else _paragraph("The fit did not converge: treat these figures with care.", "warn"),
+        _table(
+            [
+                {"aspect": aspect, "method": method, "mean": e.text(2),
+                 "uncorrected mean": f"{r.raw[aspect, method]:.2f}", "ratings": e.n}
+                for (aspect, method), e in r.means.items()
+            ]
+        ),
+        _table(
+            [
+                {"aspect": d.aspect, "difference": f"{d.first} - {d.second}", "points": d.difference.text(2)}
+                for d in r.differences
+            ]
+        ),
+        _table([{"person": who, "severity": e.text(2)} for who, e in r.severity.items()]),
+        _paragraph(note, "note"),
+    ]  # fmt: skip
+    return "".join([*parts, *map(_paragraph, [*means.left_out, *stop_lines(means)])])

@@ -99,10 +99,9 @@ def agreement(
     report = agreement_report(marks, task, resampling=Resampling(resamples))
     means = method_means(marks, methods, task, width=width)
     if page:
-        from annotation_ui.agreement.means_section import means_section
         from annotation_ui.agreement.page import write_page
 
-        write_page(report, marks, task, page, title=name, more=means_section(means))
+        write_page(report, marks, task, page, title=name, means=means)
     if as_json:
         click.echo(json.dumps(plain(report) | {"means": plain(means)}))
     else:

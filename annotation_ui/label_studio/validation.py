@@ -188,7 +188,7 @@ class _Intake:
 
 
 def _time_of_revision(last: Revision) -> datetime:
-    """When a revision was made where it was made; earlier versions stored the time of the pull for annotations."""
+    """When a revision was made where it was made."""
     if last.token is not None and last.token.startswith("label-studio/"):
         return _moment(last.token.rpartition("/")[2])
     return _moment(last.saved_at)

@@ -33,7 +33,7 @@ class RatingsDB:
         create: Make it when it is absent.
 
     Raises:
-        StoreError: absent, unreadable, foreign, or written by a newer program.
+        StoreError: absent, unreadable, foreign, or written by another version of the program.
     """
 
     def __init__(self, path: Path | str, *, create: bool = False) -> None:
@@ -311,7 +311,7 @@ def _campaign_item(row: sqlite3.Row) -> CampaignItem:
 
 
 def _revision(row: sqlite3.Row) -> Revision:
-    """A row as a revision, whatever earlier versions or other programs put into it."""
+    """A row as a revision, whatever other programs put into it."""
     answers = None if row["answers"] is None else _mapping(row["answers"])
     seconds = usable_seconds(row["seconds"])
     odd = row["seconds"] is not None and seconds is None

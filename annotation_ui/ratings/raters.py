@@ -129,7 +129,7 @@ def consent(db: RatingsDB, name: str, text: str = "") -> None:
 
 
 def consents(db: RatingsDB, name: str) -> dict[str, str]:
-    """The texts that a person agreed to, with the time; those of files made by earlier versions are not known."""
+    """The texts that a person agreed to, with the time."""
     rows = db.connection.execute(
         "SELECT text, agreed_at FROM consents WHERE person = ? ORDER BY agreed_at, rowid", [name]
     )

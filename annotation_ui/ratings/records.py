@@ -19,32 +19,23 @@ CREATE TABLE assignments (campaign TEXT NOT NULL, person TEXT NOT NULL, item TEX
     position INTEGER NOT NULL, PRIMARY KEY (campaign, person, item),
     FOREIGN KEY (campaign, item) REFERENCES items(campaign, id));
 CREATE TABLE revisions (id INTEGER PRIMARY KEY AUTOINCREMENT, campaign TEXT NOT NULL, person TEXT NOT NULL,
-    item TEXT NOT NULL, form TEXT NOT NULL, answers TEXT, seconds REAL, saved_at TEXT NOT NULL, token TEXT UNIQUE);
+    item TEXT NOT NULL, form TEXT NOT NULL, answers TEXT, seconds REAL, saved_at TEXT NOT NULL, token TEXT UNIQUE,
+    received_at TEXT);
 CREATE TABLE decisions (id INTEGER PRIMARY KEY AUTOINCREMENT, campaign TEXT NOT NULL, item TEXT NOT NULL,
     lead TEXT NOT NULL, answers TEXT NOT NULL, saved_at TEXT NOT NULL);
 CREATE TABLE links (site TEXT NOT NULL, kind TEXT NOT NULL, local TEXT NOT NULL, remote TEXT NOT NULL,
     PRIMARY KEY (site, kind, local));
-CREATE INDEX revisions_by_item ON revisions (campaign, person, item, id);
-"""
-MIGRATIONS = (
-    """
-ALTER TABLE revisions ADD COLUMN received_at TEXT;
 CREATE TABLE drafts (campaign TEXT NOT NULL, person TEXT NOT NULL, item TEXT NOT NULL, answers TEXT NOT NULL,
     saved_at TEXT NOT NULL, PRIMARY KEY (campaign, person, item));
 CREATE TABLE consents (person TEXT NOT NULL, digest TEXT NOT NULL, text TEXT NOT NULL, agreed_at TEXT NOT NULL,
     PRIMARY KEY (person, digest));
-""",
-    """
-CREATE TABLE frames (campaign TEXT NOT NULL, item TEXT NOT NULL, probability REAL NOT NULL,
-    PRIMARY KEY (campaign, item));
-""",
-    """
 CREATE TABLE skips (campaign TEXT NOT NULL, person TEXT NOT NULL, item TEXT NOT NULL, reason TEXT NOT NULL,
     seconds REAL, saved_at TEXT NOT NULL, PRIMARY KEY (campaign, person, item));
 CREATE TABLE preferences (person TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (person, name));
-""",
-)
-"""What was added since the first version, one text a version; each adds tables and columns and changes nothing."""
+CREATE INDEX revisions_by_item ON revisions (campaign, person, item, id);
+"""
+VERSION = 5
+"""Of the tables; a file of another version is refused."""
 
 
 class Revision(NamedTuple):

@@ -1,4 +1,4 @@
-"""Opening a ratings file: made for its owner's eyes only, brought up to the present tables, never made smaller."""
+"""Opening a ratings file: readable by its owner only, with the tables of this program."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ import stat
 from collections.abc import Sequence
 from pathlib import Path
 
-from annotation_ui.ratings.records import MIGRATIONS, SCHEMA
+from annotation_ui.ratings.records import SCHEMA, VERSION
 from schemas.core.errors import StoreError
 
-VERSION = 1 + len(MIGRATIONS)
 AFTER_OPENING: tuple[str, ...] = ()
 """Further statements for every connection, such as a limit of its size in a trial of a full disk."""
 _BESIDE = ("", "-wal", "-shm", "-journal")  # SQLite's own files carry answers too
@@ -24,8 +23,7 @@ _log = logging.getLogger(__name__)
 def open_ratings_file(path: Path, *, create: bool, patience: float) -> sqlite3.Connection:
     """A connection to a ratings file, with the tables of this program.
 
-    A file of an earlier program gets the tables and columns that were added since; nothing in it is changed. The file
-    is made readable by its owner only; one that others could read is tightened, and a warning says so.
+    The file is made readable by its owner only. If others could read it, that is changed, and a warning says so.
 
     Args:
         path: The file.
@@ -33,7 +31,7 @@ def open_ratings_file(path: Path, *, create: bool, patience: float) -> sqlite3.C
         patience: Seconds to wait for another writer.
 
     Raises:
-        StoreError: absent, unreadable, foreign, or written by a newer program.
+        StoreError: absent, unreadable, foreign, or written by another version of the program.
     """
     if not path.exists() and not create:
         raise StoreError("there is no such ratings file", where=str(path), fix="make one with: scedit annotate new")
@@ -69,26 +67,25 @@ def open_ratings_file(path: Path, *, create: bool, patience: float) -> sqlite3.C
 
 def _prepare(db: sqlite3.Connection, path: Path) -> None:
     (version,) = db.execute("PRAGMA user_version").fetchone()
-    if version > VERSION:
-        raise StoreError(
-            f"the ratings file is of version {version}, this program knows {VERSION}",
-            where=str(path),
-            fix="update the program",
-        )
     if version == VERSION:
         return
-    if version == 0 and not _tables(db):
+    if version:
+        raise StoreError(
+            f"the ratings file has version {version}, this program reads version {VERSION}",
+            where=str(path),
+            fix="open it with the version of the program that wrote it",
+        )
+    if not _tables(db):
         db.execute("PRAGMA journal_mode = WAL")
     db.execute("BEGIN IMMEDIATE")  # another process may be making the file just now
     try:
         (version,) = db.execute("PRAGMA user_version").fetchone()
-        if version == 0 and _tables(db):
-            raise StoreError("this SQLite file is no ratings file", where=str(path), fix="name another file")
-        for statements in [SCHEMA, *MIGRATIONS][version:]:
-            for statement in statements.split(";"):
-                if statement.strip():
-                    db.execute(statement)
-        db.execute(f"PRAGMA user_version = {VERSION}")
+        if version == 0:
+            if _tables(db):
+                raise StoreError("this SQLite file is no ratings file", where=str(path), fix="name another file")
+            for statement in SCHEMA.strip().removesuffix(";").split(";"):
+                db.execute(statement)
+            db.execute(f"PRAGMA user_version = {VERSION}")
         db.execute("COMMIT")
     except BaseException:
         if db.in_transaction:

@@ -22,13 +22,11 @@ ASPECTS = ("all", *(c.name for c in CRITERIA))
 class SampleAnswers(NamedTuple):
     """Answers of people on a sample: aspect -> item id -> person -> whether they say yes.
 
-    ``on_steps`` counts answers that compared scripts before and after an edit by their parsed steps (``quality@1`` of
-    the rating app), not by what the model wrote. ``decided`` holds a lead's decisions: aspect -> item id -> yes. They
-    stand for the item in the acceptance, and are no person's answer in the agreement.
+    ``decided`` holds a lead's decisions: aspect -> item id -> yes. In the acceptance a decision replaces the answers of
+    people; it is left out of the agreement.
     """
 
     of: Mapping[str, Mapping[str, Mapping[str, bool]]]
-    on_steps: int = 0
     decided: Mapping[str, Mapping[str, bool]] = MappingProxyType({})
 
     @property
@@ -45,7 +43,6 @@ class QualityReport(NamedTuple):
         acceptance: Aspect -> share of yes, a mean over items (each the mean over its people) weighted by 1/probability.
         by_person: Person -> the same for their own overall verdicts.
         unanimous: Share of items that everybody accepts, weighted.
-        on_steps: Answers that compared parsed steps (``SampleAnswers``).
         decided: Items that a lead decided.
         agreement: Aspect -> agreement statistics (``curation.stats.panel.Agreement``).
     """
@@ -56,7 +53,6 @@ class QualityReport(NamedTuple):
     by_person: dict[str, Any]
     unanimous: Any
     agreement: dict[str, Any]
-    on_steps: int = 0
     decided: int = 0
 
     @property
@@ -72,8 +68,6 @@ def answers(store: Store, sample: Sample) -> SampleAnswers:
     leads = {name.replace(task, f"{task}_{ADJUDICATED}", 1): aspect for name, aspect in names.items()}
     of: dict[str, dict[str, dict[str, bool]]] = {a: defaultdict(dict) for a in ASPECTS}
     decided: dict[str, dict[str, bool]] = {a: {} for a in ASPECTS}
-    forms: dict[tuple[str, str], int] = {}
-    on_steps: set[tuple[str, str]] = set()
     for verdict in sorted(store.verdicts([d.item_id for d in sample.items]), key=lambda v: v.by.rpartition("@")[2]):
         rater, (name, _, version) = verdict.judged_by, verdict.by.rpartition("/")[2].partition("@")
         if rater is None or name not in {**names, **leads} or version not in VERSIONS:
@@ -82,11 +76,8 @@ def answers(store: Store, sample: Sample) -> SampleAnswers:
         if name in leads:
             decided[leads[name]][verdict.item_id] = yes
             continue
-        who, aspect = (verdict.item_id, rater.name), names[name]
-        of[aspect][verdict.item_id][rater.name] = yes
-        forms[who] = int(version)
-        on_steps = on_steps | {who} if aspect == "change" and version == "1" and verdict.related else on_steps
-    return SampleAnswers(of, sum(forms[who] == 1 for who in on_steps), decided)
+        of[names[name]][verdict.item_id][rater.name] = yes
+    return SampleAnswers(of, decided)
 
 
 def report(store: Store, sample: Sample, *, resamples: int = 1000) -> QualityReport:
@@ -122,9 +113,7 @@ def report(store: Store, sample: Sample, *, resamples: int = 1000) -> QualityRep
         ]
         table = rating_table(rows, cases=cases, scale=("no", "yes"))
         agree[aspect] = agreement(table, level="nominal", resampling=resampling)
-    return QualityReport(
-        sample, missing, acceptance, by_person, unanimous, agree, sheet_answers.on_steps, len(decided["all"])
-    )
+    return QualityReport(sample, missing, acceptance, by_person, unanimous, agree, len(decided["all"]))
 
 
 def _shares(items: Mapping[str, Mapping[str, bool]], *, only: str | None = None) -> dict[str, float]:
@@ -164,10 +153,6 @@ def text(report: QualityReport) -> str:
     lines = [f"sample {s.name} of {s.split}: {len(s.items)} of {counted(s.population, s.unit)}"]
     for person, lost in report.missing.items():
         lines.append(f"  {person}: {len(s.items) - lost} answered, {lost} missing")
-    if report.on_steps:
-        lines.append(
-            f"  {counted(report.on_steps, 'comparison')} of parsed steps (form quality@1), not of what was written"
-        )
     if report.decided:
         lines.append(f"  {counted(report.decided, 'item')} decided by a lead: the decision counts for the item")
     lines.append("Acceptance (weighted to the split, 95 %)")
@@ -191,7 +176,6 @@ def summary(report: QualityReport) -> dict[str, Any]:
         "population": s.population,
         "people": list(report.missing),
         "missing": report.missing,
-        **({"on_parsed_steps": report.on_steps} if report.on_steps else {}),
         **({"decided_by_lead": report.decided} if report.decided else {}),
         "acceptance": {name: _plain_estimate(e) for name, e in report.acceptance.items()},
         "accepted_by_everybody": _plain_estimate(report.unanimous),

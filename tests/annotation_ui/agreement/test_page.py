@@ -1,4 +1,4 @@
-"""The page shows the report's own numbers, escapes what people write, and needs no network."""
+"""The page shows the report's own numbers and the means of methods, escapes what people write, and loads nothing."""
 
 from __future__ import annotations
 
@@ -8,16 +8,29 @@ from pathlib import Path
 import pytest
 
 from annotation_ui.agreement.judgements import Judgement
+from annotation_ui.agreement.method_means import MethodMeans
 from annotation_ui.agreement.page import page_body, write_page
 from annotation_ui.agreement.report import agreement_report
 from annotation_ui.tasks.filter_question import FilterQuestion
 from annotation_ui.tasks.rate_script import RateScript
 from curation.stats.bootstrap import Resampling
+from curation.stats.estimates import Estimate
+from curation.stats.facets.means import FacetReport, MethodDifference
 from schemas.core.errors import UserError
 from schemas.raters import Rater
 
 FEW = Resampling(30)
 TASK = RateScript()
+
+REPORT = FacetReport(
+    means={("coherence", "<b>rome"): Estimate("m", 4.5, 4.0, 5.0, n=30, cases=9)},
+    raw={("coherence", "<b>rome"): 4.75},
+    differences=(MethodDifference("coherence", "<b>rome", "none", Estimate("d", 1.25, 0.5, 2.0)),),
+    severity={"<i>ann": Estimate("ann", -0.5, -1.0, 0.0)},
+    ratings=60,
+    cases=9,
+    converged=True,
+)
 
 
 def said(values: dict[str, list[int]], aspect: str = "coherence") -> list[Judgement]:
@@ -29,8 +42,8 @@ def said(values: dict[str, list[int]], aspect: str = "coherence") -> list[Judgem
     ]
 
 
-def body(rows: list[Judgement], task: RateScript | FilterQuestion = TASK) -> str:
-    return page_body(agreement_report(rows, task, resampling=FEW), rows, task)
+def body(rows: list[Judgement], task: RateScript | FilterQuestion = TASK, means: MethodMeans | None = None) -> str:
+    return page_body(agreement_report(rows, task, resampling=FEW), rows, task, means)
 
 
 def test_names_cannot_bring_mark_up() -> None:
@@ -47,7 +60,8 @@ def test_the_page_is_one_file_that_asks_for_nothing(tmp_path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert text.startswith("<!doctype html>") and text.rstrip().endswith("</html>")
     assert "<title>Agreement: &lt;i&gt;&amp;pilot</title>" in text
-    assert not re.search(r"(src|href)\s*=|url\(|@import|<script|<link|https?://", text)
+    assert not re.search(r"(src|href)\s*=|url\(|@import|<script|<link", text)
+    assert set(re.findall(r"https?://[^\"]*", text)) <= {"http://www.w3.org/1999/xlink", "http://www.w3.org/2000/svg"}
 
 
 def test_a_page_that_cannot_be_written_is_told_and_nothing_is_left(tmp_path: Path) -> None:
@@ -58,33 +72,30 @@ def test_a_page_that_cannot_be_written_is_told_and_nothing_is_left(tmp_path: Pat
     assert [p.name for p in tmp_path.iterdir()] == ["file"]
 
 
-def test_bars_count_every_answer_of_people_and_leave_judges_out() -> None:
+def test_every_answer_of_people_is_counted_and_judges_are_left_out() -> None:
     rows = said({"ann": [1, 1, 7, 4], "bob": [1, 2, 7, 4]})
     rows.append(Judgement("i0", "c0", Rater.judge("m"), "coherence", 5))
-    bars = re.search(r'<table class="bars".*?</table>', body(rows))
-    assert bars is not None
-    counts = re.findall(r"<tr><td>(\d)</td>.*?<td>(\d+)</td></tr>", bars.group())
-    assert counts == [("1", "3"), ("2", "1"), ("3", "0"), ("4", "2"), ("5", "0"), ("6", "0"), ("7", "2")]
-    widths = re.findall(r'class="bar" style="width:([\d.]+)%', bars.group())
-    assert widths[0] == "100.0" and widths[1] == "33.3" and widths[2] == "0.0"
+    labels = re.findall(r'aria-label="answers: (\d+); answer: (\d)" role="graphics-symbol" aria-roledescription="bar"',
+                        body(rows))  # fmt: skip
+    assert {answer: n for n, answer in labels} == {"1": "3", "2": "1", "3": "0", "4": "2", "5": "0", "6": "0", "7": "2"}
 
 
-def test_a_dot_stands_where_alpha_is_and_never_off_the_scale() -> None:
-    rows = said({"ann": [1, 7, 1, 7, 1, 7], "bob": [7, 1, 7, 1, 7, 1]})  # alpha far below -0.2
-    html = body(rows)
-    places = [float(x) for x in re.findall(r'class="(?:dot|range|ring)" style="left:([-\d.]+)%', html)]
-    assert places and min(places) >= 0 and max(places) <= 100
-    assert 'class="dot" style="left:0.0%"' in html
-    full = body(said({"ann": [1, 7, 3, 5], "bob": [1, 7, 3, 5]}))
-    assert 'class="dot" style="left:100.0%"' in full
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [({"ann": [1, 7, 1, 7, 1, 7], "bob": [7, 1, 7, 1, 7, 1]}, "-0."), ({"ann": [1, 7, 3], "bob": [1, 7, 3]}, "1.000")],
+)
+def test_alpha_is_drawn_as_a_point_and_written_beside_it(values: dict[str, list[int]], words: str) -> None:
+    html = body(said(values))
+    assert 'aria-label="Alpha by aspect"' in html and 'aria-roledescription="point"' in html
+    assert f"<td>{words}" in html
 
 
 def test_the_paper_s_figure_stands_beside_ratings_and_nowhere_else() -> None:
     html = body(said({"ann": [1, 2, 3, 4], "bob": [1, 2, 4, 4]}))
-    assert "ScEdit Table 5" in html and "<td>0.35</td>" in html and 'class="ring"' in html
+    assert "ScEdit Table 5" in html and "<td>0.35</td>" in html and 'aria-roledescription="tick"' in html
     yes = [Judgement(f"i{n}", f"c{n}", Rater.person(p), "guides", "yes" if n else "no") for n in range(4) for p in "ab"]
     plain = body(yes, FilterQuestion())
-    assert "ScEdit Table 5" not in plain and 'class="ring"' not in plain and "AC2" not in plain
+    assert "ScEdit Table 5" not in plain and "AC2" not in plain
 
 
 def test_programs_are_marked_before_any_figure() -> None:
@@ -97,7 +108,7 @@ def test_programs_are_marked_before_any_figure() -> None:
 def test_nothing_rated_and_one_rater_still_make_a_page() -> None:
     assert "nobody yet" in body([])
     one = body(said({"ann": [1, 2, 3, 4]}))
-    assert "undefined" in one and 'class="dot"' not in one and "nan" not in one.lower()
+    assert "undefined" in one and "Alpha by aspect" not in one and "nan" not in one.lower()
 
 
 def test_a_judge_is_compared_with_the_mean_of_people() -> None:
@@ -112,3 +123,14 @@ def test_aspects_are_pooled_only_where_there_are_several() -> None:
     one = said({"ann": [1, 2, 3, 4], "bob": [1, 2, 4, 4]})
     assert "Pooled" not in body(one)
     assert "Pooled" in body(one + said({"ann": [5, 6, 7, 7], "bob": [5, 6, 6, 7]}, "completeness"))
+
+
+def test_means_of_methods_are_there_with_their_texts_escaped() -> None:
+    rows = said({"ann": [1, 2, 3], "bob": [1, 2, 4]})
+    section = body(rows, means=MethodMeans(REPORT, width=0.5))
+    for text in ("4.50 [4.00, 5.00]", "4.75", "1.25 [0.50, 2.00]", "-0.50 [-1.00, 0.00]", "Stop rule: not met"):
+        assert text in section
+    assert "<b>" not in section and "<i>" not in section and "&lt;b&gt;rome - none" in section
+    assert "did not converge" not in section
+    assert "did not converge" in body(rows, means=MethodMeans(REPORT._replace(converged=False)))
+    assert "None, because &lt;ann&gt; alone rated." in body(rows, means=MethodMeans(None, "<ann> alone rated"))

@@ -93,11 +93,12 @@ def test_absent_foreign_and_newer_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="no ratings file"):
         RatingsDB(tmp_path / "other")
     RatingsDB(tmp_path / "new", create=True).close()
-    newer = sqlite3.connect(tmp_path / "new")
-    newer.execute("PRAGMA user_version = 99")
-    newer.close()
-    with pytest.raises(StoreError, match="version 99"):
-        RatingsDB(tmp_path / "new")
+    for version in (1, 99):
+        file = sqlite3.connect(tmp_path / "new")
+        file.execute(f"PRAGMA user_version = {version}")
+        file.close()
+        with pytest.raises(StoreError, match=f"has version {version}, this program reads"):
+            RatingsDB(tmp_path / "new")
 
 
 _WRITER = """

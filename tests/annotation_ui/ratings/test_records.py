@@ -16,7 +16,7 @@ ROWS: dict[str, tuple[Any, ...]] = {
     "sessions": ("token", "ann", "2027"),
     "items": ("one", "i1", "{}", "real", None, 0.5),
     "assignments": ("one", "ann", "i1", 1, 0),
-    "revisions": (None, "one", "ann", "i1", "rate_script@2", "{}", 1.5, "2026", "save-1"),
+    "revisions": (None, "one", "ann", "i1", "rate_script@2", "{}", 1.5, "2026", "save-1", None),
     "decisions": (None, "one", "i1", "lea", "{}", "2026"),
     "links": ("http://ls", "person", "ann", "7"),
 }
@@ -47,7 +47,7 @@ def test_a_save_is_there_once_by_its_token_and_saves_without_one_do_not_collide(
     with pytest.raises(sqlite3.IntegrityError, match=r"revisions\.token"):
         add(file, "revisions", ROWS["revisions"])
     for _ in range(2):
-        add(file, "revisions", (*ROWS["revisions"][:-1], None))
+        add(file, "revisions", (*ROWS["revisions"][:-2], None, None))
     assert file.execute("SELECT count(*) FROM revisions").fetchone() == (3,)
 
 

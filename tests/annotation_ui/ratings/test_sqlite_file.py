@@ -1,4 +1,4 @@
-"""Opening a ratings file: earlier files get what was added, nobody else reads them, and faults are sentences."""
+"""Opening a ratings file: nobody else reads it, and faults are sentences."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import pytest
 
 from annotation_ui.ratings import database
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.ratings.records import SCHEMA, Assignment, Campaign, CampaignItem
-from annotation_ui.ratings.sqlite_file import VERSION, is_full, make_private, next_step, readable_fault
+from annotation_ui.ratings.records import Assignment, Campaign, CampaignItem
+from annotation_ui.ratings.sqlite_file import is_full, make_private, next_step, readable_fault
 from annotation_ui.tasks.base import TaskItem
 from schemas.core.errors import StoreError
 
@@ -22,33 +22,10 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def first_version(path: Path) -> None:
-    """A ratings file as the first version made it, with one answer."""
-    file = sqlite3.connect(path)
-    file.executescript(SCHEMA)
-    file.execute("PRAGMA user_version = 1")
-    file.execute("INSERT INTO campaigns VALUES ('c', 'rate_executability', 'rate_executability@1', '{}', '2026')")
-    file.execute(
-        "INSERT INTO revisions VALUES (1, 'c', 'ann', 'i', 'rate_executability@1', '{\"executability\": 3}', 2.0, "
-        "'2026-01-01', NULL)"
-    )
-    file.commit()
-    file.close()
-
-
 def filled(db: RatingsDB) -> None:
     db.add_campaign(Campaign("c", "rate_executability", "rate_executability@1", {}, "2026"))
     item = TaskItem(id="i", case="x", shown={"script": "s"})
     db.add_items("c", [CampaignItem(item)], [Assignment("ann", "i", 1, 0)])
-
-
-def test_a_file_of_the_first_version_opens_with_all_it_held(tmp_path: Path) -> None:
-    first_version(tmp_path / "r")
-    for _ in range(2):
-        with RatingsDB(tmp_path / "r") as db:
-            (answer,) = db.current_answers("c")
-            assert (answer.answers, answer.saved_at, answer.seconds) == ({"executability": 3}, "2026-01-01", 2.0)
-            assert db.connection.execute("PRAGMA user_version").fetchone()[0] == VERSION
 
 
 def test_the_file_and_what_lies_beside_it_are_the_owner_s_alone(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ from curation.quality.report import answers, report, summary, text
 from curation.quality.sample import Sample, draw, keep_sample, sample_named
 from curation.quality.sheets import import_sheets, write_sheet
 from curation.store.store import Store
-from schemas.verdicts import Verdict
 from tests.support.curation.filled_sheets import MINI, answered
 from tests.support.curation.verdicts import make_verdict
 
@@ -103,32 +102,8 @@ def test_answers_on_other_items_are_not_of_the_sample(store: Store, sample: Samp
     assert report(store, half, resamples=10).acceptance["all"].n == 3
 
 
-def test_answers_on_parsed_steps_count_are_told_apart_and_give_way_to_newer_ones(store: Store) -> None:
+def test_of_one_person_s_answers_those_of_the_newest_form_count(store: Store) -> None:
     sample = draw(MINI, percent=10, people=("ann",))
-    keep_sample(store, sample)
-    first, *_ = ids = [d.item_id for d in sample.items]
-
-    def said(item: str, version: int, change: float, related: tuple[str, ...] = ("a" * 20, "b" * 20)) -> list[Verdict]:
-        fields = {"item_id": item, "reason": "compared", "unit": "yes"}
-        names = {"quality": None, "quality_question": 1.0, "quality_change": change, "quality_cut": 1.0}
-        return [
-            Verdict.model_validate(
-                {**fields, "by": f"person:ann/{name}@{version}", "label": None if value is not None else "keep",
-                 "key": f"{item}/{name}@{version}", "value": value,
-                 "related": related if name == "quality_change" else ()}
-            )
-            for name, value in names.items()
-        ]  # fmt: skip
-
-    store.put([v for item in ids for v in said(item, 1, 0.0)])
-    old = report(store, sample, resamples=10)
-    assert old.complete and old.acceptance["change"].value == 0.0 and old.on_steps == len(ids)
-    assert f"{len(ids)} comparisons of parsed steps (form quality@1)" in text(old)
-    assert summary(old)["on_parsed_steps"] == len(ids)
-    store.put(said(first, 2, 1.0))
-    new = answers(store, sample)
-    assert new.of["change"][first]["ann"] and new.on_steps == len(ids) - 1
-    imagined = said(ids[-1], 1, 0.0, related=())
-    store.put(imagined)
-    assert answers(store, sample).on_steps == len(ids) - 2, "where no scripts were shown, no steps were"
-    assert "on_parsed_steps" not in summary(report(store, sample, resamples=10)._replace(on_steps=0))
+    item = sample.items[0].item_id
+    store.put([make_verdict(item, label, f"person:ann/quality@{n}") for n, label in ((2, "keep"), (1, "drop"))])
+    assert answers(store, sample).of["all"][item] == {"ann": True}

@@ -85,6 +85,8 @@ CASES = [
      {"people_outrank": False}, "12"),
     ("a lead overrules people where checks count", [said(P0.id, "a@1", "keep"), ann(P0.id, "drop"),
      lea(P0.id, "keep")], {"people_outrank": False}, "012"),
+    ("of leads who decide under two tasks the more severe counts", [lea(P0.id, "keep"),
+     ann(P0.id, "drop", "max", task="screen_adjudicated@1")], {}, "12"),
     ("person unsure", [ann(P0.id, "unsure")], {}, "12"),
 ]  # fmt: skip
 
