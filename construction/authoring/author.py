@@ -149,6 +149,7 @@ class Author:
             turn = queue[tried : tried + quota.questions - standing_]
             tried += len(turn)
             scripted_slots = await gather_all([self._scripted(fact, slots[n], quota.scripts, trace) for n in turn])
+            scripted_slots = await self._read(fact, scripted_slots, trace)
             for place, slot in zip(turn, scripted_slots, strict=True):
                 slots[place] = slot
                 standing_ += slot.standing != "drop"
@@ -161,11 +162,6 @@ class Author:
     async def _scripted(self, fact: Fact, slot: Slot, count: int, trace: list[Lineage]) -> Slot:
         """The slot with scripts for its last question."""
         *earlier, last = slot.questions
-        if self._reader is not None:
-            reader_verdicts = await self._reader.question(fact, last.question, trace)
-            last = QuestionOutcome(last.question, (*last.verdicts, *reader_verdicts))
-            if overall_label(reader_verdicts) == "drop":
-                return Slot((*earlier, last))
         tasks = [self._write_script(fact, last.question, w, n, trace) for w in self._writers for n in range(count)]
         written = tuple(await gather_all(tasks))
         none = not any(w.scripts for w in written)
@@ -195,7 +191,7 @@ class Author:
                 trace.append(self._failed_lineage(question, "scripts", writer.client, step, reply, sample, failure))
                 call = replace(call, rejected=tuple(draft), reason=reason_for_author(question, trouble))
                 continue
-            outcome = await self._read(fact, _check_draft(fact, question, draft), trace)
+            outcome = _check_draft(fact, question, draft)
             scripts.append(outcome)
             trace += self._script_lines(outcome, question, writer, reply, sample)
             reason = "" if outcome.standing == "keep" else reason_for_author(question, outcome.verdicts)
@@ -205,12 +201,27 @@ class Author:
         unique = {s.script.id: s for s in scripts}
         return AuthorAttempts(writer.name, tuple(unique.values()), () if scripts else tuple(trouble))
 
-    async def _read(self, fact: Fact, outcome: ScriptOutcome, trace: list[Lineage]) -> ScriptOutcome:
-        """The script with what the second reader says of its prompt."""
-        if self._reader is None or outcome.prompt is None or outcome.standing == "drop":
-            return outcome
-        reader_verdicts = await self._reader.prompt(fact, outcome.prompt, trace)
-        return ScriptOutcome(outcome.script, outcome.prompt, (*outcome.verdicts, *reader_verdicts))
+    async def _read(self, fact: Fact, slots: Sequence[Slot], trace: list[Lineage]) -> list[Slot]:
+        """The slots with what the second reader says of their prompts that stand."""
+        if self._reader is None:
+            return list(slots)
+        scripts = [script for slot in slots for author in slot.questions[-1].written for script in author.scripts]
+        prompts = {s.prompt.id: s.prompt for s in scripts if s.prompt is not None and s.standing != "drop"}
+        said = await self._reader.read(fact, list(prompts.values()), trace) if prompts else {}
+
+        def with_verdicts(one: ScriptOutcome) -> ScriptOutcome:
+            more = said.get(one.prompt.id, ()) if one.prompt is not None else ()
+            return ScriptOutcome(one.script, one.prompt, (*one.verdicts, *more))
+
+        read = []
+        for slot in slots:
+            *earlier, last = slot.questions
+            written = tuple(
+                replace(author, scripts=tuple(with_verdicts(script) for script in author.scripts))
+                for author in last.written
+            )
+            read.append(replace(slot, questions=(*earlier, replace(last, written=written))))
+        return read
 
     def _line(
         self,

@@ -7,7 +7,7 @@ from typing import ClassVar, NamedTuple
 
 from construction.checks.inputs import CheckInputs, Stage
 from construction.checks.store_inputs import store_inputs
-from construction.mentions.object_mentions import find_object
+from construction.mentions import find_object
 from curation.checks.item_check import ItemCheck
 from curation.checks.store_checks import CheckContext
 from schemas.core.records import Record
@@ -83,7 +83,7 @@ class LeakCheck(RuleCheck):
             return self.verdict(
                 item, "unsure", all_leaks.doubtful[0][1], spans=[place for place, _ in all_leaks.doubtful]
             )
-        return self.verdict(item, "keep", "; ".join(all_leaks.other))
+        return self.verdict(item, "keep")
 
 
 def span(mention: Mention, what: str) -> Span:
@@ -97,18 +97,16 @@ class Leaks(NamedTuple):
     Attributes:
         named: Places that name one.
         doubtful: Places that may, each with why it is for people to decide.
-        other: What is spelt like an object and is another word, in words.
     """
 
     named: tuple[Span, ...] = ()
     doubtful: tuple[tuple[Span, str], ...] = ()
-    other: tuple[str, ...] = ()
 
     def __add__(self, more: object) -> Leaks:
         """Both together, in order."""
         if not isinstance(more, Leaks):
             return NotImplemented
-        return Leaks(self.named + more.named, self.doubtful + more.doubtful, self.other + more.other)
+        return Leaks(self.named + more.named, self.doubtful + more.doubtful)
 
 
 def leaks(
@@ -134,19 +132,18 @@ def leaks(
     """
     if entity is None:
         return Leaks()
-    mentions = find_object(text, entity, beside=(other,), relation=relation, near=subject.names)
+    mentions = find_object(text, entity, beside=(other,), relation=relation)
     hosts = find(text, subject) if mentions else ()
-    named, doubtful, words = [], [], []
+    named, doubtful = [], []
     for one in mentions:
         place = span(one.mention, what)
         host = next((h for h in hosts if h.start <= place.start and place.end <= h.end), None)
+        if host is not None and host.text == place.text and not one.fits:
+            continue  # the object's name is derived from the subject's
         if host is not None:
-            if one.kind == "name" or (one.kind in ("derived", "made") and host.text != place.text):
-                doubtful.append((place, f"the {what} ('{place.text}') is part of {whose} name"))
-        elif one.label == "name":
-            named.append(place)
-        elif one.label == "unsure":
-            doubtful.append((place, f"the {what}? {one.why}"))
+            doubtful.append((place, f"the {what} ('{place.text}') is part of {whose} name"))
+        elif one.doubt:
+            doubtful.append((place, f"the {what}? {one.doubt}"))
         else:
-            words.append(one.why)
-    return Leaks(tuple(named), tuple(doubtful), tuple(words))
+            named.append(place)
+    return Leaks(tuple(named), tuple(doubtful))

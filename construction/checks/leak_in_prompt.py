@@ -6,7 +6,7 @@ import re
 from typing import ClassVar
 
 from construction.checks.base import CheckInputs, LeakCheck, Stage
-from construction.mentions.telling_article import telling_article
+from construction.checks.telling_article import telling_article
 from schemas.verdicts import Span, Verdict
 
 _LABEL = re.compile(r"^Step \d+:", re.MULTILINE)
@@ -25,12 +25,12 @@ def blank_step_labels(text: str) -> str:
 class LeakInPrompt(LeakCheck):
     """Drop a prompt that names the new object, or the old one before the place where it was cut.
 
-    As in the question, an object inside the subject's own name, or inside a longer name, is ``unsure``. So is an
+    As in the question, an object inside the subject's own name is ``unsure``. So is an
     article right before the cut that the new object cannot follow.
     """
 
     name: ClassVar[str] = "leak_in_prompt"
-    version: ClassVar[int] = 6
+    version: ClassVar[int] = 7
     on: ClassVar[Stage] = "prompt"
     about: ClassVar[str] = "does the prompt name the new object, or the old one before the cut?"
     text_name: ClassVar[str] = "prompt"

@@ -12,11 +12,11 @@ class LeakInQuestion(LeakCheck):
     """Drop a question that names the old or the new object, or an alias of one (Figure 6: "should not leak").
 
     An object that is only part of the subject's own name ("Porsche" in "Porsche Panamera") cannot be avoided by any
-    question; such questions are ``unsure``, and so are those with an object inside a longer name ("London Bridge").
+    question; such questions are ``unsure``, and so are those where only a capital is missing ("turkey" for Turkey).
     """
 
     name: ClassVar[str] = "leak_in_question"
-    version: ClassVar[int] = 6
+    version: ClassVar[int] = 7
     on: ClassVar[Stage] = "question"
     about: ClassVar[str] = "does the question name either object or an alias?"
     text_name: ClassVar[str] = "question"

@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import ClassVar
 
 from construction.checks.base import CheckInputs, RuleCheck, Stage
-from construction.scripts.truncation import SoughtObject, first_cut, object_places
+from construction.scripts.truncation import SoughtObject, first_cut
 from schemas.verdicts import Span, Verdict
 
 
 class NoMention(RuleCheck):
     """Drop a script without the old object or an alias of it: "truncation impossible" (Appendix B.2.1).
 
-    Where the only place to cut at may be another word, or is part of a longer name, the script is ``unsure``.
+    Where the only place to cut at may be another word ("turkey" for Turkey), the script is ``unsure``.
     """
 
     name: ClassVar[str] = "no_mention"
-    version: ClassVar[int] = 7
+    version: ClassVar[int] = 8
     on: ClassVar[Stage] = "script"
     about: ClassVar[str] = "does the script mention the old object, so that it can be cut?"
 
@@ -27,9 +27,7 @@ class NoMention(RuleCheck):
         sought = SoughtObject.of(fact)
         cut = first_cut(question.text, script.steps, sought)
         if cut is None:
-            reason = f"no step mentions the old object ('{fact.old.text}'): nothing to cut"
-            seen = [f"{one.why} (step {number})" for number, one in object_places(script.steps, sought)]
-            return self.verdict(script, "drop", "; ".join((reason, *seen)))
+            return self.verdict(script, "drop", f"no step mentions the old object ('{fact.old.text}'): nothing to cut")
         m = cut.mention
         spans = [Span(start=m.start, end=m.end, text=m.text, what="old object")]
         if cut.doubt:

@@ -6,7 +6,7 @@ import re
 from typing import ClassVar
 
 from construction.checks.base import CheckInputs, RuleCheck, Stage
-from construction.mentions.object_mentions import find_object
+from construction.mentions import find_object
 from schemas.text.control_tokens import control_token
 from schemas.verdicts import Span, Verdict
 
@@ -20,7 +20,7 @@ class QuestionForm(RuleCheck):
     """Drop what is not one "How ..." question for a guide, or asks about an impact (Figure 6)."""
 
     name: ClassVar[str] = "question_form"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     on: ClassVar[Stage] = "question"
     about: ClassVar[str] = "is it one 'How ...' question that does not ask about an impact?"
 
@@ -33,8 +33,8 @@ class QuestionForm(RuleCheck):
             return self.verdict(question, "drop", "the question does not begin like 'How to' or 'How does a'")
         if not text.endswith("?"):
             return self.verdict(question, "drop", "the question does not end with a question mark")
-        mentions = find_object(text, inputs.fact.subject)
-        named = [one.mention for one in mentions if one.label != "word"]  # "Deep Impact" is a film
+        subjects = find_object(text, inputs.fact.subject)  # "Deep Impact" is a film
+        named = [one.mention for one in subjects if not one.doubt]
         matches = [m for m in _IMPACT.finditer(text) if not any(n.start <= m.start() < n.end for n in named)]
         if matches:
             match = matches[0]

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import ClassVar
 
 from construction.checks.base import CheckInputs, RuleCheck, Stage
-from construction.scripts.broken_words import broken_words
-from schemas.facts import Entity
 from schemas.scripts import MAX_STEPS, MAX_WORDS, words
 from schemas.text.control_tokens import control_token
 from schemas.verdicts import Verdict
@@ -37,14 +35,13 @@ class ScriptFormatCheck(RuleCheck):
     """Drop steps that break the format: more than nine, or one of eight words or more (Appendix A).
 
     Such steps cannot be stored as a script, so a ``drop`` stands on the question that they should have answered; a
-    ``keep`` stands on the script. A script is ``unsure`` where words run together ("bymail"),
-    cannot follow each other or leave a step open, as small models under a fixed form write them.
+    ``keep`` stands on the script.
     """
 
     name: ClassVar[str] = "script_format"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     on: ClassVar[Stage] = "draft"
-    about: ClassVar[str] = "do the steps of the reply keep the format of a script, in whole words?"
+    about: ClassVar[str] = "do the steps of the reply keep the format of a script?"
 
     def judge_one(self, inputs: CheckInputs) -> Verdict:
         """The verdict on the script where there is one, else on its question."""
@@ -52,15 +49,4 @@ class ScriptFormatCheck(RuleCheck):
         wrong = complaint(inputs.draft)
         if wrong is not None:
             return self.verdict(inputs.question, "drop", f"no script in the format: {wrong}")
-        item = inputs.script or inputs.question
-        broken = _first_broken_step(inputs)
-        return self.verdict(item, "unsure", broken) if broken else self.verdict(item, "keep")
-
-
-def _first_broken_step(inputs: CheckInputs) -> str | None:
-    """The first step that is not of whole words in an order they can have; names of the fact aside."""
-    fact = inputs.fact
-    entities: tuple[Entity | None, ...] = (fact.old, fact.new, fact.subject)
-    names = [name for one in entities if one is not None for name in one.names]
-    problems = ((number, broken_words(step, names)) for number, step in enumerate(inputs.draft, 1))
-    return next((f"step {number}: {wrong}" for number, wrong in problems if wrong), None)
+        return self.verdict(inputs.script or inputs.question, "keep")

@@ -12,15 +12,14 @@ from schemas.verdicts import Verdict
 class SubjectInNeighbour(RuleCheck):
     """Drop a neighbour prompt, for one edit, that names the edited subject or the edit's new object.
 
-    Where that is only part of the neighbour's own name ("France" in "Tour de France") or of a longer name, the prompt
-    is ``unsure``.
+    Where that is only part of the neighbour's own name ("France" in "Tour de France"), the prompt is ``unsure``.
 
     The verdict stands on the link between the two facts, with the prompt as related item: the same prompt may serve
     another edit well.
     """
 
     name: ClassVar[str] = "subject_in_neighbour"
-    version: ClassVar[int] = 6
+    version: ClassVar[int] = 7
     on: ClassVar[Stage] = "neighbour"
     about: ClassVar[str] = "does a neighbour's prompt name the edited subject or the new object?"
 
@@ -40,4 +39,4 @@ class SubjectInNeighbour(RuleCheck):
         if all_leaks.doubtful:
             spans = [place for place, _ in all_leaks.doubtful]
             return self.verdict(link, "unsure", all_leaks.doubtful[0][1], spans=spans, related=related)
-        return self.verdict(link, "keep", "; ".join(all_leaks.other), related=related)
+        return self.verdict(link, "keep", related=related)

@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 
 _INDENT = " " * 19  # where reasons and examples begin
 _AUTHOR = "Model that writes the scripts instead of --model; repeatable. NAME[@ADDRESS[@KEY_VARIABLE]]."
-_VERIFY = "Second model that checks every question and prompt for leaks; named as for --author."
+_VERIFY = "Who reads every prompt: leak, cut, continuation (an endpoint: --model itself); named as for --author."
+_NO_VERIFY = "Have no model read the prompts."
 _BY = "How to find nearest subjects of temporal edits: tfidf, embeddings or a model; source: as the file says."
 _ADD = "If another model, prompt or number wrote for the same facts before: keep both generations."
 _REPLACE = "Like --add, but only the new generation counts; the earlier one stays in the store."
@@ -74,6 +75,7 @@ _REPLACE = "Like --add, but only the new generation counts; the earlier one stay
 )
 @click.option("--author", "named", multiple=True, help=_AUTHOR)
 @click.option("--verify", "reader_name", help=_VERIFY)
+@click.option("--no-verify", "unverified", is_flag=True, help=_NO_VERIFY)
 @click.option(
     "--neighbours", type=click.IntRange(0, 50), default=2, show_default=True, help="Neighbour facts per fact to edit."
 )
@@ -124,6 +126,8 @@ def construct(*, dry_run: bool, as_json: bool, **options: Any) -> None:
     candidates, questions = options["candidates"], options["questions"]
     if questions is not None and candidates is not None and candidates < questions:
         raise click.UsageError(f"--candidates {candidates} are fewer than --questions {questions}")
+    if options["unverified"] and options["reader_name"]:
+        raise click.UsageError("--verify and --no-verify exclude each other")
     job = ConstructionJob(**options)
     prepared = prepare(job, on_progress=functools.partial(click.echo, err=True))
     if prepared is None:

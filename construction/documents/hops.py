@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from construction.mentions.object_mentions import find_object
+from construction.mentions import find_object
 from schemas.cases import DocumentCase
 from schemas.core.config import Options, read_toml, validate
 from schemas.core.errors import DataError
@@ -186,8 +186,8 @@ def _given_away(asked: str, named: str, answers: tuple[str, ...]) -> Iterator[st
         if contains_words(asked, answer):
             yield answer
         for place in find_object(asked, Object(text=answer)):
-            derived = place.kind == "derived" and place.mention.text.casefold() == whole
-            if place.label != "word" and not derived:
+            derived = not place.fits and place.mention.text.casefold() == whole
+            if not place.doubt and not derived:
                 yield place.mention.text
 
 
@@ -210,7 +210,7 @@ def _checked_script(item: HopItem, old: tuple[str, ...], new: tuple[str, ...], w
     for what, text in texts.items():
         # a subject may name what was right before: Santiago de Cuba, moved to another country
         for entity in objects[1:2] + objects[-len(new) :] if what == "subject" else objects:
-            if mention := next((m for m in find_object(text, entity) if m.label != "word"), None):
+            if mention := next((m for m in find_object(text, entity) if not m.doubt), None):
                 raise DataError(f"the {what} gives the answer away: it names {mention.mention.text!r}", where=where)
     return script
 

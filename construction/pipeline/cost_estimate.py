@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from datetime import date
+from math import ceil
 from typing import NamedTuple
 
 from construction.authoring.author import QuestionQuota
@@ -14,7 +15,6 @@ from construction.llm.cost.budget import Amount
 from construction.llm.cost.estimates import CallCounter, no_price_advice
 from construction.llm.cost.prices import Price
 from construction.llm.reply_cache import ReplyCache
-from construction.llm.step import Message
 from construction.pipeline.author_models import ScriptAuthor
 from construction.pipeline.pipeline import ConstructionPlan, ConstructionWork
 from construction.pipeline.rehearsal import QUESTION_TOKENS, SCRIPT_TOKENS, VERDICT_TOKENS, Rehearsal, RehearsedModels
@@ -22,7 +22,8 @@ from construction.prompts.custom import load_prompts
 from construction.prompts.prompt_file import WriterPrompts
 from construction.scripts.question_step import QuestionStep, relation_words
 from construction.scripts.script_step import ScriptAsk, ScriptStep
-from construction.verifier.steps import DependsStep, LeakStep, VerifyAsk
+from construction.verifier.second_reader import TASKS
+from construction.verifier.steps import STEPS, TOGETHER, VerifyAsk, requests_of
 from schemas.core.records import Frozen
 from schemas.facts import Fact
 from schemas.scripts import ScriptPrompt, ScriptQuestion
@@ -149,7 +150,8 @@ def expected_calls(
         for name in writers:
             total[name] += len(facts) * quota.questions * quota.scripts
         if reader is not None:
-            total[reader.access.label] += len(facts) * quota.questions * (1 + len(writers) * quota.scripts)
+            prompts = quota.questions * len(writers) * quota.scripts
+            total[reader.access.label] += len(facts) * len(TASKS) * ceil(prompts / TOGETHER)
     return dict(total)
 
 
@@ -272,9 +274,11 @@ def _count_whole(
         messages = writer.prompt(ScriptAsk(question=usual, old=fact.old, relation=relation_words(fact)))
         counter.add(messages, reply_tokens=SCRIPT_TOKENS, times=quota.questions * quota.scripts)
     if models.reader is not None:
-        scripts = quota.questions * quota.scripts * len(models.writers)
-        for shown, times in zip(_readings(fact, models.reader), (quota.questions, scripts), strict=True):
-            counters[-1].add(shown, reply_tokens=VERDICT_TOKENS, times=times)
+        prompts = quota.questions * quota.scripts * len(models.writers)
+        for asks in requests_of([VerifyAsk(fact, _usual_prompt(fact))] * prompts):
+            for task in TASKS:
+                shown = STEPS[task].load(model=models.reader).prompt(asks)
+                counters[-1].add(shown, reply_tokens=VERDICT_TOKENS * len(asks))
 
 
 def _compare_with_limits(limits: Access, tokens: int, cost: float | None) -> str:
@@ -289,13 +293,10 @@ def _compare_with_limits(limits: Access, tokens: int, cost: float | None) -> str
     return f"That is more than {' and '.join(over)}: the run would stop there, and go on when the limit is raised."
 
 
-def _readings(fact: Fact, model: str) -> tuple[Sequence[Message], Sequence[Message]]:
-    """What the verifier is shown of a question, and of a prompt of usual length."""
-    usual = _usual_question(fact)
-    text = f"{usual.text}\nStep 1: Do something first\nStep 2: Do something else\nStep 3: Go to"
-    cut = ScriptPrompt(key="p", fact=fact.key, text=text, offset=len(text) + 1, targets=("x",))
-    depends, leak = DependsStep.load(model=model), LeakStep.load(model=model)
-    return depends.prompt(VerifyAsk(fact=fact, question=usual)), leak.prompt(VerifyAsk(fact=fact, prompt=cut))
+def _usual_prompt(fact: Fact) -> ScriptPrompt:
+    """A prompt of usual length."""
+    text = f"{_usual_question(fact).text}\nStep 1: Do something first\nStep 2: Do something else\nStep 3: Go to"
+    return ScriptPrompt(key="p", fact=fact.key, text=text, offset=len(text) + 1, targets=("x",))
 
 
 def _usual_question(fact: Fact) -> ScriptQuestion:

@@ -44,7 +44,9 @@ class ConstructionJob(Options):
         profile: Prompts to use; None for those of the model.
         prompts_path: Folder with the user's own prompts.
         named: Who writes the scripts, as ``--author`` names them.
-        reader_name: Who reads what the checks let pass, as ``--verify`` names it.
+        reader_name: Who reads what the checks let pass, as ``--verify`` names it; left out, a model behind an endpoint
+            reads what it wrote.
+        unverified: No model reads it.
         table_paths: Files of more facts that may be neighbours.
         limit: Facts to edit at most.
         journal_path: The replies on record; None for ``STORE.llm.jsonl``.
@@ -67,6 +69,7 @@ class ConstructionJob(Options):
     scripts: int = 1
     named: tuple[str, ...] = ()
     reader_name: str | None = None
+    unverified: bool = False
     neighbours: int = 2
     neighbour_questions: int = 1
     neighbours_by: str = "tfidf"
@@ -244,7 +247,7 @@ def prepare(job: ConstructionJob, *, on_progress: Callable[[str], object]) -> Pr
         journal=job.journal,
         access=job.question_access,
         authors=_authors(job, plan),
-        reader=verifier(job.reader_name, job.access, _CAPABLE) if job.reader_name else None,
+        reader=_reader(job),
         fsync=job.fsync,
         snapshot=job.snapshot,
     )
@@ -259,6 +262,15 @@ def _authors(job: ConstructionJob, plan: ConstructionPlan) -> tuple[ScriptAuthor
     """Authors are asked with the profile of the questions; beside a small model with that of capable ones."""
     capable = job.profile or (_CAPABLE if plan.profile in (EMBEDDED, LOCAL) else plan.profile)
     return tuple(script_authors(job.named, job.access, capable))
+
+
+def _reader(job: ConstructionJob) -> ScriptAuthor | None:
+    """Who reads the prompts: who is named, else the model behind an endpoint; no small model reads unasked."""
+    if job.reader_name:
+        return verifier(job.reader_name, job.access, _CAPABLE)
+    if job.unverified or job.access.on_this_machine:
+        return None
+    return ScriptAuthor(job.question_access, _CAPABLE)
 
 
 def _facts_of(loaded: LoadResult) -> dict[str, Fact]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from pydantic import BaseModel, ValidationError
 
@@ -27,6 +27,7 @@ from construction.scripts.object_last import ObjectLast
 from construction.scripts.question_step import QuestionStep
 from construction.scripts.script_step import ScriptStep
 from construction.verifier.second_reader import SecondReader
+from construction.verifier.steps import TOGETHER
 from schemas.facts import Fact
 
 SCRIPT_TOKENS = 90  # nine short steps as JSON
@@ -69,7 +70,7 @@ class RehearsalClient(Client):
         try:
             return await super().ask(request)
         except _NotOnRecord:
-            self._counter.add(request.messages, reply_tokens=_tokens(request.reply))
+            self._counter.add(request.messages, reply_tokens=_tokens(request))
         value = _stand_in(request.reply, self.fact)
         key = request_key(self.endpoint.model, request)
         return Reply("ok" if value else "unanswered", value, "", "", key, None, None, "", 0)
@@ -143,14 +144,16 @@ class Rehearsal:
         asyncio.run(walk())
 
 
-def _tokens(reply: type[BaseModel]) -> int:
-    """Tokens of a usual reply of this type."""
-    fields = reply.model_fields
+def _tokens(request: Request) -> int:
+    """Tokens of a usual reply to this request."""
+    fields = request.reply.model_fields
+    if "readings" in fields:
+        return VERDICT_TOKENS * request.messages[-1].content.count("<text>")
     if "questions" in fields:
         return 4 * QUESTION_TOKENS
     if "question" in fields:
         return QUESTION_TOKENS
-    return VERDICT_TOKENS if fields.keys() & {"quotes", "quote", "same"} else SCRIPT_TOKENS
+    return SCRIPT_TOKENS
 
 
 def _stand_in(reply: type[BaseModel], fact: Fact | None) -> BaseModel | None:
@@ -167,14 +170,21 @@ def _stand_in(reply: type[BaseModel], fact: Fact | None) -> BaseModel | None:
         "before": ["Look for help", "Pack a bag"],
         "after": ["Come back"],
         "why": "",
-        "quotes": [],
-        "quote": "none",
-        "same": "no",
+        "readings": [_kind_reading(reply, n, old) for n in range(1, TOGETHER + 1)],
     }
     try:
         return reply.model_validate({name: known[name] for name in reply.model_fields if name in known})
     except ValidationError:
         return None
+
+
+def _kind_reading(reply: type[BaseModel], n: int, old: str) -> dict[str, Any]:
+    """What a reader says of a good text, in the fields that the reply's readings have."""
+    said = {"n": n, "why": "", "quotes": [], "needed": "yes", "same": "yes", "next": old}
+    if "readings" not in reply.model_fields:
+        return {}
+    (reading,) = get_args(reply.model_fields["readings"].annotation)
+    return {name: said[name] for name in reading.model_fields}
 
 
 def _key_step(reply: type[BaseModel], old: str) -> str:

@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from construction.cuts.attributive_uses import attributive_use
-from construction.cuts.cut_place import CutPlace
-from construction.cuts.idle_steps import idle_step
-from construction.cuts.leading_words import lead_fault
-from construction.cuts.open_places import open_place
-from construction.cuts.other_roles import other_role
-from construction.cuts.passing_mentions import passing_mention
-from construction.cuts.step_words import foreign_step
-from construction.mentions.name_forms import is_of_person
-from construction.mentions.object_mentions import ObjectMention, find_object
+from construction.mentions import ObjectMention, find_object
 from schemas.facts import Entity, Fact, Relation
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion, render
 from schemas.text.mentions import Mention, find
@@ -23,7 +13,6 @@ from schemas.text.mentions import Mention, find
 _INVISIBLE = (
     "\u061c\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff"  # they turn the writing
 )
-_LETTERS = re.compile(r"\bletters? of\Z", re.IGNORECASE)  # of a person: what was written, no letters of a name
 _OPENING = "([{<\"“‘„‚‟‛«‹❝❛「『《〈【〔（［｛＜¿¡'"
 
 
@@ -75,9 +64,9 @@ def first_cut(question: str, steps: tuple[str, ...], sought: SoughtObject) -> Cu
     r"""Cut before the first mention of the old object in a step; None where no step mentions it.
 
     Labels ("Step 3:") are not searched, and a mention that is only part of the subject's name does not count: cut
-    there, the model would be asked to finish the subject. A byname or a surname is taken only where no name of the
-    fact follows, a place that may be another word or part of a longer name only where no plain mention follows; the cut
-    then says why it is doubtful. Words derived from a name ("Italian") are no place to cut.
+    there, the model would be asked to finish the subject. A place that may be another word ("turkey") is taken only
+    where no plain mention follows; the cut then says why it is doubtful. Words derived from a name ("Italian") are no
+    place to cut.
 
     Args:
         question: The script question.
@@ -90,42 +79,16 @@ def first_cut(question: str, steps: tuple[str, ...], sought: SoughtObject) -> Cu
         >>> cut.text, cut.separator, cut.step, cut.mention.text
         ('How to go?\nStep 1: Pack\nStep 2: Fly to', ' "', 2, 'Rome')
     """
-    places = [(n, one) for n, one in object_places(steps, sought) if one.fits and one.label != "word"]
-    chosen = min(places, key=_preference) if places else None
-    if chosen is None:
+    places = [(number, one) for number, one in object_places(steps, sought) if one.fits]
+    if not places:
         return None
-    number, one = chosen
+    number, one = min(places, key=lambda place: bool(place[1].doubt))
     whole = render(question, steps)
     place = len(render(question, steps[:number])) - len(steps[number - 1])
     mention = one.mention._replace(start=place + one.mention.start, end=place + one.mention.end)
     before = whole[: mention.start]
     separator = separator_of(before)
-    step = steps[number - 1]
-    doubt = one.why or _nothing_leads(step[: one.mention.start], step[one.mention.end :], sought)
-    return Cut(before[: len(before) - len(separator)], separator, number, mention, doubt)
-
-
-def _nothing_leads(before: str, after: str, sought: SoughtObject) -> str:
-    """Why a place is no good one though the object is plainly meant; empty where it is."""
-    relation = sought.relation.id if sought.relation is not None else ""
-    place = CutPlace(before, relation, after, is_of_person(sought.relation))
-    families = (open_place, passing_mention, other_role)
-    words = next((one for one in (family(place) for family in families) if one is not None), None)
-    if words is not None and place.person and _LETTERS.search(words):
-        words = None
-    if words is None:
-        noun = attributive_use(place)
-        if noun is not None:
-            return f"the object only describes '{noun}'"
-        return lead_fault(place) or idle_step(place) or foreign_step(place)
-    where = "before" if after.lstrip(" \u00a0-,\"'”’)").startswith(words) else "after"
-    return f"nothing leads to the object {where} '{words}'"
-
-
-def _preference(place: tuple[int, ObjectMention]) -> tuple[bool, bool]:
-    """Plain places before doubtful ones, the object's names before its bynames and surnames; then the first."""
-    one = place[1]
-    return one.label != "name", one.kind != "name"
+    return Cut(before[: len(before) - len(separator)], separator, number, mention, one.doubt)
 
 
 def object_places(steps: tuple[str, ...], sought: SoughtObject) -> Iterator[tuple[int, ObjectMention]]:
@@ -135,9 +98,8 @@ def object_places(steps: tuple[str, ...], sought: SoughtObject) -> Iterator[tupl
         The number of the step, from 1, and the place in that step.
     """
     old, subject, beside, relation = sought
-    near = subject.names if subject is not None else ()
     for number, step in enumerate(steps, 1):
-        mentions = find_object(step, old, beside=beside, relation=relation, near=near)
+        mentions = find_object(step, old, beside=beside, relation=relation)
         hosts = find(step, subject) if mentions and subject is not None else ()
         for one in mentions:
             if apart((one.mention,), hosts):

@@ -1,13 +1,18 @@
-"""The verifier inside a construction: a model reads every question and prompt that the checks let pass."""
+"""The verifier inside a construction: a model reads every prompt that the checks let pass."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from construction.llm.client import Client
-from construction.verifier.steps import DependsStep, LeakStep, VerifyAsk, VerifyStep, verify
+from construction.verifier.steps import STEPS, VerifyAsk, verify
 from schemas.facts import Fact
 from schemas.lineage import Lineage
-from schemas.scripts import ScriptPrompt, ScriptQuestion
+from schemas.scripts import ScriptPrompt
 from schemas.verdicts import Verdict
+
+TASKS = ("cut", "next", "leak")
+"""What is asked of every prompt: is the cut where it should be, what comes next to one who is not told, what leaks?"""
 
 
 class UnansweredCall(Exception):
@@ -15,7 +20,7 @@ class UnansweredCall(Exception):
 
 
 class SecondReader:
-    """Asks the verifier's two questions: does the script depend on the fact, does the prompt leak?
+    """Asks the verifier's questions about prompts of a fact, each about all prompts in one request.
 
     Args:
         client: Asks the model that reads.
@@ -23,20 +28,21 @@ class SecondReader:
 
     def __init__(self, client: Client) -> None:
         self.client = client
-        model = client.endpoint.model
-        self._depends, self._leak = (step.load(model=model) for step in (DependsStep, LeakStep))
+        self._steps = [STEPS[task].load(model=client.endpoint.model) for task in TASKS]
 
-    async def question(self, fact: Fact, question: ScriptQuestion, trace: list[Lineage]) -> list[Verdict]:
-        """What it says of a question."""
-        return await self._ask(self._depends, VerifyAsk(fact=fact, question=question), trace)
+    async def read(self, fact: Fact, prompts: Sequence[ScriptPrompt], trace: list[Lineage]) -> dict[str, list[Verdict]]:
+        """What it says of each prompt, by the prompt's content id.
 
-    async def prompt(self, fact: Fact, prompt: ScriptPrompt, trace: list[Lineage]) -> list[Verdict]:
-        """What it says of a script prompt."""
-        return await self._ask(self._leak, VerifyAsk(fact=fact, prompt=prompt), trace)
-
-    async def _ask(self, step: VerifyStep, ask: VerifyAsk, trace: list[Lineage]) -> list[Verdict]:
-        verdicts, lines = await verify(step, ask, client=self.client)
-        if not verdicts:
-            raise UnansweredCall(f"no verdict from {step.model}")
-        trace += lines
-        return verdicts
+        Raises:
+            UnansweredCall: a call has no answer.
+        """
+        asks = [VerifyAsk(fact, prompt) for prompt in prompts]
+        said: dict[str, list[Verdict]] = {prompt.id: [] for prompt in prompts}
+        for step in self._steps:
+            verdicts, lines = await verify(step, asks, self.client)
+            if len(verdicts) < len(asks):
+                raise UnansweredCall(f"no verdict from {step.model}")
+            trace += lines
+            for verdict in verdicts:
+                said[verdict.item_id].append(verdict)
+        return said

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from construction.verifier.steps import STEPS, VerifyAsk, VerifyStep, requests_of, verify_all
+from construction.verifier.steps import STEPS, VerifyAsk, VerifyStep, requests_of, verify
 from curation.checks.store_checks import CheckContext, StoreCheck
 from curation.files.model_packages import EMBEDDED
 from schemas.core.config import Options
@@ -88,12 +88,11 @@ class VerifyCheck(StoreCheck):
 
     def asks(self, items: Sequence[Record], around: CheckContext) -> list[VerifyAsk]:
         """What to ask about each item; an item whose fact is not in the store is left out, and stays due."""
-        asks: list[VerifyAsk] = []
-        for item in items:
-            if isinstance(item, ScriptPrompt | ScriptQuestion) and (fact := around.facts.get(item.fact)):
-                prompt, question = (item, None) if isinstance(item, ScriptPrompt) else (None, item)
-                asks.append(VerifyAsk(fact=fact, question=question, prompt=prompt))
-        return asks
+        return [
+            VerifyAsk(fact, item)
+            for item in items
+            if isinstance(item, ScriptPrompt | ScriptQuestion) and (fact := around.facts.get(item.fact))
+        ]
 
     def judge(self, items: Sequence[Record], around: CheckContext) -> list[Verdict]:
         """Verdicts with their lineage; none on an item that the endpoint left unanswered."""
@@ -101,7 +100,7 @@ class VerifyCheck(StoreCheck):
 
         async def work(session: ModelSession) -> list[Verdict]:
             async with session.client() as client:
-                verdicts, lineage = await verify_all(self.step, self.asks(items, around), client)
+                verdicts, lineage = await verify(self.step, self.asks(items, around), client)
                 around.store.put(verdicts, lineage)
                 return verdicts
 
@@ -114,9 +113,8 @@ class VerifyCheck(StoreCheck):
         from construction.llm.cost.estimates import CallCounter
 
         counter = CallCounter()
-        asks = [ask for ask in self.asks(items, around) if not self.step.too_long(ask)]
-        for some in requests_of(self.step, asks):
-            counter.add(self.step.messages(some), reply_tokens=_REPLY_TOKENS * len(some))
+        for some in requests_of(self.asks(items, around)):
+            counter.add(self.step.prompt(some), reply_tokens=_REPLY_TOKENS * len(some))
         estimate = counter.estimate(self.access.price())
         plain = {"calls": estimate.calls, "tokens_in": estimate.tokens_in, "tokens_out": estimate.tokens_out}
         return plain if estimate.cost is None else {**plain, "dollars": round(estimate.cost, 4)}
@@ -128,7 +126,7 @@ class LeakVerification(VerifyCheck):
     name: ClassVar[str] = "verify_leak"
     on: ClassVar[str] = "prompt"
     about: ClassVar[str] = "a model quotes words that give away knowledge related to the old object"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     task: ClassVar[str] = "leak"
 
 
@@ -138,6 +136,7 @@ class DependenceVerification(VerifyCheck):
     name: ClassVar[str] = "verify_depends"
     on: ClassVar[str] = "question"
     about: ClassVar[str] = "a model says whether the script depends on the object"
+    version: ClassVar[int] = 2
     task: ClassVar[str] = "depends"
 
 

@@ -190,12 +190,22 @@ def test_a_second_reader_that_is_away_leaves_the_fact_for_another_run():
     assert outcome.unfinished == "no verdict from reader" and list(outcome.records()) == []
 
 
-def test_no_script_is_paid_for_where_the_second_reader_drops_the_question():
-    reader = SecondReader(client_of(lambda r: '{"why": "x", "same": "yes"}', model="reader"))
-    author, client = author_of(answers(), reader=reader)
-    outcome = make(author)
-    assert client.calls == 1 and [slot.standing for slot in outcome.slots] == ["drop", "drop"]
-    assert {v.check for q in outcome.questions() for v in q.verdicts if v.label == "drop"} == {"verify_depends"}
+def test_a_second_reader_reads_all_prompts_of_a_fact_in_three_requests():
+    asked = []
+
+    def read(request):
+        asked.append(request)
+        kind = next(name for name in ("needed", "quotes", "next") if f'"{name}"' in request.messages[0].content)
+        said = {"needed": {"why": "", "needed": "yes", "same": "yes"}, "quotes": {"why": "", "quotes": []}}
+        first = said.get(kind, {"next": "Lima"})
+        second = {**first, "needed": "no"} if kind == "needed" else first
+        return json.dumps({"readings": [{**first, "n": 1}, {**second, "n": 2}]})
+
+    reader = SecondReader(client_of(read, model="reader"))
+    outcome = make(author_of(answers(), reader=reader)[0])
+    assert len(asked) == 3 and [slot.standing for slot in outcome.slots] == ["keep", "drop"]
+    verdicts = [v for q in outcome.questions() for s in q.scripts for v in s.verdicts if v.model == "reader"]
+    assert sorted({v.check for v in verdicts}) == ["verify_cut", "verify_leak", "verify_next"] and len(verdicts) == 6
 
 
 def test_another_question_too_like_an_earlier_one_is_measured_beside_it():

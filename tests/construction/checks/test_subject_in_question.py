@@ -39,17 +39,14 @@ def test_the_subject_is_named_or_the_question_is_dropped(name):
 @pytest.mark.parametrize(
     ("subject", "text", "label"),
     [
-        ("Square", "How to meet friends in the town square?", "drop"),
+        ("Square", "How to meet friends in the town square?", "unsure"),
         ("Square", "How to pay a baker with Square?", "keep"),
         ("Square", "How to leave the square and pay with Square?", "keep"),
-        ("London", "How to walk over London Bridge at night?", "unsure"),
         ("London", "How to walk from London Bridge through London?", "keep"),
         ("Japan", "How to look at old papers in the National Archives of Japan?", "keep"),
         ("Amazon", "How to play the CEO of Amazon in a business class?", "keep"),
-        ("Dakota", "How to drive through South Dakota?", "unsure"),
-        ("Ireland", "How to join a choir of Northern Ireland?", "unsure"),
         ("Italy", "How to cook an Italian dinner?", "drop"),
-        ("Apple", "How to press apple juice?", "drop"),
+        ("Apple", "How to press apple juice?", "unsure"),
         ("Hawaii", "How to sail to Hawai\u02bbi?", "keep"),
     ],
 )

@@ -24,4 +24,4 @@ def test_prompts_command_lists_and_renders(tmp_path):
     assert result.exit_code == 0 and "Object after the change: Oslo" in result.output
     assert "Object: Lima" in result.output.split("scripts_paper@2, user")[-1]
     verifier = result.output.split("== verify_leak@2, user")[-1]
-    assert "<text>" in verifier and "Lima" in verifier and "verify_depends@1" in verifier
+    assert "<text>" in verifier and "Lima" in verifier and "verify_depends@2" in verifier

@@ -37,7 +37,17 @@ def run(tmp_path, facts, monkeypatch):
 
     def go(*options, model="gpt-4o", questions=2):
         line = [facts, "--store", tmp_path / "s.duckdb", "--model", model, "--base-url", go.server.url]
-        line += ["--questions", questions, "--candidates", questions, "--neighbours", go.neighbours, "--json", *options]
+        line += [
+            "--questions",
+            questions,
+            "--candidates",
+            questions,
+            "--neighbours",
+            go.neighbours,
+            "--json",
+            "--no-verify",
+            *options,
+        ]
         result = CliRunner().invoke(construct, list(map(str, line)))
         if isinstance(result.exception, UserError):
             return result.exception
@@ -158,7 +168,7 @@ def test_a_neighbour_that_becomes_an_edit_goes_on(tmp_path, monkeypatch):
     with ScriptedServer(answer) as server:
         for limit in (1, 2):
             line = [path, "--store", tmp_path / "s", "--model", "m", "--base-url", server.url, "--limit", limit]
-            result = CliRunner().invoke(construct, [*map(str, line), "--json"])
+            result = CliRunner().invoke(construct, [*map(str, line), "--no-verify", "--json"])
             assert result.exit_code == 0, result.output
 
 

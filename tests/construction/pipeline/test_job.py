@@ -19,7 +19,9 @@ def job(tmp_path):
         path = tmp_path / "facts.jsonl"
         path.write_text("".join(f"{line}\n" for line in (*(f.model_dump_json() for f in facts), *lines)))
         access = options.pop("access", Access(model="m", base_url="http://127.0.0.1:1/v1"))
-        return ConstructionJob(facts=str(path), store=tmp_path / "s.duckdb", access=access, **options)
+        return ConstructionJob(
+            facts=str(path), store=tmp_path / "s.duckdb", access=access, **{"unverified": True, **options}
+        )
 
     return make
 

@@ -16,9 +16,10 @@ from construction.pipeline.rehearsal import Rehearsal, _stand_in
 from construction.scripts.object_last import object_last
 from construction.scripts.question_step import OneQuestion, QuestionList, ReasonedQuestions
 from construction.scripts.script_step import ReasonedSteps, StepList, StepSlots
-from construction.verifier.steps import Depends, Quotes
+from construction.verifier.steps import CutReply, DependsReply, LeakReply, NextReply
 from curation.files.journal import Journal
 from tests.support.construction.authored import run
+from tests.support.construction.verified import readings
 from tests.support.facts import make_fact
 from tests.support.scripted_server import Raw, ScriptedServer, completion, field
 
@@ -28,10 +29,8 @@ PLACES = ["Lima", "Tokyo", "Cairo", "Quito", "Accra", "Dakar"]
 def answer(payload):
     """A question and scripts that every check lets pass; the reader finds nothing."""
     system, user = payload["messages"][0]["content"], payload["messages"][-1]["content"]
-    if '"quotes"' in system:
-        return json.dumps({"why": "x", "quotes": []})
-    if '"same"' in system:
-        return json.dumps({"why": "x", "same": "no"})
+    if '"readings"' in system:
+        return readings(payload)
     if "Question: " in user:
         return json.dumps(
             {"steps": ["Pack a small bag", f"Fly to {field(user, 'Object')}", f"Thank {payload['model']}"]}
@@ -134,7 +133,7 @@ def test_nothing_is_written_while_it_is_rehearsed(tmp_path, facts):
     "reply",
     [
         *(QuestionList, ReasonedQuestions, OneQuestion, StepList, ReasonedSteps, StepSlots),
-        *(Quotes, Depends),
+        *(LeakReply, DependsReply, CutReply, NextReply),
     ],
 )
 @pytest.mark.parametrize("old", ["Lima", "x" * 300, "a very long name of nine words in all here"])

@@ -103,8 +103,8 @@ def test_prompts_hold_a_hostile_fact_once_and_as_data(made, profile: str) -> Non
         ),
         (
             STEPS["leak"].load(model="m"),
-            VerifyAsk(fact=fact, prompt=prompt),
-            VerifyAsk(fact=plain, prompt=prompt),
+            [VerifyAsk(fact, prompt)],
+            [VerifyAsk(plain, prompt)],
         ),
     ]
     for step, hostile, harmless in asks:
@@ -136,8 +136,7 @@ def test_a_megabyte_takes_no_minute(kind: str) -> None:
     judge("question", CheckInputs(fact=fact, question=question, questions=()))
     prompt = ScriptPrompt(key="p", fact=fact.key, text=text, offset=len(text) + 1, targets=("x",))
     judge("prompt", CheckInputs(fact=fact, question=question, prompt=prompt))
-    ask = VerifyAsk(fact=fact, question=question, prompt=prompt)
-    assert STEPS["leak"].load(model="m").too_long(ask) and len(text) > LONGEST
+    assert VerifyAsk(fact, prompt).too_long and len(text) > LONGEST
 
 
 @pytest.mark.timeout(120)

@@ -79,7 +79,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
 
     with ScriptedServer(answer) as server:
         line = ["construct", str(path), "--store", str(folder / "s.duckdb"), "--model", "m", "--base-url", server.url]
-        process = scedit(*line, "--questions", "2", "--neighbours", "0", "--concurrency", "4")
+        process = scedit(*line, "--no-verify", "--questions", "2", "--neighbours", "0", "--concurrency", "4")
     assert used_names == set(range(len(REPLIES)))
     return Made(folder, facts, server.requests, process)
 

@@ -47,7 +47,19 @@ def some(tmp_path, grouped):
 def command(job, folder, url, *more):
     return [
         *(programs.CLI, "construct", job.facts, "--store", str(folder / "s.duckdb"), "--json"),
-        *("--model", "scripted", "--base-url", url, "--questions", "1", "--candidates", "1", "--neighbours", "1"),
+        *(
+            "--model",
+            "scripted",
+            "--base-url",
+            url,
+            "--no-verify",
+            "--questions",
+            "1",
+            "--candidates",
+            "1",
+            "--neighbours",
+            "1",
+        ),
         *(
             "--timeout",
             "3",

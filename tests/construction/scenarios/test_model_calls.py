@@ -48,7 +48,7 @@ def construct(tmp_path, monkeypatch):
         path.write_text("".join(f.model_dump_json() + "\n" for f in edits))
         line = ["construct", path, "--store", tmp_path / store, "--model", model, *([] if text else ["--json"])]
         line += ["--base-url", url] if url else []
-        return scedit(*line, "--questions", 1, "--candidates", 1, "--neighbours", 0, *options)
+        return scedit(*line, "--no-verify", "--questions", 1, "--candidates", 1, "--neighbours", 0, *options)
 
     run.folder = tmp_path
     return run
@@ -234,8 +234,8 @@ def test_a_dry_run_in_words(construct, prices):
         construct, "--prices", prices, "--max-cost", "1", "--max-tokens", "100", "--author", "gpt-4o-mini"
     )
     head, *rows, over, advice = text.strip().splitlines()
-    assert head.startswith("3 facts to edit and 0 neighbour facts: 6 calls (3 for questions, 3 for scripts)")
-    assert [r.split("  ")[1] for r in rows] == ["questions", "scripts, gpt-4o-mini", "total"]
+    assert head.startswith("3 facts to edit and 0 neighbour facts: 15 calls (3 for questions, 3 for scripts, 9 for the verifier)")
+    assert [r.split("  ")[1] for r in rows] == ["questions", "scripts, gpt-4o-mini", "verify, m", "total"]
     assert len({r.index(" calls ") for r in rows}) == len({r.index("$") for r in rows}) == 1
     assert over.startswith("That is more than --max-cost 1 and --max-tokens 100")
     assert advice == (

@@ -34,41 +34,17 @@ ONE = {
     "Fly to _Rome_": "Fly to Rome",
     "Fly to ***Rome***": "Fly to Rome",
     "Use `PHP`": "Use PHP",
-    "Fly to **Rome": "Fly to Rome",
     "Fly to [Rome](https://example.org/a_b)": "Fly to Rome",
-    "a) Pack": "Pack",
-    "(a) Pack": "Pack",
-    "A. Pack": "Pack",
-    "i. Pack": "Pack",
-    "(i) Pack": "Pack",
-    "1 - Pack": "Pack",
-    "1 – Pack": "Pack",
     "1.Pack": "Pack",
-    "#1 Pack": "Pack",
     "[1] Pack": "Pack",
-    "Step One: Pack": "Pack",
-    "Step #1: Pack": "Pack",
     "Step 1/4: Pack": "Pack",
     "Step 1 of 4: Pack": "Pack",
     "(Step 1) Pack": "Pack",
-    "First: Pack": "Pack",
-    "① Pack": "Pack",
-    "1\ufe0f\u20e3 Pack": "Pack",
     "→ Pack": "Pack",
-    "-> Pack": "Pack",
     "- [ ] Pack": "Pack",
-    "> Pack": "Pack",
     "<b>Step 1</b>: Pack": "Pack",
     "<li>Pack</li>": "Pack",
     "Fly to <b>Rome</b> now": "Fly to Rome now",
-    'Fly to <a href="https://example.org">Rome</a>': "Fly to Rome",
-    "Fly to ==Rome==": "Fly to Rome",
-    "Fly to [Rome][1]": "Fly to Rome",
-    "Fly to [Rome] (https://example.org)": "Fly to Rome",
-    "Fly to Rome[2]": "Fly to Rome",
-    "Fly to \\*\\*Rome\\*\\*": "Fly to Rome",
-    "Fly to \\textbf{Rome}": "Fly to Rome",
-    "Fly to &quot;Rome&quot;": 'Fly to "Rome"',
     # these are no labels and no marks
     "I want 1 - 2 boxes": "I want 1 - 2 boxes",
     "5 - 7 boxes are enough": "5 - 7 boxes are enough",
@@ -84,7 +60,6 @@ ONE = {
     "I.B.M. will do": "I.B.M. will do",
     "4 boxes are enough": "4 boxes are enough",
     "1984 is a book": "1984 is a book",
-    "7. Add the salt": "Add the salt",  #  a lone number goes, too
     "2.5 litres of milk": "2.5 litres of milk",
     "Watch M*A*S*H": "Watch M*A*S*H",
     "Call snake_case_name": "Call snake_case_name",
@@ -102,8 +77,6 @@ def test_one_step(step):
 def test_numbers_are_labels_where_they_count_or_where_several_steps_have_one():
     assert clean_steps(["3) Pack", "4) Go"]) == ("Pack", "Go")
     assert clean_steps(["Pack", "2. Go"]) == ("Pack", "Go")
-    assert clean_steps(["1/4 Pack", "2/4 Go"]) == ("Pack", "Go")
-    assert clean_steps(["Pack", "b) Go", "iii. Rest"]) == ("Pack", "Go", "Rest")
     assert clean_steps(["Pack", "1. FC Köln plays", "Go"]) == ("Pack", "1. FC Köln plays", "Go")
 
 

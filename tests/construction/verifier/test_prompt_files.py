@@ -15,7 +15,7 @@ def test_the_examples_obey_the_rules_and_are_none_of_the_labelled_ones():
     words = {p.words.text.casefold() for p in leak_prompts() if p.words}
     for example in wording.examples:
         reply = json.loads(example.assistant)
-        for quote in reply["quotes"]:
+        for quote in (q for reading in reply["readings"] for q in reading["quotes"]):
             assert find_quote(example.user, quote), quote
             assert not any(w in quote.casefold() for w in words)
         assert not any(p.question in example.user for p in leak_prompts())

@@ -1,11 +1,18 @@
+"""A model reads what was written, inside a construction."""
+
 from __future__ import annotations
 
 import json
 from collections import Counter
 
+import pytest
+from click.testing import CliRunner
+
+from construction.cli.construct import construct
 from curation.store.store import Store
 from tests.support.construction import authored
 from tests.support.construction.authored import many, run
+from tests.support.construction.verified import readings
 from tests.support.scripted_server import ScriptedServer
 
 facts = authored.facts
@@ -13,12 +20,7 @@ facts = authored.facts
 
 def test_a_second_reader_drops_what_leaks_and_another_candidate_comes(tmp_path, facts):
     def answer(payload):
-        system, user = payload["messages"][0]["content"], payload["messages"][-1]["content"]
-        if payload["model"] != "reader":
-            return many(payload)
-        if '"quotes"' in system:
-            return json.dumps({"why": "x", "quotes": ["a friend"] if "cook a soup" in user else []})
-        return json.dumps({"why": "x", "same": "yes" if "parcel" in user else "no"})
+        return readings(payload, bad="cook a soup") if payload["model"] == "reader" else many(payload)
 
     with ScriptedServer(answer) as server:
         funnel = run(facts, tmp_path / "o", server, "--questions", 2, "--candidates", 8, "--verify", "reader")
@@ -28,3 +30,30 @@ def test_a_second_reader_drops_what_leaks_and_another_candidate_comes(tmp_path, 
         stages = Counter(x.stage for x in store.lineages())
     assert counts["verify_leak", "keep"] == 4
     assert stages["verify"] == sum(counts.values())
+
+
+@pytest.mark.parametrize(
+    ("options", "checks"), [((), {"verify_cut", "verify_leak", "verify_next"}), (("--no-verify",), set())]
+)
+def test_a_model_behind_an_endpoint_reads_what_it_wrote(tmp_path, facts, options, checks):
+    def answer(payload):
+        return readings(payload) if "readings" in payload["messages"][0]["content"] else many(payload)
+
+    line = [facts, "--store", tmp_path / "s", "--model", "m", "--questions", 2, "--neighbours", 0, "--json", *options]
+    with ScriptedServer(answer) as server:
+        env = {"OPENAI_API_KEY": "sk-one"}
+        dry, done = (
+            CliRunner().invoke(construct, [*map(str, line), "--base-url", server.url, *more], env=env)
+            for more in (["--dry-run"], [])
+        )
+    assert dry.exit_code == done.exit_code == 0, done.output
+    estimate, counts = json.loads(dry.stdout), json.loads(done.stdout.splitlines()[-1])
+    assert sum(stage["calls"] for stage in estimate["stages"]) == counts["calls"] == len(server.requests)
+    with Store.open(tmp_path / "s") as store:
+        assert {v.check for v in store.verdicts() if v.check.startswith("verify")} == checks
+
+
+def test_verify_and_no_verify_exclude_each_other(tmp_path, facts):
+    line = [facts, "--store", tmp_path / "s", "--model", "m", "--verify", "n", "--no-verify"]
+    result = CliRunner().invoke(construct, list(map(str, line)))
+    assert result.exit_code == 2 and "exclude each other" in result.output

@@ -17,15 +17,16 @@ from construction.llm.reply_cache import ReplyCache, request_key
 from construction.verifier.steps import (
     STEPS,
     CutReading,
-    CutReadings,
+    CutReply,
     Depends,
-    NextReadings,
+    DependsReply,
+    LeakReply,
+    NextReply,
     NextWords,
     Quotes,
     VerifyAsk,
     requests_of,
     verify,
-    verify_all,
 )
 from curation.files.journal import Journal
 from schemas.scripts import ScriptPrompt, ScriptQuestion
@@ -34,7 +35,8 @@ from tests.support.scripted_server import Raw, ScriptedServer
 
 QUESTION = ScriptQuestion(key="q", fact=FACT.key, text="How to trace a Golf?")
 
-ASK = VerifyAsk(fact=FACT, question=QUESTION, prompt=PROMPT)
+ASK = VerifyAsk(FACT, PROMPT)
+ABOUT_QUESTION = VerifyAsk(FACT, QUESTION)
 
 
 def step(task="leak"):
@@ -66,10 +68,10 @@ QUOTES = {
 @pytest.mark.parametrize("name", QUOTES)
 def test_what_quotes_come_to(name):
     quotes, label, spans = QUOTES[name]
-    (verdict,) = step().parse(ASK, Quotes(why="because", quotes=quotes))
+    (verdict,) = step().parse([ASK], LeakReply(readings=[Quotes(n=1, why="because", quotes=quotes)]))
     assert (verdict.label, [s.text for s in verdict.spans]) == (label, spans), verdict.reason
-    assert (verdict.item_id, verdict.by, verdict.model) == (PROMPT.id, "verify_leak@2", "gpt-x")
-    assert verdict.reason.endswith("(verify_leak@2)"), "the prompt version"
+    assert (verdict.item_id, verdict.by, verdict.model) == (PROMPT.id, "verify_leak@3", "gpt-x")
+    assert verdict.reason.endswith("(verify_leak@3)"), "the prompt version"
     assert all(TEXT[s.start : s.end] == s.text for s in verdict.spans)
     assert ("because" in verdict.reason) == (label == "drop")
 
@@ -77,14 +79,14 @@ def test_what_quotes_come_to(name):
 @pytest.mark.parametrize(
     ("reply", "label"),
     [
-        (Depends(why="cloth is cloth", same="yes"), "drop"),
-        (Depends(why="one has to go there", same="no"), "keep"),
-        (Depends(why="hard to say", same="unsure"), "unsure"),
+        (Depends(n=1, why="cloth is cloth", same="yes"), "drop"),
+        (Depends(n=1, why="one has to go there", same="no"), "keep"),
+        (Depends(n=1, why="hard to say", same="unsure"), "unsure"),
     ],
 )
 def test_whether_a_question_depends_on_its_fact(reply, label):
-    (verdict,) = step("depends").parse(ASK, reply)
-    assert (verdict.label, verdict.item_id, verdict.by) == (label, QUESTION.id, "verify_depends@1")
+    (verdict,) = step("depends").parse([ABOUT_QUESTION], DependsReply(readings=[reply]))
+    assert (verdict.label, verdict.item_id, verdict.by) == (label, QUESTION.id, "verify_depends@2")
 
 
 @pytest.mark.parametrize(
@@ -99,9 +101,9 @@ def test_whether_a_question_depends_on_its_fact(reply, label):
     ],
 )
 def test_a_cut_needs_the_fact_and_leads_to_the_object(needed, same, label):
-    reply = CutReadings(readings=[CutReading(n=1, why="so it is", needed=needed, same=same)])
-    (verdict,) = step("cut").parse(ASK, reply)
-    assert (verdict.label, verdict.item_id, verdict.by) == (label, ASK.prompt.id, "verify_cut@2")
+    reply = CutReply(readings=[CutReading(n=1, why="so it is", needed=needed, same=same)])
+    (verdict,) = step("cut").parse([ASK], reply)
+    assert (verdict.label, verdict.item_id, verdict.by) == (label, PROMPT.id, "verify_cut@2")
     assert "so it is" in verdict.reason
 
 
@@ -117,42 +119,46 @@ def test_a_cut_needs_the_fact_and_leads_to_the_object(needed, same, label):
     ],
 )
 def test_how_a_reader_goes_on_who_is_not_told_the_fact(text, label):
-    (verdict,) = step("next").parse(ASK, NextReadings(readings=[NextWords(n=1, next=text)]))
+    (verdict,) = step("next").parse([ASK], NextReply(readings=[NextWords(n=1, next=text)]))
     assert (verdict.label, verdict.by) == (label, "verify_next@1")
 
 
 def test_after_a_change_in_time_a_reader_may_know_the_new_object():
     new = FACT.new.text
     for change, label in (("temporal", "keep"), ("counterfactual", "unsure")):
-        ask = VerifyAsk(fact=FACT.model_copy(update={"change": change}), prompt=ASK.prompt)
-        (verdict,) = step("next").parse(ask, NextReadings(readings=[NextWords(n=1, next=f"the {new}")]))
+        ask = VerifyAsk(FACT.model_copy(update={"change": change}), PROMPT)
+        (verdict,) = step("next").parse([ask], NextReply(readings=[NextWords(n=1, next=f"the {new}")]))
         assert verdict.label == label
 
 
+def other_prompt(n):
+    text = f"{TEXT} {n}"
+    return ScriptPrompt(**{**PROMPT.model_dump(), "key": f"p{n}", "text": text, "offset": len(text) + 1})
+
+
 def other(n):
-    return VerifyAsk(fact=FACT, prompt=PROMPT.model_copy(update={"key": f"p{n}", "text": f"{TEXT[:-1]} {n}"}))
+    return VerifyAsk(FACT, other_prompt(n))
 
 
 def test_prompts_of_a_fact_are_read_in_one_request_and_only_one_reading_each_counts():
     asks = [ASK, *(other(n) for n in range(14))]
-    elsewhere = VerifyAsk(fact=FACT.model_copy(update={"key": "f2"}), prompt=PROMPT)
-    assert [len(some) for some in requests_of(step("cut"), [*asks, elsewhere])] == [12, 3, 1]
-    assert [len(some) for some in requests_of(step("leak"), asks)] == [1] * 15
+    elsewhere = VerifyAsk(FACT.model_copy(update={"key": "f2"}), PROMPT)
+    assert [len(some) for some in requests_of([*asks, elsewhere])] == [12, 3, 1]
     readings = [CutReading(n=n, why="", needed="yes", same="yes") for n in (1, 2, 2, 9)]
-    labels = [v.label for v in step("cut").verdicts(asks[:3], CutReadings(readings=readings))]
+    labels = [v.label for v in step("cut").parse(asks[:3], CutReply(readings=readings))]
     assert labels == ["keep", "unscored", "unscored"]
-    last = step("cut").messages(asks[:3])[-1].content
+    last = step("cut").prompt(asks[:3])[-1].content
     assert [last.count(f"Text {n}:") for n in (1, 2, 3, 4)] == [1, 1, 1, 0] and last.count("</text>") == 3
 
 
 def test_a_reader_who_goes_on_is_not_told_the_fact():
-    system, *_, last = (message.content for message in step("next").messages([ASK]))
+    system, *_, last = (message.content for message in step("next").prompt([ASK]))
     assert "Volkswagen" not in last + system and "Fiat" not in last
 
 
 @pytest.mark.parametrize("task", ["leak", "depends", "cut"])
 def test_the_model_is_told_what_it_needs(task):
-    messages = step(task).prompt(ASK)
+    messages = step(task).prompt([ABOUT_QUESTION if task == "depends" else ASK])
     assert messages[0].role == "system" and messages[-1].role == "user"
     last = messages[-1].content
     assert "Volkswagen" in last and "<text>\nHow to trace a Golf?" in last and last.rstrip().endswith("</text>")
@@ -189,14 +195,14 @@ def ask(server, work, tmp_path, **options):
 
 
 REPLIES = {
-    "a leak": ('{"why": "seat", "quotes": ["Wolfsburg"]}', "drop"),
-    "none": ('{"why": "", "quotes": []}', "keep"),
+    "a leak": ('{"readings": [{"n": 1, "why": "seat", "quotes": ["Wolfsburg"]}]}', "drop"),
+    "none": ('{"readings": [{"n": 1, "why": "", "quotes": []}]}', "keep"),
     "prose": ("I think it leaks.", "unscored"),
-    "cut": ('{"why": "seat", "quotes": ["Wolf', "unscored"),
+    "cut": ('{"readings": [{"n": 1, "why": "seat", "quotes": ["Wolf', "unscored"),
     "another schema": ('{"label": "keep"}', "unscored"),
     "empty": ("", "unscored"),
-    "another language": ('{"why": "城", "quotes": ["ヴォルフスブルク"]}', "unscored"),
-    "enormous": ('{"why": "' + "x" * 200_000 + '", "quotes": ["Wolfsburg"]}', "drop"),
+    "another language": ('{"readings": [{"n": 1, "why": "城", "quotes": ["ヴォルフスブルク"]}]}', "unscored"),
+    "enormous": ('{"readings": [{"n": 1, "why": "' + "x" * 200_000 + '", "quotes": ["Wolfsburg"]}]}', "drop"),
 }
 
 
@@ -204,23 +210,25 @@ REPLIES = {
 def test_replies_over_the_wire(name, tmp_path):
     raw, label = REPLIES[name]
     with ScriptedServer(lambda payload: raw) as server:
-        verdicts, lines = ask(server, lambda c: verify(step(), ASK, client=c), tmp_path)
+        verdicts, lines = ask(server, lambda c: verify(step(), [ASK], c), tmp_path)
     (verdict,) = verdicts
     assert verdict.label == label and len(verdict.reason) < 1000
     assert [line.item_id for line in lines] == [verdict.id]
-    assert (lines[0].prompt, lines[0].model, lines[0].stage) == ("verify_leak@2", "gpt-x", "verify")
+    assert (lines[0].prompt, lines[0].model, lines[0].stage) == ("verify_leak@3", "gpt-x", "verify")
 
 
 def test_a_refusal_is_unscored_and_an_absent_endpoint_leaves_the_item_due(tmp_path):
     from tests.support.scripted_server import completion
 
     with ScriptedServer(lambda p: Raw(body=completion(None, refusal="I will not"))) as server:
-        verdicts, _ = ask(server, lambda c: verify(step(), ASK, client=c), tmp_path)
+        verdicts, _ = ask(server, lambda c: verify(step(), [ASK], c), tmp_path)
     assert verdicts[0].label == "unscored" and "refused" in verdicts[0].reason
-    replies = iter(['{"why": "", "quotes": []}', *[Raw(500, {"error": {"message": "down"}})] * 20])
-    other = VerifyAsk(fact=FACT, prompt=PROMPT.model_copy(update={"key": "p2", "text": TEXT[:-1], "offset": len(TEXT)}))
+    replies = iter(
+        ['{"readings": [{"n": 1, "why": "", "quotes": []}]}', *[Raw(500, {"error": {"message": "down"}})] * 20]
+    )
+    other = VerifyAsk(type(FACT)(**{**FACT.model_dump(), "key": "f2"}), other_prompt(2))
     with ScriptedServer(lambda p: next(replies)) as server:
-        one, _ = ask(server, lambda c: verify_all(step(), [ASK, other], c), tmp_path / "b", tries=2, concurrency=1)
+        one, _ = ask(server, lambda c: verify(step(), [ASK, other], c), tmp_path / "b", tries=2, concurrency=1)
     assert len(one) == 1
 
 
@@ -228,7 +236,7 @@ def test_what_is_too_long_is_not_sent(tmp_path):
     long = "How to go?\nStep 1: " + "go " * LONGEST + "to"
     prompt = ScriptPrompt(key="p", fact=FACT.key, text=long, offset=len(long) + 1, targets=("Volkswagen",))
     with ScriptedServer() as server:
-        verdicts, lines = ask(server, lambda c: verify(step(), VerifyAsk(fact=FACT, prompt=prompt), client=c), tmp_path)
+        verdicts, lines = ask(server, lambda c: verify(step(), [VerifyAsk(FACT, prompt)], c), tmp_path)
         assert server.requests == []
     assert verdicts[0].label == "unscored" and not lines
 
@@ -238,7 +246,7 @@ def test_a_reply_is_limited_without_a_change_of_its_key(tmp_path, message):
     for task in STEPS:
         one = STEPS[task].load(model="m")
         question = ScriptQuestion(key="q", fact=FACT.key, text="How?")
-        request = one.sample([VerifyAsk(fact=FACT, prompt=PROMPT, question=question)])
+        request = one.sample([VerifyAsk(FACT, question if task == "depends" else PROMPT)])
         most = one.wording.reply_tokens
         assert request.longest == most and "max_tokens" not in request.parameters
         assert request_key("m", request) == request_key("m", request._replace(longest=None))
@@ -257,9 +265,9 @@ def test_a_reply_is_limited_without_a_change_of_its_key(tmp_path, message):
 
 def test_reply_types_refuse_what_they_do_not_know():
     with pytest.raises(ValidationError):
-        Depends.model_validate({"why": "", "same": "perhaps"})
+        Depends.model_validate({"n": 1, "why": "", "same": "perhaps"})
     with pytest.raises(ValidationError):
-        Quotes.model_validate({"quotes": ["x"], "why": "", "label": "keep"})
+        Quotes.model_validate({"n": 1, "quotes": ["x"], "why": "", "label": "keep"})
 
 
 @pytest.mark.slow
@@ -271,8 +279,8 @@ def test_the_embedded_model_verifies(tmp_path):
     async def run():
         with Journal(tmp_path / "j.jsonl", write=True) as journal:
             async with open_client(Access(), journal) as client:
-                asks = [VerifyAsk(fact=p.fact, prompt=p.script_prompt) for p in leak_prompts("test")[:4]]
-                return await verify_all(STEPS["leak"].load(model=client.endpoint.model), asks, client)
+                asks = [VerifyAsk(p.fact, p.script_prompt) for p in leak_prompts("test")[:4]]
+                return await verify(STEPS["leak"].load(model=client.endpoint.model), asks, client)
 
     verdicts, lines = asyncio.run(run())
     assert len(verdicts) == len(lines) == 4
@@ -282,7 +290,7 @@ def test_the_embedded_model_verifies(tmp_path):
 
 def test_a_long_quote_that_does_not_stand_there_is_marked_as_cut_in_the_reason():
     quote = "a seat that no prompt speaks of " * 5
-    (verdict,) = step().parse(ASK, Quotes(why="so", quotes=[quote]))
+    (verdict,) = step().parse([ASK], LeakReply(readings=[Quotes(n=1, why="so", quotes=[quote])]))
     assert verdict.label == "unscored" and f"'{quote[:77].rstrip()}...'" in verdict.reason
-    (short,) = step().parse(ASK, Quotes(why="so", quotes=["the Autostadt"]))
+    (short,) = step().parse([ASK], LeakReply(readings=[Quotes(n=1, why="so", quotes=["the Autostadt"])]))
     assert "'the Autostadt'" in short.reason

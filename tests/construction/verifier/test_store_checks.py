@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from click.testing import CliRunner
@@ -19,8 +20,10 @@ from tests.support.scripted_server import ScriptedServer
 def oracle(payload):
     """Quotes the labelled words, knowing the labels: the pipeline from the set to the score is right."""
     user = payload["messages"][-1]["content"]
-    words = [p.words.text for p in leak_prompts() if p.words and p.prompt in user]
-    return json.dumps({"why": "known", "quotes": words})
+    texts = re.findall(r"<text>\n(.*?)\n</text>", user, re.DOTALL)
+    known = {p.prompt: p.words.text for p in leak_prompts() if p.words}
+    rows = [{"n": n, "why": "", "quotes": [known[t]] if t in known else []} for n, t in enumerate(texts, 1)]
+    return json.dumps({"readings": rows})
 
 
 def test_a_perfect_verifier_scores_perfectly_over_a_store(tmp_path):
@@ -33,7 +36,7 @@ def test_a_perfect_verifier_scores_perfectly_over_a_store(tmp_path):
         line += ["--set", f"verify_leak.base_url={server.url}", "--set", "verify_leak.key_name=SCEDIT_NO_KEY"]
         dry = CliRunner().invoke(check_command, [*line, "--dry-run"])
         assert dry.exit_code == 0, dry.output
-        assert json.loads(dry.stdout)["cost"]["calls"] == 10 and not server.requests
+        assert json.loads(dry.stdout)["cost"]["calls"] == 5 and not server.requests
         outcome = CliRunner().invoke(check_command, line)
         assert outcome.exit_code == 0, outcome.output
         count = len(server.requests)
@@ -46,7 +49,7 @@ def test_a_perfect_verifier_scores_perfectly_over_a_store(tmp_path):
             verdict = verdicts[p.script_prompt.id]
             assert verdict.label == ("drop" if p.label == "leak" else "keep")
             assert [s.text for s in verdict.spans] == ([p.words.text] if p.words else [])
-            assert store.lineage(verdict.id)[0].prompt == "verify_leak@2"
+            assert store.lineage(verdict.id)[0].prompt == "verify_leak@3"
 
 
 def test_a_prompt_without_its_fact_stays_due(tmp_path):

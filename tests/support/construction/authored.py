@@ -47,6 +47,7 @@ def run(facts, folder, server, *more, code=0):
         "--neighbours",
         0,
         "--json",
+        *(() if "--verify" in more else ("--no-verify",)),
     ]
     result = CliRunner().invoke(construct, [str(x) for x in (*line, *more)], env={"OPENAI_API_KEY": "sk-one"})
     assert result.exit_code == code, result.output

@@ -103,7 +103,7 @@ def constructed(tmp_path_factory):
             "--base-url",
             server.url,
         ]
-        line += ["--author", "ann", "--author", "bob", "--neighbours", 1, "--json"]
+        line += ["--author", "ann", "--author", "bob", "--neighbours", 1, "--no-verify", "--json"]
         result = CliRunner().invoke(construct, [str(x) for x in line], env={"OPENAI_API_KEY": "sk-one"})
     assert result.exit_code == 0, result.output
     return folder / "s.duckdb", json.loads(result.stdout.splitlines()[-1])

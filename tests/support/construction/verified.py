@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import re
+from typing import Any
+
 from schemas.scripts import ScriptPrompt
 from tests.support.facts import make_fact
 
@@ -13,3 +17,18 @@ TEXT = (
 )
 
 PROMPT = ScriptPrompt(key="p", fact=FACT.key, text=TEXT, offset=len(TEXT) + 1, step=3, targets=("Volkswagen", "Fiat"))
+
+
+def readings(payload: dict[str, Any], *, bad: str = "") -> str:
+    """The verifier's reply about every text: nothing is wrong, except that a text with ``bad`` in it leaks."""
+    system, shown = payload["messages"][0]["content"], payload["messages"][-1]["content"]
+    rows, texts = [], re.findall(r"<text>\n(.*?)\n</text>", shown, re.DOTALL)
+    for n, text in enumerate(texts, 1):
+        wrong = bool(bad) and bad in text
+        if "quotes" in system:
+            rows.append({"n": n, "why": "x", "quotes": ["a friend"] if wrong else []})
+        elif "needed" in system:
+            rows.append({"n": n, "why": "x", "needed": "yes", "same": "yes"})
+        else:
+            rows.append({"n": n, "next": "Tokyo" if "Japan" in text else "Lima"})
+    return json.dumps({"readings": rows})
