@@ -1,0 +1,167 @@
+"""What checks say of natural prompts: drafts of capable authors as they came, labelled by readers.
+
+Each item of ``curation/shipped/scripts/natural.jsonl`` is a question and a script about a shipped fact, as an author
+wrote it on the first attempt. Two more readers answered ``verify_cut`` and ``verify_next``; their answers are read here
+by the steps that read a model's reply. Two label readers said whether the step needs the fact, whether the object comes
+next, whether nothing is given away, and whether a person would ask. All of them are large language models.
+
+Run: python -m benchmarks.natural
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal, NamedTuple
+
+from construction.authoring.standing import overall_label
+from construction.checks import CheckInputs, judge
+from construction.checks.script_format import complaint
+from construction.scripts.script_step import Draft, script_of
+from construction.scripts.truncation import cut_script
+from construction.verifier.steps import STEPS, CutReading, CutReply, NextReply, NextWords, VerifyAsk
+from curation.files.json_files import json_lines
+from curation.loaders import load
+from curation.shipped import SHIPPED
+from curation.stats.proportions import wilson_interval
+from schemas.core.config import validate
+from schemas.core.records import Frozen
+from schemas.facts import Fact
+from schemas.scripts import ScriptPrompt, ScriptQuestion, render
+
+READERS = ("verify_cut", "verify_next")
+
+
+class Labels(Frozen):
+    """What the first label reader says: see the module."""
+
+    needed: bool
+    next: bool
+    hidden: bool
+    asked: bool
+
+    @property
+    def good(self) -> bool:
+        """Whether the script is cut where it should be."""
+        return self.needed and self.next
+
+
+class Place(Frozen):
+    """Where the object stands first: number of the step from 1, characters before it, and its words there."""
+
+    step: int
+    start: int
+    text: str
+
+
+class CutAnswer(Frozen):
+    """The answer to ``verify_cut``."""
+
+    needed: Literal["yes", "no", "unsure"]
+    same: Literal["yes", "no", "unsure"]
+    why: str
+
+
+class NaturalScript(Frozen):
+    """A script as an author wrote it, and what readers say.
+
+    Attributes:
+        kind: Whether its fact was to be edited, or is a neighbour.
+        fact: Key of a shipped fact.
+        author: Number of the author, 1 to 3.
+        label: By the first label reader.
+        second: By the second one, who looked for faults only: ``good``, or the fault; None where nobody did.
+        cut_reading: The answer to ``verify_cut``, object shown.
+        next: The answer to ``verify_next``, who is not told the fact.
+    """
+
+    key: str
+    kind: Literal["edit", "neighbour"]
+    fact: str
+    author: int
+    question: str
+    steps: tuple[str, ...]
+    cut: Place
+    label: Labels
+    second: Literal["good", "needs", "next"] | None
+    cut_reading: CutAnswer
+    next: str
+
+    @property
+    def faulty(self) -> bool:
+        """Whether either reader finds the cut faulty."""
+        return not self.label.good or self.second in ("needs", "next")
+
+
+class Judged(NamedTuple):
+    """A script with the prompt that comes of it and the label of each check that looked at it."""
+
+    script: NaturalScript
+    fact: Fact
+    prompt: ScriptPrompt
+    labels: dict[str, str | None]
+
+    def kept(self, checks: Sequence[str]) -> bool:
+        """Whether all of these checks keep it."""
+        return all(self.labels[check] == "keep" for check in checks)
+
+
+def natural_scripts() -> list[NaturalScript]:
+    """The scripts that we ship."""
+    rows = json_lines(SHIPPED / "scripts/natural.jsonl")
+    return [validate(NaturalScript, data, where=where) for _, where, data in rows]
+
+
+def judged_scripts() -> Iterator[Judged]:
+    """Every script, cut before its first mention, with what rules and readers say of it."""
+    facts = {fact.key: fact for fact in load("shipped").facts}
+    for script in natural_scripts():
+        fact = facts[script.fact]
+        question = ScriptQuestion(key=script.key, fact=fact.key, text=script.question)
+        head = (*script.steps[: script.cut.step - 1], script.steps[script.cut.step - 1][: script.cut.start].rstrip())
+        text = render(script.question, head)
+        prompt = ScriptPrompt(key="p", fact=fact.key, text=text, offset=len(text) + 1, targets=(script.cut.text,))
+        ask = VerifyAsk(fact, prompt)
+        cut = CutReply(readings=[CutReading(n=1, **script.cut_reading.model_dump())])
+        following = NextReply(readings=[NextWords(n=1, next=script.next)])
+        labels: dict[str, str | None] = {"rules": _label_by_rules(fact, question, script)}
+        for task, reply in (("cut", cut), ("next", following)):
+            (verdict,) = STEPS[task].load(model="reader").parse([ask], reply)
+            labels[verdict.check] = verdict.label
+        yield Judged(script, fact, prompt, labels)
+
+
+def _label_by_rules(fact: Fact, question: ScriptQuestion, script: NaturalScript) -> str:
+    """What the rule checks come to."""
+    if complaint(script.steps) is not None:
+        return "drop"
+    made = script_of(question, Draft(script.steps))
+    inputs = CheckInputs(
+        fact=fact, question=question, draft=script.steps, script=made, prompt=cut_script(fact, question, made)
+    )
+    verdicts = [v for stage in ("question", "draft", "script") for v in judge(stage, inputs)]
+    return overall_label([*verdicts, *(judge("prompt", inputs) if inputs.prompt else ())])
+
+
+def table() -> str:
+    """Rows of a Markdown table: what each check keeps of good and of faulty cuts."""
+    scripts = list(judged_scripts())
+    groups: dict[str, Callable[[Judged], bool]] = {
+        "good": lambda one: not one.script.faulty,
+        "good, of facts that still hold": lambda one: not one.script.faulty and one.fact.change != "temporal",
+        "good, of facts that changed": lambda one: not one.script.faulty and one.fact.change == "temporal",
+        "faulty": lambda one: one.script.faulty,
+    }
+    lines = ["| cuts | rules keep | `verify_cut` keeps | `verify_next` keeps | both keep |", "| --- " * 5 + "|"]
+    for name, is_in in groups.items():
+        group = [one for one in scripts if is_in(one)]
+        cells = []
+        for checks in (("rules",), *((check,) for check in READERS), READERS):
+            kept = sum(one.kept(checks) for one in group)
+            share = wilson_interval(kept, len(group))
+            cells.append(f"{kept} of {len(group)}: {share.value:.2f} [{share.low:.2f}, {share.high:.2f}]")
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(table())
