@@ -1,7 +1,7 @@
-"""Raw records from files, one at a time in bounded memory, each with its place; faults are items, not exceptions.
+"""Raw records from files, one at a time, each with its place; faults are items, not exceptions.
 
 A file is a table (``.csv``, ``.tsv``), JSON lines, one JSON array (a record a line, or spread over many), or one JSON
-object (a document).
+object (a document). Of an array the text is held in memory, of all others one record.
 """
 
 from __future__ import annotations
@@ -23,8 +23,6 @@ from schemas.text.spreadsheet_cells import check_divider
 
 LIMIT = 64 * 2**20
 """Longest record, in bytes of a line or characters of an array's element."""
-CHUNK = 2**18
-"""What is read at once."""
 NOT_UTF8 = "not UTF-8 text (Latin-1 or Windows-1252, perhaps): save the file as UTF-8"
 _FORMATS = "see the formats: scedit data formats"
 _FOREIGN = ((b"\x1f\x8b", "a gzip file"), (b"PK\x03\x04", "a zip file"), (b"PAR1", "a Parquet file"))
@@ -269,46 +267,29 @@ def _line(raw: bytes, parser: _Parser, where: str, number: int) -> Row | Problem
         return Problem(where, "malformed", _reason_of(error))
 
 
-class _Window:
-    """The part of a long text that is being read: text, place in it, line of that place."""
-
-    def __init__(self, file: TextIO) -> None:
-        self._file, self.text, self.at, self.line, self.ended = file, "", 0, 1, False
-
-    def more(self) -> None:
-        """Drop what is behind, and read on: as much again as there is."""
-        text = self.text[self.at :]
-        piece = self._file.read(max(CHUNK, len(text)))
-        self.text, self.at, self.ended = text + piece, 0, not piece
-
-    def move(self, place: int) -> None:
-        """Go to a place further on."""
-        self.line += self.text.count("\n", self.at, place)
-        self.at = place
-
-    def next(self) -> str:
-        """The next character that is no white space (the place moves there), or "" at the end."""
-        while True:
-            match = _SPACE.match(self.text, self.at)
-            assert match is not None
-            self.move(match.end())
-            if self.at < len(self.text) or self.ended:
-                return self.text[self.at : self.at + 1]
-            self.more()
-
-
 def _array(file: BinaryIO, path: Path, parser: _Parser, limit: int) -> Iterator[Row | Problem]:
-    """Records of a JSON array; reading ends at the first place that is no JSON."""
-    window, number = _Window(_text_of(file)), 0
-    window.next()
-    window.move(window.at + 1)
-    while (char := window.next()) and char != "]":
+    """Records of a JSON array, whose text is in memory; reading ends at the first place that is no JSON."""
+    text = _text_of(file).read()
+    at, line, number = 0, 1, 0
+
+    def move(place: int) -> str:
+        """Go to the next character that is no white space; "" at the end."""
+        nonlocal at, line
+        match = _SPACE.match(text, place)
+        assert match is not None
+        line += text.count("\n", at, match.end())
+        at = match.end()
+        return text[at : at + 1]
+
+    move(0)
+    char = move(at + 1)
+    while char and char != "]":
         number += 1
-        where = f"{path}, record {number}, line {window.line}"
+        where = f"{path}, record {number}, line {line}"
         try:
-            value, end = _element(window, parser, limit)
+            value, end = parser.value(text, at)
         except json.JSONDecodeError as error:
-            cut = window.ended and _is_cut_off(error, window.text)
+            cut = _is_cut_off(error, text)
             before = counted(number - 1, "whole record stands", "whole records stand")
             tail = f"the file is cut off here, {before} before it" if cut else "the rest of the file cannot be read"
             yield Problem(where, "truncated" if cut else "malformed", f"not valid JSON: {error.msg}; {tail}")
@@ -316,36 +297,20 @@ def _array(file: BinaryIO, path: Path, parser: _Parser, limit: int) -> Iterator[
         except (ValueError, RecursionError) as error:
             yield Problem(where, "malformed", f"{_reason_of(error)}; the rest of the file cannot be read")
             return
-        yield parser.row(value, window.text[window.at : end], where, number)
-        window.move(end)
-        if (char := window.next()) == ",":
-            window.move(window.at + 1)
+        too_long = Problem(where, "malformed", f"the record is longer than {_size_of(limit)}")
+        yield too_long if end - at > limit else parser.row(value, text[at:end], where, number)
+        char = move(end)
+        if char == ",":
+            char = move(at + 1)
         elif char and char != "]":
             what = f"no comma after record {number}; the rest of the file cannot be read"
-            yield Problem(f"{path}, line {window.line}", "malformed", what)
+            yield Problem(f"{path}, line {line}", "malformed", what)
             return
     if not char:
         what = f"the file is cut off after record {number}: the array is not closed"
-        yield Problem(f"{path}, line {window.line}", "truncated", what)
-        return
-    window.move(window.at + 1)
-    if window.next():
-        yield Problem(f"{path}, line {window.line}", "malformed", "there is text after the end of the array")
-
-
-def _element(window: _Window, parser: _Parser, limit: int) -> tuple[Any, int]:
-    """The value at the window's place, and where it ends; more is read while the text may be cut off."""
-    while True:
-        try:
-            value, end = parser.value(window.text, window.at)
-            if end < len(window.text) or window.ended:
-                return value, end
-        except json.JSONDecodeError:
-            if window.ended:
-                raise
-        if len(window.text) - window.at > limit:
-            raise ValueError(f"the record is longer than {_size_of(limit)}")
-        window.more()
+        yield Problem(f"{path}, line {line}", "truncated", what)
+    elif move(at + 1):
+        yield Problem(f"{path}, line {line}", "malformed", "there is text after the end of the array")
 
 
 def _is_cut_off(error: json.JSONDecodeError, text: str) -> bool:

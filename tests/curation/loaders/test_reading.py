@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from curation.loaders import reading
 from curation.loaders.reading import Problem, Row, rows
 from schemas.core.errors import DataError, UserError
 from tests.support.curation.raw_rows import RECORDS, data, told
@@ -23,16 +22,13 @@ def read(path: Path, content: str | bytes, **options: int) -> list[Row | Problem
 
 
 @settings(max_examples=60, deadline=None)
-@given(records=RECORDS, indent=st.sampled_from([None, 0, 1, 4]), chunk=st.integers(1, 40), cut=st.floats(0, 1))
+@given(records=RECORDS, indent=st.sampled_from([None, 0, 1, 4]), cut=st.floats(0, 1))
 def test_an_array_is_read_as_python_reads_it_and_where_it_is_cut_its_whole_records(
-    records: list[dict[str, object]], indent: int | None, chunk: int, cut: float, tmp_path_factory: object
+    records: list[dict[str, object]], indent: int | None, cut: float, tmp_path_factory: object
 ) -> None:
     path = tmp_path_factory.mktemp("x") / "f.json"  # type: ignore[attr-defined]
     text = json.dumps(records, indent=indent)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reading, "CHUNK", chunk)
-        contents = read(path, text)
-        part = read(path, text[: 1 + int(cut * (len(text) - 2))])
+    contents, part = read(path, text), read(path, text[: 1 + int(cut * (len(text) - 2))])
     assert data(contents) == records and not told(contents)
     for row in contents:
         assert text.split("\n")[int(row.where.rsplit(" ", 1)[1]) - 1].lstrip(" [").startswith("{")
@@ -125,19 +121,15 @@ def test_foreign_files_are_refused(tmp_path: Path, content: bytes, message: str)
 def test_a_record_that_is_too_long_is_one_problem(tmp_path: Path, form: str) -> None:
     long = json.dumps({"a": "x" * 5000})
     text = f'{{"a": 1}}\n{long}\n{{"a": 2}}\n' if form == "lines" else f'[\n{{"a": 1}},\n{long},\n{{"a": 2}}\n]'
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reading, "CHUNK", 512)
-        contents = read(tmp_path / "f.json", text, limit=2000)
-    assert data(contents) == ([{"a": 1}, {"a": 2}] if form == "lines" else [{"a": 1}])
+    contents = read(tmp_path / "f.json", text, limit=2000)
+    assert data(contents) == [{"a": 1}, {"a": 2}]
     assert [kind for _, kind in told(contents)] == ["malformed"]
     assert "longer than" in next(i for i in contents if isinstance(i, Problem)).what
 
 
-@pytest.mark.parametrize("form", ["lines", "array", "pretty"])
-def test_memory_is_bounded(tmp_path: Path, form: str) -> None:
+def test_memory_holds_one_line(tmp_path: Path) -> None:
     path, record = tmp_path / "f.json", {"a": "x" * 1000, "b": list(range(20))}
-    one = json.dumps(record, indent=1 if form == "pretty" else None)
-    path.write_text("\n".join([one] * 8000) if form == "lines" else "[\n" + ",\n".join([one] * 8000) + "\n]")
+    path.write_text("\n".join([json.dumps(record)] * 8000))
     assert path.stat().st_size > 8_000_000
     tracemalloc.start()
     count = sum(isinstance(row, Row) for row in rows(path))
