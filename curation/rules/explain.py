@@ -9,7 +9,7 @@ from curation.rules.rule import Decision, SplitRule, Threshold, matches, read_ru
 from curation.rules.ruling import Ruling
 from curation.rules.selection import Loss, block_of
 from curation.splits.errata import Errata
-from curation.store.block_reader import KeyRange
+from curation.store.reader import KeyRange
 from curation.store.store import Store
 from schemas.cases import AnyCase, Case, CaseNeighbour, DocumentCase, EventCase
 from schemas.core.errors import UserError

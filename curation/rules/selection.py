@@ -13,7 +13,7 @@ from typing import NamedTuple
 from curation.rules.rule import Decision, DocumentRule, EventRule, SplitRule, Threshold, worst
 from curation.rules.ruling import Ruling
 from curation.splits.errata import Errata
-from curation.store.block_reader import KeyRange
+from curation.store.reader import KeyRange
 from curation.store.store import Store
 from schemas.cases import AnyCase, Case, CaseNeighbour, DocumentCase, EventCase
 from schemas.core.errors import UserError

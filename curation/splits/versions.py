@@ -47,12 +47,19 @@ class Version(NamedTuple):
         return cls(int(match[1]), int(match[2]), int(match[3]), match[4] or "")
 
     @property
-    def order(self) -> tuple[int, int, int, bool, str]:
+    def order(self) -> tuple[list[int], bool, list[tuple[bool, int, str]]]:
         """What versions sort by."""
-        return self.major, self.minor, self.patch, not self.suffix, self.suffix
+        return version_order(str(self))
 
     def __str__(self) -> str:
         return f"{self.major}.{self.minor}.{self.patch}" + (f"-{self.suffix}" if self.suffix else "")
+
+
+def version_order(version: str) -> tuple[list[int], bool, list[tuple[bool, int, str]]]:
+    """What versions sort by, semantic or not: numbers by size, and a suffix (1.0.0-rc.1) before the version itself."""
+    number, _, suffix = version.partition("-")
+    parts = [(not p.isdigit(), int(p) if p.isdigit() else 0, p) for p in suffix.split(".")]
+    return [int(p) if p.isdigit() else 0 for p in number.split(".")], not suffix, parts
 
 
 def next_version(version: str, level: Level) -> str:

@@ -148,19 +148,14 @@ def query(path: Path, sql: str, *, limit: int | None = None) -> QueryResult:
         db.execute("SET enable_external_access = false")
         db.execute("SET lock_configuration = true")
         try:
-            cursor = db.execute(sql)
-            if cursor is None or cursor.description is None:
-                raise UserError("there is no statement in the query", where=str(path), fix='try "SELECT * FROM facts"')
-            rows = cursor.fetchall() if limit is None else cursor.fetchmany(limit)
-            columns = [c[0] for c in cursor.description]
+            answer = db.ask(sql, limit)
         except duckdb.Error as error:
             reason = " ".join(str(error).split())
-            raise UserError(
-                f"the query fails: {reason[:300]}",
-                where=str(path),
-                fix="the tables and views are in the documentation, page 'Facts and the store'",
-            ) from None
-    return QueryResult(columns, rows)
+            fix = "the tables and views are in the documentation, page 'Facts and the store'"
+            raise UserError(f"the query fails: {reason[:300]}", where=str(path), fix=fix) from None
+    if answer is None:
+        raise UserError("there is no statement in the query", where=str(path), fix='try "SELECT * FROM facts"')
+    return QueryResult(*answer)
 
 
 def restore(backup: Path, target: Path) -> None:

@@ -10,7 +10,6 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import duckdb
@@ -21,6 +20,8 @@ from schemas.core.errors import StoreError
 
 MEMORY = "384MB"
 """Memory limit of DuckDB; it writes the rest to a folder next to the store. ``SCEDIT_STORE_MEMORY`` overrides it."""
+FETCH = 2000
+"""Rows that a stream holds at a time."""
 _OF_THE_STATEMENT = (duckdb.ProgrammingError, duckdb.DataError, duckdb.IntegrityError, duckdb.PermissionException)
 _NO_SPACE = re.compile(
     r"No space left|File too large|Could not write|out of memory|disk is full|max_temp_directory", re.I
@@ -42,11 +43,40 @@ class Connection:
         except duckdb.Error as error:
             raise store_error(error, self._path) from None
 
-    def execute(self, sql: str, values: Any = None) -> Connection:
-        """Run a statement; its rows are then fetched from here."""
+    def execute(self, sql: str, values: Any = None) -> list[tuple[Any, ...]]:
+        """Run a statement; returns its rows."""
         with self._store_errors():
-            self._db.execute(sql, values) if values is not None else self._db.execute(sql)
-        return self
+            return self._db.execute(sql, values).fetchall()
+
+    def ask(self, sql: str, limit: int | None = None) -> tuple[list[str], list[tuple[Any, ...]]] | None:
+        """The columns and rows of a query; None where the text holds no statement."""
+        with self._store_errors():
+            self._db.execute(sql)
+            if self._db.description is None:
+                return None
+            rows = self._db.fetchall() if limit is None else self._db.fetchmany(limit)
+            return [column[0] for column in self._db.description], rows
+
+    def count(self, sql: str, values: Any = None) -> int:
+        """The one number that a query asks for."""
+        rows = self.execute(sql, values)
+        return int(rows[0][0] or 0) if rows else 0
+
+    def stream(self, sql: str, values: Any = None) -> Iterator[tuple[Any, ...]]:
+        """The rows of a query, some at a time, whatever else runs meanwhile."""
+        with self._store_errors():
+            cursor = self._db.cursor()
+        try:
+            with self._store_errors():
+                cursor.execute(sql, values)
+            while rows := self._next(cursor):
+                yield from rows
+        finally:
+            cursor.close()
+
+    def _next(self, cursor: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
+        with self._store_errors():
+            return cursor.fetchmany(FETCH)
 
     def execute_over(self, sql: str, columns: Mapping[str, np.ndarray[Any, Any]]) -> None:
         """Run a statement over arrays of numpy, the columns of a table; ``{}`` in it is the table's name.
@@ -54,48 +84,20 @@ class Connection:
         Each column has the type of its values. DuckDB finds the table among the variables of this function: a
         registered one would stay in memory until the transaction ends.
         """
-        with contextlib.suppress(duckdb.Error):  # drop the rows of the last statement; there may be none
-            self._db.fetchall()
         scedit_arrays = dict(columns)
         with self._store_errors():
             self._db.execute(sql.format("scedit_arrays"))
         del scedit_arrays
-
-    def fetchone(self) -> Any:
-        """The next row, or None."""
-        with self._store_errors():
-            return self._db.fetchone()
-
-    def fetchmany(self, size: int) -> Any:
-        """The next rows."""
-        with self._store_errors():
-            return self._db.fetchmany(size)
-
-    def fetchall(self) -> Any:
-        """All further rows."""
-        with self._store_errors():
-            return self._db.fetchall()
-
-    @property
-    def description(self) -> Any:
-        """The columns of the last statement, or None."""
-        return self._db.description
-
-    def cursor(self) -> Connection:
-        """A second connection to the same database."""
-        with self._store_errors():
-            return Connection(self._db.cursor(), self._path)
-
-    def close(self) -> None:
-        """Close it."""
-        with self._store_errors():
-            self._db.close()
 
     def __enter__(self) -> Connection:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def close(self) -> None:
+        """Close it."""
+        self._db.close()
 
 
 def store_error(error: duckdb.Error, path: Path) -> StoreError:
@@ -175,7 +177,7 @@ def open_connection(path: Path, *, write: bool = False, create: bool = False) ->
     db = connect(path, write=True)
     try:
         if not done:
-            with Transaction(db, path):  # a file whose first writer was killed is empty, not foreign
+            with transaction(db, path):  # a file whose first writer was killed is empty, not foreign
                 db.execute("CREATE TABLE IF NOT EXISTS migrations (name VARCHAR PRIMARY KEY, applied_at TIMESTAMP)")
                 db.execute("CREATE TABLE IF NOT EXISTS meta (name VARCHAR PRIMARY KEY, value VARCHAR)")
                 db.execute("INSERT OR IGNORE INTO meta VALUES ('application', ?)", [migrations.APPLICATION])
@@ -193,16 +195,14 @@ def examine(path: Path) -> set[str]:
         StoreError: no store of this or an earlier version.
     """
     with connect(path, write=False) as db:
-        tables = {r[0] for r in db.execute("SELECT table_name FROM information_schema.tables").fetchall()}
+        tables = {r[0] for r in db.execute("SELECT table_name FROM information_schema.tables")}
         if not tables:
             return set()
-        row = None
-        if {"meta", "migrations"} <= tables:
-            row = db.execute("SELECT value FROM meta WHERE name = 'application'").fetchone()
-        if not row or row[0] != migrations.APPLICATION:
+        known = "SELECT value FROM meta WHERE name = 'application'"
+        if not {"meta", "migrations"} <= tables or db.execute(known) != [(migrations.APPLICATION,)]:
             what = "this is a DuckDB file of something else, not a store"
             raise StoreError(what, where=str(path), fix="name another")
-        done = {str(r[0]) for r in db.execute("SELECT name FROM migrations").fetchall()}
+        done = {str(r[0]) for r in db.execute("SELECT name FROM migrations")}
     if unknown := sorted(done - {m.__name__ for m in migrations.MIGRATIONS}):
         what = f"the store was written by a newer version of this program (it knows '{unknown[-1]}')"
         raise StoreError(what, where=str(path), fix="upgrade with: pip install -U scedit")
@@ -213,36 +213,27 @@ def remove_if_empty(db: Connection, path: Path) -> None:
     """Remove the file of an open store without content, before another process can take it for a store."""
     tables = ("records", "lineage", "splits", "results")
     with contextlib.suppress(duckdb.Error, StoreError, OSError):
-        if not any(db.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchall() for table in tables):
+        if not any(db.execute(f"SELECT 1 FROM {table} LIMIT 1") for table in tables):
             path.unlink()
 
 
-class Transaction:
+@contextlib.contextmanager
+def transaction(db: Connection, path: Path) -> Iterator[None]:
     """BEGIN; COMMIT at the end, ROLLBACK on any exception, so that nothing half-written counts."""
-
-    def __init__(self, db: Connection | duckdb.DuckDBPyConnection, path: Path) -> None:
-        self._db, self._path = db, path
-        self._collects = gc.isenabled()
-
-    def __enter__(self) -> None:
-        gc.disable()  # records hold no cycles; searching for some takes a third of the time of an import or a freeze
-        self._db.execute("BEGIN")
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._collects:
+    collects = gc.isenabled()
+    gc.disable()  # records hold no cycles; searching for some takes a third of the time of an import or a freeze
+    try:
+        db.execute("BEGIN")
+        yield
+        db.execute("COMMIT")
+    except BaseException as error:
+        with contextlib.suppress(duckdb.Error, StoreError):  # after damage there is nothing to take back
+            db.execute("ROLLBACK")
+        if not isinstance(error, duckdb.Error):
+            raise
+        what = f"the store could not be written: {' '.join(str(error).split())[:200]}"
+        fix = "nothing of this step was kept; free some space and start again"
+        raise StoreError(what, where=str(path), fix=fix) from None
+    finally:
+        if collects:
             gc.enable()
-        try:
-            self._db.execute("COMMIT" if kind is None else "ROLLBACK")
-        except (duckdb.Error, StoreError) as problem:  # after damage there is nothing to take back
-            if error is None:
-                error = problem
-                if isinstance(problem, StoreError):
-                    raise
-        if isinstance(error, duckdb.Error):
-            raise StoreError(
-                f"the store could not be written: {' '.join(str(error).split())[:200]}",
-                where=str(self._path),
-                fix="nothing of this step was kept; free some space and start again",
-            ) from None

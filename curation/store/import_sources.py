@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from curation.store.connection import Connection
-from curation.store.writer import PendingRows, PutResult, count
+from curation.store.writer import PendingRows, PutResult
 from schemas.core.clock import now
 from schemas.core.errors import StoreError
 from schemas.text.counting import counted
@@ -104,8 +104,8 @@ def known_name(db: Connection, source: ImportSource) -> ImportSource:
     """The source under the name that a person gave the same file before, where it has none now."""
     if source.named or not has_sources(db):
         return source
-    row = db.execute("SELECT min(name) FROM sources WHERE digest = ? AND named", [source.digest]).fetchone()
-    return source._replace(name=str(row[0]), named=True) if row and row[0] else source
+    ((name,),) = db.execute("SELECT min(name) FROM sources WHERE digest = ? AND named", [source.digest])
+    return source._replace(name=str(name), named=True) if name else source
 
 
 def first_file(db: Connection, source: ImportSource) -> str | None:
@@ -116,14 +116,14 @@ def first_file(db: Connection, source: ImportSource) -> str | None:
     if not has_sources(db):
         return None
     sql = "SELECT file FROM sources WHERE name = $1 OR digest = $2 ORDER BY name <> $1, imported_at, name LIMIT 1"
-    row = db.execute(sql, [source.name, source.digest]).fetchone()
-    return str(row[0]) if row and row[0] else None
+    rows = db.execute(sql, [source.name, source.digest])
+    return str(rows[0][0]) if rows and rows[0][0] else None
 
 
 def has_sources(db: Connection) -> bool:
     """Whether anything was ever imported by a version that knows sources."""
     sql = "SELECT count(*) FROM information_schema.tables WHERE table_name IN ('sources', 'source_items')"
-    return count(db, sql) == 2
+    return db.count(sql) == 2
 
 
 def make_tables(db: Connection) -> None:
@@ -175,7 +175,7 @@ def finish_import(
         "DELETE FROM source_items i USING conflict c WHERE i.source <> $1 AND i.kind = c.kind AND i.key = c.key",
         [source.name],
     )
-    held = count(db, "SELECT count(DISTINCT (kind, key)) FROM source_items WHERE source = ?", [source.name])
+    held = db.count("SELECT count(DISTINCT (kind, key)) FROM source_items WHERE source = ?", [source.name])
     gone = _retire(db, source.name, kind) if whole else 0
     if gone > held * _GONE and not shrink:
         raise StoreError(
@@ -184,15 +184,15 @@ def finish_import(
             fix=f"--yes if that is meant; to correct some records alone: --replace without {source.option}",
         )
     gone_keys, changed_keys = _first_keys(db, "retired"), _first_keys(db, "superseded")
-    _remember(db, source, whole=whole, kind=kind, repeated=rows.met)
-    changed = count(db, "SELECT count(DISTINCT (kind, key)) FROM superseded")
-    known = count(db, "SELECT count(DISTINCT (kind, key)) FROM superseded WHERE known")
+    _remember(db, source, whole=whole, kind=kind)
+    changed = db.count("SELECT count(DISTINCT (kind, key)) FROM superseded")
+    known = db.count("SELECT count(DISTINCT (kind, key)) FROM superseded WHERE known")
     new = put.new - (changed - known) + rows.revived
     return SourceUpdate(put, source.name, new, changed, gone, aside, conflicts, gone_keys, changed_keys)
 
 
 def _first_keys(db: Connection, table: str) -> tuple[str, ...]:
-    rows = db.execute(f"SELECT DISTINCT kind, key FROM {table} ORDER BY key, kind LIMIT {SHOWN}").fetchall()
+    rows = db.execute(f"SELECT DISTINCT kind, key FROM {table} ORDER BY key, kind LIMIT {SHOWN}")
     return tuple(key for _, key in rows)
 
 
@@ -203,7 +203,7 @@ def list_sources(db: Connection) -> list[dict[str, object]]:
     rows = db.execute(
         "SELECT s.name, s.file, s.imported_at, count(i.key) FROM sources s "
         "LEFT JOIN source_items i ON i.source = s.name GROUP BY ALL ORDER BY 1"
-    ).fetchall()
+    )
     return [dict(zip(("source", "file", "imported_at", "records"), row, strict=True)) for row in rows]
 
 
@@ -211,7 +211,7 @@ def sources_of(db: Connection, item_id: str) -> list[str]:
     """The sources that hold a record as it is."""
     if not has_sources(db):
         return []
-    rows = db.execute("SELECT DISTINCT source FROM source_items WHERE id = ? ORDER BY 1", [item_id]).fetchall()
+    rows = db.execute("SELECT DISTINCT source FROM source_items WHERE id = ? ORDER BY 1", [item_id])
     return [name for (name,) in rows]
 
 
@@ -226,14 +226,14 @@ def _find_conflicts(db: Connection, name: str) -> int:
         [name],
     )
     db.execute("CREATE OR REPLACE TEMP TABLE retired (kind VARCHAR, key VARCHAR)")
-    return count(db, "SELECT count(*) FROM conflict")
+    return db.count("SELECT count(*) FROM conflict")
 
 
 def _is_part(db: Connection, holder: str) -> bool:
     """Whether more than a tenth of what another source brought is not in what came now."""
     of_holder = "FROM source_items i WHERE i.source = ?"
     missing = f"{of_holder} AND NOT EXISTS (SELECT 1 FROM arrived a WHERE a.kind = i.kind AND a.key = i.key)"
-    held, lost = (count(db, f"SELECT count(DISTINCT (kind, key)) {rows}", [holder]) for rows in (of_holder, missing))
+    held, lost = (db.count(f"SELECT count(DISTINCT (kind, key)) {rows}", [holder]) for rows in (of_holder, missing))
     return lost > held * _GONE
 
 
@@ -241,7 +241,7 @@ def _list_conflicts(db: Connection) -> tuple[KeyConflict, ...]:
     rows = db.execute(
         f"""SELECT kind, key, holder, EXISTS (SELECT 1 FROM lineage l WHERE l.item_id = c.id
               AND l.stage IN ('load', 'import', 'adopt')) FROM conflict c ORDER BY kind <> 'fact', key LIMIT {SHOWN}"""
-    ).fetchall()
+    )
     return tuple(KeyConflict(k, key, holder or (EARLIER if came else MADE_HERE)) for k, key, holder, came in rows)
 
 
@@ -272,12 +272,12 @@ def _set_aside(db: Connection) -> int:
         "UPDATE records SET current = false FROM retired t "
         "WHERE records.kind = t.kind AND records.key = t.key AND records.current"
     )
-    return count(db, "SELECT count(*) FROM retired")
+    return db.count("SELECT count(*) FROM retired")
 
 
 def _retire(db: Connection, name: str, kind: str | None) -> int:
     """What the source held before and did not bring again is no longer current, unless another source holds it."""
-    if not count(db, "SELECT count(*) FROM source_items WHERE source = ?", [name]):
+    if not db.count("SELECT count(*) FROM source_items WHERE source = ?", [name]):
         return 0
     db.execute(
         """CREATE OR REPLACE TEMP TABLE gone AS SELECT o.kind, o.key, o.id FROM source_items o
@@ -289,10 +289,10 @@ def _retire(db: Connection, name: str, kind: str | None) -> int:
     )
     db.execute("UPDATE records SET current = false FROM gone g WHERE records.id = g.id AND records.current")
     db.execute("INSERT INTO retired SELECT kind, key FROM gone")
-    return count(db, "SELECT count(*) FROM gone")
+    return db.count("SELECT count(*) FROM gone")
 
 
-def _remember(db: Connection, source: ImportSource, *, whole: bool, kind: str | None, repeated: bool) -> None:
+def _remember(db: Connection, source: ImportSource, *, whole: bool, kind: str | None) -> None:
     """Keep what the source holds now; the same file under a made name gives way to the name a person gave."""
     source = source._replace(file=first_file(db, source) or source.file)
     if source.named and whole:
@@ -300,16 +300,11 @@ def _remember(db: Connection, source: ImportSource, *, whole: bool, kind: str | 
         db.execute(f"DELETE FROM source_items WHERE source IN ({same})", [source.digest])
         db.execute("DELETE FROM sources WHERE digest = ? AND NOT named", [source.digest])
     db.execute("DELETE FROM sources WHERE name = ?", [source.name])
-    db.execute("INSERT INTO sources VALUES (?, ?, ?, ?, ?)", [*_source_values(source), now()])
+    db.execute("INSERT INTO sources VALUES (?, ?, ?, ?, ?)", [*source[:4], now()])
     unless = "" if whole else " AND EXISTS (SELECT 1 FROM arrived a WHERE a.kind = i.kind AND a.key = i.key)"
     of_kind = "source = $1 AND kind = coalesce($2, kind)"
     db.execute(f"DELETE FROM source_items i WHERE {of_kind}{unless}", [source.name, kind])
-    once = "DISTINCT" if repeated else ""
-    db.execute(f"INSERT INTO source_items SELECT {once} ?, kind, key, id FROM arrived", [source.name])
-
-
-def _source_values(source: ImportSource) -> list[object]:
-    return [source.name, source.file, source.digest, source.named]
+    db.execute("INSERT INTO source_items SELECT DISTINCT ?, kind, key, id FROM arrived", [source.name])
 
 
 def _quote_holder(holder: str) -> str:

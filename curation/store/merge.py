@@ -7,11 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from curation.store.connection import Connection, Transaction, examine
+from curation.store.connection import Connection, examine, transaction
 from curation.store.import_sources import make_tables
 from curation.store.origins import fill_origins, is_judgement
 from curation.store.store import Store
-from curation.store.writer import count
 from schemas.core.errors import StoreError, UserError
 from schemas.text.counting import counted
 
@@ -58,9 +57,9 @@ def merge(store: Store, other: Path, *, prefer: Preference | None = None) -> Mer
         raise UserError("a store cannot be merged with itself", where=str(other))
     examine(other)
     with _attached(store.connection, other) as db:
-        tables = {row[0] for row in db.execute(_TABLES).fetchall()}
+        tables = {row[0] for row in db.execute(_TABLES)}
         _refuse_other_splits(db, other)
-        with Transaction(db, store.path):
+        with transaction(db, store.path):
             return _StoreMerge(db, store.path, other, tables).run(prefer)
 
 
@@ -80,7 +79,7 @@ def _attached(db: Connection, other: Path) -> Iterator[Connection]:
 
 def _refuse_other_splits(db: Connection, other: Path) -> None:
     sql = "SELECT name FROM theirs.splits t JOIN splits m USING (name) WHERE m.digest <> t.digest ORDER BY 1"
-    if rows := db.execute(sql).fetchall():
+    if rows := db.execute(sql):
         fix = "freeze one of them under another version first"
         raise StoreError(f"another split is called '{rows[0][0]}' there", where=str(other), fix=fix)
 
@@ -96,7 +95,7 @@ class _StoreMerge:
         db = self._db
         changed = self._give_way()
         conflicts, lines = self._conflicts(prefer)
-        new = count(db, "SELECT count(*) FROM theirs.records WHERE id NOT IN (SELECT id FROM records)")
+        new = db.count("SELECT count(*) FROM theirs.records WHERE id NOT IN (SELECT id FROM records)")
         db.execute(
             """INSERT INTO records (id, kind, key, parent, current, body)
                SELECT t.id, t.kind, t.key, t.parent, t.current AND t.id NOT IN (SELECT id FROM loser), t.body
@@ -104,12 +103,12 @@ class _StoreMerge:
         )
         db.execute("UPDATE records SET current = false WHERE id IN (SELECT id FROM loser)")
         db.execute("INSERT INTO lineage SELECT * FROM theirs.lineage EXCEPT SELECT * FROM lineage")
-        splits = count(db, "SELECT count(*) FROM theirs.splits WHERE name NOT IN (SELECT name FROM splits)")
+        splits = db.count("SELECT count(*) FROM theirs.splits WHERE name NOT IN (SELECT name FROM splits)")
         fresh = "NOT IN (SELECT name FROM splits)"
         db.execute(f"INSERT INTO split_cases SELECT * FROM theirs.split_cases WHERE split {fresh}")
         db.execute(f"INSERT INTO splits SELECT * FROM theirs.splits WHERE name {fresh}")
         unknown = "FROM theirs.results t ANTI JOIN results m ON m.run = t.run AND m.case_key = t.case_key"
-        results = count(db, f"SELECT count(*) {unknown}")
+        results = db.count(f"SELECT count(*) {unknown}")
         db.execute(f"INSERT INTO results SELECT t.* {unknown}")
         self._sources()
         self._origins()
@@ -119,7 +118,7 @@ class _StoreMerge:
         """End our versions that the other store holds as earlier ones of what it has now; returns their number."""
         later = """SELECT m.id FROM records m JOIN theirs.records e ON e.id = m.id AND NOT e.current
                    JOIN theirs.records t ON t.kind = m.kind AND t.key = m.key AND t.current WHERE m.current"""
-        number = count(self._db, f"SELECT count(*) FROM ({later})")
+        number = self._db.count(f"SELECT count(*) FROM ({later})")
         self._db.execute(f"UPDATE records SET current = false WHERE id IN ({later})")
         known = "UPDATE records SET current = true WHERE NOT current AND id IN (SELECT id FROM theirs.records t WHERE "
         self._db.execute(
@@ -138,7 +137,7 @@ class _StoreMerge:
                JOIN theirs.records t ON t.kind = m.kind AND t.key = m.key AND t.current
                WHERE m.current AND m.id <> t.id AND t.id NOT IN (SELECT id FROM records)"""
         )
-        rows = self._db.execute("SELECT kind, key FROM conflict ORDER BY kind, key").fetchall()
+        rows = self._db.execute("SELECT kind, key FROM conflict ORDER BY kind, key")
         more = (f"two versions: ... and {len(rows) - SHOWN:,} more",) if len(rows) > SHOWN else ()
         lines = (*(f"two versions: {kind} {key}" for kind, key in rows[:SHOWN]), *more)
         if prefer is None and (made := [row for row in rows if not is_judgement(row[0])]):

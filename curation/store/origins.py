@@ -103,8 +103,7 @@ def origin_rows(records: Iterable[Record]) -> Iterator[tuple[str, str, str, str]
 
 def stamp(db: Any) -> None:
     """Write the origins of the records whose direct origins are in the temporary table ``derived``."""
-    if db.execute("SELECT 1 FROM origins WHERE item IN (SELECT item FROM derived) LIMIT 1").fetchone():
-        db.execute("DELETE FROM origins WHERE item IN (SELECT item FROM derived)")
+    db.execute("DELETE FROM origins WHERE item IN (SELECT item FROM derived)")
     for kinds in _LEVELS:
         db.execute(
             f"""INSERT INTO origins WITH direct AS (
@@ -162,7 +161,7 @@ def stale_items(db: Any, *, root: str | None = None, prefix: str = "") -> list[S
           WHERE f.kind = $1 AND (starts_with(f.key, $2) OR f.key IN
             (SELECT fact FROM neighbours WHERE starts_with(edit, $2))))"""
         values = [root, prefix]
-    return [StaleItem(*row) for row in db.execute(f"{sql} ORDER BY 1, 2", values).fetchall()]
+    return [StaleItem(*row) for row in db.execute(f"{sql} ORDER BY 1, 2", values)]
 
 
 def retire_remade(db: Any, keys: Sequence[str]) -> None:
@@ -186,12 +185,12 @@ def is_judgement(kind: str) -> bool:
 def has_origins(db: Any) -> bool:
     """Whether the store has the table; one that was only read by this version may not."""
     sql = "SELECT 1 FROM information_schema.tables WHERE table_name = 'origins'"
-    return db.execute(sql).fetchone() is not None
+    return bool(db.execute(sql))
 
 
 def _has_former(db: Any) -> bool:
     sql = f"SELECT 1 FROM records WHERE NOT current AND kind NOT IN {_JUDGEMENTS} LIMIT 1"
-    return db.execute(sql).fetchone() is not None
+    return bool(db.execute(sql))
 
 
 def _quoted(kinds: Sequence[str]) -> str:

@@ -1,19 +1,18 @@
-"""Reading a store: one record or all of a kind, verdicts, lineage, splits, results, counts."""
+"""Reading a store: one record, records by keys, ids, parents or ranges of keys, verdicts, lineage, splits, results."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import duckdb
 
-from curation.splits.split_file import CaseStream, RunningDigest, Split
-from curation.store.block_reader import BlockReader
+from curation.splits.split_file import CaseStream, Extras, RunningDigest, Split
+from curation.splits.versions import version_order
 from curation.store.connection import Connection, limits
-from curation.store.contradictions import Contradiction, contradictions_of
 from curation.store.import_sources import ImportSource, first_file, list_sources, sources_of
 from curation.store.origins import StaleItem, stale_items
 from schemas.cases import AnyCase, Case, DocumentCase, EventCase, read_case
@@ -67,19 +66,93 @@ TABLES = ("records", "lineage", "splits", "split_cases", "results", "origins", "
 """What a dump holds."""
 JSON_TEXTS = ("body", "header")
 """Columns that hold JSON text."""
-FETCH = 2000
-_SPLIT = (
-    "SELECT r.body FROM split_cases c JOIN records r ON r.id = c.case_id WHERE c.split = ? AND c.position >= ? "
-    "AND c.position < ? AND r.kind IN ('case', 'event_case', 'document_case') ORDER BY c.position"
+_LIST = "(SELECT unnest(?::VARCHAR[]))"
+_CASES = "split_cases c JOIN records r ON r.id = c.case_id WHERE c.split = $1"
+_IN_CASES = " UNION ".join(
+    [f"SELECT r.body->>'$.{name}.key' FROM {_CASES}" for name in ("fact", "event", "document")]
+    + [
+        f"SELECT unnest(json_extract_string(r.body, '$.{name}.key')) FROM {_CASES}"
+        for name in ("neighbours[*].fact", "facts[*]", "tendencies[*]", "probes[*]")
+    ]
 )
-_CASES = 5000  # cases that are put in order at a time
+"""Keys of a split's facts, events and documents and of what asks about them."""
 
 
-class StoreReader(BlockReader):
+class KeyRange(NamedTuple):
+    """Keys from ``low`` to before ``high`` (None: to the end) that begin with ``prefix``."""
+
+    low: str
+    high: str | None
+    prefix: str
+
+    def __contains__(self, key: object) -> bool:
+        inside = isinstance(key, str) and key.startswith(self.prefix) and key >= self.low
+        return inside and (self.high is None or str(key) < self.high)
+
+    def where(self, column: str) -> tuple[str, list[Any]]:
+        """The condition on a column, and its values."""
+        sql, values = f"{column} >= ? AND starts_with({column}, ?)", [self.low, self.prefix]
+        return (sql, values) if self.high is None else (f"{sql} AND {column} < ?", [*values, self.high])
+
+
+class MeasuredUnit(NamedTuple):
+    """Values of one check (or person's task) and model that are in one unit, and the first verdict's key."""
+
+    by: str
+    model: str | None
+    unit: str
+    first: str
+
+
+class Contradiction(NamedTuple):
+    """Two facts of one subject and relation whose old or new objects differ; temporal ones only follow each other."""
+
+    key: str
+    other: str
+    old: str
+    other_old: str
+    new: str | None
+    other_new: str | None
+
+    @property
+    def text(self) -> str:
+        """The contradiction in words.
+
+        Example:
+            >>> Contradiction("a", "b", "Lima", "Cusco", "Oslo", None).text
+            "'b' says 'Cusco' for this subject and relation, this one 'Lima'"
+        """
+        if self.old.casefold() != self.other_old.casefold():
+            return f"'{self.other}' says '{self.other_old}' for this subject and relation, this one '{self.old}'"
+        return f"'{self.other}' edits this subject and relation to '{self.other_new}', this one to '{self.new}'"
+
+
+_CONTRADICTIONS = """WITH f AS (SELECT key, lower(body->>'$.subject.text') AS subject,
+  body->>'$.relation.id' AS relation, body->>'$.old.text' AS old, body->>'$.new.text' AS new FROM records
+  WHERE kind = 'fact' AND current AND body->>'$.change' <> 'temporal')
+SELECT a.key, b.key, a.old, b.old, a.new, b.new FROM f a JOIN f b ON a.subject = b.subject AND a.relation = b.relation
+WHERE a.key <> b.key AND (lower(a.old) <> lower(b.old) OR lower(a.new) <> lower(b.new))"""
+
+
+class StoreReader:
     """The reading half of ``Store``."""
 
     _db: Connection
     path: Path
+
+    def _records(self, cls: type[R], where: str, values: Sequence[Any] = (), *, order: str = "key") -> Iterator[R]:
+        """Current records of a kind for which a condition holds, one at a time."""
+        sql = f"SELECT body, id FROM records WHERE kind = '{cls.kind}' AND current AND {where} ORDER BY {order}"
+        for body, item in self._db.stream(sql, list(values)):
+            record = cls.model_validate_json(body)
+            record.__dict__["id"] = item  # the same hash, made when the record came
+            yield record
+
+    def _first(self, sql: str, *values: Any) -> set[str]:
+        """The first column of a query."""
+        return {row[0] for row in self._db.execute(sql, list(values))}
+
+    # ---- records ----------------------------------------------------------------------------------------------
 
     def get(self, item: str) -> Record:
         """A record by key (its current version), by id, or by the unique beginning (6 or more characters) of an id.
@@ -87,54 +160,125 @@ class StoreReader(BlockReader):
         Raises:
             UserError: nothing or more than one thing answers to it.
         """
-        rows = self._db.execute("SELECT kind, body FROM records WHERE key = ? AND current", [item]).fetchall()
-        if not rows:
-            rows = self._db.execute("SELECT kind, body FROM records WHERE id = ?", [item]).fetchall()
-        if not rows and re.fullmatch(r"[0-9a-f]{6,}", item):
-            rows = self._db.execute(
-                "SELECT kind, body FROM records WHERE starts_with(id, ?) LIMIT 9", [item]
-            ).fetchall()
-        if not rows:
-            raise self._no_item(item)
-        if len(rows) > 1:
-            raise UserError(f"'{item}' stands for {len(rows)} items", where=str(self.path), fix="give more of the id")
-        return _record(rows[0])
+        conditions = ["key = ? AND current", "id = ?"]
+        conditions += ["starts_with(id, ?) LIMIT 9"] if re.fullmatch(r"[0-9a-f]{6,}", item) else []
+        for condition in conditions:
+            rows = self._db.execute(f"SELECT kind, body FROM records WHERE {condition}", [item])
+            if len(rows) > 1:
+                what = f"'{item}' stands for {len(rows)} items"
+                raise UserError(what, where=str(self.path), fix="give more of the id")
+            if rows:
+                return KINDS[rows[0][0]].model_validate_json(rows[0][1])
+        raise self._no_item(item)
 
     def _no_item(self, item: str) -> UserError:
         where = str(self.path)
-        earlier = self._db.execute("SELECT id FROM records WHERE key = ? ORDER BY seq DESC LIMIT 1", [item]).fetchone()
+        earlier = self._db.execute("SELECT id FROM records WHERE key = ? ORDER BY seq DESC LIMIT 1", [item])
         if earlier:
             what = f"the item '{item}' is no longer current: its source brings it no more, or its fact was replaced"
-            return UserError(what, where=where, fix=f"its last version: scedit store show {earlier[0][:12]} -s {where}")
-        near = self._nearest_key(item)
-        fix = f"did you mean '{near}'?" if near else f"see: scedit store list fact --store {where}"
-        return UserError(f"no item '{item}' in the store", where=where, fix=fix)
-
-    def _nearest_key(self, item: str) -> str | None:
+            fix = f"its last version: scedit store show {earlier[0][0][:12]} -s {where}"
+            return UserError(what, where=where, fix=fix)
         rows = self._db.execute(
             "SELECT key FROM records WHERE current AND kind <> 'verdict' "
             "ORDER BY jaro_winkler_similarity(key, ?) DESC LIMIT 1",
             [item],
-        ).fetchall()
-        return suggest(item, [r[0] for r in rows])
+        )
+        near = suggest(item, [key for (key,) in rows])
+        fix = f"did you mean '{near}'?" if near else f"see: scedit store list fact --store {where}"
+        return UserError(f"no item '{item}' in the store", where=where, fix=fix)
 
     def all(self, cls: type[R], *, parent: str | None = None) -> Iterator[R]:
         """Current records of a kind in order of their keys; with ``parent``, only that parent's."""
-        if parent is not None:
-            yield from self.of_parents(cls, [parent])
-            return
-        for row in self._in_order(cls.kind):
-            record = _record(row)
-            assert isinstance(record, cls)
-            yield record
+        return self._records(cls, "true") if parent is None else iter(self.of_parents(cls, [parent]))
+
+    def by_keys(self, cls: type[R], keys: Iterable[str | None]) -> list[R]:
+        """Current records of a kind with these keys, in order of their keys."""
+        wanted = sorted({k for k in keys if k})
+        return list(self._records(cls, f"key IN {_LIST}", [wanted])) if wanted else []
+
+    def by_ids(self, cls: type[R], ids: Collection[str]) -> list[R]:
+        """Current records of a kind with these ids, in order of their keys."""
+        return list(self._records(cls, f"id IN {_LIST}", [sorted(ids)])) if ids else []
+
+    def of_parents(self, cls: type[R], parents: Iterable[str]) -> list[R]:
+        """Current records of a kind that belong to these, in order of their keys."""
+        wanted = sorted(set(parents))
+        return list(self._records(cls, f"parent IN {_LIST}", [wanted])) if wanted else []
+
+    def in_range(self, cls: type[R], keys: KeyRange, *, parent: bool = False) -> list[R]:
+        """Current records of a kind whose key (or parent) is in a range, in order of their keys."""
+        return list(self._records(cls, *keys.where("parent" if parent else "key")))
+
+    def ranges(self, prefix: str, size: int, *, kind: str = "fact") -> list[KeyRange]:
+        """Ranges of about ``size`` keys of a kind; of facts, also those that only questions and prompts speak of."""
+        sql = f"SELECT key AS k FROM records WHERE kind = '{kind}' AND current AND starts_with(key, $1) "
+        if kind == "fact":
+            sql += (
+                "UNION SELECT parent FROM records WHERE kind IN ('prompt', 'question') AND current "
+                "AND starts_with(parent, $1) "
+            )
+        lows = [key for n, (key,) in enumerate(self._db.stream(sql + "ORDER BY k", [prefix])) if n % size == 0]
+        return [KeyRange(low, high, prefix) for low, high in zip(lows, [*lows[1:], None], strict=False)]
+
+    def has(self, kind: str) -> bool:
+        """Whether there is any current record of a kind."""
+        return bool(self._db.execute("SELECT 1 FROM records WHERE kind = ? AND current LIMIT 1", [kind]))
 
     def keys(self, kind: str, *, like: str = "", limit: int | None = None) -> list[tuple[str, str]]:
         """(key, id) of the current records of a kind whose key contains ``like``."""
         if kind not in KINDS:
             raise UserError(f"unknown kind '{kind}'", allowed=", ".join(KINDS))
         sql = "SELECT key, id FROM records WHERE kind = ? AND current AND contains(lower(key), lower(?)) ORDER BY key"
-        rows = self._db.execute(sql + (f" LIMIT {int(limit)}" if limit is not None else ""), [kind, like]).fetchall()
+        rows = self._db.execute(sql + (f" LIMIT {int(limit)}" if limit is not None else ""), [kind, like])
         return [(k, i) for k, i in rows]
+
+    def known(self, item_ids: Iterable[str]) -> set[str]:
+        """Those of the content ids that the store holds."""
+        return self._first(f"SELECT id FROM records WHERE id IN {_LIST}", list(item_ids))
+
+    def former(self, item_ids: Iterable[str]) -> set[str]:
+        """Those of the content ids whose record has another version by now, or none."""
+        return self._first(f"SELECT id FROM records WHERE NOT current AND id IN {_LIST}", list(item_ids))
+
+    def stale(self, *, root: str | None = None, prefix: str = "") -> list[StaleItem]:
+        """Current records that were made from content that has changed; see ``curation.store.origins``."""
+        return stale_items(self._db, root=root, prefix=prefix)
+
+    def contradictions(self, fact: str) -> list[Contradiction]:
+        """What other current facts say against one, by its key."""
+        rows = self._db.execute(f"{_CONTRADICTIONS} AND a.key = ? ORDER BY b.key LIMIT 9", [fact])
+        return [Contradiction(*row) for row in rows]
+
+    def arrived_contradictions(self) -> list[Contradiction]:
+        """What the facts of the last ``put_source`` say against those of other sources: one for each that arrived."""
+        arrived = "EXISTS (SELECT 1 FROM arrived x WHERE x.kind = 'fact' AND x.key = {}.key)"
+        others = f"FROM records r WHERE kind = 'fact' AND current AND NOT {arrived.format('r')} LIMIT 1"
+        if not self._db.execute(f"SELECT 1 {others}"):
+            return []
+        rows = self._db.execute(
+            f"SELECT DISTINCT ON (1) * FROM ({_CONTRADICTIONS} AND {arrived.format('a')} AND NOT "
+            f"{arrived.format('b')}) found(a, b, c, d, e, f) ORDER BY 1, 2"
+        )
+        return [Contradiction(*row) for row in rows]
+
+    # ---- neighbours and questions -----------------------------------------------------------------------------
+
+    def asked_elsewhere(self) -> set[str]:
+        """Keys of questions that a prompt of another fact names."""
+        return self._first(
+            "SELECT DISTINCT q.key FROM records p JOIN records q ON q.key = p.body->>'$.question' "
+            "WHERE p.kind = 'prompt' AND p.current AND q.kind = 'question' AND q.current AND q.parent <> p.parent"
+        )
+
+    def beside(self, keys: Collection[str]) -> set[str]:
+        """Which of these facts are linked to as somebody's neighbour."""
+        return self._first(f"SELECT DISTINCT fact FROM neighbours WHERE fact IN {_LIST}", sorted(keys))
+
+    def edits_beside(self, keys: Collection[str]) -> set[str]:
+        """The edits of which these facts are neighbours."""
+        return self._first(f"SELECT DISTINCT edit FROM neighbours WHERE fact IN {_LIST}", sorted(keys))
+
+    # ---- verdicts ---------------------------------------------------------------------------------------------
 
     def verdicts(self, item_ids: Iterable[str] | None = None, *, stale: bool = True) -> Iterator[Verdict]:
         """Current verdicts, all or those on the given items, in order of their keys; ``stale``: also the stale ones."""
@@ -144,47 +288,74 @@ class StoreReader(BlockReader):
 
     def judged(self, by: str, *, model: str | None = None) -> set[str]:
         """Ids of the items with a current verdict, not stale, by a check (``name@version``) and model."""
-        rows = self._db.execute(
-            'SELECT item_id, id FROM verdicts WHERE "by" = ? AND model IS NOT DISTINCT FROM ?', [by, model]
-        ).fetchall()
+        sql = 'SELECT item_id, id FROM verdicts WHERE "by" = ? AND model IS NOT DISTINCT FROM ?'
         stale = {item.id for item in self.stale()}
-        return {item for item, verdict in rows if verdict not in stale}
+        return {item for item, verdict in self._db.execute(sql, [by, model]) if verdict not in stale}
 
-    def stale(self, *, root: str | None = None, prefix: str = "") -> list[StaleItem]:
-        """Current records that were made from content that has changed; see ``curation.store.origins``."""
-        return stale_items(self._db, root=root, prefix=prefix)
+    def deciding_verdicts(self, items: Sequence[str], *, plain: Sequence[str]) -> list[Verdict]:
+        """Current verdicts on some items, without the ``keep`` of some checks, told apart by their text alone."""
+        where, values = _without_keeps(plain)
+        return list(self._records(Verdict, f"parent IN {_LIST} {where}", [list(items), *values]))
 
-    def known(self, item_ids: Iterable[str]) -> set[str]:
-        """Those of the content ids that the store holds."""
-        rows = self._db.execute(
-            "SELECT id FROM records WHERE id IN (SELECT unnest(?::VARCHAR[]))", [list(item_ids)]
-        ).fetchall()
-        return {item for (item,) in rows}
+    def decided_items(self, *, plain: Sequence[str]) -> set[str]:
+        """Ids of the items with such a verdict."""
+        where, values = _without_keeps(plain)
+        sql = f"SELECT DISTINCT parent FROM records WHERE kind = 'verdict' AND current {where}"
+        return self._first(sql, *values)
 
-    def former(self, item_ids: Iterable[str]) -> set[str]:
-        """Those of the content ids whose record has another version by now, or none."""
-        rows = self._db.execute(
-            "SELECT id FROM records WHERE NOT current AND id IN (SELECT unnest(?::VARCHAR[]))", [list(item_ids)]
-        ).fetchall()
-        return {item for (item,) in rows}
+    def judges(self) -> list[str]:
+        """Every ``by`` of the current verdicts."""
+        return sorted(self._first('SELECT DISTINCT "by" FROM verdicts'))
+
+    def units(self) -> list[MeasuredUnit]:
+        """In which units the checks' values are, in order of the first verdict's key."""
+        sql = 'SELECT "by", model, unit, min(key) FROM verdicts WHERE value IS NOT NULL GROUP BY ALL ORDER BY 4'
+        return [MeasuredUnit(*row) for row in self._db.execute(sql)]
+
+    def links(self, by: Sequence[str], items: Collection[str] | None = None) -> Iterator[Verdict]:
+        """Verdicts with a value by some judges, in order of their keys; with ``items``, on these or related to them."""
+        where, values = "body->>'$.by' IN (SELECT unnest($1::VARCHAR[])) AND body->>'$.value' IS NOT NULL", [list(by)]
+        if items is not None:
+            related = "list_has_any(CAST(body->'$.related' AS VARCHAR[]), $2::VARCHAR[])"
+            where += f" AND (parent IN (SELECT unnest($2::VARCHAR[])) OR {related})"
+            values.append(sorted(items))
+        return self._records(Verdict, where, values)
+
+    def keeps(self) -> Iterator[tuple[str, int]]:
+        """(item id, keep verdicts less drop verdicts), near-duplicate verdicts left out."""
+        rows = self._db.stream(
+            "SELECT item_id, sum(CASE label WHEN 'keep' THEN 1 WHEN 'drop' THEN -1 ELSE 0 END) FROM verdicts "
+            "WHERE NOT contains(regexp_extract(\"by\", '([^/@]*)@[0-9]+$', 1), 'duplicate') GROUP BY ALL"
+        )
+        yield from ((item, int(n)) for item, n in rows)
+
+    # ---- lineage, splits, results -----------------------------------------------------------------------------
 
     def lineage(self, item_id: str) -> list[Lineage]:
         """How an item came to be, oldest first."""
-        rows = self._db.execute("SELECT body FROM lineage WHERE item_id = ? ORDER BY made_at", [item_id]).fetchall()
+        rows = self._db.execute("SELECT body FROM lineage WHERE item_id = ? ORDER BY made_at", [item_id])
         return [Lineage.model_validate_json(r[0]) for r in rows]
 
     def lineages(self, *, stage: str | None = None) -> Iterator[Lineage]:
         """All lineage, or that of one stage."""
-        sql = "SELECT body FROM lineage" + ("" if stage is None else " WHERE stage = ?") + " ORDER BY item_id, made_at"
-        for row in self._stream(sql, [] if stage is None else [stage]):
+        sql = "SELECT body FROM lineage WHERE stage = coalesce(?, stage) ORDER BY item_id, made_at"
+        for row in self._db.stream(sql, [stage]):
             yield Lineage.model_validate_json(row[0])
+
+    def sources_of(self, item_id: str) -> list[str]:
+        """The imported sources that hold a record as it is."""
+        return sources_of(self._db, item_id)
+
+    def first_file(self, source: ImportSource) -> str | None:
+        """The file that an imported source came from first; None where it is new."""
+        return first_file(self._db, source)
 
     def split_names(self) -> list[tuple[str, str, int]]:
         """(name@version, digest, number of cases) of every split."""
-        rows: list[tuple[str, str, int]] = self._db.execute(
+        rows: list[Any] = self._db.execute(
             "SELECT s.name, s.digest, count(c.case_id) FROM splits s LEFT JOIN split_cases c ON c.split = s.name "
             "GROUP BY ALL ORDER BY s.name"
-        ).fetchall()
+        )
         return rows
 
     def open_split(self, name: str) -> Split:
@@ -205,41 +376,21 @@ class StoreReader(BlockReader):
                 allowed=", ".join(labels) or "none is frozen yet",
                 fix=f"did you mean '{near}'?" if near else "freeze one with: scedit split freeze",
             )
-        label = max(labels_of_name, key=_age)
+        label = max(labels_of_name, key=lambda label: version_order(label.rsplit("@", 1)[1]))
         header = self._split_header(label)
 
         def read() -> Iterator[AnyCase]:
             running = RunningDigest()
-            for first in range(0, int(header["cases"]), _CASES):
-                for (body,) in self._stream(_SPLIT, [label, first, first + _CASES]):
-                    data = json.loads(body)
-                    running.add(data["key"], data)
-                    yield read_case(body)
+            for (body,) in self._db.stream(f"SELECT r.body FROM {_CASES} ORDER BY c.position", [label]):
+                data = json.loads(body)
+                running.add(data["key"], data)
+                yield read_case(body)
             if running.hexdigest() != header["digest"]:
                 raise DataError(f"the cases of '{label}' are not those that were frozen", where=str(self.path))
 
-        name, version = str(header["split"]), str(header["version"])
+        title, version = str(header["split"]), str(header["version"])
         cases = CaseStream(int(header["cases"]), read)
-        return Split(name, version, str(header["digest"]), cases, header, self.extras_of(label))
-
-    def split_sizes(self, label: str) -> tuple[int, int]:
-        """Script prompts of a split (``name@version``) and its neighbours'; of events, both kinds of questions."""
-        near = "sum(len(json_extract(r.body, '$.neighbours[*].prompts[*]')))"
-        fields = f"sum(json_array_length(r.body, '$.prompts')), {near}"
-        type = self._split_header(label).get("type")
-        if type == "event":
-            fields = "sum(json_array_length(r.body, '$.facts')), sum(json_array_length(r.body, '$.tendencies'))"
-        elif type == "document":
-            fields = "sum(json_array_length(r.body, '$.probes')), 0"
-        rows = self._db.execute(
-            f"SELECT {fields} FROM split_cases c JOIN records r ON r.id = c.case_id WHERE c.split = ?", [label]
-        ).fetchall()
-        return int(rows[0][0] or 0), int(rows[0][1] or 0)
-
-    def _split_header(self, label: str) -> dict[str, Any]:
-        """The header of the split ``name@version``; empty where there is none."""
-        row = self._db.execute("SELECT header FROM splits WHERE name = ?", [label]).fetchone()
-        return {} if row is None else dict(json.loads(row[0]))
+        return Split(title, version, str(header["digest"]), cases, header, _StoredExtras(self, label))
 
     def split(self, name: str) -> Split:
         """The same with all cases in memory and without extras: what a run needs.
@@ -250,108 +401,105 @@ class StoreReader(BlockReader):
         split = self.open_split(name)
         return Split.checked(split.header, list(split.all_cases), where=str(self.path))
 
+    def extras_of(self, label: str) -> Iterator[Extra]:
+        """Current extras of what a split's cases (``name@version``) hold, in order of their keys."""
+        return self._records(Extra, f"parent IN ({_IN_CASES})", [label]) if self.has("extra") else iter(())
+
+    def split_sizes(self, label: str) -> tuple[int, int]:
+        """Script prompts of a split (``name@version``) and its neighbours'; of events, both kinds of questions."""
+        near = "sum(len(json_extract(r.body, '$.neighbours[*].prompts[*]')))"
+        fields = {
+            "event": "sum(json_array_length(r.body, '$.facts')), sum(json_array_length(r.body, '$.tendencies'))",
+            "document": "sum(json_array_length(r.body, '$.probes')), 0",
+        }.get(self._split_header(label).get("type", ""), f"sum(json_array_length(r.body, '$.prompts')), {near}")
+        ((own, others),) = self._db.execute(f"SELECT {fields} FROM {_CASES}", [label])
+        return int(own or 0), int(others or 0)
+
+    def _split_header(self, label: str) -> dict[str, Any]:
+        """The header of the split ``name@version``; empty where there is none."""
+        rows = self._db.execute("SELECT header FROM splits WHERE name = ?", [label])
+        return dict(json.loads(rows[0][0])) if rows else {}
+
     def results(self, run: str) -> Iterator[CaseResult]:
         """Results of a run, in order of the cases' keys."""
-        for row in self._stream("SELECT body FROM results WHERE run = ? ORDER BY case_key", [run]):
+        for row in self._db.stream("SELECT body FROM results WHERE run = ? ORDER BY case_key", [run]):
             yield CaseResult.model_validate_json(row[0])
+
+    # ---- the whole store --------------------------------------------------------------------------------------
 
     def stats(self) -> dict[str, Any]:
         """Counts: current records and all versions by kind, verdicts by check and label, splits, runs."""
         kinds = self._db.execute(
             "SELECT kind, count(*) FILTER (current), count(*) FROM records GROUP BY kind ORDER BY kind"
-        ).fetchall()
+        )
         verdicts = self._db.execute(
             "SELECT \"by\", coalesce(label, 'measured'), count(*) FROM verdicts GROUP BY ALL ORDER BY 1, 2"
-        ).fetchall()
+        )
         return {
             "store": str(self.path),
             "records": {k: {"current": c, "versions": n} for k, c, n in kinds},
             "verdicts": [{"by": b, "label": label, "count": n} for b, label, n in verdicts],
             "splits": [{"split": s, "digest": d, "cases": n} for s, d, n in self.split_names()],
             "sources": list_sources(self._db),
-            "results": self._count("SELECT count(*) FROM results"),
-            "lineage": self._count("SELECT count(*) FROM lineage"),
+            "results": self._db.count("SELECT count(*) FROM results"),
+            "lineage": self._db.count("SELECT count(*) FROM lineage"),
         }
 
     def everything(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Every row as (table, its columns), in the order in which it came; JSON texts as values."""
         for table in TABLES:
             columns = [name for name in columns_of(self._db, table) if name != "seq"]
-            for row in self._stream(f"SELECT {_quoted(columns)} FROM {table}", []) if columns else ():
+            names = ", ".join(f'"{name}"' for name in columns)
+            for row in self._db.stream(f"SELECT {names} FROM {table}") if columns else ():
                 values = zip(columns, row, strict=True)
                 yield table, {name: json.loads(value) if name in JSON_TEXTS else value for name, value in values}
-
-    def sources_of(self, item_id: str) -> list[str]:
-        """The imported sources that hold a record as it is."""
-        return sources_of(self._db, item_id)
-
-    def first_file(self, source: ImportSource) -> str | None:
-        """The file that an imported source came from first; None where it is new."""
-        return first_file(self._db, source)
-
-    def contradictions(self, fact: str) -> list[Contradiction]:
-        """What other current facts say against one, by its key."""
-        return contradictions_of(self._db, fact)
 
     def copy_to(self, path: Path | str) -> None:
         """Write a consistent copy of the whole database to a new file."""
         path = Path(path)
         source, target = (f"'{str(p).replace(chr(39), chr(39) * 2)}'" for p in (self.path, path))
-        access = self._db.execute("SELECT current_setting('access_mode')").fetchall()[0][0]
-        if str(access).lower() == "read_only":  # it attaches nothing for writing: copy from the other side
+        if self._db.execute("SELECT current_setting('access_mode')")[0][0].lower() == "read_only":
             with Connection(duckdb.connect(str(path), config=limits(path)), self.path) as other:
-                other.execute(f"ATTACH {source} AS scedit_source (READ_ONLY)")
-                database = _quoted_name(other)
-                other.execute(f"COPY FROM DATABASE scedit_source TO {database}")
+                other.execute(f"ATTACH {source} AS scedit_source (READ_ONLY)")  # it attaches nothing for writing itself
+                other.execute(f"COPY FROM DATABASE scedit_source TO {_database(other)}")
             return
-        database = _quoted_name(self._db)
         self._db.execute(f"ATTACH {target} AS scedit_copy")
         try:
-            self._db.execute(f"COPY FROM DATABASE {database} TO scedit_copy")
+            self._db.execute(f"COPY FROM DATABASE {_database(self._db)} TO scedit_copy")
         finally:
             self._db.execute("DETACH scedit_copy")
 
-    def _stream(self, sql: str, values: list[Any]) -> Iterator[tuple[Any, ...]]:
-        cursor = self._db.cursor()
-        try:
-            cursor.execute(sql, values)
-            while rows := cursor.fetchmany(FETCH):
-                yield from rows
-        finally:
-            cursor.close()
 
-    def _make_record(self, row: tuple[Any, ...]) -> Record:
-        record = _record(row)
-        record.__dict__["id"] = row[2]  # the same hash, made when the record came
-        return record
+class _StoredExtras(Extras):
+    """Extras that are read from a store when they are asked for."""
 
-    def _count(self, sql: str) -> int:
-        row = self._db.execute(sql).fetchone()
-        return int(row[0]) if row else 0
+    def __init__(self, store: StoreReader, label: str) -> None:
+        self._store, self._label = store, label
+
+    def __iter__(self) -> Iterator[Extra]:
+        return self._store.extras_of(self._label)
+
+    def of(self, facts: Collection[str]) -> list[Extra]:
+        return self._store.of_parents(Extra, facts)
+
+
+def _without_keeps(checks: Sequence[str]) -> tuple[str, list[str]]:
+    """A condition that leaves out the ``keep`` verdicts of some checks, and its values.
+
+    A verdict's stored text holds these words where the check gave it, and no other verdict's: quotes are escaped.
+    """
+    by = " OR ".join(["contains(body, ?)"] * len(checks))
+    condition = f'AND NOT (contains(body, \'"label":"keep"\') AND ({by}))' if checks else ""
+    return condition, [f'"by":{json.dumps(check, ensure_ascii=False)}' for check in checks]
 
 
 def columns_of(db: Connection, table: str) -> dict[str, str]:
     """The columns of a table with their types; none where the store does not have it."""
     sql = "SELECT column_name, data_type FROM information_schema.columns WHERE table_name = ? ORDER BY ordinal_position"
-    return dict(db.execute(sql, [table]).fetchall())
+    return dict(db.execute(sql, [table]))  # type: ignore[arg-type]
 
 
-def _quoted(names: Iterable[str]) -> str:
-    return ", ".join(f'"{name}"' for name in names)
-
-
-def _quoted_name(db: Connection) -> str:
+def _database(db: Connection) -> str:
     """The name of a connection's database as SQL writes it: it is called after its file, whatever that is called."""
-    name = str(db.execute("SELECT current_database()").fetchall()[0][0])
+    name = str(db.execute("SELECT current_database()")[0][0])
     return '"' + name.replace('"', '""') + '"'
-
-
-def _record(row: tuple[Any, ...]) -> Record:
-    return KINDS[row[0]].model_validate_json(row[1])
-
-
-def _age(label: str) -> tuple[list[int], bool, list[tuple[bool, int, str]]]:
-    """Order of ``name@version``: numbers first, and a suffix (1.0.0-rc.1) comes before the version itself."""
-    number, _, suffix = label.rsplit("@", 1)[1].partition("-")
-    parts = [(not p.isdigit(), int(p) if p.isdigit() else 0, p) for p in suffix.split(".")]
-    return [int(p) if p.isdigit() else 0 for p in number.split(".")], not suffix, parts

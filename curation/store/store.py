@@ -9,17 +9,17 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from curation.splits.split_file import RunningDigest, Split, header_of, no_case, one_type
-from curation.store.connection import Connection, Transaction, open_connection, remove_if_empty
-from curation.store.contradictions import Contradiction, with_others
+from curation.store.connection import Connection, open_connection, remove_if_empty, transaction
 from curation.store.import_sources import ImportSource, SourceUpdate, finish_import, known_name, make_tables
 from curation.store.origins import StaleItem, retire_remade
 from curation.store.reader import JSON_TEXTS, KINDS, StoreReader, columns_of
-from curation.store.writer import PendingRows, PutResult, chunks, count, insert, put_rows
+from curation.store.writer import PendingRows, PutResult, chunks, insert, put_results
 from schemas.cases import AnyCase
 from schemas.core.errors import DataError, StoreError, UserError
 from schemas.core.records import Record
@@ -98,10 +98,8 @@ class Store(StoreReader):
         """
         with self._transaction():
             gathered = PendingRows(self._db)
-            for chunk in chunks(records):
-                gathered.records(chunk)
-            for lines in chunks(lineage):
-                gathered.lineage(lines)
+            gathered.put(records)
+            gathered.lineage(lineage)
             done = gathered.done()
             retire_remade(self._db, remade)
             return done
@@ -141,8 +139,7 @@ class Store(StoreReader):
             make_tables(self._db)
             source = known_name(self._db, source)
             gathered = PendingRows(self._db, watch=True, act=act)
-            for chunk in chunks(records):
-                gathered.records(chunk)
+            gathered.put(records)
             update = finish_import(
                 self._db,
                 source,
@@ -156,14 +153,9 @@ class Store(StoreReader):
             if split is not None:
                 self._keep_split(split)
             others = PendingRows(self._db)
-            for chunk in chunks(beside):
-                others.records(chunk)
+            others.put(beside)
             others.done()
             return update
-
-    def arrived_contradictions(self) -> list[Contradiction]:
-        """What the facts of the last ``put_source`` say against those of other sources."""
-        return with_others(self._db)
 
     def put_split(self, split: Split) -> dict[str, Any]:
         """Keep a frozen split and its cases; returns the header that it is kept with.
@@ -225,14 +217,14 @@ class Store(StoreReader):
     def _existing_header(self, name: str, version: str, digest: str) -> dict[str, Any] | None:
         """The header under a name and version, where the same cases stand there."""
         label = f"{name}@{version}"
-        row = self._db.execute("SELECT digest, header FROM splits WHERE name = ?", [label]).fetchone()
-        if row and row[0] != digest:
+        rows = self._db.execute("SELECT digest, header FROM splits WHERE name = ?", [label])
+        if rows and rows[0][0] != digest:
             raise StoreError(
-                f"another split is called '{label}' (its digest {row[0][:12]}, this one's {digest[:12]})",
+                f"another split is called '{label}' (its digest {rows[0][0][:12]}, this one's {digest[:12]})",
                 where=str(self.path),
                 fix="give the new one another version",
             )
-        return dict(json.loads(row[1])) if row else None
+        return dict(json.loads(rows[0][1])) if rows else None
 
     def _put_header(self, header: dict[str, Any]) -> None:
         label = f"{header['split']}@{header['version']}"
@@ -242,25 +234,19 @@ class Store(StoreReader):
     def _put_cases(self, label: str, cases: Iterable[AnyCase]) -> None:
         gathered, place = PendingRows(self._db), 0
         for chunk in chunks(cases):
-            gathered.records(chunk)
-            self._put_positions(label, [c.id for c in chunk], place)
+            gathered.put(chunk)
+            sql = "INSERT INTO split_cases SELECT ?, unnest(?::BIGINT[]), unnest(?::VARCHAR[])"
+            self._db.execute(sql, [label, list(range(place, place + len(chunk))), [c.id for c in chunk]])
             place += len(chunk)
         gathered.done()
-
-    def _put_positions(self, label: str, ids: Sequence[str], first: int) -> None:
-        self._db.execute(
-            "INSERT INTO split_cases SELECT ?, unnest(?::BIGINT[]), unnest(?::VARCHAR[])",
-            [label, list(range(first, first + len(ids))), list(ids)],
-        )
 
     def put_results(self, manifest: RunManifest, rows: Iterable[CaseResult]) -> None:
         """Keep a run's manifest and its results by case; running again replaces them."""
         with self._transaction():
             gathered = PendingRows(self._db)
-            gathered.records([manifest])
+            gathered.put([manifest])
             gathered.done()
-            for chunk in chunks(rows):
-                put_rows(self._db, chunk)
+            put_results(self._db, rows)
 
     def put_table_rows(self, table: str, rows: Sequence[dict[str, Any]]) -> None:
         """Put rows into a table as a dump has them."""
@@ -271,9 +257,7 @@ class Store(StoreReader):
                 tuple(json.dumps(row[n], ensure_ascii=False) if n in JSON_TEXTS else row[n] for n in columns)
                 for row in rows
             ]
-            insert(
-                self._db, f"INSERT INTO {table} ({', '.join(columns)}) SELECT {{}} FROM {{}}", values, columns.items()
-            )
+            insert(self._db, f"INSERT INTO {table} ({', '.join(columns)}) SELECT {{}} FROM {{}}", values, columns)
 
     def confirm(self, keys: Sequence[str]) -> list[StaleItem]:
         """Count what is stale because records with these keys changed as made from their content now.
@@ -304,15 +288,12 @@ class Store(StoreReader):
             )
             for table, column in (("lineage", "item_id"), ("origins", "item"), ("records", "id")):
                 self._db.execute(f"DELETE FROM {table} WHERE {column} IN (SELECT id FROM forgotten)")
-            lines = [
-                Lineage.model_validate_json(body)
-                for (body,) in self._db.execute(f"SELECT body {asked}", [person]).fetchall()
-            ]
+            lines = [Lineage.model_validate_json(r[0]) for r in self._db.execute(f"SELECT body {asked}", [person])]
             self._db.execute(f"DELETE {asked}", [person])
             gathered = PendingRows(self._db)
             gathered.lineage([_without_person(line, person) for line in lines])
             gathered.done()
-            return count(self._db, "SELECT count(*) FROM forgotten")
+            return self._db.count("SELECT count(*) FROM forgotten")
 
     @property
     def connection(self) -> Connection:
@@ -326,10 +307,10 @@ class Store(StoreReader):
 
     # ---- inside -----------------------------------------------------------------------------------------------
 
-    def _transaction(self) -> Transaction:
+    def _transaction(self) -> AbstractContextManager[None]:
         if not self._write:
             raise StoreError("the store is open for reading only", where=str(self.path))
-        return Transaction(self._db, self.path)
+        return transaction(self._db, self.path)
 
 
 def _without_person(line: Lineage, person: str) -> Lineage:

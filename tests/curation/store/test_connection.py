@@ -12,7 +12,7 @@ import duckdb
 import pytest
 
 from curation.store import migrations
-from curation.store.connection import Transaction, connect, examine, limits
+from curation.store.connection import connect, examine, limits, transaction
 from curation.store.store import Store
 from schemas.core.errors import StoreError
 from schemas.facts import Fact
@@ -265,19 +265,19 @@ def test_memory_is_what_the_environment_says(path: Path, monkeypatch: pytest.Mon
     monkeypatch.setenv("SCEDIT_STORE_MEMORY", "")
     assert limits(path)["memory_limit"] == "384MB"
     with connect(path, write=True) as db:
-        assert db.execute("SELECT current_setting('memory_limit')").fetchone() == ("366.2 MiB",)
+        assert db.execute("SELECT current_setting('memory_limit')") == [("366.2 MiB",)]
 
 
 def test_a_transaction_keeps_all_or_nothing(path: Path) -> None:
-    with duckdb.connect(str(path)) as db:
+    with connect(path, write=True) as db:
         db.execute("CREATE TABLE t (n INTEGER UNIQUE)")
-        with Transaction(db, path):
+        with transaction(db, path):
             db.execute("INSERT INTO t VALUES (1)")
-        with pytest.raises(KeyboardInterrupt), Transaction(db, path):
+        with pytest.raises(KeyboardInterrupt), transaction(db, path):
             db.execute("INSERT INTO t VALUES (2)")
             raise KeyboardInterrupt
-        with pytest.raises(StoreError, match="could not be written: Constraint Error") as error, Transaction(db, path):
+        with pytest.raises(StoreError, match="could not be written: Constraint Error") as error, transaction(db, path):
             db.execute("INSERT INTO t VALUES (3)")
             db.execute("INSERT INTO t VALUES (1)")
         assert error.value.where == str(path) and "\n" not in str(error.value)
-        assert db.execute("SELECT n FROM t").fetchall() == [(1,)]
+        assert db.execute("SELECT n FROM t") == [(1,)]
