@@ -16,8 +16,8 @@ def fetch(name: str) -> None:
     Example: scedit model fetch local
     """
     from curation.files.checksums import remembered_sha256
+    from curation.files.local_models import fetch as fetch_file
     from curation.files.local_models import label_of
-    from curation.files.model_download import fetch as fetch_file
 
     with click.progressbar(length=1, label=f"Fetching {name}", show_percent=True) as bar:
 

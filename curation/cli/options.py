@@ -115,7 +115,7 @@ def writes(*files: str, folders: tuple[str, ...] = ()) -> Callable[[F], F]:
     def decorate(command: F) -> F:
         @functools.wraps(command)
         def with_guard(*args: Any, force: bool, **values: Any) -> Any:
-            from curation.files.outputs import outputs_of
+            from curation.files.atomic import outputs_of
 
             outputs = {name: values[name] for name in (*files, *folders) if values[name] is not None}
             others = [value for name, value in values.items() if name not in outputs]

@@ -1,8 +1,11 @@
 """Files and folders that are whole or not there: what is written takes its name only when it is finished.
 
 Text, bytes, JSON, files that other libraries write (DuckDB), and folders go through here: a temporary file in the same
-folder, flushed to the disk, then renamed. Symbolic links are followed. The guard of the running command
-(``curation.files.outputs``) is asked first, so that its inputs and the files of others are not replaced.
+folder, flushed to the disk, then renamed. Symbolic links are followed.
+
+A command replaces its own earlier output, and anything else only with ``--force`` (``outputs_of``). A list in the cache
+folder has the size and time of each output. A file at an output is replaced if the same command wrote it and nobody
+changed it since. The inputs of a command are never replaced.
 """
 
 from __future__ import annotations
@@ -12,38 +15,18 @@ import itertools
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
+from curation.files.model_packages import cache_dir
 from schemas.core.errors import UserError
 
 ELSEWHERE = "nothing was put there; name another place"
 
+KEPT = 5000
+"""Outputs in the list; the oldest are dropped first."""
 _numbers = itertools.count(1)
-
-
-class Guard(Protocol):
-    """Checks the files that a command writes."""
-
-    def check(self, path: Path) -> None:
-        """Refuse a path whose content must stay."""
-
-    def note(self, path: Path) -> None:
-        """Remember that this file was written."""
-
-
-_guards: list[Guard] = []
-
-
-@contextlib.contextmanager
-def guarded(guard: Guard) -> Iterator[None]:
-    """Let a guard check what is written inside; inside another guard, the outer one decides."""
-    _guards.append(guard)
-    try:
-        yield
-    finally:
-        _guards.remove(guard)
 
 
 def real(path: Path) -> Path:
@@ -70,8 +53,8 @@ def check_writable(path: Path) -> None:
     if os.path.exists(path) and not os.path.isfile(path):
         what = "this is a folder, a file is to be written" if os.path.isdir(path) else "this is no regular file"
         raise UserError(what, where=str(path), fix=ELSEWHERE)
-    for guard in _guards[:1]:
-        guard.check(path)
+    if _guard is not None:
+        _guard.check(path)
 
 
 def unwritable(error: OSError, path: Path, what: str = "", *, fix: str = ELSEWHERE) -> UserError:
@@ -107,8 +90,8 @@ def atomic_path(path: Path, what: str = "", *, fsync: bool = True, fix: str = EL
         os.replace(partial, path)
         if fsync:
             _flush_name(path.parent)
-        for guard in _guards[:1]:
-            guard.note(path)
+        if _guard is not None:
+            _guard.note(path)
     except BaseException as error:
         with contextlib.suppress(OSError):
             partial.unlink(missing_ok=True)
@@ -257,3 +240,114 @@ def mend_folder(path: Path, partial: Path, old: Path) -> None:
     for left in (partial, old):
         if left.is_dir():
             shutil.rmtree(left)
+
+
+# ---- the outputs of a command -----------------------------------------------------------------------------------
+
+
+class _OutputGuard:
+    """Checks every file that a command writes.
+
+    Args:
+        command: Its words ("split export").
+        outputs: The files and folders that it was told to write; other files (caches) are not checked.
+        inputs: The files that it reads; they are never replaced.
+        force: Replace a file at an output, though this command did not write it.
+    """
+
+    def __init__(self, command: str, outputs: Iterable[Path], inputs: Iterable[Path], *, force: bool) -> None:
+        self.command, self.outputs, self.inputs = command, [real(p) for p in outputs], [real(p) for p in inputs]
+        self.force, self._written = force, set[Path]()
+
+    def check(self, path: Path) -> None:
+        """Refuse an input, and a file that this command did not write or that was changed since.
+
+        Raises:
+            UserError: such a file is at ``path``.
+        """
+        if not path.exists():
+            return
+        if any(one.exists() and path.samefile(one) for one in self.inputs):
+            fix = "nothing was written; name another output"
+            raise UserError("this is an input of this command and stays as it is", where=str(path), fix=fix)
+        if self.force or path in self._written or not self._owns(path):
+            return
+        if _known_outputs().get(str(path)) != [self.command, *_state(path)]:
+            raise UserError(
+                f"a file stands here that 'scedit {self.command}' did not write, or that was changed since",
+                where=str(path),
+                fix="nothing was written; name another place, or replace it with --force",
+            )
+
+    def note(self, path: Path) -> None:
+        """Add a written file to the list at once: the command may be killed later."""
+        if not self._owns(path):
+            return
+        self._written.add(path)
+        known = _known_outputs()
+        known.pop(str(path), None)
+        known[str(path)] = [self.command, *_state(path)]
+        with contextlib.suppress(UserError):
+            write_json(_list_path(), dict(list(known.items())[-KEPT:]), indent=None, fsync=False)
+
+    def _owns(self, path: Path) -> bool:
+        """Whether a file is an output, lies in one, or is the companion of one (NAME.manifest.json)."""
+        return path != _list_path() and any(
+            path == place
+            or place in path.parents
+            or (path.parent == place.parent and path.name.startswith(f"{place.stem}."))
+            for place in self.outputs
+        )
+
+
+@contextlib.contextmanager
+def outputs_of(
+    command: str,
+    files: Iterable[Path],
+    folders: Iterable[Path] = (),
+    *,
+    inputs: Iterable[Path] = (),
+    force: bool = False,
+) -> Iterator[None]:
+    """Guard the outputs of a command while it runs; its files are checked before it begins.
+
+    Args:
+        command: Its words ("split export").
+        files: Files that it was told to write.
+        folders: Folders that it writes into; each file in them is checked when it is written.
+        inputs: The files that it reads; they are never replaced.
+        force: Replace a file at an output, though this command did not write it.
+
+    Raises:
+        UserError: an output is an input, a folder, or was not written by this command.
+    """
+    global _guard
+    places, outer = list(files), _guard
+    _guard = outer or _OutputGuard(command, [*places, *folders], inputs, force=force)
+    try:
+        for place in places:
+            check_writable(real(place))
+        yield
+    finally:
+        _guard = outer
+
+
+_guard: _OutputGuard | None = None
+"""Of the running command."""
+
+
+def _list_path() -> Path:
+    return Path(os.path.realpath(cache_dir())) / "outputs.json"
+
+
+def _known_outputs() -> dict[str, Any]:
+    try:
+        known = json.loads(_list_path().read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return known if isinstance(known, dict) else {}
+
+
+def _state(path: Path) -> list[int]:
+    stats = path.stat()
+    return [stats.st_size, stats.st_mtime_ns]

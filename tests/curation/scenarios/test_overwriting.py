@@ -94,7 +94,7 @@ def test_a_filled_sheet_is_not_replaced_by_an_empty_one(folder: Path) -> None:
 
 OWN_WAY = {
     "curation/files/atomic.py": "it is the piece",
-    "curation/files/model_download.py": "writes into the piece's temporary file",
+    "curation/files/local_models.py": "writes into the piece's temporary file",
     "curation/quality/sheets.py": "writes into the piece's temporary file",
     "evaluation/analysis/exports/inspect_log.py": "writes into the piece's temporary file",
     "evaluation/engines/peak_memory.py": "a switch of the kernel, no file",
