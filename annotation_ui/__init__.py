@@ -12,7 +12,6 @@ _PUBLIC = {
     "ShownText": "annotation_ui.tasks.forms:ShownText",
     "TaskItem": "annotation_ui.tasks.base:TaskItem",
     "agreement_report": "annotation_ui.agreement.report:agreement_report",
-    "verdict_records": "annotation_ui.tasks.base:verdict_records",
 }
 __all__ = list(_PUBLIC)
 __getattr__, __dir__ = lazy_names(__name__, _PUBLIC)

@@ -3,7 +3,6 @@ from annotation_ui.agreement.report import agreement_report as agreement_report
 from annotation_ui.ratings.database import RatingsDB as RatingsDB
 from annotation_ui.tasks.base import RatingTask as RatingTask
 from annotation_ui.tasks.base import TaskItem as TaskItem
-from annotation_ui.tasks.base import verdict_records as verdict_records
 from annotation_ui.tasks.forms import Answers as Answers
 from annotation_ui.tasks.forms import Field as Field
 from annotation_ui.tasks.forms import FieldOption as FieldOption
@@ -20,5 +19,4 @@ __all__ = [
     "ShownText",
     "TaskItem",
     "agreement_report",
-    "verdict_records",
 ]

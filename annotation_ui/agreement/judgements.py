@@ -1,4 +1,4 @@
-"""Judgements: single answers by person, item and aspect, read from live answers or from the store."""
+"""Judgements: single answers by rater, item and aspect: of people from the ratings file, of judges from the store."""
 
 from __future__ import annotations
 
@@ -74,54 +74,24 @@ def unreadable_answers(db: RatingsDB, name: str) -> int:
     )
 
 
-def stored_judgements(store: Store, task: RatingTask) -> list[Judgement]:
-    """What the store holds of a task: ratings (of judges too) or verdicts of people, with time and case by lineage."""
-    from schemas.core.records import Record
-    from schemas.ratings import Rating, rubric_of
-    from schemas.verdicts import Verdict
-
-    form, out = task.form, []
-    lines = {line.item_id: line for line in store.lineages(stage="annotation")}
-
-    def judgement(record: Record, item: str, rater: Rater, aspect: str, value: Category) -> Judgement:
-        line = lines.get(record.id)
-        seconds = line.detail.get("seconds") if line else None
-        case = str(line.detail.get("case", item)) if line else item
-        at = str(line.detail.get("saved_at", line.made_at)) if line else ""
-        return Judgement(item, case, rater, aspect, value, at, seconds)
-
-    if task.level == "ordinal":
-        names = {f.name for f in form.asked_fields()}
-        rubric = rubric_of(names)
-        for rating in store.all(Rating):
-            if rubric is not None and rating.rubric != rubric.name:
-                continue
-            if rating.aspect in names and rating.value is not None and rating.rated_by.kind != "adjudicated":
-                out.append(judgement(rating, rating.item_id, rating.rated_by, rating.aspect, rating.value))
-        return _one_case(out)
-    fields = {f"{form.name}_{f.name}": f for f in form.asked_fields()}
-    for verdict in store.all(Verdict):
-        rater = verdict.judged_by
-        if rater is not None and verdict.check in fields and verdict.value is not None:
-            field = fields[verdict.check]
-            value = task.answer_of(field, verdict.value)
-            out.append(judgement(verdict, verdict.item_id, rater, field.name, value))
-    return _one_case(out)
-
-
 def judgements_by_judges(store: Store, task: RatingTask, people: Sequence[Judgement]) -> list[Judgement]:
     """What judges said, by the store, of the items that people answered; with the people's case."""
+    from schemas.ratings import Rating, rubric_of
+
     cases = {m.item: m.case for m in people}
-    if task.level != "ordinal":
+    aspects = {f.name for f in task.form.asked_fields()}
+    rubric = rubric_of(aspects) if task.level == "ordinal" else None
+    if rubric is None:
         return []
-    by_judges = (m for m in stored_judgements(store, task) if m.rater.is_judge and m.item in cases)
-    return [m._replace(case=cases[m.item]) for m in by_judges]
-
-
-def _one_case(judgements: Sequence[Judgement]) -> list[Judgement]:
-    """Judgements of an item share the case that any of them knows (a judge's rating has no lineage of ours)."""
-    known = {m.item: m.case for m in judgements if m.case != m.item}
-    return [m._replace(case=known.get(m.item, m.case)) for m in judgements]
+    return [
+        Judgement(r.item_id, cases[r.item_id], r.rated_by, r.aspect, r.value)
+        for r in store.all(Rating)
+        if r.rated_by.is_judge
+        and r.rubric == rubric.name
+        and r.aspect in aspects
+        and r.item_id in cases
+        and r.value is not None
+    ]
 
 
 def judgement_table(judgements: Iterable[Judgement], task: RatingTask, aspect: str) -> RatingTable:

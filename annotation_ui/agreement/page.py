@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import html
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -38,7 +39,7 @@ _STYLE = """
 .ag th, .ag td {text-align: left; padding: .2rem 1.2rem .2rem 0; border-bottom: 1px solid rgba(128,128,128,.35);
   vertical-align: top;}
 .ag h2 {font-size: 1.15rem; margin: 1.4rem 0 .3rem;}
-.ag svg {display: block; max-width: 100%; height: auto;}
+.ag img {display: block; max-width: 100%; height: auto;}
 .ag .note {font-size: .87rem; opacity: .85;}
 .ag .warn {border-left: 4px solid #c4570d; padding: .3rem .7rem;}
 .ag .scroll {overflow-x: auto;}
@@ -46,7 +47,7 @@ _STYLE = """
 </style>
 """
 _BLUE, _ORANGE = "#3b6fb6", "#c4570d"
-_INK = "currentColor"  # of the page, light or dark
+_INK = "#767676"  # read on a light and on a dark page: a picture does not know which
 _CONFIG: dict[str, Any] = {
     "font": "sans-serif",
     "background": "transparent",
@@ -113,12 +114,13 @@ def _table(rows: Sequence[Mapping[str, object]]) -> str:
     return f'<div class="scroll">{pd.DataFrame(rows).to_html(index=False, border=0)}</div>'
 
 
-def _svg(chart: alt.TopLevelMixin, *, about: str) -> str:
-    """A chart as an inline picture with a name for screen readers."""
+def _picture(chart: alt.TopLevelMixin, words: str) -> str:
+    """A chart as an SVG within the page, and what it shows in words. Streamlit removes inline SVG from HTML."""
     spec = {**chart.to_dict(validate=False), "config": _CONFIG}
     version = alt.SCHEMA_VERSION.removeprefix("v").rpartition(".")[0]
     svg = vl_convert.vegalite_to_svg(spec, vl_version=version)
-    return svg.replace("<svg ", f'<svg role="img" aria-label="{html.escape(about)}" ', 1)
+    data = base64.b64encode(svg.encode("utf-8")).decode("ascii")
+    return f'<img alt="{html.escape(words)}" src="data:image/svg+xml;base64,{data}">'
 
 
 def _summary(report: TaskReport) -> str:
@@ -154,7 +156,7 @@ def _alpha_picture(aspects: Sequence[AspectReport]) -> str:
         base.mark_point(color=_BLUE, filled=True, size=80, opacity=1).encode(x=value),
         base.mark_tick(color=_ORANGE, thickness=2).encode(x=alt.X("paper:Q", scale=scale)),
     ]
-    return _svg(alt.layer(*layers).properties(width=300, height=alt.Step(22)), about="Alpha by aspect")
+    return _picture(alt.layer(*layers).properties(width=300, height=alt.Step(22)), "Alpha by aspect, as in the table")
 
 
 def _answers_picture(judgements: Sequence[Judgement], task: RatingTask, aspect: str) -> str:
@@ -167,7 +169,7 @@ def _answers_picture(judgements: Sequence[Judgement], task: RatingTask, aspect: 
     )  # fmt: skip
     numbers = base.mark_text(align="left", dx=4, color=_INK).encode(text="answers:Q")
     chart = alt.layer(base.mark_bar(color=_BLUE), numbers).properties(width=260, height=alt.Step(18))
-    return _svg(chart, about=f"Answers about {aspect}")
+    return _picture(chart, "Answers: " + ", ".join(f"{row['answer']}: {row['answers']}" for row in rows))
 
 
 def _aspect(a: AspectReport, judgements: Sequence[Judgement], task: RatingTask) -> str:

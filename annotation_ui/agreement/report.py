@@ -108,7 +108,7 @@ def agreement_report(
     """All agreement statistics of a task's judgements.
 
     Args:
-        judgements: From ``live_judgements`` or ``stored_judgements``; raters named
+        judgements: From ``live_judgements`` and ``judgements_by_judges``; raters named
             ``judge:...`` are compared with the people.
         task: The task.
         resampling: For all intervals; cases are resampled.

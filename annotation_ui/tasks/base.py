@@ -17,6 +17,9 @@ from schemas.verdicts import Label, Span, Verdict, verdict_key
 if TYPE_CHECKING:
     from curation.store.store import Store
 
+Numbers = Mapping[str, Mapping[str, float]]
+Suggested = Mapping[str, tuple[str, str, str]]
+
 
 class TaskItem(Frozen):
     """One thing to judge.
@@ -49,6 +52,8 @@ class RatingTask(ABC):
         same_people: Campaigns of one group share items out alike, so that one person answers all of them.
         source_hint: What to do where a store has nothing for it.
         sets: Fields of several choices whose sets are compared, too (Jaccard index).
+        numbers: Numbers that stand for the answers of a ``one`` field, by field; without them they count from 0.
+        suggested: By check, what its objection suggests: a field, its answer, and a reason.
     """
 
     form: Form
@@ -59,6 +64,8 @@ class RatingTask(ABC):
     after: ClassVar[tuple[str, ...]] = ()
     same_people: ClassVar[bool] = False
     sets: ClassVar[tuple[str, ...]] = ()
+    numbers: ClassVar[Numbers] = {}
+    suggested: ClassVar[Suggested] = {}
     source_hint: ClassVar[str] = "construct or import script prompts first: scedit construct"
 
     def with_spans(self) -> RatingTask:
@@ -75,25 +82,101 @@ class RatingTask(ABC):
         """The part of the items that an item belongs to, where agreement is reported apart for each; empty: none."""
         return ""
 
-    def answer_of(self, field: Field, value: float) -> Any:
-        """The answer that a stored measurement of a field stands for; ``records`` made the one of the other."""
-        return "yes" if value == 1 else "no"
-
     @abstractmethod
     def items(self, store: Store) -> Iterator[TaskItem]:
         """What there is to judge in a store, in a stable order."""
 
-    def suggest(self, verdict_records: Sequence[Verdict]) -> dict[str, Any]:
+    def suggest(self, verdicts: Sequence[Verdict]) -> dict[str, Any]:
         """Answers that the checks' verdicts on an item suggest; empty for none. Shown to people on request only."""
-        return {}
+        raised = [v.check for v in verdicts if v.label in ("drop", "unsure") and v.judged_by is None]
+        chosen = [self.suggested[check] for check in raised if check in self.suggested]
+        answers: dict[str, Any] = {field: answer for field, answer, _ in chosen}
+        return answers | {"reasons": list(dict.fromkeys(reason for *_, reason in chosen))} if chosen else {}
+
+    def verdict(self, item: TaskItem, answers: Answers) -> tuple[Label, str]:
+        """What checked answers say of an item, and why: ``drop`` if a yes/no question is answered no, else ``keep``.
+
+        The reason names the questions answered no, the reasons chosen and the comment.
+        """
+        refused = [f.name for f in self.form.fields if f.kind == "yes_no" and answers.get(f.name) == "no"]
+        chosen = answers.get(self.form.reasons or "", [])
+        reason = join_reasons(", ".join([*refused, *chosen]), answers.get("comment"))
+        return "drop" if refused else "keep", reason
 
     def records(self, item: TaskItem, answers: Answers, *, person: str) -> list[Record]:
-        """Records of answers to an item: ``keep`` or ``drop`` with the reasons, and each answer as a measurement.
+        """Records of answers to an item: a verdict with its reason and marked words, and each answer as a measurement.
 
         Raises:
             DataError: the answers do not pass the form.
         """
-        return verdict_records(self.form, item, self.checked(item, answers), person=person)
+        checked = self.checked(item, answers)
+        label, reason = self.verdict(item, checked)
+        spans = stored_spans(self.form, checked)
+        out: list[Record] = []
+        for judged in self.judged(item):
+            out.append(self.person_verdict(judged, person, label=label, reason=reason, spans=spans))
+            for field in self.form.asked_fields():
+                if field.name in checked:
+                    value, unit = self._number(field, checked[field.name])
+                    out.append(self.person_verdict(judged, person, field.name, value=value, unit=unit))
+        return out
+
+    def marks(self, item: str, checked: Answers, person: str, *, related: tuple[str, ...] = ()) -> list[Record]:
+        """The marked words of an answer as a verdict of its own, for tasks without a verdict on the item as a whole."""
+        if not any(f.kind == "spans" for f in self.form.fields):
+            return []
+        spans = stored_spans(self.form, checked)
+        count = float(len(spans))
+        return [self.person_verdict(item, person, "spans", value=count, unit="marks", spans=spans, related=related)]
+
+    def _number(self, field: Field, answer: Any) -> tuple[float, str]:
+        """An answer as a stored number, and its unit."""
+        if field.kind == "yes_no":
+            return float(answer == "yes"), "yes"
+        if field.kind == "scale":
+            return float(answer), field.name
+        numbers = self.numbers.get(field.name)
+        return float(numbers[answer] if numbers else field.allowed.index(answer)), field.name
+
+    def person_verdict(
+        self,
+        item: str,
+        person: str,
+        what: str = "",
+        *,
+        label: Label | None = None,
+        reason: str = "",
+        value: float | None = None,
+        unit: str = "yes",
+        spans: tuple[Span, ...] = (),
+        related: tuple[str, ...] = (),
+    ) -> Verdict:
+        """A person's verdict on an item, or a measurement of it, under the form's name and version.
+
+        Args:
+            item: Content id of the judged record.
+            person: Pseudonym.
+            what: Which answer; empty for the verdict as a whole.
+            label: Of a verdict.
+            reason: Why.
+            value: Of a measurement.
+            unit: Of the value.
+            spans: Marked words.
+            related: Content ids of the other records that the verdict is about.
+        """
+        name = f"{self.form.name}_{what}" if what else self.form.name
+        by = Rater.person(person).by(f"{name}@{self.form.version}")
+        return Verdict(
+            key=verdict_key(item_id=item, by=by, related=related),
+            item_id=item,
+            by=by,
+            label=label,
+            reason=reason,
+            value=value,
+            unit=None if value is None else unit,
+            spans=spans,
+            related=related,
+        )
 
     def corrections(self, store: Store, item: TaskItem, answers: Mapping[str, Answers]) -> list[Record]:
         """New versions of what was judged, as all who judged it want them, and their verdicts on these.
@@ -122,46 +205,11 @@ class RatingTask(ABC):
         return self.form.clean(answers)
 
 
-def verdict_records(form: Form, item: TaskItem, answers: Mapping[str, Any], *, person: str) -> list[Record]:
-    """A person's verdict on an item (keep when every yes/no is yes, else drop), and each answer as a measurement.
+def join_reasons(*parts: object) -> str:
+    """Reasons and a comment as one text; what is empty is left out.
 
-    The reason of a drop names the refused questions, the reasons chosen and the comment. Marked words are its spans.
+    Example:
+        >>> join_reasons("wording", None, "no verb")
+        'wording; no verb'
     """
-    criteria = [f for f in form.fields if f.kind == "yes_no"]
-    refused = [f.name for f in criteria if answers.get(f.name) == "no"]
-    chosen = list(answers.get(form.reasons or "", []))
-    comment = str(answers.get("comment", ""))
-    reason = "; ".join(x for x in (", ".join([*refused, *chosen]), comment) if x)
-    label: Label = "drop" if refused else "keep"
-    spans = stored_spans(form, answers)
-    out = [person_verdict(form.name, form.version, item.id, person, label=label, reason=reason, spans=spans)]
-    for field in criteria:
-        value = 1.0 if answers[field.name] == "yes" else 0.0
-        out.append(person_verdict(f"{form.name}_{field.name}", form.version, item.id, person, value=value))
-    return list(out)
-
-
-def person_verdict(
-    name: str,
-    version: int,
-    item: str,
-    person: str,
-    *,
-    label: Label | None = None,
-    reason: str = "",
-    value: float | None = None,
-    unit: str = "yes",
-    spans: tuple[Span, ...] = (),
-) -> Verdict:
-    """A person's verdict on an item, or measurement of it, under a name and version."""
-    by = Rater.person(person).by(f"{name}@{version}")
-    return Verdict(
-        key=verdict_key(item_id=item, by=by),
-        item_id=item,
-        by=by,
-        label=label,
-        reason=reason,
-        value=value,
-        unit=None if value is None else unit,
-        spans=spans,
-    )
+    return "; ".join(str(part) for part in parts if part)

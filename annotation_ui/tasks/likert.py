@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from annotation_ui.tasks.base import RatingTask, TaskItem, person_verdict
-from annotation_ui.tasks.forms import Form
-from annotation_ui.tasks.spans import stored_spans
+from annotation_ui.tasks.base import RatingTask, TaskItem
 from schemas.core.errors import UserError
 from schemas.core.records import Record
 from schemas.facts import Fact
@@ -29,8 +27,29 @@ class ScaleTask(RatingTask):
     rubric: ClassVar[Rubric] = SCRIPT
 
     def records(self, item: TaskItem, answers: Mapping[str, Any], *, person: str) -> list[Record]:
-        """A rating of every aspect."""
-        return rating_records(self.form, item, self.checked(item, answers), person=person, rubric=self.rubric)
+        """A rating of every aspect; the comment is their reason. Of a pair it names both texts.
+
+        If words can be marked, a verdict of its own (``..._spans``) counts and stores them: ratings have no positions.
+        """
+        checked = self.checked(item, answers)
+        rater, pair = Rater.person(person).stored, self.rubric.rates_pairs
+        rated = "~".join((item.id, *item.related)) if pair else item.id
+        ratings: list[Record] = [
+            Rating(
+                key=f"rating/{self.form.label}/{rater}/{field.name}/{rated}",
+                item_id=item.id,
+                aspect=field.name,
+                scale=self.rubric.scale,
+                value=int(checked[field.name]),
+                rater=rater,
+                form=self.form.label,
+                reason=str(checked.get("comment", "")),
+                rubric=self.rubric.name,
+                before_id=item.related[0] if pair else None,
+            )
+            for field in self.form.asked_fields()
+        ]
+        return [*ratings, *self.marks(item.id, checked, person)]
 
 
 def generated_items(store: Store, *, blind_to_fact: bool) -> Iterator[TaskItem]:
@@ -69,47 +88,3 @@ def script_context(store: Store, script: GeneratedScript) -> dict[str, str]:
         "old": fact.old.text,
         "counts": (fact.new if script.edited else fact.old).text,
     }
-
-
-def rating_records(
-    form: Form, item: TaskItem, answers: Mapping[str, Any], *, person: str, rubric: Rubric = SCRIPT
-) -> list[Record]:
-    """A rating for every aspect of the form; the comment stands as their reason. Of a pair it names both texts.
-
-    Where words can be marked, a verdict of its own (``..._spans``) counts and keeps them: ratings have no places.
-    """
-    spans = stored_spans(form, answers)
-    marks = [
-        person_verdict(
-            f"{form.name}_spans", form.version, item.id, person, value=float(len(spans)), unit="marks", spans=spans
-        )
-        for f in form.fields
-        if f.kind == "spans"
-    ]
-    rated = "~".join((item.id, *item.related)) if rubric.rates_pairs else item.id
-    ratings = [
-        Rating(
-            key=rating_key(
-                item=rated,
-                aspect=field.name,
-                form=form.label,
-                rater=Rater.person(person).stored,
-            ),
-            item_id=item.id,
-            aspect=field.name,
-            scale=rubric.scale,
-            value=int(answers[field.name]),
-            rater=Rater.person(person).stored,
-            form=form.label,
-            reason=str(answers.get("comment", "")),
-            rubric=rubric.name,
-            before_id=item.related[0] if rubric.rates_pairs else None,
-        )
-        for field in form.asked_fields()
-    ]
-    return [*ratings, *marks]
-
-
-def rating_key(*, item: str, aspect: str, form: str, rater: str) -> str:
-    """The identity of a rating: who rated what, on which aspect, under which form. Rating again replaces it."""
-    return f"rating/{form}/{rater}/{aspect}/{item}"

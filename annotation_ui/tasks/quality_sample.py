@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from annotation_ui.tasks.base import RatingTask, TaskItem, verdict_records
+from annotation_ui.tasks.base import RatingTask, TaskItem
 from annotation_ui.tasks.forms import (
     Answers,
     read_form,
@@ -53,16 +53,11 @@ class QualitySample(RatingTask):
 
     def records(self, item: TaskItem, answers: Answers, *, person: str) -> list[Record]:
         """``keep`` or ``drop``, and each answer; the second says whether two scripts were compared or imagined."""
-        records = verdict_records(self.form, item, self.checked(item, answers), person=person)
+        basis = {"reason": COMPARED if item.related else HYPOTHETICAL, "related": item.related}
         return [
-            _mark_verdict(v, item) if isinstance(v, Verdict) and v.check == "quality_change" else v for v in records
+            v.model_copy(update=basis) if isinstance(v, Verdict) and v.check == "quality_change" else v
+            for v in super().records(item, answers, person=person)
         ]
-
-
-def _mark_verdict(verdict: Verdict, item: TaskItem) -> Verdict:
-    if item.related:
-        return verdict.model_copy(update={"reason": COMPARED, "related": item.related})
-    return verdict.model_copy(update={"reason": HYPOTHETICAL})
 
 
 def _pair(store: Store, question: str | None) -> tuple[GeneratedScript, GeneratedScript] | None:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from annotation_ui.tasks.base import RatingTask, TaskItem, person_verdict
+from annotation_ui.tasks.base import Numbers, RatingTask, TaskItem, join_reasons
 from annotation_ui.tasks.forms import (
     Answers,
-    Field,
     read_form,
 )
-from annotation_ui.tasks.spans import LEAK, stored_spans
+from annotation_ui.tasks.spans import LEAK
 from annotation_ui.tasks.store_items import edit_text, edited_prompts
-from schemas.core.records import Record
 from schemas.verdicts import Label, Verdict
 
 if TYPE_CHECKING:
@@ -29,6 +27,7 @@ class VerifyLeakFlag(RatingTask):
     about = "Confirm or reject flags of leaking knowledge"
     span_labels = (LEAK,)
     form = read_form("verify_leak")
+    numbers: ClassVar[Numbers] = {"leak": {CLEAN: 0.0, LEAKS: 1.0}}
 
     def items(self, store: Store) -> Iterator[TaskItem]:
         """Every script prompt of an edited fact on which a check quotes leaking words."""
@@ -56,19 +55,8 @@ class VerifyLeakFlag(RatingTask):
         dropped = [v for v in verdicts if v.spans and v.label == "drop" and v.judged_by is None]
         return {"leak": LEAKS, "reasons": ["marked_words"]} if dropped else {}
 
-    def records(self, item: TaskItem, answers: Answers, *, person: str) -> list[Record]:
-        """``keep`` (no leak) or ``drop``, and the answer as a measurement: 1 where it leaks."""
-        checked = self.checked(item, answers)
-        leaks = checked["leak"] == LEAKS
-        words = [", ".join(checked.get("reasons", [])) if leaks else "", str(checked.get("comment", ""))]
-        reason = "; ".join(w for w in words if w)
-        label: Label = "drop" if leaks else "keep"
-        name, version, spans = self.form.name, self.form.version, stored_spans(self.form, checked)
-        return [
-            person_verdict(name, version, item.id, person, label=label, reason=reason, spans=spans),
-            person_verdict(f"{name}_leak", version, item.id, person, value=float(leaks)),
-        ]
-
-    def answer_of(self, field: Field, value: float) -> Any:
-        """Whether a stored number says that it leaks."""
-        return LEAKS if value == 1 else CLEAN
+    def verdict(self, item: TaskItem, answers: Answers) -> tuple[Label, str]:
+        """``drop`` if it leaks, with the words that do, else ``keep``."""
+        leaks = answers["leak"] == LEAKS
+        reasons = answers.get("reasons", []) if leaks else []
+        return "drop" if leaks else "keep", join_reasons(", ".join(reasons), answers.get("comment"))

@@ -9,18 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from annotation_ui.tasks.base import RatingTask, TaskItem
 from annotation_ui.tasks.likert import script_context
-from annotation_ui.tasks.spans import stored_spans
 from schemas.core.ids import content_id, seed
 from schemas.core.records import Record
 from schemas.generated_scripts import GeneratedScript
-from schemas.raters import Rater
 from schemas.text.raw_text import raw_text
-from schemas.verdicts import Label, Span, Verdict, verdict_key
 
 if TYPE_CHECKING:
     from curation.store.store import Store
 
-FIRST, SECOND, TIE, CANNOT = "first", "second", "tie", "cannot_judge"
+FIRST, SECOND, TIE = "first", "second", "tie"
 OUTCOMES = {FIRST: 1.0, SECOND: 0.0, TIE: 0.5}
 UNIT = "preference"
 """Of a stored outcome: 1 where the script that the verdict is on was better, 0 where the other, 0.5 for a tie."""
@@ -68,39 +65,19 @@ class ComparisonTask(RatingTask):
         return item.related
 
     def records(self, item: TaskItem, answers: Mapping[str, Any], *, person: str) -> list[Record]:
-        """An outcome for every aspect; ``unscored`` where the person could not judge."""
+        """An outcome for every aspect; ``unscored`` where the person could not judge.
+
+        It is on the script with the smaller id, whichever was A, so that a pair has one verdict a person and aspect.
+        """
         clean = self.checked(item, answers)
         comment = str(clean.get("comment", ""))
+        on, other = sorted(item.related)
         out: list[Record] = []
         for field in self.form.asked_fields():
-            answer = clean[field.name]
-            if answer == CANNOT:
-                out.append(self._verdict(item, field.name, person, label="unscored", reason=comment or "cannot judge"))
-            else:
-                out.append(self._verdict(item, field.name, person, value=OUTCOMES[answer], reason=comment))
-        if any(f.kind == "spans" for f in self.form.fields):
-            spans = stored_spans(self.form, clean)
-            out.append(self._verdict(item, "spans", person, value=float(len(spans)), unit="marks", spans=spans))
-        return out
-
-    def _verdict(
-        self,
-        item: TaskItem,
-        what: str,
-        person: str,
-        *,
-        value: float | None = None,
-        label: Label | None = None,
-        reason: str = "",
-        unit: str = UNIT,
-        spans: tuple[Span, ...] = (),
-    ) -> Verdict:
-        """On the script with the smaller id, whichever was A, so that a pair has one verdict a person and aspect."""
-        on, other = sorted(item.related)
-        if unit == UNIT and value is not None and on != item.related[0]:
-            value = 1.0 - value
-        by = Rater.person(person).by(f"{self.form.name}_{what}@{self.form.version}")
-        return Verdict(
-            key=verdict_key(item_id=on, by=by, related=(other,)), item_id=on, by=by, label=label, reason=reason,
-            value=value, unit=None if value is None else unit, related=(other,), spans=spans,
-        )  # fmt: skip
+            outcome = OUTCOMES.get(clean[field.name])
+            fields: dict[str, Any] = {"label": "unscored", "reason": comment or "cannot judge"}
+            if outcome is not None:
+                value = outcome if on == item.related[0] else 1.0 - outcome
+                fields = {"value": value, "unit": UNIT, "reason": comment}
+            out.append(self.person_verdict(on, person, field.name, related=(other,), **fields))
+        return [*out, *self.marks(on, clean, person, related=(other,))]

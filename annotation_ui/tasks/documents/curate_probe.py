@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from annotation_ui.tasks.base import RatingTask, TaskItem, person_verdict
+from annotation_ui.tasks.base import RatingTask, Suggested, TaskItem, join_reasons
 from annotation_ui.tasks.documents.probe_items import (
     SOURCE_HINT,
     level_of,
     new_version,
     probe_items,
 )
-from annotation_ui.tasks.forms import Answers, Field, read_form
+from annotation_ui.tasks.forms import Answers, read_form
 from schemas.core.records import Record
 from schemas.documents.tags import TAGS
-from schemas.verdicts import Label, Verdict
+from schemas.verdicts import Label
 
 if TYPE_CHECKING:
     from curation.store.store import Store
-
-SUGGESTED = {
-    "one_blank": "wording",
-    "answer_in_query": "gives_away",
-    "answer_short": "long_answer",
-    "answer_supported": "not_answered",
-    "probe_stands_alone": "needs_context",
-    "probe_repeats": "repeats",
-}
-"""The reason that a check's objection suggests."""
 
 
 class CurateProbe(RatingTask):
@@ -41,22 +31,20 @@ class CurateProbe(RatingTask):
     source_hint = SOURCE_HINT
     sets = ("tags",)
     form = read_form("curate_probe")
-
-    def answer_of(self, field: Field, value: float) -> Any:
-        """A level is the number itself."""
-        return int(value) if field.name == "level" else super().answer_of(field, value)
+    suggested: ClassVar[Suggested] = {
+        "one_blank": ("usable", "no", "wording"),
+        "answer_in_query": ("usable", "no", "gives_away"),
+        "answer_short": ("usable", "no", "long_answer"),
+        "answer_supported": ("usable", "no", "not_answered"),
+        "probe_stands_alone": ("usable", "no", "needs_context"),
+        "probe_repeats": ("usable", "no", "repeats"),
+    }
 
     def items(self, store: Store) -> Iterator[TaskItem]:
         """Every probe that no check has dropped."""
         for item, probe in probe_items(store):
             shown = {**item.shown, **({"tags": ", ".join(probe.tags)} if probe.tags else {})}
             yield item.model_copy(update={"shown": shown})
-
-    def suggest(self, verdicts: Sequence[Verdict]) -> dict[str, Any]:
-        """Not usable, with the reasons, where checks object."""
-        raised = [v.check for v in verdicts if v.label in ("drop", "unsure") and v.judged_by is None]
-        reasons = list(dict.fromkeys(SUGGESTED[check] for check in raised if check in SUGGESTED))
-        return {"usable": "no", "reasons": reasons} if reasons else {}
 
     def faults(self, item: TaskItem, answers: Answers) -> list[str]:
         """Also: tags where the level has none, none where it needs one, and an answer that is the shown one."""
@@ -73,28 +61,22 @@ class CurateProbe(RatingTask):
             out.append("'answer' is the answer that is shown")
         return out
 
-    def records(self, item: TaskItem, answers: Answers, *, person: str) -> list[Record]:
-        """A verdict on the probe as it was shown, and every answer as a measurement.
+    def verdict(self, item: TaskItem, answers: Answers) -> tuple[Label, str]:
+        """``drop``, ``unsure`` or ``keep``, and why.
 
-        ``drop`` where it cannot be used, or its answer is wrong and nobody names another; ``unsure`` where something is
-        to be corrected: the new version has verdicts of its own; else ``keep``.
+        ``drop``: it cannot be used, or its answer is wrong and nobody names another. ``unsure``: something is to be
+        corrected; the new version has verdicts of its own.
         """
-        checked = self.checked(item, answers)
-        label, why = _label(item, checked)
-        reason = "; ".join(x for x in (why, str(checked.get("comment", ""))) if x)
-        name, version = self.form.name, self.form.version
-        tags = checked.get("tags", [])
-        return [
-            person_verdict(name, version, item.id, person, label=label, reason=reason),
-            *(
-                person_verdict(f"{name}_{field}", version, item.id, person, value=float(checked[field] == "yes"))
-                for field in ("usable", "right")
-            ),
-            person_verdict(f"{name}_level", version, item.id, person, value=float(checked["level"]), unit="level"),
-            person_verdict(
-                f"{name}_tags", version, item.id, person, value=len(tags), unit="tags", reason=", ".join(sorted(tags))
-            ),
-        ]
+        label, why = _label(item, answers)
+        return label, join_reasons(why, answers.get("comment"))
+
+    def records(self, item: TaskItem, answers: Answers, *, person: str) -> list[Record]:
+        """A verdict on the probe as it was shown, and every answer as a measurement, tags too."""
+        tags = self.checked(item, answers).get("tags", [])
+        count = self.person_verdict(
+            item.id, person, "tags", value=len(tags), unit="tags", reason=", ".join(sorted(tags))
+        )
+        return [*super().records(item, answers, person=person), count]
 
     def corrections(self, store: Store, item: TaskItem, answers: Mapping[str, Answers]) -> list[Record]:
         """The probe with the level, tags and answer that all say, and that they keep it; nothing where they differ."""
@@ -106,11 +88,7 @@ class CurateProbe(RatingTask):
         if probe is None:
             return []
         reason = _label(item, checked[0])[1]
-        verdicts = [
-            person_verdict(self.form.name, self.form.version, probe.id, person, label="keep", reason=reason)
-            for person in answers
-        ]
-        return [probe, *verdicts]
+        return [probe, *(self.person_verdict(probe.id, who, label="keep", reason=reason) for who in answers)]
 
 
 def _label(item: TaskItem, checked: Answers) -> tuple[Label, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from annotation_ui.tasks.base import RatingTask, TaskItem, person_verdict
+from annotation_ui.tasks.base import RatingTask, TaskItem, join_reasons
 from annotation_ui.tasks.documents.probe_items import (
     LEVELS,
     SOURCE_HINT,
@@ -13,8 +13,9 @@ from annotation_ui.tasks.documents.probe_items import (
     new_version,
     probe_items,
 )
-from annotation_ui.tasks.forms import Answers, Field, read_form
+from annotation_ui.tasks.forms import Answers, read_form
 from schemas.core.records import Record
+from schemas.verdicts import Label
 
 if TYPE_CHECKING:
     from curation.store.store import Store
@@ -26,10 +27,6 @@ class ReviewLevel(RatingTask):
     about = "Review the levels of curated probes: approve, or another level and why"
     source_hint = SOURCE_HINT
     form = read_form("review_level")
-
-    def answer_of(self, field: Field, value: float) -> Any:
-        """A level is the number itself."""
-        return int(value) if field.name == "level" else super().answer_of(field, value)
 
     def items(self, store: Store) -> Iterator[TaskItem]:
         """Every probe with a level that neither a check nor a person has dropped."""
@@ -50,24 +47,20 @@ class ReviewLevel(RatingTask):
             out.append(f"'approved' is yes, and 'level' is {level}, not {shown}")
         return out
 
-    def records(self, item: TaskItem, answers: Answers, *, person: str) -> list[Record]:
-        """``keep``, or ``unsure`` with the other level; whether it was approved, and the level, as measurements."""
-        checked = self.checked(item, answers)
-        approved, shown = checked["approved"] == "yes", level_of(item)
-        level = shown if approved else checked["level"]
-        why = "" if approved else f"level {level}, not {shown}"
-        reason = "; ".join(x for x in (why, str(checked.get("comment", ""))) if x)
-        name, version = self.form.name, self.form.version
-        return [
-            person_verdict(name, version, item.id, person, label="keep" if approved else "unsure", reason=reason),
-            person_verdict(f"{name}_approved", version, item.id, person, value=float(approved)),
-            person_verdict(f"{name}_level", version, item.id, person, value=float(level or 0), unit="level"),
-        ]
+    def checked(self, item: TaskItem, answers: Answers) -> dict[str, Any]:
+        """The answers, and the level that is shown where it was approved."""
+        checked = super().checked(item, answers)
+        return checked | ({"level": level_of(item) or 0} if checked["approved"] == "yes" else {})
+
+    def verdict(self, item: TaskItem, answers: Answers) -> tuple[Label, str]:
+        """``keep``, or ``unsure`` with the other level."""
+        if answers["approved"] == "yes":
+            return "keep", join_reasons(answers.get("comment"))
+        return "unsure", join_reasons(f"level {answers['level']}, not {level_of(item)}", answers.get("comment"))
 
     def corrections(self, store: Store, item: TaskItem, answers: Mapping[str, Answers]) -> list[Record]:
         """The probe with the level that all name; nothing where they differ. Tags go where the level has none."""
-        checked = [self.checked(item, one) for one in answers.values()]
-        levels = {level_of(item) if one["approved"] == "yes" else one["level"] for one in checked}
+        levels = {self.checked(item, one)["level"] for one in answers.values()}
         if len(levels) != 1:
             return []
         (level,) = levels
@@ -75,8 +68,4 @@ class ReviewLevel(RatingTask):
         if probe is None or level == level_of(item):
             return []
         reason = f"corrected: level {level}, not {level_of(item)}"
-        name, version = self.form.name, self.form.version
-        return [
-            probe,
-            *(person_verdict(name, version, probe.id, who, label="keep", reason=reason) for who in answers),
-        ]
+        return [probe, *(self.person_verdict(probe.id, who, label="keep", reason=reason) for who in answers)]

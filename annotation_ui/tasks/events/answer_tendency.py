@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from annotation_ui.tasks.base import RatingTask, TaskItem, person_verdict
+from annotation_ui.tasks.base import RatingTask, TaskItem
 from annotation_ui.tasks.events.event_items import SOURCE_HINT, standing_events, tendencies_of, tendency_texts
-from annotation_ui.tasks.forms import Answers, Field, read_form
+from annotation_ui.tasks.forms import Answers, read_form
 from schemas.core.records import Record
 
 if TYPE_CHECKING:
     from curation.store.store import Store
 
-OPTIONS = ("a", "b", "c")
-NONE_LIKELIER = "none"
+NUMBERS = {"a": 1.0, "b": 2.0, "c": 3.0, "none": 0.0}
 
 
 class AnswerTendency(RatingTask):
@@ -28,10 +27,6 @@ class AnswerTendency(RatingTask):
     def part(self, item: TaskItem) -> str:
         """``in scope`` or ``out of scope``."""
         return scope_part(item)
-
-    def answer_of(self, field: Field, value: float) -> Any:
-        """The letter of a stored answer."""
-        return OPTIONS[int(value) - 1] if 1 <= value <= len(OPTIONS) else NONE_LIKELIER
 
     def items(self, store: Store) -> Iterator[TaskItem]:
         """Every tendency question of the events that no check has dropped."""
@@ -48,10 +43,8 @@ class AnswerTendency(RatingTask):
     def records(self, item: TaskItem, answers: Answers, *, person: str) -> list[Record]:
         """The answer as a measurement: 1 for (A) to 3 for (C), 0 where no option is likelier; it decides nothing."""
         checked = self.checked(item, answers)
-        value = float(OPTIONS.index(checked["own"]) + 1) if checked["own"] in OPTIONS else 0.0
-        verdict = person_verdict("answer_tendency_own", self.form.version, item.id, person, value=value, unit="option",
-                              reason=str(checked.get("comment", "")))  # fmt: skip
-        return [verdict]
+        value, comment = NUMBERS[checked["own"]], str(checked.get("comment", ""))
+        return [self.person_verdict(item.id, person, "own", value=value, unit="option", reason=comment)]
 
 
 def scope_part(item: TaskItem) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, ClassVar
 
-from annotation_ui.tasks.base import RatingTask, TaskItem, person_verdict
+from annotation_ui.tasks.base import Numbers, RatingTask, Suggested, TaskItem, join_reasons
 from annotation_ui.tasks.events.answer_tendency import scope_part
 from annotation_ui.tasks.events.event_items import (
     SOURCE_HINT,
@@ -14,10 +14,9 @@ from annotation_ui.tasks.events.event_items import (
     tendencies_of,
     tendency_texts,
 )
-from annotation_ui.tasks.forms import Answers, Field, read_form
-from annotation_ui.tasks.spans import stored_spans
+from annotation_ui.tasks.forms import Answers, read_form
 from schemas.core.records import Record
-from schemas.verdicts import Label, Verdict
+from schemas.verdicts import Label
 
 if TYPE_CHECKING:
     from curation.store.store import Store
@@ -25,10 +24,8 @@ if TYPE_CHECKING:
 RIGHT, WRONG, UNSURE = "right", "wrong", "unsure"
 IMPOSSIBLE = "impossible_event"
 """The reason that holds for all questions of an event."""
-LABELS: dict[str, tuple[Label, float]] = {RIGHT: ("keep", 1.0), WRONG: ("drop", 0.0), UNSURE: ("unsure", 2.0)}
-"""What an answer says of the question, and the number that ELKEN gives it."""
-SUGGESTED = {"stands_alone": "wording", "options_differ": "wording", "repeats_sibling": "repeats"}
-"""The reason to be unsure that a check's objection suggests."""
+LABELS: dict[str, Label] = {RIGHT: "keep", WRONG: "drop", UNSURE: "unsure"}
+"""What an answer says of the question."""
 
 
 class JudgeTendency(RatingTask):
@@ -39,14 +36,16 @@ class JudgeTendency(RatingTask):
     same_people = True
     source_hint = SOURCE_HINT
     form = read_form("judge_tendency")
+    numbers: ClassVar[Numbers] = {"label": {RIGHT: 1.0, WRONG: 0.0, UNSURE: 2.0}}
+    suggested: ClassVar[Suggested] = {
+        "stands_alone": ("label", UNSURE, "wording"),
+        "options_differ": ("label", UNSURE, "wording"),
+        "repeats_sibling": ("label", UNSURE, "repeats"),
+    }
 
     def part(self, item: TaskItem) -> str:
         """``in scope`` or ``out of scope``: nearly always one label in one of them says little of the other."""
         return scope_part(item)
-
-    def answer_of(self, field: Field, value: float) -> Any:
-        """The label of a stored number."""
-        return next(name for name, (_, number) in LABELS.items() if number == value)
 
     def items(self, store: Store) -> Iterator[TaskItem]:
         """Every tendency question of the events that no check has dropped, with the proposed answer."""
@@ -66,12 +65,6 @@ class JudgeTendency(RatingTask):
                     related=(event.id, *(q.id for q in others)),
                 )
 
-    def suggest(self, verdicts: Sequence[Verdict]) -> dict[str, Any]:
-        """Unsure, with its reasons, where checks object to the question."""
-        raised = [v.check for v in verdicts if v.label in ("drop", "unsure") and v.judged_by is None]
-        reasons = list(dict.fromkeys(SUGGESTED[check] for check in raised if check in SUGGESTED))
-        return {"label": UNSURE, "reasons": reasons} if reasons else {}
-
     def faults(self, item: TaskItem, answers: Answers) -> list[str]:
         """Those of the form, and a question about an impossible event that is not unsure."""
         faults, label = super().faults(item, answers), answers.get("label")
@@ -79,24 +72,19 @@ class JudgeTendency(RatingTask):
             return faults
         return [f"'label' is {label} though the event is impossible: then the question is {UNSURE}"]
 
-    def records(self, item: TaskItem, answers: Answers, *, person: str) -> list[Record]:
-        """``keep``, ``drop`` or ``unsure`` with the reasons, and the number that ELKEN gives the label.
+    def verdict(self, item: TaskItem, answers: Answers) -> tuple[Label, str]:
+        """``keep``, ``drop`` or ``unsure``, with the reasons."""
+        label = LABELS[answers["label"]]
+        reason = join_reasons(", ".join(answers.get("reasons", [])), answers.get("comment"))
+        return label, reason or ("the proposed answer is wrong" if label == "drop" else "")
 
-        Where the event is impossible, its other questions are ``unsure`` too, whatever is said of them.
+    def records(self, item: TaskItem, answers: Answers, *, person: str) -> list[Record]:
+        """The verdict and the number that ELKEN gives the label.
+
+        If the event is impossible, its other questions are ``unsure`` too, whatever is said of them.
         """
-        checked = self.checked(item, answers)
-        label, number = LABELS[checked["label"]]
-        reason = "; ".join(x for x in (", ".join(checked.get("reasons", [])), str(checked.get("comment", ""))) if x)
-        reason = reason or ("the proposed answer is wrong" if label == "drop" else "")
-        spans = stored_spans(self.form, checked)
-        name, version = self.form.name, self.form.version
-        impossible = IMPOSSIBLE in checked.get("reasons", [])
-        siblings = item.related[1:] if impossible else ()  # the event itself stands first
-        return [
-            person_verdict(name, version, item.id, person, label=label, reason=reason, spans=spans),
-            person_verdict(f"{name}_label", version, item.id, person, value=number, unit="label"),
-            *(
-                person_verdict(f"{name}_{IMPOSSIBLE}", version, sibling, person, label="unsure", reason=IMPOSSIBLE)
-                for sibling in siblings
-            ),
-        ]
+        out = super().records(item, answers, person=person)
+        if IMPOSSIBLE in (answers.get("reasons") or ()):
+            for sibling in item.related[1:]:  # the event itself comes first
+                out.append(self.person_verdict(sibling, person, IMPOSSIBLE, label="unsure", reason=IMPOSSIBLE))
+        return out

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, ClassVar
 
-from annotation_ui.tasks.base import RatingTask, TaskItem
+from annotation_ui.tasks.base import RatingTask, Suggested, TaskItem
 from annotation_ui.tasks.events.event_items import SOURCE_HINT, facts_of, numbered_lines, standing_events
 from annotation_ui.tasks.forms import read_form
 from annotation_ui.tasks.spans import FAIL
 from schemas.events.event import TEMPLATE_TEXT, Event
 from schemas.lineage import Lineage
-from schemas.verdicts import Verdict
 
 if TYPE_CHECKING:
     from curation.store.store import Store
@@ -24,6 +23,7 @@ class ReviewParaphrase(RatingTask):
     span_labels = (FAIL,)
     source_hint = SOURCE_HINT
     form = read_form("review_paraphrase")
+    suggested: ClassVar[Suggested] = {"information_kept": ("complete", "no", "lost")}
 
     def items(self, store: Store) -> Iterator[TaskItem]:
         """Every event of a template that no check has dropped."""
@@ -39,11 +39,6 @@ class ReviewParaphrase(RatingTask):
                 stratum=event.type,
                 shown={name: text for name, text in shown.items() if text},
             )
-
-    def suggest(self, verdicts: Sequence[Verdict]) -> dict[str, Any]:
-        """Not complete, where ``information_kept`` objects."""
-        raised = [v for v in verdicts if v.check == "information_kept" and v.label == "drop" and v.judged_by is None]
-        return {"complete": "no", "reasons": ["lost"]} if raised else {}
 
 
 def bare_words(event: Event, lines: Sequence[Lineage]) -> str:

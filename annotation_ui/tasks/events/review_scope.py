@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from annotation_ui.tasks.base import RatingTask, TaskItem, person_verdict
+from annotation_ui.tasks.base import Numbers, RatingTask, TaskItem, join_reasons
 from annotation_ui.tasks.events.answer_tendency import scope_part
 from annotation_ui.tasks.events.event_items import SOURCE_HINT, facts_of, standing_events
-from annotation_ui.tasks.forms import Answers, Field, read_form
+from annotation_ui.tasks.forms import Answers, read_form
 from schemas.core.ids import content_id
-from schemas.core.records import Record
 from schemas.events.event import Event
 from schemas.events.questions import FactQuestion
 from schemas.verdicts import Label
 
 if TYPE_CHECKING:
     from curation.store.store import Store
-
-CHANGES = {"certain": 1.0, "possible": 0.5, "none": 0.0}
-"""What people say of a relation, and the number that is kept."""
 
 
 class ScopeTriplet(NamedTuple):
@@ -61,16 +57,11 @@ class ReviewScope(RatingTask):
     about = "Review what events of a template change, and what they leave alone"
     source_hint = SOURCE_HINT
     form = read_form("review_scope")
+    numbers: ClassVar[Numbers] = {"change": {"certain": 1.0, "possible": 0.5, "none": 0.0}}
 
     def part(self, item: TaskItem) -> str:
         """``in scope`` or ``out of scope``."""
         return scope_part(item)
-
-    def answer_of(self, field: Field, value: float) -> Any:
-        """What a stored number says."""
-        if field.name == "change":
-            return next(name for name, number in CHANGES.items() if number == value)
-        return super().answer_of(field, value)
 
     def judged(self, item: TaskItem) -> tuple[str, ...]:
         """Every factual question of the triplet."""
@@ -102,29 +93,14 @@ class ReviewScope(RatingTask):
                 related=tuple(questions[triplet]),
             )
 
-    def records(self, item: TaskItem, answers: Answers, *, person: str) -> list[Record]:
-        """A verdict on every question of the triplet, and both answers as measurements.
+    def verdict(self, item: TaskItem, answers: Answers) -> tuple[Label, str]:
+        """``drop`` where the person says the opposite of the template or the answer is wrong, ``unsure`` for perhaps.
 
-        ``drop`` where the person says the opposite of the template or the answer is wrong, ``unsure`` where it is only
-        perhaps so. Other relations that change stand in the reason.
+        Other relations that change are part of the reason.
         """
-        checked = self.checked(item, answers)
-        label, why = _label(item.stratum.partition(" ")[0], checked)
-        missing = "; ".join(line.strip() for line in str(checked.get("missing", "")).splitlines() if line.strip())
-        parts = (why, f"also changes: {missing}" if missing else "", str(checked.get("comment", "")))
-        reason = "; ".join(x for x in parts if x)
-        name, version = self.form.name, self.form.version
-        out: list[Record] = []
-        for question in item.related:
-            right = 1.0 if checked["right"] == "yes" else 0.0
-            out += [
-                person_verdict(name, version, question, person, label=label, reason=reason),
-                person_verdict(
-                    f"{name}_change", version, question, person, value=CHANGES[checked["change"]], unit="change"
-                ),
-                person_verdict(f"{name}_right", version, question, person, value=right),
-            ]
-        return out
+        label, why = _label(item.stratum.partition(" ")[0], answers)
+        missing = "; ".join(line.strip() for line in str(answers.get("missing", "")).splitlines() if line.strip())
+        return label, join_reasons(why, f"also changes: {missing}" if missing else "", answers.get("comment"))
 
 
 def _label(scope: str, answers: Answers) -> tuple[Label, str]:

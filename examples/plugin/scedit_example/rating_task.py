@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from annotation_ui import Answers, Field, Form, RatingTask, ShownText, TaskItem, verdict_records
+from annotation_ui import Field, Form, RatingTask, ShownText, TaskItem
 from curation import Store
-from schemas import Record, ScriptQuestion
+from schemas import ScriptQuestion
 
 
 class WouldAsk(RatingTask):
@@ -28,7 +28,3 @@ class WouldAsk(RatingTask):
         """Every script question, in order of keys."""
         for question in store.all(ScriptQuestion):
             yield TaskItem(id=question.id, case=question.fact, shown={"question": question.text})
-
-    def records(self, item: TaskItem, answers: Answers, *, person: str) -> list[Record]:
-        """A verdict by the person: ``keep`` or ``drop``, with the comment as its reason."""
-        return verdict_records(self.form, item, self.checked(item, answers), person=person)

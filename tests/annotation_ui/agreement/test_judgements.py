@@ -11,7 +11,6 @@ from annotation_ui.agreement.judgements import (
     judgement_table,
     judgements_by_judges,
     live_judgements,
-    stored_judgements,
     unreadable_answers,
 )
 from annotation_ui.campaigns.answer_import import import_campaign
@@ -73,31 +72,6 @@ def test_only_the_latest_answer_and_no_withdrawn_one(rated: RatingsDB) -> None:
     assert {m.aspect for m in judgements} == {"coherence", "consistency", "completeness"}, "a comment is no judgement"
 
 
-def test_the_store_gives_back_what_was_live(rated: RatingsDB, store: Store) -> None:
-    import_campaign(rated, store, "c")
-    live, judgements = live_judgements(rated, "c"), stored_judgements(store, make_task(TASK))
-    assert sorted(judgements) == sorted(live)
-    assert all(m.at and m.seconds == 4.0 and m.case != m.item for m in judgements)
-
-
-def test_yes_and_no_come_back_from_the_store_as_said(db: RatingsDB, store: Store) -> None:
-    people.invite(db, "ann")
-    task = make_task("filter_question")
-    create_campaign(db, store, "c", task, CampaignOptions(overlap=1))
-    assign_items(db, "c")
-    first, second = [a.item for a in db.assignments("c", "ann")][:2]
-    db.save("c", "ann", first, {**YES, "guides": "no", "reasons": ["duplicate"]}, form=task.form.label)
-    db.save("c", "ann", second, YES, form=task.form.label)
-    import_campaign(db, store, "c")
-    by_name = {(m.item, m.aspect): m.value for m in stored_judgements(store, task)}
-    assert len(by_name) == 8, "the whole verdict is no aspect"
-    assert (
-        by_name[first, "guides"] == "no"
-        and by_name[first, "meaningful"] == "yes"
-        and by_name[second, "guides"] == "yes"
-    )
-
-
 def test_judges_are_taken_on_people_s_items_only_with_their_case_and_unscored_ones_left_out(
     rated: RatingsDB, store: Store
 ) -> None:
@@ -116,22 +90,14 @@ def test_ratings_of_another_rubric_are_no_judgements_of_a_task(store: Store) -> 
     """Coherence of a script, from 1 to 7, and of an open answer, from 1 to 5, share nothing but their name."""
     answer = judged("i2", 5).model_dump() | {"key": "k", "rubric": "tendency", "scale": "likert5"}
     store.put([judged("i1", 3), Rating.model_validate(answer)])
-    assert [(m.item, m.value) for m in stored_judgements(store, make_task(TASK))] == [("i1", 3)]
+    people_s = [Judgement(i, "c", Rater.person("ann"), "coherence", 4) for i in ("i1", "i2")]
+    assert [(m.item, m.value) for m in judgements_by_judges(store, make_task(TASK), people_s)] == [("i1", 3)]
 
 
 def test_a_filter_has_no_judges(db: RatingsDB, store: Store) -> None:
     store.put([judged("i1", 3)])
     own_items = [Judgement("i1", "c", Rater.person("ann"), "guides", "yes")]
     assert judgements_by_judges(store, make_task("filter_question"), own_items) == []
-
-
-def test_a_judge_s_rating_without_lineage_shares_the_case_that_people_gave(rated: RatingsDB, store: Store) -> None:
-    item = sorted({m.item for m in live_judgements(rated, "c")})[0]
-    store.put([judged(item, 3)])
-    assert {m.case for m in stored_judgements(store, make_task(TASK))} == {item}, "nobody knows a case yet"
-    import_campaign(rated, store, "c")
-    cases = {m.case for m in stored_judgements(store, make_task(TASK)) if m.item == item}
-    assert len(cases) == 1 and item not in cases
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from annotation_ui.campaigns.campaign import make_task
 from annotation_ui.tasks import TASKS
-from annotation_ui.tasks.base import TaskItem, verdict_records
+from annotation_ui.tasks.base import TaskItem
 from annotation_ui.tasks.filter_question import FilterQuestion
 from curation.store.store import Store
 from schemas.core.errors import DataError
@@ -19,7 +19,7 @@ YES = {"meaningful": "yes", "depends": "yes", "changes": "yes", "guides": "yes"}
 
 
 def verdicts(answers: dict[str, Any], *, person: str = "ann") -> dict[str, Verdict]:
-    records = verdict_records(FilterQuestion.form, ITEM, answers, person=person)
+    records = FilterQuestion().records(ITEM, answers, person=person)
     return {v.check: v for v in records if isinstance(v, Verdict)}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from annotation_ui.tasks.filter_question import SUGGESTED, FilterQuestion
+from annotation_ui.tasks.filter_question import FilterQuestion
 from curation.shipped import mini_split
 from curation.store.store import Store
 from schemas.core.records import Record
@@ -65,7 +65,7 @@ def test_nothing_else_suggests_anything(verdict: Verdict) -> None:
     assert TASK.suggest([verdict]) == {}
 
 
-@pytest.mark.parametrize("check", SUGGESTED)
+@pytest.mark.parametrize("check", FilterQuestion.suggested)
 def test_every_suggestion_passes_the_form_once_the_rest_is_yes(check: str) -> None:
     suggestions = TASK.suggest([said(check)])
     answers = {**{f.name: "yes" for f in TASK.form.asked_fields()}, **suggestions}

@@ -10,7 +10,7 @@ import pytest
 from annotation_ui.campaigns.campaign import make_task
 from annotation_ui.tasks.base import TaskItem
 from annotation_ui.tasks.forms import Field
-from annotation_ui.tasks.likert import generated_items, rating_records
+from annotation_ui.tasks.likert import generated_items
 from annotation_ui.tasks.rate_script import RateScript
 from curation.shipped import mini_split
 from curation.store.store import Store
@@ -74,7 +74,7 @@ def test_a_script_of_a_fact_that_is_not_edited_or_of_no_question_is_refused_by_n
 def test_one_rating_an_aspect_each_with_the_comment() -> None:
     item = TaskItem(id="a" * 20, case="c", shown={})
     answers = {"coherence": 1, "consistency": 7, "completeness": 4, "comment": "vague"}
-    records = [r for r in rating_records(RateScript.form, item, answers, person="synthetic-x") if isinstance(r, Rating)]
+    records = [r for r in RateScript().records(item, answers, person="synthetic-x") if isinstance(r, Rating)]
     assert [(r.aspect, r.value, r.reason) for r in records] == [
         ("coherence", 1, "vague"), ("consistency", 7, "vague"), ("completeness", 4, "vague"),
     ]  # fmt: skip

@@ -61,8 +61,6 @@ def test_what_people_say_is_held_against_the_template(
     answers: dict[str, Any] = {"change": change, "right": right, "comment": "looked up"}
     records = TASK.records(item_in(events, scope), answers, person="ann")
     assert [v.label for v in records if isinstance(v, Verdict) and v.check == "review_scope"] == [label]
-    assert TASK.answer_of(TASK.form.field("change"), records[1].value) == change  # type: ignore[attr-defined]
-    assert TASK.answer_of(TASK.form.field("right"), records[2].value) == right  # type: ignore[attr-defined]
 
 
 def test_every_question_of_the_triplet_gets_the_verdict_and_more_relations_stand_in_the_reason(events: Store) -> None:
