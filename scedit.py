@@ -84,7 +84,7 @@ COMMANDS: dict[str, Command | Group] = {
         "curation.cli.publish:publish", "Write a release for publication: formats, card, Croissant, checksums."
     ),
     "split push": Command(
-        "curation.cli.hub.push:push", "Send a published release to a hub, or list what would be sent."
+        "curation.cli.hub:push", "Send a published release to a hub, or list what would be sent."
     ),
     "annotate": Group(
         "Have people filter and rate: campaigns, answers, agreement.",

@@ -8,8 +8,7 @@ from typing import ClassVar, NamedTuple
 from construction.checks.inputs import CheckInputs, Stage
 from construction.checks.store_inputs import store_inputs
 from construction.mentions import find_object
-from curation.checks.item_check import ItemCheck
-from curation.checks.store_checks import CheckContext
+from curation.checks.store_checks import CheckContext, ItemCheck
 from schemas.core.records import Record
 from schemas.facts import Entity, Fact, Relation
 from schemas.text.escaping import escape_line

@@ -17,8 +17,7 @@ from construction.scripts.cleaning import clean_steps
 from construction.scripts.truncation import cut_script
 from curation.files.json_files import read_text
 from curation.loaders.fact_checks import InvalidRecord, check_record, without_invisible_ends
-from curation.loaders.importer import UNNAMED, Identity
-from curation.loaders.key_prefix import check_prefix
+from curation.loaders.importer import UNNAMED, Identity, check_prefix
 from curation.loaders.reading import Problem, Row, rows
 from curation.similarity.texts import record_text
 from curation.store.import_sources import SourceUpdate

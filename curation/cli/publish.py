@@ -59,7 +59,7 @@ def publish(
     """  # noqa: D301 - click wants the character
     from contextlib import ExitStack
 
-    from curation.export.croissant import PublisherDetails
+    from curation.export.metadata import PublisherDetails
     from curation.export.publish import publish as write
     from curation.rules.release import note_published
     from curation.store.store import Store

@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING, Literal
 from curation.export.fact_formats import (
     easyedit_gaps,
     knowedit_gaps,
+    scedit_cf,
+    scedit_t,
+    write_cf,
     write_counterfact,
     write_csv,
     write_easyedit,
     write_facts,
     write_knowedit,
+    write_t,
 )
 from curation.export.parquet import write_parquet
-from curation.export.scedit_format import scedit_cf, scedit_t, write_cf, write_t
 from curation.splits.split_file import Split, write_split
 from schemas.cases import FACT
 from schemas.core.errors import UserError

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from curation.export.croissant import DataFile, PublisherDetails, croissant
-from curation.export.dataset_card import ReleasePart, card
 from curation.export.formats import EXPORTERS, Exporter, chosen_exporter
+from curation.export.metadata import DataFile, PublisherDetails, ReleasePart, card, croissant
 from curation.export.summary import survey
 from curation.files.atomic import atomic_file, atomic_folder
 from curation.files.checksums import sha256

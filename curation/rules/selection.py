@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from curation.rules.rule import Decision, DocumentRule, EventRule, SplitRule, Threshold, worst
+from curation.rules.rule import Decision, EventRule, SplitRule, Threshold, worst
 from curation.rules.ruling import Ruling
 from curation.splits.errata import Errata
 from curation.store.reader import KeyRange
@@ -142,11 +142,7 @@ class Block:
 
 def block_of(store: Store, ruling: Ruling, keys: KeyRange) -> Block:
     """The block of a range of keys, for the kind of edits that the rule is about."""
-    if isinstance(ruling.rule, EventRule):
-        return EventBlock(store, ruling, keys)
-    if isinstance(ruling.rule, DocumentRule):
-        return DocumentBlock(store, ruling, keys)
-    return FactBlock(store, ruling, keys)
+    return (FactBlock if ruling.rule.edited == "fact" else RequestBlock)(store, ruling, keys)
 
 
 class FactBlock(Block):
@@ -275,45 +271,50 @@ class FactBlock(Block):
         return Counter(reasons.values())
 
 
-class EventBlock(Block):
-    """Events with the questions about them."""
+Asked = FactQuestion | TendencyQuestion | DocumentProbe
+"""What asks about an event or a document."""
+
+
+class RequestBlock(Block):
+    """Events with the questions about them, or documents with their probes."""
 
     def __init__(self, store: Store, ruling: Ruling, keys: KeyRange) -> None:
         super().__init__(ruling)
-        self._events = store.in_range(Event, keys)
-        facts = store.in_range(FactQuestion, keys, parent=True)
-        tendencies = store.in_range(TendencyQuestion, keys, parent=True)
-        self._questions: list[FactQuestion | TendencyQuestion] = [*facts, *tendencies]
-        self._ruling = ruling.over(record.id for record in (*self._events, *self._questions))
+        kinds: tuple[type[Asked], ...] = (DocumentProbe,)
+        if isinstance(ruling.rule, EventRule):
+            kinds = (FactQuestion, TendencyQuestion)
+        edits: type[Event] | type[Document] = Event if isinstance(ruling.rule, EventRule) else Document
+        self._edits: list[Event | Document] = [*store.in_range(edits, keys)]
+        self._asked = [record for kind in kinds for record in store.in_range(kind, keys, parent=True)]
+        self._ruling = ruling.over(record.id for record in (*self._edits, *self._asked))
 
-    def _make_cases(self) -> Iterator[EventCase]:
+    def _make_cases(self) -> Iterator[EventCase | DocumentCase]:
         rule = self._rule
-        assert isinstance(rule, EventRule)
-        passing: dict[str, list[FactQuestion | TendencyQuestion]] = defaultdict(list)
-        for question in self._questions:
-            if self._passes(self._ruling.of_question(question), question.kind.replace("_", " "), question):
-                passing[question.event].append(question)
-        for event in self._events:
-            if rule.types is not None and event.type not in rule.types:
-                reason = f"its type is '{event.type}', the rule takes {', '.join(rule.types)}"
-                self.losses[event.id] = Loss(Decision("drop", reason=reason), event)
+        passing: dict[str, list[Asked]] = defaultdict(list)
+        for asked in self._asked:
+            if self._passes(self._ruling.of_question(asked), asked.kind.replace("_", " "), asked):
+                passing[asked.document if isinstance(asked, DocumentProbe) else asked.event].append(asked)
+        for edit in self._edits:
+            if isinstance(rule, EventRule) and rule.types is not None and getattr(edit, "type", "") not in rule.types:
+                reason = f"its type is '{getattr(edit, 'type', '')}', the rule takes {', '.join(rule.types)}"
+                self.losses[edit.id] = Loss(Decision("drop", reason=reason), edit)
                 continue
-            self.counts["events"] += 1
-            if not self._passes(self._ruling.of_edit(event), "event", event):
+            self.counts[f"{edit.kind}s"] += 1
+            if not self._passes(self._ruling.of_edit(edit), edit.kind, edit):
                 continue
-            questions = passing[event.key]
-            if len(questions) < rule.min_questions:
-                number = counted(len(questions), "kept question")
-                reason = f"'{event.key}' has {number}, the rule wants {rule.min_questions}"
-                self._short(event, "event: too few questions", reason)
-                continue
-            _refuse_both_scopes(questions)
-            yield EventCase(
-                key=f"case/{event.key}",
-                event=event,
-                facts=tuple(q for q in questions if isinstance(q, FactQuestion)),
-                tendencies=tuple(q for q in questions if isinstance(q, TendencyQuestion)),
-            )
+            asked_of, what = passing[edit.key], "question" if isinstance(edit, Event) else "probe"
+            wanted = rule.min_questions if isinstance(rule, EventRule) else getattr(rule, "min_probes", 1)
+            if len(asked_of) < wanted:
+                reason = f"'{edit.key}' has {counted(len(asked_of), f'kept {what}')}, the rule wants {wanted}"
+                self._short(edit, f"{edit.kind}: too few {what}s", reason)
+            elif isinstance(edit, Event):
+                facts = tuple(q for q in asked_of if isinstance(q, FactQuestion))
+                tendencies = tuple(q for q in asked_of if isinstance(q, TendencyQuestion))
+                _refuse_both_scopes((*facts, *tendencies))
+                yield EventCase(key=f"case/{edit.key}", event=edit, facts=facts, tendencies=tendencies)
+            else:
+                probes = tuple(p for p in asked_of if isinstance(p, DocumentProbe))
+                yield DocumentCase(key=f"case/{edit.key}", document=edit, probes=probes)
 
 
 def _refuse_both_scopes(questions: Sequence[FactQuestion | TendencyQuestion]) -> None:
@@ -327,32 +328,3 @@ def _refuse_both_scopes(questions: Sequence[FactQuestion | TendencyQuestion]) ->
                 where=question.event,
                 fix=f"take one of them out: scedit split errata add {question.key} REASON --errata FILE",
             )
-
-
-class DocumentBlock(Block):
-    """Documents with their probes."""
-
-    def __init__(self, store: Store, ruling: Ruling, keys: KeyRange) -> None:
-        super().__init__(ruling)
-        self._documents = store.in_range(Document, keys)
-        self._probes = store.in_range(DocumentProbe, keys, parent=True)
-        self._ruling = ruling.over(record.id for record in (*self._documents, *self._probes))
-
-    def _make_cases(self) -> Iterator[DocumentCase]:
-        rule = self._rule
-        assert isinstance(rule, DocumentRule)
-        passing: dict[str, list[DocumentProbe]] = defaultdict(list)
-        for probe in self._probes:
-            if self._passes(self._ruling.of_question(probe), "document probe", probe):
-                passing[probe.document].append(probe)
-        for document in self._documents:
-            self.counts["documents"] += 1
-            if not self._passes(self._ruling.of_edit(document), "document", document):
-                continue
-            probes = passing[document.key]
-            if len(probes) < rule.min_probes:
-                number = counted(len(probes), "kept probe")
-                reason = f"'{document.key}' has {number}, the rule wants {rule.min_probes}"
-                self._short(document, "document: too few probes", reason)
-                continue
-            yield DocumentCase(key=f"case/{document.key}", document=document, probes=tuple(probes))

@@ -78,63 +78,53 @@ def is_wording(relation: str) -> bool:
 
 
 def shared_values(
-    fact: Fact, by: Iterable[str], *, relations: Mapping[str, str] | None = None
+    case: AnyCase | Fact, by: Iterable[str], *, relations: Mapping[str, str] | None = None, neighbours: bool = False
 ) -> Iterator[tuple[str, ...]]:
-    """The values by which a fact is connected with others.
+    """The values by which a case or fact is connected with others.
 
     ``fact`` is subject and relation: two edits of one subject's capital are one edited fact, whatever the objects.
-    ``relations``: the group of relations that each is in (``relation_groups``).
+    Of an event, ``type`` is its type or topic, ``subject`` who it and its factual questions in scope are about, and
+    the others are those of these questions (``unknown`` is no object). Of a document, ``subject`` is what it is about;
+    equal documents are connected, too.
+
+    Args:
+        case: A case, or a fact alone.
+        by: Names in ``BY``.
+        relations: The group of relations that each is in (``relation_groups``).
+        neighbours: Also those of the neighbour facts in a case.
+
+    Raises:
+        UserError: a name that means nothing for such a case.
     """
-    relation = (relations or {}).get(fact.relation.id, fact.relation.id)
-    for name in by:
-        if name == "subject":
-            yield from (("subject", x) for x in names_of(fact.subject))
-        elif name == "relation":
-            yield ("relation", relation)
-        elif name == "fact":
-            yield from (("fact", x, relation) for x in names_of(fact.subject))
-        elif name == "type":
-            raise UserError("facts have no event type to separate by", allowed=", ".join(n for n in BY if n != "type"))
-        elif name == "object":
-            objects = [fact.old] if fact.new is None else [fact.old, fact.new]
-            yield from (("object", x) for o in objects for x in names_of(o))
-        else:
-            raise UserError(f"cannot separate by '{name}'", allowed=", ".join(BY))
-
-
-def shared_event_values(case: EventCase, by: Iterable[str]) -> Iterator[tuple[str, ...]]:
-    """The values by which a case of an event is connected with others.
-
-    ``type`` is the event type or topic. ``subject``: who the event and its factual questions in scope are about.
-    ``relation``, ``fact`` and ``object`` are those of the factual questions in scope; ``unknown`` is no object.
-    """
-    questions = [question for question in case.facts if question.scope == "in"]
-    subjects = [role.entity for role in case.event.roles] + [q.subject for q in questions if q.subject is not None]
-    for name in by:
-        if name == "type":
-            yield ("type", case.event.type)
-        elif name == "subject":
-            yield from (("subject", x) for entity in subjects for x in names_of(entity))
-        elif name == "relation":
-            yield from (("relation", q.relation.id) for q in questions)
-        elif name == "fact":
-            yield from (("fact", x, q.relation.id) for q in questions if q.subject for x in names_of(q.subject))
-        elif name == "object":
-            yield from (("object", x) for q in questions if not q.unknown for x in names_of(q.answer))
-        else:
-            raise UserError(f"cannot separate by '{name}'", allowed=", ".join(BY))
-
-
-def shared_document_values(case: DocumentCase, by: Iterable[str]) -> Iterator[tuple[str, ...]]:
-    """The values by which a case of a document is connected with others: the entity that it is about, as ``subject``.
-
-    A document without one is connected by its own text alone.
-    """
-    for name in by:
-        if name != "subject":
-            raise UserError(f"documents have no {name} to separate by", allowed="subject")
-        yield from (("subject", plain_text(entity)) for entity in case.document.names)
+    values: dict[str, Iterable[tuple[str, ...]]]
+    if isinstance(case, DocumentCase):
+        values = {"subject": [("subject", plain_text(entity)) for entity in case.document.names]}
         yield ("text", plain_text(case.document.text))
+    elif isinstance(case, EventCase):
+        asked = [q for q in case.facts if q.scope == "in"]
+        subjects = [role.entity for role in case.event.roles] + [q.subject for q in asked if q.subject is not None]
+        values = {
+            "type": [("type", case.event.type)],
+            "subject": [("subject", x) for entity in subjects for x in names_of(entity)],
+            "relation": [("relation", q.relation.id) for q in asked],
+            "fact": [("fact", x, q.relation.id) for q in asked if q.subject for x in names_of(q.subject)],
+            "object": [("object", x) for q in asked if not q.unknown for x in names_of(q.answer)],
+        }
+    else:
+        facts = list(_facts(case, neighbours=neighbours))
+        of = {fact.key: (relations or {}).get(fact.relation.id, fact.relation.id) for fact in facts}
+        objects = [one for fact in facts for one in (fact.old, fact.new) if one is not None]
+        values = {
+            "subject": [("subject", x) for fact in facts for x in names_of(fact.subject)],
+            "relation": [("relation", of[fact.key]) for fact in facts],
+            "fact": [("fact", x, of[fact.key]) for fact in facts for x in names_of(fact.subject)],
+            "object": [("object", x) for one in objects for x in names_of(one)],
+        }
+    for name in by:
+        if name not in values:
+            kind = "fact" if isinstance(case, Fact) else case.request.kind
+            raise UserError(f"{kind}s have no '{name}' to separate by", allowed=", ".join(values))
+        yield from values[name]
 
 
 def separate(
@@ -196,14 +186,7 @@ def _values(
     for case in cases:
         if case.key in values:
             raise UserError(f"the case '{case.key}' was given twice")
-        if isinstance(case, EventCase):
-            values[case.key] = set(shared_event_values(case, by))
-            continue
-        if isinstance(case, DocumentCase):
-            values[case.key] = set(shared_document_values(case, by))
-            continue
-        facts = _facts(case, neighbours=neighbours)
-        values[case.key] = {v for fact in facts for v in shared_values(fact, by, relations=relations)}
+        values[case.key] = set(shared_values(case, by, relations=relations, neighbours=neighbours))
     return values
 
 

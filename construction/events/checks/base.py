@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from curation.checks.item_check import ItemCheck
-from curation.checks.store_checks import CheckContext
+from curation.checks.store_checks import CheckContext, ItemCheck
 from schemas.core.records import Record
 from schemas.events.event import TEMPLATE_TEXT, Event
 from schemas.events.questions import FactQuestion, TendencyQuestion

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from curation.export.columns import Column, text_column
-from curation.export.parquet import write_tables
+from curation.export.parquet import Column, text_column, write_tables
 from evaluation.analysis.comparison import compare
 from evaluation.metrics.base import Metric, Normalisation
 from evaluation.runs.frame import Scores, chosen_metrics, score_rows, score_run

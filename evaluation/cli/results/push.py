@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from curation.cli.hub.options import hub_options, show_files
+from curation.cli.hub import hub_options, show_files
 
 if TYPE_CHECKING:
     from curation.export.hub import HubUpload

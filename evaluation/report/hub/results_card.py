@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from curation.export.dataset_card import hub_licence
 from curation.export.hub import CARD, HubUpload
+from curation.export.metadata import hub_licence
 from curation.files.atomic import write_text
 from evaluation.analysis.comparison import compare
 from evaluation.analysis.exports.run_tables import TABLES, write_run_tables

@@ -1,4 +1,4 @@
-"""What can be said of a split in numbers, with and without its store."""
+"""What is counted of a split, and what the store adds."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from curation.export.summary import JudgedSummary, SplitSummary, survey
+from curation.export.summary import JudgedSummary, SplitSummary, event_numbers, survey
 from curation.loaders.importer import import_split
 from curation.shipped import mini_split
 from curation.splits.split_file import Split, make_split
@@ -17,6 +17,7 @@ from schemas.lineage import Lineage
 from schemas.ratings import Rating
 from schemas.verdicts import Verdict
 from tests.support.curation.rule_records import ann, said
+from tests.support.events import MOVE, event_case, make_event, make_fact_question
 from tests.support.facts import peru_fact
 
 SPLIT = make_split("four", mini_split().cases[:4])
@@ -159,3 +160,15 @@ def test_lineage_is_summed_by_way_with_its_first_and_last_day(base: Path, tmp_pa
 def test_licences_come_most_frequent_first() -> None:
     sources = {("a", "MIT", None): 2, ("b", "CC0-1.0", None): 3, ("c", "MIT", "u"): 4}
     assert JudgedSummary(sources=sources).licences == ["MIT", "CC0-1.0"]
+
+
+def test_counts_of_two_events() -> None:
+    question = make_fact_question("Where is Corvo Foods?", "Turin", event=MOVE, background=True)
+    move = event_case("case/m", event=make_event(MOVE, type="headquarters", origin="fact"), facts=(question,),
+                      tendencies=())  # fmt: skip
+    summary = event_numbers([event_case(), move])
+    assert (dict(summary.types), dict(summary.origins)) == ({"merger": 1, "headquarters": 1}, {"written": 1, "fact": 1})
+    assert (dict(summary.facts), dict(summary.tendencies)) == ({"in": 3, "out": 1}, {"in": 1, "out": 1})
+    assert (summary.unknown, summary.background, summary.bare) == (1, 1, (1, 0))
+    assert dict(summary.letters) == {("in", "A"): 1, ("out", "C"): 1}
+    assert summary.licences == ["CC0-1.0"] and sum(summary.sources.values()) == 2

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from curation.export.fact_formats import cf_rows, cloze, t_rows
 from curation.export.formats import export
 from curation.export.parquet import TABLES
-from curation.export.scedit_format import cf_rows, cloze, t_rows
 from curation.loaders import load
 from curation.loaders.importer import Identity, import_file
 from curation.rules.release import freeze

@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 import scedit
+from curation.export.fact_formats import cloze
 from curation.export.formats import chosen_exporter, export
-from curation.export.scedit_format import cloze
 from curation.loaders.importer import import_file
 from curation.quality.sheets import write_sheet
 from curation.shipped import mini_split

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from curation.cli import overlap as commands_dedup
 from curation.shipped import events_split, mini_split
-from curation.splits.partition import relation_groups, separate, shared_event_values, shared_values
+from curation.splits.partition import relation_groups, separate, shared_values
 from curation.splits.split_file import load_split
 from schemas.cases import EventCase
 from schemas.core.errors import UserError
@@ -123,7 +123,7 @@ def test_neighbours_tie_cases_together() -> None:
         ({"parts": {"train": 0.8}}, "sum to 1"),
         ({"parts": {}}, "no shares"),
         ({"parts": {"a": 1.5, "b": -0.5}}, "no shares"),
-        ({"by": ["colour"]}, "cannot separate by 'colour'"),
+        ({"by": ["colour"]}, "facts have no 'colour' to separate by"),
         ({"by": []}, "nothing is named"),
         (
             {"by": ["relation"], "parts": {"a": 0.5, "b": 0.5}},
@@ -183,7 +183,7 @@ def test_events_share_nothing_across_parts(by: tuple[str, ...]) -> None:
         cases = [case for case in cases if not case.facts]  # the others are all connected
     partition = separate(cases, by=by, parts={"train": 0.5, "test": 0.5})  # type: ignore[arg-type]
     values = [
-        {v for case in cases if partition.part[case.key] == part for v in shared_event_values(case, by)}
+        {v for case in cases if partition.part[case.key] == part for v in shared_values(case, by)}
         for part in ("train", "test")
     ]
     assert not values[0] & values[1] and sum(partition.counts.values()) == len(cases)
@@ -192,15 +192,15 @@ def test_events_share_nothing_across_parts(by: tuple[str, ...]) -> None:
 
 def test_what_an_event_shares() -> None:
     case = event_case()
-    assert set(shared_event_values(case, ["type", "object", "relation"])) == {
+    assert set(shared_values(case, ["type", "object", "relation"])) == {
         ("type", "merger"),
         ("object", "alba rail"),  # not the answer that becomes unknown, nor one out of scope
         ("relation", "P127"),
     }
-    assert list(shared_event_values(case, ["subject", "fact"])) == []  # nobody says who it is about
-    with pytest.raises(UserError, match="cannot separate by 'topic'"):
-        list(shared_event_values(case, ["topic"]))
-    with pytest.raises(UserError, match="facts have no event type"):
+    assert list(shared_values(case, ["subject", "fact"])) == []  # nobody says who it is about
+    with pytest.raises(UserError, match="events have no 'topic' to separate by"):
+        list(shared_values(case, ["topic"]))
+    with pytest.raises(UserError, match="facts have no 'type'"):
         separate(made(3, 3, 3), by=["type"], parts=PARTS)
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from curation.export.scedit_format import write_cf, write_t
+from curation.export.fact_formats import write_cf, write_t
 from curation.files.checksums import sha256
 from evaluation.cli.reproduce import reproduce as command
 from evaluation.reproduction.published import CASES, published_tables

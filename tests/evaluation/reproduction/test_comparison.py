@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from curation.export.scedit_format import write_cf, write_t
+from curation.export.fact_formats import write_cf, write_t
 from evaluation.analysis.text_ratings import RatedTexts
 from evaluation.report.sections import make_sections
 from evaluation.reproduction.comparison import compare_figures, tolerance

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from scipy import stats
 
-from curation.export.scedit_format import write_cf, write_t
+from curation.export.fact_formats import write_cf, write_t
 from evaluation.analysis.text_ratings import RatedTexts
 from evaluation.report.sections import main_source, make_sections
 from evaluation.reproduction.our_figures import OurResults, is_published_model, our_figures

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from curation.export.scedit_format import write_cf, write_t
+from curation.export.fact_formats import write_cf, write_t
 from curation.files.checksums import sha256
 from evaluation.reproduction.published_data import content_of, data_difference, published_data
 from schemas.core.errors import DataError, UserError

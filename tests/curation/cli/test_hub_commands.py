@@ -1,19 +1,48 @@
-"""``scedit split push``."""
+"""Commands that send files to a hub."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
-from curation.cli.hub.push import push
+from curation.cli.hub import hub_options, push, show_files
 from curation.export import hub
+from curation.export.hub import HubUpload
 from curation.export.publish import publish
 from curation.shipped import mini_split
 from curation.splits.split_file import make_split
 from schemas.core.errors import UserError
+
+FILES = [HubUpload("README.md", b"card"), HubUpload("a.bin", b"x" * 2000)]
+
+
+@click.command()
+@hub_options
+def _send(public: bool, message: str, dry_run: bool, as_json: bool) -> None:
+    show_files(FILES, f"me/{message}", None if dry_run else "https://hub/1", public=public, as_json=as_json)
+
+
+def call(*words: str) -> str:
+    return CliRunner().invoke(_send, list(words), catch_exceptions=False).stdout
+
+
+def test_lines() -> None:
+    assert call().splitlines() == [
+        "           4  README.md",
+        "       2,000  a.bin",
+        "2 files, 2,004 bytes: https://hub/1",
+    ]
+    assert call("--dry-run", "--message", "m").splitlines()[-1] == "2 files, 2,004 bytes: nothing was sent to me/m"
+
+
+def test_json() -> None:
+    told = {"repository": "me/Release", "files": {"README.md": 4, "a.bin": 2000}}
+    assert json.loads(call("--json", "--public")) == {**told, "public": True, "sent": True, "commit": "https://hub/1"}
+    assert json.loads(call("--json", "--dry-run")) == {**told, "public": False, "sent": False, "commit": None}
 
 
 @pytest.fixture

@@ -1,19 +1,29 @@
+"""The dataset card and the Croissant metadata of a release."""
+
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from curation.export.dataset_card import ReleasePart, card, hub_licence
+from curation.export.metadata import DataFile, PublisherDetails, ReleasePart, card, croissant, hub_licence
+from curation.export.parquet import TABLES
+from curation.export.publish import DEFAULT_OF_EVENTS, publish
 from curation.export.summary import survey
+from curation.files.checksums import sha256
 from curation.loaders.importer import import_split
-from curation.shipped import mini_split, shipped_split
-from curation.splits.split_file import Split, make_split
+from curation.shipped import events_split, mini_split, shipped_split
+from curation.splits.split_file import Split, load_split, make_split
 from curation.store.store import Store
+from schemas.events.questions import TendencyQuestion
 from schemas.facts import Source
 from schemas.lineage import Lineage
 from schemas.ratings import Rating
 from schemas.verdicts import Verdict, verdict_key
+from tests.support.curation.verdicts import make_verdict
+from tests.support.events import event_case, make_tendency
 
 PARTS = (ReleasePart("mini.jsonl", "the frozen split", (), 58), ReleasePart("x.json", "other", ("aliases", "keys"), 42))
 
@@ -135,3 +145,92 @@ def test_who_wrote_and_judged_it_is_said_once_and_long_lists_are_counted() -> No
     split = shipped_split("open")
     page = card(split, survey(split), PARTS, tables=False)
     assert "dev = 81 of them; test = 323 of them" in page and dev.cases[0].key not in page
+
+
+def test_a_release_of_the_shipped_events(tmp_path: Path) -> None:
+    import_split(events_split(), tmp_path / "s.duckdb", origin="events")
+    with Store.open(tmp_path / "s.duckdb", write=True) as store:
+        questions = list(store.all(TendencyQuestion))[:30]
+        store.put(make_verdict(q.id, "keep" if n % 5 else "drop", f"person:{person}/judge_tendency@1")
+                  for n, q in enumerate(questions) for person in ("ann", "bo"))  # fmt: skip
+    with Store.open(tmp_path / "s.duckdb") as store:
+        release = publish(store.split("events"), tmp_path / "r", store=store)
+    assert set(release.cases) == set(DEFAULT_OF_EVENTS) and not release.skipped and set(release.cases.values()) == {24}
+    assert load_split(tmp_path / "r/events.jsonl").digest == events_split().digest
+    text = (tmp_path / "r/README.md").read_text(encoding="utf-8")
+    for words in ("license: cc0-1.0", "| factual questions in scope | 64 |", "becomes unknown | 16 |",
+                  "event-level-editing",
+                  "| tendency questions out of scope | 48 |", "Right letters out of scope: A 16, B 16, C 16.",
+                  "**judge_tendency@1**: 60 judgements of 30 items by 2 raters.", "exact agreement: 1.000",
+                  'events = load_dataset(FOLDER, "events", split="test")  # or fact_questions, tendency_questions',
+                  "### tendency_questions", "| source | licence | address | events |"):  # fmt: skip
+        assert words in text, words
+    assert "script" not in text.replace("scripts, cloze", "").split("## Files")[0]
+    data = json.loads((tmp_path / "r/croissant.json").read_text(encoding="utf-8"))
+    assert [s["name"] for s in data["recordSet"]] == ["events", "fact_questions", "tendency_questions"]
+    assert "128 factual questions, 144 tendency questions" in data["description"]
+
+
+@pytest.mark.parametrize(("answers", "message"), [("CCC", True), ("CCA", False), ("CC", False)])
+def test_a_letter_that_tells_the_scope_is_a_limit(answers: str, message: bool) -> None:
+    questions = [make_tendency(f"How may rain {n} change?", letter, scope="out") for n, letter in enumerate(answers)]
+    case = event_case(tendencies=tuple(questions))
+    split = make_split("s", [case])
+    assert ("the letter tells the scope" in card(split, survey(split), ())) is message
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("croissant") / "mini"
+    details = PublisherDetails(creator="Tests", url="https://example.org/mini", date="2026-01-02", cite="Tests, 2026")
+    publish(mini_split(), folder, publisher=details)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def said(release: Path) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads((release / "croissant.json").read_text(encoding="utf-8"))
+    return data
+
+
+def test_every_data_file_is_listed_with_its_sum(release: Path, said: dict[str, Any]) -> None:
+    file_names = {"README.md", "croissant.json", "checksums.sha256"}
+    files = {p.relative_to(release).as_posix() for p in release.rglob("*") if p.is_file()} - file_names
+    assert {f["contentUrl"] for f in said["distribution"]} == files
+    for file in said["distribution"]:
+        assert file["sha256"] == sha256(release / file["contentUrl"])
+        assert file["contentSize"] == f"{(release / file['contentUrl']).stat().st_size} B"
+
+
+def test_every_column_is_a_field(said: dict[str, Any]) -> None:
+    sets = {r["name"]: r for r in said["recordSet"]}
+    assert sets.keys() == TABLES.keys()
+    for name, columns in TABLES.items():
+        assert [f["name"] for f in sets[name]["field"]] == [c.name for c in columns]
+        for field, column in zip(sets[name]["field"], columns, strict=True):
+            assert field.get("repeated", False) == column.type.endswith("[]")
+            assert field["source"]["fileObject"]["@id"] == f"data/{name}.parquet"
+
+
+def test_what_is_not_known_is_not_said() -> None:
+    split = mini_split()
+    stages = croissant(split, survey(split), [DataFile("mini.jsonl", 3, "0" * 64)])
+    assert not {"creator", "url", "datePublished", "citeAs"} & stages.keys()
+    assert stages["recordSet"] == [] and stages["license"] == "https://creativecommons.org/publicdomain/zero/1.0/"
+
+
+def test_mlcroissant_reads_every_record(release: Path) -> None:
+    mlcroissant = pytest.importorskip("mlcroissant", reason="the package mlcroissant is not installed")
+    dataset = mlcroissant.Dataset(jsonld=str(release / "croissant.json"))
+    assert not dataset.metadata.issues.errors and not dataset.metadata.issues.warnings
+    cases = list(dataset.records("cases"))
+    assert [c["cases/subject"].decode() for c in cases] == [c.fact.subject.text for c in mini_split().cases]
+    prompts = sum(len(c.prompts) + sum(len(n.prompts) for n in c.neighbours) for c in mini_split().cases)
+    assert len(list(dataset.records("prompts"))) == prompts
+
+
+def test_the_description_says_who_wrote_and_judged_it() -> None:
+    split = shipped_split("open:dev")
+    description = croissant(split, survey(split), [])["description"]
+    assert "Written by the toolkit's authors" in description and description.endswith("until people have judged it.")
+    assert "ritten by" not in croissant(mini_split(), survey(mini_split()), [])["description"]

@@ -1,9 +1,10 @@
-"""Options and output of the commands that send files to a hub; those of other packages share them."""
+"""Commands that send files to a hub: their options and output, which other packages share, and split push."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -41,3 +42,21 @@ def show_files(files: Sequence[HubUpload], repository: str, url: str | None, *, 
         click.echo(f"{file.size:>12,}  {file.name}")
     size = f"{counted(len(files), 'file')}, {sum(f.size for f in files):,} bytes"
     click.echo(f"{size}: nothing was sent to {repository}" if url is None else f"{size}: {url}")
+
+
+@click.command(epilog="Example: scedit split push release me/my-split --dry-run")
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("repository")
+@hub_options
+def push(folder: Path, repository: str, public: bool, message: str, dry_run: bool, as_json: bool) -> None:
+    """Send the release in FOLDER, as split publish wrote it, to the dataset REPOSITORY (OWNER/NAME) of a hub.
+
+    Its checksums are verified first; card and licence go with it, other files are refused. The access is that of hf
+    auth login, or HF_TOKEN. Uses huggingface_hub, so HF_ENDPOINT names another hub.
+    """
+    from curation.export.hub import check_repository, files_to_push, push_release
+
+    check_repository(repository)
+    files = files_to_push(folder)
+    url = None if dry_run else push_release(folder, repository, public=public, message=message)
+    show_files(files, repository, url, public=public, as_json=as_json)

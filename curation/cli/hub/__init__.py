@@ -1,1 +1,0 @@
-"""Commands that send files to a hub."""

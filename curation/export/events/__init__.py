@@ -1,1 +1,0 @@
-"""Splits of events as releases: tables, summary, card."""
