@@ -14,7 +14,7 @@ from curation.stats.coefficients import alpha_of_coincidences, coincidences
 from curation.stats.correlation import kendall, spearman
 from curation.stats.estimates import Estimate, sums_by
 from curation.stats.rating_table import RatingTable
-from curation.stats.reliability import FEW_DIFFER, ceiling
+from curation.stats.reliability import ceiling
 
 _PLAN, _NONE = Resampling(300), Resampling(0)
 _RATERS, _EACH = 3, 2
@@ -80,7 +80,6 @@ STATISTICS: dict[str, tuple[Statistic, Statistic]] = {
 """The statistic with its interval, and the one whose value over very many cases is the truth."""
 
 PROMISE = 0.93
-_SEVENS = "the few ratings that differ decide the mean correlation of the raters; the ceiling's note says so"
 _PERCENTILES = (
     "resamples of few cases that agree vary too little; the interval of earlier versions, no table has it any more"
 )
@@ -94,20 +93,16 @@ def truth(statistic: str, usage: str) -> float:
     return value
 
 
-def _row(statistic: str, usage: str, promise: float | None, why: str = "", printed: str = "") -> Row:
+def _row(statistic: str, usage: str, promise: float | None, why: str = "") -> Row:
     def once(rng: Rng, n: int) -> Outcome:
         estimate = STATISTICS[statistic][0](panel(rng, n, usage), _PLAN)
         return covers((estimate.low, estimate.high), truth(statistic, usage))
 
-    return Row(
-        "agreement", f"three raters, two scripts a case, {usage}", statistic, once, promise, why=why, printed=printed
-    )
+    return Row("agreement", f"three raters, two scripts a case, {usage}", statistic, once, promise, why=why)
 
 
 def agreement_rows() -> list[Row]:
     """Every statistic at every use of the scale; the percentile interval as a warning."""
-    *present, highest, former = STATISTICS
+    *present, former = STATISTICS
     rows = [_row(name, usage, PROMISE) for name in present for usage in LIKERT]
-    rows.append(_row(highest, "middling", PROMISE))
-    rows += [_row(highest, usage, None, _SEVENS, FEW_DIFFER) for usage in LIKERT if usage != "middling"]
     return [*rows, *(_row(former, usage, None, _PERCENTILES) for usage in ("middling", "80 % sevens"))]

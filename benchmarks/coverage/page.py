@@ -40,16 +40,12 @@ given*: in 30 % of the runs the interval was refused, as the figures say then; o
 """
 _READING = """
 **Read it so.** The published interval (1.96·sd/√n), intervals by case only where neighbours recur, percentile
-bootstraps of alpha, and the sign-flip test alone are shown as warnings; none is a default. Differences on a scale are
-decided only where their interval excludes 0 too: where large losses are rare and none was drawn, the differences
-themselves cannot know of them, and the scale does. Values without a scale (entropy, words) have no such bound:
-strongly skewed ones are covered too seldom, and their intervals are marked (*Student's t*, with a note below the
-table). The same holds for tests of such differences: the studentised bootstrap holds for skewed ones and not for
-strongly skewed ones, and a rare large loss that was not drawn is seen by no test; decisions without a scale say so.
-Near a ceiling and with few rated scripts, calibrated figures are refused:
-fewer than five rated cases that differ, or unequal probabilities that leave the sample worth fewer than ten scripts.
-Agreement near the ceiling rests on few cases; its intervals allow for two that were not seen. Rank correlations have no
-interval where fewer than three cases differ from the commonest value of a side.
+bootstraps of alpha, and the sign-flip test alone are warnings; none is a default. A difference is decided only where
+its interval excludes 0 too. On a scale that allows for rare large losses that were not drawn; without a scale
+(entropy, words) no test sees them, and every such decision says so.
+Near a ceiling and with few rated scripts, figures are refused: calibrated means where fewer than five rated cases
+differ or the sample is worth fewer than ten scripts, rank correlations where fewer than three cases differ from the
+commonest value of a side, a judge's ceiling where 70 % of the ratings are equal.
 """
 
 

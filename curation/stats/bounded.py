@@ -14,7 +14,6 @@ than the one that a further case, as far away as the scale allows, would leave (
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -42,28 +41,37 @@ _ROUNDING = 1e-12
 _TAIL = 0.025  # of a 95 % interval, at each end
 _HALVINGS = 40  # of the interval in which the logarithm of a p is sought
 _LEAST_P, _MOST_P = 1e-9, 0.999
+_SHIFTS, _MORE_SHIFTS = 2.0, 30.0  # of Student's interval for skewness, in all and per case; by simulation
 
 
 class Spread(NamedTuple):
     """A mean, its variance, and the number of independent units behind both.
 
-    ``crossed``: neighbours recur. ``third``: third central moment of the mean; 0 where it is not known.
+    Attributes:
+        mean: The mean.
+        variance: Of the mean.
+        units: Independent units.
+        crossed: Whether neighbours recur.
+        third: Third central moment of the mean; 0 where it is not known.
+        parts: Of values with limits: the share of their limits that they reach, the mean limit, the largest one.
     """
 
     mean: float
     variance: float
-    units: int
+    units: float
     crossed: bool = False
     third: float = 0.0
+    parts: tuple[Spread, Spread, float] | None = None
 
 
 class PairedItem(NamedTuple):
-    """A prompt that both sides answered: its case, its neighbour (None: has none), and both values."""
+    """A prompt that both sides answered: its case, its neighbour (None: has none), both values, and their limit."""
 
     case: str
     neighbour: str | None
     first: float
     second: float
+    limit: float | None = None
 
 
 def spread_of(values: Sequence[float]) -> Spread:
@@ -73,6 +81,32 @@ def spread_of(values: Sequence[float]) -> Spread:
     variance = math.fsum((v - mean) ** 2 for v in values) / max(n - 1, 1) / n
     third = math.fsum((v - mean) ** 3 for v in values) / max(n - 1, 1) / max(n - 2, 1) / n
     return Spread(mean, variance, n, third=third)
+
+
+def clustered_spread(values: Sequence[float], cases: Sequence[str], neighbours: Sequence[str | None] = ()) -> Spread:
+    """Of a mean of case means: two-way where neighbours recur in several cases, else by case."""
+    if neighbours and recurs(cases, neighbours):
+        return crossed_spread(values, cases, [str(n) for n in neighbours])
+    return spread_of(list(case_means(values, cases).values()))
+
+
+def limited_spread(
+    values: Sequence[float], limits: Sequence[float], cases: Sequence[str], neighbours: Sequence[str | None] = ()
+) -> Spread:
+    """Of a mean of case means of values from 0 to a known limit each, such as the probability before the edit.
+
+    The mean is the mean limit times the share of the limits that is reached, a ratio (Cochran 1977, chapter 6). Cases
+    with small limits tell little of that share, so it rests on (sum of limits)² / (sum of squared limits) cases.
+    """
+    whole, limit = (clustered_spread(side, cases, neighbours) for side in (values, limits))
+    by_case = case_means(limits, cases).values()
+    if not limit.mean > 0:
+        return whole
+    share = whole.mean / limit.mean
+    rest = clustered_spread([v - share * m for v, m in zip(values, limits, strict=True)], cases, neighbours)
+    worth = math.fsum(by_case) ** 2 / math.fsum(m * m for m in by_case)
+    reached = Spread(share, rest.variance / limit.mean**2, max(2.0, min(worth, rest.units)), rest.crossed)
+    return whole._replace(parts=(reached, limit, max(limits)))
 
 
 def recurs(cases: Sequence[str], neighbours: Sequence[str | None]) -> bool:
@@ -120,6 +154,8 @@ def beta_ends(spread: Spread, scale: Scale = SHARE, *, tail: float = _TAIL, unse
     """
     from scipy.special import betaincinv, ndtri, stdtrit  # type: ignore[import-untyped]
 
+    if spread.parts is not None:
+        return _limited_ends(spread, spread.parts, tail, unseen=unseen)
     wide, units = scale[1] - scale[0], spread.units
     if units < 2:
         return None
@@ -139,14 +175,31 @@ def beta_ends(spread: Spread, scale: Scale = SHARE, *, tail: float = _TAIL, unse
     return scale[0] + wide * min(low, share), scale[0] + wide * max(high, share)
 
 
-def student_ends(spread: Spread) -> Scale | None:
-    """Student's interval, its end on the longer tail's side moved out by the skewness; None where nothing varies."""
+def _limited_ends(spread: Spread, parts: tuple[Spread, Spread, float], tail: float, *, unseen: bool) -> Scale | None:
+    """Ends of a product of two means, the share of the limits and the mean limit, from those of both (MOVER)."""
+    share, limit, largest = parts
+    shares = beta_ends(share, SHARE, tail=tail, unseen=unseen)
+    limits = beta_ends(limit, (0.0, largest), tail=tail, unseen=unseen)
+    if shares is None or limits is None:
+        return None
+    low = 0.0
+    if min(shares[0], limits[0]) > 0:
+        low = spread.mean * math.exp(-math.hypot(math.log(share.mean / shares[0]), math.log(limit.mean / limits[0])))
+    up = math.hypot(limit.mean * (shares[1] - share.mean), shares[1] * (limits[1] - limit.mean))
+    return low, min(spread.mean + up, 1.0)
+
+
+def student_ends(spread: Spread, tail: float = _TAIL) -> Scale | None:
+    """Student's interval, its end on the longer tail's side moved out by the skewness; None where nothing varies.
+
+    Few cases show too little of a long tail, so the shift counts several times, the more the fewer cases there are.
+    """
     from scipy import stats  # type: ignore[import-untyped]
 
     if spread.units < 2 or not varies(spread.variance, spread.mean):
         return None
-    t, error = float(stats.t.ppf(1 - _TAIL, spread.units - 1)), math.sqrt(spread.variance)
-    shift = skew_shift(spread.third, error, t)
+    t, error = float(stats.t.ppf(1 - tail, spread.units - 1)), math.sqrt(spread.variance)
+    shift = (_SHIFTS + _MORE_SHIFTS / spread.units) * skew_shift(spread.third, error, t)
     return spread.mean - t * error + min(shift, 0.0), spread.mean + t * error + max(shift, 0.0)
 
 
@@ -160,8 +213,7 @@ def bounded_interval(values: Sequence[float], scale: Scale | None = SHARE, *, ta
         >>> [round(end, 3) for end in bounded_interval([1.0, 0.0, 1.0, 1.0, 1.0, 1.0]).ends]
         [0.359, 0.996]
     """
-    published, scale = mean_interval(values), _scale_if_valid(scale, values)
-    return published if len(values) < LEAST_CASES else _interval(published, spread_of(values), scale, tail)
+    return clustered_interval(values, [str(n) for n in range(len(values))], scale=scale, tail=tail)
 
 
 def clustered_interval(
@@ -170,6 +222,7 @@ def clustered_interval(
     neighbours: Sequence[str | None] = (),
     scale: Scale | None = SHARE,
     *,
+    limits: Sequence[float] = (),
     tail: float = _TAIL,
 ) -> Interval:
     """Mean of case means with its default interval: two-way where neighbours recur in several cases, else by case.
@@ -179,16 +232,19 @@ def clustered_interval(
         cases: The case of each value.
         neighbours: The neighbour of each value, None where it has none; empty where no value has one.
         scale: Lowest and highest possible mean of a case; None where there are none.
-        tail: Chance left out at each end where there is a scale.
+        limits: The largest possible value of each prompt, of values from 0 to 1; empty where none is known.
+        tail: Chance left out at each end.
     """
-    by_case: dict[str, list[float]] = defaultdict(list)
-    for value, case in zip(values, cases, strict=True):
-        by_case[case].append(value)
-    means = [sum(v) / len(v) for v in by_case.values()]
-    if len(means) < LEAST_CASES or not neighbours or not recurs(cases, neighbours):
-        return bounded_interval(means, scale, tail=tail)
-    spread = crossed_spread(values, cases, [str(n) for n in neighbours])
-    return _interval(mean_interval(means), spread, _scale_if_valid(scale, means), tail)
+    means = list(case_means(values, cases).values())
+    published = mean_interval(means)
+    if len(means) < LEAST_CASES:
+        return published
+    scale = _scale_if_valid(scale, means)
+    spread = clustered_spread(values, cases, neighbours)
+    if limits:
+        spread = limited_spread(values, limits, cases, neighbours)
+    ends = student_ends(spread, tail) if scale is None else beta_ends(spread, scale, tail=tail)
+    return published._replace(ends=ends, kind=_kind(spread, scale, ends))
 
 
 def case_mean_estimate(name: str, values: Sequence[float], cases: Sequence[str]) -> Estimate:
@@ -214,11 +270,72 @@ def _scale_if_valid(scale: Scale | None, values: Iterable[float]) -> Scale | Non
     return scale if scale is not None and all(scale[0] <= v <= scale[1] for v in values) else None
 
 
-def _interval(published: Interval, spread: Spread, scale: Scale | None, tail: float = _TAIL) -> Interval:
-    if scale is not None:
-        return published._replace(ends=beta_ends(spread, scale, tail=tail), kind=TWO_WAY if spread.crossed else BY_CASE)
-    ends = student_ends(spread)
-    return published._replace(ends=ends, kind=NO_SPREAD if ends is None else STUDENT)
+def _kind(spread: Spread, scale: Scale | None, ends: Scale | None) -> str:
+    if scale is None:
+        return NO_SPREAD if ends is None else STUDENT
+    return TWO_WAY if spread.crossed else BY_CASE
+
+
+class PairedSpreads(NamedTuple):
+    """Spreads of both sides of a difference, and of the difference itself."""
+
+    one: Spread
+    two: Spread
+    gap: Spread
+
+
+class _Difference:
+    """Mean of ``first - second`` over the cases that both have.
+
+    On a scale its ends are put together from those of both sides and their correlation (Newcombe 1998, Zou and Donner
+    2008), the correlation drawn a little towards none; without one they are Student's. Where neighbours recur in
+    ``items``, all variances are two-way.
+    """
+
+    def __init__(
+        self,
+        first: Mapping[str, float],
+        second: Mapping[str, float],
+        scale: Scale | None,
+        items: Sequence[PairedItem],
+    ) -> None:
+        keys = sorted(first.keys() & second.keys())
+        a, b = [first[k] for k in keys], [second[k] for k in keys]
+        self.gaps = [x - y for x, y in zip(a, b, strict=True)]
+        self.on_scale = _scale_if_valid(scale, [*a, *b]) is not None
+        self.scale = scale if self.on_scale else None
+        if len(keys) < 2:
+            return
+        self.mean = math.fsum(self.gaps) / len(keys)
+        shared = [i for i in items if i.case in first and i.case in second]
+        self.sides = _paired_spreads(a, b, self.gaps, shared)
+
+    def ends(self, tail: float) -> Scale | None:
+        """Ends of the interval, moved to the difference of case means, within the scale; None for a single case."""
+        if len(self.gaps) < 2:
+            return None
+        if self.scale is None:
+            return student_ends(self.sides.gap._replace(mean=self.mean), tail)
+        ends = ends_of_difference(self.sides, self.scale, tail)
+        if ends is None:
+            return None
+        shift, wide = self.mean - (self.sides.one.mean - self.sides.two.mean), self.scale[1] - self.scale[0]
+        return max(ends[0] + shift, -wide), min(ends[1] + shift, wide)
+
+
+def _paired_spreads(
+    first: Sequence[float], second: Sequence[float], gaps: Sequence[float], items: Sequence[PairedItem]
+) -> PairedSpreads:
+    """Of both sides and of their difference: from the prompts where these say more than the cases do."""
+    cases, near = [i.case for i in items], [i.neighbour for i in items]
+    limits = [i.limit for i in items if i.limit is not None]
+    if not items or not (recurs(cases, near) or len(limits) == len(items)):
+        return PairedSpreads(*(spread_of(values) for values in (first, second, gaps)))
+    one, two = [i.first for i in items], [i.second for i in items]
+    gap = clustered_spread([x - y for x, y in zip(one, two, strict=True)], cases, near)
+    if len(limits) == len(items):
+        return PairedSpreads(limited_spread(one, limits, cases, near), limited_spread(two, limits, cases, near), gap)
+    return PairedSpreads(clustered_spread(one, cases, near), clustered_spread(two, cases, near), gap)
 
 
 def difference_interval(
@@ -230,40 +347,37 @@ def difference_interval(
 ) -> Interval:
     """Mean of ``first - second`` over the cases that both have, with its default interval; ``half``: the published one.
 
-    On a scale the interval is put together from those of both sides and their correlation (Newcombe 1998, Zou and
-    Donner 2008), the correlation drawn a little towards none. Where neighbours recur in ``items``, all variances are
-    two-way.
-
     Args:
         first: Value by case.
         second: The same of the other side.
         scale: Of the values; None where there is none (then Student's t of the differences).
-        items: The prompts behind the values; empty where none has a neighbour.
+        items: The prompts behind the values; empty where none has a neighbour or a limit.
     """
-    keys = sorted(first.keys() & second.keys())
-    a, b = [first[k] for k in keys], [second[k] for k in keys]
-    published = mean_interval([x - y for x, y in zip(a, b, strict=True)])
-    if len(keys) < LEAST_CASES:
+    difference = _Difference(first, second, scale, items)
+    published = mean_interval(difference.gaps)
+    if len(difference.gaps) < LEAST_CASES:
         return published
-    sides = _paired_spreads(first, second, items)
-    if _scale_if_valid(scale, [*a, *b]) is None or scale is None:
-        return _interval(published, sides.gap._replace(mean=published.mean or 0.0), None)
-    ends = _difference_ends(sides, published.mean or 0.0, scale)
-    return published._replace(ends=ends, kind=TWO_WAY if sides.gap.crossed else BY_CASE)
+    ends = difference.ends(_TAIL)
+    return published._replace(ends=ends, kind=_kind(difference.sides.gap, difference.scale, ends))
 
 
 def difference_p(
-    first: Mapping[str, float], second: Mapping[str, float], *, scale: Scale = SHARE, items: Sequence[PairedItem] = ()
+    first: Mapping[str, float],
+    second: Mapping[str, float],
+    *,
+    scale: Scale | None = SHARE,
+    items: Sequence[PairedItem] = (),
 ) -> float | None:
-    """Two-sided p that the mean difference on a scale is 0: the level at which its default interval begins to hold 0.
+    """Two-sided p that the mean difference is 0: the level at which its default interval begins to hold 0.
 
     It allows for large differences that were not drawn, as the interval does, so it is no smaller than what n cases on
-    that scale can show. None for fewer than two common cases, and where a value lies off the scale.
+    that scale can show. None for fewer than two common cases, where a value lies off the scale, and where differences
+    without a scale do not vary.
 
     Args:
         first: Value by case.
         second: The same of the other side.
-        scale: Lowest and highest possible value.
+        scale: Lowest and highest possible value; None where there is none.
         items: The prompts behind the values.
 
     Example:
@@ -271,16 +385,13 @@ def difference_p(
         >>> difference_p(ones, noughts) < 0.05, difference_p(ones, dict.fromkeys("abcdef", 0.95)) > 0.3
         (True, True)
     """
-    keys = sorted(first.keys() & second.keys())
-    values = [side[k] for side in (first, second) for k in keys]
-    if len(keys) < 2 or _scale_if_valid(scale, values) is None:
+    difference = _Difference(first, second, scale, items)
+    if scale is not None and not difference.on_scale:
         return None
-    sides = _paired_spreads(first, second, items)
-    gap = math.fsum(first[k] - second[k] for k in keys) / len(keys)
     low, high = math.log(_LEAST_P), math.log(_MOST_P)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        ends = _difference_ends(sides, gap, scale, tail=math.exp(middle) / 2)
+        ends = difference.ends(math.exp(middle) / 2)
         if ends is None:
             return None
         low, high = (middle, high) if ends[0] <= _ROUNDING and ends[1] >= -_ROUNDING else (low, middle)
@@ -292,7 +403,7 @@ def difference_reach(
     second: Mapping[str, float],
     level: float,
     *,
-    scale: Scale = SHARE,
+    scale: Scale | None = SHARE,
     items: Sequence[PairedItem] = (),
 ) -> float | None:
     """How far the interval of a difference reaches to its longer side: a smaller difference would not exclude 0.
@@ -304,43 +415,9 @@ def difference_reach(
         >>> round(difference_reach(ones, noughts, 0.05), 3)
         0.649
     """
-    keys = sorted(first.keys() & second.keys())
-    if len(keys) < 2 or _scale_if_valid(scale, [side[k] for side in (first, second) for k in keys]) is None:
-        return None
-    ends = ends_of_difference(sides := _paired_spreads(first, second, items), scale, level / 2)
-    gap = sides.one.mean - sides.two.mean
-    return None if ends is None else max(gap - ends[0], ends[1] - gap)
-
-
-class PairedSpreads(NamedTuple):
-    """Spreads of both sides of a difference, and of the difference itself."""
-
-    one: Spread
-    two: Spread
-    gap: Spread
-
-
-def _paired_spreads(
-    first: Mapping[str, float], second: Mapping[str, float], items: Sequence[PairedItem]
-) -> PairedSpreads:
-    """Of the cases that both sides have; two-way where neighbours recur in ``items``."""
-    keys = sorted(first.keys() & second.keys())
-    a, b = [first[k] for k in keys], [second[k] for k in keys]
-    pairs = [i for i in items if i.case in first and i.case in second]
-    cases, near = [i.case for i in pairs], [i.neighbour for i in pairs]
-    if not pairs or not recurs(cases, near):
-        return PairedSpreads(*(spread_of(values) for values in (a, b, [x - y for x, y in zip(a, b, strict=True)])))
-    sides = ([i.first for i in pairs], [i.second for i in pairs], [i.first - i.second for i in pairs])
-    return PairedSpreads(*(crossed_spread(values, cases, [str(n) for n in near]) for values in sides))
-
-
-def _difference_ends(sides: PairedSpreads, gap: float, scale: Scale, *, tail: float = _TAIL) -> Scale | None:
-    """Ends of the interval of a difference of means, moved to the difference of case means, within the scale."""
-    ends = ends_of_difference(sides, scale, tail)
-    if ends is None:
-        return None
-    shift, wide = gap - (sides.one.mean - sides.two.mean), scale[1] - scale[0]
-    return max(ends[0] + shift, -wide), min(ends[1] + shift, wide)
+    difference = _Difference(first, second, scale, items)
+    ends = None if scale is not None and not difference.on_scale else difference.ends(level / 2)
+    return None if ends is None else max(difference.mean - ends[0], ends[1] - difference.mean)
 
 
 def ends_of_difference(sides: PairedSpreads, scale: Scale, tail: float) -> Scale | None:

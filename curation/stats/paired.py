@@ -13,9 +13,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from curation.stats.bootstrap import DEFAULT, Resampling, draw_counts
+from curation.stats.bootstrap import DEFAULT, Resampling
 from curation.stats.estimates import Floats
-from curation.stats.intervals import varies
 
 _ROUNDING = 1e-12  # smaller differences are none
 _ALL_SIGNS = 16  # non-zero differences up to which all sign patterns are tried: 2^16 of them
@@ -66,31 +65,6 @@ def _all_signs(gaps: Floats) -> float | None:
         return 1.0
     bits = (np.arange(2**n)[:, None] >> np.arange(n)) & 1
     return float((np.abs((1 - 2 * bits) @ gaps) >= abs(gaps.sum()) * (1 - 1e-9)).mean())
-
-
-def studentised(differences: Floats, resampling: Resampling = DEFAULT) -> float | None:
-    """Two-sided p that the mean difference is 0, without symmetry: equal-tailed bootstrap-t over the cases.
-
-    None where the differences do not vary, for fewer than three, and without resamples.
-
-    Example:
-        >>> studentised(np.array([1.0, 2.0, 1.5, 0.5, 2.5, 1.0, 1.2, 0.7])) < 0.05, studentised(np.ones(6))
-        (True, None)
-    """
-    gaps = np.asarray(differences, dtype=np.float64)
-    n = len(gaps)
-    if n < 3 or not resampling.resamples or not varies(float(gaps.var(ddof=1)) / n, float(gaps.mean())):
-        return None
-    seen = float(gaps.mean() / math.sqrt(gaps.var(ddof=1) / n))
-    sums = np.column_stack([gaps - gaps.mean(), (gaps - gaps.mean()) ** 2])
-    above = below = 0
-    for counts in draw_counts(n, resampling, stream=4):
-        first, second = (counts @ sums).T / n
-        spread = np.sqrt(np.maximum(second - first**2, 0.0) / (n - 1))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            t = np.nan_to_num(first / spread, nan=0.0, posinf=np.inf, neginf=-np.inf)
-        above, below = above + int((t >= seen).sum()), below + int((t <= seen).sum())
-    return min(1.0, 2 * (min(above, below) + 1) / (resampling.resamples + 1))
 
 
 def smallest_p(n: int) -> float:

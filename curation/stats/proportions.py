@@ -52,7 +52,7 @@ def wilson_interval(hits: int, n: int) -> Estimate:
     return Estimate("share", share, low, high, n, n, "Wilson score, 95 %")
 
 
-def end_with_unseen_case(share: float, variance: float, n: int, end: int, tail: float) -> float:
+def end_with_unseen_case(share: float, variance: float, n: float, end: int, tail: float) -> float:
     """Where the mean of values from 0 to 1 may still lie if one more case lay at an end of that scale.
 
     The cases weigh as the spacings of uniform draws (Gaffke 2005; Learned-Miller and Thomas 2020). Of their weighted

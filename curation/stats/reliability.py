@@ -12,8 +12,8 @@ from curation.stats.estimates import Estimate, Floats, undefined
 from curation.stats.rating_table import RatingTable
 
 MOSTLY_EQUAL = 0.7
-"""Share of equal ratings from which on a ceiling's interval says that it holds the truth too seldom."""
-FEW_DIFFER = "most ratings are equal: such intervals held the truth in 87 % and more of simulated studies"
+"""Share of equal ratings from which on a ceiling has no interval: it would hold the truth in 87 % of studies."""
+FEW_DIFFER = "most ratings are equal, so the few that differ decide the ceiling"
 _CONSTANT = 1e-9  # variance, of that of all ratings of a rater, below which the resampled ones are all equal
 
 
@@ -51,7 +51,7 @@ def ceiling(table: RatingTable, *, k: int | None = None, resampling: Resampling 
 
     A judge that knew the true value of every unit would still miss the people's own noise. The true value is what the
     panel would say on average, not the truth. The interval is Student's t on Fisher's scale over resampled cases; there
-    is none where the resamples do not differ, and it has a note where most ratings are equal (docs/coverage.md).
+    is none where the resamples do not differ, and where most ratings are equal (docs/coverage.md).
 
     Args:
         table: Ratings on a scale of numbers.
@@ -78,7 +78,8 @@ def ceiling(table: RatingTable, *, k: int | None = None, resampling: Resampling 
     if low is not None:
         scale = FISHER._replace(lowest=0.0)
         low, high, note = student_ends_of_draws(value, np.array(ceilings), scale, resampling, cases=cases)
-    seldom = FEW_DIFFER if low is not None and _share_of_commonest(values) >= MOSTLY_EQUAL else ""
+    if low is not None and _share_of_commonest(values) >= MOSTLY_EQUAL:
+        low, high, note = None, None, FEW_DIFFER
     return Estimate(
         name,
         value,
@@ -87,7 +88,7 @@ def ceiling(table: RatingTable, *, k: int | None = None, resampling: Resampling 
         n=n,
         cases=cases,
         method=resampling.describe("case bootstrap"),
-        note=note or seldom or f"mean correlation between raters {r:.3f}",
+        note=note or f"mean correlation between raters {r:.3f}",
     )
 
 

@@ -139,7 +139,7 @@ def _families(
         values,
         baseline=next((r.label for r in rows if r.baseline), None),
         higher=metric.better == "higher",
-        scale=None if metric.pooled else scale_of(metric, scores.of_metric(metric, keys)),
+        scale=None if metric.pooled else scale_of(metric),
         items=lambda first, second: scores.paired_items(first, second, metric.name),
         null_methods=[r.label for r in rows if r.null],
         against=against,

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from curation.stats.bootstrap import Resampling, ends
+from curation.stats.bootstrap import FISHER, Resampling, student_ends_of_draws
 from curation.stats.correlation import spearman
 from curation.stats.estimates import Estimate, Floats, undefined
 from curation.stats.paired import holm
@@ -157,11 +157,11 @@ def _within_view(rows: Sequence[MetricPairRow], resampling: Resampling) -> Estim
     u, v, x, y = u[vary], v[vary], x[vary], y[vary]
     value = float((u * v).sum(axis=1).mean())
     fewer = _fewer_resamples(resampling, x.size)
-    low, high = _resampled_interval(x, y, fewer)
+    low, high, _ = student_ends_of_draws(value, _resampled(x, y, fewer), FISHER, fewer, cases=len(whole.cases))
     note = "" if vary.all() else f"{int((~vary).sum())} of {len(vary)} methods left out: a metric does not vary there"
-    few_cases_note = fewer.describe("case bootstrap") if low is not None else ""
+    method = fewer.describe(f"case bootstrap, t on {FISHER.name}") if low is not None else ""
     p = _exchange_p(u, v, resampling)
-    return Estimate(name, value, low, high, x.size, len(whole.cases), few_cases_note, p, note=note)
+    return Estimate(name, value, low, high, x.size, len(whole.cases), method, p, note=note)
 
 
 def _fewer_resamples(resampling: Resampling, n: int) -> Resampling:
@@ -180,8 +180,8 @@ def _exchange_p(u: Floats, v: Floats, resampling: Resampling) -> float | None:
     return (1 + hits) / (1 + times)
 
 
-def _resampled_interval(x: Floats, y: Floats, resampling: Resampling) -> tuple[float | None, float | None]:
-    """Percentile interval of the mean rho when cases are drawn with replacement, the same under all methods."""
+def _resampled(x: Floats, y: Floats, resampling: Resampling) -> Floats:
+    """Draws of the mean rho when cases are drawn with replacement, the same under all methods."""
     rng = np.random.default_rng([resampling.seed, 5])
     draws: list[float] = []
     chunk = max(1, _CHUNK // x.size)
@@ -191,7 +191,7 @@ def _resampled_interval(x: Floats, y: Floats, resampling: Resampling) -> tuple[f
         vary = (np.abs(u).sum(axis=2) > 0) & (np.abs(v).sum(axis=2) > 0)
         rho = np.where(vary, (u * v).sum(axis=2), 0.0).sum(axis=1)
         draws += (rho[vary.any(axis=1)] / vary.sum(axis=1)[vary.any(axis=1)]).tolist()
-    return ends(np.array(draws), resampling, cases=x.shape[1])[:2]
+    return np.array(draws)
 
 
 def _ranks(data: Floats) -> Floats:

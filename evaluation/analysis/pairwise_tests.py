@@ -1,9 +1,8 @@
 """Methods compared in pairs over the same cases: families of comparisons, corrected, with what could have been seen.
 
 The sign-flip test decides (where neighbour facts recur in several cases, a t test with the two-way clustered error),
-and beside it a test of the mean: on a scale the default interval must exclude 0, so that rare large losses that were
-not drawn are allowed for; without a scale the studentised bootstrap, whatever the differences look like: the skewness
-of a few cases tells too little to choose the test by it. The larger p counts.
+and beside it a test of the mean: the default interval must exclude 0. On a scale it allows for rare large losses that
+were not drawn; without one it is Student's, moved out by the skewness. The larger p counts.
 """
 
 from __future__ import annotations
@@ -30,18 +29,15 @@ from curation.stats.bounded import (
 )
 from curation.stats.estimates import Floats
 from curation.stats.intervals import LEAST_CASES, Interval, varies
-from curation.stats.paired import holm, sign_flips, smallest_detectable, smallest_p, studentised
+from curation.stats.paired import holm, sign_flips, smallest_detectable, smallest_p
 
 LEVEL = 0.05
 POWER = 0.8
 _DRAWS_A_TEST = 400  # so that p = 0.05 / family is reached with some 20 hits to spare
 _SAME = 1e-12  # smaller differences are ties: they come from the order of additions
-_LOST_CASES = 2  # what the studentised bootstrap costs beside the signs, in cases; by simulation
-NO_SCALE = "no scale: decided too often where strongly skewed, or where rare large differences were not drawn"
+NO_SCALE = "no scale: decided too often where rare large differences were not drawn"
 Verdict = Literal["first", "second", "undecided", "equal", "undefined"]
-Test = Literal[
-    "sign-flip", "sign-flip and studentised", "sign-flip and interval", "two-way t", "two-way t and interval"
-]
+Test = Literal["sign-flip", "sign-flip and interval", "two-way t", "two-way t and interval"]
 FamilyKind = Literal["among", "against", "null"]
 ItemPairs = Callable[[str, str], Sequence[PairedItem]]
 
@@ -62,8 +58,8 @@ class PairwiseTest(NamedTuple):
         detectable: Smallest true difference that these cases show with 80 % power at the level of the family's hardest
             step, or None where the differences do not vary, or where no outcome could decide (``never``).
         verdict: Who is better at a corrected p below 0.05; ``equal`` where no case differs.
-        test: Which tests decide: ``interval`` asks at which level the interval begins to hold 0, ``studentised`` is the
-            bootstrap for values without a scale.
+        test: Which tests decide: ``interval`` asks at which level the interval begins to hold 0.
+        on_scale: Whether the values have a lowest and a highest possible one.
         never: Even if all these cases agreed, the corrected p would not be below 0.05.
         kind: How the interval was had.
     """
@@ -86,6 +82,7 @@ class PairwiseTest(NamedTuple):
     test: Test = "sign-flip"
     never: bool = False
     kind: str = ""
+    on_scale: bool = True
 
     @property
     def winner(self) -> str | None:
@@ -95,7 +92,7 @@ class PairwiseTest(NamedTuple):
     @property
     def note(self) -> str:
         """What a reader must know of a decision without a scale; empty elsewhere."""
-        return NO_SCALE if self.test == "sign-flip and studentised" else ""
+        return "" if self.on_scale else NO_SCALE
 
 
 class ComparisonFamily(NamedTuple):
@@ -151,7 +148,7 @@ def as_ratios(family: ComparisonFamily) -> ComparisonFamily:
 class _Differences(NamedTuple):
     """The differences of one pair by case, what its tests say, and the spread and units behind what can be seen.
 
-    ``reach``: gives, for a level, the smallest difference whose interval would exclude 0; None without a scale.
+    ``reach``: gives, for a level, the smallest difference whose interval would exclude 0.
     """
 
     gaps: Floats
@@ -204,8 +201,7 @@ def comparison_families(
             resampling = Resampling(max(2000, _DRAWS_A_TEST * len(wanted)), seed=seed)
             signs = sign_flips(np.array([_gaps_of_all(values, pair) for pair in wanted]), resampling)
             differences = {
-                pair: _differences(values, pair, scale, items, resampling, p)
-                for pair, p in zip(wanted, signs, strict=True)
+                pair: _differences(values, pair, scale, items, p) for pair, p in zip(wanted, signs, strict=True)
             }
             contests = _family(metric, differences, higher=higher, scale=scale)
             out.append(ComparisonFamily(metric, kind, higher, contests, resampling.resamples, scale == SHARE))
@@ -239,7 +235,6 @@ def _differences(
     pair: tuple[str, str],
     scale: Scale | None,
     items: ItemPairs | None,
-    resampling: Resampling,
     signs: float | None,
 ) -> _Differences:
     first, second = values[pair[0]], values[pair[1]]
@@ -251,11 +246,8 @@ def _differences(
     only_one = len(first.keys() ^ second.keys())
     if not keys:
         return _Differences(gaps, interval, only_one, None, "sign-flip", 0.0, 0, _no_reach)
-    other = None
-    reach: Callable[[float], float | None] = _no_reach
-    bounded = None if scale is None else difference_p(first, second, scale=scale, items=rows)
-    if scale is not None:
-        reach = partial(difference_reach, first, second, scale=scale, items=rows)
+    bounded = difference_p(first, second, scale=scale, items=rows)
+    reach = partial(difference_reach, first, second, scale=scale, items=rows)
     test: Test
     p: float | None
     if rows and recurs([i.case for i in rows], [i.neighbour for i in rows]):
@@ -264,10 +256,7 @@ def _differences(
     else:
         p, sd, units = signs, _sd(gaps), len(gaps)
         test = "sign-flip" if bounded is None else "sign-flip and interval"
-        if bounded is None:
-            other = studentised(gaps, resampling)
-            test = "sign-flip" if other is None else "sign-flip and studentised"
-    p = None if p is None else max(p, other or 0.0, bounded or 0.0)
+    p = None if p is None else max(p, bounded or 0.0)
     return _Differences(gaps, interval, only_one, p, test, sd, units, reach)
 
 
@@ -276,7 +265,7 @@ def _sd(gaps: Floats) -> float:
 
 
 def _no_reach(level: float) -> None:
-    """Values without a scale have no such bound."""
+    """Without a common case there is no such bound."""
 
 
 def _two_way(rows: Sequence[PairedItem], mean: float) -> tuple[float, float, int]:
@@ -288,11 +277,11 @@ def _two_way(rows: Sequence[PairedItem], mean: float) -> tuple[float, float, int
 
     gaps = [i.first - i.second for i in rows]
     spread = crossed_spread(gaps, [i.case for i in rows], [str(i.neighbour) for i in rows])
-    sd = math.sqrt(spread.variance * spread.units)
-    if not varies(spread.variance, mean) or spread.units < 2:
-        return (1.0 if abs(mean) < _SAME else smallest_p(spread.units)), 0.0, spread.units
+    units = int(spread.units)
+    if not varies(spread.variance, mean) or units < 2:
+        return (1.0 if abs(mean) < _SAME else smallest_p(units)), 0.0, units
     t = abs(mean) / math.sqrt(spread.variance)
-    return float(2 * stats.t.sf(t, spread.units - 1)), sd, spread.units
+    return float(2 * stats.t.sf(t, units - 1)), math.sqrt(spread.variance * units), units
 
 
 def _family(
@@ -320,6 +309,7 @@ def _family(
                 test=one.test,
                 never=never,
                 kind=one.interval.kind,
+                on_scale=scale is not None,
             )
         )
     return tuple(out)
@@ -339,17 +329,15 @@ def _detectable(one: _Differences, tests: int, scale: Scale | None) -> float | N
     """Smallest true difference that the tests of a family find with the power wanted; None where nothing varies.
 
     That of a t test of normal differences, and more where other tests decide: signs that decide only where all are
-    alike must all be so in ``POWER`` of the samples; with the studentised bootstrap beside them that of two cases fewer
-    (normal differences of 6 to 40 cases are then found in 80 % and more, simulated); on a scale at least the interval's
-    reach at the corrected level and the spread of the mean beyond (found in 67 to 85 %: least where the scale is wide).
+    alike must all be so in ``POWER`` of the samples; and at least the interval's reach at the corrected level and the
+    spread of the mean beyond (found in 67 to 85 %: least where the scale is wide).
     No case differs by more than the whole scale, and all that do so decide, so there is nothing beyond it to detect.
     """
     from scipy import stats
 
     if one.sd <= _SAME or one.units < 2:
         return None
-    units = one.units - (_LOST_CASES if one.test == "sign-flip and studentised" else 0)
-    seen = smallest_detectable(sd=one.sd, n=max(2, units), power=POWER, level=LEVEL, family=tests)
+    seen = smallest_detectable(sd=one.sd, n=one.units, power=POWER, level=LEVEL, family=tests)
     if not one.test.startswith("two-way") and 2 * smallest_p(one.units) * tests >= LEVEL:
         seen = max(seen, one.sd * float(stats.norm.ppf(POWER ** (1 / one.units))))
     reach = one.reach(LEVEL / tests)
@@ -359,10 +347,10 @@ def _detectable(one: _Differences, tests: int, scale: Scale | None) -> float | N
 
 
 def _verdict(gap: Interval, p: float | None, differing: int, *, higher: bool) -> Verdict:
-    if gap.mean is None or p is None:
+    if gap.mean is None:
         return "undefined"
     if not differing:
         return "equal"
-    if p >= LEVEL or gap.n < LEAST_CASES:
+    if p is None or p >= LEVEL or gap.n < LEAST_CASES:
         return "undecided"
     return "first" if (gap.mean > 0) == higher else "second"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, runtime_checkable
 
 from curation.stats.bounded import SHARE, PairedItem, Scale, clustered_interval, difference_interval
@@ -22,7 +22,6 @@ NORMALISATIONS: dict[str, str] = {
 TRUNCATED = "truncated"
 Bounds = tuple[float, float]
 NEVER_NEGATIVE: Bounds = (0.0, math.inf)
-_UNSEEN = 3.0  # cases' weight of the largest item when a scale's end is estimated; by simulation (docs/coverage.md)
 _ROUNDING = 1e-9  # of sums, by which a mean may lie outside its bounds
 
 Role = Literal[
@@ -132,29 +131,10 @@ def metric_of(metrics: Iterable[Metric], role: Role) -> Metric | None:
     return next((m for m in metrics if m.role == role), None)
 
 
-def scale_of(metric: Metric | CaseMean, scores: Iterable[CaseScores] = ()) -> Scale | None:
-    """Lowest and highest possible mean of a case; None where an end is infinite.
-
-    Args:
-        metric: For its bounds.
-        scores: Of the cases. Where their items say their largest values, the scale ends at the largest case mean of
-            these, drawn towards the largest single one by the weight of three cases: few may have missed a larger one.
-    """
+def scale_of(metric: Metric | CaseMean) -> Scale | None:
+    """Lowest and highest possible mean of a case; None where an end is infinite."""
     low, high = metric.bounds
-    scored = [s for s in scores if s.mean is not None]
-    largest = [s.largest for s in scored]
-    known = [value for value in largest if value is not None]
-    if known and len(known) == len(largest):
-        item = max(i.largest or 0.0 for s in scored for i in s.items if i.value is not None)
-        weight = min(1.0, _UNSEEN / len({s.case for s in scored}))
-        high = min(high, max(known) + weight * (item - max(known)))
     return (low, high) if math.isfinite(low) and low < high < math.inf else None
-
-
-def scored_items(scores: Iterable[CaseScores]) -> tuple[list[float], list[str], list[str | None]]:
-    """Values of all scored items, the case of each, and its neighbour fact (None: it has none)."""
-    rows = [(i.value, s.case, i.cluster) for s in scores for i in s.items if i.value is not None]
-    return [r[0] for r in rows], [r[1] for r in rows], [r[2] for r in rows]
 
 
 def within_bounds(metric: Metric | CaseMean, interval: Interval) -> Interval:
@@ -173,27 +153,39 @@ def within_bounds(metric: Metric | CaseMean, interval: Interval) -> Interval:
     )
 
 
-def case_mean_interval(metric: Metric | CaseMean, scores: Collection[CaseScores]) -> Interval:
-    """Mean of the case means of a metric with its interval, two-way where neighbours recur."""
-    return within_bounds(metric, clustered_interval(*scored_items(scores), scale_of(metric, scores)))
+def case_mean_interval(metric: Metric | CaseMean, scores: Iterable[CaseScores], *, tail: float = 0.025) -> Interval:
+    """Mean of the case means of a metric with its interval, two-way where neighbours recur, within known limits.
+
+    ``tail`` is the chance left out at each end: 0.025 for 95 %.
+    """
+    scored = [(i, s.case) for s in scores for i in s.items if i.value is not None]
+    limits = [i.largest for i, _ in scored if i.largest is not None]
+    interval = clustered_interval(
+        [i.value or 0.0 for i, _ in scored],
+        [case for _, case in scored],
+        [i.cluster for i, _ in scored],
+        scale_of(metric),
+        limits=limits if len(limits) == len(scored) else (),
+        tail=tail,
+    )
+    return within_bounds(metric, interval)
 
 
 def case_mean_difference(metric: Metric, first: Mapping[str, CaseScores], second: Mapping[str, CaseScores]) -> Interval:
     """Mean of ``first - second`` over the cases that both have: two-way where the metric's neighbours recur."""
-    scale = scale_of(metric, (s for key, s in first.items() if key in second))
     one, two = ({k: s.mean for k, s in side.items() if s.mean is not None} for side in (first, second))
-    return difference_interval(one, two, scale=scale, items=paired_items(first, second))
+    return difference_interval(one, two, scale=scale_of(metric), items=paired_items(first, second))
 
 
 def paired_items(first: Mapping[str, CaseScores], second: Mapping[str, CaseScores]) -> list[PairedItem]:
-    """Prompts with a neighbour fact that both sides have a value for; empty where a metric has none."""
+    """Prompts with a neighbour fact or a limit that both sides have a value for; empty where a metric has neither."""
     out = []
     for key, mine in first.items():
         theirs = {i.probe: i.value for i in second[key].items} if key in second else {}
         for i in mine.items:
             other = theirs.get(i.probe)
-            if i.cluster is not None and i.value is not None and other is not None:
-                out.append(PairedItem(key, i.cluster, i.value, other))
+            if (i.cluster is not None or i.largest is not None) and i.value is not None and other is not None:
+                out.append(PairedItem(key, i.cluster, i.value, other, i.largest))
     return out
 
 

@@ -22,7 +22,7 @@ from evaluation.metrics.base import NEVER_NEGATIVE, Bounds, CaseMean, Summary, s
 from schemas.answers import CaseScores
 
 POOLED = "beta, questions pooled, bootstrap by case"
-POOLED_STUDENT = "Student's t, questions pooled, bootstrap by case; less where strongly skewed"
+POOLED_STUDENT = "Student's t moved out by the skewness, questions pooled, bootstrap by case"
 PERPLEXITY = "perplexity"
 RATIO = "ratio"
 """Units of values that stand on a log scale, and of what two of them differ by."""
@@ -113,16 +113,18 @@ def _draws(table: Floats, resampling: Resampling) -> list[Floats]:
 
 
 def _spread(mean: float, draws: Floats, cases: int) -> Spread:
-    """The mean with the variance of its draws, which n cases drawn from n make too small by (n - 1)/n."""
-    return Spread(mean, float(draws.var()) * cases / (cases - 1), cases)
+    """The mean with the moments of its draws, which n cases drawn from n make too small by (n - 1)/n and more."""
+    off, freedom = draws - draws.mean(), cases - 1
+    third = float((off**3).mean()) * cases**2 / (freedom * max(freedom - 1, 1))
+    return Spread(mean, float(draws.var()) * cases / freedom, cases, third=third)
 
 
 def _interval(spread: Spread, scale: Scale | None) -> Interval:
-    half = Z95 * spread.variance**0.5
+    half, cases = Z95 * spread.variance**0.5, int(spread.units)
     if scale is not None:
-        return Interval(spread.mean, half, spread.units, beta_ends(spread, scale), POOLED)
+        return Interval(spread.mean, half, cases, beta_ends(spread, scale), POOLED)
     ends = student_ends(spread)
-    return Interval(spread.mean, half, spread.units, ends, NO_SPREAD if ends is None else POOLED_STUDENT)
+    return Interval(spread.mean, half, cases, ends, NO_SPREAD if ends is None else POOLED_STUDENT)
 
 
 class PooledPair(NamedTuple):

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from curation.stats.bounded import SHARE, clustered_interval
 from curation.stats.estimates import harmonic_mean
 from curation.stats.intervals import BY_CASE, Interval
 from evaluation.analysis.comparison import Comparison
 from evaluation.analysis.pairwise_tests import ComparisonFamily, PairwiseTest
 from evaluation.analysis.tables import DELTA, Cell, FigureTable, Section
-from evaluation.metrics.base import Metric, Role, metric_of, scored_items
+from evaluation.metrics.base import Metric, Role, case_mean_interval, metric_of
 from evaluation.report.formatting import memory, seconds
 from evaluation.runs.frame import Scores
 from evaluation.runs.results import Run
@@ -91,7 +90,8 @@ def harmonic_table(table: Comparison, metrics: Sequence[Metric], scores: Scores)
         by_metric = scores.by_editor[row.label]
         means = {n: [row.summaries[m.name].mean for m in mine] for n, mine in whole.items()}
         values = [
-            harmonic_interval(means[n], [list(by_metric[m.name].values()) for m in mine]) for n, mine in whole.items()
+            harmonic_interval(means[n], [(m, list(by_metric[m.name].values())) for m in mine])
+            for n, mine in whole.items()
         ]
         rows.append((row.label, *values))
     kept = [n for n in range(len(whole)) if any(row[n + 1].mean is not None for row in rows)]  # type: ignore[union-attr]
@@ -104,7 +104,7 @@ def harmonic_table(table: Comparison, metrics: Sequence[Metric], scores: Scores)
     return FigureTable("One number a method", head, tuple((r[0], *(r[n + 1] for n in kept)) for r in rows), caption)
 
 
-def harmonic_interval(means: Sequence[float | None], rates: Sequence[Sequence[CaseScores]]) -> Interval:
+def harmonic_interval(means: Sequence[float | None], rates: Sequence[tuple[Metric, Sequence[CaseScores]]]) -> Interval:
     """The harmonic mean of rates; no mean where one of them has none.
 
     Each rate gets an interval that misses its truth with at most 5 % / k (k rates, Bonferroni), and the score rises
@@ -112,18 +112,18 @@ def harmonic_interval(means: Sequence[float | None], rates: Sequence[Sequence[Ca
 
     Args:
         means: Of the rates.
-        rates: The scored cases behind each rate.
+        rates: The metric of each rate, and its scored cases.
     """
     known = [mean for mean in means if mean is not None]
     if len(known) < len(means):
         return Interval(None, None, 0)
     tail = _MISSED / 2 / max(len(rates), 1)
-    boxes = [clustered_interval(*scored_items(scores), SHARE, tail=tail).ends for scores in rates]
+    boxes = [case_mean_interval(metric, scores, tail=tail).ends for metric, scores in rates]
     ends = [box for box in boxes if box is not None]
     whole = None
     if len(ends) == len(boxes):
         whole = (harmonic_mean([low for low, _ in ends]), harmonic_mean([high for _, high in ends]))
-    cases = min((len(some) for some in rates), default=0)
+    cases = min((len(some) for _, some in rates), default=0)
     return Interval(harmonic_mean(known), None, cases, whole, BY_CASE)
 
 

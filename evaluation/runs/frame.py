@@ -54,10 +54,6 @@ class Scores(NamedTuple):
         """Case means of one editor on one metric, where there is one."""
         return {k: s.mean for k, s in self.by_editor[label][metric].items() if s.mean is not None}
 
-    def of_metric(self, metric: Metric, keys: Collection[str]) -> Iterator[CaseScores]:
-        """The scores of some cases on one metric under every editor."""
-        return (s for rows in self.by_editor.values() for k, s in rows[metric.name].items() if k in keys)
-
     def tested(self, metric: Metric, labels: Sequence[str], keys: Collection[str]) -> dict[str, dict[str, float]]:
         """Label -> case -> value, whose means over cases are the metric's values: what tests by case compare."""
         by_label = {k: self.by_editor[k][metric.name] for k in labels}

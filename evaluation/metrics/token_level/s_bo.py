@@ -17,7 +17,7 @@ class SBO(CaseMean):
 
     An item is max(P_before(o_j) - P_after(o_j), 0), where P = exp(log-probability in the stated normalisation): with
     ``mean`` the geometric mean over the object's tokens, with ``sum`` the probability of the whole object. No prompt
-    can lose more than P_before, and intervals know it (``base.scale_of``).
+    can lose more than P_before, and intervals know it (``bounded.limited_spread``).
     """
 
     name: ClassVar[str] = "s_bo"

@@ -12,7 +12,6 @@ from benchmarks.coverage.__main__ import main
 from benchmarks.coverage.page import RUNS, all_rows, broken_promises, made_by, page, printed_shares
 from benchmarks.coverage.rows import PROMISED_FROM, SIZES, Cell, Row, keeps_promise
 from curation.stats.intervals import STUDENT
-from curation.stats.reliability import FEW_DIFFER
 from evaluation.analysis.pairwise_tests import NO_SCALE
 
 ROWS = {row.name: row for row in all_rows()}
@@ -40,9 +39,7 @@ def test_what_is_printed_as_95_percent_is_promised_to_93_or_says_what_it_is() ->
     for row in ROWS.values():
         if row.part != "tests":
             assert row.promise is None or row.promise >= 0.93, row.name
-    assert {row.printed for row in ROWS.values() if row.part != "tests"} == {"", STUDENT, FEW_DIFFER}
-    assert {row.printed for row in ROWS.values() if row.part == "tests"} == {"", NO_SCALE}
-    assert "less where strongly skewed" in STUDENT and "decided too often where strongly skewed" in NO_SCALE
+    assert {row.printed for row in ROWS.values()} == {"", NO_SCALE}
     skewed = [1.0, 1.1, 1.2, 1.3, 1.2, 40.0]
     assert bounded.bounded_interval(skewed, None).kind == STUDENT
     assert bounded.difference_interval(

@@ -196,3 +196,26 @@ def test_p_of_a_difference_where_there_is_none() -> None:
     items = [PairedItem(c, n, 1.0, 0.0) for c in "abc" for n in "xy"]
     ones, noughts = (dict.fromkeys("abc", v) for v in (1.0, 0.0))
     assert difference_p(ones, noughts, items=items) > difference_p(ones, noughts), "two neighbours are two units"
+
+
+def test_a_difference_without_a_scale_has_a_p_that_holds_without_symmetry() -> None:
+    """Exponential differences less their mean, 10 cases: signs reject too often, this test does not."""
+    rng = np.random.default_rng(11)
+    gaps = [dict(enumerate(row)) for row in (rng.exponential(size=(400, 10)) - 1).tolist()]
+    noughts = dict.fromkeys(range(10), 0.0)
+    assert np.mean([difference_p(g, noughts, scale=None) <= 0.05 for g in gaps]) <= 0.07
+    shifted = [{k: v + 1.5 for k, v in g.items()} for g in gaps[:100]]
+    assert np.mean([difference_p(g, noughts, scale=None) <= 0.05 for g in shifted]) > 0.6, "and it sees a difference"
+    assert difference_p(dict.fromkeys(range(9), 1.0), noughts, scale=None) is None, "where nothing varies"
+
+
+def test_no_value_exceeds_its_limit() -> None:
+    """Twelve cases whose prompts can lose a tenth at most and lose nothing: no more than a tenth can be lost."""
+    cases, noughts, limits = [str(n // 2) for n in range(24)], [0.0] * 24, [0.1] * 24
+    plain, limited = (clustered_interval(noughts, cases, limits=some) for some in ((), limits))
+    assert limited.low == plain.low == limited.mean == 0.0
+    assert plain.high == pytest.approx(0.265, abs=0.001) and limited.high == pytest.approx(plain.high / 10)
+    items = [PairedItem(case, None, 0.0, 0.0, 0.1) for case in cases]
+    by_case = dict.fromkeys(cases, 0.0)
+    gap, bounded = difference_interval(by_case, by_case), difference_interval(by_case, by_case, items=items)
+    assert bounded.high == pytest.approx(gap.high / 10) and bounded.low == -bounded.high

@@ -13,7 +13,6 @@ from curation.stats.paired import (
     sign_flip,
     smallest_detectable,
     smallest_p,
-    studentised,
 )
 
 
@@ -89,23 +88,6 @@ def test_smallest_detectable_of_many_cases_is_the_normal_one():
 def test_faulty_designs_are_refused(wrong):
     with pytest.raises(ValueError):
         smallest_detectable(**{"sd": 1.0, "n": 10, **wrong})
-
-
-def test_the_studentised_test_holds_for_a_mean_without_symmetry():
-    """Exponential differences less their mean, 10 cases: signs reject too often, the studentised test does not."""
-    rng = np.random.default_rng(11)
-    gaps = rng.exponential(size=(400, 10)) - 1
-    by_sign = np.mean([sign_flip(g) <= 0.05 for g in gaps])
-    other = np.mean([studentised(g, Resampling(300)) <= 0.05 for g in gaps])
-    assert by_sign > other + 0.01 and other <= 0.08
-    result = [studentised(g + 1.5, Resampling(300)) <= 0.05 for g in gaps[:100]]
-    assert np.mean(result) > 0.8, "and it sees a difference"
-
-
-def test_the_studentised_test_is_undefined_where_nothing_varies():
-    assert studentised(np.ones(9)) is None and studentised(np.zeros(9)) is None
-    assert studentised(np.array([1.0, 2.0])) is None and studentised(np.arange(9.0), Resampling(0)) is None
-    assert studentised(np.full(6, 0.1) + 1e-17) is None
 
 
 def test_the_smallest_p_is_that_of_equal_signs():

@@ -38,7 +38,7 @@ def test_bleedover_states_its_normalisation():
 
 
 def test_a_prompt_loses_no_more_than_its_probability_before_the_edit():
-    """Nothing lost of 0.1 each: it was printed as 0.0 with an upper end of 52 %, as if 1 could be lost."""
+    """Nothing lost of 0.1 each by five cases: the upper end was 52 %, as if each prompt could lose 1."""
     case, metric = make_case("Club", change="temporal"), METRICS.get("s_bo")()
     lost = {after: scored("s_bo", case, [(math.log(after),)], before=[(math.log(0.1),)]) for after in (0.1, 0.075)}
     assert lost[0.1].largest == pytest.approx(0.1)
