@@ -35,8 +35,8 @@ _INTRODUCTION = f"""# Coverage
 Simulated, RUNS runs a cell, by `python -m benchmarks.coverage --write` (MADE_BY).
 `python -m benchmarks.coverage --check` (and the slow tests) simulate every row again and fail where one falls below
 its promise by more than three standard errors of the simulation. n: cases. Promises hold from {PROMISED_FROM} cases on.
-A row without one is a warning: no table prints such a figure, or the table says so (*printed so*). *96 % of 70 %
-given*: in 30 % of the runs the interval was refused, as the figures say then; of the others 96 % held the truth.
+A row without one is a warning: no table prints such a figure, or the table says so (*printed so*). All figures are
+percentages. *96 (70)*: in 30 of 100 runs the interval was refused, as tables say then; of the others 96 held the truth.
 """
 _READING = """
 **Read it so.** The published interval (1.96·sd/√n), intervals by case only where neighbours recur, percentile
@@ -101,7 +101,7 @@ def promise_text(row: Row) -> str:
     """A promise as the page prints it."""
     if row.promise is None:
         return "none, printed so" if row.printed else "none"
-    return f"{100 * row.promise:.0f} %"
+    return f"{100 * row.promise:.0f}"
 
 
 def broken_promises(rows: Sequence[Row], *, runs: int = RUNS, sizes: Sequence[int] = SIZES) -> list[str]:
@@ -112,9 +112,8 @@ def broken_promises(rows: Sequence[Row], *, runs: int = RUNS, sizes: Sequence[in
             simulated = cell(row, n, runs=runs)
             if not keeps_promise(row, simulated):
                 verb = "rejects" if row.part == "tests" else "holds the truth"
-                out.append(
-                    f"{row.name} {verb} in {simulated.text} of {runs} runs at n = {n}; promised: {promise_text(row)}"
-                )
+                share = f"{100 * simulated.share:.0f} % of {simulated.given} runs"
+                out.append(f"{row.name} {verb} in {share} at n = {n}; promised: {promise_text(row)} %")
     return out
 
 
@@ -129,6 +128,6 @@ def printed_shares(text: str, row: Row) -> list[float | None]:
         if cells[:2] == [row.design, row.method]:
             if cells[-1] != promise_text(row):
                 raise ValueError(f"{row.name}: the page promises {cells[-1]}, the program {promise_text(row)}")
-            matches = [re.match(r"(\d+) %(?! given)", text) for text in cells[2:-1]]
-            return [None if one is None else int(one.group(1)) / 100 for one in matches]
+            matches = [re.match(r"\d+", text) for text in cells[2:-1]]
+            return [None if one is None else int(one.group()) / 100 for one in matches]
     raise ValueError(f"{row.name} is not on the page")

@@ -8,8 +8,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-SIZES = (5, 6, 12, 20, 40, 100)
-PROMISED_FROM = 6  # cases
+SIZES = (5, 12, 40, 100)
+PROMISED_FROM = 5  # cases
 SEED = 15
 ENOUGH = 30  # intervals that were given, below which a share of them says nothing
 LIKERT = {
@@ -65,11 +65,9 @@ class Cell(NamedTuple):
 
     @property
     def text(self) -> str:
-        """For the page."""
-        if self.given == self.runs:
-            return f"{100 * self.share:.0f} %"
-        known = f"{100 * self.share:.0f} % of " if self.given >= ENOUGH else ""
-        return f"{known}{100 * self.given / self.runs:.0f} % given"
+        """For the page: the percentage, and in brackets that of the runs which gave an interval, where not all did."""
+        known = f"{100 * self.share:.0f}" if self.given >= ENOUGH else "-"
+        return known if self.given == self.runs else f"{known} ({100 * self.given / self.runs:.0f})"
 
 
 def covers(ends: IntervalEnds, truth: float) -> Outcome:

@@ -141,10 +141,10 @@ def _clustered(influence: Floats, index: np.ndarray[tuple[int], np.dtype[np.int6
     return float((totals**2).sum() * groups / max(groups - 1, 1))
 
 
-def beta_ends(spread: Spread, scale: Scale = SHARE, *, tail: float = _TAIL, unseen: bool = True) -> Scale | None:
+def beta_ends(spread: Spread, scale: Scale = SHARE, *, tail: float = _TAIL) -> Scale | None:
     """Ends of the interval of a mean on a scale; None where there is a single unit.
 
-    ``tail`` is the chance left out at each end: 0.025 for 95 %. ``unseen``: allow for a case that was not drawn.
+    ``tail`` is the chance left out at each end: 0.025 for 95 %.
 
     Example:
         >>> [round(end, 3) for end in beta_ends(spread_of([1.0] * 12))]
@@ -155,7 +155,7 @@ def beta_ends(spread: Spread, scale: Scale = SHARE, *, tail: float = _TAIL, unse
     from scipy.special import betaincinv, ndtri, stdtrit  # type: ignore[import-untyped]
 
     if spread.parts is not None:
-        return _limited_ends(spread, spread.parts, tail, unseen=unseen)
+        return _limited_ends(spread, spread.parts, tail)
     wide, units = scale[1] - scale[0], spread.units
     if units < 2:
         return None
@@ -169,17 +169,16 @@ def beta_ends(spread: Spread, scale: Scale = SHARE, *, tail: float = _TAIL, unse
     hits = share * worth
     low = float(betaincinv(hits, worth - hits + 1, tail)) if share > 0 else 0.0
     high = float(betaincinv(hits + 1, worth - hits, 1 - tail)) if share < 1 else 1.0
-    if unseen:
-        ends = [end_with_unseen_case(share, spread.variance / wide**2, units, end, 2 * tail) for end in (0, 1)]
-        low, high = min(low, ends[0]), max(high, ends[1])
+    ends = [end_with_unseen_case(share, spread.variance / wide**2, units, end, 2 * tail) for end in (0, 1)]
+    low, high = min(low, ends[0]), max(high, ends[1])
     return scale[0] + wide * min(low, share), scale[0] + wide * max(high, share)
 
 
-def _limited_ends(spread: Spread, parts: tuple[Spread, Spread, float], tail: float, *, unseen: bool) -> Scale | None:
+def _limited_ends(spread: Spread, parts: tuple[Spread, Spread, float], tail: float) -> Scale | None:
     """Ends of a product of two means, the share of the limits and the mean limit, from those of both (MOVER)."""
     share, limit, largest = parts
-    shares = beta_ends(share, SHARE, tail=tail, unseen=unseen)
-    limits = beta_ends(limit, (0.0, largest), tail=tail, unseen=unseen)
+    shares = beta_ends(share, SHARE, tail=tail)
+    limits = beta_ends(limit, (0.0, largest), tail=tail)
     if shares is None or limits is None:
         return None
     low = 0.0
@@ -423,7 +422,7 @@ def difference_reach(
 def ends_of_difference(sides: PairedSpreads, scale: Scale, tail: float) -> Scale | None:
     """Ends of a difference of means from those of both, by how they vary together."""
     one, two, variance = sides.one, sides.two, sides.gap.variance
-    left, right = (beta_ends(side, scale, tail=tail, unseen=False) for side in (one, two))
+    left, right = (beta_ends(side, scale, tail=tail) for side in (one, two))
     if left is None or right is None:
         return None
     r = 0.0

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import sqrt
-
 from curation.stats.estimates import Estimate, undefined
 
 _ROUNDING = 1e-12
@@ -20,16 +18,7 @@ def binomial_interval(hits: int, n: int, *, confidence: float = 0.95) -> Estimat
         >>> binomial_interval(0, 0).text()
         'undefined, because there is no outcome'
     """
-    if not 0 <= hits <= n:
-        raise ValueError(f"{hits} hits of {n}")
-    if n == 0:
-        return undefined("share", "there is no outcome")
-    from scipy.special import betaincinv  # type: ignore[import-untyped]
-
-    tail = (1 - confidence) / 2
-    low = float(betaincinv(hits, n - hits + 1, tail)) if hits else 0.0
-    high = float(betaincinv(hits + 1, n - hits, 1 - tail)) if hits < n else 1.0
-    return Estimate("share", hits / n, low, high, n, n, f"exact binomial (Clopper-Pearson), {100 * confidence:g} %")
+    return _share(hits, n, "exact", f"exact binomial (Clopper-Pearson), {100 * confidence:g} %", confidence)
 
 
 def wilson_interval(hits: int, n: int) -> Estimate:
@@ -38,18 +27,19 @@ def wilson_interval(hits: int, n: int) -> Estimate:
     Example:
         >>> wilson_interval(9, 10).text()
         '0.900 [0.596, 0.982]'
-        >>> wilson_interval(0, 0).text()
-        'undefined, because there is no outcome'
     """
+    return _share(hits, n, "wilson", "Wilson score, 95 %", 0.95)
+
+
+def _share(hits: int, n: int, kind: str, method: str, confidence: float) -> Estimate:
+    from scipy.stats import binomtest  # type: ignore[import-untyped]
+
     if not 0 <= hits <= n:
         raise ValueError(f"{hits} hits of {n}")
     if n == 0:
         return undefined("share", "there is no outcome")
-    share, z = hits / n, 1.959963984540054
-    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    low, high = (0.0 if hits == 0 else middle - half), (1.0 if hits == n else middle + half)
-    return Estimate("share", share, low, high, n, n, "Wilson score, 95 %")
+    ends = binomtest(hits, n).proportion_ci(confidence, kind)
+    return Estimate("share", hits / n, float(ends.low), float(ends.high), n, n, method)
 
 
 def end_with_unseen_case(share: float, variance: float, n: float, end: int, tail: float) -> float:
@@ -69,7 +59,7 @@ def end_with_unseen_case(share: float, variance: float, n: float, end: int, tail
         >>> [round(end_with_unseen_case(share, share * (1 - share) / 9, 10, 0, 0.025), 3) for share in (0.9, 1.0)]
         [0.555, 0.692]
     """
-    from scipy.special import betaincinv
+    from scipy.special import betaincinv  # type: ignore[import-untyped]
 
     mean = (n * share + end) / (n + 1)
     squares = variance * n * (n - 1) + n * (share - mean) ** 2 + (end - mean) ** 2

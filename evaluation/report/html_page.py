@@ -57,6 +57,8 @@ _QUESTIONS = {
     "follows": "What a model answers to questions that an edited fact bears on, and to those that it leaves alone.",
 }
 
+_COLUMNS = 9  # metrics side by side in a table that 1,200 pixels show whole; the others follow folded
+
 
 def page(
     parts: Sequence[ReportSection],
@@ -93,6 +95,7 @@ def page(
         apart=why_not_comparable(parts),
         built=built,
         arrows=ARROWS,
+        columns=_COLUMNS,
         purposes=PURPOSES,
         normalisations=NORMALISATIONS,
         written=now(zone="Z"),

@@ -20,10 +20,10 @@ def test_a_cell_counts_runs_given_and_held() -> None:
 @pytest.mark.parametrize(
     ("cell", "text"),
     [
-        (Cell(6, 93, 100, 100), "93 %"),
-        (Cell(6, 48, 50, 100), "96 % of 50 % given"),
-        (Cell(6, 10, 10, 100), "10 % given"),
-        (Cell(6, 0, 0, 100), "0 % given"),
+        (Cell(6, 93, 100, 100), "93"),
+        (Cell(6, 48, 50, 100), "96 (50)"),
+        (Cell(6, 10, 10, 100), "- (10)"),
+        (Cell(6, 0, 0, 100), "- (0)"),
     ],
 )
 def test_text(cell: Cell, text: str) -> None:
