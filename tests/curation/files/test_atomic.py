@@ -18,7 +18,6 @@ from curation.files.atomic import (
     atomic_folder,
     atomic_path,
     outputs_of,
-    real,
     write_bytes,
     write_json,
     write_text,
@@ -70,6 +69,8 @@ def test_a_file_where_a_folder_is_needed(tmp_path: Path, write: Callable[[Path],
     (tmp_path / "file").write_text("old")
     with pytest.raises(UserError, match="the page cannot be written: a file stands where a folder is needed"):
         write(tmp_path / "file" / "x")
+    with pytest.raises(UserError, match="name another --out"):
+        write_text(tmp_path / "file" / "x", "", fix="name another --out")
     assert (tmp_path / "file").read_text() == "old"
 
 
@@ -91,19 +92,13 @@ def test_a_block_that_writes_nothing_is_an_error(tmp_path: Path) -> None:
         pass
 
 
-def test_nobodys_file_is_taken_for_a_partial_one(tmp_path: Path) -> None:
+def test_partial_files_of_others_are_left_alone(tmp_path: Path) -> None:
     (tmp_path / "x.partial").write_text("a download of somebody's")
-    write_text(tmp_path / "x", "new")
-    assert (tmp_path / "x.partial").read_text() == "a download of somebody's"
-    assert (tmp_path / "x").read_text() == "new"
-
-
-def test_writers_of_one_file_do_not_touch_each_others_partial_file(tmp_path: Path) -> None:
     with atomic_path(tmp_path / "x") as paths, atomic_path(tmp_path / "x") as reference:
         assert paths != reference
         paths.write_text("a")
         reference.write_text("b")
-    assert [p.name for p in tmp_path.iterdir()] == ["x"] and (tmp_path / "x").read_text() == "a"
+    assert {p.name: p.read_text() for p in tmp_path.iterdir()} == {"x": "a", "x.partial": "a download of somebody's"}
 
 
 def test_links_are_followed(tmp_path: Path) -> None:
@@ -120,10 +115,9 @@ def test_links_are_followed(tmp_path: Path) -> None:
     )
     assert (tmp_path / "link").is_symlink() and (tmp_path / "nowhere").is_symlink()
     (tmp_path / "circle").symlink_to(tmp_path / "circle")
-    with pytest.raises(UserError, match="circle"):
-        write_text(tmp_path / "circle", "new")
-    with atomic_folder(tmp_path / "nowhere2") as partial:
-        (partial / "a").write_text("1")
+    for path, message in (("circle", "leads in a circle"), ("a\0b", "no path to write to")):
+        with pytest.raises(UserError, match=message):
+            write_text(tmp_path / path, "new")
 
 
 @by_writer
@@ -184,12 +178,6 @@ def test_text_as_it_is(tmp_path: Path) -> None:
     assert path.read_text(encoding="utf-8").startswith('{\n  "é"')
 
 
-def test_another_next_step(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(UserError, match="name another --out"):
-        write_text(tmp_path / "file" / "x", "", fix="name another --out")
-
-
 def test_a_folder(tmp_path: Path) -> None:
     place = tmp_path / "out"
     with pytest.raises(RuntimeError), atomic_folder(place) as partial:
@@ -222,7 +210,9 @@ REFUSED = "did not write, or that was changed since"
 def test_its_own_output_and_no_other(tmp_path: Path) -> None:
     place = tmp_path / "out"
     write(place, "1")
-    write(place, "2")
+    with outputs_of("split export", [place]):
+        write_text(place, "twice in one command")
+        write_text(place, "2")
     assert place.read_text() == "2"
     with pytest.raises(UserError, match=f"'scedit store dump' {REFUSED}.*--force"):
         write(place, command="store dump")
@@ -233,20 +223,10 @@ def test_its_own_output_and_no_other(tmp_path: Path) -> None:
     write(place, "3", force=True)
     write(place, "4")
     assert place.read_text() == "4"
-
-
-def test_what_stood_there_before(tmp_path: Path) -> None:
-    (tmp_path / "thesis").write_text("mine")
+    write_text(place, "the guard ended with its command")
+    (tmp_path / "thesis").write_text("never written by a command")
     with pytest.raises(UserError, match=REFUSED):
         write(tmp_path / "thesis")
-    assert (tmp_path / "thesis").read_text() == "mine"
-
-
-def test_nothing_is_known_where_no_list_can_be_kept(tmp_path: Path, cache: Path) -> None:
-    cache.write_text("no folder")
-    write(tmp_path / "a")
-    with pytest.raises(UserError, match=REFUSED):
-        write(tmp_path / "a")
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"a": 1}', "\xff"])
@@ -257,6 +237,13 @@ def test_a_spoilt_list_is_no_list(tmp_path: Path, cache: Path, text: str) -> Non
         write(tmp_path / "a")
     write(tmp_path / "b")
     write(tmp_path / "b")
+
+
+def test_nothing_is_known_where_no_list_can_be_kept(tmp_path: Path, cache: Path) -> None:
+    cache.write_text("no folder")
+    write(tmp_path / "a")
+    with pytest.raises(UserError, match=REFUSED):
+        write(tmp_path / "a")
 
 
 def test_inputs_stay_even_when_forced(tmp_path: Path) -> None:
@@ -290,13 +277,6 @@ def test_a_companion_belongs_to_the_output(tmp_path: Path) -> None:
         write_text(tmp_path / "m.manifest.json", "new")
 
 
-def test_twice_in_one_command(tmp_path: Path) -> None:
-    with outputs_of("x", [tmp_path / "a"]):
-        write_text(tmp_path / "a", "1")
-        write_text(tmp_path / "a", "2")
-    assert (tmp_path / "a").read_text() == "2"
-
-
 def test_the_outermost_command_decides(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("mine")
     with outputs_of("demo", (), [tmp_path], force=True), outputs_of("split freeze", [tmp_path / "a"]):
@@ -311,19 +291,3 @@ def test_the_list_drops_the_oldest(tmp_path: Path, cache: Path) -> None:
     write(tmp_path / "a")
     known = json.loads((cache / "outputs.json").read_text())
     assert len(known) == KEPT and "/0" not in known and known[str(tmp_path / "a")][0] == "split export"
-
-
-def test_a_guard_ends_with_its_command(tmp_path: Path) -> None:
-    (tmp_path / "a").write_text("mine")
-    with pytest.raises(UserError):
-        write(tmp_path / "a")
-    write_text(tmp_path / "a", "new")
-
-
-def test_real(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert real(Path("a/../b")) == tmp_path.resolve() / "b"
-    (tmp_path / "round").symlink_to(tmp_path / "round")
-    for path, message in (("a\0b", "no path to write to"), ("round", "leads in a circle")):
-        with pytest.raises(UserError, match=message):
-            real(Path(path))
