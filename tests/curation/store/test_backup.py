@@ -4,7 +4,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -87,51 +87,28 @@ def test_restore(path: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "other.duckdb").exists()
 
 
-def cut(lines: list[str]) -> list[str]:
-    return [*lines[:-2], lines[-2][:20]]
-
-
-def one_less(lines: list[str]) -> list[str]:
-    return [*lines[:3], *lines[4:]]
-
-
-def unknown(lines: list[str]) -> list[str]:
-    return [*lines[:3], '{"cat": 1}', *lines[3:]]
-
-
-def changed(lines: list[str]) -> list[str]:
-    return [lines[0], lines[1].replace('"kind":"fact"', '"kind":"fiction"').replace("Lima", "Cusco"), *lines[2:]]
-
-
-def other(lines: list[str]) -> list[str]:
-    return [line.replace("f/peru", "f/chad") if '"kind":"fact"' in line else line for line in lines]
-
-
-def headless(lines: list[str]) -> list[str]:
-    return lines[1:]
-
-
-def endless(lines: list[str]) -> list[str]:
-    return lines[:-1]
+FACT = '"kind":"fact"'
 
 
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (cut, "not JSON"),
-        (one_less, "cut off"),
-        (unknown, "line 4: a dump has no 'cat'"),
-        (changed, "line 2: not a line of a dump"),
-        (other, "the content does not fit its id"),
-        (headless, "not a dump"),
-        (endless, "cut off"),
+        (lambda lines: [*lines[:-2], lines[-2][:20]], "not JSON"),
+        (lambda lines: [*lines[:3], *lines[4:]], "cut off"),
+        (lambda lines: [*lines[:3], '{"cat": 1}', *lines[3:]], "line 4: a dump has no 'cat'"),
+        (lambda lines: [lines[0], lines[1].replace('"kind":"fact"', '"kind":"fiction"'), *lines[2:]], "line 2: not a"),
+        (lambda lines: [line.replace("f/peru", "f/chad") if FACT in line else line for line in lines], "fit its id"),
+        (lambda lines: lines[1:], "not a dump"),
+        (lambda lines: lines[:-1], "cut off"),
     ],
 )
-def test_a_spoilt_dump_leaves_no_store(path: Path, tmp_path: Path, spoil: object, message: str) -> None:
+def test_a_spoilt_dump_leaves_no_store(
+    path: Path, tmp_path: Path, spoil: Callable[[list[str]], list[str]], message: str
+) -> None:
     with Store.open(path) as store:
         dump(store, tmp_path / "d.jsonl")
     lines = (tmp_path / "d.jsonl").read_text().splitlines()
-    (tmp_path / "d.jsonl").write_text("\n".join(spoil(lines)))  # type: ignore[operator]
+    (tmp_path / "d.jsonl").write_text("\n".join(spoil(lines)))
     with pytest.raises(DataError, match=message):
         rebuild(tmp_path / "d.jsonl", tmp_path / "again.duckdb")
     assert sorted(p.name for p in tmp_path.glob("again*")) == []

@@ -216,7 +216,7 @@ def test_two_sets_of_one_model_have_keys_of_their_own(tmp_path: Path) -> None:
         ({"id": "q_1"}, "duplicate", "'q_1' is there twice"),
         ({"answer": ""}, "malformed", "'answer' must be a text"),
         ({"metrics": {"ppl": 0.1}}, "invalid", "ppl"),
-        ({"metrics": [1]}, "malformed", "get"),
+        ({"metrics": [1]}, "malformed", "the field 'metrics' must be an object"),
     ],
 )
 def test_a_bad_question_is_named(tmp_path: Path, change: dict[str, object], kind: str, message: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from schemas.core.errors import DataError, UserError
 from schemas.extras import Extra
 from schemas.facts import Entity, Fact, Neighbour, Object, Relation, Source
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
-from tests.support.facts import make_fact
 from tests.support.hostile_text import NAMES, hostile_fact
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20).map(str.strip).filter(bool)
@@ -54,22 +52,20 @@ def facts(draw: st.DrawFn) -> Fact:
     )
 
 
+apart = facts().filter(lambda fact: fact.new is None or not {*fact.old.names} & {*fact.new.names})
+
+
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(fact=facts().filter(lambda fact: fact.new is None or not {*fact.old.names} & {*fact.new.names}))
-def test_a_fact_goes_to_a_line_and_comes_back(fact: Fact, tmp_path_factory: pytest.TempPathFactory) -> None:
-    path = tmp_path_factory.getbasetemp() / "one.jsonl"
-    write_records([fact], path)
-    import_result = load(path, "jsonl")
-    assert not import_result.problems
-    assert import_result.facts == (fact,) and import_result.facts[0].id == fact.id
-
-
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(many=st.lists(facts(), min_size=1, max_size=5, unique_by=lambda f: f.key))
+@given(many=st.lists(apart, max_size=5, unique_by=lambda f: f.key))
 def test_files_come_back_whole_in_order(many: list[Fact], tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.getbasetemp() / "many.jsonl"
     assert write_records(many, path) == len(many)
-    assert list(load(path, "jsonl").facts) == many
+    if not many:
+        assert path.read_text() == ""
+        return
+    loaded = load(path, "jsonl")
+    assert not [p for p in loaded.problems if p.kind != "contradictory"]
+    assert [(f, f.id) for f in loaded.facts] == [(f, f.id) for f in many]
 
 
 def test_every_other_kind_comes_back_too(peru: Fact, tmp_path: Path) -> None:
@@ -233,25 +229,3 @@ def test_a_record_is_one_line_whatever_it_holds(text: str, tmp_path: Path) -> No
     assert (tmp_path / "f.jsonl").read_bytes().count(b"\n") == 1
     data = json.loads((tmp_path / "f.jsonl").read_text())
     assert data.pop("kind") == "fact" and Fact.model_validate(data) == fact
-
-
-def test_lines_are_read_back_in_order(tmp_path: Path) -> None:
-    facts = [make_fact(f"Land{n}") for n in (2, 0, 1)]
-    assert write_records(facts, tmp_path / "f.jsonl") == 3
-    assert load(tmp_path / "f.jsonl", "jsonl").facts == tuple(facts)
-
-
-def test_nothing_to_write_is_an_empty_file(tmp_path: Path) -> None:
-    assert write_records([], tmp_path / "f.jsonl") == 0
-    assert (tmp_path / "f.jsonl").read_text() == ""
-
-
-def test_a_source_that_breaks_off_leaves_what_was_there(tmp_path: Path) -> None:
-    def broken() -> Iterator[Fact]:
-        yield make_fact()
-        raise RuntimeError("the source broke off")
-
-    (tmp_path / "f.jsonl").write_text("before")
-    with pytest.raises(RuntimeError):
-        write_records(broken(), tmp_path / "f.jsonl")
-    assert (tmp_path / "f.jsonl").read_text() == "before" and len(list(tmp_path.iterdir())) == 1
