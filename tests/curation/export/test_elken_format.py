@@ -1,20 +1,16 @@
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from curation.export.elken_format import elken_rows
-from curation.export.formats import EXPORTERS, export
+from curation.export.formats import export
 from curation.loaders import load
 from curation.loaders.importer import import_file
 from curation.rules.release import freeze
 from curation.rules.rule import EventRule
-from curation.shipped import mini_split
-from curation.splits.split_file import load_split, make_split, open_split, write_split
 from curation.store.store import Store
-from schemas.core.errors import UserError
 from tests.support.events import event_case
 
 CASE = event_case()
@@ -33,25 +29,6 @@ def test_a_record_has_the_published_fields() -> None:
             "answer": "C",
         }
     ]
-
-
-def test_only_events_go_into_the_shape_and_only_our_own_takes_both(tmp_path: Path) -> None:
-    events, facts = make_split("e", [CASE]), make_split("f", mini_split().cases[:2])
-    for name in EXPORTERS.names():
-        assert EXPORTERS.get(name).holds(events) == (name in ("split", "elken", "parquet", "datasets")), name
-    assert not EXPORTERS.get("elken").holds(facts)
-    with pytest.raises(UserError, match="'e' has no case that counterfact can hold"):
-        export(events, tmp_path / "x.json", "counterfact")
-
-
-def test_a_split_file_of_events_is_read_whole_and_in_a_stream(tmp_path: Path) -> None:
-    split, path = make_split("e", [CASE, event_case("case/z")]), tmp_path / "e.jsonl"
-    write_split(split, path)
-    assert json.loads(path.read_text().splitlines()[0])["format"] == 3
-    for reader_function in (load_split, open_split):
-        back = reader_function(path)
-        assert list(back.all_cases) == list(split.all_cases) and back.digest == split.digest and back.type == "event"
-        assert back.header == split.header
 
 
 @pytest.mark.parametrize("part", ["train", "test"])

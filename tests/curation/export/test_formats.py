@@ -26,6 +26,18 @@ def split_for(name: str) -> Split:
     return next(split for split in (mini_split(), EVENTS, DOCUMENTS) if EXPORTERS.get(name).holds(split))
 
 
+OWN = {"events": ("elken", "parquet", "datasets"), "documents": ("mulfe", "mulfe-dev")}
+
+
+@pytest.mark.parametrize("split", [EVENTS, DOCUMENTS], ids=lambda split: split.name)
+def test_which_shapes_hold_events_and_documents(tmp_path: Path, split: Split) -> None:
+    for name in EXPORTERS.names():
+        assert EXPORTERS.get(name).holds(split) == (name in ("split", *OWN[split.name])), name
+    assert not any(EXPORTERS.get(name).holds(mini_split()) for name in ("elken", "mulfe", "mulfe-dev"))
+    with pytest.raises(UserError, match=f"'{split.name}' has no case that counterfact can hold"):
+        export(split, tmp_path / "x.json", "counterfact")
+
+
 FILES = [n for n in EXPORTERS.names() if n not in ("parquet", "datasets")]
 
 

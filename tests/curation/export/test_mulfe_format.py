@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from curation.export.formats import EXPORTERS, export
+from curation.export.formats import export
 from curation.export.mulfe_format import (
     development_rows,
     evaluation_rows,
@@ -17,8 +17,7 @@ from curation.loaders import load
 from curation.loaders.importer import import_file
 from curation.rules.release import freeze
 from curation.rules.rule import DocumentRule
-from curation.shipped import mini_split
-from curation.splits.split_file import Extras, load_split, make_split, open_split, write_split
+from curation.splits.split_file import Extras
 from curation.store.store import Store
 from schemas.cases import DocumentCase
 from schemas.documents.document import DocumentProbe
@@ -37,21 +36,6 @@ def test_a_record_has_the_published_fields() -> None:
     assert {p["level"] for p in row["probes"]} == {"1", "2", "3"}
     (row,) = development_rows([CASE])
     assert "tag" in row["generated_probes"][0] and "meta" not in row
-
-
-def test_only_documents_go_into_the_shapes(tmp_path: Path) -> None:
-    documents, facts = make_split("d", [CASE]), make_split("f", mini_split().cases[:2])
-    for name in EXPORTERS.names():
-        assert EXPORTERS.get(name).holds(documents) == (name in ("split", "mulfe", "mulfe-dev")), name
-    assert not EXPORTERS.get("mulfe").holds(facts)
-
-
-def test_a_split_file_of_documents_is_read_whole_and_in_a_stream(tmp_path: Path) -> None:
-    split, path = make_split("d", [CASE, document_case("case/z")]), tmp_path / "d.jsonl"
-    write_split(split, path)
-    for reader_function in (load_split, open_split):
-        back = reader_function(path)
-        assert list(back.all_cases) == list(split.all_cases) and (back.digest, back.type) == (split.digest, "document")
 
 
 @pytest.mark.parametrize(("part", "format"), [("test", "mulfe"), ("dev", "mulfe-dev")])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from curation.export.summary import JudgedSummary, SplitSummary, event_numbers, survey
+from curation.export.summary import SplitSummary, event_numbers, survey
 from curation.loaders.importer import import_split
 from curation.shipped import mini_split
 from curation.splits.split_file import Split, make_split
@@ -155,11 +155,6 @@ def test_lineage_is_summed_by_way_with_its_first_and_last_day(base: Path, tmp_pa
         )
         stages = [o for o in survey(SPLIT, store).made if o.stage == "questions"]
     assert [(o.model, o.prompt, o.items, o.first, o.last) for o in stages] == [("m", "ask@1", 2, days[1], days[0])]
-
-
-def test_licences_come_most_frequent_first() -> None:
-    sources = {("a", "MIT", None): 2, ("b", "CC0-1.0", None): 3, ("c", "MIT", "u"): 4}
-    assert JudgedSummary(sources=sources).licences == ["MIT", "CC0-1.0"]
 
 
 def test_counts_of_two_events() -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -116,24 +117,20 @@ def test_the_command(tmp_path: Path) -> None:
         run(*sides, "--fail-on", "same")
 
 
+HOME = {"prompt": "{} is the home of"}
 WORDED = [
-    ("other wording", "template:a-x", "{} is the home of", "same_edit"),
-    ("a name beside an id", "capital-city", "{} is the home of", "same_edit"),
-    ("another property", "P17", "{} lies in", "same_subject"),
+    ("other wording", {"relation": "template:a-x", **HOME}, "same_edit"),
+    ("a name beside an id", {"relation": "capital-city", **HOME}, "same_edit"),
+    ("another property", {"relation": "P17", "prompt": "{} lies in"}, "same_subject"),
+    ("another old object without ids", {"relation": "template:a-x", "old": "Cusco", **HOME}, "same_subject"),
 ]
 
 
-@pytest.mark.parametrize(("relation", "prompt", "level"), [c[1:] for c in WORDED], ids=[c[0] for c in WORDED])
-def test_the_same_edit_in_other_words(relation: str, prompt: str, level: str) -> None:
+@pytest.mark.parametrize(("changes", "level"), [c[1:] for c in WORDED], ids=[c[0] for c in WORDED])
+def test_the_same_edit_in_other_words(changes: dict[str, Any], level: str) -> None:
     """Without property ids another wording is no proof of another relation; with them another property is."""
     a = TextCollection.from_facts("a", [make_fact(key="a/1")])
-    b = TextCollection.from_facts("b", [make_fact(key="b/1", relation=relation, prompt=prompt)])
-    report = overlap(a, b)
-    assert report.level(level).pairs == 1
-    assert report.level("same_edit").pairs == report.level("same_fact").pairs == (level == "same_edit")
-
-
-def test_without_ids_another_old_object_is_not_taken_for_the_same_fact() -> None:
-    fact = make_fact(old="Cusco", key="b/1", relation="template:a-x", prompt="{} is the home of")
-    report = overlap(TextCollection.from_facts("a", [make_fact(key="a/1")]), TextCollection.from_facts("b", [fact]))
-    assert (report.level("same_subject").pairs, report.level("same_subject_relation").pairs) == (1, 0)
+    report = overlap(a, TextCollection.from_facts("b", [make_fact(key="b/1", **changes)]))
+    same = level == "same_edit"
+    assert report.level("same_subject").pairs == 1 and report.level("same_subject_relation").pairs == same
+    assert report.level("same_edit").pairs == report.level("same_fact").pairs == same

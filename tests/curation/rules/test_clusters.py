@@ -26,6 +26,8 @@ CLUSTERS = [
     ("its prompt is out, the question stands", [like(Q1, Q0), like(Q2, Q0), said(P0.id, "a@1", "drop")], "-"),
     ("a person keeps one of the others", [like(Q1, Q0), like(Q2, Q0), ann(Q2.id, "keep")], "2"),
     ("like something that is gone", [like(Q1, Q1.model_copy(update={"text": "How?"}))], "012"),
+    ("a person drops what would stay", [like(Q1, Q0), like(Q2, Q0), ann(Q0.id, "drop")], "1"),
+    ("people keep two of one", [like(Q1, Q0), like(Q2, Q0), ann(Q1.id, "keep"), ann(Q2.id, "keep")], "12"),
     ("beside another fact's", [like(Q1, BESIDE[0])], "02"),
 ]  # fmt: skip
 
@@ -65,30 +67,22 @@ def test_components_do_not_depend_on_order() -> None:
         assert components({k: edges[k] for k in order}) == expected
 
 
-def test_no_threshold_with_clusters_settles_nothing(store: Store) -> None:
+def test_nothing_is_settled_without_clusters_or_verdicts(store: Store) -> None:
+    assert resolve_clusters(store, Ruling(store, SplitRule.model_validate(MEASURED))) == {}
     store.put([like(Q1, Q0)])
     rule = SplitRule.model_validate({"thresholds": [{"check": "dup", "max": 0.4, "unit": "f"}]})
     assert resolve_clusters(store, Ruling(store, rule)) == {}
     assert kept(store, rule) == "02", "without clusters a value out of bounds is one item's own"
 
 
-def test_a_store_without_a_verdict(store: Store) -> None:
-    rule = SplitRule.model_validate(MEASURED)
-    assert resolve_clusters(store, Ruling(store, rule)) == {}
-
-
-def test_the_reason_names_what_stays(store: Store) -> None:
+@pytest.mark.parametrize("then", ["drop", "hold"])
+def test_what_becomes_of_the_others_and_why(store: Store, then: str) -> None:
     store.put([like(Q1, Q0)])
-    settlement = Ruling(store, SplitRule.model_validate(MEASURED)).settled
+    rule = {"thresholds": [{**MEASURED["thresholds"][0], "then": then}]}
+    settlement = Ruling(store, SplitRule.model_validate(rule)).settled
     assert {i: (d.outcome, d.by, d.reason) for i, d in settlement.items()} == {
-        Q1.id: ("drop", "dup", f"in a cluster with '{Q0.key}', which stays")
+        Q1.id: (then, "dup", f"in a cluster with '{Q0.key}', which stays")
     }
-
-
-def test_held_where_the_threshold_says_hold(store: Store) -> None:
-    store.put([like(Q1, Q0)])
-    record = {"thresholds": [{**MEASURED["thresholds"][0], "then": "hold"}]}
-    assert {d.outcome for d in Ruling(store, SplitRule.model_validate(record)).settled.values()} == {"hold"}
 
 
 def test_what_one_threshold_takes_out_is_out_for_the_next(store: Store) -> None:
@@ -106,19 +100,6 @@ def test_values_of_other_models_link_nothing(store: Store) -> None:
     rule = {"thresholds": [{**MEASURED["thresholds"][0], "model": "n"}]}
     assert kept(store, SplitRule.model_validate(rule)) == "012"
     assert kept(store, SplitRule.model_validate({"thresholds": [{**rule["thresholds"][0], "model": "m"}]})) == "02"
-
-
-def test_a_person_drops_what_would_stay(store: Store) -> None:
-    store.put([like(Q1, Q0), like(Q2, Q0), ann(Q0.id, "drop")])
-    rule = SplitRule.model_validate(MEASURED)
-    assert kept(store, rule) == "1"
-    agrees(store, rule)
-
-
-def test_people_keep_two_of_one_cluster(store: Store) -> None:
-    store.put([like(Q1, Q0), like(Q2, Q0), ann(Q1.id, "keep"), ann(Q2.id, "keep")])
-    rule = SplitRule.model_validate(MEASURED)
-    assert kept(store, rule) == "12" and set(Ruling(store, rule).settled) == {Q0.id}
 
 
 @pytest.mark.parametrize("out", [S0, Q0, EDIT], ids=["script", "question", "fact"])

@@ -14,7 +14,6 @@ from curation.rules.rule import SplitRule
 from curation.rules.selection import choose
 from curation.shipped import mini_split
 from curation.splits.errata import Errata, Erratum
-from curation.splits.split_file import write_split
 from curation.store.store import Store
 from schemas.core.errors import UserError
 from schemas.core.records import Record
@@ -45,6 +44,7 @@ CASES = [
     ("too few as prompts wait", [said(P0.id, "e@1", "unsure")], EDIT.key, {"min_prompts": 2}, "held", "wants 2"),
     ("few neighbours", [said(LINK.id, "x@1", "drop")], EDIT.key, {"min_neighbours": 1}, "out", "has 0 neighbours"),
     ("neighbour", [], LINK.key, {}, "in", "as a neighbour in 'case/f/peru'"),
+    ("neighbour's fact", [], OTHER.key, {"prefix": "f/peru"}, "in", "as a neighbour in 'case/f/peru'"),
     ("neighbour's prompt", [], BESIDE[2].key, {"prefix": "f/peru"}, "in", "as a neighbour's prompt of 'case/f/peru'"),
     ("a pair", [said(LINK.id, "pair@1", "drop", BESIDE[2].id)], BESIDE[2].key, {"prefix": "f/peru"}, "out",
      "pair says so beside 'f/peru'"),
@@ -96,6 +96,8 @@ def test_unknown_items_and_kinds(store: Store) -> None:
         explain(store, SplitRule(), "nothing")
     with pytest.raises(UserError, match="is a verdict, which no rule decides"):
         explain(store, SplitRule(), verdict.key)
+    with pytest.raises(UserError, match="does not say by which rule"):
+        rule_of({k: v for k, v in mini_split().header.items() if k != "rule"})
 
 
 def test_the_command(store: Store, tmp_path: Path) -> None:
@@ -112,13 +114,6 @@ def test_the_command(store: Store, tmp_path: Path) -> None:
     assert "OUT, leak drops the prompt" in run()
     assert "IN, in 'case/f/peru'" in run("--split", "mine"), "by the rule of its header"
     assert json.loads(run("--rule", str(rule), "--set", 'ignore=["leak"]', "--json"))["status"] == "in"
-
-
-def test_a_header_without_a_rule(tmp_path: Path) -> None:
-    write_split(mini_split(), tmp_path / "mini.jsonl")
-    header = {k: v for k, v in mini_split().header.items() if k != "rule"}
-    with pytest.raises(UserError, match="does not say by which rule"):
-        rule_of(header)
 
 
 NEAR_PROMPT = BESIDE[2]
@@ -151,11 +146,6 @@ def test_checks_judge_facts_as_edits_not_as_neighbours(store: Store) -> None:
     assert len(choose(store, SplitRule(prefix="f/peru")).cases[0].neighbours) == 1
     explanation = explain(store, SplitRule(prefix="f/peru"), LINK.key)
     assert explanation.status == "in" and "fact f/museum: keep" in explanation.text(), "no 'drop' beside an IN"
-
-
-def test_a_neighbours_fact_is_in_as_a_neighbour(store: Store) -> None:
-    explanation = explain(store, SplitRule(prefix="f/peru"), OTHER.key)
-    assert (explanation.status, explanation.why) == ("in", "as a neighbour in 'case/f/peru'")
 
 
 def test_contradictions_on_the_road_are_listed(store: Store) -> None:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-import scedit
 from curation.export.fact_formats import cloze
 from curation.export.formats import chosen_exporter, export
-from curation.loaders.importer import import_file
 from curation.quality.sheets import write_sheet
 from curation.shipped import mini_split
 from curation.splits.split_file import Split, make_split
@@ -136,40 +133,6 @@ def _holds(record: dict[str, Any], steps: tuple[str, ...]) -> bool:
             return False
         value = value[step]
     return True
-
-
-def test_the_reader_of_long_texts_takes_what_has_them(tmp_path: Path) -> None:
-    rewrite = {"subject": "Peru", "prompt_full": "The capital of Peru is", "fact_new_uns": "Oslo has been ..."}
-    rewrite |= {"target_new": {"str": "Oslo"}, "target_true": {"str": "Lima"}}
-    (tmp_path / "x.json").write_text(json.dumps([{"requested_rewrite": rewrite}]))
-    (item,) = long_text_items(tmp_path / "x.json")
-    assert (item["ground_truth"], item["portability_data"], item["locality_data"]) == ("Lima", [], [])
-
-
-def shuffled(rows: list[Any]) -> list[Any]:
-    """Rows in an order that is neither that of numbers nor that of letters."""
-    return [rows[(7 * n) % len(rows)] for n in range(len(rows))]
-
-
-@pytest.mark.parametrize("order", [list, shuffled])
-def test_a_scedit_cf_file_comes_out_of_a_store_with_its_case_ids_and_order(
-    tmp_path: Path, order: Callable[[list[Any]], list[Any]]
-) -> None:
-    """Numbers with gaps, 10 before 9 by letters; in the order of their numbers, as in published files."""
-    rows = json.loads(written(tmp_path, mini_split(), "scedit-cf").read_text())[:20]
-    assert len(rows) == 20
-    for n, row in enumerate(rows):
-        row["case_id"] = 3 * n + 5
-    (tmp_path / "in.json").write_text(json.dumps(rows := order(rows)))
-    import_file(str(tmp_path / "in.json"), tmp_path / "s.duckdb")
-    for words in (("freeze", "all"), ("export", "all", str(tmp_path / "out.json"), "--format", "scedit-cf")):
-        result = CliRunner().invoke(scedit.cli, ["split", *words, "-s", str(tmp_path / "s.duckdb")])
-        assert result.exit_code == 0, result.output
-    back = json.loads((tmp_path / "out.json").read_text())
-    rows = sorted(rows, key=lambda row: row["case_id"])
-    assert [row["case_id"] for row in back] == [row["case_id"] for row in rows]
-    names = ("subject", "target_new", "ground_truth", "rephrase_prompts", "neighborhood_prompts")
-    assert [[row[name] for name in names] for row in back] == [[row[name] for name in names] for row in rows]
 
 
 # What memit's evaluation on CounterFact reads of a record (kmeng01/memit, experiments/py/eval_utils_counterfact.py).

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from curation.splits.split_file import load_split, make_split, write_split
-from schemas.cases import Case
+from curation.splits.split_file import TYPED, load_split, make_split, open_split, write_split
+from schemas.cases import Case, DocumentCase, EventCase
 from schemas.core.errors import DataError, UserError
+from tests.support.documents.records import document_case
+from tests.support.events import event_case
 from tests.support.facts import peru_fact
 
 
@@ -27,6 +30,19 @@ def test_round_trip_in_order_of_keys(path: Path) -> None:
     assert not path.with_name("s.jsonl.partial").exists()
 
 
+@pytest.mark.parametrize("make", [event_case, document_case])
+def test_events_and_documents_are_read_whole_and_in_a_stream(
+    tmp_path: Path, make: Callable[[str], EventCase | DocumentCase]
+) -> None:
+    split = make_split("d", [make("case/a"), make("case/z")])
+    write_split(split, tmp_path / "d.jsonl")
+    assert json.loads((tmp_path / "d.jsonl").read_text().splitlines()[0])["format"] == TYPED
+    for reading in (load_split, open_split):
+        back = reading(tmp_path / "d.jsonl")
+        assert list(back.all_cases) == list(split.all_cases) and back.header == split.header
+        assert (back.digest, back.type) == (split.digest, split.type)
+
+
 def test_digest_is_of_the_cases_only() -> None:
     cases = [Case(key=f"case/{n}", fact=peru_fact(f"f/{n}")) for n in "ab"]
     one, two = make_split("s", cases), make_split("t", cases[::-1], version="2.0.0", details={"x": 1})
@@ -34,43 +50,19 @@ def test_digest_is_of_the_cases_only() -> None:
     assert make_split("s", cases[:1]).digest != one.digest
 
 
-def cut_off(lines: list[str]) -> list[str]:
-    return [*lines[:-1], lines[-1][:40]]
-
-
-def one_less(lines: list[str]) -> list[str]:
-    return lines[:-1]
-
-
-def edited(lines: list[str]) -> list[str]:
-    return [*lines[:-1], lines[-1].replace("Lima", "Cusco")]
-
-
-def twice(lines: list[str]) -> list[str]:
-    return [*lines, lines[-1]]
-
-
-def headless(lines: list[str]) -> list[str]:
-    return lines[1:]
-
-
-def future(lines: list[str]) -> list[str]:
-    return [json.dumps({**json.loads(lines[0]), "format": 9}), *lines[1:]]
-
-
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (cut_off, "line 4"),
-        (one_less, "header says 3 cases, 2 are there"),
-        (edited, "not the frozen cases"),
-        (twice, "'case/c' is there twice"),
-        (headless, "no header"),
-        (future, "format 9 is not known"),
+        (lambda lines: [*lines[:-1], lines[-1][:40]], "line 4"),
+        (lambda lines: lines[:-1], "header says 3 cases, 2 are there"),
+        (lambda lines: [*lines[:-1], lines[-1].replace("Lima", "Cusco")], "not the frozen cases"),
+        (lambda lines: [*lines, lines[-1]], "'case/c' is there twice"),
+        (lambda lines: lines[1:], "no header"),
+        (lambda lines: [json.dumps({**json.loads(lines[0]), "format": 9}), *lines[1:]], "format 9 is not known"),
     ],
 )
-def test_spoilt_files_are_refused(path: Path, spoil: object, message: str) -> None:
-    path.write_text("\n".join(spoil(path.read_text().rstrip("\n").split("\n"))))  # type: ignore[operator]
+def test_spoilt_files_are_refused(path: Path, spoil: Callable[[list[str]], list[str]], message: str) -> None:
+    path.write_text("\n".join(spoil(path.read_text().rstrip("\n").split("\n"))))
     with pytest.raises(DataError, match=message):
         load_split(path)
 
