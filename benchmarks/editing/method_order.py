@@ -4,7 +4,7 @@
         --editors none,prompt,script_ike,ft_m,ultraedit,rome,memit,alphaedit \
         --set 'regime={name="batch", size=[1, 16]}' --set 'metrics=["es", "es_argmax", "es_gen", "ps", "ps_argmax",
         "ps_gen", "s_es", "ns", "ns_argmax", "ns_gen", "s_ns"]' --out runs/order
-    python -m benchmarks.editing.method_order runs/order --page docs/generation.md
+    python -m benchmarks.editing.method_order runs/order --page benchmarks/results/method-order.md
 
 ``--page`` puts them between the page's marks, and keeps the figures in results/editing/method_order.json.
 

@@ -16,7 +16,7 @@ from schemas.verdicts import Verdict, verdict_key
 from tests.support.facts import peru_fact
 
 benchmark = pytest.importorskip("benchmarks.open_split", reason="benchmarks are not shipped")
-PAGE = Path(__file__).parents[2] / "docs" / "open-split.md"
+PAGE = Path(__file__).parents[2] / "benchmarks" / "results" / "open-split.md"
 
 
 def verdict(fact: Fact, ranks: str) -> Verdict:
