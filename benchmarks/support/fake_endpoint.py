@@ -18,8 +18,9 @@ def answer(payload: dict[str, Any]) -> str:
     """Questions or a script, as the prompts for capable models ask for them."""
     text = payload["messages"][-1]["content"]
     fields = dict(re.findall(r"^(Subject|Object|Number of questions): (.*)$", text, re.MULTILINE))
-    if "Question: " in text:
-        return json.dumps({"steps": [s.format(old=fields.get("Object", "it")) for s in STEPS]})
+    if numbers := re.findall(r"^Question (\d+): ", text, re.MULTILINE):
+        steps = [s.format(old=fields.get("Object", "it")) for s in STEPS]
+        return json.dumps({"scripts": [{"n": int(n), "steps": steps} for n in numbers]})
     count = int(fields.get("Number of questions", 1))
     questions = [f"How can a visitor number {n} find {fields.get('Subject', 'it')}?" for n in range(count)]
     return json.dumps({"questions": questions})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -17,7 +18,7 @@ from construction.llm.client import Client, Reply, gather_all
 from construction.prompts.prompt_file import WriterPrompt, is_shipped
 from construction.scripts.prompt_file_step import PromptFileStep
 from construction.scripts.question_step import QuestionAsk, QuestionStep, relation_words
-from construction.scripts.script_step import Draft, ScriptAsk, ScriptStep, script_of
+from construction.scripts.script_step import Draft, RejectedScript, ScriptAsk, ScriptStep, script_of
 from construction.scripts.truncation import cut_script
 from construction.verifier.second_reader import SecondReader, UnansweredCall
 from schemas.core.records import Record
@@ -148,7 +149,7 @@ class Author:
         while tried < len(queue) and standing_ < quota.questions:
             turn = queue[tried : tried + quota.questions - standing_]
             tried += len(turn)
-            scripted_slots = await gather_all([self._scripted(fact, slots[n], quota.scripts, trace) for n in turn])
+            scripted_slots = await self._scripted(fact, [slots[n] for n in turn], quota.scripts, trace)
             scripted_slots = await self._read(fact, scripted_slots, trace)
             for place, slot in zip(turn, scripted_slots, strict=True):
                 slots[place] = slot
@@ -159,47 +160,96 @@ class Author:
                 slots = [slot if slot.questions else Slot(failure=slot.failure, surplus=True) for slot in slots]
         return slots
 
-    async def _scripted(self, fact: Fact, slot: Slot, count: int, trace: list[Lineage]) -> Slot:
-        """The slot with scripts for its last question."""
-        *earlier, last = slot.questions
-        tasks = [self._write_script(fact, last.question, w, n, trace) for w in self._writers for n in range(count)]
-        written = tuple(await gather_all(tasks))
-        none = not any(w.scripts for w in written)
-        trouble = next((w.trouble for w in written if w.trouble), ()) if none else ()
-        return Slot((*earlier, QuestionOutcome(last.question, (*last.verdicts, *trouble), written)))
+    async def _scripted(self, fact: Fact, slots: Sequence[Slot], count: int, trace: list[Lineage]) -> list[Slot]:
+        """The slots with scripts for the last question of each."""
+        questions = [slot.questions[-1].question for slot in slots]
+        tasks = [
+            self._write_scripts(fact, questions[start : start + writer.step.wording.together], writer, n, trace)
+            for writer in self._writers
+            for n in range(count)
+            for start in range(0, len(questions), writer.step.wording.together)
+        ]
+        attempts: defaultdict[str, list[AuthorAttempts]] = defaultdict(list)
+        for written in await gather_all(tasks):
+            for key, one in written.items():
+                attempts[key].append(one)
+        scripted = []
+        for slot in slots:
+            *earlier, last = slot.questions
+            own = tuple(attempts[last.question.key])
+            trouble = next((w.trouble for w in own if w.trouble), ())
+            more = () if any(w.scripts for w in own) else trouble
+            last = QuestionOutcome(last.question, (*last.verdicts, *more), own)
+            scripted.append(Slot((*earlier, last)))
+        return scripted
 
-    async def _write_script(
-        self, fact: Fact, question: ScriptQuestion, writer: ScriptWriter, number: int, trace: list[Lineage]
-    ) -> AuthorAttempts:
-        """One script of one author, in as many attempts as its prompt allows; ``number`` counts from 0."""
-        step, scripts = writer.step, list[ScriptOutcome]()
-        call = ScriptAsk(question=question, old=fact.old, relation=relation_words(fact), relation_id=fact.relation.id)
-        trouble: list[Verdict] = []
+    async def _write_scripts(
+        self, fact: Fact, questions: Sequence[ScriptQuestion], writer: ScriptWriter, number: int, trace: list[Lineage]
+    ) -> dict[str, AuthorAttempts]:
+        """One script of one author for each question, in as many attempts as its prompt allows.
+
+        What the checks reject is asked for again, with the reason where the prompt tells it.
+
+        Args:
+            fact: The fact.
+            questions: At most as many as the prompt takes in one request.
+            writer: The author.
+            number: Which of its scripts, from 0.
+            trace: Takes the lineage.
+
+        Returns:
+            What was written, by the question's key.
+        """
+        step, again = writer.step, writer.step.wording.again is not None
+        scripts: dict[str, list[ScriptOutcome]] = {q.key: [] for q in questions}
+        trouble: dict[str, list[Verdict]] = {q.key: [] for q in questions}
+        pending, rejected = list(questions), list[RejectedScript]()
         for sample in range(number * step.wording.attempts, (number + 1) * step.wording.attempts):
-            reply = await _ask(writer.client, step, call, question.key, sample=sample)
+            ask = ScriptAsk(
+                questions=tuple(pending),
+                old=fact.old,
+                relation=relation_words(fact),
+                relation_id=fact.relation.id,
+                rejected=tuple(rejected),
+            )
+            reply = await _ask(writer.client, step, ask, *(q.key for q in pending), sample=sample)
             if reply.value is None:
                 failure = f"{reply.status}: {reply.message}"
-                trouble = trouble or judge("reply", CheckInputs(fact=fact, question=question, failure=failure))
-                trace.append(self._failed_lineage(question, "scripts", writer.client, step, reply, sample, failure))
-                if step.wording.again is not None:
+                for question in pending:
+                    inputs = CheckInputs(fact=fact, question=question, failure=failure)
+                    trouble[question.key] = trouble[question.key] or judge("reply", inputs)
+                    trace.append(self._failed_lineage(question, "scripts", writer.client, step, reply, sample, failure))
+                if again:
                     break  # a second script is for one that was rejected; the client has asked again already
                 continue
-            draft = step.parse(call, reply.value)[0]
-            if (wrong := complaint(draft)) is not None:
-                trouble = judge("draft", CheckInputs(fact=fact, question=question, draft=draft))
-                failure = f"no script in the format: {wrong}"
-                trace.append(self._failed_lineage(question, "scripts", writer.client, step, reply, sample, failure))
-                call = replace(call, rejected=tuple(draft), reason=reason_for_author(question, trouble))
-                continue
-            outcome = _check_draft(fact, question, draft)
-            scripts.append(outcome)
-            trace += self._script_lines(outcome, question, writer, reply, sample)
-            reason = "" if outcome.standing == "keep" else reason_for_author(question, outcome.verdicts)
-            if outcome.standing == "keep" or (step.wording.again is not None and not reason):
+            left, rejected = list[ScriptQuestion](), []
+            for question, draft in zip(pending, step.parse(ask, reply.value), strict=True):
+                if draft is None or (wrong := complaint(draft)) is not None:
+                    failure = f"no script in the format: {wrong}" if draft else "the reply has no script for it"
+                    inputs = CheckInputs(fact=fact, question=question, draft=draft or ())
+                    trouble[question.key] = judge("draft", inputs)
+                    trace.append(self._failed_lineage(question, "scripts", writer.client, step, reply, sample, failure))
+                    left.append(question)
+                    rejected.append(RejectedScript(draft or (), reason_for_author(question, trouble[question.key])))
+                    continue
+                outcome = _check_draft(fact, question, draft)
+                scripts[question.key].append(outcome)
+                trace += self._script_lines(outcome, question, writer, reply, sample)
+                reason = "" if outcome.standing == "keep" else reason_for_author(question, outcome.verdicts)
+                if outcome.standing != "keep" and (reason or not again):
+                    left.append(question)
+                    rejected.append(RejectedScript(outcome.script.steps, reason))
+            pending = left
+            if not pending:
                 break
-            call = replace(call, rejected=outcome.script.steps, reason=reason)
-        unique = {s.script.id: s for s in scripts}
-        return AuthorAttempts(writer.name, tuple(unique.values()), () if scripts else tuple(trouble))
+        return {
+            key: AuthorAttempts(
+                writer.name,
+                tuple({one.script.id: one for one in written}.values()),
+                () if written else tuple(trouble[key]),
+            )
+            for key, written in scripts.items()
+        }
 
     async def _read(self, fact: Fact, slots: Sequence[Slot], trace: list[Lineage]) -> list[Slot]:
         """The slots with what the second reader says of their prompts that stand."""

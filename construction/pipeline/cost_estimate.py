@@ -139,16 +139,17 @@ def expected_calls(
         authors: Who writes the scripts, where it is not the model alone.
         reader: Who reads questions and prompts, where somebody does.
     """
-    step = QuestionStep((wording or plan.wording()).questions)
-    writers = [a.access.label for a in authors] or [model]
+    wording = wording or plan.wording()
+    step = QuestionStep(wording.questions)
+    writers = models_of(plan, wording, model, authors=authors, reader=reader).writers
     total: Counter[str] = Counter()
     for facts, edited in ((work.edits, True), (work.others, False)):
         quota = plan.quota(edited=edited)
         for fact in facts[:1]:
             calls = len(step.calls(fact, count=quota.candidates, edited=edited))
             total[model] += len(facts) * calls
-        for name in writers:
-            total[name] += len(facts) * quota.questions * quota.scripts
+        for name, writer in writers:
+            total[name] += len(facts) * ceil(quota.questions / writer.wording.together) * quota.scripts
         if reader is not None:
             prompts = quota.questions * len(writers) * quota.scripts
             total[reader.access.label] += len(facts) * len(TASKS) * ceil(prompts / TOGETHER)
@@ -271,8 +272,9 @@ def _count_whole(
         questions.add(step.prompt(call), reply_tokens=call.count * QUESTION_TOKENS)
     usual = _usual_question(fact)
     for counter, (_, writer) in zip(others, models.writers, strict=False):
-        messages = writer.prompt(ScriptAsk(question=usual, old=fact.old, relation=relation_words(fact)))
-        counter.add(messages, reply_tokens=SCRIPT_TOKENS, times=quota.questions * quota.scripts)
+        for size in _sizes(quota.questions, writer.wording.together):
+            ask = ScriptAsk(questions=(usual,) * size, old=fact.old, relation=relation_words(fact))
+            counter.add(writer.prompt(ask), reply_tokens=SCRIPT_TOKENS * size, times=quota.scripts)
     if models.reader is not None:
         prompts = quota.questions * quota.scripts * len(models.writers)
         for asks in requests_of([VerifyAsk(fact, _usual_prompt(fact))] * prompts):
@@ -291,6 +293,11 @@ def _compare_with_limits(limits: Access, tokens: int, cost: float | None) -> str
     if not over:
         return ""
     return f"That is more than {' and '.join(over)}: the run would stop there, and go on when the limit is raised."
+
+
+def _sizes(count: int, together: int) -> list[int]:
+    """How many of ``count`` things go into each request of at most ``together``."""
+    return [min(together, count - start) for start in range(0, count, together)]
 
 
 def _usual_prompt(fact: Fact) -> ScriptPrompt:

@@ -46,7 +46,7 @@ def render_messages(fact: Fact, profile: str | None = None, folder: Path | None 
             messages = asking.prompt(asking.calls(fact, count=4, edited=fact.new is not None)[0])
         else:
             messages = ScriptStep(prompt).prompt(
-                ScriptAsk(question=question, old=fact.old, relation=relation_words(fact))
+                ScriptAsk(questions=(question,), old=fact.old, relation=relation_words(fact))
             )
         for message in messages:
             yield {"label": prompt.label, "role": message.role, "content": message.content}

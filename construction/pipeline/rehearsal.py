@@ -149,6 +149,8 @@ def _tokens(request: Request) -> int:
     fields = request.reply.model_fields
     if "readings" in fields:
         return VERDICT_TOKENS * request.messages[-1].content.count("<text>")
+    if "scripts" in fields:
+        return SCRIPT_TOKENS * len(re.findall(r"^Question \d+: ", request.messages[-1].content, re.MULTILINE))
     if "questions" in fields:
         return 4 * QUESTION_TOKENS
     if "question" in fields:
@@ -165,6 +167,9 @@ def _stand_in(reply: type[BaseModel], fact: Fact | None) -> BaseModel | None:
         "questions": [f"How can a group of {n} plan a day with {named}?" for n in range(2, 62)],
         "question": f"How can one plan a day with {named}?"[:300],
         "steps": ["Look for some help", f"Ask for {old}"],
+        "scripts": [
+            {"n": n, "steps": ["Look for some help", "Pack a bag", f"Ask for {old}"]} for n in range(1, TOGETHER + 1)
+        ],
         "word": old[:40],
         "key_step": _key_step(reply, old),
         "before": ["Look for help", "Pack a bag"],

@@ -14,19 +14,20 @@ from construction.llm.step import Message
 from schemas.core.ids import content_id
 
 TASKS: Mapping[str, frozenset[str]] = {
-    "questions": frozenset({"subject", "statement", "relation", "old", "new", "count", "situation", "change"}),
+    "questions": frozenset({"subject", "statement", "relation", "old", "new", "count", "situation"}),
     "scripts": frozenset(  # the new object has no placeholder: it cannot reach the script writer
-        {"question", "object", "relation"}
+        {"question", "questions", "object", "relation"}
     ),
 }
 REQUIRED: Mapping[str, frozenset[str]] = {
     "questions": frozenset({"subject"}),
-    "scripts": frozenset({"question", "object"}),
+    "scripts": frozenset({"object"}),
 }
 SHAPES: Mapping[str, tuple[str, ...]] = {
     "questions": ("list", "why_list", "one"),
-    "scripts": ("steps", "why_steps", "slots", "object_last"),
+    "scripts": ("scripts", "steps", "slots", "object_last"),
 }
+TOGETHER = 12
 MOST_ATTEMPTS = 50
 MOST_CANDIDATES = 15
 MOST_QUESTIONS = 20
@@ -37,8 +38,8 @@ class WriterPrompt(ProfilePrompt):
 
     Attributes:
         task: ``questions`` or ``scripts``.
-        shape: Form of the reply: ``list``, ``why_list`` (a thought first) or ``one`` (questions), ``steps``,
-            ``why_steps``, ``slots`` or ``object_last`` (scripts).
+        shape: Form of the reply: ``list``, ``why_list`` (a thought first) or ``one`` (questions), ``scripts`` for
+            all questions of a fact together, or ``steps``, ``slots`` or ``object_last`` for one.
         attempts: Samples taken at most, until one passes the checks; rejected ones are kept with their verdicts.
         questions: Questions kept for a fact, where the user does not say how many.
         candidates: Questions to ask for, for each one that is kept, where the user does not say how many.
@@ -48,7 +49,7 @@ class WriterPrompt(ProfilePrompt):
     """
 
     task: Literal["questions", "scripts"]
-    shape: Literal["list", "why_list", "one", "steps", "why_steps", "slots", "object_last"]
+    shape: Literal["list", "why_list", "one", "scripts", "steps", "slots", "object_last"]
     attempts: int = Field(default=1, ge=1, le=MOST_ATTEMPTS)
     questions: int = Field(default=4, ge=1, le=MOST_QUESTIONS)
     candidates: int = Field(default=1, ge=1, le=MOST_CANDIDATES)
@@ -73,10 +74,17 @@ class WriterPrompt(ProfilePrompt):
     @model_validator(mode="after")
     def _check_required(self) -> WriterPrompt:
         needed = REQUIRED[self.task] | ({"count"} if self.shape in ("list", "why_list") else set())
+        if self.task == "scripts":
+            needed |= {"questions" if self.shape == "scripts" else "question"}
         require_places("user", self.user, needed)
         if self.user_unedited is not None:
             require_places("user_unedited", self.user_unedited, needed)
         return self
+
+    @property
+    def together(self) -> int:
+        """Questions whose scripts are asked for in one request, at most."""
+        return TOGETHER if self.shape == "scripts" else 1
 
     @property
     def digest(self) -> str:

@@ -138,7 +138,6 @@ class QuestionStep(PromptFileStep[QuestionAsk, ScriptQuestion, WriterPrompt]):
             "subject": fact.subject.text,
             "statement": fact.fact_prompt,
             "relation": relation_words(fact),
-            "change": "in time" if fact.change == "temporal" else "made up",
             "old": fact.old.text,
             "count": str(item.count),
             "situation": self.wording.situation(fact.relation.id, item.index),

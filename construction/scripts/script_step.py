@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
 
@@ -15,7 +15,6 @@ from construction.prompts.prompt_file import WriterPrompt
 from construction.scripts.cleaning import clean_steps
 from construction.scripts.object_last import LEADING, ObjectLast, object_last
 from construction.scripts.prompt_file_step import PromptFileStep
-from construction.scripts.question_step import Thought
 from schemas.core.ids import content_id
 from schemas.facts import Object
 from schemas.scripts import Script, ScriptQuestion, strip_label
@@ -26,23 +25,29 @@ MOST = 60  # steps of one reply, likewise
 _Short = Annotated[str, StringConstraints(min_length=4, max_length=36)]
 
 
+class RejectedScript(NamedTuple):
+    """Steps of an earlier attempt that cannot be used, and why, in words that name no object which they do not name."""
+
+    steps: tuple[str, ...]
+    reason: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class ScriptAsk:
-    """One call for a script: a question and the old object. There is no place for the new object, on purpose.
+    """One call for scripts: questions and the old object. There is no place for the new object, on purpose.
 
     Attributes:
-        relation: What relates the object to the question's subject, in words.
+        questions: One script each.
+        relation: What relates the object to the questions' subject, in words.
         relation_id: Its id, as the facts give it.
-        rejected: Steps of an earlier attempt that cannot be used.
-        reason: Why they cannot, in words that name no object which the steps do not name.
+        rejected: What was written before for these questions, in their order; empty at the first attempt.
     """
 
-    question: ScriptQuestion
+    questions: tuple[ScriptQuestion, ...]
     old: Object
     relation: str = ""
     relation_id: str = ""
-    rejected: tuple[str, ...] = ()
-    reason: str = ""
+    rejected: tuple[RejectedScript, ...] = ()
 
 
 class Draft(tuple[str, ...]):
@@ -67,8 +72,17 @@ class StepList(BaseModel):
         return steps
 
 
-class ReasonedSteps(StepList, Thought):
-    """The reply of a capable model since version 2: a thought, then the steps in order."""
+class NumberedSteps(StepList):
+    """The script of one of several questions."""
+
+    n: int
+
+
+class ScriptList(BaseModel):
+    """The reply of a capable model about all questions of a fact."""
+
+    model_config = ConfigDict(extra="forbid")
+    scripts: list[NumberedSteps]
 
 
 class StepSlots(BaseModel):
@@ -82,8 +96,8 @@ class StepSlots(BaseModel):
 
 
 _REPLIES: Mapping[str, type[BaseModel]] = {
+    "scripts": ScriptList,
     "steps": StepList,
-    "why_steps": ReasonedSteps,
     "slots": StepSlots,
     "object_last": ObjectLast,
 }
@@ -103,12 +117,12 @@ def script_of(question: ScriptQuestion, draft: Draft) -> Script:
     return Script(key=script_key(question, draft), question=question.key, steps=tuple(draft))
 
 
-class ScriptStep(PromptFileStep[ScriptAsk, Draft, WriterPrompt]):
-    """Asks for a script.
+class ScriptStep(PromptFileStep[ScriptAsk, Draft | None, WriterPrompt]):
+    """Asks for scripts.
 
     Args:
-        prompt: The wording; its ``shape`` decides the reply: ``steps`` or ``why_steps`` for a list, ``slots`` for the
-            guided form.
+        prompt: The wording; its ``shape`` decides the reply: ``scripts`` for those of several questions, ``steps`` for
+            a list, ``slots`` and ``object_last`` for a guided form.
     """
 
     def __init__(self, prompt: WriterPrompt) -> None:
@@ -123,18 +137,39 @@ class ScriptStep(PromptFileStep[ScriptAsk, Draft, WriterPrompt]):
         return request
 
     def prompt(self, item: ScriptAsk) -> list[Message]:
-        """The messages for one script; after a rejected one with its steps and the reason, where the wording has it."""
-        values = {"question": item.question.text, "object": item.old.text, "relation": item.relation}
-        messages = self.wording.messages(values)
+        """The messages; after rejected scripts with their steps and the reasons, where the wording has it."""
+        numbered = "\n".join(f"Question {n}: {question.text}" for n, question in enumerate(item.questions, 1))
+        values = {"question": item.questions[0].text, "questions": numbered}
+        messages = self.wording.messages(values | {"object": item.old.text, "relation": item.relation})
         if self.wording.again is None or not item.rejected:
             return messages
-        earlier = json.dumps({"steps": item.rejected}, ensure_ascii=False)
-        rejection = fill(self.wording.again, {"reason": item.reason}).strip()
-        return [*messages, Message(role="assistant", content=earlier), Message(role="user", content=rejection)]
+        if self.wording.shape == "scripts":
+            earlier: dict[str, Any] = {
+                "scripts": [{"n": n, "steps": one.steps} for n, one in enumerate(item.rejected, 1)]
+            }
+            reason = " ".join(f"Script {n}: {one.reason}." for n, one in enumerate(item.rejected, 1))
+        else:
+            earlier, reason = {"steps": item.rejected[0].steps}, item.rejected[0].reason
+        return [
+            *messages,
+            Message(role="assistant", content=json.dumps(earlier, ensure_ascii=False)),
+            Message(role="user", content=fill(self.wording.again, {"reason": reason}).strip()),
+        ]
 
-    def parse(self, item: ScriptAsk, reply: BaseModel) -> list[Draft]:
-        """One draft: tidied steps in order without labels and markup, empty ones left out."""
-        assert isinstance(reply, StepSlots | StepList | ObjectLast)
-        raw = reply.steps if isinstance(reply, StepList) else [*reply.before, reply.key_step, *reply.after]
-        tidied = [tidy(s) for s in raw]
-        return [Draft(s for s in clean_steps(tidied, names=item.old.names) if s)]
+    def parse(self, item: ScriptAsk, reply: BaseModel) -> list[Draft | None]:
+        """A draft for each question, None where the reply has none or two: tidied steps without labels and markup."""
+        if isinstance(reply, ScriptList):
+            found: list[list[str] | None] = []
+            for n in range(1, len(item.questions) + 1):
+                own = [script.steps for script in reply.scripts if script.n == n]
+                found.append(own[0] if len(own) == 1 else None)
+        elif isinstance(reply, StepList):
+            found = [reply.steps]
+        else:
+            assert isinstance(reply, StepSlots | ObjectLast)
+            found = [[*reply.before, reply.key_step, *reply.after]]
+        return [None if steps is None else self._draft(item, steps) for steps in found]
+
+    @staticmethod
+    def _draft(item: ScriptAsk, steps: Sequence[str]) -> Draft:
+        return Draft(s for s in clean_steps([tidy(s) for s in steps], names=item.old.names) if s)

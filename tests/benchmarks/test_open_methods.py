@@ -71,4 +71,6 @@ def test_the_page_shows_finished_methods_alone(folder: Path, tmp_path: Path) -> 
     assert benchmark.main([str(folder), "--page", str(page)]) == 0
     item = page.read_text(encoding="utf-8")
     assert "S-ES, 6 cases in common, best first:" in item and "| `push 1` - `push 2` |" in item
-    assert item.count(benchmark.MARKS[0]) == item.count(benchmark.MARKS[1]) == 1 and "# Tables of the open split" in item
+    assert (
+        item.count(benchmark.MARKS[0]) == item.count(benchmark.MARKS[1]) == 1 and "# Tables of the open split" in item
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import re
@@ -40,7 +41,59 @@ def field(text: str, name: str) -> str:
 def asked(payload: dict[str, Any]) -> str:
     """The turn that says what is asked; a reason why a script cannot be used may follow it."""
     turns = [m["content"] for m in payload["messages"] if m["role"] == "user"]
-    return next(t for t in reversed(turns) if field(t, "Question") or field(t, "Subject"))
+    return next(t for t in reversed(turns) if field(t, "Question") or field(t, "Question 1") or field(t, "Subject"))
+
+
+def _json_in(reply: Any) -> tuple[tuple[str, str], dict[str, Any]] | None:
+    """What stands around the JSON object of a reply, and the object; None where there is none."""
+    try:
+        text = reply.body["choices"][0]["message"]["content"] if isinstance(reply, Raw) else reply
+        start, end = text.index("{"), text.rindex("}") + 1
+        return (text[:start], text[end:]), json.loads(text[start:end])
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
+        return None
+
+
+def _with_text(reply: Any, text: str) -> Any:
+    """The reply with another text."""
+    if not isinstance(reply, Raw):
+        return text
+    body = copy.deepcopy(reply.body)
+    body["choices"][0]["message"]["content"] = text
+    return Raw(reply.status, body, reply.headers, reply.delay)
+
+
+def one_by_one(answer: Callable[[dict[str, Any]], Any]) -> Callable[[dict[str, Any]], Any]:
+    """An author that writes one script a request, asked for all scripts of a fact together.
+
+    A request for several is taken apart: ``answer`` sees one question at a time, each with its own earlier script and
+    reason. A reply that is no script stands for the whole request.
+    """
+
+    def answered(payload: dict[str, Any]) -> Any:
+        turns = payload["messages"]
+        asking = next((n for n in range(len(turns) - 1, -1, -1) if "\nQuestion 1: " in turns[n]["content"]), None)
+        if asking is None or turns[asking]["role"] != "user":
+            return answer(payload)
+        text = turns[asking]["content"]
+        head = text[: text.index("\nQuestion 1: ")]
+        scripts: list[dict[str, Any]] = []
+        first: Any = None
+        for n, question in re.findall(r"^Question (\d+): (.*)$", text, re.MULTILINE):
+            one = {"role": "user", "content": f"Question: {question}\n{head}"}
+            told = [
+                {**turn, "content": "\n".join(re.findall(rf"Script {n}: .*?(?= Script \d+: |$)", turn["content"]))}
+                for turn in turns[asking + 2 :]
+            ]
+            reply = answer({**payload, "messages": [turns[0], one, *told]})
+            if (found := _json_in(reply)) is None or "steps" not in found[1]:
+                return reply
+            first = first or (reply, found[0])
+            scripts.append({"n": int(n), "steps": found[1]["steps"]})
+        reply, place = first
+        return _with_text(reply, place[0] + json.dumps({"scripts": scripts}) + place[1])
+
+    return answered
 
 
 def author(payload: dict[str, Any]) -> str:
@@ -208,7 +261,7 @@ class Batches:
                 result["error"] = {"code": f"batch_{status}", "message": "This request was not done."}
                 out[False].append(json.dumps(result))
                 continue
-            answer = server.answer(line["body"])
+            answer = one_by_one(server.answer)(line["body"])
             raw = answer if isinstance(answer, Raw) else Raw(body=completion(answer))
             result["response"] = {"status_code": raw.status, "request_id": "q", "body": raw.body}
             out[raw.status == 200].append(json.dumps(result))
@@ -262,7 +315,7 @@ class ScriptedServer:
                 with outer.guard:
                     outer.requests.append(payload)
                     outer.keys.append(self.headers.get("Authorization", ""))
-                answer = outer.answer(payload)
+                answer = one_by_one(outer.answer)(payload)
                 raw = answer if isinstance(answer, Raw) else Raw(body=completion(answer))
                 time.sleep(outer.delay + raw.delay)
                 self.send(raw)

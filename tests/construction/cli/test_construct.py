@@ -125,7 +125,7 @@ def test_store_holds_records_verdicts_and_lineage(tmp_path, facts):
             lines = store.lineage(script.id)
             assert 1 <= len(lines) <= 2, "a second attempt may write the same steps"
             for line in lines:
-                assert (line.model, line.prompt, line.stage) == ("scripted", "scripts_paper@2", "scripts")
+                assert (line.model, line.prompt, line.stage) == ("scripted", "scripts_paper@3", "scripts")
                 assert line.endpoint == server.url and line.request.startswith("llm/") and line.tokens_out == 7
         labels = {(v.check, v.label) for v in store.verdicts()}
         assert {("question_form", "keep"), ("reply_usable", "keep")} <= labels
@@ -227,7 +227,7 @@ def test_dry_run_counts_what_a_run_asks(tmp_path, facts):
     result = construct(facts, tmp_path / "o", "http://127.0.0.1:9/v1", "--neighbours", 0, "--dry-run", "--json")
     assert result.returncode == 0, result.stderr
     expected = json.loads(result.stdout)
-    assert (expected["question_calls"], expected["script_calls"]) == (4, 20)
+    assert (expected["question_calls"], expected["script_calls"]) == (4, 4)
     assert expected["tokens_in"] > 1000 and list((tmp_path / "o").iterdir()) == []
 
 

@@ -33,12 +33,12 @@ def verdicts(folder, check):
 def test_candidates_are_chosen_and_replaced_and_explained(tmp_path, facts):
     with ScriptedServer(many) as server:
         funnel = run(facts, tmp_path / "o", server, "--questions", 3, "--candidates", 8)
-        calls = Counter("Question: " in asked(p) for p in server.requests)
+        calls = Counter("Question 1: " in asked(p) for p in server.requests)
         assert [field(p["messages"][-1]["content"], "Number of questions") for p in server.requests][:1] == ["8"]
-    # of 8: 1 leaks, 3 stand, 1 is tried in vain (its script has no place to cut), the others are surplus
+    # of 8: 1 leaks, 3 are chosen and stand, the others are surplus
     assert (funnel["asked"], funnel["kept"], funnel["unsure"]) == (16, 6, 0)
     assert funnel["kept"] + funnel["rejected"] + funnel["surplus"] == funnel["asked"] and funnel["surplus"] >= 6
-    assert calls[True] == 16 - funnel["surplus"] - 2
+    assert calls[True] == 2, "the scripts of a fact are one request"
     records = verdicts(tmp_path / "o", "surplus")
     peru = {t: v for t, v in records.items() if "Peru" in t}
     texts = [t for t, v in peru.items() if v.label == "keep" and "rent a house" not in t]
@@ -82,7 +82,7 @@ def test_two_authors_of_one_question_stand_side_by_side(tmp_path, facts):
     with ScriptedServer(many) as server:
         single_run = run(facts, tmp_path / "a", server, "--candidates", 4, "--author", "ann")
         funnel = run(facts, tmp_path / "o", server, "--candidates", 4, "--author", "ann", "--author", "bob")
-        models = Counter((p["model"], "Question: " in asked(p)) for p in server.requests)
+        models = Counter((p["model"], "Question 1: " in asked(p)) for p in server.requests)
     assert set(models) == {("m", False), ("ann", True), ("bob", True)}  # m writes the questions only
     assert [a["author"] for a in funnel["authors"]] == ["ann", "bob"]
     assert all(a["asked"] == a["kept"] + a["unsure"] + a["rejected"] == 6 for a in funnel["authors"])
@@ -149,7 +149,7 @@ def test_own_prompts_are_used_and_named_in_the_lineage(tmp_path, facts):
     custom = tmp_path / "mine"
     copy_prompts("paper", custom)
     text = (custom / "scripts.toml").read_text().replace("scripts_paper", "scripts_mine")
-    (custom / "scripts.toml").write_text(text.replace("You write scripts.", "You plan days."))
+    (custom / "scripts.toml").write_text(text.replace("You write scripts: each", "You plan days. Each"))
     with ScriptedServer(author) as server:
         run(facts, tmp_path / "o", server, "--prompts", custom)
         systems = {p["messages"][0]["content"].split(".")[0] for p in server.requests}
@@ -158,7 +158,7 @@ def test_own_prompts_are_used_and_named_in_the_lineage(tmp_path, facts):
         assert output == "" and not (tmp_path / "p/s.duckdb").exists()
     with Store.open(tmp_path / "o/s.duckdb") as store:
         lines = [store.lineage(s.id)[0] for s in store.all(Script)]
-    assert {x.prompt for x in lines} == {"scripts_mine@2"} and all(x.detail["wording"] for x in lines)
+    assert {x.prompt for x in lines} == {"scripts_mine@3"} and all(x.detail["wording"] for x in lines)
 
 
 AUTHORS = {

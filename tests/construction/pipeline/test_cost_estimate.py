@@ -16,8 +16,8 @@ def test_the_estimate_has_stages_and_dollars():
     work = plan_work(facts, facts, plan)
     price = Price(1.0, 2.0, date(2026, 1, 2))
     cost_estimate = estimate(work, plan, price=price, model="m")
-    assert [(s.stage, s.calls) for s in cost_estimate.stages] == [("questions", 2), ("scripts", 6)]
-    assert expected_calls(work, plan, model="m") == {"m": 8}
+    assert [(s.stage, s.calls) for s in cost_estimate.stages] == [("questions", 2), ("scripts", 2)]
+    assert expected_calls(work, plan, model="m") == {"m": 4}
     assert cost_estimate.cost == pytest.approx(price.cost(cost_estimate.tokens_in, cost_estimate.tokens_out))
     assert (
         "$" in cost_estimate.sentence()

@@ -54,8 +54,8 @@ def test_the_end_is_told_in_one_line_and_both_files_are_free_again(construct):
     with ScriptedServer() as server:
         counts, lines = construct(server.url, questions=4)
         repeat, _ = construct(server.url, questions=4)
-    assert (counts.calls, repeat.calls, counts.unfinished) == (12, 0, 0)
-    assert lines.count("\n") == 1 and lines.startswith("2/2 facts") and "12 of about 12 answers" in lines
+    assert (counts.calls, repeat.calls, counts.unfinished) == (6, 0, 0)
+    assert lines.count("\n") == 1 and lines.startswith("2/2 facts") and "6 of about 6 answers" in lines
     assert prompts(construct.folder / "s.duckdb") == counts.prompts > 0
 
 
@@ -117,7 +117,7 @@ def test_a_budget_ends_it_and_a_higher_one_goes_on(construct):
         count = len(server.requests)
         assert 1 <= count <= 3
         construct(server.url, access={"max_tokens": 10**6, "reply_tokens": 500})
-        assert len(server.requests) == 4 > count
+        assert len(server.requests) == 5 > count
 
 
 def test_a_person_who_stops_it_is_told_that_the_rest_is_kept(construct):

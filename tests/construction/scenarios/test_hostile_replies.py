@@ -62,7 +62,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     path = folder / "facts.jsonl"
     path.write_text("".join(f.model_dump_json() + "\n" for f in facts), encoding="utf-8")
     used_names = set()
-    always = {"f/2": 0, "f/4": 2}
+    always = {"f/2": 0, "f/4": 2, "f/8": 5, "f/10": 7}
 
     def answer(payload: dict[str, Any]) -> Any:
         last = payload["messages"][-1]["content"]
@@ -90,7 +90,7 @@ def test_the_store_holds_facts_and_replies_as_records(made: Made) -> None:
         questions, scripts = list(store.all(ScriptQuestion)), list(store.all(Script))
         prompts = {p.id: p for p in store.all(ScriptPrompt)}
         labels = {v.item_id: v.label for v in store.verdicts(prompts) if v.label != "keep"}
-    assert len(questions) > 20 and len(scripts) > 4 and prompts
+    assert len(questions) > 20 and len(scripts) > 2 and prompts
     assert any(INJECTED in q.text for q in questions), "it is a question like any other, and the checks drop it"
     assert not any("Atlantis" in p.text for p in prompts.values() if p.id not in labels)
 

@@ -40,7 +40,7 @@ FIGURE_6 = {
 }
 FIGURE_7 = {
     "an ordered guide": "a list of brief events in order",
-    "nine steps": "Nine steps, never more",
+    "nine steps at most": "nine at most",
     "single concise actions": "one short action",
     "on one line": "on one line",
     "under 8 words": "fewer than 8 words",
@@ -48,7 +48,7 @@ FIGURE_7 = {
     "no further instructions": "further advice",
     "steps only": "Steps only",
     "the old object in it": "stands word for word in at least one step",
-    "the question": "Question: {question}",
+    "the questions": "{questions}",
     "the object": "Object: {object}",
     "JSON": "JSON only",
 }
@@ -92,12 +92,12 @@ def test_the_script_writer_sees_the_old_object_and_never_the_new_one(profile):
     question = ScriptQuestion(key="q", fact=FACT.key, text="How to visit Peru?")
     text = "\n".join(
         m.content
-        for m in ScriptStep(load_prompt("scripts", profile)).prompt(ScriptAsk(question=question, old=FACT.old))
+        for m in ScriptStep(load_prompt("scripts", profile)).prompt(ScriptAsk(questions=(question,), old=FACT.old))
     )
-    last = text.rsplit("Question:", 1)[-1]
+    last = text.rsplit("Relation:", 1)[-1] if profile == "paper" else text.rsplit("Question:", 1)[-1]
     assert "Lima" in last and not any(name in last for name in FACT.new.names)
     with pytest.raises(TypeError):
-        ScriptAsk(question=question, old=FACT.old, new=FACT.new)
+        ScriptAsk(questions=(question,), old=FACT.old, new=FACT.new)
 
 
 def test_the_embedded_question_writer_cannot_give_away_what_it_does_not_see():

@@ -95,7 +95,7 @@ def test_cleaning_only_takes_away(steps):
 def reply(steps, *, old="Rome"):
     step = ScriptStep(load_prompt("scripts", "paper"))
     question = ScriptQuestion(key="q", fact="f", text="How to go?")
-    (draft,) = step.parse(ScriptAsk(question=question, old=Object(text=old)), StepList(steps=steps))
+    (draft,) = step.parse(ScriptAsk(questions=(question,), old=Object(text=old)), StepList(steps=steps))
     return tuple(draft)
 
 

@@ -134,12 +134,12 @@ def test_words_can_only_run_on_in_a_step_that_the_format_refuses(old: str, leadi
 
 def test_the_preparing_steps_come_first_and_the_schema_goes_out_with_the_object() -> None:
     step = ScriptStep(load_prompt("scripts", "local"))
-    ask = ScriptAsk(question=QUESTION, old=Object(text="C++"), relation_id="P277")
+    ask = ScriptAsk(questions=(QUESTION,), old=Object(text="C++"), relation_id="P277")
     request = step.sample(ask, "q", attempt=0)
     schema = body_of("m", request, RequestFormat())["response_format"]["json_schema"]["schema"]
     assert list(schema["properties"]) == ["before", "key_step", "after"] == schema["required"]
     assert schema["properties"]["key_step"]["pattern"].endswith(r"){1,6} C\+\+$")
-    led = step.sample(ScriptAsk(question=QUESTION, old=Object(text="Lima"), relation_id="P36"), "q", attempt=0)
+    led = step.sample(ScriptAsk(questions=(QUESTION,), old=Object(text="Lima"), relation_id="P36"), "q", attempt=0)
     assert "(to|in) Lima$" in json.dumps(led.reply.model_json_schema()) and "P277" not in LEADING
     (draft,) = step.parse(ask, request.reply.model_validate({**AROUND, "key_step": "Learn some basic C++"}))
     assert draft == ("Pack a bag", "Lock the door", "Learn some basic C++", "Rest there")

@@ -11,7 +11,7 @@ from construction.scripts.script_step import ScriptAsk, ScriptStep
 from schemas.facts import Object
 from tests.support.construction.prompt_questions import QUESTION
 
-ASK = ScriptAsk(question=QUESTION, old=Object(text="Lima"))
+ASK = ScriptAsk(questions=(QUESTION,), old=Object(text="Lima"))
 
 
 def step_of(profile="paper", **changes):

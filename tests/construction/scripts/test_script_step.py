@@ -9,31 +9,36 @@ import pytest
 
 from construction.prompts.prompt_file import WriterPrompt, load_prompt
 from construction.scripts.question_step import tidy
-from construction.scripts.script_step import Draft, ScriptAsk, ScriptStep, StepList, StepSlots
+from construction.scripts.script_step import Draft, RejectedScript, ScriptAsk, ScriptStep, StepList, StepSlots
 from schemas.core.config import validate
 from schemas.core.errors import DataError
 from tests.support.construction.prompt_questions import QUESTION
 from tests.support.facts import make_fact
 
 
+def one_by_one() -> ScriptStep:
+    """A step whose prompt asks for one script a request."""
+    prompt = load_prompt("scripts", "paper")
+    user = "Question: {question}\nObject: {object}"
+    return ScriptStep(prompt.model_copy(update={"shape": "steps", "user": user}))
+
+
 def test_no_script_prompt_has_a_place_for_the_new_object():
     data = load_prompt("scripts", "paper").model_dump()
     with pytest.raises(DataError, match="unknown placeholder"):
-        validate(WriterPrompt, {**data, "user": "Question: {question} Object: {object} New: {new}"}, where="x")
+        validate(WriterPrompt, {**data, "user": "{questions} Object: {object} New: {new}"}, where="x")
 
 
 def test_steps_lose_their_labels():
     reply = StepList(steps=["Step 1: Pack", "step 2 Go\nnow", "", "3 wise men"])
-    (draft,) = ScriptStep(load_prompt("scripts", "paper")).parse(
-        ScriptAsk(question=QUESTION, old=make_fact().old), reply
-    )
+    (draft,) = one_by_one().parse(ScriptAsk(questions=(QUESTION,), old=make_fact().old), reply)
     assert draft == Draft(["Pack", "Go now", "3 wise men"])
 
 
 def test_slots_come_in_order():
     reply = StepSlots(word="Lima", key_step="Fly to Lima", before=["Pack", "Wait"], after=["Land"])
     (draft,) = ScriptStep(load_prompt("scripts", "embedded")).parse(
-        ScriptAsk(question=QUESTION, old=make_fact().old), reply
+        ScriptAsk(questions=(QUESTION,), old=make_fact().old), reply
     )
     assert draft == Draft(["Pack", "Wait", "Fly to Lima", "Land"])
 
@@ -48,24 +53,30 @@ def test_tidy_keeps_other_scripts():
     assert tidy("\u202eWie  é 東京\ud800\x07") == "\u202eWie é 東京"
 
 
-def test_a_second_script_is_asked_for_with_the_first_one_and_the_reason():
-    step = ScriptStep(load_prompt("scripts", "paper"))
-    ask = ScriptAsk(question=QUESTION, old=make_fact().old, relation="capital")
+@pytest.mark.parametrize("shape", ["scripts", "steps"])
+def test_a_second_script_is_asked_for_with_the_first_one_and_the_reason(shape):
+    step = ScriptStep(load_prompt("scripts", "paper")) if shape == "scripts" else one_by_one()
+    ask = ScriptAsk(questions=(QUESTION,), old=make_fact().old, relation="capital")
     first = step.prompt(ask)
-    messages = step.prompt(replace(ask, rejected=("Go", "{object}"), reason="it is {question}"))
+    messages = step.prompt(replace(ask, rejected=(RejectedScript(("Go", "{object}"), "it is {question}"),)))
     assert messages[: len(first)] == first and [m.role for m in messages[len(first) :]] == ["assistant", "user"]
-    assert json.loads(messages[-2].content) == {"steps": ["Go", "{object}"]}
+    earlier = {"steps": ["Go", "{object}"]}
+    assert json.loads(messages[-2].content) == ({"scripts": [{"n": 1, **earlier}]} if shape == "scripts" else earlier)
     assert "it is {question}" in messages[-1].content, "a reason is data"
-    assert "Relation: capital" in first[-1].content
+    assert "Relation: capital" in first[-1].content or shape == "steps"
 
 
 def test_a_wording_without_words_for_it_asks_anew():
     step = ScriptStep(load_prompt("scripts", "paper").model_copy(update={"again": None}))
-    ask = ScriptAsk(question=QUESTION, old=make_fact().old)
-    assert step.prompt(replace(ask, rejected=("Go",), reason="x")) == step.prompt(ask)
+    ask = ScriptAsk(questions=(QUESTION,), old=make_fact().old)
+    assert step.prompt(replace(ask, rejected=(RejectedScript(("Go",), "x"),))) == step.prompt(ask)
 
 
-def test_steps_with_a_thought_are_the_steps():
+def test_scripts_of_several_questions_go_to_their_questions():
+    """In any order; a question that the reply leaves out, or answers twice, has none."""
     step = ScriptStep(load_prompt("scripts", "paper"))
-    reply = step.reply.model_validate_json('{"why": "Step 1: Lima", "steps": ["Step 1: Pack", "Fly to Lima"]}')
-    assert step.parse(ScriptAsk(question=QUESTION, old=make_fact().old), reply) == [Draft(["Pack", "Fly to Lima"])]
+    ask = ScriptAsk(questions=(QUESTION,) * 4, old=make_fact().old)
+    assert [step.prompt(ask)[-1].content.count(f"Question {n}: ") for n in (1, 4, 5)] == [1, 1, 0]
+    written = [{"n": n, "steps": ["Step 1: Pack", f"Fly to Lima {n}"]} for n in (2, 1, 4, 4, 9)]
+    reply = step.reply.model_validate({"scripts": written})
+    assert step.parse(ask, reply) == [Draft(["Pack", "Fly to Lima 1"]), Draft(["Pack", "Fly to Lima 2"]), None, None]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from construction.llm.client import Reply
 from construction.llm.endpoint import Endpoint
 from construction.llm.replies import read
 from construction.llm.reply_cache import StoredOutcome, request_key
-from construction.llm.step import Request
+from construction.llm.step import Message, Request
+from tests.support.scripted_server import one_by_one
 
 AT = "2026-11-21T00:00:00+00:00"
 
@@ -28,7 +30,8 @@ class ScriptedClient:
 
     async def ask(self, request: Request) -> Reply:
         self.asked.append(request)
-        answer, key = self._answer(request), request_key(self.endpoint.model, request)
+        turns = {"messages": [turn.model_dump() for turn in request.messages]}
+        answer, key = one_by_one(partial(self._to_request, request))(turns), request_key(self.endpoint.model, request)
         if answer is None:
             return Reply("unanswered", None, "", "busy", key, None, None, "", 1)
         outcome = (
@@ -38,6 +41,10 @@ class ScriptedClient:
         )
         status, value, message = read(outcome, request.reply)
         return Reply(status, value, outcome.raw, message, key, outcome.tokens_in, outcome.tokens_out, outcome.at, 1)
+
+    def _to_request(self, request: Request, payload: dict[str, Any]) -> str | StoredOutcome | None:
+        """The answer to a part of a request."""
+        return self._answer(request._replace(messages=tuple(Message(**turn) for turn in payload["messages"])))
 
     def last_turns(self) -> list[str]:
         """The last turn of every request so far."""
