@@ -36,14 +36,14 @@ _STYLE = """
 <style>
 .ag {font: 15px/1.45 system-ui, sans-serif; color: inherit; max-width: 62rem;}
 .ag table {border-collapse: collapse; margin: .5rem 0 1rem; font-variant-numeric: tabular-nums;}
-.ag th, .ag td {text-align: left; padding: .2rem 1.2rem .2rem 0; border-bottom: 1px solid rgba(128,128,128,.35);
-  vertical-align: top;}
+.ag th, .ag td {text-align: left; min-width: 6.5rem; padding: .2rem 1.2rem .2rem 0; vertical-align: top;
+  border-bottom: 1px solid rgba(128,128,128,.35);}
 .ag h2 {font-size: 1.15rem; margin: 1.4rem 0 .3rem;}
 .ag img {display: block; max-width: 100%; height: auto;}
 .ag .note {font-size: .87rem; opacity: .85;}
 .ag .warn {border-left: 4px solid #c4570d; padding: .3rem .7rem;}
 .ag .scroll {overflow-x: auto;}
-@media (max-width: 640px) {.ag th, .ag td {font-size: .85rem;}}
+@media (max-width: 640px) {.ag th, .ag td {font-size: .82rem; min-width: 4.4rem; padding-right: .5rem;}}
 </style>
 """
 _BLUE, _ORANGE = "#3b6fb6", "#c4570d"

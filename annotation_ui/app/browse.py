@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from annotation_ui.app import widgets
+from annotation_ui.app.lead.tables import apply_lead_style, lead_table
 from annotation_ui.app.page_context import PageContext
 from annotation_ui.ratings.records import CampaignItem
 from annotation_ui.tasks.forms import Form
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 def show(context: PageContext) -> None:
     """An item of a campaign: what is shown, what everybody said, and where it comes from."""
+    apply_lead_style()
     opened = widgets.campaign_page(context, "Items")
     if opened is None:
         return
@@ -59,7 +61,7 @@ def _describe_item(item: str, placed: CampaignItem) -> str:
 def _table(title: str, rows: list[dict[str, Any]], empty: str) -> None:
     st.write(f"**{title}**")
     if rows:
-        st.dataframe(rows, hide_index=True, width="stretch")
+        st.html(lead_table(list(rows[0]), [["" if v is None else str(v) for v in row.values()] for row in rows]))
     else:
         st.caption(empty)
 
@@ -90,6 +92,7 @@ def _from_store(context: PageContext, item: str) -> None:
 def show_funnel(context: PageContext) -> None:
     """How many items of each kind the store holds, and what the checks say of them."""
     st.title("Funnel")
+    apply_lead_style()
 
     def read(store: Store) -> tuple[dict[str, Any], Counter[tuple[str, str]]]:
         return store.stats(), Counter((v.by, v.label or "measured") for v in store.verdicts())

@@ -154,17 +154,15 @@ def show_field(f: Field, *, key: str, value: Any, language: str = ENGLISH) -> An
         at = None if f.fault(value) else options.index(value)
         beside = f.hint and f.kind == "yes_no"  # two short choices need no line of their own
         words_at, choices_at = st.columns([5, 3], gap="small", vertical_alignment="center") if beside else (st, st)
-        if f.hint:  # before the choices, where it is read before them
-            words = f'<div class="se-asks">{html.escape(f.asks)}</div><div class="se-hint">{html.escape(f.hint)}</div>'
-            words_at.html(words)
-        hidden: Any = "collapsed" if f.hint else "visible"
+        hint = f'<div class="se-hint">{html.escape(f.hint)}</div>' if f.hint else ""
+        words_at.html(f'<div class="se-asks">{html.escape(f.asks)}</div>{hint}')  # read before the choices
         chosen = choices_at.radio(
             label,
             options,
             index=at,
             horizontal=True,
             key=key,
-            label_visibility=hidden,
+            label_visibility="collapsed",
             format_func=lambda v: shown.get(v, str(v)),
         )
         if f.kind == "scale" and f.low_text:

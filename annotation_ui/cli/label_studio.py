@@ -90,7 +90,8 @@ def pull(
 ) -> None:
     """Pull the annotations of campaign NAME into the ratings file, each validated; pulling again adds what is new.
 
-    The exit status is 1 when something was rejected or is missing in Label Studio; the rest is taken.
+    The exit status is 1 when something was rejected or is missing in Label Studio; the rest is taken. Skipped items,
+    and annotations with a later one by the same rater, are no fault.
 
     Example: scedit annotate label-studio pull pilot --ratings r.sqlite --report refused.jsonl
     """
@@ -100,17 +101,11 @@ def pull(
         if export:
             from annotation_ui.label_studio.client import annotations_of_task
             from annotation_ui.label_studio.export_file import read_export
-            from annotation_ui.label_studio.push_digest import digests_of_campaign
             from annotation_ui.label_studio.validation import validate_annotations
 
-            whose, digests = dict(_account(a) for a in accounts), digests_of_campaign(db, name)
-            raw_annotations = [
-                a for task in read_export(export) for a in annotations_of_task(task, whose, None, digests)
-            ]
-            words = digests.unchecked({a.item for a in raw_annotations if a.item is not None})
-            done = validate_annotations(
-                db, name, raw_annotations, unchecked=[f"{export.name}: {words}"] if words else []
-            )
+            whose = dict(_account(a) for a in accounts)
+            found = [a for task in read_export(export) for a in annotations_of_task(task, whose, None)]
+            done = validate_annotations(db, name, found)
         else:
             done = _site().pull(db, name)
     _print_pull(done, report_path, as_json=as_json)
@@ -126,15 +121,17 @@ def _print_pull(done: PullResult, report_path: Path | None, *, as_json: bool) ->
         lines = (json.dumps(r, ensure_ascii=False) + "\n" for r in rows)
         write_text(report_path, "".join(lines), "the list", fix="name another --report")
     if as_json:
-        click.echo(json.dumps({"answers": done.answers, "new": done.new, "refused": rows, "unchecked": done.unchecked}))
+        ignored = [f._asdict() for f in done.ignored]
+        click.echo(json.dumps({"answers": done.answers, "new": done.new, "refused": rows, "ignored": ignored}))
         return
-    click.echo(f"{done.answers} valid answers, {done.new} of them new; {len(done.rejected)} annotations rejected.")
+    click.echo(
+        f"{done.answers} valid answers, {done.new} of them new; {len(done.rejected)} annotations rejected, "
+        f"{len(done.ignored)} ignored (skipped, or a later one counts)."
+    )
     for fault in done.rejected[:20]:
         click.echo(f"  rejected: annotation {fault.annotation} of {fault.person}: {fault.why}")
     for text in done.missing[:20]:
         click.echo(f"  missing in Label Studio: {text}")
-    for text in done.unchecked:
-        click.echo(f"  unchecked: {text}")
 
 
 def _account(text: str) -> tuple[str, str]:

@@ -18,14 +18,14 @@ from label_studio_sdk import LabelStudio
 from label_studio_sdk.core.api_error import ApiError
 
 from annotation_ui.campaigns.campaign import form_task
-from annotation_ui.label_studio.labeling_config import build_result, label_config, task_data
+from annotation_ui.label_studio.labeling_config import build_result, config_digest, label_config, task_data
 from annotation_ui.label_studio.project_tasks import BROKEN_TASK, read_tasks, task_pages
-from annotation_ui.label_studio.push_digest import PushedDigests, digests_of_project, keep_config, keep_tasks
 from annotation_ui.label_studio.push_rules import refuse_push
 from annotation_ui.label_studio.validation import (
     PullResult,
     RawAnnotation,
     deleted_annotations,
+    named_item,
     validate_annotations,
 )
 from annotation_ui.ratings.database import RatingsDB
@@ -37,18 +37,18 @@ from schemas.core.ids import slug
 from schemas.verdicts import Verdict
 
 CHUNK = 1000
+CONFIG_CHANGED = "the labelling configuration of its project was changed since the push"
 _EVERYBODY = "*"
 _ADDRESS = re.compile(r"[A-Za-z0-9_+-]+(\.[A-Za-z0-9_+-]+)*")
 _LONGEST_ADDRESS = 40
 
 
 class AnnotatorAccount(NamedTuple):
-    """An annotator's account. The password is told once and kept nowhere by us."""
+    """An annotator's account. The password is printed once and stored nowhere by us."""
 
     person: str
     email: str
     password: str
-    token: str
 
 
 class PushResult(NamedTuple):
@@ -103,8 +103,6 @@ class LabelStudioSite:
                 fix="start it with: label-studio start",
             ) from None
 
-    # ---- people ----------------------------------------------------------------------------------------------
-
     def invite(self, db: RatingsDB, person: str) -> AnnotatorAccount:
         """Make an account that can log in, for a person of the ratings file.
 
@@ -135,20 +133,8 @@ class LabelStudioSite:
                 raise UserError(
                     f"the account '{email}' could not be made", where=self.url, fix="is the address taken there?"
                 )
-            token = self._token_of(client)
         db.link(self.url, "person", [(person, str(who.json()["id"]))])
-        return AnnotatorAccount(person, email, password, token)
-
-    @staticmethod
-    def _token_of(client: httpx.Client) -> str:
-        legacy = client.get("/api/current-user/token")
-        if legacy.status_code == 200 and legacy.json().get("token"):
-            return str(legacy.json()["token"])
-        headers = {"X-CSRFToken": client.cookies.get("csrftoken") or "", "Referer": str(client.base_url)}
-        personal = client.post("/api/token/", headers=headers)
-        return str(personal.json().get("token", "")) if personal.status_code in (200, 201) else ""
-
-    # ---- out ---------------------------------------------------------------------------------------------------
+        return AnnotatorAccount(person, email, password)
 
     def push(
         self,
@@ -156,7 +142,6 @@ class LabelStudioSite:
         name: str,
         *,
         suggestions: Mapping[str, Sequence[Verdict]] | None = None,
-        person: str | None = None,
     ) -> PushResult:
         """Bring a campaign's items over: one project, or one a person where people must not see one another.
 
@@ -167,29 +152,26 @@ class LabelStudioSite:
             db: The campaign with its assignments.
             name: Of the campaign.
             suggestions: Verdicts of checks by item, to be shown as predictions; never for blind tasks.
-            person: Bring this person's items only; None for everybody's.
 
         Raises:
             UserError: predictions for a blind task, or see ``refuse_push``.
         """
-        campaign, items, assigned = db.campaign(name), db.items(name), db.assignments(name, person)
+        campaign, items, assigned = db.campaign(name), db.items(name), db.assignments(name)
         task = form_task(campaign)
         if suggestions and task.blind:
             raise UserError(f"'{task.form.name}' is rated blind: predictions would bias it", fix="push without them")
         refuse_push(db, campaign, {a.person for a in assigned})
         whose: dict[str, list[str]] = {}
-        apart = person is not None or self._needs_own_projects(db, campaign, task)
+        apart = self._needs_own_projects(db, campaign, task)
         for a in (a for a in assigned if items[a.item].purpose != "training"):  # trained in the app, see refuse_push
             whose.setdefault(a.person if apart else _EVERYBODY, []).append(a.item)
         projects, new, known = {}, 0, 0
         for owner, ids in whose.items():
-            keep_config(db, self.url, name, owner, task.form)
             project = self._project(db, campaign, task, owner)
             projects[owner] = project
             there = self._tasks(db, name, owner, project)
             missing = [i for i in dict.fromkeys(ids) if i not in there]
             known += len(set(ids)) - len(missing)
-            keep_tasks(db, self.url, name, owner, {i: items[i] for i in missing}, task.form)
             for start in range(0, len(missing), CHUNK):
                 chunk = missing[start : start + CHUNK]
                 data = [{"data": task_data(items[i].item, task.form)} for i in chunk]
@@ -219,6 +201,7 @@ class LabelStudioSite:
         title = f"scedit {campaign.name}" + ("" if owner == _EVERYBODY else f" / {owner}")
         ids = [p.id for p in self.sdk.projects.list(title=title) if p.title == title]
         number = ids[0] if ids else self._make(campaign, task, title)
+        db.link(self.url, f"config/{campaign.name}", [(owner, config_digest(label_config(task.form)))])
         db.link(self.url, f"project/{campaign.name}", [(owner, str(number))])
         return int(number)
 
@@ -238,13 +221,12 @@ class LabelStudioSite:
         """Tasks by content id: those we know of, and those of a push that was stopped before it told us."""
         known = db.remote_names(self.url, f"task/{name}/{owner}")
         if len(known) < (self.sdk.projects.get(project).task_number or 0):
-            there = {_named_item(t) or "": str(t["id"]) for t in self._pages(project)}
+            pages = task_pages(self.sdk._client_wrapper.httpx_client, project)
+            there = {named_item(t.get("data")) or "": str(t["id"]) for t in pages}
             fresh = [(i, t) for i, t in there.items() if i and i not in known]
             db.link(self.url, f"task/{name}/{owner}", fresh)
             known |= dict(fresh)
         return known
-
-    # ---- back --------------------------------------------------------------------------------------------------
 
     def pull(self, db: RatingsDB, name: str) -> PullResult:
         """Bring annotations back, each validated; again it adds only what is new or changed.
@@ -258,67 +240,55 @@ class LabelStudioSite:
         accounts = {remote: person for person, remote in db.remote_names(self.url, "person").items()}
         raw_annotations: list[RawAnnotation] = []
         unusable: list[str] = []
-        unchecked: list[str] = []
         readable: dict[str, set[str]] = {}
         for owner, number in projects.items():
             pushed = {task: item for item, task in db.remote_names(self.url, f"task/{name}/{owner}").items()}
             try:
                 tasks, lost = read_tasks(self.sdk._client_wrapper.httpx_client, int(number), pushed)
-                config = getattr(self.sdk.projects.get(int(number)), "label_config", None)
+                config = self.sdk.projects.get(int(number)).label_config
             except ApiError as error:
                 unusable.append(f"project {number} cannot be read (HTTP {error.status_code})")
                 continue
-            digests = digests_of_project(db, self.url, name, owner, config)
-            project_annotations = [a for t in tasks for a in annotations_of_task(t, accounts, pushed, digests)]
-            if words := digests.unchecked({a.item for a in project_annotations if a.item is not None}):
-                unchecked.append(f"project {number}: {words}")
-            raw_annotations += project_annotations
+            same = db.remote_names(self.url, f"config/{name}").get(owner) == config_digest(config)
+            fault = "" if same else CONFIG_CHANGED
+            raw_annotations += [a for t in tasks for a in annotations_of_task(t, accounts, pushed, fault)]
             unusable += [f"task {t} of item {pushed[t]} cannot be read: {BROKEN_TASK}" for t in lost]
-            seen = {str(t.get("id")) for t in tasks if isinstance(t, Mapping)} | set(lost)
+            seen = {str(t["id"]) for t in tasks} | set(lost)
             unusable += [f"task {t} of item {i} was deleted" for t, i in pushed.items() if t not in seen]
             readable[owner] = {i for t, i in pushed.items() if t in seen and t not in lost}
-        unusable += deleted_annotations(db, name, self.url, readable, {a.unique for a in raw_annotations})
-        return validate_annotations(db, name, raw_annotations, unusable, site=self.url, unchecked=unchecked)
-
-    def _pages(self, project: int) -> Iterator[dict[str, Any]]:
-        """All tasks of a project with their annotations."""
-        return task_pages(self.sdk._client_wrapper.httpx_client, project)
+        unusable += deleted_annotations(db, name, readable, {a.unique for a in raw_annotations})
+        return validate_annotations(db, name, raw_annotations, unusable)
 
 
 def annotations_of_task(
-    task: object,
-    accounts: Mapping[str, str],
-    pushed: Mapping[str, str] | None,
-    digests: PushedDigests | None = None,
+    task: object, accounts: Mapping[str, str], pushed: Mapping[str, str] | None, fault: str = ""
 ) -> Iterator[RawAnnotation]:
     """The annotations of a task as Label Studio gives them, in a paged list or an export file.
 
     Args:
         task: The task.
         accounts: Pseudonyms by account number.
-        pushed: Content ids by task number; None takes the id that stands in the task's data (an export file).
-        digests: What the task's data must come to, where that was kept.
+        pushed: Content ids by task number; None takes the id that is in the task's data (an export file).
+        fault: Why none of them can be taken; empty if they can.
     """
     if not isinstance(task, Mapping):
-        yield _unreadable_annotation(
-            None, "a line of the export", "it is no task that can be read: an object with annotations is expected"
-        )
+        why = "it is no task that can be read: an object with annotations is expected"
+        yield RawAnnotation(unique="a line of the export", fault=why)
         return
-    item = _named_item(task) if pushed is None else pushed.get(str(task.get("id")))
-    data, changed = task.get("data"), digests.fault(item, task.get("data")) if digests else ""
+    data = task.get("data")
+    item = named_item(data) if pushed is None else pushed.get(str(task.get("id")))
     annotations = task.get("annotations") or []
     for n, a in enumerate(annotations if isinstance(annotations, list) else [None]):
         if not isinstance(a, Mapping):
             name = f"number {n + 1} of task {task.get('id')}"
-            yield _unreadable_annotation(item, name, "it is no annotation: an object is expected")
+            yield RawAnnotation(item, data, unique=name, fault="it is no annotation: an object is expected")
             continue
         by = a.get("completed_by")
         by = by.get("id") if isinstance(by, Mapping) else by
         wrote = a.get("updated_by")
         yield RawAnnotation(
             item=item,
-            named=None if pushed is None else _named_item(task),
-            form=str(data.get("scedit_form", "")) if isinstance(data, Mapping) else "",
+            data=data,
             person=accounts.get(str(by)),
             account=str(by),
             forged=wrote is not None and str(wrote) != str(by),
@@ -327,20 +297,5 @@ def annotations_of_task(
             at=str(a.get("updated_at") or a.get("created_at") or ""),
             seconds=a.get("lead_time"),
             unique=str(a.get("unique_id") or a.get("id")),
-            broken="" if data is None or isinstance(data, Mapping) else "the task's data is no object",
-            changed=changed,
+            fault=fault,
         )
-
-
-def _named_item(task: Mapping[str, Any]) -> str | None:
-    """The content id that stands in a task's data; None where there is none, or where the data is no object."""
-    data = task.get("data")
-    item_id = data.get("scedit_item") if isinstance(data, Mapping) else None
-    return None if item_id is None else str(item_id)
-
-
-def _unreadable_annotation(item: str | None, name: str, why: str) -> RawAnnotation:
-    return RawAnnotation(
-        item, None, "", None, "unknown", forged=False, result=None, cancelled=False, at="", seconds=None, unique=name,
-        broken=why,
-    )  # fmt: skip

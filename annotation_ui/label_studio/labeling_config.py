@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
@@ -10,6 +11,7 @@ from xml.sax.saxutils import escape, quoteattr
 from annotation_ui.tasks.base import TaskItem
 from annotation_ui.tasks.forms import Answers, Field, Form, ShownText
 from annotation_ui.tasks.spans import mark, markable
+from schemas.core.ids import content_id
 
 _POINT = re.compile(r"0|-?[1-9][0-9]{0,8}")
 """A point of a scale as a choice is written; other texts ("--5", thousands of digits) are for the form to refuse."""
@@ -97,6 +99,20 @@ def _control(field: Field, to: str) -> str:
         f'<Choices name="{field.name}" toName="{to}" choice="single-radio" showInline="true" {needed}>{choices}'
         "</Choices>"
     )
+
+
+def config_digest(config: object) -> str:
+    """Of a labelling configuration: what it says, not how its tags are written.
+
+    Example:
+        >>> config_digest('<View><A b="1" c="2"/></View>') == config_digest('<View> <A c="2" b="1"></A></View>')
+        True
+    """
+    try:
+        canonical = ET.canonicalize(str(config), strip_text=True)
+    except ET.ParseError:
+        return "unreadable"
+    return content_id("label studio configuration", " ".join(canonical.split()))
 
 
 def task_data(item: TaskItem, form: Form) -> dict[str, str]:

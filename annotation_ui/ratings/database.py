@@ -276,24 +276,12 @@ class RatingsDB:
             rows = [(site, kind, local, remote) for local, remote in pairs]
             db.executemany("INSERT OR REPLACE INTO links VALUES (?, ?, ?, ?)", rows)
 
-    def unlink(self, site: str, kind: str) -> None:
-        """Forget all of a kind."""
-        with self._transaction() as db:
-            db.execute("DELETE FROM links WHERE site = ? AND kind = ?", [site, kind])
-
-    def remote_names(self, site: str | None, kind: str) -> dict[str, str]:
-        """Remote names by local names, in order of the local ones; of all sites where None is given."""
+    def remote_names(self, site: str, kind: str) -> dict[str, str]:
+        """Remote names by local names, in order of the local ones."""
         rows = self._db.execute(
-            "SELECT local, remote FROM links WHERE (?1 IS NULL OR site = ?1) AND kind = ?2 ORDER BY local", [site, kind]
+            "SELECT local, remote FROM links WHERE site = ? AND kind = ? ORDER BY local", [site, kind]
         ).fetchall()
         return {r["local"]: r["remote"] for r in rows}
-
-    def link_kinds(self, beginning: str) -> list[str]:
-        """The kinds of links whose name begins so, of all sites."""
-        rows = self._db.execute(
-            "SELECT DISTINCT kind FROM links WHERE substr(kind, 1, length(?1)) = ?1 ORDER BY kind", [beginning]
-        ).fetchall()
-        return [r["kind"] for r in rows]
 
     @property
     def connection(self) -> sqlite3.Connection:

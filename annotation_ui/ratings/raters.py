@@ -150,7 +150,9 @@ def delete_rater(db: RatingsDB, name: str) -> int:
         count = db.connection.execute("DELETE FROM revisions WHERE person = ?", [name]).rowcount
         db.connection.execute("DELETE FROM decisions WHERE lead = ?", [name])
         db.connection.execute(
-            "DELETE FROM links WHERE substr(kind, 1, 7) = 'pulled/' AND json_extract(remote, '$[0]') = ?", [name]
+            "DELETE FROM links WHERE (local = ?1 AND substr(kind, 1, 5) <> 'task/') OR "
+            "(substr(kind, 1, 5) = 'task/' AND substr(kind, -length(?1) - 1) = '/' || ?1)",
+            [name],
         )
         for table in ("assignments", "sessions", "drafts", "consents", "skips", "preferences"):
             db.connection.execute(f"DELETE FROM {table} WHERE person = ?", [name])

@@ -228,7 +228,7 @@ def test_a_no_without_a_reason_names_the_question_and_what_to_do(db: RatingsDB, 
     page = open_page("rate.show", "ann")
     button(fill_in(page, "yes", "yes", "yes", "no"), SAVE).click().run()
     (box,) = page.error
-    assert "Does the text up to the gap" in box.value and "choose a reason" in box.value
+    assert "Do the very next words" in box.value and "choose a reason" in box.value
     assert "guides" not in box.value and "reasons" not in box.value, "no field's name"
     page.button_group[0].set_value(["other"])
     button(page, SAVE).click().run()

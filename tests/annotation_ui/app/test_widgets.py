@@ -59,9 +59,9 @@ def test_an_answer_that_the_scale_does_not_have_is_shown_as_open(value: Any) -> 
 
 def test_the_ends_of_a_scale_stand_beside_it() -> None:
     page, _ = answers((SCALE, None))
-    assert "<span>1 = bad</span> <span>7 = good</span>" in page.get("html")[0].value
+    assert "<span>1 = bad</span> <span>7 = good</span>" in page.get("html")[1].value
     page, _ = answers((SCALE.model_copy(update={"low_text": "<i>", "high_text": "&"}), None))
-    assert "<i>" not in page.get("html")[0].value and "&lt;i&gt;" in page.get("html")[0].value
+    assert "<i>" not in page.get("html")[1].value and "&lt;i&gt;" in page.get("html")[1].value
 
 
 def _card(title: str, body: str) -> None:
@@ -137,7 +137,7 @@ def test_answers_are_shown_in_the_words_that_raters_saw() -> None:
     form = make_task("filter_question").form
     answers = {"guides": "no", "reasons": ["duplicate", "ungrammatical"]}
     assert widgets.answers_in_words(form, answers) == (
-        "Does the text up to the gap lead to the answer as the very next words? no · "
+        "Do the very next words have to be the old or the new answer? no · "
         "Why not? The same as another question + Broken or ungrammatical text"
     )
     assert widgets.answers_in_words(form, {}) == ""

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from annotation_ui.label_studio.labeling_config import build_result
+from annotation_ui.label_studio.labeling_config import build_result, task_data
 from annotation_ui.label_studio.validation import PullResult
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.tasks.filter_question import FilterQuestion
@@ -48,24 +48,23 @@ def annotation(number: int, answers: dict[str, Any], *, by: Any = 7) -> dict[str
     return {"id": number, "completed_by": by, "updated_by": by, "result": build_result(answers, FORM), "lead_time": 2.5}
 
 
-def export(path: Path, *tasks: tuple[str, list[dict[str, Any]]]) -> Path:
-    rows = [
-        {"id": n, "data": {"scedit_item": item, "scedit_form": FORM.label}, "annotations": annotations}
-        for n, (item, annotations) in enumerate(tasks)
-    ]
+def export(path: Path, db: Path, *tasks: tuple[str, list[dict[str, Any]]]) -> Path:
+    with RatingsDB(db) as ratings:
+        rows = [
+            {"id": n, "data": task_data(ratings.item("p", item).item, FORM), "annotations": annotations}
+            for n, (item, annotations) in enumerate(tasks)
+        ]
     path.write_text(json.dumps(rows))
     return path
 
 
 def test_an_export_is_read_without_a_server(pilot: tuple[Path, list[str]], tmp_path: Path) -> None:
     db, items = pilot
-    path = export(tmp_path / "e.json", *((item, [annotation(n, YES)]) for n, item in enumerate(items[:3])))
+    path = export(tmp_path / "e.json", db, *((item, [annotation(n, YES)]) for n, item in enumerate(items[:3])))
     words = ("label-studio", "pull", "p", "-r", db, "--export", path, "--account", "7=ann", "--json")
     result = call(*words)
     data = json_value(result.stdout)
-    (words_unchecked,) = data.pop("unchecked")
-    assert (result.exit_code, data) == (0, {"answers": 3, "new": 3, "refused": []})
-    assert "3 of 3 tasks were not checked" in words_unchecked, "never pushed from here: no digest was kept"
+    assert (result.exit_code, data) == (0, {"answers": 3, "new": 3, "refused": [], "ignored": []})
     assert json.loads(call(*words).output)["new"] == 0
     with RatingsDB(db) as ratings:
         assert {r.item for r in ratings.current_answers("p", person="ann")} == set(items[:3])
@@ -77,6 +76,7 @@ def test_what_is_rejected_is_told_written_and_sets_the_status(pilot: tuple[Path,
     bad = {**YES, "guides": "perhaps"}
     path = export(
         tmp_path / "e.json",
+        db,
         (items[0], [annotation(1, YES)]),
         (items[1], [annotation(2, bad)]),
         (items[2], [annotation(3, YES, by={"id": 8})]),
@@ -96,7 +96,7 @@ def test_what_is_rejected_is_told_written_and_sets_the_status(pilot: tuple[Path,
 
 @pytest.mark.parametrize("account", ["ann", "7", "7="])
 def test_an_account_is_a_number_and_a_name(pilot: tuple[Path, list[str]], tmp_path: Path, account: str) -> None:
-    path = export(tmp_path / "e.json")
+    path = export(tmp_path / "e.json", pilot[0])
     result = call("label-studio", "pull", "p", "-r", pilot[0], "--export", path, "--account", account)
     assert result.exit_code == 2 and f"got '{account}'" in result.output
 
@@ -124,7 +124,7 @@ class Site:
         return PullResult(2, 1, (), ("task 9 of item i was deleted",))
 
     def invite(self, db: RatingsDB, person: str) -> Any:
-        return client.AnnotatorAccount(person, f"{person}@x", "secret", "token")
+        return client.AnnotatorAccount(person, f"{person}@x", "secret")
 
 
 @pytest.fixture
@@ -159,7 +159,7 @@ def test_a_task_that_is_gone_there_sets_the_status_too(pilot: tuple[Path, list[s
     assert json.loads(result.output)["refused"] == [{"missing": "task 9 of item i was deleted"}]
 
 
-def test_a_password_is_printed_and_a_token_is_not(pilot: tuple[Path, list[str]], site: Site) -> None:
+def test_a_password_is_printed(pilot: tuple[Path, list[str]], site: Site) -> None:
     row = {"person": "ann", "email": "ann@x", "password": "secret"}
     assert json.loads(call("label-studio", "invite", "ann", "-r", pilot[0], "--jsonl").stdout) == row
     assert json_value(call("label-studio", "invite", "ann", "-r", pilot[0], "--json").stdout) == [row]

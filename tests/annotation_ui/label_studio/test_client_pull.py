@@ -12,7 +12,6 @@ from annotation_ui.ratings.database import RatingsDB
 from curation.store.store import Store
 from tests.annotation_ui.label_studio.test_client import (
     FORM,
-    URL,
     YES,
     annotate,
     campaign,
@@ -73,7 +72,7 @@ def test_what_was_rated_must_be_what_was_pushed(
     annotate(first, 7, id=1)
     annotate(second, 7, id=2)
     pull_result = site.pull(db, "c")
-    assert (pull_result.answers, [r.annotation for r in pull_result.rejected], pull_result.unchecked) == (1, ["1"], ())
+    assert (pull_result.answers, [r.annotation for r in pull_result.rejected]) == (1, ["1"])
     assert reason in pull_result.rejected[0].why
 
 
@@ -85,28 +84,13 @@ def test_changed_anchors_refuse_the_whole_project_and_another_spelling_does_not(
     annotations["label_config"] = before.replace("/>", " />").replace("\n", "\n\n")
     assert site.pull(db, "c").answers == 1
     annotations["label_config"] = before.replace(
-        "Would a correct script be clearly different", "Would a script be a little different"
+        "Would a correct script clearly change", "Would a script change a little"
     )
     assert annotations["label_config"] != before
     (rejection,) = site.pull(db, "c").rejected
     assert "labelling configuration" in rejection.why and "changed since the push" in rejection.why
     annotations["label_config"] = "<View"
     assert site.pull(db, "c").answers == 0
-
-
-def test_a_push_of_an_earlier_version_is_read_and_said_to_be_unchecked(db: RatingsDB, pushed: Any) -> None:
-    site, (first, *_) = pushed
-    db.unlink(URL, "digest/c/*")
-    db.unlink(URL, "config/c")
-    first["data"]["cut"] = "changed"
-    annotate(first, 7)
-    pull_result = site.pull(db, "c")
-    assert (pull_result.answers, pull_result.rejected) == (1, ())
-    assert len(pull_result.unchecked) == 1 and "1 of 1 tasks were not checked" in pull_result.unchecked[0]
-    site.push(db, "c")
-    assert site.pull(db, "c").unchecked == pull_result.unchecked, (
-        "a later push does not vouch for what was pushed before it"
-    )
 
 
 def test_a_form_that_was_changed_without_its_version_is_not_pushed_again(
@@ -151,14 +135,14 @@ def test_a_task_whose_data_is_no_object_stops_neither_push_nor_pull(db: RatingsD
     annotate(first, 7, id=1)
     annotate(second, 7, id=2)
     first["data"] = data
-    db.unlink(URL, "task/c/*")  # so that the push looks at what is there
+    db.connection.execute("DELETE FROM links WHERE kind = 'task/c/*'")  # so that the push looks at what is there
     site.sdk.tasks[1].append({"id": 9999, "data": data, "annotations": []})
     site.push(db, "c")
     pull_result = site.pull(db, "c")
     assert pull_result.answers == 1 and [r.annotation for r in pull_result.rejected] == ["1"]
 
 
-def test_an_export_is_held_against_the_digests_of_the_push(db: RatingsDB, pushed: Any, tmp_path: Any) -> None:
+def test_an_export_is_compared_with_what_was_pushed(db: RatingsDB, pushed: Any, tmp_path: Any) -> None:
     from tests.annotation_ui.cli.conftest import call
 
     _, (first, second, *_) = pushed
@@ -174,7 +158,6 @@ def test_an_export_is_held_against_the_digests_of_the_push(db: RatingsDB, pushed
         *["it is no task that can be read"] * 2,
         "the task's data was changed since the push",
     ]
-    assert "configuration was not checked" in data["unchecked"][0]
 
 
 @pytest.mark.parametrize(
@@ -197,9 +180,9 @@ def test_whose_an_annotation_is(by: Any, texts: Any, person: str | None, forged:
 def test_an_export_takes_the_item_from_the_task_and_a_pull_takes_it_from_the_push() -> None:
     task = {"id": 5, "data": {"scedit_item": "told"}, "annotations": [{"id": 1, "completed_by": 7}]}
     (annotation,) = client.annotations_of_task(task, {}, None)
-    assert (annotation.item, annotation.named) == ("told", None)
+    assert annotation.item == "told"
     (pull_result,) = client.annotations_of_task(task, {}, {"5": "pushed"})
-    assert (pull_result.item, pull_result.named) == ("pushed", "told")
+    assert (pull_result.item, pull_result.data["scedit_item"]) == ("pushed", "told")
     (unknown,) = client.annotations_of_task(task, {}, {"6": "pushed"})
     assert unknown.item is None
 
@@ -208,7 +191,7 @@ def test_an_export_takes_the_item_from_the_task_and_a_pull_takes_it_from_the_pus
 def test_annotations_that_are_no_objects_are_handed_on_to_be_refused(annotations: Any) -> None:
     task = {"id": 1, "data": {"scedit_item": "i"}, "annotations": annotations}
     (annotation,) = client.annotations_of_task(task, {"7": "ann"}, None)
-    assert (annotation.item, annotation.person) == ("i", None) and "no annotation" in annotation.broken
+    assert (annotation.item, annotation.person) == ("i", None) and "no annotation" in annotation.fault
 
 
 @pytest.mark.parametrize("data", ["x", [1], 5])

@@ -186,10 +186,15 @@ def test_consent_is_to_a_text(work: RatingsDB) -> None:
     assert people.consents(work, "ann") == {}
 
 
-def test_deleting_somebody_deletes_drafts_and_whose_annotations_were(work: RatingsDB) -> None:
+def test_deleting_somebody_deletes_drafts_and_names_in_label_studio(work: RatingsDB) -> None:
     people.invite(work, "ann")
     work.connection.execute("INSERT INTO drafts VALUES ('one', 'ann', 'i', '{}', 't'), ('one', 'bob', 'i', '{}', 't')")
-    work.link("http://ls", "pulled/one", [("u1", '["ann", "i"]'), ("u2", '["bob", "i"]')])
+    for kind in ("person", "project/one", "config/one"):
+        work.link("http://ls", kind, [("ann", "1"), ("bob", "2")])
+    for name in ("ann", "bob", "joann"):
+        work.link("http://ls", f"task/one/{name}", [("i", "3")])
     people.delete_rater(work, "ann")
     assert [r["person"] for r in work.connection.execute("SELECT person FROM drafts")] == ["bob"]
-    assert list(work.remote_names(None, "pulled/one")) == ["u2"]
+    links = {(r["kind"], r["local"]) for r in work.connection.execute("SELECT kind, local FROM links")}
+    assert links == {("person", "bob"), ("project/one", "bob"), ("config/one", "bob"), ("task/one/bob", "i"),
+                     ("task/one/joann", "i")}  # fmt: skip

@@ -16,8 +16,7 @@ from annotation_ui.campaigns.campaign import assign_items, create_campaign, make
 from annotation_ui.campaigns.groups import closed_items, waiting_for
 from annotation_ui.campaigns.options import CampaignOptions
 from annotation_ui.label_studio.labeling_config import build_result, task_data
-from annotation_ui.label_studio.push_digest import DATA_CHANGED, PushedDigests, data_digest
-from annotation_ui.label_studio.validation import RawAnnotation, validate_annotations
+from annotation_ui.label_studio.validation import DATA_CHANGED, RawAnnotation, validate_annotations
 from annotation_ui.ratings import raters
 from annotation_ui.ratings.database import RatingsDB
 from curation.loaders.importer import import_split
@@ -164,19 +163,15 @@ def test_label_studio_s_gate_takes_what_was_pushed_and_no_doubt_without_a_reason
     campaign(db, store, "tendencies", "judge_tendency", number=32)
     form, (first, second, *_) = make_task("judge_tendency").form, db.assignments("tendencies", PEOPLE[0])
 
-    def annotation(item: str, name: str, answers: dict[str, Any], changed: str = "") -> RawAnnotation:
-        result = build_result(answers, form)
-        return RawAnnotation(item, item, form.label, PEOPLE[0], "7", forged=False, result=result, cancelled=False,
-                             at="2026-11-20T10:00:00Z", seconds=5.0, unique=name, changed=changed)  # fmt: skip
+    def annotation(item: str, name: str, answers: dict[str, Any], **changed: str) -> RawAnnotation:
+        data = task_data(db.item("tendencies", item).item, form) | changed
+        return RawAnnotation(item, data, person=PEOPLE[0], account="7", result=build_result(answers, form),
+                             at="2026-11-20T10:00:00Z", seconds=5.0, unique=name)  # fmt: skip
 
-    data = task_data(db.item("tendencies", second.item).item, form)
-    digests = PushedDigests({second.item: data_digest(data)})
-    assert digests.fault(second.item, data) == ""
-    text = digests.fault(second.item, data | {"proposed": "(B) another"})
     annotations = [
         annotation(first.item, "a", {"label": "unsure"}),
         annotation(first.item, "b", {"label": "unsure", "reasons": ["repeats"]}),
-        annotation(second.item, "c", {"label": "right"}, text),
+        annotation(second.item, "c", {"label": "right"}, proposed="(B) another"),
     ]
     pull_result = validate_annotations(db, "tendencies", annotations)
     assert pull_result.answers == pull_result.new == 1

@@ -14,7 +14,6 @@ from annotation_ui.campaigns.answer_import import import_campaign
 from annotation_ui.campaigns.campaign import assign_items, create_campaign, make_task
 from annotation_ui.campaigns.options import CampaignOptions
 from annotation_ui.label_studio.labeling_config import build_result, task_data
-from annotation_ui.label_studio.push_digest import PushedDigests, data_digest
 from annotation_ui.label_studio.validation import RawAnnotation, validate_annotations
 from annotation_ui.ratings import raters
 from annotation_ui.ratings.database import RatingsDB
@@ -165,14 +164,10 @@ def test_label_studio_s_gate_takes_a_curated_probe_and_no_level_3_without_tags(f
     def annotation(item: TaskItem, name: str, answers: dict[str, Any]) -> RawAnnotation:
         result = build_result(answers, task.form)
         who, at = person[item.id], "2026-11-20T10:00:00Z"
-        return RawAnnotation(item.id, item.id, task.form.label, who, "7", forged=False, result=result, cancelled=False,
-                             at=at, seconds=5.0, unique=name, changed="")  # fmt: skip
+        return RawAnnotation(item.id, task_data(item, task.form), person=who, account="7", result=result, at=at,
+                             seconds=5.0, unique=name)  # fmt: skip
 
     good, bad = items[0], items[1]
-    assert (
-        PushedDigests({good.id: data_digest(task_data(good, task.form))}).fault(good.id, task_data(good, task.form))
-        == ""
-    )
     result = validate_annotations(
         db, "c", [
             annotation(good, "a", curated("", good)),

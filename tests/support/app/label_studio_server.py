@@ -12,7 +12,7 @@ import socket
 import subprocess
 import time
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import httpx
 
@@ -74,6 +74,16 @@ def read_access(folder: Path) -> ServerAccess:
             "not the access to a server", where=str(path), allowed=f"texts: {', '.join(fields)}", fix=_RESTORE
         )
     return ServerAccess(**saved)
+
+
+def token_of(url: str, account: Any) -> str:
+    """The API token of an annotator, as they see it on their account page after they logged in."""
+    with httpx.Client(base_url=url, follow_redirects=True, timeout=60, trust_env=False) as client:
+        client.get("/user/login/")
+        form = {"email": account.email, "password": account.password,
+                "csrfmiddlewaretoken": client.cookies.get("csrftoken", "")}  # fmt: skip
+        client.post("/user/login/", data=form, headers={"Referer": f"{url}/user/login/"})
+        return str(client.get("/api/current-user/token").json()["token"])
 
 
 def start_server(folder: Path, *, port: int | None = None, patience: float = 300.0) -> ServerAccess:

@@ -24,11 +24,11 @@ def test_a_skip_is_kept_with_its_words_and_can_be_corrected(db: RatingsDB, store
     assert first is not None
     page = open_page("rate.show", "ann")
     page.text_input[0].set_value("<b>what</b>")
-    button(page, "I would have to know more").click().run()
+    button(page, "I do not know enough about the subject").click().run()
     assert skipped_items(db, "pilot", "ann") == {first.item: "knowledge: <b>what</b>"}
     assert "0 of 12 done · 1 skipped" in page.get("progress")[0].proto.text and db.history("pilot") == []
     button(page, "Previous item").click().run()
-    assert "You skipped this item (I would have to know more)" in texts(page)
+    assert "You skipped this item (I do not know enough about the subject)" in texts(page)
     for radio in page.radio:
         radio.set_value(4)
     button(page, "Save and next").click().run()
@@ -39,7 +39,7 @@ def test_the_last_item_skipped_ends_the_task(db: RatingsDB, store: Store, open_p
     pilot(db, store, "ann")
     work(db, "pilot", "ann", 11)
     page = open_page("rate.show", "ann")
-    button(page, "The text is broken or empty").click().run()
+    button(page, "The text is empty or unreadable").click().run()
     assert "All done" in texts(page) and not page.radio
 
 
@@ -98,7 +98,7 @@ def test_an_answer_that_was_closed_meanwhile_is_not_replaced(db: RatingsDB, stor
     work(db, "rest", "ann")  # its question among the others
     page.radio[0].set_value(6)
     button(page, "Save and next").click().run()
-    assert "another task shows more of this item" in page.error[0].value
+    assert "another task that shows more about this item" in page.error[0].value
     assert [(r.answers or {})["executability"] for r in db.history("exec", item=last)] == [3]
 
 
