@@ -43,6 +43,7 @@ class RaterAnswer(NamedTuple):
         seconds: Time taken, None where unknown.
         origin: Where from: ``ratings file``, ``label studio`` ...
         probability: With which the item was sampled; None where that is unknown.
+        lead: Whether it is a lead's decision between the answers of others.
     """
 
     item: TaskItem
@@ -53,6 +54,7 @@ class RaterAnswer(NamedTuple):
     seconds: float | None
     origin: str
     probability: float | None = None
+    lead: bool = False
 
 
 class ImportResult(NamedTuple):
@@ -82,8 +84,29 @@ def import_campaign(db: RatingsDB, store: Store, name: str) -> ImportResult:
     task = form_task(campaign)
     if campaign.form == task.form.label:
         campaign_task(db, name)  # changed under its version: nobody can say what was asked
-    answers_to_import, stray = [], []
-    current = db.current_answers(name)
+    current, decisions = db.current_answers(name), db.adjudications(name)
+    answers, stray = _answers_and_decisions(current, decisions, items, task, store)
+    result = import_answers(store, task, answers)
+    judged = [task.judged(g.item) for g in answers if not g.lead]
+    former = store.former(record for records in judged for record in records)
+    settled = settled_answers(task, items, current=current, assigned=db.assignments(name), decisions=decisions)
+    return result._replace(
+        new=result.new + _add_corrections(settled, store, task),
+        rejected=(*result.rejected, *stray),
+        outdated=sum(not former.isdisjoint(records) for records in judged),
+        superseded=len(db.history(name)) - len(current),
+    )
+
+
+def _answers_and_decisions(
+    current: Sequence[Revision],
+    decisions: Mapping[str, Adjudication],
+    items: Mapping[str, CampaignItem],
+    task: RatingTask,
+    store: Store,
+) -> tuple[list[RaterAnswer], list[RejectedAnswer]]:
+    """Answers to real items and the lead's decisions, and those that are not even tried, each with its reason."""
+    out, stray = [], []
     texts_now = {item.id: item.shown for item in task.items(store)}
     for r in current:
         placed = items.get(r.item)
@@ -92,62 +115,19 @@ def import_campaign(db: RatingsDB, store: Store, name: str) -> ImportResult:
         elif placed.purpose == "real" and texts_now.get(r.item, placed.item.shown) != placed.item.shown:
             stray.append(RejectedAnswer(r.person, r.item, "the texts shown with it have changed since: ask again"))
         elif placed.purpose == "real":
-            answers_to_import.append(_to_answer(r, placed.item, placed.probability))
-    result = import_answers(store, task, answers_to_import)
-    judged = {g.item.id: task.judged(g.item) for g in answers_to_import}
-    former = store.former(record for records in judged.values() for record in records)
-    outdated = sum(not former.isdisjoint(judged[g.item.id]) for g in answers_to_import)
-    result = result._replace(rejected=(*result.rejected, *stray), outdated=outdated)
-    decisions = db.adjudications(name)
-    result = _add_decisions(decisions, items, store, task, result)
-    settled = settled_answers(task, items, current=current, assigned=db.assignments(name), decisions=decisions)
-    result = _add_corrections(settled, store, task, result)
-    history = len(db.history(name)) - len(current)
-    return result._replace(superseded=history)
-
-
-def _to_answer(r: Revision, item: TaskItem, probability: float | None) -> RaterAnswer:
-    return RaterAnswer(item, r.person, r.answers or {}, r.form, r.saved_at, r.seconds, "ratings file", probability)
-
-
-def _add_decisions(
-    decisions: Mapping[str, Adjudication],
-    items: Mapping[str, CampaignItem],
-    store: Store,
-    task: RatingTask,
-    result: ImportResult,
-) -> ImportResult:
-    """Adds the lead's decisions: records of their own, under a form of their own, outside all agreement."""
-    records: list[Record] = []
-    lines: list[Lineage] = []
-    rejected = []
-    for decision in decisions.values():
-        if decision.item not in items:
-            rejected.append(RejectedAnswer(decision.lead, decision.item, "the campaign has no such item"))
+            given, at = r.answers or {}, placed.probability
+            out.append(RaterAnswer(placed.item, r.person, given, r.form, r.saved_at, r.seconds, "ratings file", at))
+    for d in decisions.values():
+        if d.item not in items:
+            stray.append(RejectedAnswer(d.lead, d.item, "the campaign has no such item"))
             continue
-        item = items[decision.item].item
-        answer = RaterAnswer(
-            item, decision.lead, decision.answers, task.form.label, decision.saved_at, None, "adjudication"
-        )
-        try:
-            decision_records = [
-                _adjudicated(r, task) for r in task.records(item, decision.answers, person=decision.lead)
-            ]
-        except DataError as error:
-            rejected.append(RejectedAnswer(decision.lead, decision.item, f"a lead's decision: {error.what}"))
-            continue
-        records += decision_records
-        lines += [_line(answer, record, task) for record in decision_records]
-    known = store.known(j for d in decisions if d in items for j in task.judged(items[d].item))
-    chosen = [(r, x) for r, x in zip(records, lines, strict=True) if x.parents[0] in known]
-    put = store.put([r for r, _ in chosen], [x for _, x in chosen])
-    return result._replace(new=result.new + put.new, rejected=(*result.rejected, *rejected))
+        item, form = items[d.item].item, task.form.label
+        out.append(RaterAnswer(item, d.lead, d.answers, form, d.saved_at, None, "adjudication", lead=True))
+    return out, stray
 
 
-def _add_corrections(
-    settled: Sequence[SettledItem], store: Store, task: RatingTask, result: ImportResult
-) -> ImportResult:
-    """Adds new versions of what people corrected, with their verdicts on these; again it adds nothing."""
+def _add_corrections(settled: Sequence[SettledItem], store: Store, task: RatingTask) -> int:
+    """Add new versions of what people corrected, with their verdicts on these; returns how many records are new."""
     records: list[Record] = []
     lines: list[Lineage] = []
     for one in settled:
@@ -168,8 +148,7 @@ def _add_corrections(
             )
             for record in corrected
         ]
-    put = store.put(records, lines)
-    return result._replace(new=result.new + put.new)
+    return store.put(records, lines).new
 
 
 def _adjudicated(record: Record, task: RatingTask) -> Record:
@@ -206,7 +185,7 @@ def import_answers(store: Store, task: RatingTask, answers: Sequence[RaterAnswer
     """
     records: list[Record] = []
     lines: list[Lineage] = []
-    rejected = []
+    rejected, imported = [], 0
     known = store.known(j for g in answers for j in task.judged(g.item))
     for g in answers:
         if g.form != task.form.label:
@@ -218,12 +197,15 @@ def import_answers(store: Store, task: RatingTask, answers: Sequence[RaterAnswer
         try:
             new_records = task.records(g.item, g.answers, person=g.person)
         except DataError as error:
-            rejected.append(RejectedAnswer(g.person, g.item.id, error.what))
+            why = f"a lead's decision: {error.what}" if g.lead else error.what
+            rejected.append(RejectedAnswer(g.person, g.item.id, why))
             continue
+        new_records = [_adjudicated(r, task) for r in new_records] if g.lead else new_records
+        imported += not g.lead
         records += new_records
         lines += [_line(g, record, task) for record in new_records]
     put = store.put(records, lines)
-    return ImportResult(len(answers) - len(rejected), put.new, tuple(rejected))
+    return ImportResult(imported, put.new, tuple(rejected))
 
 
 def _other_form(form: str, task: RatingTask) -> str:

@@ -216,14 +216,14 @@ def test_keys_work_after_a_page_link_and_a_new_item_takes_them_after_a_moment(
     page.get_by_role("link", name="Rate").click()
     ready(page, 0, 12)
     assert page.evaluate("document.activeElement.tagName") == "BODY"
-    page.get_by_text("The key of the last answer saves").click()
+    page.get_by_text("The key for the last question saves").click()
     page.wait_for_function("() => !document.querySelector('.st-key-auto_save input').checked")
     ready(page, 0, 12)
     page.keyboard.press("4")
     wait_until(page, ["4"])
     page.keyboard.press("Enter")
     ready(page, 1, 12)
-    page.get_by_text("The key of the last answer saves").click()
+    page.get_by_text("The key for the last question saves").click()
     page.wait_for_function("() => document.querySelector('.st-key-auto_save input').checked")
     ready(page, 1, 12)
     for key in "123456712345":
