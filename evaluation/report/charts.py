@@ -26,6 +26,7 @@ SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down"
 FORMATS = ("svg", "png", "pdf")
 STYLE: dict[str, Any] = {
     "font": "sans-serif",
+    "padding": {"left": 28, "right": 8, "top": 5, "bottom": 5},  # a browser's letters may be wider than measured
     "axis": {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal", "labelPadding": 6},
     "legend": {"labelFontSize": 12},
     "title": {"fontSize": 13, "subtitleFontSize": 11, "anchor": "start"},

@@ -22,7 +22,7 @@ _HARMONIC: Mapping[str, tuple[Role, ...]] = {
     "script S (S-ES, S-NS)": ("script_efficacy", "script_locality"),
 }
 _MISSED = 0.05  # chance that an interval of 95 % misses the truth
-_DECIDED = ("Metric", "Better", "Worse", f"{DELTA} first less second", "p, Holm", "Cases")
+_DECIDED = ("Metric", "Better", "Worse", f"{DELTA} better less worse", "p, Holm", "Cases")
 _COMPARED = (
     "Metric",
     "First",
@@ -37,11 +37,8 @@ _COMPARED = (
 
 def comparison_section(families: Sequence[ComparisonFamily], against: str | None) -> Section:
     """What the paired tests decide, and (folded) every comparison, a table a family."""
-    decided = [(f, c) for f in families if f.kind != "null" for c in f.contests if c.winner is not None]
-    rows = [
-        (f.metric, c.winner, c.second if c.winner == c.first else c.first, _difference(f, c), c.p_holm, c.cases)
-        for f, c in decided
-    ]
+    decided = [(f, _better_first(f, c)) for f in families if f.kind != "null" for c in f.contests if c.winner]
+    rows = [(f.metric, c.first, c.second, _difference(f, c), c.p_holm, c.cases) for f, c in decided]
     count = sum(len(f.contests) for f in families if f.kind != "null")
     tables = [FigureTable(f"Decided: {len(decided)} of {count}", _DECIDED, tuple(rows))] if rows else []
     if families:
@@ -55,6 +52,18 @@ def comparison_section(families: Sequence[ComparisonFamily], against: str | None
     if families and not rows:
         caption = f"No comparison of methods is decided at p < 0.05. {caption}"
     return Section("paired", "Pairwise comparisons of methods", tuple(tables), caption)
+
+
+def _better_first(family: ComparisonFamily, test: PairwiseTest) -> PairwiseTest:
+    """A decided comparison with the better method in front."""
+    if test.winner == test.first:
+        return test
+
+    def turned(value: float | None) -> float | None:
+        return None if value is None else 1 / value if family.ratio else -value
+
+    low, high = turned(test.high), turned(test.low)
+    return test._replace(first=test.second, second=test.first, difference=turned(test.difference), low=low, high=high)
 
 
 def _comparison_row(family: ComparisonFamily, test: PairwiseTest) -> tuple[Cell, ...]:

@@ -107,7 +107,8 @@ def best_methods(table: Comparison, metrics: Sequence[Metric]) -> str:
 def _some(titles: Sequence[str]) -> str:
     """Some names, the others as a number: "ES, PS, NS, S-ES and 3 more"."""
     more = len(titles) - _MOST_NAMED
-    return ", ".join(titles[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+    mark = "; " if any("," in title for title in titles) else ", "
+    return mark.join(titles[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _regimes(run: Run) -> str:
@@ -211,7 +212,8 @@ def common_cases_note(table: Comparison, metrics: Sequence[Metric]) -> str | Non
     common = [lead.common for lead in leads if lead.common is not None]
     if not common:
         return None
-    return f"Some methods lack cases: the best is chosen over the {count_range(common)} cases that all of them have."
+    shared = "1 case" if max(common) == 1 else f"{count_range(common)} cases"
+    return f"Some methods lack cases: the best is chosen over the {shared} that all of them have."
 
 
 def caveats(part: ReportSection) -> list[str]:
