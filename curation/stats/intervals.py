@@ -93,12 +93,6 @@ class Interval(NamedTuple):
         """The same mean with the published interval."""
         return Interval(self.mean, self.half, self.n, unit=self.unit)
 
-    @property
-    def holds_no_difference(self) -> bool:
-        """Whether it holds the value that says no difference (1 of a ratio, else 0), or has no ends."""
-        nothing = 1.0 if self.unit == "ratio" else 0.0
-        return self.low is None or self.high is None or self.low <= nothing <= self.high
-
 
 def varies(variance: float, mean: float = 0.0) -> bool:
     """Whether the variance of a mean is more than the noise of additions.

@@ -183,15 +183,6 @@ def _edits_in_force(results: Sequence[CaseResult]) -> tuple[int, int]:
     return (min(counts), max(counts)) if counts else (1, 1)
 
 
-def mean_before_and_after(row: MethodRow, base: str, metric: str, scores: Scores) -> tuple[float, float] | None:
-    """Mean without and with the edit over the cases that have both; None where there is none."""
-    now, then = scores.means(row.label, metric), scores.means(base, metric)
-    both = [k for k in now if k in then]
-    if not both:
-        return None
-    return sum(then[k] for k in both) / len(both), sum(now[k] for k in both) / len(both)
-
-
 def _lead(
     metric: Metric,
     rows: Sequence[MethodRow],

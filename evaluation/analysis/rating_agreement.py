@@ -14,11 +14,12 @@ from curation.stats.agreement import alpha
 from curation.stats.bootstrap import DEFAULT, Resampling
 from curation.stats.correlation import severity, spearman
 from curation.stats.estimates import Estimate
-from curation.stats.panel import Agreement, agreement
+from curation.stats.panel import Agreement
 from curation.stats.rating_table import rating_table
 from curation.stats.reliability import ceiling
 from evaluation.analysis.tables import Cell, FigureTable
 from evaluation.analysis.text_ratings import ASPECTS, PEOPLE, RatedTexts, profile, script_values
+from evaluation.judge.reliability.panel import agreement_by_aspect
 from evaluation.judge.reliability.rubric import (
     RubricReport,
     RuledScript,
@@ -26,7 +27,7 @@ from evaluation.judge.reliability.rubric import (
 )
 from schemas.cases import Case
 from schemas.core.errors import UserError
-from schemas.ratings import SCALES, Rating
+from schemas.ratings import Rating
 from schemas.text.raw_text import raw_text
 
 MOST_DISAGREEMENTS = 40
@@ -63,8 +64,8 @@ class RatingAgreement(NamedTuple):
     ``labels`` is the method of each script; ``doubled`` says why the people's agreement is undefined.
     """
 
-    people: dict[str, Agreement]
-    judges: dict[str, Agreement]
+    people: Mapping[str, Agreement]
+    judges: Mapping[str, Agreement]
     against: tuple[JudgeAgainstPeople, ...]
     rubric: RubricReport
     labels: Mapping[str, str]
@@ -84,9 +85,15 @@ def rating_agreement(
     for r in ratings:
         if r.rated_by.is_judge:
             judges[f"{r.rated_by.name} ({profile(r)})"].append(r)
-    tables, doubled = _agreements(people, home, resampling)
-    several = [(name, r) for name, rated in sorted(judges.items()) for r in rated]
-    among = _among_judges(several, home, resampling) if len(judges) > 1 else {}
+    try:
+        tables, doubled = agreement_by_aspect([(r.rater, r) for r in people], home, resampling), ""
+    except UserError as error:
+        tables, doubled = {}, str(error)
+    first: dict[tuple[str, str, str], tuple[str, Rating]] = {}  # of a test-retest
+    for name, rated in sorted(judges.items()):
+        for r in rated:
+            first.setdefault((name, r.item_id, r.aspect), (name, r))
+    among = agreement_by_aspect(list(first.values()), home, resampling)
     scripts = {
         s.id: RuledScript(raw_text(s.text), cases[s.case].fact, s.edited)
         for s in texts.scripts
@@ -99,7 +106,10 @@ def rating_agreement(
         for aspect in ASPECTS
         if (one := _judge_against_people(aspect, name, rated, people, home, resampling)) is not None
     ]
-    return RatingAgreement(tables, among, tuple(against), rubric, {s.id: s.editor for s in texts.scripts}, doubled)
+    by_people, by_judges = ({str(aspect): one for aspect, one in some.items()} for some in (tables, among))
+    return RatingAgreement(
+        by_people, by_judges, tuple(against), rubric, {s.id: s.editor for s in texts.scripts}, doubled
+    )
 
 
 def agreement_tables(found: RatingAgreement, *, raters: str) -> list[FigureTable]:
@@ -141,42 +151,6 @@ def _agreement_rows(agreements: Mapping[str, Agreement]) -> tuple[tuple[Cell, ..
         (aspect.capitalize(), a.units, a.raters, a.ratings, a.alpha, a.ac2, a.exact, a.within_one)
         for aspect, a in agreements.items()
     )
-
-
-def _agreements(
-    ratings: Sequence[Rating], home: Mapping[str, str], resampling: Resampling
-) -> tuple[dict[str, Agreement], str]:
-    """Agreement of raters by aspect; a rater who rated a script twice makes it undefined, and why is told."""
-    out: dict[str, Agreement] = {}
-    for aspect in ASPECTS:
-        mine = [r for r in ratings if r.aspect == aspect]
-        if len({r.rater for r in mine}) < 2:
-            continue
-        scale = SCALES[mine[0].scale]
-        rows = [(r.item_id, r.rater, r.value) for r in mine]
-        try:
-            table = rating_table(rows, cases=home, scale=tuple(range(scale[0], scale[1] + 1)))
-        except UserError as error:
-            return out, f"{aspect}: {error}"
-        out[aspect] = agreement(table, level="ordinal", resampling=resampling)
-    return out, ""
-
-
-def _among_judges(
-    named: Sequence[tuple[str, Rating]], home: Mapping[str, str], resampling: Resampling
-) -> dict[str, Agreement]:
-    out = {}
-    for aspect in ASPECTS:
-        first: dict[tuple[str, str], Rating] = {}
-        for name, r in named:
-            if r.aspect == aspect:
-                first.setdefault((r.item_id, name), r)  # of a test-retest the first
-        if len({name for _, name in first}) < 2:
-            continue
-        rows = [(item, name, r.value) for (item, name), r in first.items()]
-        table = rating_table(rows, cases=home, scale=tuple(range(1, 8)))
-        out[aspect] = agreement(table, level="ordinal", resampling=resampling)
-    return out
 
 
 def _judge_against_people(

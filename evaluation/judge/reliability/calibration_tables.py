@@ -8,6 +8,7 @@ from curation.stats.estimates import Estimate
 from curation.stats.intervals import NO_SPREAD
 from curation.stats.label_budget import LabelBudget
 from evaluation.judge.reliability.calibration import Calibration
+from evaluation.judge.reliability.summary_tables import estimate_data
 from evaluation.judge.stored_ratings import ESTIMATORS
 from schemas.text.counting import counted
 
@@ -31,8 +32,8 @@ def as_data(calibration: Calibration) -> dict[str, Any]:
         "rows": [
             {
                 **{"writer": r.method.writer, "editor": r.method.editor, "aspect": r.aspect},
-                **{"powered": _estimate(r.calibrated.powered), "human": _estimate(r.calibrated.human)},
-                **{"judge": _estimate(r.calibrated.judge), "bias": _estimate(r.calibrated.bias)},
+                **{"powered": estimate_data(r.calibrated.powered), "human": estimate_data(r.calibrated.human)},
+                **{"judge": estimate_data(r.calibrated.judge), "bias": estimate_data(r.calibrated.bias)},
                 **{"weight": r.calibrated.weight, "labelled": r.calibrated.labelled},
                 **{"cases": r.calibrated.cases, "saved": r.calibrated.saved},
                 "needed": None if r.needed is None else r.needed._asdict(),
@@ -42,7 +43,7 @@ def as_data(calibration: Calibration) -> dict[str, Any]:
         "gaps": [
             {
                 **{"writer": g.first.writer, "first": g.first.editor, "second": g.second.editor, "aspect": g.aspect},
-                **{"difference": _estimate(g.estimate), "p": g.p, "family": g.family},
+                **{"difference": estimate_data(g.estimate), "p": g.p, "family": g.family},
             }
             for g in calibration.gaps
         ],
@@ -120,10 +121,3 @@ def _more_needed(n: LabelBudget) -> str:
         f"for the wanted width: {counted(n.scripts, 'script')} rated by people, {n.more} more; without "
         f"the judge: {alone}"
     )
-
-
-def _estimate(e: Estimate) -> dict[str, Any]:
-    return {
-        **{"value": e.value, "low": e.low, "high": e.high, "n": e.n, "cases": e.cases, "p": e.p},
-        **{"reason": e.reason, "note": e.note},
-    }

@@ -16,8 +16,9 @@ from evaluation.judge.inputs import JudgeInput
 from evaluation.judge.stored_ratings import RatedScript
 from schemas.core.errors import UserError
 from schemas.raters import Rater
-from schemas.ratings import RUBRICS, Aspect
+from schemas.ratings import RUBRICS, Aspect, Rating
 
+ORDER = tuple(dict.fromkeys(aspect for rubric in RUBRICS.values() for aspect in rubric.aspects))
 PANEL = Rater.judge("panel").stored
 
 
@@ -70,14 +71,29 @@ def judge_agreement(
     ratings: Sequence[RatedScript], asks: Mapping[str, JudgeInput], *, resampling: Resampling = DEFAULT
 ) -> dict[Aspect, Agreement]:
     """Agreement among judges, one aspect a table; aspects with fewer than two judges are left out."""
+    judged = [(g.source, g.rating) for g in ratings if g.rater.is_judge and g.rating.item_id in asks]
+    return agreement_by_aspect(judged, {item: ask.case for item, ask in asks.items()}, resampling)
+
+
+def agreement_by_aspect(
+    named: Sequence[tuple[str, Rating]], cases: Mapping[str, str], resampling: Resampling = DEFAULT
+) -> dict[Aspect, Agreement]:
+    """Agreement of raters, one aspect a table; aspects with fewer than two raters are left out.
+
+    Args:
+        named: Ratings, each with the name of its rater.
+        cases: Case of each rated item.
+        resampling: Of cases.
+
+    Raises:
+        UserError: a rater rated an item twice.
+    """
     out: dict[Aspect, Agreement] = {}
-    judged = [g for g in ratings if g.rater.is_judge and g.rating.item_id in asks]
-    for aspect in dict.fromkeys(g.rating.aspect for g in judged):
-        mine = [g for g in judged if g.rating.aspect == aspect]
-        if len({g.source for g in mine}) > 1:
-            rows = [(g.rating.item_id, g.source, g.rating.value) for g in mine]
-            cases = {g.rating.item_id: asks[g.rating.item_id].case for g in mine}
-            table = rating_table(rows, cases=cases, scale=RUBRICS[mine[0].rating.rubric].categories)
+    for aspect in sorted({r.aspect for _, r in named}, key=ORDER.index):
+        mine = [(name, r) for name, r in named if r.aspect == aspect]
+        if len({name for name, _ in mine}) > 1:
+            rows = [(r.item_id, name, r.value) for name, r in mine]
+            table = rating_table(rows, cases=cases, scale=RUBRICS[mine[0][1].rubric].categories)
             out[aspect] = agreement(table, level="ordinal", resampling=resampling)
     return out
 

@@ -16,6 +16,7 @@ from curation.stats.intervals import mean_interval
 from curation.stats.proportions import binomial_interval
 from evaluation.judge.inputs import JudgeInput
 from evaluation.judge.reliability.panel import (
+    ORDER,
     PANEL,
     Retest,
     judge_agreement,
@@ -25,9 +26,8 @@ from evaluation.judge.reliability.panel import (
 )
 from evaluation.judge.reliability.rubric import RubricReport, RuledScript, check_against_rubric
 from evaluation.judge.stored_ratings import DEFAULT_ESTIMATOR, Estimator, RatedScript
-from schemas.ratings import RATING_SCALE, RUBRICS, SCRIPT, Aspect, Rubric
+from schemas.ratings import RATING_SCALE, SCRIPT, Aspect, Rubric
 
-_ORDER = tuple(dict.fromkeys(aspect for rubric in RUBRICS.values() for aspect in rubric.aspects))
 _KINDS = ("no usable reply", "no evidence", "false quote", "not asked")
 
 
@@ -192,7 +192,7 @@ def _reliability(
         if g.rater.is_judge:
             groups[g.source, g.rating.aspect].append(g)
     out = []
-    for rater, aspect in sorted(groups, key=lambda k: (k[0], _ORDER.index(k[1]))):
+    for rater, aspect in sorted(groups, key=lambda k: (k[0], ORDER.index(k[1]))):
         mine = groups[rater, aspect]
         twice = retest_agreement(mine)
         repeats = binomial_interval(twice.same, twice.n)._replace(name="same rating when asked again")

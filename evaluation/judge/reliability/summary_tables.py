@@ -28,14 +28,14 @@ def as_data(summary: JudgeSummary, outcome: JudgeResult | None, flagged: Sequenc
         "trust": [
             {
                 **{"rater": t.rater, "aspect": t.aspect, "retest": t.retest._asdict(), "weighted": t.weighted},
-                **{"scored": t.scored, "repeats": _estimate(t.repeats), "length": _estimate(t.length)},
+                **{"scored": t.scored, "repeats": estimate_data(t.repeats), "length": estimate_data(t.length)},
             }
             for t in summary.reliability
         ],
         "agreement": {
             aspect: {
-                **{"alpha": _estimate(a.alpha), "ac1": _estimate(a.ac1), "ac2": _estimate(a.ac2)},
-                **{"exact": _estimate(a.exact), "within_one": _estimate(a.within_one)},
+                **{"alpha": estimate_data(a.alpha), "ac1": estimate_data(a.ac1), "ac2": estimate_data(a.ac2)},
+                **{"exact": estimate_data(a.exact), "within_one": estimate_data(a.within_one)},
                 **{"level": a.level, "units": a.units, "raters": a.raters},
             }
             for aspect, a in summary.agreement.items()
@@ -175,5 +175,7 @@ def _rubric(rubric: RubricReport) -> list[str]:
     return lines
 
 
-def _estimate(e: Estimate) -> dict[str, Any]:
-    return {"value": e.value, "low": e.low, "high": e.high, "n": e.n, "cases": e.cases, "p": e.p, "reason": e.reason}
+def estimate_data(e: Estimate) -> dict[str, Any]:
+    """An estimate as JSON values."""
+    fields = ("value", "low", "high", "n", "cases", "p", "reason", "note")
+    return {name: getattr(e, name) for name in fields}
