@@ -1,9 +1,9 @@
-"""The methods on the open split: the table of ``benchmarks/results/open-split.md``, and the answers that it rests on.
+"""The methods on the open split: the table of ``results/open-split.md``, and the answers that it rests on.
 
 ``python -m benchmarks.open_methods RUN --pack benchmarks/results/open_runs`` writes the folder of each finished method
 of the run to an archive; ``--unpack`` puts such archives back into RUN, so that ``scedit run configs/open.toml`` goes
 on with the methods that are left, on any machine, and asks nothing again; ``--unfinished`` keeps the answers of a
-method that was stopped, too. ``--page benchmarks/results/open-split.md`` writes the table, the paired tests and the item analysis of
+method that was stopped, too. ``--page results/open-split.md`` writes the table, paired tests and the item analysis of
 the finished methods between the page's markers.
 """
 

@@ -3,7 +3,7 @@
 ``python -m benchmarks.open.second_reader FOLDER --sample 60`` draws so many script prompts and script questions of
 ``FOLDER/open.duckdb`` (``benchmarks.open_split`` makes it) by a seed, and has ``verify_leak``, ``verify_cut`` and
 ``verify_depends`` judge what of them has no verdict of this model yet. Replies are journaled, so a stopped reading goes
-on where it was. A larger sample holds the smaller one. ``--page benchmarks/results/open-split.md`` writes the table between the
+on where it was. A larger sample holds the smaller one. ``--page results/open-split.md`` writes the table between the
 page's markers; ``--as-it-stands`` asks nothing.
 """
 

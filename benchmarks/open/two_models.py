@@ -1,6 +1,6 @@
 """Do two models order the methods alike? The open split's cases that both were asked, side by side.
 
-``python -m benchmarks.open.two_models runs/open-local runs/open --page benchmarks/results/open-split.md`` takes the cases and the
+``python -m benchmarks.open.two_models runs/open-local runs/open --page results/open-split.md`` takes the cases and the
 methods of the first run, and the second run's answers about them; the tables go between the page's markers: every
 metric under both models, the hours of the first run, the order of the methods under each metric with Kendall's tau-b
 between the models (percentile interval over resamples of the cases), and the pairs that each model decides.

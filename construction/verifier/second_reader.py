@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from construction.llm.client import Client
+from construction.llm.client import Client, gather_all
 from construction.verifier.steps import STEPS, VerifyAsk, verify
 from schemas.facts import Fact
 from schemas.lineage import Lineage
@@ -38,10 +38,10 @@ class SecondReader:
         """
         asks = [VerifyAsk(fact, prompt) for prompt in prompts]
         said: dict[str, list[Verdict]] = {prompt.id: [] for prompt in prompts}
-        for step in self._steps:
-            verdicts, lines = await verify(step, asks, self.client)
+        answers = await gather_all([verify(step, asks, self.client) for step in self._steps])
+        for verdicts, lines in answers:
             if len(verdicts) < len(asks):
-                raise UnansweredCall(f"no verdict from {step.model}")
+                raise UnansweredCall(f"no verdict from {self.client.endpoint.model}")
             trace += lines
             for verdict in verdicts:
                 said[verdict.item_id].append(verdict)
