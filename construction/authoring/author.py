@@ -20,7 +20,7 @@ from construction.scripts.prompt_file_step import PromptFileStep
 from construction.scripts.question_step import QuestionAsk, QuestionStep, relation_words
 from construction.scripts.script_step import Draft, RejectedScript, ScriptAsk, ScriptStep, script_of
 from construction.scripts.truncation import cut_script
-from construction.verifier.second_reader import SecondReader, UnansweredCall
+from construction.verifier.second_reader import SecondReader, UnansweredCall, read_verdict
 from schemas.core.records import Record
 from schemas.facts import Fact
 from schemas.lineage import Lineage
@@ -64,6 +64,7 @@ class Author:
         questions: The step that asks for questions.
         writers: Who writes the scripts; every one writes for every question.
         reader: Reads what the checks let pass, where asked for.
+        unread: Whether prompts that nobody read are ``unsure``.
         dropped: Verdicts of people on questions that get no scripts, by the question's content id.
     """
 
@@ -74,9 +75,10 @@ class Author:
         questions: QuestionStep,
         writers: Sequence[ScriptWriter],
         reader: SecondReader | None = None,
+        unread: bool = False,
         dropped: Mapping[str, Verdict] | None = None,
     ) -> None:
-        self._dropped = dropped or {}
+        self._dropped, self._unread = dropped or {}, unread
         self._client, self._questions, self._writers, self._reader = client, questions, tuple(writers), reader
         steps: list[PromptFileStep[Any, Any, WriterPrompt]] = [questions, *(w.step for w in writers)]
         self._foreign = {s.label: s.wording.digest for s in steps if not is_shipped(s.wording)}
@@ -253,11 +255,14 @@ class Author:
 
     async def _read(self, fact: Fact, slots: Sequence[Slot], trace: list[Lineage]) -> list[Slot]:
         """The slots with what the second reader says of their prompts that stand."""
-        if self._reader is None:
+        if self._reader is None and not self._unread:
             return list(slots)
         scripts = [script for slot in slots for author in slot.questions[-1].written for script in author.scripts]
         prompts = {s.prompt.id: s.prompt for s in scripts if s.prompt is not None and s.standing != "drop"}
-        said = await self._reader.read(fact, list(prompts.values()), trace) if prompts else {}
+        if self._reader is None:
+            said = {key: [read_verdict(key)] for key in prompts}
+        else:
+            said = await self._reader.read(fact, list(prompts.values()), trace) if prompts else {}
 
         def with_verdicts(one: ScriptOutcome) -> ScriptOutcome:
             more = said.get(one.prompt.id, ()) if one.prompt is not None else ()

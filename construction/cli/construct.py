@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 _INDENT = " " * 19  # where reasons and examples begin
 _AUTHOR = "Model that writes the scripts instead of --model; repeatable. NAME[@ADDRESS[@KEY_VARIABLE]]."
 _VERIFY = "Who reads every prompt: leak, cut, continuation (an endpoint: --model itself); named as for --author."
-_NO_VERIFY = "Have no model read the prompts."
+_NO_VERIFY = "Have no model read the prompts, and take them as they are."
 _BY = "How to find nearest subjects of temporal edits: tfidf, embeddings or a model; source: as the file says."
 _ADD = "If another model, prompt or number wrote for the same facts before: keep both generations."
 _REPLACE = "Like --add, but only the new generation counts; the earlier one stays in the store."

@@ -46,7 +46,7 @@ class ConstructionJob(Options):
         named: Who writes the scripts, as ``--author`` names them.
         reader_name: Who reads what the checks let pass, as ``--verify`` names it; left out, a model behind an endpoint
             reads what it wrote.
-        unverified: No model reads it.
+        unverified: No model reads it, and nobody need to; else what no model read is ``unsure``.
         table_paths: Files of more facts that may be neighbours.
         limit: Facts to edit at most.
         journal_path: The replies on record; None for ``STORE.llm.jsonl``.
@@ -121,6 +121,7 @@ class ConstructionJob(Options):
             batch=_facts_a_transaction(self.access, alone=not (self.named or self.reader_name)),
             ahead=0 if _one_by_one(self.access, alone=not (self.named or self.reader_name)) else AHEAD,
             generation=self.generation,
+            unread=_reader(self) is None and not self.unverified,
         )
 
 

@@ -66,6 +66,7 @@ class ConstructionPlan(Options):
         ahead: Batches in the making beyond the one that is stored next.
         generation: What becomes of questions and scripts that an earlier construction wrote for the same facts with
             another model, prompt or number; None where there may be none.
+        unread: Prompts that no model reads are ``unsure`` until somebody does.
     """
 
     profile: str = "paper"
@@ -79,6 +80,7 @@ class ConstructionPlan(Options):
     batch: int = 20
     ahead: int = AHEAD
     generation: Choice | None = None
+    unread: bool = False
 
     def quota(self, *, edited: bool) -> QuestionQuota:
         """How much is asked for a fact that is edited, or one that only serves as a neighbour.
@@ -206,6 +208,7 @@ class Construction:
             questions=QuestionStep(wording.questions),
             writers=[ScriptWriter(who, ScriptStep(prompt)) for who, prompt in written],
             reader=SecondReader(reader.client) if reader else None,
+            unread=plan.unread,
             dropped=dropped_by_people(store.verdicts()),
         )
         clients = [client, *(c for c, _ in author_prompts), *([reader.client] if reader else [])]

@@ -9,10 +9,29 @@ from construction.verifier.steps import STEPS, VerifyAsk, verify
 from schemas.facts import Fact
 from schemas.lineage import Lineage
 from schemas.scripts import ScriptPrompt
-from schemas.verdicts import Verdict
+from schemas.text.escaping import escape_line
+from schemas.verdicts import Label, Verdict, verdict_key
 
 TASKS = ("cut", "next", "leak")
 """What is asked of every prompt: is the cut where it should be, what comes next to one who is not told, what leaks?"""
+
+
+READ = "read@1"
+"""Check that says whether anybody has read where a script is cut, which no rule can tell."""
+
+
+def read_verdict(prompt_id: str, *, by: str = "") -> Verdict:
+    """``unsure`` of a prompt that nobody has read; ``keep`` where a model has, whose own verdicts then count.
+
+    Args:
+        prompt_id: Content id of the prompt.
+        by: The model that read it; empty where nobody did.
+    """
+    reason = f"read by {by}" if by else "nobody has read where the script is cut: have people or a model read it"
+    label: Label = "keep" if by else "unsure"
+    return Verdict(
+        key=verdict_key(item_id=prompt_id, by=READ), item_id=prompt_id, by=READ, label=label, reason=escape_line(reason)
+    )
 
 
 class UnansweredCall(Exception):

@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from construction.verifier.second_reader import READ, read_verdict
 from construction.verifier.steps import STEPS, VerifyAsk, VerifyStep, requests_of, verify
 from curation.checks.store_checks import CheckContext, StoreCheck
 from curation.files.model_packages import EMBEDDED
@@ -101,12 +102,16 @@ class VerifyCheck(StoreCheck):
         async def work(session: ModelSession) -> list[Verdict]:
             async with session.client() as client:
                 verdicts, lineage = await verify(self.step, self.asks(items, around), client)
-                around.store.put(verdicts, lineage)
+                around.store.put([*verdicts, *self.settled(verdicts, around)], lineage)
                 return verdicts
 
         path = self.params.journal or Path(f"{around.store.path}.llm.jsonl")
         with model_session(path, self.access) as session:
             return session.run(work(session))
+
+    def settled(self, verdicts: Sequence[Verdict], around: CheckContext) -> list[Verdict]:
+        """What else these verdicts settle: nothing."""
+        return []
 
     def cost(self, items: Sequence[Record], around: CheckContext) -> Mapping[str, Any]:
         """Calls, rough tokens, and US dollars where the model's price is known; replies on record cost nothing."""
@@ -148,6 +153,12 @@ class CutVerification(VerifyCheck):
     about: ClassVar[str] = "a model that sees the object says whether the step needs the fact and the object comes next"
     version: ClassVar[int] = 2
     task: ClassVar[str] = "cut"
+
+    def settled(self, verdicts: Sequence[Verdict], around: CheckContext) -> list[Verdict]:
+        """Prompts that were written offline and that nobody had read are read now."""
+        read = {v.item_id for v in verdicts if v.label != "unscored"}
+        waiting = [v.item_id for v in around.store.verdicts(read) if v.by == READ and v.label == "unsure"]
+        return [read_verdict(item, by=self.step.model) for item in waiting]
 
 
 class ContinuationVerification(VerifyCheck):

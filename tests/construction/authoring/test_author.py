@@ -208,6 +208,15 @@ def test_a_second_reader_reads_all_prompts_of_a_fact_in_three_requests():
     assert sorted({v.check for v in verdicts}) == ["verify_cut", "verify_leak", "verify_next"] and len(verdicts) == 6
 
 
+def test_what_nobody_reads_is_unsure():
+    author, _ = author_of(answers())
+    author._unread = True
+    outcome = make(author)
+    assert {slot.standing for slot in outcome.slots} == {"unsure"}
+    verdicts = [v for q in outcome.questions() for s in q.scripts for v in s.verdicts if v.label == "unsure"]
+    assert {v.by for v in verdicts} == {"read@1"}
+
+
 def test_another_question_too_like_an_earlier_one_is_measured_beside_it():
     outcome = make(author_of(answers(("How to cook a soup of Peru?", "How to cook a thick soup of Peru?")))[0])
     values = [v.value for q in outcome.questions() for v in q.verdicts if v.check == "similar_question"]

@@ -124,3 +124,17 @@ def test_a_broken_prompt_is_told_before_anything_is_done(job, tmp_path):
     with pytest.raises(UserError):
         prepare(job(PERU, prompts_path=folder), on_progress=print)
     assert not (tmp_path / "s.duckdb").exists()
+
+
+@pytest.mark.parametrize(
+    ("access", "options", "unread"),
+    [
+        (Access(), {}, True),
+        (Access(), {"unverified": True}, False),
+        (Access(), {"reader_name": "embedded"}, False),
+        (Access(model="m", base_url="http://127.0.0.1:1/v1"), {}, False),
+    ],
+)
+def test_what_is_written_on_this_machine_is_unsure_where_nobody_reads_it(tmp_path, access, options, unread):
+    job = ConstructionJob(facts="f", store=tmp_path / "s", access=access, **options)
+    assert job.plan.unread is unread

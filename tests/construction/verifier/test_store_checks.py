@@ -9,10 +9,16 @@ import pytest
 from click.testing import CliRunner
 
 from benchmarks.checks.leak_benchmark import leak_prompts
+from construction.authoring.standing import asked_as_edit
+from construction.verifier.second_reader import read_verdict
 from curation.checks.store_checks import STORE_CHECKS, CheckContext, run_check
 from curation.cli.check import check as check_command
+from curation.rules.release import freeze
+from curation.rules.rule import SplitRule
 from curation.store.store import Store
-from tests.support.construction.verified import PROMPT
+from schemas.core.errors import UserError
+from schemas.scripts import ScriptQuestion
+from tests.support.construction.verified import FACT, PROMPT, TEXT, readings
 from tests.support.facts import make_fact
 from tests.support.scripted_server import ScriptedServer
 
@@ -87,3 +93,30 @@ def test_a_verifier_on_this_machine_takes_room_and_threads(tmp_path):
     with pytest.raises(UserError) as error:
         remote.access.check()
     assert "--context" in str(error.value) or "--threads" in str(error.value)
+
+
+def cases(store, name, **options):
+    """Cases of a frozen split; none where there would be none."""
+    try:
+        return len(freeze(store, name, SplitRule(**options)).cases)
+    except UserError as error:
+        assert "prompt: held by read: 1" in str(error)
+        return 0
+
+
+def test_what_was_written_offline_is_unsure_until_somebody_reads_it(tmp_path):
+    """Nothing is frozen, then a model reads the cut and the case is there; a reply that says nothing reads nothing."""
+    path, fact = tmp_path / "s.duckdb", FACT
+    question = ScriptQuestion(key="q", fact=fact.key, text=TEXT.split("\n")[0])
+    prompt = PROMPT.model_copy(update={"question": "q"})
+    with Store.open(path, create=True) as store:
+        store.put([fact, question, prompt, asked_as_edit(fact, edited=True), read_verdict(prompt.id)])
+        assert cases(store, "a") == 0 and cases(store, "b", ignore=("read",)) == 1
+    line = ["verify_cut", "--store", str(path), "--model", "gpt-x", "--again"]
+    for name, reply, n in (("c", "nothing", 0), ("d", None, 1)):
+        with ScriptedServer(lambda p, reply=reply: reply or readings(p)) as server:
+            more = [f"base_url={server.url}", "key_name=SCEDIT_NO_KEY", f"journal={tmp_path / name}"]
+            options = [part for setting in more for part in ("--set", f"verify_cut.{setting}")]
+            assert CliRunner().invoke(check_command, [*line, *options]).exit_code == 0
+        with Store.open(path, write=True) as store:
+            assert cases(store, name) == n
