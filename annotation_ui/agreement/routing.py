@@ -104,41 +104,5 @@ def _route(db: RatingsDB, name: str) -> int:
         (p.person, p.item)
         for p in plan_ratings(fit, possible, room, places={i: overlap - held_by_item[i] for i in real})
     ]
-    ordered = _order_anew(plan, open_, firm, batch=batch, overlap=overlap)
-    db.add_items(name, [], ordered, open_)
+    assign_items(db, name, planned=plan)
     return len(plan)
-
-
-def _order_anew(
-    plan: list[tuple[str, str]], open_: list[Assignment], firm: list[Assignment], *, batch: int, overlap: int
-) -> list[Assignment]:
-    """The open assignments anew: planned ones first, then those there were, as far as the overlap and the load go.
-
-    For every item that comes to a person by the plan, their last open one goes.
-    """
-    had = Counter(a.person for a in open_)
-    count = Counter(a.item for a in firm) + Counter(item for _, item in plan)
-    mine: dict[str, list[str]] = {p: [i for who, i in plan if who == p] for p in had}
-    planned = set(plan)
-    for a in sorted(open_, key=lambda a: (a.batch, a.position)):
-        if (a.person, a.item) not in planned and len(mine[a.person]) < had[a.person] and count[a.item] < overlap:
-            mine[a.person].append(a.item)
-            count[a.item] += 1
-    load = Counter(a.person for a in firm)
-    held = {(a.person, a.item) for a in firm} | {(p, i) for p, chosen in mine.items() for i in chosen}
-    for item in sorted({a.item for a in open_}):  # what lost its people to the plan gets those who have least
-        while count[item] < overlap:
-            free = [p for p in mine if (p, item) not in held]
-            if not free:
-                break
-            person = min(free, key=lambda p: (load[p] + len(mine[p]), p))
-            mine[person].append(item)
-            held.add((person, item))
-            count[item] += 1
-    out = []
-    for person, chosen in mine.items():
-        before = [a for a in firm if a.person == person]
-        position = max((a.position for a in before), default=-1) + 1
-        first = max((a.batch for a in before), default=0) + 1
-        out += [Assignment(person, item, first + n // batch, position + n) for n, item in enumerate(chosen)]
-    return out

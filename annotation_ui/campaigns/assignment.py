@@ -36,6 +36,7 @@ def assign(
     *,
     existing: Sequence[Assignment] = (),
     started: Collection[tuple[str, str]] = (),
+    planned: Sequence[tuple[str, str]] = (),
 ) -> tuple[list[Assignment], list[Assignment]]:
     """New assignments, and earlier ones to take back.
 
@@ -50,6 +51,7 @@ def assign(
         settings: How.
         existing: Assignments so far.
         started: (person, item) with an answer.
+        planned: (person, item) to give first. If there are any, all batches that have not begun are given anew.
 
     Raises:
         UserError: fewer people than the overlap asks for.
@@ -62,6 +64,13 @@ def assign(
     real = {p.item.id: p.item for p in items if p.purpose == "real"}
     assignments_to_keep = _keep_assignments(existing, started, people)
     movable = [a for a in existing if a not in assignments_to_keep and a.item in real]
+    if planned:
+        shares = _Shares(list(assignments_to_keep), people, real)
+        for person, item in planned:
+            shares.give(person, item)
+        added = [*planned, *_fill(shares, people, settings, started)]
+        firm = list(assignments_to_keep)
+        return _place_items(items, added, firm, [], people, settings, len(planned)), movable
     shares = _Shares([*assignments_to_keep, *movable], people, real)
     added = _fill(shares, people, settings, started)
     taken, moved = _level(movable, people, shares)
@@ -227,8 +236,12 @@ def _place_items(
     extra: Sequence[str],
     people: Sequence[str],
     settings: AssignmentSettings,
+    planned: int = 0,
 ) -> list[Assignment]:
-    """Positions and batches: training first, real items shuffled for each person, attention items among them."""
+    """Positions and batches: training first, real items shuffled for each person, attention items among them.
+
+    So many of the added ones as are planned come first, in their order.
+    """
     purpose = {p.item.id: p.purpose for p in items}
     have = {(a.person, a.item) for a in existing}
     out = []
@@ -239,8 +252,10 @@ def _place_items(
         first = max((a.batch for a in before), default=0) + 1
         training = [i for i in extra if purpose[i] == "training" and (person, i) not in have]
         rng.shuffle(training)
-        mine = [item for who, item in added if who == person]
+        first_items = [item for who, item in added[:planned] if who == person]
+        mine = [item for who, item in added[planned:] if who == person]
         rng.shuffle(mine)
+        mine = first_items + mine
         for item in (i for i in extra if purpose[i] == "attention" and (person, i) not in have):
             mine.insert(rng.randrange(len(mine) + 1), item)
         out += [Assignment(person, item, 0, position + n) for n, item in enumerate(training)]

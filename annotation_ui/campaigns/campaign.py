@@ -19,7 +19,6 @@ from annotation_ui.campaigns.options import CampaignOptions as CampaignOptions
 from annotation_ui.campaigns.options import as_begun
 from annotation_ui.campaigns.sampling import SampleSize, draw_sample
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.ratings.open_items import first_open_item
 from annotation_ui.ratings.raters import list_raters
 from annotation_ui.ratings.records import Assignment, Campaign, CampaignItem, Revision
 from annotation_ui.ratings.skips import skips_of_campaign
@@ -172,10 +171,15 @@ def campaign_task(db: RatingsDB, name: str) -> RatingTask:
     return task
 
 
-def assign_items(db: RatingsDB, name: str) -> tuple[int, int]:
+def assign_items(db: RatingsDB, name: str, *, planned: Sequence[tuple[str, str]] = ()) -> tuple[int, int]:
     """Share a campaign's items out among all raters; returns assignments added and taken back.
 
     Call it again when people or items were added: what is answered or begun stays where it is.
+
+    Args:
+        db: The ratings file.
+        name: Of the campaign.
+        planned: (person, real item) to give first; see ``assign``.
 
     Raises:
         UserError: fewer raters than the overlap asks for.
@@ -187,8 +191,8 @@ def assign_items(db: RatingsDB, name: str) -> tuple[int, int]:
     started = {(r.person, r.item) for r in db.history(name)} | set(skips_of_campaign(db, name))
     seeded_by = str(campaign.settings.get("group") or name) if task.same_people else name
     settings = AssignmentSettings(int(campaign.settings["overlap"]), int(campaign.settings["batch"]), seeded_by)
-    existing = db.assignments(name)
-    new, taken = assign(list(db.items(name).values()), raters, settings, existing=existing, started=started)
+    items, existing = list(db.items(name).values()), db.assignments(name)
+    new, taken = assign(items, raters, settings, existing=existing, started=started, planned=planned)
     db.add_items(name, [], new, taken)
     return len(new), len(taken)
 
@@ -273,8 +277,3 @@ def rater_progress(db: RatingsDB, name: str) -> list[RaterProgress]:
 
 
 _PURPOSES = ("real", "training", "attention")
-
-
-def next_item(db: RatingsDB, name: str, person: str) -> Assignment | None:
-    """The first item in a person's order that is neither answered nor skipped, or None when all is done."""
-    return first_open_item(db, name, person)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.ratings.open_items import answered_items, first_open_item, has_open_items
+from annotation_ui.ratings.open_items import answered_items, has_open_items, next_item
 from annotation_ui.ratings.records import Campaign
 from annotation_ui.ratings.skips import skipped_items
 from annotation_ui.tasks import TASKS
@@ -45,7 +45,7 @@ def closed_items(db: RatingsDB, campaign: Campaign, person: str) -> set[str]:
 def _seen_items(db: RatingsDB, campaign: Campaign, person: str) -> set[str]:
     seen = {*answered_items(db, campaign.name, person), *skipped_items(db, campaign.name, person)}
     if seen or waiting_for(db, campaign, person) is None:
-        at = first_open_item(db, campaign.name, person)
+        at = next_item(db, campaign.name, person)
         seen |= {at.item} if at else set()
     return seen
 

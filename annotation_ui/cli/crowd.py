@@ -55,9 +55,9 @@ def participants(name: str, db_path: Path, as_json: bool) -> None:
 
     Example: scedit annotate participants pilot --ratings r.sqlite --jsonl
     """
-    from annotation_ui.campaigns.campaign import next_item
     from annotation_ui.ratings.database import RatingsDB
     from annotation_ui.ratings.invitations import identity_of
+    from annotation_ui.ratings.open_items import next_item
 
     with RatingsDB(db_path) as db:
         db.campaign(name)

@@ -13,7 +13,7 @@ _OPEN = (
 )
 
 
-def first_open_item(db: RatingsDB, campaign: str, person: str) -> Assignment | None:
+def next_item(db: RatingsDB, campaign: str, person: str) -> Assignment | None:
     """The first item in a person's order that is neither answered nor skipped; None where all is done."""
     row = db.connection.execute(
         f"SELECT a.* {_OPEN} ORDER BY a.batch, a.position LIMIT 1", [campaign, person]

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from annotation_ui.campaigns.campaign import next_item
 from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.ratings.open_items import next_item
 from curation.shipped import mini_split
 from curation.store.store import Store
 from schemas.core.records import Record

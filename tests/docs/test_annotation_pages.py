@@ -14,8 +14,9 @@ import pytest
 from click.testing import CliRunner
 
 import scedit
-from annotation_ui.campaigns.campaign import form_task, next_item
+from annotation_ui.campaigns.campaign import form_task
 from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.ratings.open_items import next_item
 from curation.shipped import mini_split
 from curation.store.store import Store
 from tests.annotation_ui.conftest import scripts

@@ -7,11 +7,12 @@ from collections import Counter
 import pytest
 
 from annotation_ui.agreement.routing import share_campaign
-from annotation_ui.campaigns.campaign import assign_items, create_campaign, make_task, next_item
+from annotation_ui.campaigns.campaign import assign_items, create_campaign, make_task
 from annotation_ui.campaigns.control_items import RaterControlItem
 from annotation_ui.campaigns.options import CampaignOptions
 from annotation_ui.ratings import raters
 from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.ratings.open_items import next_item
 from curation.store.store import Store
 
 NAME, TASK = "pilot", "rate_executability"

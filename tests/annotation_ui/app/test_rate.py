@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from annotation_ui.campaigns.campaign import make_task, next_item
+from annotation_ui.campaigns.campaign import make_task
 from annotation_ui.campaigns.control_items import RaterControlItem
 from annotation_ui.ratings import database, sqlite_file
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.ratings.open_items import next_item
 from curation.store.store import Store
 from schemas.core.errors import StoreError
 from tests.annotation_ui.app.conftest import Open, button, pilot, texts

@@ -10,17 +10,11 @@ import pytest
 
 from annotation_ui.agreement.judgements import live_judgements
 from annotation_ui.campaigns.answer_import import import_campaign
-from annotation_ui.campaigns.campaign import (
-    CampaignOptions,
-    assign_items,
-    create_campaign,
-    make_task,
-    next_item,
-    rater_progress,
-)
+from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task, rater_progress
 from annotation_ui.campaigns.control_items import read_control_items, wrong_fields
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.ratings.open_items import next_item
 from curation.store.store import Store
 from schemas.core.errors import DataError, UserError
 from schemas.ratings import Rating

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from annotation_ui.campaigns.campaign import next_item
 from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.ratings.open_items import next_item
 from curation.store.store import Store
 from schemas.core.errors import StoreError, UserError
 from schemas.ratings import Rating

@@ -6,7 +6,7 @@ import random
 
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.ratings.open_items import answered_items, first_open_item, has_open_items
+from annotation_ui.ratings.open_items import answered_items, has_open_items, next_item
 from annotation_ui.ratings.records import Assignment, Campaign, CampaignItem
 from annotation_ui.ratings.skips import skip_item, skipped_items
 from annotation_ui.tasks.base import TaskItem
@@ -45,7 +45,7 @@ def test_open_and_answered_items_are_those_of_the_slow_way(db: RatingsDB) -> Non
                 slows = {*slow, *skipped_items(db, other, text)}
                 assignments = [a for a in db.assignments(other, text) if a.item not in slows]
                 assert list(answered_items(db, other, text).items()) == list(slow.items())
-                assert first_open_item(db, other, text) == (assignments[0] if assignments else None)
+                assert next_item(db, other, text) == (assignments[0] if assignments else None)
                 assert has_open_items(db, other, text) == bool(assignments)
                 visits.add(len(assignments))
     assert {0, 5} <= visits, "all done and nothing done both came up"
@@ -53,5 +53,5 @@ def test_open_and_answered_items_are_those_of_the_slow_way(db: RatingsDB) -> Non
 
 def test_nobody_without_work_has_open_items(db: RatingsDB) -> None:
     filled(db)
-    assert first_open_item(db, "one", "cho") is None and not has_open_items(db, "none", "ann")
+    assert next_item(db, "one", "cho") is None and not has_open_items(db, "none", "ann")
     assert answered_items(db, "one", "cho") == {}

@@ -34,4 +34,6 @@ def test_what_a_later_task_has_shown_more_of_is_closed(db: RatingsDB, store: Sto
         db.save("exec", "ann", a.item, {"executability": 3}, form=db.campaign("exec").form)
     work(db, "rest", "ann", 1)
     page = open_page("rating.own_answers.show", "ann")
-    assert texts(page).count("cannot be changed: a later task") == 2, "the one that was answered, and the next, which stands open"
+    assert texts(page).count("cannot be changed: a later task") == 2, (
+        "the one that was answered, and the next, which stands open"
+    )
