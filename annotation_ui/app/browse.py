@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from annotation_ui.app.lead.tables import apply_lead_style, lead_table
 from annotation_ui.app.page_context import PageContext
 from annotation_ui.ratings.records import CampaignItem
 from annotation_ui.tasks.forms import Form
+from schemas.text.counting import counted
 
 if TYPE_CHECKING:
     from curation.store.store import Store
@@ -29,7 +31,7 @@ def show(context: PageContext) -> None:
     matches = [
         i for i, p in items.items() if not wanted or any(wanted in t.casefold() for t in (*p.item.shown.values(), i))
     ]
-    st.caption(f"{len(matches)} of {widgets.counted(len(items), 'item')}")
+    st.caption(f"{len(matches)} of {counted(len(items), 'item')}")
     if not matches:
         return
     item = matches[int(st.number_input(f"Item (1 to {len(matches)})", 1, len(matches), 1)) - 1]
@@ -106,4 +108,4 @@ def show_funnel(context: PageContext) -> None:
     rows = [{"verdict by": by, "label": label, "count": n} for (by, label), n in sorted(labels.items())]
     _table("Verdicts", rows, "None in this snapshot.")
     with st.expander("All counts of the store"):
-        st.code(widgets.as_json(counts), language="json")
+        st.code(json.dumps(counts, ensure_ascii=False, indent=1, default=str), language="json")

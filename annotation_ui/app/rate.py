@@ -18,6 +18,7 @@ from annotation_ui.app.rating.saving import handle_pending
 from annotation_ui.campaigns.campaign import campaign_task, task_of
 from annotation_ui.campaigns.groups import closed_items, waiting_for
 from annotation_ui.ratings import raters
+from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.drafts import read_draft
 from annotation_ui.ratings.open_items import answered_items, has_open_items
 from annotation_ui.ratings.preferences import keep_preference
@@ -168,7 +169,7 @@ def _options(context: PageContext, form: Form) -> None:
 
     def keep(name: str) -> None:
         chosen[name] = "yes" if st.session_state[name] else "no"
-        with suppress(StoreError), widgets.opened_again(context) as db:  # of this visit only, then
+        with suppress(StoreError), RatingsDB(context.db.path) as db:  # of this visit only, then
             keep_preference(db, context.person.name, name, chosen[name])
 
     with st.sidebar:

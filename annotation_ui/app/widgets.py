@@ -5,8 +5,8 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
@@ -82,7 +82,11 @@ def set_session_cookie(token: str) -> None:
 
 def show_text(title: str, body: str) -> None:
     """A titled text, shown as text whatever is in it: no mark-up is read."""
-    st.html(_card(title, body))
+    short = "" if len(body) > _SHORT or "\n" in body else " se-short"
+    st.html(
+        f'<div class="se-card{short}"><div class="se-title">{html.escape(title)}</div>'
+        f'<div class="se-text" dir="auto">{html.escape(body)}</div></div>'
+    )
 
 
 def show_texts(form: Form, texts: Mapping[str, str], *, highlight: bool = True, more: str = "") -> None:
@@ -103,11 +107,6 @@ def show_guideline(form: Form) -> None:
             show_text(f.asks, "\n".join(c.text for c in f.choices))
 
 
-def escape_html(body: str) -> str:
-    """A text for ``st.html``, shown as it is."""
-    return html.escape(body)
-
-
 def host_of(url: str) -> str:
     """The host that an address names.
 
@@ -116,22 +115,6 @@ def host_of(url: str) -> str:
         'app.prolific.com'
     """
     return urlsplit(url).hostname or url
-
-
-@contextmanager
-def opened_again(context: PageContext) -> Iterator[RatingsDB]:
-    """The ratings file, for what happens between two runs of the page."""
-    with RatingsDB(context.db.path) as db:
-        yield db
-
-
-def _card(title: str, body: str, *, script: bool = False) -> str:
-    short = "" if script or len(body) > _SHORT or "\n" in body else " se-short"
-    kind = "se-text se-script" if script else "se-text"
-    return (
-        f'<div class="se-card{short}"><div class="se-title">{html.escape(title)}</div>'
-        f'<div class="{kind}" dir="auto">{html.escape(body)}</div></div>'
-    )
 
 
 def escape_markdown(body: str) -> str:
@@ -266,16 +249,6 @@ def from_snapshot(context: PageContext, read: Callable[[Store], _T], *, without:
         return None
 
 
-def counted(number: int, thing: str, things: str = "") -> str:
-    """A number with its noun.
-
-    Example:
-        >>> counted(1, "item"), counted(2, "item")
-        ('1 item', '2 items')
-    """
-    return f"{number} {thing if number == 1 else things or thing + 's'}"
-
-
 def account_box(context: PageContext) -> None:
     """The person's name, the language and the way out."""
     st.components.v2.component("scedit_side", js=_CLOSE_SIDE_BAR)(key="side")
@@ -285,7 +258,7 @@ def account_box(context: PageContext) -> None:
 
     def speak(code: str) -> None:
         st.session_state["language"] = code
-        with suppress(StoreError), opened_again(context) as db:  # of this visit only, then
+        with suppress(StoreError), RatingsDB(context.db.path) as db:  # of this visit only, then
             keep_preference(db, context.person.name, "language", code)
 
     for code, name in languages().items():
@@ -315,8 +288,3 @@ def answers_in_words(form: Form, answers: Mapping[str, Any]) -> str:
 
     given = [(f, answers[f.name]) for f in form.fields if f.name in answers]
     return " · ".join(f"{f.asks}{' ' if f.asks.endswith('?') else ': '}{as_text(f, value)}" for f, value in given)
-
-
-def as_json(value: Any) -> str:
-    """A value as readable JSON."""
-    return json.dumps(value, ensure_ascii=False, indent=1, default=str)

@@ -52,6 +52,20 @@ class ScaleTask(RatingTask):
         return [*ratings, *self.marks(item.id, checked, person)]
 
 
+class ScriptRating(ScaleTask):
+    """A task whose items are generated scripts, as the models wrote them.
+
+    Attributes:
+        script_alone: Show the script and nothing else.
+    """
+
+    script_alone: ClassVar[bool] = False
+
+    def items(self, store: Store) -> Iterator[TaskItem]:
+        """Every generated script that is not a refusal."""
+        yield from generated_items(store, blind_to_fact=self.script_alone)
+
+
 def generated_items(store: Store, *, blind_to_fact: bool) -> Iterator[TaskItem]:
     """Every generated script that is not a refusal, with what may be seen.
 

@@ -20,6 +20,7 @@ from annotation_ui.ratings.records import Revision
 from annotation_ui.tasks.base import RatingTask
 from annotation_ui.tasks.forms import Field, Form
 from schemas.core.errors import StoreError
+from schemas.text.counting import counted
 
 _NUMBER = "adjudicate-number"
 
@@ -40,7 +41,7 @@ def show(context: PageContext) -> None:
         only_open = st.toggle("Undecided only", value=True)
         listed = [d for d in figures.apart if not (only_open and d.item in decided)]
         place = _choose_place(len(listed))
-    count = widgets.counted(len(figures.apart), "item")
+    count = counted(len(figures.apart), "item")
     line = f"{count} with a disagreement, {sum(d.item in decided for d in figures.apart)} decided."
     if not listed:
         st.caption(line)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -60,7 +61,7 @@ def show_item(view: ItemView, faults: list[str], buttons: Callable[[], None]) ->
         widgets.show_texts(view.form, view.texts, highlight=highlight, more=context.say("more_below"))
         show_marking(context, view.campaign, view.item, view.form, view.texts)
     with right:
-        st.html(f'<div class="se-intro">{widgets.escape_html(view.form.intro)}</div>')
+        st.html(f'<div class="se-intro">{html.escape(view.form.intro)}</div>')
         show_form(context, view.campaign, view.item, view.form, view.before, faults, saves=view.saves)
         buttons()
         show_keys(context, view.form)

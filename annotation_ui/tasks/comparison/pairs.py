@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from annotation_ui.tasks.base import RatingTask, TaskItem
 from annotation_ui.tasks.likert import script_context
@@ -56,9 +56,18 @@ def pair_items(store: Store, *, blind_to_fact: bool) -> Iterator[TaskItem]:
 
 
 class ComparisonTask(RatingTask):
-    """A task whose items are pairs. Its records are measurements on one script in relation to the other."""
+    """A task whose items are pairs. Its records are measurements on one script in relation to the other.
+
+    Attributes:
+        script_alone: Show the scripts and nothing else.
+    """
 
     blind = True
+    script_alone: ClassVar[bool] = False
+
+    def items(self, store: Store) -> Iterator[TaskItem]:
+        """Every pair, as the models wrote them."""
+        yield from pair_items(store, blind_to_fact=self.script_alone)
 
     def judged(self, item: TaskItem) -> tuple[str, ...]:
         """A and B, in the order in which they were shown."""

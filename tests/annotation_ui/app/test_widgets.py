@@ -141,12 +141,3 @@ def test_answers_are_shown_in_the_words_that_raters_saw() -> None:
         "Why not? The same as another question + Broken or ungrammatical text"
     )
     assert widgets.answers_in_words(form, {}) == ""
-
-
-def test_counts_of_the_store_are_readable_json() -> None:
-    import json
-    from pathlib import Path
-
-    value = {"é": 1, "path": Path("x"), "n": [1, 2]}
-    assert json.loads(widgets.as_json(value)) == {"é": 1, "path": "x", "n": [1, 2]}
-    assert "é" in widgets.as_json(value)
