@@ -11,6 +11,7 @@ import click
 from curation.cli.options import editors_option, json_options, limit_option, writes
 from schemas.core.errors import UserError
 from schemas.text.counting import counted
+from schemas.text.table_lines import aligned
 
 _FILE = click.Path(path_type=Path)
 
@@ -76,12 +77,13 @@ def general_ability(
 
 
 def _print_table(lines: list[dict[str, Any]], *, edits: int) -> None:
-    click.echo("method".ljust(12) + "task".ljust(24) + "metric".ljust(16) + "before   after    difference")
+    rows = [("method", "task", "metric", "before", "after", "difference")]
     for x in lines:
         ends = "" if x["low_95"] is None or not x["paired"] else f" [{x['low_95']:+.4f}, {x['high_95']:+.4f}]"
         why = f" ({x['why']})" if x["why"] else "" if ends else " (no interval: a single document)"
-        figures = f"{x['before']:<9.4f}{x['after']:<9.4f}{x['difference']:+.4f}{ends}{why}"
-        click.echo(x["method"].ljust(12) + x["task"].ljust(24) + x["metric"].ljust(16) + figures)
+        figures = (f"{x['before']:.4f}", f"{x['after']:.4f}", f"{x['difference']:+.4f}{ends}{why}")
+        rows.append((x["method"], x["task"], x["metric"], *figures))
+    click.echo("\n".join(aligned(rows, left=6)))
     click.echo(f"{counted(edits, 'edit')} at once. Brackets: 95 % interval of the difference, paired by document.")
 
 

@@ -10,6 +10,7 @@ import click
 
 from curation.cli.options import json_options, limit_option, store_option
 from schemas.core.errors import UserError
+from schemas.text.table_lines import aligned
 
 if TYPE_CHECKING:
     from evaluation.reproduction.comparison import FigureComparison
@@ -169,9 +170,8 @@ def _print_comparison(
                 reason,
             )
         )
-    wide = [max(len(line[n]) for line in lines) for n in range(6)]
-    for line in lines:
-        click.echo("  " + "  ".join(text.ljust(w) for text, w in zip(line, [*wide, 0], strict=True)).rstrip())
+    for line in aligned(lines, left=7):
+        click.echo(f"  {line}")
     counts = {v: sum(r.verdict == v for r in rows) for v in _VERDICTS}
     click.echo("\n" + ", ".join(f"{n} {v}" for v, n in counts.items() if n) + ".")
     if counts["within"] + counts["undecided"] + counts["outside"]:

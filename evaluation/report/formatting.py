@@ -16,6 +16,7 @@ from evaluation.analysis.tables import DELTA, Cell, FigureTable
 from evaluation.metrics.base import Metric, Summary
 from evaluation.runs.frame import Scores
 from schemas.text.spreadsheet_cells import safe_cell
+from schemas.text.table_lines import aligned
 
 _INVISIBLE = re.compile("[\u00ad\u200b\u2060-\u2064\ufeff]")
 SMALL = 0.01  # below this share a second digit is shown (S-BO is often a few thousandths)
@@ -114,16 +115,6 @@ def table_lines(table: FigureTable) -> list[str]:
         [" ".join(filter(None, cell_text(c, h))) for c, h in zip(row, table.head, strict=True)] for row in table.rows
     ]
     return aligned([list(table.head), *rows])
-
-
-def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows of cells as lines: the first column to the left, the others to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for cells in rows:
-        first, *rest = (c.rjust(w) for c, w in zip(cells, widths, strict=True))
-        lines.append("  ".join([cells[0].ljust(len(first)), *rest]).rstrip())
-    return lines
 
 
 def mean_text(interval: Interval, *, signed: bool = False) -> str:

@@ -85,7 +85,8 @@ def _print_states(states: list[SequenceState], *, as_json: bool) -> None:
 
 def _print_points(points: list[ForgettingPoint], *, together: bool) -> None:
     from evaluation.analysis.tables import DELTA
-    from evaluation.report.formatting import aligned, one_cell, percent
+    from evaluation.report.formatting import one_cell, percent
+    from schemas.text.table_lines import aligned
 
     heads = ("method", "metric", "edits", "all so far", "after own edit", "difference", "last edit")
     if together:

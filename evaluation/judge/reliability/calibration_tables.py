@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from curation.stats.estimates import Estimate
@@ -11,6 +12,7 @@ from evaluation.judge.reliability.calibration import Calibration
 from evaluation.judge.reliability.summary_tables import estimate_data
 from evaluation.judge.stored_ratings import ESTIMATORS
 from schemas.text.counting import counted
+from schemas.text.table_lines import aligned
 
 FAMILIES = {
     "among": "Differences between methods",
@@ -52,25 +54,21 @@ def as_data(calibration: Calibration) -> dict[str, Any]:
 
 def as_text(calibration: Calibration) -> str:
     """The same for a reader."""
-    wide = max([len("method"), *(len(r.method.text) for r in calibration.rows)]) + 2
-    head = f"{'method'.ljust(wide)}{'aspect':15s}{'calibrated':>22s}{'people alone':>22s}{'judge alone':>22s}"
     people = calibration.people
-    head += f"{'judge-people':>14s}{'weight':>8s}{'rated':>12s}"
-    lines = [
-        f"{calibration.judge}, calibrated to {counted(len(people), 'person', 'people')} ({', '.join(people)}).",
-        head,
+    rows: list[Sequence[str]] = [
+        ("method", "aspect", "calibrated", "people alone", "judge alone", "judge-people", "weight", "rated")
     ]
     for r in calibration.rows:
         c = r.calibrated
-        cells = [_short_text(e) for e in (c.powered, c.human, c.judge)]
         bias = "-" if c.bias.value is None else f"{c.bias.value:+.2f}"
         weight = "-" if c.weight is None else f"{c.weight:.2f}"
-        lines.append(
-            f"{r.method.text.ljust(wide)}{r.aspect:15s}{cells[0]:>22s}{cells[1]:>22s}{cells[2]:>22s}{bias:>14s}{weight:>8s}"
-            f"{f'{c.labelled} of {c.cases}':>12s}"
-        )
-        if r.needed is not None:
-            lines.append(f"{'':{wide + 15}s}  {_more_needed(r.needed)}")
+        estimates = (_short_text(e) for e in (c.powered, c.human, c.judge))
+        rows.append((r.method.text, r.aspect, *estimates, bias, weight, f"{c.labelled} of {c.cases}"))
+    lines = [f"{calibration.judge}, calibrated to {counted(len(people), 'person', 'people')} ({', '.join(people)})."]
+    lines += aligned(rows, left=2)
+    lines += [
+        f"{r.method.text}, {r.aspect}: {_more_needed(r.needed)}" for r in calibration.rows if r.needed is not None
+    ]
     for family, title in FAMILIES.items():
         some = [g for g in calibration.gaps if g.family == family]
         lines += ["", f"{title} on the same cases (p after Holm, over those of an aspect):"] if some else []

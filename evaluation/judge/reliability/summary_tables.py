@@ -12,6 +12,7 @@ from evaluation.judge.session import JudgeResult
 from evaluation.judge.stored_ratings import ESTIMATORS
 from schemas.ratings import RUBRICS, SCRIPT, Rubric
 from schemas.text.counting import counted
+from schemas.text.table_lines import aligned
 
 _TEXTS = {"script": "scripts", "tendency": "open answers", "consistency": "pairs of answers"}
 _SHOWN = 10  # disagreements with the rubric that text shows; JSON has all
@@ -104,26 +105,20 @@ def _outcome_text(o: JudgeResult) -> str:
 def _cells(cells: Sequence[MethodRating], rubric: Rubric) -> list[str]:
     if not cells:
         return ["No rating so far."]
-    wide = max(len("method"), *(len(c.editor) for c in cells)) + 2
-    broad = max(15, *(len(c.aspect) + 1 for c in cells))
     texts = _TEXTS[rubric.name]
     lines: list[str] = []
-    last = None
-    for c in cells:
-        if (c.rater, c.writer) != last:
-            last = (c.rater, c.writer)
-            lines += ["", f"{c.rater} on {texts} of {c.writer}:"] if lines else [f"{c.rater} on {texts} of {c.writer}:"]
-            lines.append(
-                f"  {'method'.ljust(wide)}{'aspect'.ljust(broad)}{'mean [95 % by case]':>24s}"
-                f"{texts.split()[-1]:>9s}{'cases':>7s}{'unscored':>10s}  worst-best"
-            )
-        ends = "" if c.low is None or c.high is None else f" [{c.low:.2f}, {c.high:.2f}]"
-        mean = "none" if c.mean is None else f"{c.mean:.2f}{ends}"
-        lost = c.scripts - c.scored
-        bounds = f"  {c.worst:.2f}-{c.best:.2f}" if lost and c.worst is not None and c.best is not None else ""
-        lines.append(
-            f"  {c.editor.ljust(wide)}{c.aspect.ljust(broad)}{mean:>24s}{c.scripts:9d}{c.cases:7d}{lost:10d}{bounds}"
-        )
+    for rater, writer in dict.fromkeys((c.rater, c.writer) for c in cells):
+        rows = [("method", "aspect", "mean [95 % by case]", texts.split()[-1], "cases", "unscored", "worst-best")]
+        for c in cells:
+            if (c.rater, c.writer) != (rater, writer):
+                continue
+            ends = "" if c.low is None or c.high is None else f" [{c.low:.2f}, {c.high:.2f}]"
+            mean = "none" if c.mean is None else f"{c.mean:.2f}{ends}"
+            lost = c.scripts - c.scored
+            bounds = f"{c.worst:.2f}-{c.best:.2f}" if lost and c.worst is not None and c.best is not None else ""
+            rows.append((c.editor, c.aspect, mean, str(c.scripts), str(c.cases), str(lost), bounds))
+        lines += ["", f"{rater} on {texts} of {writer}:", *(f"  {line}" for line in aligned(rows, left=2))]
+    del lines[0]
     low, high = rubric.points
     lines.append(
         f"Means of case means on {low} to {high} with 95 % intervals over cases. Unscored ones are in no mean;"
