@@ -10,11 +10,10 @@ import logging
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
-from rich.measure import Measurement
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
@@ -28,26 +27,7 @@ from schemas.text.escaping import drawing_stream, escape_line
 from schemas.text.status_line import StatusLine, duration
 
 _PLAIN = 30.0  # seconds between lines where they cannot be redrawn
-_WIDE = 72  # columns from which models stand in a table
 _REPEATED = "{:,} asked again after a passing fault"
-_HEAD = ("model", "answers", "failed", "a minute", "left", "")
-
-
-class _Row(NamedTuple):
-    """One model in words."""
-
-    model: str
-    answers: str
-    failed: str
-    rate: str
-    left: str
-    note: str
-
-    def sentence(self) -> str:
-        """The row where there is no room for a table."""
-        parts = [f"{self.answers} answers", f"{self.failed} failed" if self.failed != "0" else ""]
-        parts += [f"{self.rate} a minute" if self.rate else "", f"{self.left} left" if self.left else "", self.note]
-        return f"{self.model}: {', '.join(filter(None, parts))}"
 
 
 class ProgressDisplay:
@@ -133,18 +113,13 @@ class ProgressDisplay:
 
     def display(self, budget: Budget) -> RenderableType:
         """What a terminal shows."""
-        rows = [self._row(m) for m in self._models()]
         parts: list[RenderableType] = []
         if self._facts is not None:
             bar = Table.grid(expand=True)  # a bar by itself ends no line
             bar.add_row(ProgressBar(total=max(1, self._facts.total), completed=self._facts.done))
             parts.append(bar)
         parts.append(Text(", ".join(self._head(budget))))
-        if rows and self._console.width >= _WIDE:
-            parts += _tabulated(rows, self._console)
-        else:
-            parts += [Text(row.sentence()) for row in rows]
-        return Group(*parts)
+        return Group(*parts, *(Text(self._sentence(model)) for model in self._models()))
 
     def line(self, budget: Budget) -> str:
         """What stands in a log."""
@@ -159,7 +134,7 @@ class ProgressDisplay:
         parts += [f"{m.speed:,.1f} tokens/s" for m in models if m.speed is not None and len(models) == 1]
         parts += [m.status for m in models if m.status]
         if len(models) > 1:
-            parts += [self._row(m).sentence() for m in models]
+            parts += [self._sentence(m) for m in models]
         return ", ".join(parts)
 
     def _head(self, budget: Budget) -> Iterator[str]:
@@ -183,23 +158,24 @@ class ProgressDisplay:
         left = self._calls_of(model.model) - model.answers
         return model.pause + 60.0 * left / model.rate if model.rate and left > 0 else None
 
-    def _row(self, model: ModelProgress) -> _Row:
+    def _sentence(self, model: ModelProgress) -> str:
+        """How far one model is."""
         expected, seconds = self._calls_of(model.model), self._seconds_left(model)
         several = len(self._models()) > 1  # of one alone the first line says what was spent
-        notes = [f"${model.cost:.4f}" if several and model.cost else ""]
-        notes += [counted(model.tokens, "token") if several and model.tokens else ""]
-        notes += [f"pauses {duration(model.pause)}" if model.pause >= 1 else ""]
-        notes += [f"{model.speed:,.1f} tokens/s" if model.speed is not None else ""]
-        notes += [f"{model.waiting:,} waiting to be asked again" if model.waiting else ""]
-        notes += [_REPEATED.format(model.repeated) if model.repeated else "", model.status]
-        return _Row(
-            model=escape_line(model.model, longest=60),
-            answers=f"{model.answers:,} of {max(expected, model.answers):,}",
-            failed=f"{model.failed:,}",
-            rate=f"{model.rate:,.0f}" if model.rate is not None else "",
-            left=duration(seconds) if seconds is not None else "",
-            note=", ".join(filter(None, notes)),
-        )
+        parts = [
+            f"{model.answers:,} of {max(expected, model.answers):,} answers",
+            f"{model.failed:,} failed" if model.failed else "",
+            f"{model.rate:,.0f} a minute" if model.rate is not None else "",
+            f"{duration(seconds)} left" if seconds is not None else "",
+            f"${model.cost:.4f}" if several and model.cost else "",
+            counted(model.tokens, "token") if several and model.tokens else "",
+            f"pauses {duration(model.pause)}" if model.pause >= 1 else "",
+            f"{model.speed:,.1f} tokens/s" if model.speed is not None else "",
+            f"{model.waiting:,} waiting to be asked again" if model.waiting else "",
+            _REPEATED.format(model.repeated) if model.repeated else "",
+            model.status,
+        ]
+        return f"{escape_line(model.model, longest=60)}: {', '.join(filter(None, parts))}"
 
     def _write(self, text: str) -> None:
         self._console.file.write(text)
@@ -230,40 +206,6 @@ def _logs_above(console: Console) -> dict[logging.StreamHandler[Any], Any]:
     for handler in streams:
         handler.setStream(_AboveDisplay(console))
     return streams
-
-
-def _tabulated(rows: Sequence[_Row], console: Console) -> list[RenderableType]:
-    """One line a model; where notes do not fit beside it, they stand below, and a long name leaves its middle out."""
-    whole = _table(rows)
-    if _width(whole, console) <= console.width:
-        return [whole]
-    room = console.width - _width(_table([row._replace(model="", note="") for row in rows]), console) + len(_HEAD[0])
-    short = [row._replace(model=_shortened(row.model, room), note="") for row in rows]
-    alone = len(rows) == 1
-    notes = [
-        row.note if alone else f"{name.model}: {row.note}" for row, name in zip(rows, short, strict=True) if row.note
-    ]
-    return [_table(short), *map(Text, notes)]
-
-
-def _shortened(name: str, room: int) -> str:
-    gap = len(" ... ")
-    return name if len(name) <= room else escape_line(name, longest=room - gap)
-
-
-def _width(table: Table, console: Console) -> int:
-    """Columns that it takes where nothing is broken."""
-    return Measurement.get(console, console.options.update(max_width=1000), table).maximum
-
-
-def _table(rows: Sequence[_Row]) -> Table:
-    heads = _HEAD if any(row.note for row in rows) else _HEAD[:-1]
-    table = Table(*heads, box=None, pad_edge=False, expand=False, header_style="")
-    for column in table.columns[1:5]:
-        column.justify, column.no_wrap = "right", True
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row[: len(heads)]))
-    return table
 
 
 def _standard_error() -> Console:
