@@ -53,15 +53,9 @@ def dedup(
 
     Example: scedit store dedup --store my.duckdb --kind question --within fact
     """
-    from curation.overlap.near_duplicates import (
-        METHODS,
-        check_choice,
-        default_threshold,
-        kept_counts,
-        near_duplicates,
-        store_items,
-    )
+    from curation.overlap.near_duplicates import METHODS, default_threshold, near_duplicates, store_items
     from curation.store.store import Store
+    from schemas.core.registry import check_choice
 
     check_choice(method, METHODS, "method")
     threshold = default_threshold(method, kind) if threshold is None else threshold
@@ -76,7 +70,7 @@ def dedup(
             method=method,  # type: ignore[arg-type]
             threshold=threshold,
             prefer=prefer,  # type: ignore[arg-type]
-            keeps=kept_counts(store) if prefer == "judged" else None,
+            keeps=store.keeps() if prefer == "judged" else None,
             within=within,  # type: ignore[arg-type]
             embedder=embedder,
         )

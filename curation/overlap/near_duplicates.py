@@ -28,7 +28,7 @@ from curation.similarity.pairs import (
 from curation.similarity.rouge import plain_text
 from curation.similarity.texts import TEXT_KINDS, TextItem, case_records, group_of, record_text, text_items
 from schemas.core.errors import UserError
-from schemas.core.registry import suggest
+from schemas.core.registry import check_choice
 from schemas.facts import Fact
 from schemas.verdicts import Verdict, verdict_key
 
@@ -207,20 +207,6 @@ def store_items(
         records = store.all(TEXT_KINDS[kind])
     for record in records:
         yield TextItem(record.id, record.key, record_text(record), group_of(record, within, relations))
-
-
-def check_choice(name: str, known: Iterable[str], what: str) -> None:
-    """Refuse a name that is not known, with the nearest one."""
-    names = list(known)
-    if name not in names:
-        near = suggest(name, names)
-        fix = f"did you mean '{near}'?" if near else None
-        raise UserError(f"unknown {what} '{name}'", allowed=", ".join(names), fix=fix)
-
-
-def kept_counts(store: Store) -> dict[str, int]:
-    """Keep verdicts less drop verdicts by item id, near-duplicate verdicts left out."""
-    return dict(store.keeps())
 
 
 def _pairs(

@@ -10,7 +10,7 @@ from curation.similarity.rouge import words
 from schemas.cases import Case
 from schemas.core.errors import UserError
 from schemas.core.records import Record
-from schemas.core.registry import suggest
+from schemas.core.registry import check_choice
 from schemas.facts import Fact
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
 
@@ -40,10 +40,7 @@ def text_items(
     Raises:
         UserError: an id twice, or no such preference.
     """
-    if prefer not in PREFERENCES:
-        near = suggest(prefer, list(PREFERENCES))
-        fix = f"did you mean '{near}'?" if near else None
-        raise UserError(f"unknown preference '{prefer}'", allowed=", ".join(PREFERENCES), fix=fix)
+    check_choice(prefer, PREFERENCES, "preference")
     ordered = sorted(items, key=lambda item: (_weight(item, prefer, keeps or {}), item.key, item.id))
     repeated = next((item for item, times in Counter(i.id for i in ordered).items() if times > 1), None)
     if repeated is not None:

@@ -321,13 +321,13 @@ class StoreReader:
             values.append(sorted(items))
         return self._records(Verdict, where, values)
 
-    def keeps(self) -> Iterator[tuple[str, int]]:
-        """(item id, keep verdicts less drop verdicts), near-duplicate verdicts left out."""
-        rows = self._db.stream(
+    def keeps(self) -> dict[str, int]:
+        """Keep verdicts less drop verdicts by item id, near-duplicate verdicts left out."""
+        rows = self._db.execute(
             "SELECT item_id, sum(CASE label WHEN 'keep' THEN 1 WHEN 'drop' THEN -1 ELSE 0 END) FROM verdicts "
             "WHERE NOT contains(regexp_extract(\"by\", '([^/@]*)@[0-9]+$', 1), 'duplicate') GROUP BY ALL"
         )
-        yield from ((item, int(n)) for item, n in rows)
+        return {item: int(n) for item, n in rows}
 
     # ---- lineage, splits, results -----------------------------------------------------------------------------
 

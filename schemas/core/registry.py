@@ -11,7 +11,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
 from importlib.metadata import Distribution, EntryPoint, distributions
 from operator import attrgetter
@@ -57,6 +57,19 @@ def suggest(name: str, known: list[str]) -> str | None:
     """
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
     return near[0] if near else None
+
+
+def check_choice(name: str, known: Iterable[str], what: str) -> None:
+    """Refuse a name that is not known, with the nearest one.
+
+    Raises:
+        UserError: such a name.
+    """
+    names = list(known)
+    if name not in names:
+        near = suggest(name, names)
+        fix = f"did you mean '{near}'?" if near else None
+        raise UserError(f"unknown {what} '{name}'", allowed=", ".join(names), fix=fix)
 
 
 class Registry:
@@ -115,7 +128,9 @@ class Registry:
             UserError: for an unknown name, with the nearest names, and the whole list or the command that shows it; or
                 what is registered is not where the installed package says.
         """
-        if name not in self._points:
+        if self._listing is None:
+            check_choice(name, self.names(), self.kind)
+        elif name not in self._points:
             raise self._unknown_error(name)
         point = self._points[name]
         try:
@@ -130,13 +145,9 @@ class Registry:
             raise self._moved_error(point) from None
 
     def _unknown_error(self, name: str) -> UserError:
-        what, names = f"unknown {self.kind} '{name}'", self.names()
-        if self._listing is None:
-            near = suggest(name, names)
-            return UserError(what, allowed=", ".join(names), fix=f"did you mean '{near}'?" if near else None)
-        nearest = [f"'{n}'" for n in difflib.get_close_matches(name, names, n=3)]
+        nearest = [f"'{n}'" for n in difflib.get_close_matches(name, self.names(), n=3)]
         fix = f"did you mean {' or '.join(nearest)}? All of them: " if nearest else "all of them: "
-        return UserError(what, fix=fix + self._listing)
+        return UserError(f"unknown {self.kind} '{name}'", fix=f"{fix}{self._listing}")
 
     def _moved_error(self, point: EntryPoint) -> UserError:
         what = f"{_package(point)} registers the {self.kind} '{point.name}' as {point.value}, which is not there"
