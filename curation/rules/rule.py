@@ -232,8 +232,8 @@ def counts(rule: SplitRule, by: str, model: str | None) -> bool:
     return all(model == wanted for name, wanted in rule.models.items() if matches(by, name))
 
 
-def check_units(verdicts: Iterable[tuple[str, str | None, str, str]], rule: SplitRule) -> list[str | None]:
-    """The unit of each threshold's values: its own, else that of the first verdict.
+def check_units(verdicts: Iterable[tuple[str, str | None, str, str]], rule: SplitRule) -> None:
+    """Refuse a threshold whose values are in another unit than its own, or than that of the first verdict.
 
     Args:
         verdicts: (check, model, unit, key of the first verdict) in order of those keys.
@@ -246,19 +246,13 @@ def check_units(verdicts: Iterable[tuple[str, str | None, str, str]], rule: Spli
     for by, model, unit, key in verdicts:
         for n, threshold in enumerate(rule.thresholds):
             if threshold.on(by, model) and counts(rule, by, model):
-                expected = units[n] = units[n] or unit
-                if unit != expected:
-                    raise other_unit(threshold, expected, unit, key)
-    return units
-
-
-def other_unit(threshold: Threshold, expected: str, unit: str | None, key: str) -> DataError:
-    """The one sentence for values that cannot be compared."""
-    return DataError(
-        f"the threshold on '{threshold.check}' is in {expected}, this verdict's value is in {unit}",
-        where=key,
-        fix="name the unit and, where two checks share a name, check@version or the model in the threshold",
-    )
+                units[n] = units[n] or unit
+                if unit != units[n]:
+                    raise DataError(
+                        f"the threshold on '{threshold.check}' is in {units[n]}, this verdict's value is in {unit}",
+                        where=key,
+                        fix="name the unit and, where two checks share a name, check@version or the model",
+                    )
 
 
 class Verdicts:
@@ -268,7 +262,6 @@ class Verdicts:
         verdicts: Any number of verdicts; they are read once.
         rule: The rule.
         several: Checks with more than one version; of these ``keep`` is stored, as a newer one replaces an older drop.
-        units: The unit of each threshold, from ``check_units``; where it is left out, these verdicts must agree on it.
         settled: What near-duplicate clusters come to, by item id (``curation.rules.ruling``).
     """
 
@@ -278,13 +271,11 @@ class Verdicts:
         rule: SplitRule,
         *,
         several: Collection[str] = (),
-        units: Sequence[str | None] | None = None,
         settled: Mapping[str, Decision] | None = None,
     ) -> None:
         self._rule, self._several = rule, several
         self._rows: defaultdict[str, list[StoredVerdict]] = defaultdict(list)
         self._measured: list[set[str]] = [set() for _ in rule.thresholds]
-        self._units = list(units) if units is not None else [t.unit for t in rule.thresholds]
         self._settled: Mapping[str, Decision] = {} if settled is None else settled
         self._needed = any(t.missing != "keep" for t in rule.thresholds)
         self._bounds: dict[tuple[str, str | None], list[int]] = {}
@@ -322,9 +313,6 @@ class Verdicts:
 
     def _bound(self, verdict: Verdict, n: int) -> None:
         threshold = self._rule.thresholds[n]
-        expected = self._units[n] = self._units[n] or verdict.unit or ""
-        if verdict.unit != expected:
-            raise other_unit(threshold, expected, verdict.unit, verdict.key)
         self._measured[n].add(verdict.item_id)
         assert verdict.value is not None
         if threshold.clusters:  # an item that is out may be the one that stays

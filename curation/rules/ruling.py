@@ -38,8 +38,8 @@ class Ruling:
         store: The store.
         rule: The rule.
         errata: Known faults; they outrank people.
-        local: For some items only: units are not checked beyond their verdicts, and ``over`` settles the clusters
-            that they are in. Else all units are checked and all clusters are settled at once.
+        local: For some items only: ``over`` settles the clusters that they are in. Else all clusters are settled at
+            once.
     """
 
     def __init__(self, store: Store, rule: SplitRule, *, errata: Errata | None = None, local: bool = False) -> None:
@@ -55,7 +55,7 @@ class Ruling:
                 near = suggest(name, sorted(versions))
                 hint = f"; did you mean '{near}'?" if near else ""
                 log.warning("the rule names '%s', of which the store holds no verdict%s", name, hint)
-        self._units = None if local else check_units(store.units(), rule)
+        check_units(store.units(), rule)
         self._plain = plain_checks(rule, self.named, self._several)
         self._decided = None if local else store.decided_items(plain=self._plain)
         self.settled: Mapping[str, Decision] = {}
@@ -78,7 +78,7 @@ class Ruling:
         if self._decided is not None:
             items = [item for item in items if item in self._decided]
         verdicts = self._store.deciding_verdicts(items, plain=self._plain) if items else ()
-        return Verdicts(verdicts, self.rule, several=self._several, units=self._units, settled=self.settled)
+        return Verdicts(verdicts, self.rule, several=self._several, settled=self.settled)
 
     def of(self, record: Record, *related: str) -> Decision:
         """The outcome for one record by itself (or for a pair)."""
