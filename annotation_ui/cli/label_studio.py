@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from annotation_ui.cli.campaigns import DB
 from curation.cli.options import json_option, json_options, writes
 
 if TYPE_CHECKING:
@@ -16,14 +17,11 @@ if TYPE_CHECKING:
     from annotation_ui.label_studio.validation import PullResult
 
 URL, TOKEN = "LABEL_STUDIO_URL", "LABEL_STUDIO_API_KEY"
-_DB = click.option(
-    "--ratings", "-r", "db_path", type=click.Path(path_type=Path), required=True, help="The ratings file (SQLite)."
-)
 
 
 @click.command()
 @click.argument("names", nargs=-1, required=True)
-@_DB
+@DB
 @json_options
 def invite(names: tuple[str, ...], db_path: Path, as_json: bool) -> None:
     """Create accounts for NAMES, who are raters of the ratings file; passwords are shown here once.
@@ -42,7 +40,7 @@ def invite(names: tuple[str, ...], db_path: Path, as_json: bool) -> None:
 
 @click.command()
 @click.argument("name")
-@_DB
+@DB
 @click.option(
     "--suggest", type=click.Path(path_type=Path), help="Show the verdicts of this store's checks as predictions."
 )
@@ -68,7 +66,7 @@ def push(name: str, db_path: Path, suggest: Path | None, as_json: bool) -> None:
 
 @click.command()
 @click.argument("name")
-@_DB
+@DB
 @click.option("--export", type=click.Path(path_type=Path), help="Read this JSON export instead of asking a server.")
 @click.option(
     "--account",

@@ -11,15 +11,14 @@ from pathlib import Path
 import click
 
 from annotation_ui.child_environment import child_environment
+from annotation_ui.cli.campaigns import DB
 from curation.cli.options import store_option
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 @click.command()
-@click.option(
-    "--ratings", "-r", "db_path", type=click.Path(path_type=Path), required=True, help="The ratings file (SQLite)."
-)
+@DB
 @store_option("store", required=False, also="A snapshot, for the lead's views.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", type=click.IntRange(1, 65535), default=8501, show_default=True, help="Port to listen on.")

@@ -199,10 +199,7 @@ class RatingsDB:
             StoreError: the file cannot be written; nothing was saved.
         """
         with self._transaction() as db:
-            where = [campaign, person, item]
-            known = "SELECT 1 FROM assignments WHERE campaign = ? AND person = ? AND item = ?"
-            if db.execute(known, where).fetchone() is None:
-                raise UserError(f"the item '{item}' is not assigned to '{person}'", where=campaign)
+            self.check_assigned(campaign, person, item)
             if token is not None:
                 row = db.execute("SELECT id, campaign, person, item FROM revisions WHERE token = ?", [token]).fetchone()
                 if row is not None and tuple(row)[1:] != (campaign, person, item):
@@ -219,6 +216,16 @@ class RatingsDB:
             for table in ("drafts", "skips"):  # an answer replaces both
                 db.execute(f"DELETE FROM {table} WHERE (campaign, person, item) = (?, ?, ?)", [campaign, person, item])
             return int(done.lastrowid or 0)
+
+    def check_assigned(self, campaign: str, person: str, item: str) -> None:
+        """Reject an item that is not a person's.
+
+        Raises:
+            UserError: it is not assigned to them.
+        """
+        known = "SELECT 1 FROM assignments WHERE campaign = ? AND person = ? AND item = ?"
+        if self._db.execute(known, [campaign, person, item]).fetchone() is None:
+            raise UserError(f"the item '{item}' is not assigned to '{person}'", where=campaign)
 
     def revision_of(self, token: str) -> Revision | None:
         """The save of this name, or None."""

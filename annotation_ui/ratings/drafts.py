@@ -9,7 +9,6 @@ from typing import Any
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.tasks.forms import COMMENT_LENGTH, Form
 from schemas.core.clock import now
-from schemas.core.errors import UserError
 
 
 def keep_draft(db: RatingsDB, campaign: str, person: str, item: str, answers: Mapping[str, Any], form: Form) -> None:
@@ -22,11 +21,7 @@ def keep_draft(db: RatingsDB, campaign: str, person: str, item: str, answers: Ma
     known = readable_draft(answers, form)
     with db.write_transaction() as file:
         where = [campaign, person, item]
-        allowed = file.execute(
-            "SELECT 1 FROM assignments WHERE campaign = ? AND person = ? AND item = ?", where
-        ).fetchone()
-        if allowed is None:
-            raise UserError(f"the item '{item}' is not assigned to '{person}'", where=campaign)
+        db.check_assigned(campaign, person, item)
         row = file.execute(
             "SELECT answers FROM revisions WHERE campaign = ? AND person = ? AND item = ? ORDER BY id DESC LIMIT 1",
             where,

@@ -32,10 +32,7 @@ def skip_item(
     words = reason.encode("utf-8", "ignore").decode("utf-8")[:LONGEST]
     where = [campaign, person, item]
     with db.write_transaction() as file:
-        if not file.execute(
-            "SELECT 1 FROM assignments WHERE campaign = ? AND person = ? AND item = ?", where
-        ).fetchone():
-            raise UserError(f"the item '{item}' is not assigned to '{person}'", where=campaign)
+        db.check_assigned(campaign, person, item)
         answer = file.execute(
             "SELECT answers FROM revisions WHERE campaign = ? AND person = ? AND item = ? ORDER BY id DESC LIMIT 1",
             where,

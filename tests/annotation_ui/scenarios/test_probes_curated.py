@@ -13,8 +13,6 @@ from annotation_ui.agreement.report import agreement_report, disagreements
 from annotation_ui.campaigns.answer_import import import_campaign
 from annotation_ui.campaigns.campaign import assign_items, create_campaign, make_task
 from annotation_ui.campaigns.options import CampaignOptions
-from annotation_ui.label_studio.labeling_config import build_result, task_data
-from annotation_ui.label_studio.validation import RawAnnotation, validate_annotations
 from annotation_ui.ratings import raters
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.tasks.base import TaskItem
@@ -153,26 +151,3 @@ def test_an_overlap_says_how_far_people_agree_and_waits_where_they_do_not(files:
     assert isinstance(decided, DocumentProbe) and decided.tags == ("summary",) and decided.id != first
     (verdict,) = [v for v in store.all(Verdict) if v.item_id == decided.id]
     assert verdict.judged_by is not None and verdict.judged_by.kind == "adjudicated" and verdict.label == "keep"
-
-
-def test_label_studio_s_gate_takes_a_curated_probe_and_no_level_3_without_tags(files: tuple[RatingsDB, Store]) -> None:
-    db, store = files
-    campaign(db, store, "c", "curate_probe", overlap=1, number=24)
-    task, items = make_task("curate_probe"), [i.item for i in db.items("c").values()]
-    person = {a.item: a.person for a in db.assignments("c")}
-
-    def annotation(item: TaskItem, name: str, answers: dict[str, Any]) -> RawAnnotation:
-        result = build_result(answers, task.form)
-        who, at = person[item.id], "2026-11-20T10:00:00Z"
-        return RawAnnotation(item.id, task_data(item, task.form), person=who, account="7", result=result, at=at,
-                             seconds=5.0, unique=name)  # fmt: skip
-
-    good, bad = items[0], items[1]
-    result = validate_annotations(
-        db, "c", [
-            annotation(good, "a", curated("", good)),
-            annotation(bad, "b", {"usable": "yes", "right": "yes", "level": 3}),
-        ],
-    )  # fmt: skip
-    assert result.new == 1 and [r.why for r in result.rejected] == ["'tags' has no answer, and level 3 needs one"]
-    assert db.current_answers("c")[0].answers == curated("", good)

@@ -6,13 +6,11 @@ import json
 
 import pytest
 
-from annotation_ui.tasks.rate_executability import RateExecutability
 from annotation_ui.tasks.rate_script import RateScript
 from curation.shipped import mini_split
 from curation.store.store import Store
 from schemas.core.errors import DataError
 from schemas.generated_scripts import GeneratedScript
-from schemas.ratings import Rating
 
 TASK = RateScript()
 
@@ -37,13 +35,3 @@ def test_a_rating_of_one_aspect_alone_is_refused(store: Store) -> None:
     with pytest.raises(DataError) as error:
         TASK.records(item, {"coherence": 5}, person="ann")
     assert error.value.what == "'consistency' has no answer (and 1 more faults)"
-
-
-def test_the_two_rating_tasks_never_write_the_same_rating(store: Store) -> None:
-    item = next(iter(TASK.items(store)))
-    three = TASK.records(item, {"coherence": 5, "consistency": 5, "completeness": 5}, person="ann")
-    one = RateExecutability().records(item, {"executability": 5}, person="ann")
-    assert len({r.key for r in (*three, *one)}) == 4
-    assert {r.aspect for r in (*three, *one) if isinstance(r, Rating)} == {
-        "coherence", "consistency", "completeness", "executability",
-    }  # fmt: skip

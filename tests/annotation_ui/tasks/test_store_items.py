@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from annotation_ui.tasks.store_items import edit_text, edited_prompts, question_of
+from annotation_ui.tasks.store_items import edited_prompts, question_of
 from curation.shipped import mini_split
 from curation.store.store import Store
 from schemas.core.records import Record
@@ -41,9 +41,3 @@ def test_the_question_is_the_published_one_else_the_first_line(store: Store) -> 
     assert question_of(store, bare) == "How?"
     misnamed = bare.model_copy(update={"question": case.fact.key})
     assert question_of(store, misnamed) == "How?", "a key of something else is no question"
-
-
-def test_a_fact_that_stays_is_read_as_such() -> None:
-    fact = next(iter(mini_split().cases)).fact
-    stays = edit_text(fact.model_copy(update={"new": None, "change": "none"}))
-    assert stays.endswith(f": {fact.old.text} → {fact.old.text}")
