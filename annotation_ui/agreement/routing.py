@@ -10,9 +10,9 @@ from annotation_ui.agreement.method_means import facet_ratings, method_means, me
 from annotation_ui.campaigns.assignment import pairs_in_words
 from annotation_ui.campaigns.campaign import assign_items, campaign_task
 from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.ratings.open_items import skips_of_campaign
 from annotation_ui.ratings.raters import list_raters
 from annotation_ui.ratings.records import Assignment
-from annotation_ui.ratings.skips import skips_of_campaign
 from curation.stats.facets.design import FacetItem, facet_design
 from curation.stats.facets.fit import fit_facets
 from curation.stats.facets.routing import PossibleRating, plan_ratings

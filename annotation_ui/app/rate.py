@@ -20,10 +20,9 @@ from annotation_ui.campaigns.groups import closed_items, waiting_for
 from annotation_ui.ratings import raters
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.drafts import read_draft
-from annotation_ui.ratings.open_items import answered_items, has_open_items
+from annotation_ui.ratings.open_items import answered_items, has_open_items, skipped_items
 from annotation_ui.ratings.preferences import keep_preference
 from annotation_ui.ratings.records import Assignment, Campaign
-from annotation_ui.ratings.skips import skipped_items
 from annotation_ui.tasks.forms import Form
 from schemas.core.errors import StoreError, UserError
 from schemas.core.ids import digest

@@ -19,9 +19,9 @@ from annotation_ui.campaigns.options import CampaignOptions as CampaignOptions
 from annotation_ui.campaigns.options import as_begun
 from annotation_ui.campaigns.sampling import SampleSize, draw_sample
 from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.ratings.open_items import skips_of_campaign
 from annotation_ui.ratings.raters import list_raters
 from annotation_ui.ratings.records import Assignment, Campaign, CampaignItem, Revision
-from annotation_ui.ratings.skips import skips_of_campaign
 from annotation_ui.tasks import TASKS
 from annotation_ui.tasks.base import RatingTask, TaskItem
 from annotation_ui.tasks.forms import Form

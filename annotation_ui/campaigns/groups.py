@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.ratings.open_items import answered_items, has_open_items, next_item
+from annotation_ui.ratings.open_items import answered_items, has_open_items, next_item, skipped_items
 from annotation_ui.ratings.records import Campaign
-from annotation_ui.ratings.skips import skipped_items
 from annotation_ui.tasks import TASKS
 from schemas.core.errors import UserError
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from pydantic import field_validator
 
-from annotation_ui.ratings.addresses import web_address
 from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.ratings.invitations import web_address
 from annotation_ui.ratings.records import Campaign
 from schemas.core.config import Options, validate
 from schemas.core.errors import UserError

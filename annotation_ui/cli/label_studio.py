@@ -97,8 +97,7 @@ def pull(
 
     with RatingsDB(db_path) as db:
         if export:
-            from annotation_ui.label_studio.client import annotations_of_task
-            from annotation_ui.label_studio.export_file import read_export
+            from annotation_ui.label_studio.client import annotations_of_task, read_export
             from annotation_ui.label_studio.validation import validate_annotations
 
             whose = dict(_account(a) for a in accounts)

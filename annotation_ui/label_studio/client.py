@@ -11,16 +11,17 @@ import hashlib
 import re
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import httpx
 from label_studio_sdk import LabelStudio
 from label_studio_sdk.core.api_error import ApiError
 
-from annotation_ui.campaigns.campaign import form_task
+from annotation_ui.campaigns.campaign import campaign_task, form_task
+from annotation_ui.campaigns.groups import waiting_for
 from annotation_ui.label_studio.labeling_config import build_result, config_digest, label_config, task_data
 from annotation_ui.label_studio.project_tasks import BROKEN_TASK, read_tasks, task_pages
-from annotation_ui.label_studio.push_rules import refuse_push
 from annotation_ui.label_studio.validation import (
     PullResult,
     RawAnnotation,
@@ -29,10 +30,11 @@ from annotation_ui.label_studio.validation import (
     validate_annotations,
 )
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.ratings.raters import get_rater, list_raters
+from annotation_ui.ratings.raters import consents, get_rater, list_raters
 from annotation_ui.ratings.records import Campaign
 from annotation_ui.tasks.base import RatingTask
-from schemas.core.errors import UserError
+from curation.files.json_files import read_json
+from schemas.core.errors import DataError, UserError
 from schemas.core.ids import slug
 from schemas.verdicts import Verdict
 
@@ -299,3 +301,59 @@ def annotations_of_task(
             unique=str(a.get("unique_id") or a.get("id")),
             fault=fault,
         )
+
+
+def read_export(path: Path) -> list[Any]:
+    """The tasks of a recorded Label Studio export (its JSON format); None in place of what is no task.
+
+    Raises:
+        UserError: there is no such file. DataError: it is no such export.
+    """
+    tasks = read_json(path, fix="export as 'JSON' and try again")
+    rows = tasks if isinstance(tasks, list) else [tasks]
+    tasks_or_none = [t if isinstance(t, dict) and "annotations" in t else None for t in rows]
+    if not isinstance(tasks, list) or (tasks and not any(tasks_or_none)):
+        raise DataError(
+            "this is no list of tasks with annotations", where=str(path), fix="export as 'JSON', not JSON-MIN or CSV"
+        )
+    return tasks_or_none
+
+
+def refuse_push(db: RatingsDB, campaign: Campaign, raters: set[str]) -> None:
+    """Refuse to push what cannot be rated there as it should be.
+
+    Label Studio cannot tell a trainee the right answer, so training items stay in the rating app and come first. Nor
+    can it record that somebody agreed to the consent text, so that is done there, too.
+
+    Args:
+        db: The ratings file.
+        campaign: What is to be pushed.
+        raters: For whom.
+
+    Raises:
+        UserError: nothing is shared out, the form was changed, somebody has to finish another campaign first, has not
+            agreed to the consent text, or has training items left.
+    """
+    name = campaign.name
+    if not raters:
+        raise UserError(f"nothing of '{name}' is shared out", fix=f"run: scedit annotate share {name}")
+    campaign_task(db, name)
+    items = db.items(name)
+    for person in sorted(raters):
+        if first := waiting_for(db, campaign, person):
+            raise UserError(f"'{first}' comes first, and {person} has not finished it", where=name, fix="pull it first")
+        consent = str(campaign.settings.get("consent", ""))
+        if consent and consent not in consents(db, person):
+            raise UserError(
+                f"{person} has not agreed to the consent text, and Label Studio cannot record it",
+                where=name,
+                fix="have them agree in the rating app first: scedit annotate serve",
+            )
+        done = {r.item for r in db.current_answers(name, person=person)}
+        mine = [a.item for a in db.assignments(name, person) if items[a.item].purpose == "training"]
+        if left := sum(i not in done for i in mine):
+            raise UserError(
+                f"{person} has {left} training items left, and Label Studio cannot show the right answers",
+                where=name,
+                fix="have them answered in the rating app first: scedit annotate serve",
+            )

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import NamedTuple
-from urllib.parse import urlencode
+from urllib.parse import SplitResult, urlencode, urlsplit
 
 from annotation_ui.ratings import raters
-from annotation_ui.ratings.addresses import web_address
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.preferences import IDENTITY as KEPT_IDENTITY
 from annotation_ui.ratings.preferences import keep_preference, read_preferences
@@ -96,3 +95,29 @@ def identity_of(db: RatingsDB, person: str) -> dict[str, str]:
     """Who a crowd service says a person is, by parameter; empty where no service said so."""
     preferences = read_preferences(db, person)
     return {k.removeprefix(_KEPT): v for k, v in sorted(preferences.items()) if k.startswith(_KEPT)}
+
+
+LONGEST = 2000  # characters; browsers and servers cut longer ones
+
+
+def web_address(url: str, *schemes: str) -> SplitResult | None:
+    """The parts of an address of a web server; None where it is none: no host, a user, spaces, another scheme.
+
+    Args:
+        url: As it was typed.
+        schemes: Those that are allowed.
+
+    Example:
+        >>> web_address("https://rate.example.org/", "https").hostname
+        'rate.example.org'
+        >>> web_address("javascript:alert(1)", "https") is web_address("https://[", "https") is None
+        True
+    """
+    if len(url) > LONGEST or not url.isprintable() or any(c.isspace() for c in url):
+        return None
+    try:
+        parts = urlsplit(url)
+        known = parts.port is None or parts.port > 0
+    except ValueError:
+        return None
+    return parts if known and parts.scheme in schemes and parts.hostname and "@" not in parts.netloc else None

@@ -13,7 +13,7 @@ from annotation_ui.app.draft_keeper import DraftPlace, keep_drafts
 from annotation_ui.app.keyboard import class_of, is_set, keyboard_shortcuts, places_to_explain
 from annotation_ui.app.page_context import PageContext
 from annotation_ui.app.rating.saving import begin_item, field_keys, save_key
-from annotation_ui.ratings.skips import REASONS
+from annotation_ui.ratings.open_items import REASONS
 from annotation_ui.tasks.forms import Form
 
 

@@ -10,8 +10,8 @@ from annotation_ui.app import widgets
 from annotation_ui.app.page_context import PageContext
 from annotation_ui.campaigns.campaign import task_of
 from annotation_ui.campaigns.groups import closed_items
+from annotation_ui.ratings.open_items import skipped_items
 from annotation_ui.ratings.records import Campaign
-from annotation_ui.ratings.skips import skipped_items
 
 PAGE = 10  # answers on a page
 

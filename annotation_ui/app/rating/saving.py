@@ -13,7 +13,7 @@ from annotation_ui.app.page_context import PageContext
 from annotation_ui.campaigns.campaign import task_of
 from annotation_ui.campaigns.control_items import wrong_fields
 from annotation_ui.campaigns.groups import closed_items
-from annotation_ui.ratings.skips import skip_item
+from annotation_ui.ratings.open_items import skip_item
 from annotation_ui.tasks.forms import Form
 from annotation_ui.tasks.spans import read_spans
 from schemas.core.errors import StoreError, UserError

@@ -16,7 +16,7 @@ from annotation_ui.agreement.report import agreement_report
 from annotation_ui.campaigns.campaign import make_task, task_of
 from annotation_ui.ratings import raters
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.ratings.skips import skip_item
+from annotation_ui.ratings.open_items import skip_item
 from curation.stats.bootstrap import Resampling
 from curation.store.store import Store
 from schemas.core.errors import UserError

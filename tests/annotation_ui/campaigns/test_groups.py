@@ -12,7 +12,7 @@ from annotation_ui.campaigns.control_items import RaterControlItem
 from annotation_ui.campaigns.groups import campaigns_of_group, closed_items, waiting_for
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.ratings.skips import skip_item
+from annotation_ui.ratings.open_items import skip_item
 from curation.store.store import Store
 from schemas.core.errors import UserError
 from tests.annotation_ui.conftest import work

@@ -6,7 +6,7 @@ import pytest
 
 from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task
 from annotation_ui.campaigns.control_items import RaterControlItem
-from annotation_ui.label_studio.push_rules import refuse_push
+from annotation_ui.label_studio.client import refuse_push
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
 from curation.store.store import Store

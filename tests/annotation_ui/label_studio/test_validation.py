@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task
-from annotation_ui.label_studio.export_file import read_export
+from annotation_ui.label_studio.client import read_export
 from annotation_ui.label_studio.labeling_config import build_result, task_data
 from annotation_ui.label_studio.validation import RawAnnotation, validate_annotations
 from annotation_ui.ratings import raters as people

@@ -6,9 +6,8 @@ import random
 
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.ratings.open_items import answered_items, has_open_items, next_item
+from annotation_ui.ratings.open_items import answered_items, has_open_items, next_item, skip_item, skipped_items
 from annotation_ui.ratings.records import Assignment, Campaign, CampaignItem
-from annotation_ui.ratings.skips import skip_item, skipped_items
 from annotation_ui.tasks.base import TaskItem
 
 FORM = "rate_executability@3"

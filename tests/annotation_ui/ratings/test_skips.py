@@ -8,8 +8,7 @@ from annotation_ui.campaigns.campaign import assign_items, rater_progress
 from annotation_ui.campaigns.groups import waiting_for
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.ratings.open_items import next_item
-from annotation_ui.ratings.skips import skip_item, skipped_items
+from annotation_ui.ratings.open_items import next_item, skip_item, skipped_items
 from curation.store.store import Store
 from schemas.core.errors import UserError
 from tests.annotation_ui.app.conftest import pilot

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.ratings.skips import skip_item
+from annotation_ui.ratings.open_items import skip_item
 from curation.store.store import Store
 from tests.annotation_ui.app.conftest import Open, button, pilot, texts
 from tests.annotation_ui.conftest import work
