@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -25,12 +26,19 @@ def read_text(path: Path, what: str = "file", *, encoding: str = "utf-8-sig", fi
         UserError: there is no such file.
         DataError: it is not UTF-8, or cannot be read.
     """
+    with _reading(path, what, fix):
+        try:
+            return path.read_text(encoding=encoding)
+        except UnicodeDecodeError as error:
+            raise DataError(f"the {what} is {why_not_utf8(error)}", where=f"{path}, line {line_of(error)}") from None
+
+
+@contextlib.contextmanager
+def _reading(path: Path, what: str, fix: str | None = None) -> Iterator[None]:
     try:
-        return path.read_text(encoding=encoding)
+        yield
     except FileNotFoundError:
         raise UserError(f"there is no such {what}", where=str(path), fix=fix) from None
-    except UnicodeDecodeError as error:
-        raise DataError(f"the {what} is {why_not_utf8(error)}", where=f"{path}, line {line_of(error)}") from None
     except OSError as error:
         raise DataError(f"the {what} cannot be read: {error.strerror or error}", where=str(path)) from None
 
@@ -65,7 +73,7 @@ def json_lines(path: Path, text: str | None = None) -> Iterator[tuple[int, str, 
         UserError: there is no such file.
         DataError: it cannot be read, or a line is not JSON; names it.
     """
-    for number, line in enumerate(_lines(path) if text is None else text.split("\n"), 1):
+    for number, line in enumerate(text_lines(path) if text is None else text.split("\n"), 1):
         if not line.strip():
             continue
         where = f"{path}, line {number}"
@@ -78,17 +86,20 @@ def json_lines(path: Path, text: str | None = None) -> Iterator[tuple[int, str, 
         yield number, where, value
 
 
-def _lines(path: Path) -> Iterator[str]:
-    """The lines of a file, one at a time."""
-    try:
-        with open(path, encoding="utf-8", newline="\n") as file:
-            yield from file
-    except FileNotFoundError:
-        raise UserError("there is no such file", where=str(path)) from None
-    except UnicodeDecodeError as error:
-        raise DataError(f"the file is {why_not_utf8(error)}", where=str(path)) from None
-    except OSError as error:
-        raise DataError(f"the file cannot be read: {error.strerror or error}", where=str(path)) from None
+def text_lines(path: Path, what: str = "file") -> Iterator[str]:
+    """The lines of a file, one at a time; only newlines end them.
+
+    Raises:
+        UserError: there is no such file.
+        DataError: it is not UTF-8, or cannot be read.
+    """
+    with _reading(path, what), open(path, "rb") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                text = line.decode()
+            except UnicodeDecodeError as error:
+                raise DataError(f"the {what} is {why_not_utf8(error)}", where=f"{path}, line {number}") from None
+            yield text
 
 
 def _too_much(error: ValueError | RecursionError) -> str:

@@ -18,9 +18,9 @@ from typing import Any, Generic, NamedTuple, TypeVar, overload
 from pydantic import ValidationError
 
 from curation.files.atomic import atomic_file
+from curation.files.json_files import text_lines
 from schemas.cases import CASE_TYPES, FACT, AnyCase, Case, read_case
 from schemas.core.config import explain
-from schemas.core.decoding import why_not_utf8
 from schemas.core.errors import DataError, UserError
 from schemas.core.ids import canonical_json, digest
 from schemas.extras import Extra
@@ -310,6 +310,8 @@ def open_split(path: Path | str) -> Split:
     header, running = _header(next(lines, (1, ""))[1], path), RunningDigest()
     before, extras = _stamp(path), list[Extra]()
     for _, line in lines:
+        if not line.strip():
+            continue
         try:
             data = json.loads(line)
             if "extra" in data:
@@ -353,18 +355,7 @@ def _stamp(path: Path) -> tuple[int, int]:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines that are not empty, with their numbers; the first always comes."""
-    try:
-        with open(path, encoding="utf-8", newline="\n") as file:
-            for number, line in enumerate(file, 1):
-                if number == 1 or line.strip():
-                    yield number, line
-    except FileNotFoundError:
-        raise UserError("there is no such split file", where=str(path)) from None
-    except UnicodeDecodeError as error:
-        raise DataError(why_not_utf8(error), where=str(path)) from None
-    except OSError as error:
-        raise UserError(f"cannot be read: {error.strerror}", where=str(path)) from None
+    return enumerate(text_lines(path, "split file"), 1)
 
 
 def _records(lines: Iterable[tuple[int, str]], path: Path) -> Iterator[AnyCase | Extra]:
