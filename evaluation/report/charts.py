@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.files.atomic import write_bytes
-from curation.stats.intervals import Interval
+from curation.stats.intervals import LEAST_CASES, Interval
 from evaluation.analysis.comparison import Comparison
 from evaluation.analysis.correlations import Correlations
 from evaluation.analysis.tables import Plot, PlotPoint
@@ -187,7 +187,7 @@ def _lines(plot: Plot, order: Sequence[str]) -> Any:
 
 
 def heat_map(correlations: Correlations) -> Figure | None:
-    """The clustered heat map of correlations (as ScEdit's Figure 5); None where no pair has a value."""
+    """The clustered heat map of correlations (as ScEdit's Figure 5); None for few cases and without a value."""
     import altair as alt
 
     names = list(correlations.order)
@@ -199,7 +199,8 @@ def heat_map(correlations: Correlations) -> Figure | None:
             text = "–" if value is None else f"{value:.2f}".replace("0.", ".", 1)
             decided = first == second or (pair is not None and pair.decided)
             cells.append({"first": first, "second": second, "rho": value, "text": text, "decided": decided})
-    if not any(c["rho"] is not None and c["first"] != c["second"] for c in cells):
+    known = any(c["rho"] is not None and c["first"] != c["second"] for c in cells)
+    if correlations.cases < LEAST_CASES or not known:
         return None
     x = alt.X("second:N", sort=names, title=None, axis=alt.Axis(labelAngle=-40, labelLimit=140))
     y = alt.Y("first:N", sort=names, title=None, axis=alt.Axis(labelLimit=140))
