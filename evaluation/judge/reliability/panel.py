@@ -133,7 +133,7 @@ def length_correlation(
     known = [(g, asks[g.rating.item_id]) for g in ratings if g.score is not None and g.rating.item_id in asks]
     scored = [(g.score, ask.text, ask.case) for g, ask in known if g.score is not None]
     if len(scored) < 3:
-        return undefined("correlation with length", f"{len(scored)} scripts are scored, fewer than 3", n=len(scored))
+        return undefined("correlation with length", f"fewer than three are scored ({len(scored)})", n=len(scored))
     words = [float(len(text.split())) for _, text, _ in scored]
     ratings_read, cases = [float(s) for s, _, _ in scored], [case for _, _, case in scored]
     correlation = spearman(ratings_read, words, cases, resampling=resampling, names=("ratings", "lengths"))
