@@ -47,6 +47,7 @@ export default function (component) {
     return JSON.stringify({campaign, item, person, answers, secure: location.protocol === "https:"});
   };
 
+  const filled = (body) => Object.values(JSON.parse(body).answers).some((value) => value.length !== 0);
   const post = async (body) => {
     try {
       const reply = await fetch("/scedit/draft", {
@@ -54,7 +55,8 @@ export default function (component) {
         headers: {"x-scedit": "1", "content-type": "application/json"}, body,
       });
       if (reply.ok && (copied() || {}).body === body) forget();
-      say(reply.ok ? data.words.kept : data.words.lost + await reply.text());
+      const kept = filled(body) ? data.words.kept : "\u00a0";  // of an empty form there is no draft
+      say(reply.ok ? kept : data.words.lost + await reply.text());
       return reply.ok;
     } catch (error) {
       say(data.words.unreachable);
