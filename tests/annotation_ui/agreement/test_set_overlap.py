@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from annotation_ui.agreement.judgements import Judgement
-from annotation_ui.agreement.set_overlap import jaccard, set_of
+from annotation_ui.agreement.report import jaccard, set_of
 from schemas.raters import Rater
 
 
