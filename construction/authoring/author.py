@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from construction.authoring.diversity import chosen_verdict, selection_order, surplus_verdict
@@ -40,6 +40,19 @@ class ScriptWriter(NamedTuple):
     def name(self) -> str:
         """The author, as the lineage names it."""
         return self.client.endpoint.model
+
+
+@dataclass
+class _Written:
+    """What one author wrote for one question so far, and what was wrong with what is no script."""
+
+    scripts: list[ScriptOutcome] = field(default_factory=list)
+    trouble: list[Verdict] = field(default_factory=list)
+
+    def attempts(self, author: str) -> AuthorAttempts:
+        """All of it, each text once."""
+        unique = {one.script.id: one for one in self.scripts}
+        return AuthorAttempts(author, tuple(unique.values()), () if self.scripts else tuple(self.trouble))
 
 
 class QuestionQuota(NamedTuple):
@@ -202,9 +215,8 @@ class Author:
         Returns:
             What was written, by the question's key.
         """
-        step, again = writer.step, writer.step.wording.again is not None
-        scripts: dict[str, list[ScriptOutcome]] = {q.key: [] for q in questions}
-        trouble: dict[str, list[Verdict]] = {q.key: [] for q in questions}
+        step = writer.step
+        written = {question.key: _Written() for question in questions}
         pending, rejected = list(questions), list[RejectedScript]()
         for sample in range(number * step.wording.attempts, (number + 1) * step.wording.attempts):
             ask = ScriptAsk(
@@ -219,39 +231,48 @@ class Author:
                 failure = f"{reply.status}: {reply.message}"
                 for question in pending:
                     inputs = CheckInputs(fact=fact, question=question, failure=failure)
-                    trouble[question.key] = trouble[question.key] or judge("reply", inputs)
+                    written[question.key].trouble = written[question.key].trouble or judge("reply", inputs)
                     trace.append(self._failed_lineage(question, "scripts", writer.client, step, reply, sample, failure))
-                if again:
+                if step.wording.again is not None:
                     break  # a second script is for one that was rejected; the client has asked again already
                 continue
-            left, rejected = list[ScriptQuestion](), []
+            left: dict[str, RejectedScript] = {}
             for question, draft in zip(pending, step.parse(ask, reply.value), strict=True):
-                if draft is None or (wrong := complaint(draft)) is not None:
-                    failure = f"no script in the format: {wrong}" if draft else "the reply has no script for it"
-                    inputs = CheckInputs(fact=fact, question=question, draft=draft or ())
-                    trouble[question.key] = judge("draft", inputs)
-                    trace.append(self._failed_lineage(question, "scripts", writer.client, step, reply, sample, failure))
-                    left.append(question)
-                    rejected.append(RejectedScript(draft or (), reason_for_author(question, trouble[question.key])))
-                    continue
-                outcome = _check_draft(fact, question, draft)
-                scripts[question.key].append(outcome)
-                trace += self._script_lines(outcome, question, writer, reply, sample)
-                reason = "" if outcome.standing == "keep" else reason_for_author(question, outcome.verdicts)
-                if outcome.standing != "keep" and (reason or not again):
-                    left.append(question)
-                    rejected.append(RejectedScript(outcome.script.steps, reason))
-            pending = left
+                again = self._take(fact, question, draft, written[question.key], writer, reply, sample, trace)
+                if again is not None:
+                    left[question.key] = again
+            pending, rejected = [q for q in pending if q.key in left], list(left.values())
             if not pending:
                 break
-        return {
-            key: AuthorAttempts(
-                writer.name,
-                tuple({one.script.id: one for one in written}.values()),
-                () if written else tuple(trouble[key]),
-            )
-            for key, written in scripts.items()
-        }
+        return {key: one.attempts(writer.name) for key, one in written.items()}
+
+    def _take(
+        self,
+        fact: Fact,
+        question: ScriptQuestion,
+        draft: Draft | None,
+        written: _Written,
+        writer: ScriptWriter,
+        reply: Reply,
+        sample: int,
+        trace: list[Lineage],
+    ) -> RejectedScript | None:
+        """Check one draft and note what came of it; what to say of it where another one is to be asked for."""
+        wrong = "the reply has no script for this question" if draft is None else complaint(draft)
+        if draft is None or wrong is not None:
+            written.trouble = judge("draft", CheckInputs(fact=fact, question=question, draft=draft or ()))
+            failure = f"no script in the format: {wrong}"
+            trace.append(self._failed_lineage(question, "scripts", writer.client, writer.step, reply, sample, failure))
+            return RejectedScript(draft or (), reason_for_author(question, written.trouble))
+        outcome = _check_draft(fact, question, draft)
+        written.scripts.append(outcome)
+        trace += self._script_lines(outcome, question, writer, reply, sample)
+        if outcome.standing == "keep":
+            return None
+        reason = reason_for_author(question, outcome.verdicts)
+        if writer.step.wording.again is not None and not reason:
+            return None  # nothing that could be told
+        return RejectedScript(outcome.script.steps, reason)
 
     async def _read(self, fact: Fact, slots: Sequence[Slot], trace: list[Lineage]) -> list[Slot]:
         """The slots with what the second reader says of their prompts that stand."""
