@@ -15,14 +15,13 @@ import pytest
 from click.testing import CliRunner
 
 import scedit
-from annotation_ui.campaigns.answer_import import import_campaign
-from annotation_ui.campaigns.campaign import rater_progress
 from annotation_ui.ratings.database import RatingsDB
 from curation.export.formats import EXPORTERS, export
 from curation.shipped import mini_split
 from curation.splits.split_file import load_split, make_split, write_split
 from curation.store.backup import dump, rebuild
 from curation.store.store import Store
+from schemas.core.errors import StoreError
 from tests.support.arithmetic import make_cases
 
 LATER = ("datasets", "parquet", "elken", "mulfe", "mulfe-dev")
@@ -89,14 +88,9 @@ def test_exports_and_digests(files: Path) -> None:
     assert found == read(files / "exported.json")
 
 
-def test_a_ratings_file_is_read_and_answers_to_a_former_form_are_refused(files: Path) -> None:
-    before = contents(files / "rated/rated.duckdb")
-    with (
-        Store.open(files / "rated/rated.duckdb", write=True) as store,
-        RatingsDB(files / "rated/ratings.sqlite") as db,
-    ):
-        assert {s.person: (s.done, s.assigned) for s in rater_progress(db, "pilot")} == {"ann": (6, 6), "bob": (6, 6)}
-        collected = import_campaign(db, store, "pilot")
-        assert (collected.answers, collected.new, len(collected.rejected)) == (0, 0, 12)
-        assert all("given to the form rate_script@2" in r.why for r in collected.rejected)
-    assert contents(files / "rated/rated.duckdb") == before
+def test_a_ratings_file_of_the_first_version_is_refused_in_one_sentence(files: Path) -> None:
+    path = files / "rated/ratings.sqlite"
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match="has version 1, this program reads version .* open it with the version"):
+        RatingsDB(path)
+    assert path.read_bytes() == before
