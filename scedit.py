@@ -83,9 +83,7 @@ COMMANDS: dict[str, Command | Group] = {
     "split publish": Command(
         "curation.cli.publish:publish", "Write a release for publication: formats, card, Croissant, checksums."
     ),
-    "split push": Command(
-        "curation.cli.hub:push", "Send a published release to a hub, or list what would be sent."
-    ),
+    "split push": Command("curation.cli.hub:push", "Send a published release to a hub, or list what would be sent."),
     "annotate": Group(
         "Have people filter and rate: campaigns, answers, agreement.",
         "annotate new pilot --task filter_question --store my.duckdb --ratings r.sqlite",
