@@ -1,4 +1,8 @@
-"""Write what the documentation takes from the code: commands, records, example files. ``--check`` only compares."""
+"""What the documentation takes from the code.
+
+The pages of commands and records are made when the documentation is built (a hook of mkdocs). As a program it writes
+the example files into the pages that show them; ``--check`` only compares.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +11,14 @@ import sys
 from pathlib import Path
 
 import click
+from mkdocs.structure.pages import Page
 
 import scedit
 from curation.cli.command_table import walk
 from curation.store.store import KINDS
 
-_HERE = Path(__file__).parent / "reference"
+_PAGES = Path(__file__).parent / "extend"
 _EXAMPLES = Path(__file__).parent.parent / "examples" / "plugin"
-_NOTE = "<!-- written by docs/generate.py; do not edit -->\n"
 
 
 def _help(command: click.Command, name: str) -> str:
@@ -24,7 +28,7 @@ def _help(command: click.Command, name: str) -> str:
 
 def commands() -> str:
     """Every command's help."""
-    parts = [_NOTE, "# Commands\n", "```\n" + _help(scedit.cli, "scedit") + "\n```\n"]
+    parts = ["```\n" + _help(scedit.cli, "scedit") + "\n```\n"]
     for words, command in walk(scedit.cli).items():
         level = "#" * min(4, 2 + words.count(" "))
         parts.append(f"{level} scedit {words}\n\n```\n{_help(command, f'scedit {words}')}\n```\n")
@@ -33,7 +37,7 @@ def commands() -> str:
 
 def records() -> str:
     """Every record's fields."""
-    parts = [_NOTE, "# Records\n", "Frozen, unknown fields refused. `key` and `id`: see decision 001.\n"]
+    parts = []
     for kind, cls in KINDS.items():
         doc = (cls.__doc__ or "").strip().split("\n\n")[0].replace("\n    ", " ")
         parts.append(f"## {kind}\n\n`{cls.__module__}.{cls.__name__}`: {doc}\n")
@@ -62,18 +66,25 @@ def with_examples(page: Path) -> str:
     return re.sub(fence, block, page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
 
 
+def on_page_markdown(markdown: str, *, page: Page, **_: object) -> str:
+    """The hook: what is made stands below what is written on the page."""
+    made = {"reference/commands.md": commands, "reference/records.md": records}.get(page.file.src_uri)
+    return markdown if made is None else f"{markdown}\n{made()}"
+
+
 def main(*, check: bool) -> int:
     """Write or compare; returns the exit status."""
     stale = []
-    pages = {_HERE / "commands.md": commands(), _HERE / "records.md": records()}
-    pages |= {page: with_examples(page) for page in sorted((_HERE.parent / "extend").glob("*.md"))}
-    for path, text in pages.items():
-        if check and (not path.exists() or path.read_text(encoding="utf-8") != text):
+    for path in sorted(_PAGES.glob("*.md")):
+        text = with_examples(path)
+        if check and path.read_text(encoding="utf-8") != text:
             stale.append(str(path))
         elif not check:
             path.write_text(text, encoding="utf-8")
     if stale:
-        click.echo(f"Error: {', '.join(stale)} is not what the code says; run: python docs/generate.py", err=True)
+        click.echo(
+            f"Error: {', '.join(stale)} does not show the examples as they are; run: python docs/generate.py", err=True
+        )
     return bool(stale)
 
 
