@@ -11,7 +11,6 @@ _LIKE_YOU = re.compile(  # a vowel letter that sounds like "you" or "one"
 )
 _SILENT = re.compile(r"(?:hour|honest|honou?r|heir)", re.IGNORECASE)
 _LETTERS = re.compile(r"[A-Z]{2,}\b")
-_SPELT_WITH_VOWEL = frozenset("AEFHILMNORSX")
 
 
 def article_for(name: str) -> str | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -65,6 +65,9 @@ class Reading(BaseModel):
 Answered = Literal["yes", "no", "unsure"]
 
 
+R = TypeVar("R", bound=Reading)
+
+
 class Quotes(Reading):
     """All leaking words, word for word; none is an empty list or ["none"]."""
 
@@ -98,32 +101,27 @@ class NextWords(Reading):
     next: str
 
 
-class LeakReply(BaseModel):
+class Readings(BaseModel, Generic[R]):
+    """One reading for each text of a request."""
+
+    model_config = ConfigDict(extra="forbid")
+    readings: list[R]
+
+
+class LeakReply(Readings[Quotes]):
     """The leaking words of every text."""
 
-    model_config = ConfigDict(extra="forbid")
-    readings: list[Quotes]
 
-
-class DependsReply(BaseModel):
+class DependsReply(Readings[Depends]):
     """Whether the script depends on the object, question by question."""
 
-    model_config = ConfigDict(extra="forbid")
-    readings: list[Depends]
 
-
-class CutReply(BaseModel):
+class CutReply(Readings[CutReading]):
     """A reading of every cut."""
 
-    model_config = ConfigDict(extra="forbid")
-    readings: list[CutReading]
 
-
-class NextReply(BaseModel):
+class NextReply(Readings[NextWords]):
     """The words that come next, text by text."""
-
-    model_config = ConfigDict(extra="forbid")
-    readings: list[NextWords]
 
 
 class VerifyStep(PromptStep[Sequence[VerifyAsk], Verdict]):

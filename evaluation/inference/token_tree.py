@@ -11,7 +11,6 @@ import logging
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
@@ -203,13 +202,3 @@ def can_pack(lm: LM) -> bool:
     gaps = [(got[path] - want[n]).abs().max() for n, path in enumerate(one.paths)]
     tolerance = 1e-4 if lm.dtype == torch.float32 else 3e-2
     return bool(max(gaps) <= tolerance * want.abs().max())
-
-
-_TAKES_MASKS: WeakKeyDictionary[LM, bool] = WeakKeyDictionary()
-
-
-def takes_masks(lm: LM) -> bool:
-    """``can_pack``, asked once a model: whether passes may bring their own mask."""
-    if lm not in _TAKES_MASKS:
-        _TAKES_MASKS[lm] = can_pack(lm)
-    return _TAKES_MASKS[lm]
