@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from schemas.scripts import ScriptPrompt
@@ -18,9 +19,15 @@ TEXT = (
 
 PROMPT = ScriptPrompt(key="p", fact=FACT.key, text=TEXT, offset=len(TEXT) + 1, step=3, targets=("Volkswagen", "Fiat"))
 
+KNOWN = {"Japan": "Tokyo", "": "Lima"}
+"""Subject to object, as far as a reader knows; everything else has to do with Peru."""
 
-def readings(payload: dict[str, Any], *, bad: str = "") -> str:
-    """The verifier's reply about every text: nothing is wrong, except that a text with ``bad`` in it leaks."""
+
+def readings(payload: dict[str, Any], *, bad: str = "", known: Mapping[str, str] = KNOWN) -> str:
+    """The verifier's reply about every text: nothing is wrong, except that a text with ``bad`` in it leaks.
+
+    A reader who is not told the fact goes on with the object that ``known`` has for a subject in the text.
+    """
     system, shown = payload["messages"][0]["content"], payload["messages"][-1]["content"]
     rows, texts = [], re.findall(r"<text>\n(.*?)\n</text>", shown, re.DOTALL)
     for n, text in enumerate(texts, 1):
@@ -30,5 +37,5 @@ def readings(payload: dict[str, Any], *, bad: str = "") -> str:
         elif "needed" in system:
             rows.append({"n": n, "why": "x", "needed": "yes", "same": "yes"})
         else:
-            rows.append({"n": n, "next": "Tokyo" if "Japan" in text else "Lima"})
+            rows.append({"n": n, "next": next((old for subject, old in known.items() if subject in text), "?")})
     return json.dumps({"readings": rows})
