@@ -13,9 +13,9 @@ from pathlib import Path
 import click
 from mkdocs.structure.pages import Page
 
-import scedit
-from curation.cli.command_table import walk
+import scedit.commands
 from curation.store.store import KINDS
+from scedit.command_table import walk
 
 _PAGES = Path(__file__).parent / "extend"
 _EXAMPLES = Path(__file__).parent.parent / "examples" / "plugin"
@@ -28,8 +28,8 @@ def _help(command: click.Command, name: str) -> str:
 
 def commands() -> str:
     """Every command's help."""
-    parts = ["```\n" + _help(scedit.cli, "scedit") + "\n```\n"]
-    for words, command in walk(scedit.cli).items():
+    parts = ["```\n" + _help(scedit.commands.cli, "scedit") + "\n```\n"]
+    for words, command in walk(scedit.commands.cli).items():
         level = "#" * min(4, 2 + words.count(" "))
         parts.append(f"{level} scedit {words}\n\n```\n{_help(command, f'scedit {words}')}\n```\n")
     return "\n".join(parts)

@@ -14,9 +14,9 @@ import click
 import pytest
 from click.testing import CliRunner
 
-import scedit
-from curation.cli.command_table import Command, Group
+import scedit.commands
 from curation.cli.options import TEXTS
+from scedit.command_table import Command, Group
 from tests.support.commands import all_commands, json_value
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,37 +29,37 @@ def python(code: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_at_most_fourteen_names_at_the_top_each_in_one_stage() -> None:
-    top = [words for words in scedit.COMMANDS if " " not in words]
+    top = [words for words in scedit.commands.COMMANDS if " " not in words]
     assert len(top) <= 14
-    assert list(scedit.STAGES) == ["Start", "Build", "Curate", "Annotate", "Evaluate"]
-    assert [name for names in scedit.STAGES.values() for name in names] == top
+    assert list(scedit.commands.STAGES) == ["Start", "Build", "Curate", "Annotate", "Evaluate"]
+    assert [name for names in scedit.commands.STAGES.values() for name in names] == top
 
 
 def test_the_table_is_a_tree() -> None:
-    for words in scedit.COMMANDS:
+    for words in scedit.commands.COMMANDS:
         if " " in words:
-            assert isinstance(scedit.COMMANDS[words.rpartition(" ")[0]], Group), words
-    for words, entry in scedit.COMMANDS.items():
+            assert isinstance(scedit.commands.COMMANDS[words.rpartition(" ")[0]], Group), words
+    for words, entry in scedit.commands.COMMANDS.items():
         assert entry.about.endswith(".") and len(entry.about) < 90, words
         if isinstance(entry, Group):
             assert entry.example.startswith(f"{words} ")
-            assert any(w.startswith(f"{words} ") for w in scedit.COMMANDS)
-    targets = [e.target for e in scedit.COMMANDS.values() if isinstance(e, Command)]
+            assert any(w.startswith(f"{words} ") for w in scedit.commands.COMMANDS)
+    targets = [e.target for e in scedit.commands.COMMANDS.values() if isinstance(e, Command)]
     assert len(targets) == len(set(targets))
 
 
 @pytest.mark.parametrize("words", ["", "store", "annotate", "annotate label-studio", "model covariance"])
 def test_help_of_a_group_imports_no_command(words: str) -> None:
     process = python(
-        "import sys, scedit\n"
-        f"try: scedit.cli({[*words.split(), '--help']!r})\n"
+        "import sys, scedit.commands\n"
+        f"try: scedit.commands.cli({[*words.split(), '--help']!r})\n"
         "except SystemExit: pass\n"
         "heavy = {'torch', 'transformers', 'duckdb', 'openai', 'pydantic', 'numpy', 'streamlit', 'scipy'}\n"
-        "own = [m for m in sys.modules if '.cli.' in m and m != 'curation.cli.command_table']\n"
+        "own = [m for m in sys.modules if '.cli.' in m]\n"
         "print('HEAVY', sorted(heavy & set(sys.modules)), own)"
     )
     assert "HEAVY [] []" in process.stdout
-    below = [w for w in scedit.COMMANDS if w.rpartition(" ")[0] == words]
+    below = [w for w in scedit.commands.COMMANDS if w.rpartition(" ")[0] == words]
     assert below and all(re.search(rf"^  {w.rpartition(' ')[2]} +\w", process.stdout, re.M) for w in below)
 
 
@@ -91,7 +91,7 @@ def test_help_is_instant() -> None:
     ],
 )
 def test_a_wrong_name_is_answered(line: list[str], answer: str) -> None:
-    result = CliRunner().invoke(scedit.cli, line)
+    result = CliRunner().invoke(scedit.commands.cli, line)
     assert result.exit_code == 2 and answer in " ".join(result.output.split()), result.output
 
 
@@ -116,7 +116,7 @@ PLACES = (
     "tests/build",
     "benchmarks",
 )
-PACKAGES = ("schemas", "curation", "construction", "annotation_ui", "evaluation", "scedit.py")
+PACKAGES = ("schemas", "curation", "construction", "annotation_ui", "evaluation", "scedit")
 SUFFIXES = {".py", ".md", ".toml", ".sh", ".j2", ".html", ".yml", ""}
 MENTION = re.compile(r"(?<!from )(?<![\w./-])scedit ((?:[a-z][a-z-]*)(?: +[a-z][a-z-]*)*)")
 PROSE = {  # words after the name "scedit" that are no command
@@ -137,7 +137,7 @@ def unknown(line: str) -> str | None:
     """The first words of a command line that are no command, or None."""
     words = line.split()
     for n in range(1, len(words) + 1):
-        entry = scedit.COMMANDS.get(" ".join(words[:n]))
+        entry = scedit.commands.COMMANDS.get(" ".join(words[:n]))
         if entry is None:
             return " ".join(words[:n])
         if isinstance(entry, Command):
@@ -146,7 +146,7 @@ def unknown(line: str) -> str | None:
 
 
 def test_the_search_finds_dead_commands() -> None:
-    text = 'fix="scedit dedup -s x" `scedit store lst fact` (scedit model covariance) scedit.py from scedit import cli'
+    text = 'fix="scedit dedup -s x" `scedit store lst fact` (scedit model covariance) scedit.commands'
     assert [unknown(m[1]) for m in MENTION.finditer(text)] == ["dedup", "store lst", None]
 
 
@@ -239,10 +239,10 @@ def test_shared_options_are_there_in_full() -> None:
 )
 def test_json_is_exactly_one_value(line: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SCEDIT_CACHE", str(tmp_path))
-    result = CliRunner().invoke(scedit.cli, [*line, "--json"], catch_exceptions=False)
+    result = CliRunner().invoke(scedit.commands.cli, [*line, "--json"], catch_exceptions=False)
     assert result.exit_code == 0
     value = json_value(result.stdout)
-    lines = CliRunner().invoke(scedit.cli, [*line, "--jsonl"], catch_exceptions=False)
+    lines = CliRunner().invoke(scedit.commands.cli, [*line, "--jsonl"], catch_exceptions=False)
     if lines.exit_code == 0:
         assert [json.loads(text) for text in lines.stdout.splitlines()] == value
 
@@ -253,7 +253,7 @@ def test_json_is_exactly_one_value(line: list[str], tmp_path: Path, monkeypatch:
 def completed(*words: str, incomplete: str = "", shell: str = "bash_complete") -> str:
     line = ["scedit", *words, *([incomplete] if incomplete else [])]
     env = {"COMP_WORDS": " ".join(line), "COMP_CWORD": str(len(words) + 1), "_SCEDIT_COMPLETE": shell}
-    code = "import sys; sys.argv = ['scedit']; import scedit; scedit.main()"
+    code = "import sys; sys.argv = ['scedit']; import scedit.commands; scedit.commands.main()"
     process = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, env=os.environ | env, check=False
     )
@@ -264,7 +264,7 @@ def completed(*words: str, incomplete: str = "", shell: str = "bash_complete") -
 @pytest.mark.parametrize(
     ("words", "incomplete", "names"),
     [
-        ([], "", [w for w in scedit.COMMANDS if " " not in w]),
+        ([], "", [w for w in scedit.commands.COMMANDS if " " not in w]),
         ([], "st", ["store"]),
         (["store"], "d", ["dedup", "dump"]),
         (["model", "covariance"], "", ["compute", "pack", "load", "show"]),

@@ -16,8 +16,8 @@ def test_the_imported_packages_are_ours() -> None:
     import scedit
     import schemas
 
-    home = Path(scedit.__file__).parent
-    for package in (annotation_ui, construction, curation, evaluation, schemas):
+    home = Path(scedit.__file__).parent.parent
+    for package in (annotation_ui, construction, curation, evaluation, scedit, schemas):
         assert package.__file__ and Path(package.__file__).parent.parent == home
 
 

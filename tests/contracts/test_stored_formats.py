@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-import scedit
+import scedit.commands
 from annotation_ui.ratings.database import RatingsDB
 from curation.export.formats import EXPORTERS, export
 from curation.shipped import mini_split
@@ -66,7 +66,7 @@ def test_a_split_is_read_written_and_frozen_again(files: Path) -> None:
     assert Path("again.jsonl").read_bytes() == content
     path.unlink()
     store = str(files / "constructed/store.duckdb")
-    frozen = CliRunner().invoke(scedit.cli, ["split", "freeze", "small", "--store", store, "--out", str(path)])
+    frozen = CliRunner().invoke(scedit.commands.cli, ["split", "freeze", "small", "--store", store, "--out", str(path)])
     assert frozen.exit_code == 0, frozen.output
     assert path.read_bytes() == content
 

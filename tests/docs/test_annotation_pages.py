@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-import scedit
+import scedit.commands
 from annotation_ui.campaigns.campaign import form_task
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.open_items import next_item
@@ -48,7 +48,7 @@ def run(line: str) -> str:
         subprocess.run(["bash", "-c", line], check=True, timeout=60)
         return ""
     words = shlex.split(line, comments=True)[1:]
-    outcome = CliRunner().invoke(scedit.cli, words, standalone_mode=False, catch_exceptions=False)
+    outcome = CliRunner().invoke(scedit.commands.cli, words, standalone_mode=False, catch_exceptions=False)
     assert not outcome.exit_code, outcome.output
     return outcome.output
 

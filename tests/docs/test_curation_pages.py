@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-import scedit
+import scedit.commands
 from curation.loaders import load
 from curation.loaders.importer import import_split
 from curation.shipped import mini_split
@@ -38,7 +38,7 @@ def lines(page: str) -> list[str]:
 def run(line: str) -> str:
     """A command as the page prints it; what it said. Its one sentence is raised where it fails."""
     words = shlex.split(line, comments=True)[1:]
-    outcome = CliRunner().invoke(scedit.cli, words, standalone_mode=False, catch_exceptions=False)
+    outcome = CliRunner().invoke(scedit.commands.cli, words, standalone_mode=False, catch_exceptions=False)
     return outcome.output
 
 
@@ -78,7 +78,9 @@ def test_duplicates(outside: Path) -> None:
             except UserError as error:
                 assert "all-MiniLM-L6-v2" in str(error) and "\n" not in str(error)
         elif "--fail-on" in line:
-            assert "19" in (text := CliRunner().invoke(scedit.cli, shlex.split(line, comments=True)[1:]).output), text
+            assert "19" in (
+                text := CliRunner().invoke(scedit.commands.cli, shlex.split(line, comments=True)[1:]).output
+            ), text
         else:
             assert run(line)
     assert sorted(p.name for p in (outside / "parts").iterdir())

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from scedit import cli
+from scedit.commands import cli
 from tests.docs.pages import DOCS, blocks
 
 PAGE = DOCS / "documents.md"

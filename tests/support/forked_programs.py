@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-CLI = "import sys, scedit; sys.exit(scedit.main())"
+CLI = "import sys, scedit.commands; sys.exit(scedit.commands.main())"
 BUILD = ("construction.pipeline.session", "construction.pipeline.job", "construction.llm.connection")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.support import ROOT
 
-PACKAGES = ("schemas", "curation", "construction", "evaluation", "annotation_ui")
+PACKAGES = ("schemas", "curation", "construction", "evaluation", "annotation_ui", "scedit")
 
 
 def source_files(*folders: str) -> list[Path]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-import scedit
+import scedit.commands
 from curation.files.journal import Journal
 from curation.store.store import Store
 from schemas.core.errors import UserError
@@ -20,7 +20,9 @@ from tests.support.scripted_server import ScriptedServer, Troubled
 
 
 def invoke(*args: object) -> str:
-    done = CliRunner().invoke(scedit.cli, [str(a) for a in args], standalone_mode=False, catch_exceptions=False)
+    done = CliRunner().invoke(
+        scedit.commands.cli, [str(a) for a in args], standalone_mode=False, catch_exceptions=False
+    )
     return done.output
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-import scedit
+import scedit.commands
 from curation.files.journal import Journal
 from curation.store.store import Store
 from schemas.core.errors import UserError
@@ -20,7 +20,9 @@ from tests.support.construction.kills import killed, slowly
 
 
 def invoke(*args: object) -> str:
-    result = CliRunner().invoke(scedit.cli, [str(a) for a in args], standalone_mode=False, catch_exceptions=False)
+    result = CliRunner().invoke(
+        scedit.commands.cli, [str(a) for a in args], standalone_mode=False, catch_exceptions=False
+    )
     return result.output
 
 

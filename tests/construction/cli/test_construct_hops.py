@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-import scedit
+import scedit.commands
 from curation.shipped import SHIPPED
 from curation.splits.split_file import load_split
 from schemas.core.errors import DataError, UserError
@@ -17,7 +17,9 @@ SOURCE = (SHIPPED / "hops/hops.jsonl").with_name("source.toml")
 
 
 def invoke(*args: object) -> str:
-    done = CliRunner().invoke(scedit.cli, [str(a) for a in args], standalone_mode=False, catch_exceptions=False)
+    done = CliRunner().invoke(
+        scedit.commands.cli, [str(a) for a in args], standalone_mode=False, catch_exceptions=False
+    )
     return done.output
 
 

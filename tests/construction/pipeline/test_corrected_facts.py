@@ -12,7 +12,7 @@ from curation.splits.visible_texts import case_records
 from curation.store.import_sources import ConflictError
 from curation.store.origins import StaleError
 from curation.store.store import Store
-from scedit import cli
+from scedit.commands import cli
 from schemas.facts import Fact
 from tests.support.scripted_server import ScriptedServer, field
 

@@ -202,7 +202,7 @@ def test_a_dump_gives_hostile_records_back(stored, tmp_path: Path) -> None:
 
 
 def scedit(*line: str) -> str:
-    code = "import sys; from scedit import main; sys.argv = ['scedit', *sys.argv[1:]]; main()"
+    code = "import sys; from scedit.commands import main; sys.argv = ['scedit', *sys.argv[1:]]; main()"
     process = programs.run(code, *line)
     return process.stdout + process.stderr
 

@@ -47,7 +47,7 @@ class Made(NamedTuple):
 
 def scedit(*line: str) -> str:
     """What a command says, whatever its end; not decoded leniently."""
-    code = "import sys; from scedit import main; sys.argv = ['scedit', *sys.argv[1:]]; main()"
+    code = "import sys; from scedit.commands import main; sys.argv = ['scedit', *sys.argv[1:]]; main()"
     process = programs.run(code, *line, env=ENV)
     text = process.stdout + process.stderr
     assert process.returncode == 0 and "Traceback" not in text, text[-3000:]
@@ -161,7 +161,7 @@ def test_a_split_of_it_freezes_and_every_export_holds_it(made: Made) -> None:
 
 def test_errors_of_an_endpoint_are_shown_as_text(made: Made, tmp_path: Path) -> None:
     page = Raw(401, {"error": {"message": "\x1b[2J\u202e<script>\x07" + "n" * MEGABYTE, "code": "x"}})
-    code = "import sys; from scedit import main; sys.argv = ['scedit', *sys.argv[1:]]; main()"
+    code = "import sys; from scedit.commands import main; sys.argv = ['scedit', *sys.argv[1:]]; main()"
     with ScriptedServer(lambda p: page) as server:
         line = ["construct", "shipped", "--store", str(tmp_path / "s"), "--limit", "1", "--model", "m\x1b[2J"]
         line += ["--base-url", server.url]

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from curation.files.journal import Journal
 from curation.store.store import Store
-from scedit import cli
+from scedit.commands import cli
 from schemas.core.errors import UserError
 from schemas.scripts import ScriptPrompt
 from tests.support.facts import make_fact
@@ -28,7 +28,7 @@ class Done(NamedTuple):
 
 
 def scedit(*line):
-    """A command line in this process, its errors as ``scedit.main`` shows them."""
+    """A command line in this process, its errors as ``scedit.commands.main`` shows them."""
     result = CliRunner().invoke(cli, list(map(str, line)))
     if isinstance(result.exception, UserError):
         return Done(1, result.stdout, f"{result.stderr}Error: {result.exception}\n")

@@ -17,7 +17,7 @@ from evaluation.runs.config import RunConfig
 from evaluation.runs.dry_run import size
 from evaluation.runs.plan import make_manifest
 from evaluation.runs.runner import execute
-from scedit import cli
+from scedit.commands import cli
 from schemas.cases import Case, DocumentCase
 from schemas.core.errors import UserError
 from schemas.facts import Entity, Object

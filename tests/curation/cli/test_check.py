@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-import scedit
+import scedit.commands
 from curation.checks.store_checks import STORE_CHECKS
 from curation.store.store import Store
 from tests.support.curation.measured_lengths import Length
@@ -16,7 +16,9 @@ from tests.support.facts import peru_fact
 
 
 def invoke(*args: object) -> str:
-    result = CliRunner().invoke(scedit.cli, [str(a) for a in args], standalone_mode=False, catch_exceptions=False)
+    result = CliRunner().invoke(
+        scedit.commands.cli, [str(a) for a in args], standalone_mode=False, catch_exceptions=False
+    )
     return result.output
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-import scedit
+import scedit.commands
 from curation.files import local_models
 from curation.files.checksums import sha256
 from schemas.core.errors import ModelError, UserError
@@ -31,7 +31,7 @@ def fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def run(*words: str) -> tuple[int, str]:
-    result = CliRunner().invoke(scedit.cli, ["model", "fetch", *words])
+    result = CliRunner().invoke(scedit.commands.cli, ["model", "fetch", *words])
     return result.exit_code, str(result.exception) if isinstance(result.exception, UserError) else result.output
 
 

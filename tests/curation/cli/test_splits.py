@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-import scedit
+import scedit.commands
 from curation.shipped import mini_split, shipped_split
 from curation.splits.split_file import load_split, make_split, write_split
 from schemas.core.errors import UserError
@@ -16,7 +16,9 @@ from tests.support.arithmetic import make_case
 
 
 def invoke(*args: object) -> str:
-    result = CliRunner().invoke(scedit.cli, [str(a) for a in args], standalone_mode=False, catch_exceptions=False)
+    result = CliRunner().invoke(
+        scedit.commands.cli, [str(a) for a in args], standalone_mode=False, catch_exceptions=False
+    )
     return result.output
 
 
@@ -60,7 +62,7 @@ def test_a_split_whose_keys_are_taken_is_listed_and_can_stand_beside(tmp_path: P
     cases = mini_split().cases[:2]
     odd = [c.model_copy(update={"fact": c.fact.model_copy(update={"prompt": "It is said of {} that"})}) for c in cases]
     write_split(make_split("odd", odd), tmp_path / "odd.jsonl")
-    outcome = CliRunner().invoke(scedit.cli, ["split", "add", str(tmp_path / "odd.jsonl"), "-s", str(store)])
+    outcome = CliRunner().invoke(scedit.commands.cli, ["split", "add", str(tmp_path / "odd.jsonl"), "-s", str(store)])
     assert outcome.exit_code == 1
     assert all(f"conflict: fact {c.fact.key}: held by mini@1.0.0#" in outcome.output for c in cases)
     result = invoke("split", "add", tmp_path / "odd.jsonl", "--as", "b", "-s", store)
@@ -91,7 +93,7 @@ def test_freeze_names_contradictory_requests(tmp_path: Path, store: Path) -> Non
         make_split("two", [first, second.model_copy(update={"fact": fact, "prompts": prompts})]), tmp_path / "two.jsonl"
     )
     invoke("split", "add", tmp_path / "two.jsonl", "-s", store)
-    outcome = CliRunner().invoke(scedit.cli, ["split", "freeze", "own", "-s", str(store), "--json"])
+    outcome = CliRunner().invoke(scedit.commands.cli, ["split", "freeze", "own", "-s", str(store), "--json"])
     assert outcome.exit_code == 0 and json.loads(outcome.stdout)["cases"] == 2
     assert "Warning: 'case/fact/kenya' and 'case/fact/peru' contradict each other: Peru, " in outcome.stderr
     assert "-> Rome and Oslo; in a batch or sequence only one of them can hold" in outcome.stderr
@@ -100,7 +102,7 @@ def test_freeze_names_contradictory_requests(tmp_path: Path, store: Path) -> Non
 def test_what_a_format_cannot_hold_is_counted(tmp_path: Path) -> None:
     def export(name: str) -> str:
         words = ["split", "export", "mini", str(tmp_path / name), "--format", name]
-        return CliRunner().invoke(scedit.cli, words).stderr
+        return CliRunner().invoke(scedit.commands.cli, words).stderr
 
     assert "Note: 16 cases left out, which counterfact cannot hold: 16 temporal" in export("counterfact")
     assert "left out" not in export("easyedit")

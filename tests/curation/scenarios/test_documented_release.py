@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-import scedit
+import scedit.commands
 from curation.loaders.importer import Identity, import_split
 from curation.quality.sample import CRITERIA
 from curation.quality.sheets import write_sheet
@@ -26,7 +26,7 @@ CASES = mini_split().cases
 
 def run(*words: object) -> str:
     call = [str(word) for word in words]
-    result = CliRunner().invoke(scedit.cli, call, standalone_mode=False, catch_exceptions=False)
+    result = CliRunner().invoke(scedit.commands.cli, call, standalone_mode=False, catch_exceptions=False)
     return result.stdout
 
 

@@ -19,7 +19,7 @@ from curation.loaders.importer import import_split
 from curation.shipped import mini_split
 from curation.splits.split_file import load_split
 from curation.store.store import Store
-from scedit import cli
+from scedit.commands import cli
 from schemas.core.errors import StoreError, UserError
 from tests.support import forked_programs as programs
 
@@ -112,7 +112,7 @@ else:
             step()
             return do(*words)
         setattr(files.os, name, dies)
-from scedit import main
+from scedit.commands import main
 sys.argv[1:] = sys.argv[3:]
 main()
 """
@@ -179,7 +179,7 @@ import resource, signal, sys
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), int(sys.argv[1])))
 sys.argv[1:] = sys.argv[2:]
-from scedit import main
+from scedit.commands import main
 main()
 """
 

@@ -11,7 +11,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-import scedit
+import scedit.commands
 from construction.documents.sources import read_documents
 from curation.loaders import load
 from curation.store.store import Store
@@ -63,7 +63,7 @@ def test_every_step_is_a_command_that_parses_and_is_shown_before_it_runs(
     assert [line[0] for line in root.lines] == steps
     for line in root.lines:
         assert f"$ scedit {' '.join(line)}" in output
-        words = " ".join(line[:2]) if " ".join(line[:2]) in scedit.COMMANDS else line[0]
+        words = " ".join(line[:2]) if " ".join(line[:2]) in scedit.commands.COMMANDS else line[0]
         result = command(words)
         result.make_context(words, line[len(words.split()) :])  # raises where an option is unknown
 
@@ -116,7 +116,7 @@ def test_the_inputs_for_events_construct_without_a_model_and_stay_as_changed(tmp
         "--store",
         str(out / "e.duckdb"),
     ]
-    result = CliRunner().invoke(scedit.cli, ["data", *words, *more], catch_exceptions=False)
+    result = CliRunner().invoke(scedit.commands.cli, ["data", *words, *more], catch_exceptions=False)
     assert result.exit_code == 0, result.output
     with Store.open(out / "e.duckdb") as store:
         questions = [r for r in store.all(FactQuestion)]
@@ -137,7 +137,7 @@ def test_the_demo_of_events_from_end_to_end(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     out = tmp_path / "d"
     words = ["demo", "--events", "--out", str(out), "--limit", "2"]
-    result = CliRunner().invoke(scedit.cli, words, catch_exceptions=False)
+    result = CliRunner().invoke(scedit.commands.cli, words, catch_exceptions=False)
     assert result.exit_code == 0, result.output
     page = (out / "report.html").read_text(encoding="utf-8")
     for text in ("Routing: which event was put", "Locality next to the placebo", "Construction"):
@@ -151,7 +151,7 @@ def test_the_demo_of_events_from_end_to_end(tmp_path: Path, monkeypatch: pytest.
         "serac": [24, 24],
     }
     assert "smoke-test quality" in result.output
-    again = CliRunner().invoke(scedit.cli, words, catch_exceptions=False)
+    again = CliRunner().invoke(scedit.commands.cli, words, catch_exceptions=False)
     assert again.exit_code == 0 and (out / "split.jsonl").is_file() == ("Nothing to freeze" not in again.output)
 
 
@@ -167,7 +167,7 @@ def test_the_demo_of_documents_from_end_to_end(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(parsing, "parser_is_there", lambda: False)
     out = tmp_path / "d"
     words = ["demo", "--documents", "--out", str(out), "--limit", "2"]
-    result = CliRunner().invoke(scedit.cli, words, catch_exceptions=False)
+    result = CliRunner().invoke(scedit.commands.cli, words, catch_exceptions=False)
     assert result.exit_code == 0, result.output
     page = (out / "report.html").read_text(encoding="utf-8")
     for text in ("In the columns of MULFE", "Efficacy against specificity", "Free-text knowledge editing"):
@@ -175,7 +175,7 @@ def test_the_demo_of_documents_from_end_to_end(tmp_path: Path, monkeypatch: pyte
     assert "questions are answered under all three prompts" in result.output and "smoke-test quality" in result.output
     known = json.loads((out / "known.json").read_text(encoding="utf-8"))
     assert len(known["questions"]) == 30
-    again = CliRunner().invoke(scedit.cli, words, catch_exceptions=False)
+    again = CliRunner().invoke(scedit.commands.cli, words, catch_exceptions=False)
     assert again.exit_code == 0 and "questions asked" not in again.output
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-import scedit
+import scedit.commands
 from evaluation.models.language_model import LM
 from tests.support.tiny import make
 
@@ -18,7 +18,7 @@ def saved(lm: LM, folder: Path) -> Path:
 
 
 def invoke(*args: object) -> tuple[int, str]:
-    result = CliRunner().invoke(scedit.cli, [str(a) for a in args], catch_exceptions=False)
+    result = CliRunner().invoke(scedit.commands.cli, [str(a) for a in args], catch_exceptions=False)
     return result.exit_code, result.output
 
 

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from evaluation.models.language_model import LM
-from scedit import cli
+from scedit.commands import cli
 from schemas.core.errors import UserError
 from tests.support.commands import json_value
 from tests.support.facts import peru_fact

@@ -13,7 +13,7 @@ from curation.shipped import mini_split
 from curation.store.store import Store
 from evaluation.runs.generated_scripts import CEILING
 from evaluation.runs.results import Run, load_run
-from scedit import cli
+from scedit.commands import cli
 from schemas.generated_scripts import GeneratedScript
 from tests.support.arithmetic import go
 

@@ -12,7 +12,7 @@ import pytest
 import torch
 from click.testing import CliRunner, Result
 
-import scedit
+import scedit.commands
 from curation.loaders import LOADERS
 from curation.splits.split_file import write_split
 from curation.store.store import Store
@@ -301,7 +301,7 @@ def test_an_exception_in_a_users_component_is_one_sentence_with_file_and_line(pl
         monkeypatch.setattr(METRICS.get("es"), part, broken)
     monkeypatch.setattr(sys, "argv", ["scedit", *words])
     with pytest.raises(SystemExit) as ended:
-        scedit.main()
+        scedit.commands.main()
     lines = capsys.readouterr().err.splitlines()
     assert ended.value.code == 1 and "Traceback" not in "".join(lines)
     assert re.fullmatch(

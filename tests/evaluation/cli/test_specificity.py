@@ -13,7 +13,7 @@ from curation.store.store import Store
 from evaluation.models.language_model import LM
 from evaluation.runs.specificity import read_set
 from evaluation.runs.specificity_building import HELD_OUT
-from scedit import cli
+from scedit.commands import cli
 from schemas.core.errors import UserError
 from schemas.documents.specificity import SpecificitySet
 from tests.support.commands import json_value

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-import scedit
-from curation.cli.command_table import walk
+import scedit.commands
+from scedit.command_table import walk
 
 
 def command(words: str) -> click.Command:
@@ -17,7 +17,7 @@ def command(words: str) -> click.Command:
     Raises:
         UsageError: there is none.
     """
-    cli: click.Command = scedit.cli
+    cli: click.Command = scedit.commands.cli
     for word in words.split():
         assert isinstance(cli, click.Group), words
         below = cli.get_command(click.Context(cli), word)
@@ -28,7 +28,7 @@ def command(words: str) -> click.Command:
 
 def all_commands() -> dict[str, click.Command]:
     """Every command and group by its words."""
-    return walk(scedit.cli)
+    return walk(scedit.commands.cli)
 
 
 def json_value(printed: str) -> Any:

@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from curation.cli.command_table import Command, Group, LazyGroup
+from scedit.command_table import Command, Group, LazyGroup
 from schemas.core.errors import UserError, one_line
 from schemas.text.escaping import EscapingStream
 
@@ -219,7 +219,3 @@ def main() -> None:
             raise
         click.echo(f"Error: {one_line(error)}; mend that file, or add -v after 'scedit' for the traceback", err=True)
         sys.exit(1)
-
-
-if __name__ == "__main__":
-    main()

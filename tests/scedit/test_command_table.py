@@ -9,7 +9,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from curation.cli.command_table import Command, Group, LazyGroup, walk
+from scedit.command_table import Command, Group, LazyGroup, walk
 
 IMPORTED: list[str] = []
 

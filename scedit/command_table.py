@@ -1,6 +1,6 @@
 """A tree of commands that is known without importing them: help is instant, a command is imported when it is called.
 
-``scedit.py`` holds the table; this file makes it a tree of click groups. It is imported by ``scedit.py`` alone.
+``scedit/commands.py`` holds the table; this file makes it a tree of click groups and is imported there alone.
 """
 
 from __future__ import annotations
