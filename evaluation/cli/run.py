@@ -155,9 +155,8 @@ def _tell_size(size: Size, config: RunConfig, *, as_json: bool) -> None:
     from schemas.text.status_line import duration
 
     if as_json:
-        estimates = {"calls": size.calls, "statement_calls": size.statement_calls}
-        calls = {name: one and one._asdict() for name, one in estimates.items()}
-        click.echo(json.dumps({**size._asdict(), **calls, "out": str(config.out)}, ensure_ascii=False))
+        calls = size.calls and size.calls._asdict()
+        click.echo(json.dumps({**size._asdict(), "calls": calls, "out": str(config.out)}, ensure_ascii=False))
         return
     kinds = ", ".join(f"{n} {kind}" for kind, n in size.kinds.items())
     click.echo(f"Split {size.split}: {size.cases:,} of {counted(size.of, 'case')} ({kinds})")
@@ -178,10 +177,6 @@ def _tell_size(size: Size, config: RunConfig, *, as_json: bool) -> None:
         from construction.llm.cli_options import calls_in_words
 
         click.echo(f"  in all at most {calls_in_words(*size.calls)}")
-    if size.statement_calls is not None:
-        from construction.llm.cli_options import calls_in_words
-
-        click.echo(f"  simplification of documents: at most {calls_in_words(*size.statement_calls)}")
     for label in size.editors:
         done = f", {size.finished[label]:,} finished" if size.finished[label] else ""
         done += f", {size.failed[label]:,} failed ({RETRY})" if size.failed[label] else ""

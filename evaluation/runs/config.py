@@ -20,7 +20,7 @@ from evaluation.models.layout_choice import LayoutChoice
 from evaluation.regimes.config import RegimeChoice
 from evaluation.runs.endpoint import EndpointChoice, is_endpoint
 from evaluation.runs.validity_variants import VARIANTS, Variant, asks_otherwise
-from evaluation.simplify.choice import SimplifyChoice
+from evaluation.simplify.base import SimplifyChoice
 from schemas.core.config import Options, override, validate
 from schemas.core.errors import UserError
 

@@ -16,7 +16,6 @@ from evaluation.runs.config import EditorChoice, RunConfig
 from evaluation.runs.endpoint import is_endpoint
 from evaluation.runs.plan import BASELINE, COMPONENTS, ask, ask_shared, open_plan
 from evaluation.runs.results import EditorFolder
-from evaluation.simplify.estimate import estimate_calls_of
 from schemas.cases import AnyCase
 from schemas.core.ids import slug
 
@@ -46,7 +45,6 @@ class Size(NamedTuple):
     text_tokens: int = 0
     layers_checked: bool = True
     calls: CallEstimate | None = None
-    statement_calls: CallEstimate | None = None
 
 
 def size(config: RunConfig) -> Size:
@@ -85,7 +83,6 @@ def size(config: RunConfig) -> Size:
         support_left_out=support.left_out,
         layers_checked=plan.layers_checked,
         calls=calls,
-        statement_calls=estimate_calls_of(config.editors.values(), cases),
     )
 
 

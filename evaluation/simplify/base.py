@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
-from schemas.core.config import Options
+from pydantic import ConfigDict, model_validator
+
+from evaluation.simplify import SIMPLIFIERS
+from schemas.core.config import Options, validate
+from schemas.core.errors import UserError
 from schemas.core.ids import content_id
 from schemas.documents.document import Document
 from schemas.documents.simplified import SimplifiedFact
-
-if TYPE_CHECKING:
-    from construction.llm.cost.estimates import CallEstimate
 
 PROMPT = "Question: {question}\nAnswer:"
 """The form of the published files."""
@@ -72,17 +73,6 @@ class Simplifier(ABC):
             UserError: one sentence.
         """
 
-    def expect(self, documents: Sequence[Document]) -> None:  # noqa: B027 - optional, not forgotten
-        """Told documents that will be simplified and are not kept yet, so that what is costly is done at once."""
-
-    def estimate(self, documents: Sequence[Document]) -> CallEstimate | None:
-        """What calls of a model the documents take, before any is made; None where no model is asked.
-
-        Raises:
-            UserError: what the model needs is missing.
-        """
-        return None
-
     @abstractmethod
     def simplify(self, document: Document) -> Iterable[SimplifiedFact]:
         """The document's statements in order; none where it finds none."""
@@ -97,3 +87,41 @@ class Simplifier(ABC):
             prompt=prompt,
             target=target,
         )
+
+
+class SimplifyChoice(Options):
+    """A strategy and its options; a bare string names one without options.
+
+    Attributes:
+        name: Name in ``SIMPLIFIERS``. Other fields are its options.
+
+    Example:
+        >>> SimplifyChoice.model_validate("openie").name
+        'openie'
+    """
+
+    model_config = ConfigDict(extra="allow")
+
+    name: str
+
+    @model_validator(mode="before")
+    @classmethod
+    def _accept_bare_name(cls, data: Any) -> Any:
+        return {"name": data} if isinstance(data, str) else data
+
+    @model_validator(mode="after")
+    def _known_strategy(self) -> SimplifyChoice:
+        try:
+            self.made()
+        except UserError as error:
+            raise ValueError(str(error)) from None
+        return self
+
+    def made(self) -> Simplifier:
+        """The strategy itself.
+
+        Raises:
+            UserError: unknown strategy or option, or a value out of range.
+        """
+        kind: type[Simplifier] = SIMPLIFIERS.get(self.name)
+        return kind(validate(kind.Params, dict(self.model_extra or {}), where=f"options of '{self.name}'"))

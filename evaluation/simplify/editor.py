@@ -2,19 +2,75 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from curation.files.artifact_cache import Cache
 from evaluation.edits.edit import NoEdit
 from evaluation.engines.protocols import EditorLike
 from evaluation.simplify.base import Simplifier
-from evaluation.simplify.coverage import Coverage, coverage
 from schemas.cases import DocumentCase
-from schemas.documents.document import Document
+from schemas.documents.document import Document, plain_words
 from schemas.documents.simplified import SimplifiedFact, StatedDocument
 from schemas.facts import Entity, Object
+
+
+class Coverage(NamedTuple):
+    """Counts over documents.
+
+    Attributes:
+        documents: All of them.
+        without: Those without a fact, which are left unedited.
+        facts: Statements with a target.
+        empty: Statements without one.
+        duplicates: Facts that a document has a second time.
+        ambiguous: Documents with one filled prompt and several targets.
+        target_in_prompt: Facts whose target's letters stand in their prompt, case and punctuation aside.
+        probes: All probes.
+        answers: Those an accepted answer of which is a target of their document.
+    """
+
+    documents: int
+    without: int
+    facts: int
+    empty: int
+    duplicates: int
+    ambiguous: int
+    target_in_prompt: int
+    probes: int
+    answers: int
+
+
+def coverage(cases: Sequence[DocumentCase], statements: Mapping[str, Sequence[SimplifiedFact]]) -> Coverage:
+    """Count over documents.
+
+    Args:
+        cases: The documents with their probes.
+        statements: Of every document, by its key.
+    """
+    facts = {c.document.key: [f for f in statements.get(c.document.key, ()) if f.target] for c in cases}
+    every = [fact for some in facts.values() for fact in some]
+    repeats = [Counter((f.filled_prompt, f.target) for f in some) for some in facts.values()]
+    targets = {key: {plain_words(f.target) for f in some} for key, some in facts.items()}
+    return Coverage(
+        documents=len(cases),
+        without=sum(not some for some in facts.values()),
+        facts=len(every),
+        empty=sum(len(statements.get(key, ())) for key in facts) - len(every),
+        duplicates=sum(count - 1 for repeat in repeats for count in repeat.values()),
+        ambiguous=sum(
+            len({f.filled_prompt for f in some}) < len({(f.filled_prompt, f.target) for f in some})
+            for some in facts.values()
+        ),
+        target_in_prompt=sum(plain_words(fact.target) in plain_words(fact.filled_prompt) for fact in every),
+        probes=sum(len(c.probes) for c in cases),
+        answers=sum(
+            any(plain_words(answer) in targets[c.document.key] for answer in p.answers) for c in cases for p in c.probes
+        ),
+    )
+
 
 NOTE = "facts"
 """Note of an edit: how many facts its documents became; 0 is an edit that changes nothing."""
@@ -101,10 +157,6 @@ class SimplifiedEditor(EditorLike):
             self._known[document.id] = statements
         return self._known[document.id]
 
-    def expect(self, documents: Sequence[Document]) -> None:
-        """Told documents that will be edited: the strategy makes the statements that are not kept yet at once."""
-        self.simplifier.expect([d for d in documents if d.id not in self._known and self._kept(d) is None])
-
     def _kept(self, document: Document) -> tuple[SimplifiedFact, ...] | None:
         return None if self.cache is None else kept_statements(self.simplifier, document, self.cache)
 
@@ -186,9 +238,7 @@ def with_simplification(method: Any, simplifier: Simplifier, documents: Sequence
     """
     simplifier.check(documents)
     beside = method.wants_statements(method.params.model_dump())
-    around = (StatementEditor if beside else SimplifiedEditor)(method, simplifier, method.cache)
-    around.expect(documents)
-    return around
+    return (StatementEditor if beside else SimplifiedEditor)(method, simplifier, method.cache)
 
 
 def _noted(edit: Any, facts: int) -> Any:

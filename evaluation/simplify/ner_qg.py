@@ -12,8 +12,16 @@ from pathlib import Path
 from typing import ClassVar
 
 from evaluation.simplify.base import PROMPT, QuestionStatement, Simplifier
-from evaluation.simplify.parsing import DEFAULT_MODEL, Phrase, Sentence, parse, parser_version
-from evaluation.simplify.question_writer import QuestionWriter, marked_text, statement_about
+from evaluation.simplify.parsing import (
+    DEFAULT_MODEL,
+    Phrase,
+    QuestionWriter,
+    Sentence,
+    marked_text,
+    parse,
+    parser_version,
+    statement_about,
+)
 from schemas.core.config import Options
 from schemas.documents.document import BLANK, Document
 from schemas.documents.simplified import SimplifiedFact

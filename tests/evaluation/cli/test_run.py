@@ -240,16 +240,6 @@ def test_every_command_has_help_and_an_example(words):
     assert "--json" in result
 
 
-def test_dry_run_says_what_a_simplification_will_ask(tmp_path, monkeypatch):
-    monkeypatch.setenv("SCEDIT_CACHE", str(tmp_path / "cache"))
-    lines = ['split = "documents"', 'metrics = ["em"]', f'out = "{tmp_path / "run"}"', "[editors.rome]"]
-    (tmp_path / "run.toml").write_text("\n".join([*lines, 'simplify = { name = "qg", model = "gpt-x" }']))
-    told = call(commands.run, tmp_path / "run.toml", "--dry-run", "--limit", 3).stdout
-    assert "simplification of documents: at most 3 calls, about" in told
-    data = json.loads(call(commands.run, tmp_path / "run.toml", "--dry-run", "--limit", 3, "--jsonl").stdout)
-    assert data["statement_calls"]["calls"] == 3 and data["calls"] is None
-
-
 def test_a_tracker_is_told_settings_progress_and_figures(place, monkeypatch):
     told = []
 

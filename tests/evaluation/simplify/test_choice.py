@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from evaluation.simplify.choice import SimplifyChoice
+from evaluation.simplify.base import SimplifyChoice
 
 
 def test_a_bare_name_and_a_table() -> None:

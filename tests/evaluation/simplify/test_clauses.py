@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from evaluation.simplify.clauses import Clause, clauses
+from evaluation.simplify.openie import Clause, clauses
 from tests.support.documents.parses import DESIGNED, OPENED, sentence
 
 

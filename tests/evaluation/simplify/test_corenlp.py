@@ -9,8 +9,7 @@ from urllib.parse import parse_qs, urlparse
 
 import pytest
 
-from evaluation.simplify.clauses import Clause
-from evaluation.simplify.corenlp import ask_server
+from evaluation.simplify.openie import Clause, ask_server
 from schemas.core.errors import UserError
 
 ROW = {"subject": "Rovo", "relation": "is in", "object": "Peru"}

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from evaluation.simplify.coverage import Coverage, coverage
+from evaluation.simplify.editor import Coverage, coverage
 from schemas.cases import DocumentCase
 from schemas.documents.simplified import SimplifiedFact
 from tests.support.documents.records import BRIDGE, document_case, document_records

@@ -18,7 +18,7 @@ from evaluation.engines.fast import FastEngine
 from evaluation.inference.answering import ModelScorer
 from evaluation.runs.results import load_run
 from evaluation.runs.separation import check_editors
-from evaluation.simplify import choice as choices
+from evaluation.simplify import SIMPLIFIERS
 from evaluation.simplify.base import Simplifier
 from evaluation.simplify.editor import SimplifiedEditor, SimplifiedRequest, StatementEditor, with_simplification
 from schemas.cases import Case
@@ -137,7 +137,7 @@ def test_statements_are_kept_by_text_and_settings(tmp_path: Path) -> None:
 
 
 def test_a_run_names_the_strategy_in_its_identity_and_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choices.SIMPLIFIERS, "get", lambda name: Sentences)
+    monkeypatch.setattr(SIMPLIFIERS, "get", lambda name: Sentences)
     lm, cases = make("llama", max_position_embeddings=256), []
     for document in DOCUMENTS:
         probe = make_probe("What has it?", "Oslo", level=2, document=document.key)
@@ -163,7 +163,7 @@ def test_a_run_names_the_strategy_in_its_identity_and_counts(tmp_path: Path, mon
 def test_a_method_that_reads_statements_gets_them_beside_the_text(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(choices.SIMPLIFIERS, "get", lambda name: Sentences)
+    monkeypatch.setattr(SIMPLIFIERS, "get", lambda name: Sentences)
     params = {"steps": 2, "instruction": "Say."}
     made = with_simplification(make_editor("side", make("llama"), Cache(tmp_path), params), Sentences(), DOCUMENTS)
     assert isinstance(made, StatementEditor)

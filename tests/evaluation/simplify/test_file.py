@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from curation.files.artifact_cache import Cache
-from evaluation.simplify.choice import SimplifyChoice
+from evaluation.simplify.base import SimplifyChoice
 from evaluation.simplify.editor import KIND, _cache_key, kept_statements
 from evaluation.simplify.file import FileStatements, GivenStatements
 from schemas.core.errors import UserError

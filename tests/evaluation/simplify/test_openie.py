@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from evaluation.simplify import openie
-from evaluation.simplify.clauses import Clause
-from evaluation.simplify.openie import OpenStatements
+from evaluation.simplify.openie import Clause, OpenStatements
 from tests.support.documents.parses import DESIGNED, OPENED
 from tests.support.documents.records import make_document
 

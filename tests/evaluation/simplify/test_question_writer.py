@@ -8,12 +8,18 @@ import pytest
 import torch
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
-from evaluation.simplify import question_writer
-from evaluation.simplify.choice import SimplifyChoice
+from evaluation.simplify import parsing
+from evaluation.simplify.base import SimplifyChoice
 from evaluation.simplify.ner_qg import EntityQuestions
-from evaluation.simplify.parsing import Sentence, parser_is_there
+from evaluation.simplify.parsing import (
+    QuestionWriter,
+    Sentence,
+    marked_text,
+    parser_is_there,
+    statement_about,
+    written_pairs,
+)
 from evaluation.simplify.qg import ModelQuestions
-from evaluation.simplify.question_writer import QuestionWriter, marked_text, statement_about, written_pairs
 from schemas.core.errors import ModelError
 from tests.support.documents.parses import DESIGNED, OPENED, sentence
 from tests.support.documents.records import make_document
@@ -41,12 +47,12 @@ def test_pairs_are_read_in_the_published_form(reply: str, pairs: list[tuple[str,
 def test_the_last_entity_of_a_question_is_its_subject(monkeypatch: pytest.MonkeyPatch) -> None:
     spaced = Sentence((*OPENED.words[:-1], OPENED.words[-1]._replace(space=True)), OPENED.entities)
     parses = {"one": (OPENED,), "two": (spaced, DESIGNED), "none": (sentence(("Who", 0, "ROOT", "PRON")),)}
-    monkeypatch.setattr(question_writer, "parse", lambda text, model: parses[text])
+    monkeypatch.setattr(parsing, "parse", lambda text, model: parses[text])
     said = {text: statement_about(text, "x", "m") for text in parses}
     assert said["one"] == ("1931", "Question: The Orla Bridge opened in {}.\nAnswer:", "x")
     two = "Question: The Orla Bridge opened in 1931. {} designed it with great care.\nAnswer:"
     assert said["two"] == ("Ada Brun", two, "x") and said["none"] is None
-    monkeypatch.setattr(question_writer, "parse", lambda text, model: (OPENED,))
+    monkeypatch.setattr(parsing, "parse", lambda text, model: (OPENED,))
     assert statement_about("What is {} of it?", "x", "m") is None
 
 
@@ -73,7 +79,7 @@ def plain_twin(folder: Path, text: str, tokens: int) -> str:
 
 def test_a_random_model_writes_what_a_plain_loop_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = seq2seq_folder(tmp_path / "t5", {TEXT: WRITTEN}, steps=4)
-    monkeypatch.setattr(question_writer, "BEAMS", 1)
+    monkeypatch.setattr(parsing, "BEAMS", 1)
     writer = QuestionWriter(folder, "ask: ")
     for text in (TEXT, "Oslo lies in Norway.", "x"):
         assert writer.write(text, tokens=12) == plain_twin(folder, f"ask: {text}", 12)
@@ -102,22 +108,22 @@ def test_what_is_no_such_model_is_said_in_one_sentence(tmp_path: Path) -> None:
         QuestionWriter(folder, "").write("x", tokens=1)
 
 
-def test_two_models_at_once_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"seq2seq is a model of its own: take base_url, model out, or seq2seq"):
-        SimplifyChoice.model_validate({"name": "qg", "seq2seq": "t5", "model": "gpt-x", "base_url": "http://x/v1"})
+def test_the_folder_must_be_named_and_pairs_are_limited(tmp_path: Path) -> None:
+    for options in ({}, {"seq2seq": "t5", "most": 41}, {"seq2seq": "t5", "model": "gpt-x"}):
+        with pytest.raises(ValueError, match="qg"):
+            SimplifyChoice.model_validate({"name": "qg", **options})
     assert SimplifyChoice.model_validate({"name": "qg", "seq2seq": str(tmp_path), "most": 3}).name == "qg"
 
 
 @pytest.mark.skipif(not parser_is_there(), reason="spaCy's small English model is not installed")
-def test_a_model_in_a_folder_writes_the_pairs_of_a_document_and_asks_no_other(tmp_path: Path) -> None:
+def test_a_model_in_a_folder_writes_the_pairs_of_a_document(tmp_path: Path) -> None:
     document = make_document("d/1", TEXT, entity=None)
     folder = seq2seq_folder(tmp_path / "t5", {f"generate question and answer: {TEXT}": WRITTEN})
-    strategy = ModelQuestions(ModelQuestions.Params(seq2seq=folder, journal=tmp_path / "journal"))
+    strategy = ModelQuestions(ModelQuestions.Params(seq2seq=folder))
     (fact,) = strategy.simplify(document)
     assert (fact.key, fact.subject, fact.target) == ("d/1/qg/0", "Ada Brun", "a theatre")
     assert fact.prompt == "Question: What did {} open?\nAnswer:"
-    assert strategy.estimate([document]) is None and not (tmp_path / "journal").exists()
-    assert strategy.identity != ModelQuestions().identity
+    assert strategy.identity != ModelQuestions(ModelQuestions.Params(seq2seq=folder, most=3)).identity
 
 
 @pytest.mark.skipif(not parser_is_there(), reason="spaCy's small English model is not installed")
